@@ -1,0 +1,71 @@
+// Package nearest finds the name somebody probably meant.
+package nearest
+
+import (
+	"slices"
+	"strings"
+)
+
+// Names returns up to max of the candidates that are close to name, nearest
+// first, ties in byte order. Close means: equal but for case, one contains the
+// other (three letters or more), or at most a third of the letters mistyped,
+// a swap of two neighbours counting as one typo (Damerau 1964, restricted).
+func Names(name string, candidates []string, max int) []string {
+	type hit struct {
+		name string
+		cost int
+	}
+	var hits []hit
+	low := strings.ToLower(name)
+	for _, c := range candidates {
+		lc := strings.ToLower(c)
+		cost := distance(low, lc)
+		switch {
+		case cost*3 <= len([]rune(lc)) || cost == 1 && len(lc) > 1:
+		case len(low) >= 3 && len(lc) >= 3 && (strings.Contains(lc, low) || strings.Contains(low, lc)):
+		default:
+			continue
+		}
+		hits = append(hits, hit{c, cost})
+	}
+	slices.SortFunc(hits, func(a, b hit) int {
+		if a.cost != b.cost {
+			return a.cost - b.cost
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	out := make([]string, 0, max)
+	for _, h := range hits[:min(max, len(hits))] {
+		out = append(out, h.name)
+	}
+	return out
+}
+
+// maxLen bounds the work of one comparison; longer names are compared by their
+// beginnings.
+const maxLen = 128
+
+// distance is the restricted Damerau-Levenshtein distance in runes.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	x, y = x[:min(len(x), maxLen)], y[:min(len(y), maxLen)]
+	before, prev, cur := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		cur[0] = i
+		for j := 1; j <= len(y); j++ {
+			change := 1
+			if x[i-1] == y[j-1] {
+				change = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+change)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				cur[j] = min(cur[j], before[j-2]+1)
+			}
+		}
+		before, prev, cur = prev, cur, before
+	}
+	return prev[len(y)]
+}
