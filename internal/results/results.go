@@ -1,0 +1,252 @@
+// Package results keeps on disk what was too long for a model.
+//
+// Layout: <root>/<server>/<holder>/<file>. A server holds the lock on
+// <root>/<server>.lock while it lives, taken before its folder exists; a
+// holder is a session, or a principal for calls without a session,
+// and is held until released. Cleaning happens while storing, never at start,
+// and takes only what nobody holds: results older than maxAge, then the oldest
+// until the quota is kept.
+package results
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/state"
+)
+
+// Limits of all stored results of a user.
+const (
+	// Quota is generous beside the 100 KB that make a result too long, and
+	// small beside a disk.
+	Quota int64 = 1 << 30
+	// maxAge outlasts a conversation left over a long weekend.
+	maxAge = 7 * 24 * time.Hour
+)
+
+// ErrQuota says that what is held leaves no room.
+var ErrQuota = errors.New("stored results have used up their quota")
+
+// Store keeps results below one root folder. It is safe for concurrent use.
+type Store struct {
+	root   string
+	server string // this server's folder
+	quota  int64
+	now    func() time.Time
+
+	mu    sync.Mutex
+	lock  io.Closer      // the lock on server; nil before the first result
+	held  map[string]int // holder folders, by how many hold them
+	count int            // results stored
+	used  int64          // bytes below root when last swept, plus what was stored since
+}
+
+// New makes a store. It touches no file.
+func New(root string, quota int64, now func() time.Time) *Store {
+	return &Store{root: root, server: filepath.Join(root, rand.Text()), quota: quota, now: now, held: map[string]int{}}
+}
+
+// Hold returns the folder of a holder, which may not exist yet, and keeps what
+// is in it until Release.
+func (s *Store) Hold(holder string) string {
+	dir := filepath.Join(s.server, holder)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[dir]++
+	return dir
+}
+
+// Release undoes one Hold.
+func (s *Store) Release(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[dir]--; s.held[dir] <= 0 {
+		delete(s.held, dir)
+	}
+}
+
+// Save writes data to a new file in dir, a folder that Hold returned, and
+// returns its path. The name says what it is; it is made unique.
+func (s *Store) Save(dir, name, data string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return "", err
+	}
+	room := int64(len(data))
+	if s.used+room > s.quota {
+		if err := s.sweep(room); err != nil {
+			return "", err
+		}
+		if s.used+room > s.quota {
+			return "", ErrQuota
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("creating the results folder: %w", err)
+	}
+	s.count++
+	path := filepath.Join(dir, fmt.Sprintf("%04d-%s.txt", s.count, name))
+	if err := writeNew(path, data); err != nil {
+		return "", fmt.Errorf("storing a result: %w", err)
+	}
+	s.used += room
+	return path, nil
+}
+
+// Close releases this server's folder: what is in it stays readable until a
+// later server cleans up.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lock == nil {
+		return nil
+	}
+	err := s.lock.Close()
+	s.lock = nil
+	return err
+}
+
+// open prepares the store before the first result.
+func (s *Store) open() error {
+	if s.lock != nil {
+		return nil
+	}
+	for _, dir := range []string{filepath.Dir(s.root), s.root} {
+		if err := state.EnsurePrivate(dir); err != nil {
+			return err
+		}
+	}
+	lock, err := takeLock(s.server + lockExt)
+	if err != nil {
+		return fmt.Errorf("locking the results folder: %w", err)
+	}
+	s.lock = lock
+	if err := state.EnsurePrivate(s.server); err != nil {
+		return err
+	}
+	return s.sweep(0)
+}
+
+// takeLock locks a file that is this server's alone. Another server that is
+// just cleaning up may hold or remove it for a moment, before it is locked.
+func takeLock(path string) (lock io.Closer, err error) {
+	for range 100 {
+		if lock, err = tryLock(path); err == nil {
+			return lock, nil
+		}
+	}
+	return nil, err
+}
+
+// writeNew writes a file that must not exist yet, whole or not at all.
+func writeNew(path, data string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// loose is a holder folder that nobody holds.
+type loose struct {
+	dir  string
+	size int64
+	last time.Time // when its newest file was written
+}
+
+// sweep removes what may go, until there is room, and counts what stays.
+func (s *Store) sweep(room int64) error {
+	s.used = 0
+	var free []loose
+	entries, err := os.ReadDir(s.root)
+	if err != nil {
+		return fmt.Errorf("cleaning the results folder: %w", err)
+	}
+	for _, e := range entries {
+		if dir := filepath.Join(s.root, e.Name()); e.IsDir() {
+			found, used := s.survey(dir)
+			free = append(free, found...)
+			s.used += used
+		}
+	}
+	slices.SortFunc(free, func(a, b loose) int { return a.last.Compare(b.last) })
+	for _, l := range free {
+		if s.used+room <= s.quota && s.now().Sub(l.last) < maxAge {
+			break
+		}
+		if err := os.RemoveAll(l.dir); err == nil {
+			s.used -= l.size
+		}
+	}
+	return nil
+}
+
+// survey lists what nobody holds in a server's folder and counts all of it.
+func (s *Store) survey(dir string) (free []loose, used int64) {
+	if dir != s.server {
+		lock, err := tryLock(dir + lockExt)
+		if err != nil {
+			return nil, measure(dir).size // a live server's: it cleans its own
+		}
+		defer func() {
+			if os.Remove(dir) == nil { // empty
+				_ = os.Remove(dir + lockExt)
+			}
+			_ = lock.Close()
+		}()
+	}
+	holders, _ := os.ReadDir(dir)
+	for _, h := range holders {
+		l := measure(filepath.Join(dir, h.Name()))
+		used += l.size
+		if s.held[l.dir] == 0 {
+			free = append(free, l)
+		}
+	}
+	return free, used
+}
+
+// measure sums up the files below dir.
+func measure(dir string) loose {
+	l := loose{dir: dir}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // gone meanwhile
+		}
+		if info, err := d.Info(); err == nil {
+			l.size += info.Size()
+			if info.ModTime().After(l.last) {
+				l.last = info.ModTime()
+			}
+		}
+		return nil
+	})
+	return l
+}
+
+const lockExt = ".lock"
+
+// HolderName turns any id into a folder name.
+func HolderName(id string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '_'
+	}, id)
+	return name[:min(len(name), 100)]
+}

@@ -1,0 +1,58 @@
+// Package state is where the server keeps what must outlive a call: stored
+// results, its generated token. Nothing is created before it is needed, so
+// that starting a server has no side effect.
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Dir is the state folder: MCP_TOOLSET_STATE_DIR, else mcp-toolset in the XDG
+// state folder, which is ~/.local/state by default. It may not exist yet.
+func Dir(getenv func(string) string, home string) (string, error) {
+	if dir := getenv("MCP_TOOLSET_STATE_DIR"); dir != "" {
+		if !filepath.IsAbs(dir) {
+			return "", fmt.Errorf("MCP_TOOLSET_STATE_DIR is %s; it must be an absolute path", dir)
+		}
+		return filepath.Clean(dir), nil
+	}
+	// The XDG specification: a relative path in the variable is to be ignored.
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mcp-toolset"), nil
+	}
+	if home == "" {
+		return "", errors.New("there is no home folder; set MCP_TOOLSET_STATE_DIR to an absolute path")
+	}
+	return filepath.Join(home, ".local", "state", "mcp-toolset"), nil
+}
+
+// EnsurePrivate makes sure that dir exists and that only this user can look
+// into it. A folder that belongs to somebody else, that others can write to,
+// or that is a symlink is refused: what is stored there is private and may
+// later be trusted.
+func EnsurePrivate(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return fmt.Errorf("creating the state folder: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("creating the state folder: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return fmt.Errorf("looking at the state folder: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder; remove it", dir)
+	case !ours(info):
+		return fmt.Errorf("%s belongs to another user; remove it or set MCP_TOOLSET_STATE_DIR", dir)
+	case info.Mode().Perm()&0o077 != 0:
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("making the state folder private: %w", err)
+		}
+	}
+	return nil
+}

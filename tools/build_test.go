@@ -1,0 +1,242 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/toolstest"
+)
+
+type in struct {
+	Word string `json:"word" jsonschema:"A word"`
+}
+
+type out struct {
+	Echo string `json:"echo" jsonschema:"The word again"`
+}
+
+// minimal is a definition with only what is required.
+func minimal() tools.Def[in, out] {
+	return tools.Def[in, out]{Name: "Echo", Prompt: "Echoes a word.",
+		Call: func(_ context.Context, _ *tools.Env, i in) (tools.Result[out], error) {
+			return tools.Result[out]{Data: out{i.Word}}, nil
+		}}
+}
+
+// TestDefaultsAreConservative: whatever an author does not say, the server
+// assumes the worst.
+func TestDefaultsAreConservative(t *testing.T) {
+	tool := tools.MustBuild(minimal())
+	if tool.Hints != (tools.Hints{}) || tool.Title != "Echo" || tool.MaxResultSize != tools.DefaultResultSize ||
+		tool.Interrupt != tools.Cancel || tool.Keep != tools.KeepHead || tool.Loading != tools.LoadAuto {
+		t.Errorf("defaults: %+v", tool)
+	}
+	call, err := tool.Parse(json.RawMessage(`{"word":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := toolstest.NewWorkspace(t).Env()
+	r := call.Resolve(env)
+	if r.Facts != (tools.Facts{}) || r.Path != "" || r.Summary != "Echo" || r.ClassifierInput() != "" || r.Check(env) != nil || r.Validate() != nil {
+		t.Errorf("defaults of a call: %+v", r)
+	}
+	match := r.Matcher(policy.Base{})
+	if !match("x") || match("*") || match("") || match("xy") {
+		t.Error("by default a pattern must equal the first required string property")
+	}
+	resp, err := r.Run(t.Context(), env)
+	if err != nil || toolstest.Text(resp) != `{"echo":"x"}` {
+		t.Errorf("by default an output is shown as JSON: %+v, %v", resp, err)
+	}
+}
+
+func TestPathMatcher(t *testing.T) {
+	d := minimal()
+	d.Path = func(i in) string { return i.Word }
+	call, err := tools.MustBuild(d).Parse(json.RawMessage(`{"word":"/w/src/a.go"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	match := call.Resolve(toolstest.NewWorkspace(t).Env()).Matcher(policy.Base{Dir: "/w"})
+	for pattern, want := range map[string]bool{"src/**": true, "*.go": true, "a.go": true, "other/**": false, "/w/src/a.go/x": false} {
+		if match(pattern) != want {
+			t.Errorf("pattern %s: %v", pattern, !want)
+		}
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	for want, change := range map[string]func(*tools.Def[in, out]){
+		`tool "": a name is a letter, then at most 63 letters, digits, _ or -`:    func(d *tools.Def[in, out]) { d.Name = "" },
+		`tool "a b": a name is a letter, then at most 63 letters, digits, _ or -`: func(d *tools.Def[in, out]) { d.Name = "a b" },
+		`tool "Echo": Prompt is required`:                                         func(d *tools.Def[in, out]) { d.Prompt = " \n" },
+		`tool "Echo": Prompt has 2048 bytes; clients cut it at 2048`:              func(d *tools.Def[in, out]) { d.Prompt = strings.Repeat("x", 2048) },
+		`tool "Echo": Call is required`:                                           func(d *tools.Def[in, out]) { d.Call = nil },
+		`tool "Echo": SearchHint has 2 words, not 3 to 10`:                        func(d *tools.Def[in, out]) { d.SearchHint = "two words" },
+		`tool "Echo": MaxResultSize is -2`:                                        func(d *tools.Def[in, out]) { d.MaxResultSize = -2 },
+		`tool "Echo": a tool that is always read-only is never destructive`: func(d *tools.Def[in, out]) {
+			d.IsReadOnly, d.IsDestructive = tools.Always[in](), tools.Always[in]()
+		},
+		`tool "Echo": alias "Echo" is not a name of its own`: func(d *tools.Def[in, out]) { d.Aliases = []string{"Echo"} },
+	} {
+		d := minimal()
+		change(&d)
+		if _, err := tools.Build(d); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("MustBuild did not panic")
+		}
+	}()
+	tools.MustBuild(tools.Def[in, out]{})
+}
+
+// TestBadSchemas: what some client cannot read is found when the schema is made.
+func TestBadSchemas(t *testing.T) {
+	type undescribed struct {
+		A string `json:"a"`
+	}
+	type open struct {
+		A map[string]string `json:"a" jsonschema:"A map"`
+	}
+	type loose struct {
+		A any `json:"a" jsonschema:"Anything"`
+	}
+	check := func(name string, tool *tools.Tool, want string) {
+		t.Helper()
+		_, err := tool.InputSchema()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+		if _, err := tool.Parse(json.RawMessage(`{}`)); err == nil {
+			t.Errorf("%s: a call was parsed", name)
+		}
+	}
+	check("undescribed", build[undescribed](), `property "a" has no description`)
+	check("open", build[open](), "an object must be closed")
+	check("loose", build[loose](), "not one name")
+	check("scalar", build[string](), "the root has type string, not object")
+}
+
+func build[T any]() *tools.Tool {
+	return tools.MustBuild(tools.Def[T, out]{Name: "Bad", Prompt: "Bad.",
+		Call: func(context.Context, *tools.Env, T) (tools.Result[out], error) { return tools.Result[out]{}, nil }})
+}
+
+func TestSchemaTags(t *testing.T) {
+	type tagged struct {
+		Mode  string   `json:"mode,omitempty" enum:"a,b" default:"\"a\"" jsonschema:"A mode"`
+		Count int      `json:"count" minimum:"1" maximum:"9" jsonschema:"A count"`
+		Names []string `json:"names,omitempty" jsonschema:"Names"`
+		On    *bool    `json:"on,omitempty" jsonschema:"A switch"`
+	}
+	raw, err := build[tagged]().InputSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"type":"object","properties":{` +
+		`"mode":{"type":"string","description":"A mode","default":"a","enum":["a","b"]},` +
+		`"count":{"type":"integer","description":"A count","minimum":1,"maximum":9},` +
+		`"names":{"type":"array","items":{"type":"string"},"description":"Names"},` +
+		`"on":{"type":"boolean","description":"A switch"}},` +
+		`"required":["count"],"additionalProperties":false}`
+	if diff := cmp.Diff(want, string(raw)); diff != "" {
+		t.Errorf("schema (-want +got):\n%s", diff)
+	}
+}
+
+// TestResolveWorksOnACopy: a call can be resolved again against a session that
+// has changed.
+func TestResolveWorksOnACopy(t *testing.T) {
+	d := minimal()
+	d.Backfill = func(env *tools.Env, i *in) { i.Word = env.Abs(i.Word) }
+	d.Path = func(i in) string { return i.Word }
+	call, err := tools.MustBuild(d).Parse(json.RawMessage(`{"word":"a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := toolstest.NewWorkspace(t).Env()
+	for _, dir := range []string{"/one", "/two"} {
+		env.Session.Dir = dir
+		if r := call.Resolve(env); r.Path != dir+"/a" || string(r.Input()) != `{"word":"`+dir+`/a"}` {
+			t.Errorf("in %s the path is %s, the input %s", dir, r.Path, r.Input())
+		}
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	make := func(name string, change func(*tools.Def[in, out])) *tools.Tool {
+		d := minimal()
+		d.Name = name
+		if change != nil {
+			change(&d)
+		}
+		return tools.MustBuild(d)
+	}
+	list := []*tools.Tool{
+		make("Write", nil),
+		make("TaskStop", func(d *tools.Def[in, out]) { d.Aliases = []string{"KillShell", "KillBash"} }),
+		make("Gated", func(d *tools.Def[in, out]) { d.Feature = "gates" }),
+		make("Broken", func(d *tools.Def[in, out]) {
+			d.IsEnabled = func() error { return errors.New("this machine has no containment") }
+		}),
+		make("Denied", nil),
+		make("Read", nil),
+	}
+	gates := tools.Gates{Denied: func(t *tools.Tool) (string, bool) { return "denied by rule Denied in /s.json", t.Name == "Denied" }}
+	r, err := tools.NewRegistry(list, gates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range r.Tools() {
+		names = append(names, tool.Name)
+	}
+	if diff := cmp.Diff([]string{"Read", "TaskStop", "Write"}, names); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]tools.Absence{
+		{Name: "Broken", Reason: "this machine has no containment"},
+		{Name: "Denied", Reason: "denied by rule Denied in /s.json"},
+		{Name: "Gated", Reason: "feature gates is off; a person can switch it on with --feature gates=on"},
+	}, r.Absent()); diff != "" {
+		t.Errorf("absent (-want +got):\n%s", diff)
+	}
+	if tool, err := r.Lookup("KillBash"); err != nil || tool.Name != "TaskStop" {
+		t.Errorf("a former name found %v, %v", tool, err)
+	}
+	for name, want := range map[string]string{
+		"Reed":   `there is no tool "Reed"; the nearest is Read`,
+		"zzzzzz": `there is no tool "zzzzzz"; tools/list names those there are`,
+		"Denied": `tool "Denied" is not available: denied by rule Denied in /s.json`,
+		"Gated":  `tool "Gated" is not available: feature gates is off; a person can switch it on with --feature gates=on`,
+		"":       `there is no tool ""; tools/list names those there are`,
+	} {
+		if _, err := r.Lookup(name); err == nil || err.Error() != want {
+			t.Errorf("Lookup(%q): %v, want %s", name, err, want)
+		}
+	}
+	on, err := tools.NewRegistry(list, tools.Gates{Features: map[string]bool{"gates": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := on.Lookup("Gated"); err != nil {
+		t.Errorf("a feature switched on: %v", err)
+	}
+	if _, err := tools.NewRegistry([]*tools.Tool{list[1], make("KillShell", nil)}, tools.Gates{}); err == nil ||
+		err.Error() != "tools TaskStop and KillShell are both called KillShell" {
+		t.Errorf("a name taken twice: %v", err)
+	}
+	if diff := cmp.Diff([]string{"gates"}, tools.Features(list)); diff != "" {
+		t.Errorf("features (-want +got):\n%s", diff)
+	}
+}

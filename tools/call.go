@@ -1,0 +1,192 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"mcp-toolset/policy"
+)
+
+// Call is one use of a tool as the model wrote it: parsed, not yet completed.
+type Call struct {
+	Tool *Tool
+	in   input
+}
+
+// Parse reads a call's arguments. An error is invalid input, worded for the model.
+func (t *Tool) Parse(raw json.RawMessage) (*Call, error) {
+	in, err := t.parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Call{Tool: t, in: in}, nil
+}
+
+// Facts are what holds for one call.
+type Facts struct {
+	ReadOnly, Destructive, ConcurrencySafe, Idempotent, OpenWorld bool
+}
+
+// Resolved is a call whose input is complete: paths expanded, facts known.
+type Resolved struct {
+	Tool    *Tool
+	Facts   Facts
+	Path    string // what the call is about, absolute; "" for a tool without one
+	Summary string // one line for a person
+	in      input
+}
+
+// Resolve completes a copy of the call's input against the session as it is
+// now. The call itself is unchanged and can be resolved again.
+func (c *Call) Resolve(env *Env) *Resolved {
+	in := c.in.backfilled(env)
+	r := &Resolved{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary()}
+	return r
+}
+
+// Validate judges the completed input without I/O; an error is invalid input.
+func (r *Resolved) Validate() error { return r.in.validate() }
+
+// Input is the completed input as JSON, the same bytes for the same input.
+func (r *Resolved) Input() json.RawMessage { return r.in.json() }
+
+// Matcher decides whether a rule Tool(pattern) covers the call. base anchors
+// path patterns.
+func (r *Resolved) Matcher(base policy.Base) func(pattern string) bool { return r.in.matcher(base) }
+
+// Check is the tool's own opinion on permission; nil: none.
+func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
+
+// ClassifierInput is what a permission classifier is shown.
+func (r *Resolved) ClassifierInput() string { return r.in.classifierInput() }
+
+// Run does the work. It may panic as far as the tool does.
+func (r *Resolved) Run(ctx context.Context, env *Env) (*Response, error) { return r.in.run(ctx, env) }
+
+// input is a typed input with its type erased, once, here.
+type input interface {
+	backfilled(*Env) input
+	facts(*Env) Facts
+	path() string
+	summary() string
+	validate() error
+	json() json.RawMessage
+	matcher(policy.Base) func(string) bool
+	check(*Env) *policy.Decision
+	classifierInput() string
+	run(context.Context, *Env) (*Response, error)
+}
+
+type typed[In, Out any] struct {
+	def     *Def[In, Out]
+	in      In
+	subject string // property that exact patterns are compared with
+}
+
+func (t *typed[In, Out]) backfilled(env *Env) input {
+	c := *t
+	if t.def.Backfill != nil {
+		t.def.Backfill(env, &c.in)
+	}
+	return &c
+}
+
+func (t *typed[In, Out]) facts(env *Env) Facts {
+	d := t.def
+	return Facts{
+		ReadOnly:        d.IsReadOnly.holds(env, t.in),
+		Destructive:     d.IsDestructive.holds(env, t.in),
+		ConcurrencySafe: d.IsConcurrencySafe.holds(env, t.in),
+		Idempotent:      d.IsIdempotent.holds(env, t.in),
+		OpenWorld:       d.IsOpenWorld.holds(env, t.in),
+	}
+}
+
+func (t *typed[In, Out]) path() string {
+	if t.def.Path == nil {
+		return ""
+	}
+	return t.def.Path(t.in)
+}
+
+func (t *typed[In, Out]) summary() string {
+	if t.def.Description == nil {
+		return t.def.Name
+	}
+	return t.def.Description(t.in)
+}
+
+func (t *typed[In, Out]) validate() error {
+	if t.def.Validate == nil {
+		return nil
+	}
+	return t.def.Validate(t.in)
+}
+
+func (t *typed[In, Out]) json() json.RawMessage {
+	data, err := json.Marshal(t.in)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: input does not marshal: %v", t.def.Name, err)) // it was unmarshalled from JSON
+	}
+	return data
+}
+
+func (t *typed[In, Out]) matcher(base policy.Base) func(string) bool {
+	switch {
+	case t.def.Matcher != nil:
+		return t.def.Matcher(t.in)
+	case t.def.Path != nil:
+		path := t.def.Path(t.in)
+		return func(pattern string) bool {
+			match, err := policy.PathPattern(pattern, base)
+			return err == nil && match(path)
+		}
+	default:
+		return func(pattern string) bool { return t.subject != "" && pattern == t.property(t.subject) }
+	}
+}
+
+// property is the string value of a property of the input, "" if it has none.
+func (t *typed[In, Out]) property(name string) string {
+	var all map[string]any
+	if json.Unmarshal(t.json(), &all) != nil {
+		return ""
+	}
+	s, _ := all[name].(string)
+	return s
+}
+
+func (t *typed[In, Out]) check(env *Env) *policy.Decision {
+	if t.def.Check == nil {
+		return nil
+	}
+	return t.def.Check(env, t.in)
+}
+
+func (t *typed[In, Out]) classifierInput() string {
+	if t.def.ClassifierInput == nil {
+		return ""
+	}
+	return t.def.ClassifierInput(t.in)
+}
+
+func (t *typed[In, Out]) run(ctx context.Context, env *Env) (*Response, error) {
+	res, err := t.def.Call(ctx, env, t.in)
+	if err != nil {
+		return nil, err
+	}
+	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed}
+	r.Structured = func() (json.RawMessage, error) { return json.Marshal(res.Data) }
+	if t.def.Render != nil {
+		r.Content = t.def.Render(res.Data)
+	} else {
+		data, err := r.Structured()
+		if err != nil {
+			return nil, fmt.Errorf("encoding the output: %w", err)
+		}
+		r.Content = []Content{Text{string(data)}}
+	}
+	r.Content = append(r.Content, res.Blocks...)
+	return r, nil
+}

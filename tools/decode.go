@@ -1,0 +1,292 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"mcp-toolset/internal/nearest"
+)
+
+// decodeArguments reads a call's arguments into in, strictly: what is decided
+// on must be what runs, so unknown, doubled and differently cased keys are
+// refused, where encoding/json would quietly take the last of them. The only
+// tolerance is in tolerate. Errors are worded for the model.
+func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) error {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
+		raw = json.RawMessage("{}")
+	}
+	if !utf8.Valid(raw) {
+		return &Fault{"the arguments are not valid UTF-8", "Send text as UTF-8."}
+	}
+	if at := loneSurrogate(raw); at != "" {
+		return &Fault{"the arguments hold half of a surrogate pair, " + at, "Send the whole character, or leave it out."}
+	}
+	clean, err := tolerate(raw, schema, "")
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(clean))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(in); err != nil {
+		var typeErr *json.UnmarshalTypeError
+		if errors.As(err, &typeErr) {
+			return &Fault{fmt.Sprintf("property %q does not fit its type: %s", typeErr.Field, typeErr.Value), "Send a smaller value."}
+		}
+		return fmt.Errorf("decoding arguments: %w", err)
+	}
+	return nil
+}
+
+// tolerate checks a value against its schema and returns it as the schema
+// wants it. This is the one place that forgives what models get wrong: "10"
+// for 10, "true" for true, 1.0 for 1, null for an absent optional property.
+func tolerate(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
+	raw = bytes.TrimSpace(raw)
+	switch s.Type {
+	case "object":
+		return tolerateObject(raw, s, at)
+	case "array":
+		return tolerateArray(raw, s, at)
+	case "string":
+		var v string
+		if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &v) != nil {
+			return nil, wrongType(at, "a string", raw)
+		}
+		return raw, checkString(v, s, at)
+	case "boolean":
+		switch string(raw) {
+		case "true", "false":
+			return raw, nil
+		case `"true"`, `"false"`:
+			return raw[1 : len(raw)-1], nil
+		}
+		return nil, wrongType(at, "true or false", raw)
+	case "integer", "number":
+		return tolerateNumber(raw, s, at)
+	}
+	return nil, fmt.Errorf("schema of %s has type %q", at, s.Type)
+}
+
+func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, wrongType(at, "an object", raw)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		return nil, notJSON(err)
+	}
+	seen := map[string]bool{}
+	out := bytes.NewBuffer(make([]byte, 0, len(raw)+1))
+	out.WriteByte('{')
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil {
+			return nil, notJSON(err)
+		}
+		name, _ := tok.(string)
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, notJSON(err)
+		}
+		prop := s.Properties[name]
+		switch {
+		case prop == nil:
+			return nil, unknownProperty(name, s, at)
+		case seen[name]:
+			return nil, &Fault{fmt.Sprintf("property %q is given twice", join(at, name)), "Give it once."}
+		}
+		seen[name] = true
+		if string(value) == "null" && !slices.Contains(s.Required, name) {
+			continue
+		}
+		if value, err = tolerate(value, prop, join(at, name)); err != nil {
+			return nil, err
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		key, _ := json.Marshal(name)
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, notJSON(err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, &Fault{"the arguments go on after their closing brace", "Send one JSON object."}
+	}
+	for _, name := range s.Required {
+		if !seen[name] {
+			return nil, &Fault{fmt.Sprintf("required property %q is missing", join(at, name)), "Known properties: " + propertyList(s) + "."}
+		}
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+func tolerateArray(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
+	var items []json.RawMessage
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil, wrongType(at, "an array", raw)
+	}
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, notJSON(err)
+	}
+	for i, item := range items {
+		var err error
+		if items[i], err = tolerate(item, s.Items, fmt.Sprintf("%s[%d]", at, i)); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(items)
+}
+
+func tolerateNumber(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
+	want := map[string]string{"integer": "a whole number", "number": "a number"}[s.Type]
+	text := string(raw)
+	if len(text) > 1 && text[0] == '"' {
+		text = strings.TrimSpace(text[1 : len(text)-1])
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	// JSON has no hexadecimal, underscores, Inf or NaN; ParseFloat has.
+	if err != nil || strings.Trim(text, "0123456789+-.eE") != "" {
+		return nil, wrongType(at, want, raw)
+	}
+	if s.Type == "integer" {
+		if n != math.Trunc(n) {
+			return nil, wrongType(at, want, raw)
+		}
+		if math.Abs(n) >= 1<<53 {
+			return nil, &Fault{fmt.Sprintf("property %q is out of range: %s", at, clip(raw)), "Send a smaller number."}
+		}
+		text = strconv.FormatInt(int64(n), 10)
+	} else {
+		text = strconv.FormatFloat(n, 'g', -1, 64)
+	}
+	switch {
+	case s.Minimum != nil && n < *s.Minimum:
+		return nil, &Fault{fmt.Sprintf("property %q is %s", at, text), fmt.Sprintf("The least is %v.", *s.Minimum)}
+	case s.Maximum != nil && n > *s.Maximum:
+		return nil, &Fault{fmt.Sprintf("property %q is %s", at, text), fmt.Sprintf("The most is %v.", *s.Maximum)}
+	}
+	return json.RawMessage(text), nil
+}
+
+func checkString(v string, s *jsonschema.Schema, at string) error {
+	if s.MinLength != nil && utf8.RuneCountInString(v) < *s.MinLength {
+		if *s.MinLength == 1 {
+			return &Fault{fmt.Sprintf("property %q is empty", at), "Give it a value."}
+		}
+		return &Fault{fmt.Sprintf("property %q is too short", at), fmt.Sprintf("It needs at least %d characters.", *s.MinLength)}
+	}
+	if len(s.Enum) == 0 || slices.Contains(s.Enum, any(v)) {
+		return nil
+	}
+	words := make([]string, len(s.Enum))
+	for i, e := range s.Enum {
+		words[i] = fmt.Sprint(e)
+	}
+	return &Fault{fmt.Sprintf("property %q is %s", at, clip([]byte(strconv.Quote(v)))), "Use one of: " + strings.Join(words, ", ") + "."}
+}
+
+func unknownProperty(name string, s *jsonschema.Schema, at string) error {
+	names := propertyNames(s)
+	next := "Known properties: " + propertyList(s) + "."
+	if near := nearest.Names(name, names, 1); len(near) == 1 {
+		next = fmt.Sprintf("Did you mean %q? %s", near[0], next)
+	}
+	return &Fault{fmt.Sprintf("unknown property %s", clip([]byte(strconv.Quote(join(at, name))))), next}
+}
+
+func propertyNames(s *jsonschema.Schema) []string {
+	if len(s.PropertyOrder) > 0 {
+		return s.PropertyOrder
+	}
+	var names []string
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func propertyList(s *jsonschema.Schema) string {
+	if len(s.Properties) == 0 {
+		return "none"
+	}
+	return strings.Join(propertyNames(s), ", ")
+}
+
+func wrongType(at, want string, got json.RawMessage) error {
+	if at == "" {
+		return &Fault{"the arguments are not " + want, "Send a JSON object."}
+	}
+	return &Fault{fmt.Sprintf("property %q is %s", at, clip(got)), "Send " + want + "."}
+}
+
+func notJSON(err error) error {
+	return &Fault{"the arguments are not valid JSON: " + err.Error(), "Send one JSON object."}
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+// clip shortens a value for an error text.
+func clip(raw []byte) string {
+	const most = 60
+	r := []rune(string(raw))
+	if len(r) <= most {
+		return string(r)
+	}
+	return string(r[:most]) + "…"
+}
+
+// loneSurrogate finds a \uD800-\uDFFF escape that is not part of a pair, which
+// encoding/json would turn into U+FFFD.
+func loneSurrogate(raw []byte) string {
+	for i := 0; i+1 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		u := escapedUnit(raw[i:])
+		switch {
+		case u >= 0xD800 && u < 0xDC00:
+			if low := escapedUnit(raw[min(i+6, len(raw)):]); low < 0xDC00 || low > 0xDFFF {
+				return string(raw[i : i+6])
+			}
+			i += 11
+		case u >= 0xDC00 && u <= 0xDFFF:
+			return string(raw[i : i+6])
+		default:
+			i++ // the escaped character
+		}
+	}
+	return ""
+}
+
+// escapedUnit is the UTF-16 unit of a \uXXXX at the start of raw, or -1.
+func escapedUnit(raw []byte) int64 {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return -1
+	}
+	u, err := strconv.ParseUint(string(raw[2:6]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return int64(u)
+}

@@ -1,0 +1,132 @@
+// Package tools is the contract between a tool's author and the server.
+//
+// A call meets three types, in this order:
+//
+//   - Def is what an author writes: data and functions.
+//   - Tool is what the server holds: made only by Build, which fills defaults
+//     and refuses a bad definition.
+//   - Call is one parsed use. Resolve turns it into a Resolved call, whose
+//     input is expanded and whose facts are computed once; only a Resolved
+//     call can run.
+//
+// A tool asks for no permission, takes no lock, cuts nothing for the wire, and
+// does not know which protocol it is served over.
+package tools
+
+import (
+	"context"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"mcp-toolset/policy"
+)
+
+// Def defines a tool with input In and output Out, both structs. Name, Prompt
+// and Call are required. The zero value of every other field is the most
+// conservative answer.
+type Def[In, Out any] struct {
+	Name       string   // what a model calls it
+	Title      string   // what a person sees; "": Name
+	Prompt     string   // the description a model reads; under MaxPrompt bytes
+	SearchHint string   // 3 to 10 words to find it by
+	Aliases    []string // former names, accepted in calls, never listed
+
+	// Description says in one line what a call does, for a person deciding on
+	// it. nil: the tool's name.
+	Description func(In) string
+
+	Schema       *jsonschema.Schema // nil: inferred from In, see inferSchema
+	OutputSchema *jsonschema.Schema // nil: inferred from Out
+
+	Loading   Loading   // zero: LoadAuto
+	Feature   string    // gate that must be switched on for the tool to exist; "": none
+	Interrupt Interrupt // zero: Cancel
+
+	// MaxResultSize is the largest text of a result in characters; a longer
+	// one is stored and the model gets the part that Keep says. 0:
+	// DefaultResultSize. Unlimited: the tool bounds its results itself.
+	MaxResultSize int
+	Keep          Keep
+
+	IsReadOnly        Fact[In] // changes nothing but its own session
+	IsDestructive     Fact[In] // may destroy what cannot be had back
+	IsConcurrencySafe Fact[In] // may run beside other concurrency-safe calls
+	IsIdempotent      Fact[In] // the same call twice has the effect of one
+	IsOpenWorld       Fact[In] // reaches beyond this machine
+
+	// IsEnabled is asked once, at start. An error says why the tool is absent.
+	IsEnabled func() error
+
+	// Path is the file or folder a call is about, for path rules. nil: none.
+	// A read-only call reads it, any other edits it.
+	Path func(In) string
+
+	// Matcher returns whether a rule Tool(pattern) covers the call. nil: with
+	// a Path, gitignore syntax on it; else the pattern must equal the value of
+	// the first required string property.
+	Matcher func(In) func(pattern string) bool
+
+	// Backfill completes the input before rules and hooks look at it: expands
+	// "~" and relative paths, fills what depends on the session.
+	Backfill func(*Env, *In)
+
+	// Validate judges the completed input without I/O. Its error goes to the
+	// model as invalid input.
+	Validate func(In) error
+
+	// Check is the tool's own opinion on permission; nil: none. It can make a
+	// decision stricter, never laxer.
+	Check func(*Env, In) *policy.Decision
+
+	// ClassifierInput is what a permission classifier is shown of a call. nil: nothing.
+	ClassifierInput func(In) string
+
+	// Call does the work. Its error is the caller's to fix: a *Fault says how.
+	Call func(context.Context, *Env, In) (Result[Out], error)
+
+	// Render shows an output to the model. nil: as JSON.
+	Render func(Out) []Content
+}
+
+// Loading says whether a model gets the tool's definition from the start.
+type Loading uint8
+
+const (
+	LoadAuto     Loading = iota // the server decides by the size of the whole list
+	LoadAlways                  // from the start
+	LoadDeferred                // when the model searched for it
+)
+
+// Interrupt says what a cancel does to a running call.
+type Interrupt uint8
+
+const (
+	Cancel Interrupt = iota // its context is cancelled
+	Finish                  // it completes and its effect is recorded; nobody is answered
+)
+
+// Keep says which part of a result too long for the model it still gets.
+type Keep uint8
+
+const (
+	KeepHead Keep = iota // the beginning
+	KeepTail             // a little of the beginning, mostly the end
+	KeepEnds             // as much of the beginning as of the end
+)
+
+// Fact is a property of calls: never (the zero value), always, or depending on
+// the call.
+type Fact[In any] struct {
+	always bool
+	when   func(*Env, In) bool
+}
+
+// Always is a fact that holds for every call.
+func Always[In any]() Fact[In] { return Fact[In]{always: true} }
+
+// When is a fact that holds for the calls f accepts. f sees the completed input.
+func When[In any](f func(*Env, In) bool) Fact[In] { return Fact[In]{when: f} }
+
+func (f Fact[In]) holds(env *Env, in In) bool {
+	return f.always || f.when != nil && f.when(env, in)
+}

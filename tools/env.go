@@ -1,0 +1,38 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/session"
+)
+
+// Env is what a call may know and use. Its fields are set by the pipeline and
+// never nil in a running call.
+type Env struct {
+	Session  session.View
+	Files    *workspace.Files // opens what the policy allows
+	Home     string           // the user's home folder, "" if there is none
+	Log      *slog.Logger     // to the server's log, and to a client that asked for it
+	Progress func(Progress)   // tells a client that asked for it how far the call is
+	Now      func() time.Time
+
+	// Call runs another tool as part of this call: parsed, decided, hooked and
+	// recorded as its own, inside this call's place in the schedule. A
+	// concurrency-safe call may only make concurrency-safe calls.
+	Call func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
+}
+
+// Abs makes a path of a call absolute: "~" is the home folder, a relative path
+// is relative to the session's working directory. It is lexical.
+func (e *Env) Abs(path string) string { return workspace.Expand(path, e.Session.Dir, e.Home) }
+
+// Progress is how far a call is.
+type Progress struct {
+	Done    float64 // in the tool's own unit, growing
+	Total   float64 // 0: unknown
+	Message string
+}

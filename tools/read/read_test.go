@@ -1,0 +1,293 @@
+package read
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcp-toolset/tools/toolstest"
+)
+
+func TestCases(t *testing.T) { toolstest.Run(t, New(Options{}), "testdata") }
+
+// read calls Read on a file with the given bytes.
+func readBytes(t *testing.T, o Options, data, args string) (text string, err error) {
+	t.Helper()
+	w := toolstest.NewWorkspace(t)
+	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.Call(t.Context(), New(o), `{"file_path":"f"`+args+`}`)
+	if err != nil {
+		return "", errors.New(strings.ReplaceAll(err.Error(), w.Root, "$ROOT"))
+	}
+	return toolstest.Text(resp), nil
+}
+
+func TestEncodings(t *testing.T) {
+	for name, tc := range map[string]struct{ data, want string }{
+		"CRLF is shown as LF":           {"a\r\nb\r\n", "     1\ta\n     2\tb"},
+		"a CR inside a line stays":      {"a\rb\n", "     1\ta\rb"},
+		"a BOM is left out":             {"\xef\xbb\xbfa\n", "     1\ta"},
+		"only a BOM is an empty file":   {"\xef\xbb\xbf", "[the file is empty]"},
+		"U+2028 does not end a line":    {"a\u2028b\n", "     1\ta\u2028b"},
+		"invalid UTF-8 is said":         {"a\xffb\nc\n", "     1\ta\uFFFDb\n     2\tc\n[1 line is not valid UTF-8: the bytes in question are shown as \uFFFD]"},
+		"U+FFFD in a file is not wrong": {"\uFFFD\n", "     1\t\uFFFD"},
+		"a lone newline is a line":      {"\n", "     1\t"},
+		"no newline at the end":         {"a\nb", "     1\ta\n     2\tb"},
+		"seven digits do not break":     {"x\n", "     1\tx"},
+	} {
+		got, err := readBytes(t, Options{}, tc.data, "")
+		if err != nil || got != tc.want {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, tc.want)
+		}
+	}
+}
+
+func TestBudget(t *testing.T) {
+	long := strings.Repeat(strings.Repeat("x", 92)+"\n", 2000) // 100 bytes a line when numbered
+	small := Options{MaxTokens: 1000}                          // 4,000 bytes: 40 lines
+	for name, tc := range map[string]struct {
+		o          Options
+		data, args string
+		notice     string // how the answer ends, or the error
+		lines      int
+	}{
+		"a file that fits has no notice": {small, long[:93*40], "", "x", 40},
+		"a page is 85 % of the budget":   {small, long, "", "[lines 1 to 34 of 2000; go on with offset 35]", 34},
+		"going on by offset":             {small, long, `,"offset":1999`, "[lines 1999 to 2000 of 2000]", 2},
+		"a further page":                 {small, long, `,"offset":35`, "[lines 35 to 68 of 2000; go on with offset 69]", 34},
+		"a range that is too long": {small, long, `,"offset":11,"limit":500`,
+			"500 lines of $ROOT/f from line 11 are over the budget of 1000 tokens. The first 40 of them fit: use limit 40, then go on with offset 51.", 0},
+		"the default budget": {Options{}, long, "", "[lines 1 to 850 of 2000; go on with offset 851]", 850},
+		"a paged file however large the budget": {Options{MaxTokens: 1e6}, strings.Repeat(long, 2), "",
+			"[lines 1 to 2228 of 4000; go on with offset 2229]", 2228},
+		"one line over the budget": {small, strings.Repeat("y", 5000), "",
+			"line 1 of $ROOT/f alone is over the budget of 1000 tokens. Search the file for the part you need.", 0},
+		"a long line behind the page": {small, "a\n" + strings.Repeat("y", 5000), "", "[lines 1 to 1 of 2; go on with offset 2]", 1},
+	} {
+		got, err := readBytes(t, tc.o, tc.data, tc.args)
+		if err != nil {
+			if err.Error() != tc.notice {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if !strings.HasSuffix(got, tc.notice) || strings.Count(got, "\t") != tc.lines || len(got) > tc.o.MaxTokens*4+200 && tc.o.MaxTokens > 0 {
+			t.Errorf("%s: %d lines, %d bytes, ends with %q", name, strings.Count(got, "\t"), len(got), got[max(0, len(got)-100):])
+		}
+	}
+}
+
+// TestPagesCoverTheFile: following the offsets that answers name shows every
+// line once.
+func TestPagesCoverTheFile(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	var data strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&data, "line %d %s\n", i+1, strings.Repeat("z", i%300))
+	}
+	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte(data.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tool := New(Options{MaxTokens: 5000})
+	var shown strings.Builder
+	for offset, pages := 1, 0; offset > 0; pages++ {
+		if pages > 500 {
+			t.Fatal("the pages do not end")
+		}
+		resp, err := w.Call(t.Context(), tool, fmt.Sprintf(`{"file_path":"f","offset":%d}`, offset))
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := 0
+		for line := range strings.Lines(toolstest.Text(resp) + "\n") {
+			if _, text, ok := strings.Cut(line, "\t"); ok {
+				shown.WriteString(text)
+			} else if _, err := fmt.Sscanf(line[strings.Index(line, ";")+1:], " go on with offset %d]", &next); err != nil {
+				next = 0
+			}
+		}
+		offset = next
+	}
+	if shown.String() != data.String() {
+		t.Errorf("the pages show %d bytes of %d", shown.Len(), data.Len())
+	}
+}
+
+func TestBinaryIsRefused(t *testing.T) {
+	_, err := readBytes(t, Options{}, "\x7fELF\x00\x01", "")
+	if want := "$ROOT/f is a binary file of 6 bytes. Only text files can be read."; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestSpecialFiles: nothing that is not a regular file is waited for.
+func TestSpecialFiles(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	if err := syscall.Mkfifo(filepath.Join(w.Root, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "s") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Rename(filepath.Join(dir, "s"), filepath.Join(w.Root, "sock")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	for name, want := range map[string]string{
+		"fifo": "$ROOT/fifo is a named pipe, not a file. Only regular files can be read.",
+		"sock": "$ROOT/sock is a socket, not a file. Only regular files can be read.",
+	} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := w.Call(ctx, New(Options{}), `{"file_path":"`+name+`"}`)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil || strings.ReplaceAll(err.Error(), w.Root, "$ROOT") != want {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+		case <-ctx.Done():
+			t.Fatalf("%s hangs", name)
+		}
+	}
+}
+
+// endless is a reader that never ends and cancels on the way.
+type endless struct {
+	cancel func()
+	after  int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.after--; e.after == 0 {
+		e.cancel()
+	}
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// TestMemoryAndCancel: a line that never ends takes no memory, and a cancel
+// stops the read.
+func TestMemoryAndCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	allocated := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := readText(ctx, &endless{cancel, 400}, request{path: "f", size: 1, offset: 1, budget: 100_000})
+			if !errors.Is(err, context.Canceled) {
+				b.Fatalf("after a cancel: %v", err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if allocated > 2<<20 { // 100 MB went by
+		t.Errorf("reading one endless line allocates %d bytes", allocated)
+	}
+	cancel()
+	if _, err := readText(ctx, strings.NewReader("x"), request{budget: 100}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled before it began: %v", err)
+	}
+}
+
+// TestStructured: the output for programs has the same lines.
+func TestStructured(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte("a\nb\nc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.Call(t.Context(), New(Options{}), `{"file_path":"f","offset":2,"limit":1}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := resp.Structured()
+	want := `{"type":"text","filePath":"` + w.Root + `/f","content":"b","numLines":1,"startLine":2,"totalLines":3}`
+	if err != nil || string(data) != want {
+		t.Errorf("%s, %v; want %s", data, err, want)
+	}
+	if r, ok := w.Session.View().LastRead(filepath.Join(w.Root, "f")); !ok || r.Offset != 2 || r.Limit != 1 || r.Size != 6 {
+		t.Errorf("the session's record: %+v, %v", r, ok)
+	}
+}
+
+// slow is the obvious way to page: all lines at once.
+func slow(data string, offset, limit int) []string {
+	data = strings.TrimPrefix(data, "\xef\xbb\xbf")
+	if data == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(data, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.ToValidUTF8(strings.TrimSuffix(l, "\r"), "\uFFFD")
+	}
+	lines = lines[min(offset-1, len(lines)):]
+	if limit > 0 {
+		lines = lines[:min(limit, len(lines))]
+	}
+	return lines
+}
+
+// FuzzPaging compares paging with the obvious way, whatever pieces the file
+// arrives in.
+func FuzzPaging(f *testing.F) {
+	f.Add([]byte("a\nb\r\nc"), 1, 0, 3)
+	f.Add([]byte("\xef\xbb\xbf\n\n\xff"), 2, 1, 1)
+	f.Add([]byte(""), 1, 1, 1)
+	f.Fuzz(func(t *testing.T, data []byte, offset, limit, step int) {
+		offset, limit, step = max(1, offset%100), max(0, limit%100), max(4, step%50)
+		if bytes.IndexByte(data, 0) >= 0 {
+			return
+		}
+		var pieces []io.Reader
+		for rest := data; len(rest) > 0; {
+			n := min(step, len(rest))
+			pieces = append(pieces, bytes.NewReader(rest[:n]))
+			rest = rest[n:]
+		}
+		p, err := readText(t.Context(), io.MultiReader(pieces...), request{
+			path: "f", size: int64(len(data)), offset: offset, limit: limit, budget: 1 << 20,
+		})
+		want := slow(string(data), offset, limit)
+		if len(want) == 0 {
+			if err == nil && p.lines != 0 {
+				t.Fatalf("lines of nothing: %q", p.content)
+			}
+			return
+		}
+		if err != nil || p.content != strings.Join(want, "\n") || p.lines != len(want) || p.total != len(slow(string(data), 1, 0)) {
+			t.Fatalf("%q from %d, %d lines: %q (%d of %d), %v; want %q", data, offset, limit, p.content, p.lines, p.total, err, want)
+		}
+	})
+}
+
+func TestSchema(t *testing.T) {
+	raw, err := New(Options{}).InputSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(raw) {
+		t.Errorf("schema: %s", raw)
+	}
+}

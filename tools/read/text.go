@@ -1,0 +1,278 @@
+package read
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-toolset/tools"
+)
+
+// Budgets of an answer.
+const (
+	// DefaultMaxTokens is what clients take of one result without storing it.
+	DefaultMaxTokens = 25_000
+	// bytesPerToken is the usual estimate for English text and code.
+	bytesPerToken = 4
+	// pageShare is the part of the budget that a page fills: the rest leaves
+	// room for what the estimate misses.
+	pageShare = 0.85
+	// pagedFrom is the size in bytes from which a file is always paged when no
+	// limit is given.
+	pagedFrom = 256 << 10
+	// countedTo is how far lines are counted behind the page; beyond it, the
+	// total is not worth the wait.
+	countedTo = 1 << 30
+	// sniff is where a NUL byte makes a file binary.
+	sniff = 8 << 10
+	chunk = 256 << 10
+)
+
+// request is what to read of a text file.
+type request struct {
+	path   string // as shown
+	size   int64
+	offset int // 1-based
+	limit  int // 0: none
+	budget int // bytes of numbered output
+}
+
+// page is what was read of a text file.
+type page struct {
+	text    string // for the model: numbered lines and notices
+	content string // the lines alone
+	lines   int
+	total   int // lines of the file; -1: not counted
+}
+
+// readText reads lines in one pass with constant memory: it keeps what fits the
+// budget and only counts the rest.
+func readText(ctx context.Context, r io.Reader, q request) (page, error) {
+	s := scanner{request: q, room: q.budget}
+	if q.limit == 0 && q.size > pagedFrom {
+		s.room = min(s.room, pagedFrom)
+	}
+	buf := make([]byte, chunk)
+	for read := int64(0); ; {
+		if err := ctx.Err(); err != nil {
+			return page{}, context.Cause(ctx)
+		}
+		n, err := r.Read(buf)
+		if read == 0 {
+			if bytes.IndexByte(buf[:min(n, sniff)], 0) >= 0 {
+				return page{}, &tools.Fault{
+					Fact: fmt.Sprintf("%s is a binary file of %d bytes", q.path, q.size),
+					Next: "Only text files can be read.",
+				}
+			}
+			s.feed(bytes.TrimPrefix(buf[:n], []byte("\uFEFF")))
+		} else {
+			s.feed(buf[:n])
+		}
+		read += int64(n)
+		if err == io.EOF {
+			s.end()
+			break
+		}
+		if err != nil {
+			return page{}, fmt.Errorf("reading %s: %w", q.path, err)
+		}
+		if s.full() && read > countedTo {
+			s.uncounted = true
+			break
+		}
+	}
+	return s.page()
+}
+
+// scanner takes a file in pieces and keeps the lines asked for.
+type scanner struct {
+	request
+	room int // bytes of numbered output that may be kept
+
+	line      int    // lines ended so far
+	part      []byte // the current line, as far as it is kept
+	open      bool   // the current line has begun
+	kept      []string
+	used      int  // bytes of numbered output kept
+	over      int  // first wanted line that did not fit; 0: none
+	invalid   int  // lines kept with invalid UTF-8
+	uncounted bool // the file goes on beyond where lines are counted
+}
+
+// full reports whether nothing more will be kept.
+func (s *scanner) full() bool {
+	return s.over > 0 || s.limit > 0 && s.line >= s.offset-1+s.limit
+}
+
+// wanted reports whether the current line is in the range.
+func (s *scanner) wanted() bool { return s.line+1 >= s.offset && !s.full() }
+
+func (s *scanner) feed(p []byte) {
+	for len(p) > 0 {
+		if !s.wanted() && s.line+1 >= s.offset { // behind the page: only count
+			s.count(p)
+			return
+		}
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			s.take(p)
+			s.open = true
+			return
+		}
+		s.take(p[:i])
+		s.endLine()
+		p = p[i+1:]
+	}
+}
+
+// count counts the lines in p.
+func (s *scanner) count(p []byte) {
+	s.line += bytes.Count(p, []byte{'\n'})
+	s.open = p[len(p)-1] != '\n'
+}
+
+// take keeps a piece of the current line, no more than could ever fit.
+func (s *scanner) take(p []byte) {
+	if s.wanted() {
+		s.part = append(s.part, p[:min(len(p), max(0, s.room+utf8.UTFMax-len(s.part)))]...)
+	}
+}
+
+// endLine ends the current line and keeps it if it fits.
+func (s *scanner) endLine() {
+	if s.wanted() {
+		s.keep(strings.TrimSuffix(string(s.part), "\r"))
+	}
+	s.part = s.part[:0]
+	s.open = false
+	s.line++
+}
+
+func (s *scanner) keep(line string) {
+	valid := strings.ToValidUTF8(line, "\uFFFD")
+	cost := len(number(s.line+1)) + len(valid) + 1
+	if s.used+cost > s.room {
+		s.over = s.line + 1
+		return
+	}
+	if valid != line {
+		s.invalid++
+	}
+	s.kept = append(s.kept, valid)
+	s.used += cost
+}
+
+// end ends the file; its last line needs no newline.
+func (s *scanner) end() {
+	if s.open {
+		s.endLine()
+	}
+}
+
+// number is how `cat -n` numbers a line.
+func number(n int) string { return fmt.Sprintf("%6d\t", n) }
+
+func (s *scanner) page() (page, error) {
+	p := page{lines: len(s.kept), total: s.line}
+	if s.uncounted {
+		p.total = -1
+	}
+	if err := s.fault(); err != nil {
+		return p, err
+	}
+	if s.over > 0 {
+		s.trim()
+		p.lines = len(s.kept)
+	}
+	p.content = strings.Join(s.kept, "\n")
+	var b strings.Builder
+	b.Grow(s.used + 256)
+	for i, line := range s.kept {
+		b.WriteString(number(s.offset + i))
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	for _, n := range s.notices(p.total) {
+		b.WriteString("[" + n + "]\n")
+	}
+	p.text = strings.TrimSuffix(b.String(), "\n")
+	return p, nil
+}
+
+// trim makes a page of what was kept.
+func (s *scanner) trim() {
+	for len(s.kept) > 1 && s.used > int(float64(s.room)*pageShare) {
+		last := len(s.kept) - 1
+		s.used -= len(number(s.offset+last)) + len(s.kept[last]) + 1
+		s.kept = s.kept[:last]
+	}
+}
+
+// fault is the answer when there is nothing to show, or when the range asked
+// for is more than can be shown.
+func (s *scanner) fault() error {
+	switch {
+	case s.over > 0 && s.limit > 0 && len(s.kept) > 0:
+		return &tools.Fault{
+			Fact: fmt.Sprintf("%d lines of %s from line %d are over the budget of %d tokens", s.limit, s.path, s.offset, s.budget/bytesPerToken),
+			Next: fmt.Sprintf("The first %d of them fit: use limit %d, then go on with offset %d.", len(s.kept), len(s.kept), s.over),
+		}
+	case len(s.kept) > 0 || s.line == 0 && s.offset == 1:
+		return nil
+	case s.line == 0:
+		return &tools.Fault{Fact: s.path + " is empty", Next: "Leave out offset and limit."}
+	case s.line < s.offset:
+		return &tools.Fault{
+			Fact: fmt.Sprintf("offset %d is past the end of %s, which has %s", s.offset, s.path, plural(s.line, "line")),
+			Next: fmt.Sprintf("Use an offset from 1 to %d.", s.line),
+		}
+	case s.over > 0:
+		return &tools.Fault{
+			Fact: fmt.Sprintf("line %d of %s alone is over the budget of %d tokens", s.over, s.path, s.budget/bytesPerToken),
+			Next: "Search the file for the part you need.",
+		}
+	}
+	return errors.New("nothing was read") // cannot happen: a line was wanted, and kept or over
+}
+
+// notices are what the model must know beside the lines.
+func (s *scanner) notices(total int) []string {
+	var out []string
+	last := s.offset + len(s.kept) - 1
+	of := "of " + strconv.Itoa(total)
+	if total < 0 {
+		of = fmt.Sprintf("of a file of %d bytes", s.size)
+	}
+	switch {
+	case s.line == 0:
+		out = append(out, "the file is empty")
+	case s.over > 0:
+		out = append(out, fmt.Sprintf("lines %d to %d %s; go on with offset %d", s.offset, last, of, last+1))
+	case s.offset > 1 || s.limit > 0 && (total < 0 || last < total):
+		out = append(out, fmt.Sprintf("lines %d to %d %s", s.offset, last, of))
+	}
+	if s.invalid > 0 {
+		out = append(out, fmt.Sprintf("%s not valid UTF-8: the bytes in question are shown as \uFFFD", are(s.invalid)))
+	}
+	return out
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "1 line is"
+	}
+	return fmt.Sprintf("%d lines are", n)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

@@ -1,0 +1,67 @@
+package tools
+
+import (
+	"encoding/json"
+
+	"mcp-toolset/session"
+)
+
+// Result is what a tool's Call returns.
+type Result[Out any] struct {
+	Data   Out            // the output, shown by Def.Render
+	Effect session.Effect // what changes in the session; applied in arrival order
+	Blocks []Content      // further content, delivered after the rendered output
+	Meta   map[string]any // facts for programs, never needed by the model
+	Failed bool           // the call did what was asked and the answer is a failure (a command's exit code)
+}
+
+// Response is a finished call's answer, whatever the tool.
+type Response struct {
+	Content    []Content
+	Structured func() (json.RawMessage, error) // the output as JSON; nil for errors
+	Meta       map[string]any
+	Failed     bool
+	Effect     session.Effect
+}
+
+// Content is one block of a response: Text, Image, ResourceLink or Resource.
+type Content interface{ content() }
+
+// Text is text for the model.
+type Text struct{ Text string }
+
+// Image is a picture for the model.
+type Image struct {
+	Data     []byte
+	MIMEType string
+}
+
+// ResourceLink points at something the client can fetch.
+type ResourceLink struct {
+	URI, Name, Description, MIMEType string
+}
+
+// Resource is an embedded resource: Text, or Blob when Text is "".
+type Resource struct {
+	URI, MIMEType string
+	Text          string
+	Blob          []byte
+}
+
+func (Text) content()         {}
+func (Image) content()        {}
+func (ResourceLink) content() {}
+func (Resource) content()     {}
+
+// Fault is an error that is the caller's to fix: one fact and one next step.
+type Fault struct {
+	Fact string // what is so, without a full stop
+	Next string // what to do; "" when the fact says it
+}
+
+func (f *Fault) Error() string {
+	if f.Next == "" {
+		return f.Fact
+	}
+	return f.Fact + ". " + f.Next
+}

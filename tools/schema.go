@@ -1,0 +1,180 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// makeSchemas makes both schemas of a tool and checks that every client can
+// take them: closed objects, one type each, no references and no combinators
+// (Gemini models accept none), every property described.
+func makeSchemas[In, Out any](tool string, in, out *jsonschema.Schema) (*schemas, error) {
+	var err error
+	if in == nil {
+		if in, err = inferSchema(reflect.TypeFor[In]()); err != nil {
+			return nil, fmt.Errorf("tool %s: input schema: %w", tool, err)
+		}
+	}
+	if out == nil {
+		if out, err = inferSchema(reflect.TypeFor[Out]()); err != nil {
+			return nil, fmt.Errorf("tool %s: output schema: %w", tool, err)
+		}
+	}
+	s := &schemas{in: in}
+	for _, name := range in.Required {
+		if in.Properties[name].Type == "string" {
+			s.firstStringProp = name
+			break
+		}
+	}
+	if s.rawIn, err = portable(in); err != nil {
+		return nil, fmt.Errorf("tool %s: input schema: %w", tool, err)
+	}
+	if s.rawOut, err = portable(out); err != nil {
+		return nil, fmt.Errorf("tool %s: output schema: %w", tool, err)
+	}
+	return s, nil
+}
+
+// inferSchema makes a schema of a struct type. Beside the `json` tag (omitempty
+// or omitzero: optional) and the `jsonschema` tag (the description), it reads
+// `enum:"a,b"`, `minimum:"1"`, `maximum:"9"`, `minLength:"1"` and
+// `default:"json"`.
+func inferSchema(t reflect.Type) (*jsonschema.Schema, error) {
+	s, err := jsonschema.ForType(t, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s, annotate(s, t)
+}
+
+// annotate adds what the tags of t say to the schema inferred from it, and
+// takes away "null", which stands for an absent property and is accepted
+// without being offered.
+func annotate(s *jsonschema.Schema, t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if s.Type == "" && len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	if s.Items != nil {
+		return annotate(s.Items, t.Elem())
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p := s.Properties[name]
+		if p == nil {
+			continue
+		}
+		if err := annotate(p, f.Type); err != nil {
+			return err
+		}
+		if err := constrain(p, f.Tag); err != nil {
+			return fmt.Errorf("property %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func constrain(p *jsonschema.Schema, tag reflect.StructTag) error {
+	if v, ok := tag.Lookup("enum"); ok {
+		for word := range strings.SplitSeq(v, ",") {
+			p.Enum = append(p.Enum, word)
+		}
+	}
+	for key, field := range map[string]**float64{"minimum": &p.Minimum, "maximum": &p.Maximum} {
+		if v, ok := tag.Lookup(key); ok {
+			n, err := strconv.ParseFloat(v, 64)
+			if err != nil {
+				return fmt.Errorf("tag %s: %w", key, err)
+			}
+			*field = &n
+		}
+	}
+	if v, ok := tag.Lookup("minLength"); ok {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return fmt.Errorf("tag minLength: %w", err)
+		}
+		p.MinLength = &n
+	}
+	if v, ok := tag.Lookup("default"); ok {
+		if !json.Valid([]byte(v)) {
+			return fmt.Errorf("tag default: %s is not JSON", v)
+		}
+		p.Default = json.RawMessage(v)
+	}
+	return nil
+}
+
+// portableKeys are the only keywords our schemas use.
+var portableKeys = []string{
+	"type", "properties", "required", "additionalProperties", "description",
+	"enum", "minimum", "maximum", "minLength", "items", "default",
+}
+
+// portable encodes a schema and refuses what some client cannot read.
+func portable(s *jsonschema.Schema) (json.RawMessage, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		return nil, err
+	}
+	if tree["type"] != "object" {
+		return nil, fmt.Errorf("the root has type %v, not object", tree["type"])
+	}
+	return raw, checkPortable(tree, "")
+}
+
+func checkPortable(node map[string]any, at string) error {
+	for key := range node {
+		if !slices.Contains(portableKeys, key) {
+			return fmt.Errorf("%s: keyword %q is not understood by every client", orRoot(at), key)
+		}
+	}
+	if _, one := node["type"].(string); !one {
+		return fmt.Errorf("%s: type is %v, not one name", orRoot(at), node["type"])
+	}
+	if items, ok := node["items"].(map[string]any); ok {
+		if err := checkPortable(items, at+"[]"); err != nil {
+			return err
+		}
+	}
+	if node["type"] != "object" {
+		return nil
+	}
+	if node["additionalProperties"] != false {
+		return fmt.Errorf("%s: an object must be closed", orRoot(at))
+	}
+	props, _ := node["properties"].(map[string]any)
+	for name, p := range props {
+		sub, ok := p.(map[string]any)
+		if !ok || sub["description"] == nil || sub["description"] == "" {
+			return fmt.Errorf("%s: property %q has no description", orRoot(at), name)
+		}
+		if err := checkPortable(sub, at+"."+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orRoot(at string) string {
+	if at == "" {
+		return "root"
+	}
+	return strings.TrimPrefix(at, ".")
+}

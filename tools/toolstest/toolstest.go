@@ -1,0 +1,220 @@
+// Package toolstest tests a tool with one line:
+//
+//	func TestCases(t *testing.T) { toolstest.Run(t, read.New(read.Options{}), "testdata") }
+//
+// A case is a txtar archive. Its comment says why it is there; then come, in
+// this order:
+//
+//	-- files/NAME --    a file of the workspace, before the calls
+//	-- call --          the arguments of a call; there may be several, in sequence
+//	-- want --          the text of its result; `want failed` for a result that is a failure
+//	-- error --         instead of want: the error of a call refused or failed
+//	-- after/NAME --    a file as it must be after all calls; with the single
+//	                    line `(absent)` it must not be there
+//
+// $ROOT stands for the workspace. With -update, want and error sections are
+// rewritten with what the tool does; read the diff.
+package toolstest
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+var update = flag.Bool("update", false, "rewrite the wanted results of txtar cases")
+
+// Run runs every *.txtar case of dir as a subtest.
+func Run(t *testing.T, tool *tools.Tool, dir string) {
+	t.Helper()
+	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases in %s (%v)", dir, err)
+	}
+	for _, file := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive := txtar.Parse(data)
+			runCase(t, tool, archive)
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Workspace is a workspace in a temporary folder with a session in it.
+type Workspace struct {
+	Root    string
+	Session *session.Session
+	roots   *workspace.Roots
+}
+
+// NewWorkspace makes a workspace that ends with the test.
+func NewWorkspace(t *testing.T) *Workspace {
+	t.Helper()
+	roots, err := workspace.OpenRoots([]string{t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = roots.Close() })
+	root := roots.Paths()[0]
+	return &Workspace{Root: root, roots: roots, Session: session.New(session.Config{
+		ID: "test", Roots: []string{root}, Results: filepath.Join(t.TempDir(), "results"),
+	})}
+}
+
+// Env is what a call in the workspace gets. Everything in the root may be opened.
+func (w *Workspace) Env() *tools.Env {
+	return &tools.Env{
+		Session: w.Session.View(),
+		Files: workspace.NewFiles(w.roots, func(literal, canonical string) error {
+			if _, in := w.roots.Containing(canonical); !in {
+				return fmt.Errorf("%s is outside the workspace", literal)
+			}
+			return nil
+		}),
+		Home:     w.Root,
+		Log:      slog.New(slog.DiscardHandler),
+		Progress: func(tools.Progress) {},
+		Now:      time.Now,
+		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {
+			return nil, fmt.Errorf("no nested calls in a tool's own test")
+		},
+	}
+}
+
+// Call runs one call as the pipeline would, without policy and scheduler, and
+// applies its effect.
+func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*tools.Response, error) {
+	call, err := tool.Parse(json.RawMessage(args))
+	if err != nil {
+		return nil, err
+	}
+	env := w.Env()
+	resolved := call.Resolve(env)
+	if err := resolved.Validate(); err != nil {
+		return nil, err
+	}
+	resp, err := resolved.Run(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	w.Session.Apply(resp.Effect)
+	return resp, nil
+}
+
+// Text is the text of a response; other content appears as [kind].
+func Text(r *tools.Response) string {
+	var parts []string
+	for _, c := range r.Content {
+		if text, ok := c.(tools.Text); ok {
+			parts = append(parts, text.Text)
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("[%T]", c))
+	}
+	return strings.Join(parts, "\n")
+}
+
+func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive) {
+	if len(strings.TrimSpace(string(archive.Comment))) == 0 {
+		t.Error("the case does not say why it is there")
+	}
+	w := NewWorkspace(t)
+	var resp *tools.Response
+	var err error
+	called := false
+	for i := range archive.Files {
+		f := &archive.Files[i]
+		kind, name, _ := strings.Cut(f.Name, "/")
+		switch kind {
+		case "files":
+			path := filepath.Join(w.Root, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case "call":
+			resp, err = w.Call(t.Context(), tool, strings.ReplaceAll(string(f.Data), "$ROOT", w.Root))
+			called = true
+		case "want", "want failed", "error":
+			if !called {
+				t.Fatalf("%s without a call before it", f.Name)
+			}
+			check(t, w, f, resp, err)
+			called = false
+		case "after":
+			after(t, filepath.Join(w.Root, name), f.Data)
+		default:
+			t.Fatalf("unknown section %s", f.Name)
+		}
+	}
+	if called {
+		t.Error("the last call has no want or error behind it")
+	}
+}
+
+// check compares an answer with its section.
+func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err error) {
+	t.Helper()
+	name, got := "error", ""
+	switch {
+	case err != nil:
+		got = err.Error()
+	case resp.Failed:
+		name, got = "want failed", Text(resp)
+	default:
+		name, got = "want", Text(resp)
+	}
+	got = strings.ReplaceAll(got, w.Root, "$ROOT") + "\n"
+	if *update {
+		f.Name, f.Data = name, []byte(got)
+		return
+	}
+	if f.Name != name {
+		t.Fatalf("the answer is %q, not %q:\n%s", name, f.Name, got)
+	}
+	if diff := cmp.Diff(string(f.Data), got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+func after(t *testing.T, path string, want []byte) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if string(want) == "(absent)\n" {
+		if err == nil {
+			t.Errorf("%s is there", path)
+		}
+		return
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s after the calls (-want +got):\n%s", path, diff)
+	}
+}
