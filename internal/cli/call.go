@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"mcp-toolset/tools"
+)
+
+func callCommand(host *Host) *cobra.Command {
+	var c common
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "call [flags] TOOL [JSON | -]",
+		Short: "Run one call as a client would and print its result",
+		Long: "Runs one call through the same server as any client and prints its content; with --json the whole result.\n" +
+			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n\n" +
+			"Exit status: 0 for a result, 1 for an error result, 2 for a wrong command line.",
+		Example: `  mcp-toolset call Read '{"file_path":"README.md"}'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usagef("call takes a tool and its arguments: mcp-toolset call TOOL [JSON | -]")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			input, err := arguments(host, args[1:])
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("log-level") {
+				c.logLevel = "warn"
+			}
+			a, err := c.build(host, nil, 0)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			if _, err := a.registry.Lookup(args[0]); err != nil {
+				return usageError{err}
+			}
+			client, err := a.server.Connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			content, result, failed, err := client.Call(cmd.Context(), args[0], input)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				var pretty bytes.Buffer
+				if err := json.Indent(&pretty, result, "", "  "); err != nil {
+					return fmt.Errorf("printing the result: %w", err)
+				}
+				fmt.Fprintln(host.Out, pretty.String())
+			} else if err := printContent(host.Out, content); err != nil {
+				return err
+			}
+			if failed {
+				return failedResult{}
+			}
+			return nil
+		},
+	}
+	c.add(cmd, host)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole result as JSON")
+	return cmd
+}
+
+// arguments reads a call's arguments from the command line or standard input.
+func arguments(host *Host, args []string) (json.RawMessage, error) {
+	text := "{}"
+	if len(args) == 1 {
+		text = args[0]
+	}
+	if text == "-" {
+		data, err := io.ReadAll(host.In)
+		if err != nil {
+			return nil, fmt.Errorf("reading the arguments: %w", err)
+		}
+		text = string(data)
+	}
+	raw := json.RawMessage(bytes.TrimSpace([]byte(text)))
+	if !json.Valid(raw) {
+		return nil, usagef("the arguments are not JSON; quote them for the shell: '{\"file_path\":\"README.md\"}'")
+	}
+	if raw[0] != '{' {
+		return nil, usagef("the arguments are JSON but not an object: use {...}")
+	}
+	return raw, nil
+}
+
+// printContent prints a result for a person: text as it is, anything else as
+// what it is.
+func printContent(w io.Writer, content []tools.Content) error {
+	for _, c := range content {
+		var err error
+		switch c := c.(type) {
+		case tools.Text:
+			_, err = fmt.Fprintln(w, c.Text)
+		case tools.Image:
+			_, err = fmt.Fprintf(w, "[image %s, %d bytes; --json shows it]\n", c.MIMEType, len(c.Data))
+		case tools.ResourceLink:
+			_, err = fmt.Fprintf(w, "[link %s %s]\n", c.Name, c.URI)
+		case tools.Resource:
+			if _, err = fmt.Fprintf(w, "[resource %s %s, %d bytes]\n", c.URI, c.MIMEType, len(c.Text)+len(c.Blob)); c.Text != "" {
+				_, err2 := fmt.Fprintln(w, c.Text)
+				err = errors.Join(err, err2)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("printing the result: %w", err)
+		}
+	}
+	return nil
+}

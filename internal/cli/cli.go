@@ -1,0 +1,131 @@
+// Package cli is the command line: commands, flags, exit codes. What a command
+// does with a server is in build.go and the packages it puts together.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcp-toolset/internal/nearest"
+)
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1 // the command failed, or the call's result is an error
+	exitUsage = 2 // the command line is wrong
+)
+
+// Host is what the process has from its surroundings.
+type Host struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	Unsetenv func(string)
+	Home     string // "" if there is none
+	Dir      string // working directory, "" if it cannot be told
+}
+
+// OS is the real surroundings.
+func OS() *Host {
+	home, _ := os.UserHomeDir()
+	dir, _ := os.Getwd()
+	return &Host{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+		Unsetenv: func(k string) { _ = os.Unsetenv(k) }, Home: home, Dir: dir,
+	}
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// failedResult ends a command with exitError without a further word.
+type failedResult struct{}
+
+func (failedResult) Error() string { return "the result is an error" }
+
+// Main runs a command line and returns the exit code.
+func Main(args []string, host *Host) int {
+	// The client of a stdio server may vanish at any time: a write then fails
+	// and the server ends in order, rather than by the signal.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal kills
+
+	root := newRoot(host)
+	root.SetArgs(args)
+	root.SetIn(host.In)
+	root.SetOut(host.Out)
+	root.SetErr(host.Err)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, failedResult{}):
+		return exitError
+	case errors.As(err, &usage) || isCobraUsage(err):
+		fmt.Fprintf(host.Err, "mcp-toolset: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(host.Err, "mcp-toolset: %v\n", err)
+		return exitError
+	}
+}
+
+// isCobraUsage recognises the errors that cobra makes itself.
+func isCobraUsage(err error) bool {
+	text := err.Error()
+	for _, start := range []string{"unknown command", "accepts ", "requires at least", "required flag"} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
+}
+
+func newRoot(host *Host) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcp-toolset",
+		Short: "The toolset of a coding agent, as an MCP server",
+		Long: "mcp-toolset gives any model host the tools of a coding agent over the Model Context Protocol.\n\n" +
+			"Add it to a client with the command `mcp-toolset stdio DIR`, or try it here:\n" +
+			"  mcp-toolset call Read '{\"file_path\":\"README.md\"}'",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), versionCommand(host))
+	return root
+}
+
+// flagError names the nearest flag to an unknown one.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usageError{err}
+	}
+	name := unknown.GetSpecifiedName()
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := nearest.Names(name, names, 1); len(near) == 1 {
+		return usagef("unknown flag --%s; did you mean --%s?", name, near[0])
+	}
+	return usagef("unknown flag --%s; see mcp-toolset %s --help", name, cmd.Name())
+}

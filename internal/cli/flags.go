@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// common are the flags of every command that builds a server.
+type common struct {
+	roots          []string
+	settings       string
+	maxConcurrency int
+	structured     bool
+	logLevel       string
+	logFile        string
+	features       []string
+}
+
+func (c *common) add(cmd *cobra.Command, host *Host) {
+	f := cmd.Flags()
+	f.StringArrayVar(&c.roots, "root", nil, "workspace `DIR`; may be given several times (default: CLAUDE_PROJECT_DIR, else the working directory)")
+	f.StringVar(&c.settings, "settings", "", "settings `FILE` with permission rules and features")
+	f.IntVar(&c.maxConcurrency, "max-concurrency", envInt(host, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 10),
+		"how many read-only calls of one client run at once")
+	f.BoolVar(&c.structured, "structured", false, "send structuredContent and outputSchema too, for programs")
+	f.StringVar(&c.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
+	f.StringVar(&c.logFile, "log-file", "", "append the log to `FILE` instead of standard error")
+	f.StringArrayVar(&c.features, "feature", nil, "switch a feature: `NAME=on` or NAME=off; may be given several times")
+}
+
+// envInt is a positive number of the environment, or the default.
+func envInt(host *Host, name string, def int) int {
+	if n, err := strconv.Atoi(host.Getenv(name)); err == nil && n > 0 {
+		return n
+	}
+	return def
+}
+
+// logger opens the log.
+func (c *common) logger(host *Host) (*slog.Logger, io.Closer, error) {
+	levels := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	}
+	level, ok := levels[strings.ToLower(c.logLevel)]
+	if !ok {
+		return nil, nil, usagef("--log-level is %q; use debug, info, warn or error", c.logLevel)
+	}
+	var out io.Writer = host.Err
+	var closer io.Closer = io.NopCloser(nil)
+	if c.logFile != "" {
+		f, err := os.OpenFile(c.logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, nil, fmt.Errorf("opening the log: %w", err)
+		}
+		out, closer = f, f
+	}
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), closer, nil
+}
+
+// workspaceDirs are the folders to serve: named ones, else what the client or
+// the shell implies.
+func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error) {
+	dirs := append(slices.Clone(c.roots), positional...)
+	if slices.Contains(dirs, "") {
+		return nil, usagef("a workspace folder has an empty name")
+	}
+	if len(dirs) > 0 {
+		return dirs, nil
+	}
+	implied := host.Getenv("CLAUDE_PROJECT_DIR")
+	if implied == "" {
+		implied = host.Dir
+	}
+	switch implied {
+	case "":
+		return nil, errors.New("the working directory cannot be told; name a folder: mcp-toolset stdio DIR")
+	case "/":
+		return nil, errors.New("the working directory is /, which is too much to serve unasked; name a folder: mcp-toolset stdio DIR (or / if you mean it)")
+	}
+	return []string{implied}, nil
+}
+
+// featureSwitches are the features switched on the command line over those of
+// the settings.
+func (c *common) featureSwitches(settings map[string]bool) (map[string]bool, error) {
+	out := map[string]bool{}
+	for name, on := range settings {
+		out[name] = on
+	}
+	for _, f := range c.features {
+		name, value, _ := strings.Cut(f, "=")
+		if name == "" || value != "on" && value != "off" {
+			return nil, usagef("--feature is %q; use NAME=on or NAME=off", f)
+		}
+		out[name] = value == "on"
+	}
+	return out, nil
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-toolset/server"
+)
+
+func stdioCommand(host *Host) *cobra.Command {
+	var c common
+	var drain time.Duration
+	cmd := &cobra.Command{
+		Use:   "stdio [flags] [DIR ...]",
+		Short: "Serve one client on standard input and output",
+		Long: "Serves one client on standard input and output, which carry the protocol only; the log goes to standard error.\n" +
+			"DIR ... are the workspace roots; the first is the working directory of the session.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := c.build(host, args, drain)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			if f, ok := host.In.(*os.File); ok && isTerminal(f) {
+				a.log.Info("waiting for MCP messages on standard input; this command is meant to be started by an MCP client")
+			}
+			a.started(cmd.Context(), "stdio")
+			return a.server.ServeStdio(cmd.Context(), host.In, host.Out)
+		},
+	}
+	c.add(cmd, host)
+	addDrain(cmd, &drain)
+	return cmd
+}
+
+func addDrain(cmd *cobra.Command, drain *time.Duration) {
+	cmd.Flags().DurationVar(drain, "drain", 10*time.Second, "how long calls in flight may go on once the input ends or the HTTP server is told to stop")
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}
+
+// started logs what is served. The digest tells whether a prompt cache made
+// for another start still fits.
+func (a *app) started(ctx context.Context, transport string) {
+	if !a.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	digest, err := a.digest(ctx)
+	if err != nil {
+		digest = err.Error()
+	}
+	a.log.Info("serving", "transport", transport, "version", version(), "roots", a.server.Roots.Paths(),
+		"tools", len(a.registry.Tools()), "digest", digest)
+}
+
+func httpCommand(host *Host) *cobra.Command {
+	var c common
+	var drain time.Duration
+	var o httpOptions
+	cmd := &cobra.Command{
+		Use:   "http [flags] [DIR ...]",
+		Short: "Serve many clients over streamable HTTP at /mcp",
+		Long: "Serves clients over streamable HTTP at /mcp, with /healthz beside it.\n" +
+			"DIR ... are the workspace roots; the first is the working directory of a session.\n\n" +
+			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := c.build(host, args, drain)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			return o.serve(cmd.Context(), host, a)
+		},
+	}
+	c.add(cmd, host)
+	addDrain(cmd, &drain)
+	f := cmd.Flags()
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8808", "`ADDRESS` to listen on; port 0 takes a free one")
+	f.StringVar(&o.tokenFile, "token-file", "", "`FILE` with the bearer token clients must send")
+	f.BoolVar(&o.NoAuth, "no-auth", false, "serve without a token; on a loopback address only")
+	f.StringArrayVar(&o.AllowOrigins, "allow-origin", nil, "web `ORIGIN` that may call, such as https://app.example.com; may be given several times")
+	f.StringArrayVar(&o.AllowHosts, "allow-host", nil, "host `NAME` the server is reached by, such as mcp.example.com; may be given several times")
+	f.StringVar(&o.cert, "tls-cert", "", "serve HTTPS with the certificate in `FILE` (PEM)")
+	f.StringVar(&o.key, "tls-key", "", "the certificate's key in `FILE` (PEM)")
+	return cmd
+}
+
+type httpOptions struct {
+	server.HTTP
+	addr, tokenFile, cert, key string
+}
+
+func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
+	loopback, err := isLoopback(o.addr)
+	if err != nil {
+		return err
+	}
+	token, err := o.token(host, a, loopback)
+	if err != nil {
+		return err
+	}
+	o.Token = token.value
+	if (o.cert == "") != (o.key == "") {
+		return usagef("--tls-cert and --tls-key belong together")
+	}
+	scheme := "http"
+	if o.cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return fmt.Errorf("loading the certificate: %w", err)
+		}
+		o.TLS, scheme = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}, "https"
+	} else if !loopback {
+		a.log.Warn("serving plain HTTP beyond this machine: the token can be read on the way; use --tls-cert, or a proxy that does TLS")
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	url := fmt.Sprintf("%s://%s/mcp", scheme, l.Addr())
+	fmt.Fprintf(host.Err, "listening on %s\n", url)
+	if token.made {
+		printClientConfig(host.Err, url, token)
+	}
+	a.started(ctx, "http")
+	return a.server.ServeHTTP(ctx, l, o.HTTP)
+}
+
+// printClientConfig shows a person how to connect with the token we made.
+func printClientConfig(w io.Writer, url string, t token) {
+	config, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"toolset": map[string]any{
+		"type": "http", "url": url, "headers": map[string]string{"Authorization": "Bearer " + t.value},
+	}}}, "", "  ")
+	if err != nil {
+		panic(err) // strings only
+	}
+	fmt.Fprintf(w, "the token is in %s; for a client's configuration:\n%s\n", t.file, config)
+}
+
+// isLoopback reports whether an address can be reached from this machine only.
+func isLoopback(addr string) (bool, error) {
+	h, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false, usagef("--addr is %q; use HOST:PORT, such as 127.0.0.1:8808", addr)
+	}
+	if ip, err := netip.ParseAddr(h); err == nil {
+		return ip.IsLoopback(), nil
+	}
+	if h == "" {
+		return false, nil // every address
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip", h)
+	if err != nil {
+		return false, fmt.Errorf("looking up the address to listen on: %w", err)
+	}
+	return !slices.ContainsFunc(ips, func(ip netip.Addr) bool { return !ip.IsLoopback() }), nil
+}

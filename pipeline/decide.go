@@ -1,0 +1,53 @@
+package pipeline
+
+import (
+	"fmt"
+
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// env makes what the call may know, as the session is now.
+func (c *call) env() *tools.Env {
+	progress := c.Progress
+	if progress == nil {
+		progress = func(tools.Progress) {}
+	}
+	env := &tools.Env{
+		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
+		Progress: progress, Now: c.p.Now,
+	}
+	// The policy judges a path again right before it is opened, and whatever
+	// else the call opens on its way: what was allowed is what is opened.
+	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
+		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
+		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, []string{env.Session.Results})
+		if d.Behavior != policy.Allow {
+			return refused(d)
+		}
+		return nil
+	})
+	return env
+}
+
+// decision asks the policy. A read-only call reads its path, any other edits it.
+func (c *call) decision(r *tools.Resolved, env *tools.Env) (policy.Decision, error) {
+	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
+	req := policy.Request{
+		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir,
+		Match: r.Matcher(base), Readable: []string{env.Session.Results},
+	}
+	c.access = policy.Edit
+	if r.Facts.ReadOnly {
+		c.access = policy.Read
+	}
+	if r.Path != "" {
+		canonical, err := workspace.Canonical(r.Path)
+		if err != nil {
+			return policy.Decision{}, &tools.Fault{Fact: fmt.Sprintf("the path cannot be followed: %v", err)}
+		}
+		req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
+	}
+	return c.p.Policy.Decide(req), nil
+}

@@ -1,0 +1,123 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// limit keeps a response within the tool's limit: what does not fit is stored
+// whole, and the model gets the part that the tool keeps, with what is missing
+// and where to find it.
+func (p *Pipeline) limit(t *tools.Tool, v session.View, resp *tools.Response) {
+	if t.MaxResultSize == tools.Unlimited {
+		return
+	}
+	text := joinText(resp.Content)
+	if len(text) <= t.MaxResultSize || utf8.RuneCountInString(text) <= t.MaxResultSize {
+		return
+	}
+	path, err := p.Results.Save(v.Results, t.Name, text)
+	shown := tools.Text{Text: preview(text, t.MaxResultSize, t.Keep, func(from int) string {
+		if err != nil {
+			return fmt.Sprintf("The whole result could not be stored: %v", err)
+		}
+		return fmt.Sprintf("The whole result is in %s; go on with Read at offset %d", path, from)
+	})}
+	content := []tools.Content{shown}
+	for _, c := range resp.Content {
+		if _, isText := c.(tools.Text); !isText {
+			content = append(content, c)
+		}
+	}
+	resp.Content = content
+}
+
+// joinText is all text of a response, one block after the other.
+func joinText(content []tools.Content) string {
+	var parts []string
+	for _, c := range content {
+		if t, ok := c.(tools.Text); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// noticeSize is set aside for the notice, in characters.
+const noticeSize = 500
+
+// preview is the part of text that is kept, in whole lines where lines are not
+// longer than the part, with a notice in the gap. limit is in characters;
+// where says how to go on from a line number.
+func preview(text string, limit int, keep tools.Keep, where func(from int) string) string {
+	room := max(limit-noticeSize, limit/2)
+	head := room
+	switch keep {
+	case tools.KeepTail:
+		head = room / 5
+	case tools.KeepEnds:
+		head = room / 2
+	}
+	first, last := cutHead(text, head), ""
+	if keep != tools.KeepHead {
+		last = cutTail(text[len(first):], room-head)
+	}
+	gap := text[len(first) : len(text)-len(last)]
+	out := first
+	if out != "" && !strings.HasSuffix(out, "\n") {
+		out += "\n"
+	}
+	out += fmt.Sprintf("[%d lines (%d characters) left out of %d lines (%d characters). %s]",
+		lines(gap), utf8.RuneCountInString(gap), lines(text), utf8.RuneCountInString(text),
+		where(strings.Count(first, "\n")+1)) // the first line not, or not wholly, shown
+	if last != "" {
+		out += "\n" + last
+	}
+	return out
+}
+
+// cutHead is at most n characters from the beginning, in whole lines unless
+// that would leave less than half of them.
+func cutHead(s string, n int) string {
+	end := runeIndex(s, n)
+	if line := strings.LastIndexByte(s[:end], '\n') + 1; line > end/2 {
+		return s[:line]
+	}
+	return s[:end]
+}
+
+// cutTail is at most n characters from the end, in the same way.
+func cutTail(s string, n int) string {
+	start := runeIndex(s, utf8.RuneCountInString(s)-n)
+	if line := strings.IndexByte(s[start:], '\n') + 1; line > 0 && line < (len(s)-start)/2 {
+		return s[start+line:]
+	}
+	return s[start:]
+}
+
+// runeIndex is the byte index of the nth character, or the length.
+func runeIndex(s string, n int) int {
+	if n <= 0 {
+		return 0
+	}
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// lines counts lines; a last one needs no newline.
+func lines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}

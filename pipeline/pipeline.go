@@ -1,0 +1,213 @@
+// Package pipeline is the one path every call takes, whatever the client and
+// the transport:
+//
+//	lookup -> parse -> resolve -> validate -> decide -> schedule -> execute -> limit
+//
+// Read Run from top to bottom. Tools describe, policy decides, the scheduler
+// orders; only this package turns an error into an answer, and every refusal
+// says which stage it comes from.
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// maxDepth bounds calls made by calls made by calls.
+const maxDepth = 8
+
+// Config is what a pipeline works with. All fields but Now are required.
+type Config struct {
+	Registry *tools.Registry
+	Policy   *policy.Policy
+	Roots    *workspace.Roots
+	Results  *results.Store
+	Home     string // the user's home folder, "" if there is none
+	Now      func() time.Time
+}
+
+// Pipeline runs calls. It is safe for concurrent use.
+type Pipeline struct{ Config }
+
+// New makes a pipeline.
+func New(c Config) *Pipeline {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Pipeline{c}
+}
+
+// Request is one call as it came from a client.
+type Request struct {
+	Tool      string
+	Arguments json.RawMessage
+	Session   *session.Session
+	Ticket    *concurrency.Ticket // the call's place, taken on arrival
+	Log       *slog.Logger
+	Progress  func(tools.Progress) // nil: nobody listens
+}
+
+// Run carries a call through every stage and answers it. Whatever goes wrong
+// is an answer with Failed set; only a name that no tool has is an error, a
+// *tools.UnknownTool, because the protocol has an answer of its own for it.
+func (p *Pipeline) Run(ctx context.Context, r Request) (*tools.Response, error) {
+	defer r.Ticket.Leave()
+	tool, err := p.Registry.Lookup(r.Tool)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{p: p, Request: r, tool: tool}
+	parsed, err := tool.Parse(r.Arguments)
+	if err != nil {
+		return c.refuse(invalid(err)), nil
+	}
+	var (
+		resolved *tools.Resolved
+		env      *tools.Env
+		resp     *tools.Response
+		failure  error
+	)
+	// Resolving, validating and deciding wait for the call's turn: only then
+	// is the session what all earlier unsafe calls of the conversation left.
+	err = r.Ticket.Run(ctx, func() (safe bool, err error) {
+		env = c.env()
+		if resolved, err = c.decide(parsed, env); err != nil {
+			return false, err
+		}
+		return resolved.Facts.ConcurrencySafe, nil
+	}, func() func() {
+		resp, failure = c.execute(ctx, resolved, env)
+		return c.applyEffects
+	})
+	if err == nil {
+		err = failure
+	}
+	if err != nil {
+		return c.refuse(c.explain(ctx, err)), nil
+	}
+	p.limit(tool, env.Session, resp)
+	return resp, nil
+}
+
+// call is a request on its way through the pipeline.
+type call struct {
+	p *Pipeline
+	Request
+	tool    *tools.Tool
+	depth   int  // 0 for a client's call, 1 for a call made by that, ...
+	safe    bool // settled as concurrency-safe
+	access  policy.Access
+	effects []session.Effect
+}
+
+// decide completes the input, judges it, and asks the policy.
+func (c *call) decide(parsed *tools.Call, env *tools.Env) (*tools.Resolved, error) {
+	r := parsed.Resolve(env)
+	if err := r.Validate(); err != nil {
+		return nil, invalid(err)
+	}
+	d, err := c.decision(r, env)
+	if err != nil {
+		return nil, err
+	}
+	if own := r.Check(env); own != nil && own.Behavior < d.Behavior {
+		d = *own
+	}
+	if d.Behavior != policy.Allow {
+		return nil, refused(d)
+	}
+	c.safe = r.Facts.ConcurrencySafe
+	return r, nil
+}
+
+// execute runs the tool. A panic becomes an error that does not show it.
+func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (resp *tools.Response, err error) {
+	if c.tool.Interrupt == tools.Finish {
+		ctx = context.WithoutCancel(ctx)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.Log.Error("a tool panicked", "tool", c.tool.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			resp, err = nil, errPanic
+		}
+	}()
+	env.Call = func(ctx context.Context, tool string, args json.RawMessage) (*tools.Response, error) {
+		return c.nested(ctx, tool, args)
+	}
+	resp, err = r.Run(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	if !resp.Effect.IsZero() {
+		c.effects = append(c.effects, resp.Effect)
+	}
+	return resp, nil
+}
+
+var errPanic = &tools.Fault{
+	Fact: "the tool stopped on an internal error",
+	Next: "Try another way; a person finds the details in the server's log.",
+}
+
+// nested runs a call made by a running call, inside its place: it is decided
+// on its own, and never waits for a place or a slot.
+func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (*tools.Response, error) {
+	tool, err := c.p.Registry.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	n := &call{p: c.p, Request: c.Request, tool: tool, depth: c.depth + 1}
+	if n.depth > maxDepth {
+		return nil, &tools.Fault{Fact: fmt.Sprintf("calls are nested more than %d deep", maxDepth)}
+	}
+	parsed, err := tool.Parse(args)
+	if err != nil {
+		return n.refuse(invalid(err)), nil
+	}
+	env := n.env()
+	resolved, err := n.decide(parsed, env)
+	if err == nil && c.safe && !n.safe {
+		err = &tools.Fault{Fact: fmt.Sprintf("%s runs beside other calls and %s may not", c.tool.Name, tool.Name)}
+	}
+	var resp *tools.Response
+	if err == nil {
+		resp, err = n.execute(ctx, resolved, env)
+	}
+	c.effects = append(c.effects, n.effects...)
+	if err != nil {
+		return n.refuse(n.explain(ctx, err)), nil
+	}
+	return resp, nil
+}
+
+// applyEffects changes the session; the scheduler calls it in arrival order.
+func (c *call) applyEffects() {
+	for _, e := range c.effects {
+		c.Session.Apply(e)
+	}
+}
+
+// explain words an error of deciding, waiting or executing.
+func (c *call) explain(ctx context.Context, err error) *refusal {
+	var r *refusal
+	switch {
+	case errors.As(err, &r):
+		return r
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
+		return &refusal{stage: "cancelled", fact: "the call was cancelled"}
+	default:
+		return &refusal{stage: "failed", fact: err.Error()}
+	}
+}

@@ -1,0 +1,375 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/read"
+)
+
+// bench is a pipeline with tools that do what their input says.
+type bench struct {
+	*Pipeline
+	root    string
+	state   string
+	session *session.Session
+	lane    *concurrency.Lane
+	log     bytes.Buffer
+}
+
+type doIn struct {
+	Do   string `json:"do" jsonschema:"What to do"`
+	Arg  string `json:"arg,omitempty" jsonschema:"With what"`
+	Path string `json:"path,omitempty" jsonschema:"Where"`
+}
+
+type doOut struct {
+	Said string `json:"said" jsonschema:"What was said"`
+}
+
+// doer is a tool that does what it is told; safe and kept decide its facts.
+func doer(name string, change func(*tools.Def[doIn, doOut])) *tools.Tool {
+	d := tools.Def[doIn, doOut]{
+		Name: name, Prompt: "Does what it is told.",
+		Backfill: func(env *tools.Env, in *doIn) {
+			if in.Path != "" {
+				in.Path = env.Abs(in.Path)
+			}
+		},
+		Path: func(in doIn) string { return in.Path },
+		Validate: func(in doIn) error {
+			if in.Do == "invalid" {
+				return &tools.Fault{Fact: "do is invalid", Next: "Do something else."}
+			}
+			return nil
+		},
+		Call:   do,
+		Render: func(o doOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Said}} },
+	}
+	if change != nil {
+		change(&d)
+	}
+	return tools.MustBuild(d)
+}
+
+func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], error) {
+	r := tools.Result[doOut]{Data: doOut{Said: in.Arg}}
+	switch in.Do {
+	case "cd":
+		r.Effect.Dir = env.Abs(in.Arg)
+	case "where":
+		r.Data.Said = env.Session.Dir
+	case "fail":
+		return r, errors.New(in.Arg)
+	case "panic":
+		panic(in.Arg)
+	case "wait":
+		env.Progress(tools.Progress{Message: "waiting"})
+		<-ctx.Done()
+		return r, ctx.Err()
+	case "open":
+		f, _, err := env.Files.Open(in.Arg)
+		if err != nil {
+			return r, err
+		}
+		r.Data.Said = "opened"
+		return r, f.Close()
+	case "repeat":
+		r.Data.Said = strings.Repeat(in.Arg, 50)
+	case "image":
+		r.Blocks = []tools.Content{tools.Image{Data: []byte("png"), MIMEType: "image/png"}}
+	case "call":
+		name, args, _ := strings.Cut(in.Arg, " ")
+		resp, err := env.Call(ctx, name, json.RawMessage(args))
+		if err != nil {
+			return r, err
+		}
+		r.Data.Said = fmt.Sprintf("%s said %q, failed: %v", name, joinText(resp.Content), resp.Failed)
+	}
+	return r, nil
+}
+
+func newBench(t *testing.T, settings string) *bench {
+	t.Helper()
+	roots, err := workspace.OpenRoots([]string{t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = roots.Close() })
+	b := &bench{root: roots.Paths()[0], state: filepath.Join(t.TempDir(), "state")}
+	if b.state, err = workspace.Canonical(b.state); err != nil {
+		t.Fatal(err)
+	}
+	safe := func(d *tools.Def[doIn, doOut]) {
+		d.IsReadOnly, d.IsConcurrencySafe = tools.Always[doIn](), tools.Always[doIn]()
+	}
+	short := func(keep tools.Keep) func(d *tools.Def[doIn, doOut]) {
+		return func(d *tools.Def[doIn, doOut]) { d.MaxResultSize, d.Keep = 1000, keep }
+	}
+	registry, err := tools.NewRegistry([]*tools.Tool{
+		doer("Do", nil), doer("Look", safe),
+		doer("Finisher", func(d *tools.Def[doIn, doOut]) { d.Interrupt = tools.Finish }),
+		doer("Strict", func(d *tools.Def[doIn, doOut]) {
+			d.Check = func(_ *tools.Env, in doIn) *policy.Decision {
+				if in.Do == "cd" {
+					return &policy.Decision{Behavior: policy.Deny, Layer: "tool", Reason: "Strict never moves"}
+				}
+				return &policy.Decision{Behavior: policy.Allow}
+			}
+		}),
+		doer("Head", short(tools.KeepHead)), doer("Tail", short(tools.KeepTail)), doer("Ends", short(tools.KeepEnds)),
+		read.New(read.Options{}),
+	}, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set *policy.Settings
+	if settings != "" {
+		if set, err = policy.ParseSettings([]byte(settings), "/etc/test.json", "/etc"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := results.New(filepath.Join(b.state, "results"), 1<<20, time.Now)
+	t.Cleanup(func() { _ = store.Close() })
+	b.Pipeline = New(Config{
+		Registry: registry, Roots: roots, Results: store,
+		Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths(), Closed: []string{b.state}}),
+	})
+	b.session = session.New(session.Config{ID: "1", Roots: roots.Paths(), Results: store.Hold("1")})
+	b.lane = concurrency.New(concurrency.Limits{}).NewLane()
+	return b
+}
+
+func (b *bench) request(tool, args string) Request {
+	return Request{
+		Tool: tool, Arguments: json.RawMessage(args), Session: b.session, Ticket: b.lane.Arrive(),
+		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
+	}
+}
+
+// run runs a call and returns its text with the paths of this test replaced,
+// behind "failed: " when the response is a failure.
+func (b *bench) run(t *testing.T, ctx context.Context, tool, args string) string {
+	t.Helper()
+	resp, err := b.Run(ctx, b.request(tool, args))
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	text := strings.NewReplacer(b.root, "$ROOT", b.state, "$STATE").Replace(joinText(resp.Content))
+	if resp.Failed {
+		return "failed: " + text
+	}
+	return text
+}
+
+// TestRefusals holds the text of every refusal of a stage of the pipeline.
+func TestRefusals(t *testing.T) {
+	b := newBench(t, `{"permissions":{"deny":["Read(secret/**)","Look"],"ask":["Do(ask.txt)"]}}`)
+	if err := os.Symlink("loop", filepath.Join(b.root, "loop")); err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	ctx := t.Context()
+	for _, tc := range []struct {
+		ctx              context.Context
+		tool, args, want string
+	}{
+		{ctx, "Doo", `{}`, `error: there is no tool "Doo"; the nearest is Do`},
+		{ctx, "Do", `{"du":"x"}`, `failed: Do: invalid input: unknown property "du". Did you mean "do"? Known properties: do, arg, path.`},
+		{ctx, "Do", `{"do":"invalid"}`, `failed: Do: invalid input: do is invalid. Do something else.`},
+		{ctx, "Do", `{"do":"x","path":"/outside"}`, `failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT)`},
+		{ctx, "Do", `{"do":"x","path":"loop"}`, `failed: Do: failed: the path cannot be followed`},
+		{ctx, "Do", `{"do":"x","path":"ask.txt"}`, `failed: Do: refused by policy: the ask rule Do(ask.txt) covers this call, and nobody can be asked here. `},
+		{ctx, "Read", `{"file_path":"secret/key"}`, `failed: Read: refused by policy: the deny rule Read(secret/**) covers $ROOT/secret/key. `},
+		{ctx, "Look", `{"do":"x"}`, `failed: Look: refused by policy: the deny rule Look covers every call of Look. `},
+		{ctx, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves`},
+		{ctx, "Do", `{"do":"open","arg":"/outside"}`, `failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT)`},
+		{ctx, "Do", `{"do":"fail","arg":"the disk is full"}`, `failed: Do: failed: the disk is full`},
+		{ctx, "Do", `{"do":"panic","arg":"secret detail"}`,
+			`failed: Do: failed: the tool stopped on an internal error. Try another way; a person finds the details in the server's log.`},
+		{cancelled, "Do", `{"do":"x"}`, `failed: Do: cancelled: the call was cancelled`},
+		{ctx, "Do", `{"do":"x","arg":"still works"}`, `still works`},
+	} {
+		if got := b.run(t, tc.ctx, tc.tool, tc.args); !strings.HasPrefix(got, tc.want) {
+			t.Errorf("%s %s:\n got %s\nwant %s", tc.tool, tc.args, got, tc.want)
+		}
+	}
+	if log := b.log.String(); !strings.Contains(log, "secret detail") || !strings.Contains(log, "pipeline_test.go") {
+		t.Errorf("the log does not have the panic and its stack: %s", log)
+	}
+}
+
+// TestDecidedOnWhatEarlierCallsLeft: a call sent behind one that moves the
+// session is resolved in the new place.
+func TestDecidedOnWhatEarlierCallsLeft(t *testing.T) {
+	b := newBench(t, "")
+	if err := os.Mkdir(filepath.Join(b.root, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	first, second := b.request("Do", `{"do":"cd","arg":"sub"}`), b.request("Look", `{"do":"where"}`)
+	answer := make(chan string, 1)
+	go func() { // asks first, and waits for the one before it
+		resp, err := b.Run(t.Context(), second)
+		answer <- fmt.Sprint(joinText(resp.Content), err)
+	}()
+	if _, err := b.Run(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := <-answer, b.root+"/sub<nil>"; got != want {
+		t.Errorf("the call behind cd ran in %s, want %s", got, want)
+	}
+}
+
+func TestCancelWhileRunning(t *testing.T) {
+	b := newBench(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	r := b.request("Do", `{"do":"wait"}`)
+	r.Progress = func(tools.Progress) { cancel() }
+	resp, err := b.Run(ctx, r)
+	if err != nil || !resp.Failed || joinText(resp.Content) != "Do: cancelled: the call was cancelled" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// TestFinish: a call past the point of no return completes and has its effect
+// though it was cancelled.
+func TestFinish(t *testing.T) {
+	b := newBench(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	r := b.request("Finisher", `{"do":"cd","arg":"sub"}`)
+	r.Progress = func(tools.Progress) {}
+	tool, _ := b.Registry.Lookup("Finisher")
+	c := &call{p: b.Pipeline, Request: r, tool: tool}
+	parsed, err := tool.Parse(r.Arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := c.env()
+	resolved, err := c.decide(parsed, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel() // between its start and its work
+	if _, err := c.execute(ctx, resolved, env); err != nil {
+		t.Fatal(err)
+	}
+	c.applyEffects()
+	r.Ticket.Leave()
+	if got := b.session.View().Dir; got != b.root+"/sub" {
+		t.Errorf("the session is in %s", got)
+	}
+}
+
+func TestNestedCalls(t *testing.T) {
+	b := newBench(t, `{"permissions":{"deny":["Strict"]}}`)
+	for _, tc := range []struct{ tool, args, want string }{
+		{"Do", `{"do":"call","arg":"Look {\"do\":\"where\"}"}`, `Look said "$ROOT", failed: false`},
+		{"Do", `{"do":"call","arg":"Do {\"do\":\"cd\",\"arg\":\"sub\"}"}`, `Do said "sub", failed: false`},
+		{"Look", `{"do":"where"}`, `$ROOT/sub`}, // the nested effect reached the session
+		{"Do", `{"do":"call","arg":"Strict {\"do\":\"x\"}"}`, `Strict said "Strict: refused by policy: `},
+		{"Do", `{"do":"call","arg":"Look {\"du\":1}"}`, `Look said "Look: invalid input: `},
+		{"Do", `{"do":"call","arg":"Do {\"do\":\"panic\"}"}`, `Do said "Do: failed: the tool stopped on an internal error`},
+		{"Do", `{"do":"call","arg":"Nope {}"}`, `failed: Do: failed: there is no tool "Nope"`},
+		{"Look", `{"do":"call","arg":"Do {\"do\":\"x\"}"}`, `Do said "Do: failed: Look runs beside other calls and Do may not", failed: true`},
+	} {
+		if got := b.run(t, t.Context(), tc.tool, tc.args); !strings.HasPrefix(got, tc.want) {
+			t.Errorf("%s %s:\n got %s\nwant %s", tc.tool, tc.args, got, tc.want)
+		}
+	}
+	deep := `{"do":"x"}`
+	for range maxDepth + 1 {
+		arg, _ := json.Marshal("Do " + deep)
+		deep = `{"do":"call","arg":` + string(arg) + `}`
+	}
+	if got := b.run(t, t.Context(), "Do", deep); !strings.Contains(got, "calls are nested more than 8 deep") {
+		t.Errorf("deep nesting: %.300s", got)
+	}
+}
+
+// TestLimit: a result too long is stored whole, and Read can go on from where
+// the preview says.
+func TestLimit(t *testing.T) {
+	b := newBench(t, "")
+	var lines strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&lines, "%04d: %s\n", i+1, strings.Repeat("é", 34))
+	}
+	whole := lines.String()
+	arg, _ := json.Marshal(map[string]string{"do": "say", "arg": whole})
+	for tool, want := range map[string]struct{ first, last, from string }{
+		"Head": {"0001", "]", "13"},
+		"Tail": {"0001", "0100", "3"},
+		"Ends": {"0001", "0100", "7"},
+	} {
+		resp, err := b.Run(t.Context(), b.request(tool, string(arg)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := joinText(resp.Content)
+		if n := utf8.RuneCountInString(text); n > 1000 || n < 400 || !utf8.ValidString(text) {
+			t.Errorf("%s: the preview has %d characters", tool, n)
+		}
+		if last := text[strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")+1:]; !strings.HasPrefix(text, want.first) ||
+			!strings.HasPrefix(last, want.last) && !strings.HasSuffix(last, want.last) {
+			t.Errorf("%s: the preview is\n%s", tool, text)
+		}
+		_, notice, _ := strings.Cut(text, "The whole result is in ")
+		path, rest, _ := strings.Cut(notice, "; go on with Read at offset ")
+		if stored, err := os.ReadFile(path); err != nil || string(stored) != whole {
+			t.Errorf("%s: stored %d bytes of %d, %v", tool, len(stored), len(whole), err)
+		}
+		offset, _, _ := strings.Cut(rest, "]")
+		if offset != want.from {
+			t.Errorf("%s: go on at %s, want %s", tool, offset, want.from)
+		}
+		got := b.run(t, t.Context(), "Read", fmt.Sprintf(`{"file_path":%q,"offset":%s,"limit":1}`, path, offset))
+		if !strings.Contains(got, fmt.Sprintf("\t%04s: ", offset)) {
+			t.Errorf("%s: reading on at %s says %s", tool, offset, got)
+		}
+		if got := b.run(t, t.Context(), "Do", fmt.Sprintf(`{"do":"x","path":%q}`, path)); !strings.Contains(got, "refused by policy") {
+			t.Errorf("a stored result may be edited: %s", got)
+		}
+	}
+	if got := b.run(t, t.Context(), "Read", fmt.Sprintf(`{"file_path":%q}`, filepath.Join(b.state, "token"))); !strings.Contains(got, "refused by policy") {
+		t.Errorf("the state folder may be read: %s", got)
+	}
+}
+
+func TestLimitKeepsOtherContentAndSaysWhenNotStored(t *testing.T) {
+	b := newBench(t, "")
+	arg, _ := json.Marshal(map[string]string{"do": "image", "arg": strings.Repeat("x", 2000)})
+	resp, err := b.Run(t.Context(), b.request("Head", string(arg)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(resp.Content) != 2 {
+		t.Fatalf("content: %v", resp.Content)
+	}
+	if diff := cmp.Diff(tools.Content(tools.Image{Data: []byte("png"), MIMEType: "image/png"}), resp.Content[1]); diff != "" {
+		t.Errorf("the image (-want +got):\n%s", diff)
+	}
+	b.Results = results.New(filepath.Join(b.state, "results"), 10, time.Now)
+	got := b.run(t, t.Context(), "Head", string(arg))
+	if want := "[1 lines (1500 characters) left out of 1 lines (2000 characters). The whole result could not be stored: stored results have used up their quota]"; !strings.HasSuffix(got, want) {
+		t.Errorf("over the quota: %s", got)
+	}
+}

@@ -1,0 +1,50 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// refusal is why a call was not done: the stage that stopped it, one fact, one
+// next step.
+type refusal struct {
+	stage string // "invalid input", "refused by policy", "failed", "cancelled"
+	fact  string
+	next  string
+}
+
+func (r *refusal) Error() string {
+	text := r.stage + ": " + r.fact
+	if r.next != "" {
+		text += ". " + r.next
+	}
+	return text
+}
+
+// invalid is the refusal of input that does not parse or validate.
+func invalid(err error) *refusal {
+	var f *tools.Fault
+	if errors.As(err, &f) {
+		return &refusal{"invalid input", f.Fact, f.Next}
+	}
+	return &refusal{"invalid input", err.Error(), ""}
+}
+
+// refused is the refusal of a call that the policy does not allow.
+func refused(d policy.Decision) *refusal {
+	fact := d.Reason
+	if d.Behavior == policy.Ask {
+		fact += ", and nobody can be asked here"
+	}
+	return &refusal{"refused by policy", fact, d.Next}
+}
+
+// refuse answers the call with a refusal.
+func (c *call) refuse(r *refusal) *tools.Response {
+	c.Log.Debug("call not done", "tool", c.tool.Name, "stage", r.stage, "fact", r.fact)
+	text := fmt.Sprintf("%s: %s", c.tool.Name, r.Error())
+	return &tools.Response{Content: []tools.Content{tools.Text{Text: text}}, Failed: true}
+}

@@ -1,0 +1,211 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"io"
+	"log"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// guard is what every HTTP request passes first, cheapest check first, all of
+// it before a byte of the body is read: method, host, origin, token, content
+// type. It wraps the whole mux, so no route can be added outside it.
+type guard struct {
+	HTTP
+	want [sha256.Size]byte
+	next http.Handler
+	any  bool // bound to every address: reached by any IP address
+
+	mu       sync.Mutex
+	failures map[string]*failures // by client address
+}
+
+func newGuard(h HTTP, addr net.Addr, next http.Handler) *guard {
+	g := &guard{HTTP: h, want: sha256.Sum256([]byte(h.Token)), next: next, failures: map[string]*failures{}}
+	host, _, _ := net.SplitHostPort(addr.String())
+	ip, err := netip.ParseAddr(host)
+	g.any = err == nil && !ip.IsLoopback()
+	if err == nil {
+		g.AllowHosts = append(slices.Clone(g.AllowHosts), ip.String())
+	}
+	for i, h := range g.AllowHosts {
+		g.AllowHosts[i] = strings.ToLower(h)
+	}
+	return g
+}
+
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	origin := r.Header.Get("Origin")
+	switch {
+	case !g.hostAllowed(r.Host):
+		http.Error(w, "this host name is not served here; allow it with --allow-host", http.StatusForbidden)
+		return
+	case !g.originAllowed(r, origin):
+		http.Error(w, "this origin may not call; allow it with --allow-origin", http.StatusForbidden)
+		return
+	}
+	if origin != "" && slices.Contains(g.AllowOrigins, origin) {
+		g.crossOrigin(w, origin)
+	}
+	switch r.Method {
+	case http.MethodOptions:
+		if origin == "" || w.Header().Get("Access-Control-Allow-Origin") == "" {
+			http.Error(w, "no cross-origin calls from here", http.StatusForbidden)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case http.MethodGet, http.MethodPost, http.MethodDelete:
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	// A probe says nothing about the server but that it answers.
+	if r.URL.Path == "/healthz" && r.Method == http.MethodGet {
+		_, _ = io.WriteString(w, "ok\n")
+		return
+	}
+	if !g.NoAuth && !g.authentic(r) {
+		g.reject(w, r)
+		return
+	}
+	if r.Method == http.MethodPost {
+		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+			http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
+			return
+		}
+		if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+			http.Error(w, "send the body without Content-Encoding", http.StatusUnsupportedMediaType)
+			return
+		}
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+// hostAllowed guards against DNS rebinding: a foreign page whose name suddenly
+// points here sends that name. The port does not matter for that.
+func (g *guard) hostAllowed(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if host == "localhost" || slices.Contains(g.AllowHosts, host) {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && (ip.IsLoopback() || g.any) // rebinding needs a name
+}
+
+// originAllowed refuses web pages of other origins; other clients send none.
+func (g *guard) originAllowed(r *http.Request, origin string) bool {
+	if slices.Contains(g.AllowOrigins, origin) {
+		return true
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		return false
+	}
+	if origin == "" {
+		return len(r.Header["Origin"]) == 0
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host) && u.Host != "" && len(r.Header["Origin"]) == 1
+}
+
+// crossOrigin lets an allowed page read answers.
+func (g *guard) crossOrigin(w http.ResponseWriter, origin string) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name")
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+	h.Set("Access-Control-Max-Age", "600")
+}
+
+// maxToken is the longest Authorization header looked at, in bytes.
+const maxToken = 4096
+
+// authentic reports whether the request carries the token. Hashes are
+// compared, so neither content nor length shows in the time taken.
+func (g *guard) authentic(r *http.Request) bool {
+	given := r.Header.Values("Authorization")
+	if len(given) != 1 || len(given[0]) > maxToken {
+		return false
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(sum[:], g.want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+// A client that keeps failing is told to slow down after failBurst attempts,
+// which come back over failWindow. The right token is never refused: many
+// clients can share an address.
+const (
+	failBurst  = 20
+	failWindow = time.Minute
+	maxClients = 10_000 // addresses remembered
+)
+
+type failures struct {
+	count int
+	since time.Time
+}
+
+func (g *guard) reject(w http.ResponseWriter, r *http.Request) {
+	client, _, _ := net.SplitHostPort(r.RemoteAddr)
+	now := time.Now()
+	g.mu.Lock()
+	if len(g.failures) >= maxClients {
+		clear(g.failures)
+	}
+	f := g.failures[client]
+	if f == nil || now.Sub(f.since) > failWindow {
+		f = &failures{since: now}
+		g.failures[client] = f
+	}
+	f.count++
+	tooMany := f.count > failBurst
+	g.mu.Unlock()
+	if tooMany {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "too many failed attempts", http.StatusTooManyRequests)
+		return
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="mcp-toolset"`)
+	http.Error(w, "a bearer token is required: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+}
+
+// httpFailure answers a request that never reaches the library.
+type httpFailure struct {
+	status int
+	text   string
+	rpc    *rpcError // instead of text
+}
+
+func (f *httpFailure) write(w http.ResponseWriter) {
+	if f.rpc == nil {
+		http.Error(w, f.text, f.status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(f.status)
+	_, _ = w.Write(append(f.rpc.encode(), '\n'))
+}
+
+func newBody(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
+
+// newHTTPLog sends what net/http has to say, mostly about broken clients, to
+// the debug log.
+func newHTTPLog(l *slog.Logger) *log.Logger { return slog.NewLogLogger(l.Handler(), slog.LevelDebug) }

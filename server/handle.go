@@ -1,0 +1,117 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"mcp-toolset/concurrency"
+	"mcp-toolset/pipeline"
+	"mcp-toolset/tools"
+)
+
+// incoming is what a transport knows of a request and the library has no place
+// for. It travels in the request's context, which is the only thing that
+// reaches a handler through the library.
+type incoming struct {
+	method  string
+	conv    *conversation
+	ticket  *concurrency.Ticket                   // place of a tools/call
+	notify  func(method string, params any) error // writes a notification ahead of the answer
+	stream  *stream                               // the HTTP response; nil over stdio
+	unknown *tools.UnknownTool                    // set when the call names no tool
+}
+
+type incomingKey struct{}
+
+func withIncoming(ctx context.Context, in *incoming) context.Context {
+	return context.WithValue(ctx, incomingKey{}, in)
+}
+
+// callFrom returns what the transport said of the request; never nil.
+func callFrom(ctx context.Context) *incoming {
+	if in, ok := ctx.Value(incomingKey{}).(*incoming); ok {
+		return in
+	}
+	return &incoming{}
+}
+
+// resolveName runs before the library looks a tool up: it turns a former name
+// into the present one, and remembers what to say about a name no tool has,
+// since the library only says "not found".
+func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
+	t, err := s.Registry.Lookup(req.Params.Name)
+	if err != nil {
+		callFrom(ctx).unknown, _ = err.(*tools.UnknownTool)
+		return
+	}
+	req.Params.Name = t.Name
+}
+
+// handle runs one tools/call.
+func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	in := callFrom(ctx)
+	var open atomic.Bool // until the call has its answer
+	open.Store(true)
+	defer open.Store(false)
+	args := req.Params.RawArguments
+	if args == nil && req.Params.Arguments != nil {
+		var err error
+		if args, err = json.Marshal(req.Params.Arguments); err != nil {
+			return nil, err
+		}
+	}
+	log := s.Log.With("session", in.conv.session.View().ID)
+	if level, wanted := clientLevel(ctx); wanted {
+		log = slog.New(&teeHandler{log.Handler(), &clientHandler{notify: in.notify, level: level, open: &open}})
+	}
+	resp, err := s.Pipeline.Run(ctx, pipeline.Request{
+		Tool: req.Params.Name, Arguments: args, Session: in.conv.session, Ticket: in.ticket,
+		Log: log, Progress: progress(in, req.Params.Meta, &open),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.result(resp)
+}
+
+// progress returns how a call reports progress, nil when the client did not
+// ask. What comes after the answer is dropped: the client has forgotten the token.
+func progress(in *incoming, meta *mcp.Meta, open *atomic.Bool) func(tools.Progress) {
+	if meta == nil || meta.ProgressToken == nil {
+		return nil
+	}
+	return func(p tools.Progress) {
+		if !open.Load() {
+			return
+		}
+		params := map[string]any{"progressToken": meta.ProgressToken, "progress": p.Done}
+		if p.Total > 0 {
+			params["total"] = p.Total
+		}
+		if p.Message != "" {
+			params["message"] = p.Message
+		}
+		_ = in.notify(string(mcp.MethodNotificationProgress), params)
+	}
+}
+
+// clientLevel returns from which level on the client wants log messages.
+func clientLevel(ctx context.Context) (slog.Level, bool) {
+	level := mcp.LoggingLevel("")
+	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		level = info.LogLevel // per request; absent means none
+	} else if s, ok := mcpserver.ClientSessionFromContext(ctx).(mcpserver.SessionWithLogging); ok {
+		level = s.GetLogLevel()
+	}
+	for _, l := range mcpLevels {
+		if l.name == level {
+			return l.level, true
+		}
+	}
+	return 0, false
+}

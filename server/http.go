@@ -1,0 +1,221 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+	"golang.org/x/net/netutil"
+)
+
+// Limits of HTTP serving.
+const (
+	maxBody       = 16 << 20         // bytes of one request
+	maxHeader     = 16 << 10         // bytes of a request's header
+	maxConns      = 512              // open connections; more wait to be accepted
+	maxStreams    = 64               // concurrent requests of one HTTP/2 connection
+	headerTimeout = 5 * time.Second  // to send the header
+	bodyTimeout   = 30 * time.Second // to send the body
+	writeTimeout  = 30 * time.Second // to take what is written
+	idleTimeout   = 2 * time.Minute  // between requests of a connection
+
+	// sessionIdle ends a session nobody uses. It is far above the longest
+	// call, because a call in progress does not count as use.
+	sessionIdle = 4 * time.Hour
+	// heartbeat keeps an open listening stream's session in use.
+	heartbeat = time.Minute
+	// maxSessions bounds memory; beyond it the session unused for longest ends.
+	maxSessions = 1000
+)
+
+// HTTP says how to serve HTTP.
+type HTTP struct {
+	Token        string   // bearer token; "" only with NoAuth
+	NoAuth       bool     // loopback only: whoever reaches the port may call
+	AllowOrigins []string // web origins that may call, as browsers send them
+	AllowHosts   []string // names the server is reached by, beside loopback names and IP addresses
+	TLS          *tls.Config
+}
+
+// ServeHTTP serves clients of the listener until ctx ends, then lets calls in
+// flight finish within the drain time.
+func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
+	// Calls end when hard ends, listening streams already when soft does.
+	hard, stopCalls := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopCalls()
+	soft, stopStreams := context.WithCancel(hard)
+	defer stopStreams()
+
+	handler, closeSessions := s.httpHandler(soft, h, l.Addr())
+	defer closeSessions()
+	srv := &http.Server{
+		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return hard },
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		TLSConfig:         h.TLS,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ErrorLog:          newHTTPLog(s.Log),
+	}
+	l = netutil.LimitListener(l, maxConns)
+	served := make(chan error, 1)
+	go func() {
+		if h.TLS != nil {
+			served <- srv.ServeTLS(l, "", "")
+			return
+		}
+		served <- srv.Serve(l)
+	}()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serving HTTP: %w", err)
+	case <-ctx.Done():
+	}
+	stopStreams()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
+	defer cancel()
+	err := srv.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.Log.Warn("calls cut off: the drain time is over")
+		stopCalls()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+		defer cancel()
+		if err = srv.Shutdown(grace); err != nil {
+			err = srv.Close()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("stopping the HTTP server: %w", err)
+	}
+	return nil
+}
+
+// httpHandler is the whole of what is served: the guard around everything,
+// then the library behind our request and response.
+func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (handler http.Handler, closeSessions func()) {
+	sessions := newSessions(s)
+	transport := mcpserver.NewStreamableHTTPServer(s.mcp,
+		mcpserver.WithSessionIdManager(sessions),
+		mcpserver.WithSessionIdleTTL(sessionIdle),
+		mcpserver.WithHeartbeatInterval(heartbeat),
+		mcpserver.WithDisableLocalhostProtection(true), // the guard is stricter
+		mcpserver.WithStreamableHTTPLogger(s.Log),
+		mcpserver.WithHTTPContextFunc(func(ctx context.Context, _ *http.Request) context.Context {
+			s.attach(ctx, sessions)
+			return ctx
+		}),
+	)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", &endpoint{s: s, sessions: sessions, transport: transport, streams: streams})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
+	})
+	return newGuard(h, addr, mux), func() {
+		stop, cancel := context.WithTimeout(context.Background(), stopGrace)
+		defer cancel()
+		_ = transport.Shutdown(stop)
+		sessions.closeAll()
+	}
+}
+
+// attach gives a request, once the library has found its session, its
+// conversation and its place. A request without a session is a conversation
+// of its own, which remembers nothing.
+func (s *Server) attach(ctx context.Context, sessions *sessions) {
+	in := callFrom(ctx)
+	in.conv = sessions.conversation(mcpserver.ClientSessionFromContext(ctx).SessionID())
+	if in.conv == nil {
+		in.conv = s.open(httpPrincipal, true)
+	}
+	if in.method == string(mcp.MethodToolsCall) {
+		in.ticket = in.conv.lane.Arrive()
+	}
+}
+
+// httpPrincipal is whom the token stands for. There is one token.
+const httpPrincipal = "http"
+
+// endpoint is /mcp: it reads and checks a message before the library does, and
+// owns the response the library writes to.
+type endpoint struct {
+	s         *Server
+	sessions  *sessions
+	transport http.Handler
+	streams   context.Context // ends when listening streams must
+}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	in := &incoming{}
+	listening := r.Method == http.MethodGet
+	if r.Method != http.MethodPost && !mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
+		// The library opens a session under any id a GET names.
+		if e.sessions.conversation(r.Header.Get(mcpserver.HeaderKeySessionID)) == nil {
+			http.Error(w, errNoSession.Error()+"; initialize first", http.StatusNotFound)
+			return
+		}
+	}
+	if r.Method == http.MethodPost {
+		m, body, fail := readBody(w, r)
+		if fail != nil {
+			fail.write(w)
+			return
+		}
+		in.method, listening = m.method, m.method == string(mcp.MethodSubscriptionsListen)
+		modern := m.modern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+		if modern && m.method == string(mcp.MethodNotificationCancelled) {
+			// Without sessions the library finds the request by its id alone,
+			// so one client could cancel another's.
+			fail := &httpFailure{status: http.StatusBadRequest, rpc: &rpcError{
+				code: mcp.INVALID_REQUEST, text: "to cancel a request in this protocol version, close its connection"}}
+			fail.write(w)
+			return
+		}
+		r.Body = body
+	}
+	ctx := withIncoming(r.Context(), in)
+	if listening {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(e.streams, cancel)()
+	}
+	in.stream = newStream(w, in)
+	in.notify = in.stream.notify
+	defer func() {
+		if in.ticket != nil {
+			in.ticket.Leave()
+		}
+		if in.conv != nil && in.conv.session.View().Stateless {
+			e.s.close(in.conv)
+		}
+	}()
+	e.transport.ServeHTTP(in.stream, r.WithContext(ctx))
+}
+
+// readBody reads a request's message within the limits of size and time.
+func readBody(w http.ResponseWriter, r *http.Request) (message, io.ReadCloser, *httpFailure) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = rc.SetReadDeadline(time.Time{})
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		return message{}, nil, &httpFailure{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is over %d MiB", maxBody>>20)}
+	case err != nil:
+		return message{}, nil, &httpFailure{status: http.StatusRequestTimeout, text: "the body did not arrive"}
+	}
+	m, bad := readMessage(body)
+	if bad != nil {
+		return m, nil, &httpFailure{status: http.StatusBadRequest, rpc: bad}
+	}
+	return m, newBody(body), nil
+}

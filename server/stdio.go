@@ -1,0 +1,360 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// Limits of a stdio connection.
+const (
+	// maxLine is the longest message. A Write of a large file is one line.
+	maxLine = 64 << 20
+	// maxInFlight bounds requests not yet answered, and with them memory.
+	maxInFlight = 1000
+	// stopGrace is how long calls may take to notice that they are cancelled
+	// when the server is told to stop. Clients follow up with SIGKILL about
+	// half a second after the first signal.
+	stopGrace = 200 * time.Millisecond
+	// codeOverload is the JSON-RPC code of a request refused for lack of room.
+	codeOverload = -32000
+)
+
+// ServeStdio serves one client until it closes in, or until ctx ends, which
+// cancels everything at once.
+//
+// Messages are read in order, and before the next line is read a call has its
+// place in the schedule and can be cancelled. Requests run on goroutines of
+// their own. When in ends, calls in flight have the drain time to finish and
+// are answered. After a cancel nothing is answered.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c := newStdioConn(ctx, s, out, stop)
+	defer s.close(c.conv)
+	if err := s.mcp.RegisterSession(ctx, c.client); err != nil {
+		return fmt.Errorf("registering the session: %w", err)
+	}
+	defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), c.client.SessionID())
+	go c.pump(ctx)
+
+	read := make(chan error, 1)
+	go func() { read <- c.readAll(ctx, in) }()
+	var err error
+	select {
+	case err = <-read:
+		c.drain(ctx, s.Drain)
+	case <-ctx.Done():
+	}
+	stop(nil)
+	if left := c.wait(stopGrace, nil); left > 0 {
+		s.Log.Warn("calls still running at exit", "calls", left)
+	}
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	return err
+}
+
+// stdioConn is the connection to one client.
+type stdioConn struct {
+	s      *Server
+	conv   *conversation
+	client *stdioClient
+	done   <-chan struct{} // closed when the connection ends
+	stop   context.CancelCauseFunc
+
+	writeMu sync.Mutex
+	out     io.Writer
+
+	mu       sync.Mutex
+	inflight map[string]*request // by id: not cancelled and not yet answered
+	active   int                 // requests being served, also cancelled ones
+	idle     chan struct{}       // closed when active is 0; nil: nobody waits
+	barrier  chan chan struct{}
+}
+
+// request is one that is being served.
+type request struct {
+	cancel    context.CancelCauseFunc
+	listen    bool // an open listen stream, which ends only by a cancel
+	answering bool // too late to cancel
+}
+
+func newStdioConn(ctx context.Context, s *Server, out io.Writer, stop context.CancelCauseFunc) *stdioConn {
+	conv := s.open("stdio", false)
+	return &stdioConn{
+		s: s, conv: conv, client: newStdioClient(conv.session.View().ID), done: ctx.Done(), stop: stop, out: out,
+		inflight: map[string]*request{}, barrier: make(chan chan struct{}),
+	}
+}
+
+// readAll serves lines until the input ends.
+func (c *stdioConn) readAll(ctx context.Context, in io.Reader) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for ctx.Err() == nil {
+		line, err := readLine(r)
+		if errors.Is(err, errLineTooLong) {
+			c.write((&rpcError{code: mcp.INVALID_REQUEST, text: err.Error()}).encode())
+			continue
+		}
+		if len(line) > 0 {
+			c.accept(ctx, line)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading standard input: %w", err)
+		}
+	}
+	return nil
+}
+
+var errLineTooLong = fmt.Errorf("the message is longer than %d MiB and was dropped", maxLine>>20)
+
+// readLine reads a line without its end; also a last one that has none. A line
+// over the limit is read to its end and dropped.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > maxLine+1 {
+			line = nil
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = r.ReadSlice('\n')
+			}
+			if err != nil && err != io.EOF {
+				return nil, err
+			}
+			return nil, errLineTooLong
+		}
+		line = append(line, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
+			line = line[:len(line)-1]
+		}
+		return line, err
+	}
+}
+
+// accept takes in one message. When it returns, a call has its place and a
+// cancel on a later line will find it.
+func (c *stdioConn) accept(ctx context.Context, line []byte) {
+	m, bad := readMessage(line)
+	if bad != nil {
+		c.write(bad.encode())
+		return
+	}
+	switch {
+	case m.method == string(mcp.MethodNotificationCancelled):
+		c.cancel(m.cancels)
+		return
+	case m.method == "": // an answer, to a request of ours
+		c.s.Log.Debug("an answer to no request was dropped")
+		return
+	case m.id == "":
+		c.s.mcp.HandleMessage(c.s.mcp.WithContext(ctx, c.client), line)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	req := &request{cancel: cancel, listen: m.method == string(mcp.MethodSubscriptionsListen)}
+	if bad := c.enter(m, req); bad != nil {
+		cancel(nil)
+		c.write(bad.encode())
+		return
+	}
+	in := &incoming{conv: c.conv, notify: c.notify}
+	if m.method == string(mcp.MethodToolsCall) {
+		in.ticket = c.conv.lane.Arrive()
+	}
+	serve := func() {
+		defer c.exit(m, req)
+		defer cancel(nil)
+		if in.ticket != nil {
+			defer in.ticket.Leave()
+		}
+		answer := c.s.mcp.HandleMessage(withIncoming(c.s.mcp.WithContext(ctx, c.client), in), line)
+		c.answer(m, req, in, answer)
+	}
+	if m.method == string(mcp.MethodInitialize) {
+		serve() // what follows may rely on what was negotiated
+		return
+	}
+	go serve()
+}
+
+// enter registers a request.
+func (c *stdioConn) enter(m message, r *request) *rpcError {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.inflight[m.id] != nil:
+		return &rpcError{mcp.INVALID_REQUEST, "a request with this id is still in flight; use another id", m.rawID}
+	case c.active >= maxInFlight:
+		return &rpcError{codeOverload, fmt.Sprintf("%d requests are in flight; send this one again when some are answered", maxInFlight), m.rawID}
+	}
+	c.inflight[m.id] = r
+	c.active++
+	return nil
+}
+
+// exit forgets a request that was served.
+func (c *stdioConn) exit(m message, r *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inflight[m.id] == r {
+		delete(c.inflight, m.id)
+	}
+	if c.active--; c.active == 0 && c.idle != nil {
+		close(c.idle)
+		c.idle = nil
+	}
+}
+
+// cancel ends a request that has no answer yet: it will get none.
+func (c *stdioConn) cancel(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.inflight[id]; r != nil && !r.answering {
+		delete(c.inflight, id)
+		r.cancel(context.Canceled)
+	}
+}
+
+// answer writes the answer of a request, unless it was cancelled.
+func (c *stdioConn) answer(m message, r *request, in *incoming, answer mcp.JSONRPCMessage) {
+	c.flushNotifications(r)
+	c.mu.Lock()
+	r.answering = c.inflight[m.id] == r
+	c.mu.Unlock()
+	if r.answering {
+		c.write(encodeAnswer(m, in, answer))
+	}
+}
+
+// encodeAnswer is the library's answer as bytes, with the id exactly as it was
+// sent and with our words for a name that no tool has.
+func encodeAnswer(m message, in *incoming, answer mcp.JSONRPCMessage) []byte {
+	switch a := answer.(type) {
+	case mcp.JSONRPCResponse:
+		a.ID = mcp.NewRequestId(m.rawID)
+		answer = a
+	case mcp.JSONRPCError:
+		if in.unknown != nil {
+			return (&rpcError{mcp.INVALID_PARAMS, in.unknown.Error(), m.rawID}).encode()
+		}
+		a.ID = mcp.NewRequestId(m.rawID)
+		answer = a
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		return (&rpcError{mcp.INTERNAL_ERROR, "encoding the answer: " + err.Error(), m.rawID}).encode()
+	}
+	return data
+}
+
+// notify writes a notification at once, and so before the answer of the
+// request it belongs to.
+func (c *stdioConn) notify(method string, params any) error {
+	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", method, err)
+	}
+	c.write(data)
+	return nil
+}
+
+// write writes one message. When the client is gone, everything stops.
+func (c *stdioConn) write(data []byte) {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	if _, err := c.out.Write(append(data, '\n')); err != nil {
+		c.stop(fmt.Errorf("writing standard output: %w", err))
+	}
+}
+
+// pump writes the notifications that the library itself sends.
+func (c *stdioConn) pump(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-c.client.notifications:
+			c.writeNotification(n)
+		case done := <-c.barrier:
+			for len(c.client.notifications) > 0 {
+				c.writeNotification(<-c.client.notifications)
+			}
+			close(done)
+		}
+	}
+}
+
+func (c *stdioConn) writeNotification(n mcp.JSONRPCNotification) {
+	if data, err := json.Marshal(n); err == nil {
+		c.write(data)
+	}
+}
+
+// flushNotifications returns when what the library sent for a listen stream is
+// written, so that its answer comes behind it.
+func (c *stdioConn) flushNotifications(r *request) {
+	if !r.listen {
+		return
+	}
+	done := make(chan struct{})
+	select {
+	case c.barrier <- done:
+		<-done
+	case <-c.done:
+	}
+}
+
+// drain waits for calls in flight, at most for d; listen streams end at once.
+func (c *stdioConn) drain(ctx context.Context, d time.Duration) {
+	c.mu.Lock()
+	for _, r := range c.inflight {
+		if r.listen {
+			r.cancel(context.Canceled)
+		}
+	}
+	c.mu.Unlock()
+	if left := c.wait(d, c.done); left > 0 && ctx.Err() == nil {
+		c.s.Log.Warn("calls cut off: the client is gone and the drain time is over", "calls", left)
+	}
+}
+
+// wait waits until no request is being served, at most for d or until early
+// is closed, and returns how many still are.
+func (c *stdioConn) wait(d time.Duration, early <-chan struct{}) (left int) {
+	c.mu.Lock()
+	if c.active == 0 {
+		c.mu.Unlock()
+		return 0
+	}
+	if c.idle == nil {
+		c.idle = make(chan struct{})
+	}
+	idle := c.idle
+	c.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
+	case <-early:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.active
+}

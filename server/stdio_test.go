@@ -1,0 +1,440 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestProtocolErrors holds what the stdio loop itself answers, and that the
+// connection lives on after each.
+func TestProtocolErrors(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	p := connect(t, t.Context(), s)
+	for send, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,`: `{"error":{"code":-32700,"message":"the message is not a JSON object: EOF"},"id":null,"jsonrpc":"2.0"}`,
+		`hello`:                    `{"error":{"code":-32700,"message":"the message is not a JSON object: invalid character 'h' looking for beginning of value"},"id":null,"jsonrpc":"2.0"}`,
+		`"x"`:                      `{"error":{"code":-32700,"message":"the message is not a JSON object: it does not start with {"},"id":null,"jsonrpc":"2.0"}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`:                                         `{"error":{"code":-32600,"message":"batches are not part of the protocol; send one message at a time"},"id":null,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"1.0","id":1,"method":"ping"}`:                                           `{"error":{"code":-32600,"message":"\"jsonrpc\" must be \"2.0\""},"id":1,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                                        `{"error":{"code":-32600,"message":"an id must be a string or a number"},"id":null,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":[1],"method":"ping"}`:                                         `{"error":{"code":-32600,"message":"an id must be a string or a number"},"id":null,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":2,"method":5}`:                                                `{"error":{"code":-32600,"message":"\"method\" must be a string"},"id":2,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":3}`:                                                           `{"error":{"code":-32600,"message":"the message has neither a method nor a result"},"id":3,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":4,"method":"ping","id":5}`:                                    `{"error":{"code":-32600,"message":"key \"id\" is doubled, or differs from a known key only by case"},"id":null,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":6,"Method":"ping"}`:                                           `{"error":{"code":-32600,"message":"key \"Method\" is doubled, or differs from a known key only by case"},"id":null,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"Read","Name":"X"}}`: `{"error":{"code":-32600,"message":"params: key \"Name\" is doubled, or differs from a known key only by case"},"id":7,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":8,"method":"ping"} {}`:                                        `{"error":{"code":-32700,"message":"the message is not a JSON object: there is more after its end"},"id":null,"jsonrpc":"2.0"}`,
+		callLine(9, "Reed", `{}`):                                                            `{"error":{"code":-32602,"message":"there is no tool \"Reed\"; the nearest is Read"},"id":9,"jsonrpc":"2.0"}`,
+		callLine(10, "Gated", `{}`):                                                          `{"error":{"code":-32602,"message":"tool \"Gated\" is not available: feature never is off; a person can switch it on with --feature never=on"},"id":10,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:                            `{"jsonrpc":"2.0","id":9007199254740993,"result":{}}`,
+		`{"jsonrpc":"2.0","id":"1","method":"ping"}` + "\r":                                  `{"jsonrpc":"2.0","id":"1","result":{}}`,
+		"\n" + `{"jsonrpc":"2.0","id":"2","method":"ping"}`:                                  `{"jsonrpc":"2.0","id":"2","result":{}}`,
+	} {
+		p.send("%s", send)
+		if got := p.next(); got != want {
+			t.Errorf("%s\n got %s\nwant %s", send, got, want)
+		}
+	}
+	if rest, err := p.end(); len(rest) > 0 || err != nil {
+		t.Errorf("at the end: %q, %v", rest, err)
+	}
+}
+
+// TestBurstHalfCancelled: of 200 calls sent in one write, the cancelled half is
+// never answered and starts no later than its cancel; the other half is
+// answered.
+func TestBurstHalfCancelled(t *testing.T) {
+	runs := 100
+	if testing.Short() {
+		runs = 10
+	}
+	for _, tool := range []string{"Block", "Wait"} {
+		for range runs {
+			burst(t, tool)
+		}
+	}
+}
+
+func burst(t *testing.T, tool string) {
+	g := newGate()
+	s, _ := newServer(t, deadline, g.tool("Block", false), g.tool("Wait", true))
+	p := connect(t, t.Context(), s)
+	var write strings.Builder
+	want := map[string]bool{}
+	for i := range 200 {
+		fmt.Fprintln(&write, callLine(i, tool, fmt.Sprintf(`{"name":"%d"}`, i)))
+		if i%2 == 1 {
+			fmt.Fprintln(&write, cancelLine(i))
+		} else {
+			want[fmt.Sprint(i)] = true
+		}
+	}
+	// The answer to the ping shows that everything before it was taken in.
+	fmt.Fprintln(&write, `{"jsonrpc":"2.0","id":"sync","method":"ping"}`)
+	p.send("%s", strings.TrimSuffix(write.String(), "\n"))
+	if got := string(parse(t, p.next()).ID); got != `"sync"` {
+		t.Fatalf("an answer to %s before the gate opened", got)
+	}
+	before := g.starts()
+	close(g.open)
+	rest, err := p.end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range rest {
+		a := parse(t, line)
+		if !want[string(a.ID)] {
+			t.Fatalf("%s was answered: %s", a.ID, line)
+		}
+		delete(want, string(a.ID))
+	}
+	if len(want) > 0 {
+		t.Fatalf("%d calls were not answered", len(want))
+	}
+	for _, name := range g.starts()[len(before):] {
+		if (name[len(name)-1]-'0')%2 == 1 {
+			t.Fatalf("the cancelled call %s started late", name)
+		}
+	}
+}
+
+// TestPipedBurst: what is written before the input ends is answered whole,
+// also a last line without its newline.
+func TestPipedBurst(t *testing.T) {
+	s, _ := newServer(t, deadline)
+	var in bytes.Buffer
+	fmt.Fprintln(&in, initialize)
+	for i := range 500 {
+		fmt.Fprintln(&in, callLine(i, "Read", `{"file_path":"a.txt"}`))
+	}
+	in.WriteString(callLine("last", "Read", `{"file_path":"a.txt"}`))
+	var out bytes.Buffer
+	if err := s.ServeStdio(t.Context(), &in, &out); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		a := parse(t, line)
+		if a.Error != nil || !bytes.Contains(a.Result, []byte(`one`)) && string(a.ID) != `"init"` {
+			t.Fatalf("answer: %s", line)
+		}
+		got[string(a.ID)]++
+	}
+	if len(got) != 502 || got[`"last"`] != 1 || got[`"init"`] != 1 {
+		t.Errorf("%d different answers to 502 requests", len(got))
+	}
+}
+
+// TestOrder: a call that is not safe runs alone, in wire order, whatever
+// follows it in the same write.
+func TestOrder(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, deadline, g.tool("Block", false), g.tool("Wait", true))
+	close(g.open)
+	p := connect(t, t.Context(), s)
+	var write []string
+	var want []string
+	for i := range 100 {
+		write = append(write, callLine(i, "Block", fmt.Sprintf(`{"name":"%d"}`, i)))
+		want = append(want, fmt.Sprint(i))
+	}
+	p.send("%s", strings.Join(write, "\n"))
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, g.starts()); diff != "" {
+		t.Errorf("order of starts (-want +got):\n%s", diff)
+	}
+}
+
+// TestEarlyStart: a call is answered while the next line is half written.
+func TestEarlyStart(t *testing.T) {
+	s, _ := newServer(t, deadline)
+	p := connect(t, t.Context(), s)
+	next := callLine(2, "Read", `{"file_path":"a.txt"}`)
+	p.send("%s", callLine(1, "Read", `{"file_path":"a.txt"}`))
+	if _, err := io.WriteString(p.in, next[:20]); err != nil {
+		t.Fatal(err)
+	}
+	if a := parse(t, p.next()); string(a.ID) != "1" {
+		t.Errorf("first answer: %+v", a)
+	}
+	p.send("%s", next[20:])
+	if a := parse(t, p.next()); string(a.ID) != "2" {
+		t.Errorf("second answer: %+v", a)
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNotificationsComeFirst: progress and log messages of a call are written
+// before its answer, in both eras, and only if asked for.
+func TestNotificationsComeFirst(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, deadline, g.tool("Block", false))
+	p := connect(t, t.Context(), s)
+	p.send(initialize)
+	p.next()
+	legacy := `{"progressToken":"tok"}`
+	modern := `{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"}`
+	for i, meta := range []string{legacy, modern} {
+		p.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"Block","arguments":{"name":"n","notify":20},"_meta":%s}}`, i, meta)
+		var progress, logs int
+		for {
+			a := parse(t, p.next())
+			switch a.Method {
+			case "notifications/progress":
+				progress++
+				if want := fmt.Sprintf(`"progress":%d`, progress); !strings.Contains(string(a.Params), want) {
+					t.Errorf("progress %s, want %s", a.Params, want)
+				}
+				continue
+			case "notifications/message":
+				logs++
+				continue
+			}
+			if string(a.ID) != fmt.Sprint(i) || progress != 20 || logs != 20 {
+				t.Errorf("answer %s after %d progress and %d log notifications", a.ID, progress, logs)
+			}
+			break
+		}
+	}
+	p.send("%s", callLine("quiet", "Block", `{"name":"n","notify":3}`))
+	for {
+		a := parse(t, p.next())
+		if a.Method == "notifications/progress" {
+			t.Error("progress without a token")
+		}
+		if a.Method == "" {
+			break
+		}
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDiscoverBeforeInitialize: a client of the new era asks first and never
+// initializes.
+func TestDiscoverBeforeInitialize(t *testing.T) {
+	s, _ := newServer(t, deadline)
+	p := connect(t, t.Context(), s)
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{%s}}`, meta)
+	if a := parse(t, p.next()); !strings.Contains(string(a.Result), `"2026-07-28"`) {
+		t.Errorf("discover: %+v", a)
+	}
+	p.send(`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{%s,"notifications":{"toolsListChanged":true}}}`, meta)
+	if a := parse(t, p.next()); a.Method != "notifications/subscriptions/acknowledged" {
+		t.Errorf("the first message of a listen stream: %+v", a)
+	}
+	p.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{%s,"name":"Read","arguments":{"file_path":"a.txt"}}}`, meta)
+	for {
+		if a := parse(t, p.next()); string(a.ID) == "3" {
+			if !strings.Contains(string(a.Result), "two") {
+				t.Errorf("call: %s", a.Result)
+			}
+			break
+		}
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFormerNames: a call by a former name reaches the tool, which is listed
+// under its present name only.
+func TestFormerNames(t *testing.T) {
+	g := newGate()
+	close(g.open)
+	s, _ := newServer(t, deadline, g.tool("Block", false))
+	p := connect(t, t.Context(), s)
+	p.send("%s", callLine(1, "OldBlock", `{"name":"x"}`))
+	if a := parse(t, p.next()); a.Error != nil || !strings.Contains(string(a.Result), `x`) {
+		t.Errorf("call by a former name: %+v", a)
+	}
+	p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	if a := parse(t, p.next()); strings.Contains(string(a.Result), "OldBlock") || !strings.Contains(string(a.Result), `"Block"`) {
+		t.Errorf("list: %s", a.Result)
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLimitsOfAConnection(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, deadline, g.tool("Block", false))
+	p := connect(t, t.Context(), s)
+	var write strings.Builder
+	for i := range maxInFlight {
+		fmt.Fprintln(&write, callLine(i, "Block", `{"name":"x"}`))
+	}
+	p.send("%s%s", write.String(), callLine(5, "Block", `{"name":"x"}`))
+	if a := parse(t, p.next()); a.Error == nil || a.Error.Message != "a request with this id is still in flight; use another id" || string(a.ID) != "5" {
+		t.Errorf("an id in flight: %+v", a)
+	}
+	p.send("%s", callLine("more", "Block", `{"name":"x"}`))
+	if a := parse(t, p.next()); a.Error == nil || a.Error.Code != codeOverload || a.Error.Message != "1000 requests are in flight; send this one again when some are answered" {
+		t.Errorf("one request too many: %+v", a)
+	}
+	close(g.open)
+	for range maxInFlight {
+		p.next()
+	}
+	p.send("%s", callLine(5, "Block", `{"name":"x"}`))
+	if a := parse(t, p.next()); a.Error != nil {
+		t.Errorf("an id used again after its answer: %+v", a)
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLongLines: a line up to the limit is served, a longer one is refused
+// without being kept, and the connection lives on.
+func TestLongLines(t *testing.T) {
+	s, _ := newServer(t, deadline)
+	pad := func(n int) string { // a message of n bytes
+		const head, tail = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"pad":"`, `"}}`
+		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
+	}
+	p := connect(t, t.Context(), s)
+	p.send("%s", pad(maxLine))
+	if a := parse(t, p.next()); a.Error != nil {
+		t.Errorf("a line of the limit: %+v", a)
+	}
+	for _, n := range []int{maxLine + 1, maxLine + 200<<10} {
+		p.send("%s", pad(n))
+		want := `{"error":{"code":-32600,"message":"the message is longer than 64 MiB and was dropped"},"id":null,"jsonrpc":"2.0"}`
+		if got := p.next(); got != want {
+			t.Errorf("a line of %d bytes: %s", n, got)
+		}
+	}
+	before := heap()
+	if _, err := io.Copy(p.in, io.LimitReader(zeroes{}, 1<<30)); err != nil {
+		t.Fatal(err)
+	}
+	if grown := heap() - before; grown > 200<<20 {
+		t.Errorf("an endless line takes %d MB", grown>>20)
+	}
+	p.send("")
+	p.next()
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	if a := parse(t, p.next()); a.Error != nil {
+		t.Errorf("after long lines: %+v", a)
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type zeroes struct{}
+
+func (zeroes) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestDrain: when the input ends, calls in flight have the drain time; then
+// they are cancelled and the server ends.
+func TestDrain(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, 50*time.Millisecond, g.tool("Block", false))
+	p := connect(t, t.Context(), s)
+	p.send("%s", callLine(1, "Block", `{"name":"never"}`))
+	<-g.begun
+	rest, err := p.end()
+	if err != nil || len(rest) > 1 {
+		t.Errorf("the end: %q, %v", rest, err)
+	}
+}
+
+// TestStop: when the server is told to stop, it ends within 300 ms, also with
+// a call that does not listen and a client that does not read.
+func TestStop(t *testing.T) {
+	g := newGate()
+	defer close(g.open)
+	s, _ := newServer(t, deadline, g.tool("Block", false), g.tool("Wait", true))
+	ctx, stop := context.WithCancel(t.Context())
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	defer inW.Close()
+	defer outR.Close()
+	served := make(chan error, 1)
+	go func() { served <- s.ServeStdio(ctx, inR, outW) }()
+	fmt.Fprintln(inW, callLine(1, "Wait", `{"name":"listens"}`))
+	fmt.Fprintln(inW, callLine(2, "Wait", `{"name":"does not","stubborn":true}`))
+	fmt.Fprintln(inW, `{"jsonrpc":"2.0","id":3,"method":"ping"}`) // its answer finds no reader
+	<-g.begun
+	<-g.begun
+	began := time.Now()
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 300*time.Millisecond {
+		t.Errorf("it took %v to stop", took)
+	}
+}
+
+// TestClientVanishes: when nothing can be written any more, the server ends
+// with the reason.
+func TestClientVanishes(t *testing.T) {
+	s, _ := newServer(t, deadline)
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	gone := errors.New("broken pipe")
+	_ = outR.CloseWithError(gone)
+	served := make(chan error, 1)
+	go func() { served <- s.ServeStdio(t.Context(), inR, outW) }()
+	fmt.Fprintln(inW, `{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+	if err := <-served; !errors.Is(err, gone) {
+		t.Errorf("ended with %v", err)
+	}
+	_ = inW.Close()
+}
+
+// TestEverythingServedTwice: two clients of one server do not disturb each
+// other: the same ids, a cancel of one.
+func TestTwoConnections(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, deadline, g.tool("Wait", true))
+	a, b := connect(t, t.Context(), s), connect(t, t.Context(), s)
+	for _, p := range []*peer{a, b} {
+		p.send("%s", callLine(1, "Wait", `{"name":"x"}`))
+	}
+	<-g.begun
+	<-g.begun
+	a.send("%s", cancelLine(1))
+	a.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	a.next()
+	close(g.open)
+	if got := parse(t, b.next()); string(got.ID) != "1" {
+		t.Errorf("the other client's call: %+v", got)
+	}
+	restA, errA := a.end()
+	restB, errB := b.end()
+	if len(slices.Concat(restA, restB)) > 0 || errA != nil || errB != nil {
+		t.Errorf("at the end: %q %v, %q %v", restA, errA, restB, errB)
+	}
+}

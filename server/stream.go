@@ -1,0 +1,127 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// stream is the response to one HTTP request, written to by the library and,
+// for notifications of the request, by us.
+//
+// The library sends notifications through a channel that all requests of a
+// session share: they can end up on the stream of another request, and those
+// sent just before the answer are often lost. Written here, they are on the
+// right stream and ahead of the answer. The first one turns the response into
+// an event stream; the library does not know and still writes its answer as
+// one JSON object, which then becomes the last event.
+type stream struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+	in *incoming
+
+	mu     sync.Mutex
+	ours   bool          // we turned it into an event stream
+	header bool          // the header is written
+	event  chan struct{} // closed when the library has written an event
+}
+
+func newStream(w http.ResponseWriter, in *incoming) *stream {
+	return &stream{w: w, rc: http.NewResponseController(w), in: in, event: make(chan struct{})}
+}
+
+// notify writes a notification as an event.
+func (s *stream) notify(method string, params any) error {
+	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", method, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.header {
+		s.ours, s.header = true, true
+		s.w.Header().Set("Content-Type", "text/event-stream")
+		s.w.Header().Set("Cache-Control", "no-cache")
+		s.w.WriteHeader(http.StatusOK)
+	}
+	if err := s.writeEvent(data); err != nil {
+		return fmt.Errorf("writing %s: %w", method, err)
+	}
+	return s.rc.Flush()
+}
+
+// writeEvent writes one event. The caller holds mu.
+func (s *stream) writeEvent(data []byte) error {
+	s.deadline()
+	_, err := fmt.Fprintf(s.w, "event: message\ndata: %s\n\n", bytes.TrimSpace(data))
+	return err
+}
+
+// deadline bounds the next write: a client that takes nothing is gone.
+func (s *stream) deadline() { _ = s.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+
+func (s *stream) Header() http.Header { return s.w.Header() }
+
+func (s *stream) WriteHeader(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.header {
+		s.header = true
+		s.w.WriteHeader(status)
+	}
+}
+
+// Write takes what the library writes: an event, or one JSON object.
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.header = true
+	isEvent := bytes.HasPrefix(p, []byte("event: "))
+	if isEvent {
+		select {
+		case <-s.event:
+		default:
+			close(s.event)
+		}
+	} else if s.in.unknown != nil {
+		p = explainUnknown(p, s.in)
+	}
+	if s.ours && !isEvent {
+		return len(p), s.writeEvent(p)
+	}
+	s.deadline()
+	_, err := s.w.Write(p)
+	return len(p), err
+}
+
+// Flush makes the library see that the response can stream.
+func (s *stream) Flush() { _ = s.rc.Flush() }
+
+// awaitEvent waits until the library has written an event.
+func (s *stream) awaitEvent(ctx context.Context) {
+	select {
+	case <-s.event:
+	case <-ctx.Done():
+	}
+}
+
+// explainUnknown puts our words for a name that no tool has into the library's
+// error.
+func explainUnknown(p []byte, in *incoming) []byte {
+	var e mcp.JSONRPCError
+	if json.Unmarshal(p, &e) != nil || e.Error.Code != mcp.INVALID_PARAMS {
+		return p
+	}
+	e.Error.Message = in.unknown.Error()
+	data, err := json.Marshal(e)
+	if err != nil {
+		return p
+	}
+	return append(data, '\n')
+}
