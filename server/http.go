@@ -17,14 +17,10 @@ import (
 
 // Limits of HTTP serving.
 const (
-	maxBody       = 16 << 20         // bytes of one request
-	maxHeader     = 16 << 10         // bytes of a request's header
-	maxConns      = 512              // open connections; more wait to be accepted
-	maxStreams    = 64               // concurrent requests of one HTTP/2 connection
-	headerTimeout = 5 * time.Second  // to send the header
-	bodyTimeout   = 30 * time.Second // to send the body
-	writeTimeout  = 30 * time.Second // to take what is written
-	idleTimeout   = 2 * time.Minute  // between requests of a connection
+	maxBody    = 16 << 20 // bytes of one request
+	maxHeader  = 16 << 10 // bytes of a request's header
+	maxConns   = 512      // open connections; more wait to be accepted
+	maxStreams = 64       // concurrent requests of one HTTP/2 connection
 
 	// sessionIdle ends a session nobody uses. It is far above the longest
 	// call, because a call in progress does not count as use.
@@ -34,6 +30,16 @@ const (
 	// maxSessions bounds memory; beyond it the session unused for longest ends.
 	maxSessions = 1000
 )
+
+// timeouts bound what a slow client can hold on to.
+type timeouts struct {
+	header time.Duration // to send the header
+	body   time.Duration // to send the body
+	write  time.Duration // to take what is written at once
+	idle   time.Duration // between requests of a connection
+}
+
+var defaultTimeouts = timeouts{header: 5 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
 
 // HTTP says how to serve HTTP.
 type HTTP struct {
@@ -58,8 +64,8 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 	srv := &http.Server{
 		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return hard },
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
+		ReadHeaderTimeout: s.timeouts.header,
+		IdleTimeout:       s.timeouts.idle,
 		MaxHeaderBytes:    maxHeader,
 		TLSConfig:         h.TLS,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
@@ -163,7 +169,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if r.Method == http.MethodPost {
-		m, body, fail := readBody(w, r)
+		m, body, fail := readBody(w, r, e.s.timeouts.body)
 		if fail != nil {
 			fail.write(w)
 			return
@@ -187,7 +193,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		defer context.AfterFunc(e.streams, cancel)()
 	}
-	in.stream = newStream(w, in)
+	in.stream = newStream(w, in, e.s.timeouts.write)
 	in.notify = in.stream.notify
 	defer func() {
 		if in.ticket != nil {
@@ -201,11 +207,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // readBody reads a request's message within the limits of size and time.
-func readBody(w http.ResponseWriter, r *http.Request) (message, io.ReadCloser, *httpFailure) {
+func readBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) (message, io.ReadCloser, *httpFailure) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout))
+	_ = rc.SetReadDeadline(time.Now().Add(timeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = rc.SetReadDeadline(time.Time{})
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
@@ -213,6 +218,7 @@ func readBody(w http.ResponseWriter, r *http.Request) (message, io.ReadCloser, *
 	case err != nil:
 		return message{}, nil, &httpFailure{status: http.StatusRequestTimeout, text: "the body did not arrive"}
 	}
+	_ = rc.SetReadDeadline(time.Time{}) // not before: the rest of a slow body must not be waited for
 	m, bad := readMessage(body)
 	if bad != nil {
 		return m, nil, &httpFailure{status: http.StatusBadRequest, rpc: bad}

@@ -42,7 +42,9 @@ type Config struct {
 // Server serves one set of tools. Transports share its scheduler.
 type Server struct {
 	Config
-	mcp *mcpserver.MCPServer
+	mcp      *mcpserver.MCPServer
+	timeouts timeouts
+	maxLine  int // bytes of a stdio message
 
 	mu    sync.Mutex
 	conns int // conversations opened, for their ids
@@ -50,7 +52,7 @@ type Server struct {
 
 // New makes a server. It fails on a tool whose schema is bad.
 func New(c Config) (*Server, error) {
-	s := &Server{Config: c}
+	s := &Server{Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddBeforeCallTool(s.resolveName)
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {

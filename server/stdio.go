@@ -15,8 +15,8 @@ import (
 
 // Limits of a stdio connection.
 const (
-	// maxLine is the longest message. A Write of a large file is one line.
-	maxLine = 64 << 20
+	// defaultMaxLine is the longest message. A Write of a large file is one line.
+	defaultMaxLine = 64 << 20
 	// maxInFlight bounds requests not yet answered, and with them memory.
 	maxInFlight = 1000
 	// stopGrace is how long calls may take to notice that they are cancelled
@@ -100,9 +100,10 @@ func newStdioConn(ctx context.Context, s *Server, out io.Writer, stop context.Ca
 func (c *stdioConn) readAll(ctx context.Context, in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for ctx.Err() == nil {
-		line, err := readLine(r)
+		line, err := readLine(r, c.s.maxLine)
 		if errors.Is(err, errLineTooLong) {
-			c.write((&rpcError{code: mcp.INVALID_REQUEST, text: err.Error()}).encode())
+			text := fmt.Sprintf("the message is longer than %d MiB and was dropped", c.s.maxLine>>20)
+			c.write((&rpcError{code: mcp.INVALID_REQUEST, text: text}).encode())
 			continue
 		}
 		if len(line) > 0 {
@@ -118,15 +119,15 @@ func (c *stdioConn) readAll(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-var errLineTooLong = fmt.Errorf("the message is longer than %d MiB and was dropped", maxLine>>20)
+var errLineTooLong = errors.New("the line is too long")
 
 // readLine reads a line without its end; also a last one that has none. A line
 // over the limit is read to its end and dropped.
-func readLine(r *bufio.Reader) ([]byte, error) {
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) > maxLine+1 {
+		if len(line)+len(part) > limit+1 {
 			line = nil
 			for errors.Is(err, bufio.ErrBufferFull) {
 				_, err = r.ReadSlice('\n')

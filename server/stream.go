@@ -22,9 +22,10 @@ import (
 // an event stream; the library does not know and still writes its answer as
 // one JSON object, which then becomes the last event.
 type stream struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
-	in *incoming
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	in      *incoming
+	timeout time.Duration // of one write
 
 	mu     sync.Mutex
 	ours   bool          // we turned it into an event stream
@@ -32,8 +33,8 @@ type stream struct {
 	event  chan struct{} // closed when the library has written an event
 }
 
-func newStream(w http.ResponseWriter, in *incoming) *stream {
-	return &stream{w: w, rc: http.NewResponseController(w), in: in, event: make(chan struct{})}
+func newStream(w http.ResponseWriter, in *incoming, timeout time.Duration) *stream {
+	return &stream{w: w, rc: http.NewResponseController(w), in: in, timeout: timeout, event: make(chan struct{})}
 }
 
 // notify writes a notification as an event.
@@ -64,7 +65,7 @@ func (s *stream) writeEvent(data []byte) error {
 }
 
 // deadline bounds the next write: a client that takes nothing is gone.
-func (s *stream) deadline() { _ = s.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+func (s *stream) deadline() { _ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout)) }
 
 func (s *stream) Header() http.Header { return s.w.Header() }
 

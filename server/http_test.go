@@ -1,0 +1,506 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const goodToken = "a-token-for-tests-only"
+
+// web is an HTTP server under test.
+type web struct {
+	t      *testing.T
+	url    string
+	addr   string
+	client *http.Client
+	stop   func() error // tells it to stop and waits
+}
+
+func serveHTTP(t *testing.T, s *Server, h HTTP) *web {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.ServeHTTP(ctx, l, h) }()
+	w := &web{t: t, addr: l.Addr().String(), url: "http://" + l.Addr().String() + "/mcp"}
+	w.client = &http.Client{Transport: &http.Transport{}, Timeout: deadline}
+	w.stop = sync.OnceValue(func() error {
+		cancel()
+		w.client.CloseIdleConnections()
+		select {
+		case err := <-served:
+			return err
+		case <-time.After(deadline):
+			return errors.New("the server does not stop")
+		}
+	})
+	t.Cleanup(func() {
+		if err := w.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// do sends a request with a good token and content type, then changed by
+// headers ("Name: value"; "-Name" removes one), and returns status and body.
+func (w *web) do(method, url, body string, headers ...string) (status int, header http.Header, text string) {
+	w.t.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+goodToken)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for _, h := range headers {
+		name, value, set := strings.Cut(h, ": ")
+		switch {
+		case !set:
+			r.Header.Del(strings.TrimPrefix(name, "-"))
+		case name == "Host":
+			r.Host = value
+		case name == "+Authorization":
+			r.Header.Add("Authorization", value)
+		default:
+			r.Header.Set(name, value)
+		}
+	}
+	resp, err := w.client.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(data)
+}
+
+// session initializes and returns the session's header.
+func (w *web) session() string {
+	w.t.Helper()
+	status, header, body := w.do("POST", w.url, initialize)
+	if status != http.StatusOK || header.Get("Mcp-Session-Id") == "" {
+		w.t.Fatalf("initialize: %d %s", status, body)
+	}
+	return "Mcp-Session-Id: " + header.Get("Mcp-Session-Id")
+}
+
+// modern are the headers of a request of the era without sessions.
+func modern(method, name string) []string {
+	h := []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}
+	if name != "" {
+		h = append(h, "Mcp-Name: "+name)
+	}
+	return h
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// TestGuard: what an HTTP request must get past. Every row but the last
+// refuses; the text is what a person debugging a client reads.
+func TestGuard(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	w := serveHTTP(t, s, HTTP{Token: goodToken, AllowOrigins: []string{"https://app.example"}, AllowHosts: []string{"mcp.example"}})
+	base := strings.TrimSuffix(w.url, "/mcp")
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	session := w.session()
+	for _, tc := range []struct {
+		why, method, path, body string
+		headers                 []string
+		status                  int
+		text                    string
+	}{
+		{"no token", "POST", "/mcp", ping, []string{"-Authorization"}, 401, "a bearer token is required"},
+		{"a wrong token", "POST", "/mcp", ping, []string{"Authorization: Bearer wrong"}, 401, ""},
+		{"another scheme", "POST", "/mcp", ping, []string{"Authorization: Basic " + goodToken}, 401, ""},
+		{"a token with a space behind", "POST", "/mcp", ping, []string{"Authorization: Bearer  " + goodToken}, 401, ""},
+		{"two tokens", "POST", "/mcp", ping, []string{"+Authorization: Bearer " + goodToken}, 401, ""},
+		{"the token in the query", "POST", "/mcp?access_token=" + goodToken, ping, []string{"-Authorization"}, 401, ""},
+		{"a huge token", "POST", "/mcp", ping, []string{"Authorization: Bearer " + strings.Repeat("x", 8000)}, 401, ""},
+		{"no route without a token", "GET", "/anything", "", []string{"-Authorization"}, 401, ""},
+		{"no method without a token", "DELETE", "/mcp", "", []string{"-Authorization"}, 401, ""},
+		{"a foreign origin", "POST", "/mcp", ping, []string{"Origin: https://evil.com"}, 403, "--allow-origin"},
+		{"the null origin", "POST", "/mcp", ping, []string{"Origin: null"}, 403, ""},
+		{"an origin that ends well", "POST", "/mcp", ping, []string{"Origin: http://localhost.evil.com"}, 403, ""},
+		{"another local port", "POST", "/mcp", ping, []string{"Origin: http://127.0.0.1:1"}, 403, ""},
+		{"an empty origin", "POST", "/mcp", ping, []string{"Origin: "}, 403, ""},
+		{"a cross-site fetch without origin", "POST", "/mcp", ping, []string{"Sec-Fetch-Site: cross-site"}, 403, ""},
+		{"DNS rebinding", "POST", "/mcp", ping, []string{"Host: evil.com", "Origin: http://evil.com"}, 403, "--allow-host"},
+		{"a host that starts well", "POST", "/mcp", ping, []string{"Host: 127.0.0.1.evil.com"}, 403, ""},
+		{"another address", "POST", "/mcp", ping, []string{"Host: 10.0.0.1"}, 403, ""},
+		{"a preflight from anywhere", "OPTIONS", "/mcp", "", []string{"-Authorization"}, 403, ""},
+		{"another method", "PUT", "/mcp", "", nil, 405, ""},
+		{"another path", "POST", "/mcp/", ping, nil, 404, "the MCP endpoint is /mcp"},
+		{"another content type", "POST", "/mcp", ping, []string{"Content-Type: text/plain"}, 415, "application/json"},
+		{"a compressed body", "POST", "/mcp", ping, []string{"Content-Encoding: gzip"}, 415, ""},
+		{"a body too long", "POST", "/mcp", strings.Repeat(" ", maxBody+1), nil, 413, "16 MiB"},
+		{"no JSON", "POST", "/mcp", "{", nil, 400, "-32700"},
+		{"a batch", "POST", "/mcp", "[" + ping + "]", nil, 400, "-32600"},
+		{"doubled keys", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"x"}`, nil, 400, "-32600"},
+		{"an unknown session", "POST", "/mcp", ping, []string{"Mcp-Session-Id: mcp-session-1"}, 404, ""},
+		{"no session", "POST", "/mcp", ping, nil, 404, ""},
+		{"a listening stream without a session", "GET", "/mcp", "", nil, 404, "initialize first"},
+		{"a listening stream of an unknown session", "GET", "/mcp", "", []string{"Mcp-Session-Id: x"}, 404, ""},
+		{"an unknown session ended", "DELETE", "/mcp", "", []string{"Mcp-Session-Id: x"}, 404, ""},
+		{"a modern cancel", "POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, modern("notifications/cancelled", ""), 400, "close its connection"},
+		{"a modern header that differs from the body", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`, modern("tools/call", ""), 400, "-32020"},
+		{"a modern GET", "GET", "/mcp", "", modern("x", ""), 405, ""},
+		{"the health of the server", "GET", "/healthz", "", []string{"-Authorization"}, 200, "ok"},
+		{"the health from elsewhere", "GET", "/healthz", "", []string{"Host: evil.com"}, 403, ""},
+		{"a good token, small letters", "POST", "/mcp", ping, []string{session, "Authorization: bearer " + goodToken}, 200, "result"},
+		{"an allowed origin", "POST", "/mcp", ping, []string{session, "Origin: https://app.example", "Sec-Fetch-Site: cross-site"}, 200, "result"},
+		{"its own origin", "POST", "/mcp", ping, []string{session, "Origin: " + base}, 200, "result"},
+		{"an allowed preflight", "OPTIONS", "/mcp", "", []string{"-Authorization", "Origin: https://app.example"}, 204, ""},
+		{"an allowed host", "POST", "/mcp", ping, []string{session, "Host: MCP.example:443"}, 200, "result"},
+		{"localhost", "POST", "/mcp", ping, []string{session, "Host: LOCALHOST.:9"}, 200, "result"},
+		{"IPv6 loopback", "POST", "/mcp", ping, []string{session, "Host: [::1]:9"}, 200, "result"},
+	} {
+		status, _, text := w.do(tc.method, base+tc.path, tc.body, tc.headers...)
+		if status != tc.status || !strings.Contains(text, tc.text) {
+			t.Errorf("%s: %d %.200q, want %d %s", tc.why, status, text, tc.status, tc.text)
+		}
+	}
+}
+
+// TestNoAnswerBeforeTheToken: a body is not read from somebody without the
+// token, however long it is.
+func TestNoBodyBeforeTheToken(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	conn, err := net.Dial("tcp", w.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(deadline))
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n")
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.Contains(line, "401") {
+		t.Errorf("before a byte of the body: %q, %v", line, err)
+	}
+}
+
+// TestFailedAttempts: the first 20 are answered 401, then the client is told
+// to wait; the right token passes at any time.
+func TestFailedAttempts(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	for i := range failBurst + 5 {
+		want := http.StatusUnauthorized
+		if i >= failBurst {
+			want = http.StatusTooManyRequests
+		}
+		if status, h, _ := w.do("POST", w.url, "{}", "Authorization: Bearer no"); status != want || h.Get("Www-Authenticate")+h.Get("Retry-After") == "" {
+			t.Errorf("attempt %d: %d %v", i+1, status, h)
+		}
+	}
+	w.session()
+}
+
+func TestNoAuth(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	w := serveHTTP(t, s, HTTP{NoAuth: true})
+	if status, _, body := w.do("POST", w.url, initialize, "-Authorization"); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// TestSlowClients: who sends or takes slowly is cut off.
+func TestSlowClients(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	s.timeouts = timeouts{header: 50 * time.Millisecond, body: 50 * time.Millisecond, write: time.Second, idle: time.Second}
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	for name, send := range map[string]string{
+		"a header that does not end": "POST /mcp HTTP/1.1\r\nHost: localhost\r\n",
+		"a body that does not end": "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + goodToken +
+			"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"a header of 100 KB": "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 100<<10) + "\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", w.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(deadline))
+		_, _ = io.WriteString(conn, send)
+		answer, err := io.ReadAll(conn)
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() {
+			t.Errorf("%s: the connection stays open", name)
+		}
+		if strings.Contains(string(answer), "200 OK") {
+			t.Errorf("%s: %s", name, answer)
+		}
+		_ = conn.Close()
+	}
+	w.session() // others are served
+}
+
+// TestSessions: a session lasts until it is ended, and holds what its client
+// established; a modern request has none.
+func TestSessions(t *testing.T) {
+	g := newGate()
+	close(g.open)
+	s, _ := newServer(t, time.Second, g.tool("Block", false))
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	one, two := w.session(), w.session()
+	if one == two {
+		t.Error("two clients got one session")
+	}
+	read := callLine(1, "Read", `{"file_path":"a.txt"}`)
+	for range 2 {
+		if status, _, body := w.do("POST", w.url, read, one); status != 200 || !strings.Contains(body, "two") {
+			t.Errorf("in a session: %d %s", status, body)
+		}
+	}
+	if status, _, _ := w.do("DELETE", w.url, "", one); status != 200 {
+		t.Errorf("ending a session: %d", status)
+	}
+	if status, _, _ := w.do("POST", w.url, read, one); status != 404 {
+		t.Errorf("an ended session: %d", status)
+	}
+	if status, _, _ := w.do("POST", w.url, read, two); status != 200 {
+		t.Errorf("the other session: %d", status)
+	}
+	modernRead := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Read","arguments":{"file_path":"a.txt"},` + modernMeta + `}}`
+	status, header, body := w.do("POST", w.url, modernRead, modern("tools/call", "Read")...)
+	if status != 200 || !strings.Contains(body, "two") || header.Get("Mcp-Session-Id") != "" {
+		t.Errorf("a modern call: %d %v %s", status, header, body)
+	}
+	unknown := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Reed","arguments":{},` + modernMeta + `}}`
+	if status, _, body := w.do("POST", w.url, unknown, modern("tools/call", "Reed")...); status != 400 || !strings.Contains(body, "the nearest is Read") {
+		t.Errorf("a modern call of an unknown tool: %d %s", status, body)
+	}
+	if status, _, body := w.do("POST", w.url, callLine(1, "OldBlock", `{"name":"x"}`), two); status != 200 || !strings.Contains(body, `{\"name\":\"x\"}`) {
+		t.Errorf("a former name: %d %s", status, body)
+	}
+}
+
+// TestSessionsAreBounded: sessions nobody uses make room for new ones.
+func TestSessionsAreBounded(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	m := newSessions(s)
+	first := m.Generate()
+	kept := m.Generate()
+	for range maxSessions {
+		m.Generate()
+		if _, err := m.Validate(kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.Validate(first); err == nil || len(m.byID) != maxSessions {
+		t.Errorf("%d sessions, the first: %v", len(m.byID), err)
+	}
+	m.closeAll()
+}
+
+// events splits an event stream into its messages.
+func events(body string) []string {
+	var out []string
+	for line := range strings.Lines(body) {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			out = append(out, strings.TrimSpace(data))
+		}
+	}
+	return out
+}
+
+// TestHTTPNotifications: all progress of a call is on its own stream, ahead of
+// its answer, also with other calls and a listening stream of the session.
+func TestHTTPNotifications(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, time.Second, g.tool("Wait", true))
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	session := w.session()
+	listen, err := http.NewRequest("GET", w.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen.Header.Set("Authorization", "Bearer "+goodToken)
+	listen.Header.Set("Mcp-Session-Id", strings.TrimPrefix(session, "Mcp-Session-Id: "))
+	listen.Header.Set("Accept", "text/event-stream")
+	resp, err := w.client.Do(listen)
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("listening: %v %v", resp, err)
+	}
+	defer resp.Body.Close()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		headers, meta := []string{session}, fmt.Sprintf(`"_meta":{"progressToken":%d}`, i)
+		if i%2 == 1 {
+			headers = modern("tools/call", "Wait")
+			meta = strings.Replace(modernMeta, "{", fmt.Sprintf(`{"progressToken":%d,`, i), 1)
+		}
+		wg.Go(func() {
+			_, header, body := w.do("POST", w.url, fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"Wait","arguments":{"name":"x","notify":30},%s}}`, i, meta), headers...)
+			all := events(body)
+			progress := 0
+			for n, e := range all {
+				a := parse(t, e)
+				switch {
+				case a.Method == "notifications/progress" && strings.Contains(e, fmt.Sprintf(`"progressToken":%d,`, i)):
+					progress++
+				case a.Method == "" && n != len(all)-1:
+					t.Errorf("call %d: the answer is event %d of %d", i, n+1, len(all))
+				case a.Method == "notifications/progress":
+					t.Errorf("call %d got another's progress: %s", i, e)
+				}
+			}
+			if progress != 30 || !strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
+				t.Errorf("call %d: %d progress notifications, %v", i, progress, header)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestListenIsAcknowledged: the acknowledgement of a listen stream comes
+// before its end, every time.
+func TestListenIsAcknowledged(t *testing.T) {
+	s, _ := newServer(t, time.Second)
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	for range 50 {
+		_, _, body := w.do("POST", w.url, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+modernMeta+`}}`,
+			modern("subscriptions/listen", "")...)
+		all := events(body)
+		if len(all) != 2 || parse(t, all[0]).Method != "notifications/subscriptions/acknowledged" || parse(t, all[1]).Result == nil {
+			t.Fatalf("a listen stream: %q", all)
+		}
+	}
+}
+
+// TestHTTPCancel: a client cancels by a notification in its session, or by
+// going away; nobody else's call is touched.
+func TestHTTPCancel(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, time.Second, g.tool("Wait", true))
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	one, two := w.session(), w.session()
+	type done struct{ who, body string }
+	answers := make(chan done, 3)
+	for who, session := range map[string]string{"one": one, "two": two} {
+		go func() {
+			_, _, body := w.do("POST", w.url, callLine(1, "Wait", `{"name":"`+who+`"}`), session)
+			answers <- done{who, body}
+		}()
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		r, _ := http.NewRequestWithContext(ctx, "POST", w.url, strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Wait","arguments":{"name":"leaver"},`+modernMeta+`}}`))
+		for _, h := range append(modern("tools/call", "Wait"), "Authorization: Bearer "+goodToken, "Content-Type: application/json") {
+			name, value, _ := strings.Cut(h, ": ")
+			r.Header.Set(name, value)
+		}
+		_, err := w.client.Do(r)
+		gone <- err
+	}()
+	for range 3 {
+		<-g.begun
+	}
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("the client that left: %v", err)
+	}
+	if status, _, body := w.do("POST", w.url, cancelLine(1), one); status != http.StatusAccepted {
+		t.Errorf("cancel: %d %s", status, body)
+	}
+	if a := <-answers; a.who != "one" || !strings.Contains(a.body, "cancelled") {
+		t.Errorf("after the cancel: %+v", a)
+	}
+	close(g.open)
+	if a := <-answers; a.who != "two" || strings.Contains(a.body, "cancelled") {
+		t.Errorf("the other session's call: %+v", a)
+	}
+}
+
+// TestHTTPShutdown: told to stop, the server ends listening streams at once
+// and lets calls finish.
+func TestHTTPShutdown(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, deadline, g.tool("Wait", true))
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	session := w.session()
+	listen, err := http.NewRequest("GET", w.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen.Header.Set("Authorization", "Bearer "+goodToken)
+	listen.Header.Set("Mcp-Session-Id", strings.TrimPrefix(session, "Mcp-Session-Id: "))
+	stream, err := w.client.Do(listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	answer := make(chan string, 1)
+	go func() {
+		_, _, body := w.do("POST", w.url, callLine(1, "Wait", `{"name":"x"}`), session)
+		answer <- body
+	}()
+	<-g.begun
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.stop() }()
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Errorf("the listening stream ended with %v", err)
+	}
+	close(g.open)
+	if body := <-answer; !strings.Contains(body, `x`) || strings.Contains(body, "cancelled") {
+		t.Errorf("the call in flight: %s", body)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHTTPShutdownCutsOff: a call that outlasts the drain time is cancelled.
+func TestHTTPShutdownCutsOff(t *testing.T) {
+	g := newGate()
+	s, _ := newServer(t, 50*time.Millisecond, g.tool("Wait", true))
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	session := w.session()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r, _ := http.NewRequest("POST", w.url, strings.NewReader(callLine(1, "Wait", `{"name":"x"}`)))
+		r.Header.Set("Authorization", "Bearer "+goodToken)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Mcp-Session-Id", strings.TrimPrefix(session, "Mcp-Session-Id: "))
+		if resp, err := w.client.Do(r); err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	<-g.begun
+	if err := w.stop(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
+
+// TestInstructions stay below where clients cut them, however many roots.
+func TestInstructions(t *testing.T) {
+	many := make([]string, 500)
+	for i := range many {
+		many[i] = fmt.Sprintf("/very/long/path/to/a/workspace/number/%d", i)
+	}
+	for _, roots := range [][]string{{"/w"}, many} {
+		if text := instructions(roots); len(text) >= MaxInstructions || !strings.Contains(text, "- "+roots[0]) {
+			t.Errorf("%d bytes for %d roots", len(text), len(roots))
+		}
+	}
+}
