@@ -1,0 +1,163 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxLinks is how many symbolic links one path may pass through: the number at
+// which Linux gives up, so that what the kernel opens resolves here too.
+const maxLinks = 40
+
+const separator = string(filepath.Separator)
+
+var (
+	errNUL      = errors.New("path contains a NUL byte")
+	errRelative = errors.New("path is not absolute")
+)
+
+// Canonical resolves every symbolic link in the deepest existing part of an
+// absolute path and appends the rest. A link to something that does not exist
+// counts as its target, so that creating a file through it is judged where the
+// file would appear. Where the file system ignores case, the existing part is
+// spelled as it is stored.
+//
+// Anything on the way but "does not exist" is an error (*fs.PathError): no
+// permission, a file where a directory is needed, a name too long, a loop of
+// links, a NUL byte.
+func Canonical(path string) (string, error) {
+	if isCanonical(path) {
+		return path, nil
+	}
+	var names lister
+	if ignoresCase {
+		names = readNames
+	}
+	canonical, err := resolve(path, names)
+	if err != nil {
+		return "", &fs.PathError{Op: "resolving", Path: path, Err: cause(err)}
+	}
+	return canonical, nil
+}
+
+// resolve walks path name by name, as the kernel does: ".." leaves the
+// directory a link led to, not the one the link stands in. With names it also
+// corrects the spelling of each name.
+func resolve(path string, names lister) (string, error) {
+	if strings.IndexByte(path, 0) >= 0 {
+		return "", errNUL
+	}
+	if !filepath.IsAbs(path) {
+		return "", errRelative
+	}
+	done, rest := splitVolume(path)
+	for links := 0; ; {
+		var name string
+		name, rest = cutName(rest)
+		switch name {
+		case "":
+			return done, nil
+		case ".":
+			continue
+		case "..":
+			done = filepath.Dir(done)
+			continue
+		}
+		next := join(done, name)
+		info, err := os.Lstat(next)
+		if errors.Is(err, fs.ErrNotExist) {
+			return absent(next, rest)
+		}
+		if err != nil {
+			return "", err
+		}
+		if target, ok := linkTarget(next, info.Mode()); ok {
+			if links++; links > maxLinks {
+				return "", syscall.ELOOP
+			}
+			done, rest = follow(done, target, rest)
+			continue
+		}
+		if rest != "" && !info.IsDir() {
+			return "", syscall.ENOTDIR
+		}
+		if names != nil {
+			next = join(done, trueName(done, name, names, sameFile))
+		}
+		done = next
+	}
+}
+
+// absent ends the walk at a path that does not exist. What follows it is taken
+// as written, unless it climbs: nothing can climb out of a missing directory.
+func absent(path, rest string) (string, error) {
+	for left := rest; left != ""; {
+		var name string
+		if name, left = cutName(left); name == ".." {
+			return "", fs.ErrNotExist
+		}
+	}
+	return filepath.Clean(path + rest), nil
+}
+
+// linkTarget returns where the link at path leads. A link that has gone since
+// it was seen leads to its own name, which has the walk look there again.
+func linkTarget(path string, mode fs.FileMode) (target string, ok bool) {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return filepath.Base(path), true
+		}
+		return target, true
+	case mode&fs.ModeIrregular != 0:
+		// On Windows a junction is not called a symbolic link, but acts as one.
+		target, err := os.Readlink(path)
+		return target, err == nil
+	}
+	return "", false
+}
+
+// follow returns where the walk goes on after a link in the directory done:
+// from which directory, and through which names.
+func follow(done, target, rest string) (from, names string) {
+	switch {
+	case filepath.IsAbs(target):
+		done, target = splitVolume(target)
+	case target != "" && os.IsPathSeparator(target[0]):
+		done = filepath.VolumeName(done) + separator
+	}
+	return done, target + rest
+}
+
+// splitVolume splits an absolute path into its top directory and the rest.
+func splitVolume(path string) (top, rest string) {
+	volume := filepath.VolumeName(path)
+	return volume + separator, path[len(volume):]
+}
+
+// cutName takes the first name off path. What is left keeps its leading
+// separator: "f/" leaves "/", which says that f has to be a directory.
+func cutName(path string) (name, rest string) {
+	start := 0
+	for start < len(path) && os.IsPathSeparator(path[start]) {
+		start++
+	}
+	end := start
+	for end < len(path) && !os.IsPathSeparator(path[end]) {
+		end++
+	}
+	return path[start:end], path[end:]
+}
+
+// join is filepath.Join for a clean directory and a single name.
+func join(dir, name string) string {
+	if os.IsPathSeparator(dir[len(dir)-1]) {
+		return dir + name
+	}
+	return dir + separator + name
+}

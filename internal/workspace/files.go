@@ -1,0 +1,172 @@
+package workspace
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+const (
+	// maxAttempts is how often opening starts over when the path changes under
+	// it. An editor or a checkout needs one; an attacker gets no more than this.
+	maxAttempts = 8
+
+	// listBatch is how many directory entries are read at a time: enough that
+	// sorting between batches costs little, few enough to hold in memory.
+	listBatch = 4096
+)
+
+// errMoved says that the path no longer leads where it did when it was judged.
+var errMoved = errors.New("path changed while it was being opened")
+
+// Check judges one file access by its literal and its canonical path; nil
+// allows. A path that cannot be resolved is judged with the literal path as
+// both.
+type Check func(literal, canonical string) error
+
+// Files opens files for one call, each only after its Check has allowed it.
+// It is safe for concurrent use if the Check is.
+type Files struct {
+	opener opener
+	check  Check
+}
+
+// opener opens a canonical path without following a link, even one that
+// appears in it meanwhile: then it answers errMoved.
+type opener interface {
+	// open asks fits about the file before it is opened, since opening a pipe
+	// or a device acts on it, and again about the file that was opened.
+	open(canonical string, fits func(fs.FileInfo) error) (*os.File, error)
+	// entry makes the Info of a directory's entry as safe as open.
+	entry(dir string, d fs.DirEntry) fs.DirEntry
+}
+
+// NewFiles returns Files that asks check, which must not be nil, before it
+// opens anything.
+func NewFiles(roots *Roots, check Check) *Files {
+	return &Files{opener: roots.opener, check: check}
+}
+
+// Open opens the regular file that path, absolute and clean, leads to, for
+// reading. The file is the one at the canonical path that was checked; if the
+// path keeps changing meanwhile, Open gives up with an error. The FileInfo is
+// that of the open file.
+//
+// A refusal by the Check is returned as it is; anything but a regular file is
+// a *KindError; every other error is a *fs.PathError with the literal path.
+func (f *Files) Open(path string) (*os.File, fs.FileInfo, error) {
+	var opened fs.FileInfo
+	file, _, err := f.open(path, func(info fs.FileInfo) error {
+		opened = info
+		if kind := kindOf(info.Mode()); kind != "" {
+			return &KindError{Path: path, Kind: kind}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return file, opened, nil
+}
+
+// ReadDir lists the directory that path leads to, under the rules of Open and
+// sorted by name: the first limit names, or all if limit is not positive.
+// A path that is not a directory is a *fs.PathError with ENOTDIR.
+func (f *Files) ReadDir(path string, limit int) ([]fs.DirEntry, error) {
+	dir, canonical, err := f.open(path, func(info fs.FileInfo) error {
+		if !info.IsDir() {
+			return syscall.ENOTDIR
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	list, err := firstByName(dir, limit)
+	if err != nil {
+		return nil, &fs.PathError{Op: "reading directory", Path: path, Err: cause(err)}
+	}
+	for i, d := range list {
+		list[i] = f.opener.entry(canonical, d)
+	}
+	return list, nil
+}
+
+// Allowed reports whether path can be resolved and the check allows it, so
+// that a hint never names what may not be read. The file need not exist.
+func (f *Files) Allowed(path string) bool {
+	canonical, err := Canonical(path)
+	return err == nil && f.check(path, canonical) == nil
+}
+
+func (f *Files) open(path string, fits func(fs.FileInfo) error) (*os.File, string, error) {
+	notLink := func(info fs.FileInfo) error {
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return errMoved // a canonical path had no link when it was made
+		}
+		return fits(info)
+	}
+	for range maxAttempts {
+		canonical, err := f.judge(path)
+		if err != nil {
+			return nil, "", err
+		}
+		file, err := f.opener.open(canonical, notLink)
+		var kind *KindError
+		switch {
+		case err == nil:
+			return file, canonical, nil
+		case errors.As(err, &kind):
+			return nil, "", err
+		case !errors.Is(err, errMoved):
+			return nil, "", &fs.PathError{Op: "opening", Path: path, Err: cause(err)}
+		}
+	}
+	return nil, "", &fs.PathError{Op: "opening", Path: path, Err: errMoved}
+}
+
+// judge returns the canonical path if the check allows it. One that cannot be
+// resolved is still judged as written, so that the reason, which tells what is
+// there, only reaches a caller who may know.
+func (f *Files) judge(path string) (string, error) {
+	canonical, err := Canonical(path)
+	switch {
+	case err == nil:
+		return canonical, f.check(path, canonical)
+	case errors.Is(err, errNUL) || errors.Is(err, errRelative):
+		return "", err // not a path that could be judged
+	}
+	if denied := f.check(path, path); denied != nil {
+		return "", denied
+	}
+	return "", err
+}
+
+// firstByName reads the whole directory but never holds much more than limit
+// entries, so that the answer does not depend on the order they are stored in.
+func firstByName(dir *os.File, limit int) ([]fs.DirEntry, error) {
+	var list []fs.DirEntry
+	for {
+		batch, err := dir.ReadDir(listBatch)
+		list = append(list, batch...)
+		done := err == io.EOF
+		if err != nil && !done {
+			return nil, err
+		}
+		if done || (limit > 0 && len(list)-limit >= max(limit, listBatch)) {
+			slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+			if limit > 0 && len(list) > limit {
+				clear(list[limit:])
+				list = list[:limit]
+			}
+		}
+		if done {
+			return list, nil
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package workspace
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	lookFlags = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	readFlags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC | unix.O_LARGEFILE
+)
+
+// kernel leaves it to one openat2 call to follow no link anywhere in the path.
+type kernel struct{}
+
+// newOpener asks the kernel once. Old kernels lack openat2, and containers may
+// filter it out with any of several errors, so any error means "not here".
+func newOpener(r *Roots) opener {
+	fd, err := openat2(separator, lookFlags)
+	if err != nil {
+		return walk{r}
+	}
+	unix.Close(fd)
+	return kernel{}
+}
+
+func (kernel) open(canonical string, fits func(fs.FileInfo) error) (*os.File, error) {
+	info, err := look(canonical)
+	if err != nil {
+		return nil, err
+	}
+	if err := fits(info); err != nil {
+		return nil, err
+	}
+	fd, err := openat2(canonical, readFlags)
+	if err != nil {
+		return nil, err
+	}
+	// O_NONBLOCK was for opening. Left on, os.File would try to poll the file,
+	// and some network file systems would answer reads with EAGAIN.
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, 0); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), canonical)
+	if info, err = file.Stat(); err == nil {
+		err = fits(info)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// look describes what is at the canonical path without opening it.
+func look(canonical string) (fs.FileInfo, error) {
+	fd, err := openat2(canonical, lookFlags)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), canonical)
+	defer file.Close()
+	return file.Stat()
+}
+
+// isCanonical reports whether the kernel finds something at path without
+// passing a link. It spares most paths the walk, and says no whenever in doubt.
+func isCanonical(path string) bool {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return false
+	}
+	fd, err := openat2(path, unix.O_PATH|unix.O_CLOEXEC)
+	if err != nil {
+		return false
+	}
+	unix.Close(fd)
+	return true
+}
+
+// openat2 opens an absolute path that contains no link.
+func openat2(path string, flags uint64) (int, error) {
+	how := unix.OpenHow{
+		Flags:   flags,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	for {
+		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+		switch err {
+		case unix.EINTR:
+			continue
+		case unix.ELOOP, unix.EAGAIN:
+			return -1, errMoved
+		}
+		return fd, err
+	}
+}
+
+func (kernel) entry(dir string, d fs.DirEntry) fs.DirEntry { return entry{d, dir} }
+
+// entry is a directory entry whose Info goes by the same safe way. That of
+// package os would go by path, through whatever the path leads to by then.
+type entry struct {
+	fs.DirEntry
+	dir string
+}
+
+func (e entry) Info() (fs.FileInfo, error) {
+	info, err := look(join(e.dir, e.Name()))
+	if err != nil {
+		return nil, &fs.PathError{Op: "reading", Path: e.Name(), Err: cause(err)}
+	}
+	return info, nil
+}

@@ -1,0 +1,137 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// walk opens a path one name at a time, for systems where the kernel cannot be
+// told to follow no links. At each step the name is looked at before it is
+// opened, and what was opened has to be the very file that was seen. A link is
+// seen as itself, and so never as what it leads to.
+type walk struct{ roots *Roots }
+
+func (w walk) open(canonical string, fits func(fs.FileInfo) error) (*os.File, error) {
+	dir, name, err := w.parent(canonical)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	seen, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := fits(seen); err != nil {
+		return nil, err
+	}
+	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, unlessMoved(dir, name, seen, err)
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(seen, info):
+		err = errMoved
+	default:
+		err = fits(info)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// parent walks to the directory that holds the last name of canonical.
+func (w walk) parent(canonical string) (dir *os.Root, name string, err error) {
+	dir, rest, err := w.start(canonical)
+	if err != nil {
+		return nil, "", err
+	}
+	name, rest = cutName(rest)
+	for rest != "" {
+		sub, err := enter(dir, name)
+		dir.Close()
+		if err != nil {
+			return nil, "", err
+		}
+		dir = sub
+		name, rest = cutName(rest)
+	}
+	if name == "" {
+		name = "."
+	}
+	return dir, name, nil
+}
+
+// start returns the directory to walk from and the names to walk through: the
+// deepest root's own handle, if that is still what stands at its path, and
+// otherwise the top of the file system.
+func (w walk) start(canonical string) (dir *os.Root, rest string, err error) {
+	if root, ok := w.roots.containing(canonical); ok {
+		held, err := root.handle.Stat(".")
+		if err != nil {
+			return nil, "", err
+		}
+		if there, err := os.Lstat(root.path); err == nil && os.SameFile(held, there) {
+			dir, err := root.handle.OpenRoot(".")
+			return dir, canonical[len(root.path):], err
+		}
+	}
+	top, rest := splitVolume(canonical)
+	dir, err = os.OpenRoot(top)
+	return dir, rest, err
+}
+
+// enter opens the directory called name in dir.
+func enter(dir *os.Root, name string) (*os.Root, error) {
+	seen, err := dir.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case seen.Mode()&fs.ModeSymlink != 0:
+		return nil, errMoved
+	case !seen.IsDir():
+		return nil, syscall.ENOTDIR
+	}
+	sub, err := openDir(dir, name)
+	if err != nil {
+		return nil, unlessMoved(dir, name, seen, err)
+	}
+	info, err := sub.Stat(".")
+	if err == nil && !os.SameFile(seen, info) {
+		err = errMoved
+	}
+	if err != nil {
+		sub.Close()
+		return nil, err
+	}
+	return sub, nil
+}
+
+// openDir opens name as a directory. With "/." a pipe that took a directory's
+// place is refused; by its bare name, OpenRoot would wait for a writer.
+func openDir(dir *os.Root, name string) (*os.Root, error) {
+	return dir.OpenRoot(name + separator + ".")
+}
+
+// unlessMoved returns err, from opening name, if it is about the file that was
+// seen. It is not if name is another file by now. Nor is it if os.Root has met
+// a link, if only briefly: that is ELOOP or ENOTDIR, or not from the system.
+func unlessMoved(dir *os.Root, name string, seen fs.FileInfo, err error) error {
+	var system syscall.Errno
+	if !errors.As(err, &system) || system == syscall.ELOOP || system == syscall.ENOTDIR {
+		return errMoved
+	}
+	if now, err := dir.Lstat(name); err != nil || !os.SameFile(seen, now) {
+		return errMoved
+	}
+	return err
+}
+
+// entry returns d, which package os has already looked up in the directory
+// itself: it does so for a directory opened in an os.Root.
+func (walk) entry(_ string, d fs.DirEntry) fs.DirEntry { return d }

@@ -1,0 +1,129 @@
+// Package workspace knows where files are and opens them safely.
+//
+// Its rules:
+//   - A root folder is resolved once, when the server starts.
+//   - A path is judged by its canonical form: absolute, with no symbolic link
+//     in it. A path that cannot be resolved is an error, never a guess.
+//   - What is opened is what was judged. Opening follows no link, so a folder
+//     swapped for a link after the judgement is noticed, not followed.
+//   - Nothing but regular files and directories is ever opened: no pipe that
+//     blocks, no device that acts.
+//
+// Which paths are allowed is decided elsewhere, by the Check given to NewFiles.
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Roots is the set of workspace root folders, resolved once. It is safe for
+// concurrent use.
+type Roots struct {
+	list   []root
+	opener opener
+}
+
+type root struct {
+	path   string
+	handle *os.Root
+}
+
+// OpenRoots resolves each folder's symbolic links (and, where the file system
+// ignores case, its spelling), drops duplicates, keeps the order and holds a
+// handle on each until Close, so that a root renamed or replaced by a link
+// later does not take the workspace elsewhere. A relative folder is taken
+// against the working directory. The error names the folder that does not
+// exist, is not a directory or cannot be opened.
+func OpenRoots(dirs []string) (*Roots, error) {
+	r := new(Roots)
+	for _, dir := range dirs {
+		if err := r.add(dir); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
+	r.opener = newOpener(r)
+	return r, nil
+}
+
+func (r *Roots) add(dir string) error {
+	if dir == "" {
+		// Made absolute it would be the working directory, which nobody asked for.
+		return errors.New("workspace root is an empty path")
+	}
+	path, err := filepath.Abs(dir)
+	if err == nil {
+		path, err = Canonical(path)
+	}
+	if err != nil {
+		return fmt.Errorf("resolving workspace root %s: %w", dir, cause(err))
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("workspace root %s does not exist", dir)
+	case err != nil:
+		return fmt.Errorf("opening workspace root %s: %w", dir, cause(err))
+	case !info.IsDir():
+		return fmt.Errorf("workspace root %s is not a directory", dir)
+	}
+	for _, have := range r.list {
+		if have.path == path {
+			return nil
+		}
+	}
+	handle, err := os.OpenRoot(path)
+	if err != nil {
+		return fmt.Errorf("opening workspace root %s: %w", dir, cause(err))
+	}
+	r.list = append(r.list, root{path, handle})
+	return nil
+}
+
+// Paths returns the canonical root folders in the order they were given.
+// The slice is the caller's own.
+func (r *Roots) Paths() []string {
+	paths := make([]string, len(r.list))
+	for i, root := range r.list {
+		paths[i] = root.path
+	}
+	return paths
+}
+
+// Containing returns the deepest root that is, or is above, the canonical
+// path, and whether there is one.
+func (r *Roots) Containing(canonical string) (root string, ok bool) {
+	found, ok := r.containing(canonical)
+	return found.path, ok
+}
+
+func (r *Roots) containing(canonical string) (deepest root, ok bool) {
+	for _, root := range r.list {
+		if Within(root.path, canonical) && len(root.path) > len(deepest.path) {
+			deepest, ok = root, true
+		}
+	}
+	return deepest, ok
+}
+
+// Close releases the handles on the root folders. Files already open stay open.
+func (r *Roots) Close() error {
+	var errs []error
+	for _, root := range r.list {
+		errs = append(errs, root.handle.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// cause is what went wrong, without the path: errors that leave this package
+// name the path as the caller wrote it, not where its links led.
+func cause(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}

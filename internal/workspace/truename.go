@@ -1,0 +1,55 @@
+package workspace
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// ignoresCase says that file systems here usually find a file by a name
+// spelled differently from the one stored, and that a rule about the stored
+// name would miss. Where a file system on such a system does tell names apart,
+// the exact name is found first and nothing changes.
+const ignoresCase = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+
+// lister returns the names in a directory.
+type lister func(dir string) ([]string, error)
+
+// trueName returns the name under which dir stores the entry that was found as
+// name. Besides case, that differs by Unicode normalisation and by Windows'
+// short names, so the stored name is known by being the same file. A directory
+// that cannot be listed leaves the name as it is.
+func trueName(dir, name string, list lister, same func(a, b string) bool) string {
+	stored, err := list(dir)
+	if err != nil || slices.Contains(stored, name) {
+		return name
+	}
+	path := join(dir, name)
+	for _, folded := range []bool{true, false} { // the likely ones first
+		for _, entry := range stored {
+			if strings.EqualFold(entry, name) == folded && same(path, join(dir, entry)) {
+				return entry
+			}
+		}
+	}
+	return name
+}
+
+func readNames(dir string) ([]string, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Readdirnames(-1)
+}
+
+func sameFile(a, b string) bool {
+	ia, err := os.Lstat(a)
+	if err != nil {
+		return false
+	}
+	ib, err := os.Lstat(b)
+	return err == nil && os.SameFile(ia, ib)
+}

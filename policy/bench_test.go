@@ -1,0 +1,58 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+)
+
+// thousand makes 1,000 rules such as grow in a large shared settings file, none
+// of which covers the calls of the benchmark.
+func thousand(t testing.TB) *Settings {
+	var rules []entry
+	add := func(list, format string, n int) {
+		for i := range n {
+			rules = append(rules, entry{list, fmt.Sprintf(format, i)})
+		}
+	}
+	add("deny", "Read(secret%d.key)", 100)
+	add("deny", "Read(*.pem%d)", 100)
+	add("deny", "Read(~/.config/app%d/**)", 50)
+	add("deny", "Edit(gen%d/**)", 100)
+	add("deny", "Edit(**/lock-*-%d.json)", 50)
+	add("ask", "Edit(deploy/stage%d/*.yaml)", 100)
+	add("ask", "Read(//srv/team%d/private)", 100)
+	add("allow", "Read(//srv/team%d/**)", 150)
+	add("allow", "Edit(src/pkg%d/**/*.go)", 100)
+	add("allow", "Bash(npm run task%d)", 100)
+	add("allow", "mcp__server%d", 50)
+	if len(rules) != 1000 {
+		t.Fatalf("%d rules", len(rules))
+	}
+	return settings(t, rules...)
+}
+
+func BenchmarkDecide(b *testing.B) {
+	p := New(world(thousand(b)))
+	for name, call := range map[string]string{
+		"read":    "Read /ws/src/server/handlers/session/store.go",
+		"edit":    "Edit /ws/src/server/handlers/session/store.go",
+		"linked":  "Edit /ws/src/link/store.go -> /lib/src/server/handlers/store.go",
+		"outside": "Read /srv/nobody/data/report.txt",
+		"bash":    "Bash: go test ./...",
+	} {
+		b.Run(name, func(b *testing.B) {
+			r := request(call)
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Decide(r)
+			}
+		})
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	s := thousand(b)
+	for b.Loop() {
+		New(world(s))
+	}
+}

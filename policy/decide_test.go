@@ -1,0 +1,221 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// world is the Config of the decision tables.
+func world(s *Settings) Config {
+	return Config{
+		Settings: s, Roots: []string{"/ws", "/lib"}, Closed: []string{"/state"}, Home: "/home/u",
+		KnownTools: []string{"Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Write"},
+	}
+}
+
+// entry is a rule and its list.
+type entry struct{ list, rule string }
+
+// settings makes the settings of a list of rules, by way of JSON as users do.
+func settings(t testing.TB, entries ...entry) *Settings {
+	t.Helper()
+	lists := map[string][]string{}
+	for _, e := range entries {
+		lists[e.list] = append(lists[e.list], e.rule)
+	}
+	data, err := json.Marshal(map[string]any{"permissions": lists})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ParseSettings(data, "/cfg/settings.json", "/cfg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// row is one call of a decision table and what is decided.
+type row struct {
+	line  int
+	rules []entry
+	call  string
+	want  string // "behavior" by a rule, or "behavior:layer"
+	rule  string
+}
+
+// decisions reads testdata/decisions.txt.
+func decisions(t testing.TB) []row {
+	t.Helper()
+	data, err := os.ReadFile("testdata/decisions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []row
+	var rules []entry
+	open := false // rules may be added to the block
+	for i, line := range strings.Split(string(data), "\n") {
+		if def, ok := strings.CutPrefix(line, "= "); ok {
+			if !open {
+				rules, open = nil, true
+			}
+			if list, rule, ok := strings.Cut(def, " "); ok {
+				rules = append(rules, entry{list, rule})
+			}
+			continue
+		}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		open = false
+		cols := append(strings.Split(line, "\t"), "")
+		rows = append(rows, row{line: i + 1, rules: rules, call: cols[0], want: cols[1], rule: cols[2]})
+	}
+	return rows
+}
+
+// edits are the tools of the tables that change their path.
+var edits = map[string]bool{"Edit": true, "Write": true, "NotebookEdit": true, "Patch": true}
+
+// former are the former names of tools of the tables.
+var former = map[string][]string{"Bash": {"Shell"}, "Edit": {"Replace"}}
+
+// request reads a call of a table.
+func request(call string) Request {
+	call, dir, ok := strings.Cut(call, " @ ")
+	if !ok {
+		dir = "/ws"
+	}
+	tool, path, ok := strings.Cut(call, " ")
+	r := Request{Dir: dir, Readable: []string{"/state/results/s1"}}
+	if name, isText := strings.CutSuffix(tool, ":"); isText || !ok {
+		r.Tool = name
+		r.Match = func(pattern string) bool {
+			prefix, star := strings.CutSuffix(pattern, "*")
+			return pattern == path || star && strings.HasPrefix(path, prefix)
+		}
+	} else {
+		r.Tool = tool
+		r.Target = &Target{Literal: path, Canonical: path}
+		if from, to, ok := strings.Cut(path, " -> "); ok {
+			*r.Target = Target{Literal: from, Canonical: strings.TrimPrefix(to, "?")}
+		}
+		if edits[tool] {
+			r.Target.Access = Edit
+		}
+	}
+	r.Aliases = former[r.Tool]
+	return r
+}
+
+func (r row) check(t *testing.T, got Decision) {
+	t.Helper()
+	behavior, layer, ok := strings.Cut(r.want, ":")
+	if !ok {
+		layer = layerRule
+	}
+	source := ""
+	if layer == layerRule {
+		source = "/cfg/settings.json"
+	}
+	want := fmt.Sprintf("%s %s %q %s", behavior, layer, r.rule, source)
+	if have := fmt.Sprintf("%s %s %q %s", got.Behavior, got.Layer, got.Rule, got.Source); have != want {
+		t.Errorf("decisions.txt:%d: %s\nwant %s\nhave %s (%s)", r.line, r.call, want, have, got.Reason)
+	}
+	if got.Reason == "" || (got.Next == "") != (got.Behavior == Allow) {
+		t.Errorf("decisions.txt:%d: %s: reason %q, next %q", r.line, r.call, got.Reason, got.Next)
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	rows := decisions(t)
+	if len(rows) < 150 {
+		t.Fatalf("only %d decisions", len(rows))
+	}
+	for _, r := range rows {
+		p, req := New(world(settings(t, r.rules...))), request(r.call)
+		got := p.Decide(req)
+		r.check(t, got)
+		if req.Target != nil {
+			again := p.CheckPath(req.Tool, req.Aliases, *req.Target, req.Dir, req.Readable)
+			if diff := cmp.Diff(got, again); diff != "" {
+				t.Errorf("decisions.txt:%d: %s: CheckPath decides otherwise (-Decide +CheckPath):\n%s", r.line, r.call, diff)
+			}
+		}
+	}
+}
+
+func TestDecideWithoutMatcher(t *testing.T) {
+	p := New(world(settings(t, entry{"deny", "Fetch(x)"}, entry{"ask", "Look(x)"}, entry{"allow", "Make(x)"}, entry{"deny", "Read(x)"})))
+	for tool, want := range map[string]string{"Fetch": "deny rule", "Look": "ask rule", "Make": "allow default", "Read": "deny rule", "Grep": "allow default"} {
+		if d := p.Decide(Request{Tool: tool, Dir: "/ws"}); fmt.Sprint(d.Behavior, " ", d.Layer) != want {
+			t.Errorf("%s: %v %s, want %s", tool, d.Behavior, d.Layer, want)
+		}
+	}
+	// A call with a path has something to hold the pattern against.
+	p = New(world(settings(t, entry{"deny", "Write(x)"})))
+	for path, want := range map[string]Behavior{"/ws/x": Deny, "/ws/y": Allow} {
+		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
+			t.Errorf("Write %s: %v, want %v", path, d.Behavior, want)
+		}
+	}
+}
+
+func TestZeroValuesRefuse(t *testing.T) {
+	var d Decision
+	if d.Behavior != Deny || d.Behavior.String() != "deny" {
+		t.Errorf("zero decision is %v", d.Behavior)
+	}
+	p := New(Config{})
+	if d := p.Decide(Request{}); d.Behavior != Deny {
+		t.Errorf("zero request: %v", d.Behavior)
+	}
+	if d := p.Decide(Request{Tool: "Read", Target: &Target{}}); d.Behavior != Deny {
+		t.Errorf("zero target: %v", d.Behavior)
+	}
+	if d := p.Decide(Request{Tool: "Read", Target: &Target{Literal: "/a", Canonical: "/a"}}); d.Behavior != Deny {
+		t.Errorf("no roots: %v", d.Behavior)
+	}
+}
+
+func TestConfigFolders(t *testing.T) {
+	p := New(Config{Roots: []string{"", "rel", "/ws/", "/ws"}, Closed: []string{"", "/ws/.state/"}})
+	for path, want := range map[string]Behavior{"/ws/a": Allow, "/ws": Allow, "/rel": Deny, "/": Deny, "/ws/.state/k": Deny, "/ws/.state2": Allow} {
+		if d := p.CheckPath("Read", nil, Target{path, path, Read}, "", nil); d.Behavior != want {
+			t.Errorf("%s: %v, want %v", path, d.Behavior, want)
+		}
+	}
+	p = New(Config{Roots: []string{"/"}})
+	for path, want := range map[string]Behavior{"/a": Allow, "/": Allow, "/proc/1": Deny, "/sys": Deny, "/dev/x": Deny, "/device": Allow} {
+		if d := p.CheckPath("Read", nil, Target{path, path, Read}, "/", nil); d.Behavior != want {
+			t.Errorf("root /: %s: %v, want %v", path, d.Behavior, want)
+		}
+	}
+}
+
+// TestUnknownHome has rules that begin at a home folder nobody knows.
+func TestUnknownHome(t *testing.T) {
+	decide := func(tool string, a Access, rules ...entry) string {
+		cfg := world(settings(t, rules...))
+		cfg.Home = ""
+		d := New(cfg).CheckPath(tool, nil, Target{"/ws/a", "/ws/a", a}, "/ws", nil)
+		return fmt.Sprint(d.Behavior, " ", d.Layer)
+	}
+	for _, c := range []struct {
+		have, want string
+	}{
+		{decide("Read", Read, entry{"deny", "Read(~/x)"}), "deny rule"},
+		{decide("Write", Edit, entry{"deny", "Write(~/x)"}), "deny rule"},
+		{decide("Edit", Edit, entry{"ask", "Edit(~/x)"}), "ask rule"},
+		{decide("Read", Read, entry{"allow", "Read(~/x)"}), "allow default"},
+		{decide("Read", Read, entry{"deny", "Edit(~/x)"}), "allow default"},
+	} {
+		if c.have != c.want {
+			t.Errorf("%s, want %s", c.have, c.want)
+		}
+	}
+}

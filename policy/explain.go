@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// This file words decisions. A Reason is one fact and a Next one next step,
+// both without a full stop, both safe to show.
+
+// maxRootsShown bounds the roots that a reason lists.
+const maxRootsShown = 3
+
+func (c *call) denied(reason, next string) Decision {
+	return Decision{Behavior: Deny, Layer: layerPath, Reason: reason, Next: next}
+}
+
+// byRule is the decision of a rule.
+func (c *call) byRule(b Behavior, m match) Decision {
+	d := Decision{Behavior: b, Layer: layerRule, Rule: m.rule.text, Source: c.p.source}
+	if b == Allow {
+		d.Reason = "an allow rule covers the call"
+		return d
+	}
+	name := fmt.Sprintf("the %s rule %s", b, show(m.rule.text))
+	switch {
+	case m.rule.broken != nil:
+		d.Reason = fmt.Sprintf("%s is malformed (%v), so it %s", name, m.rule.broken, m.rule.effect(b))
+	case m.path != "":
+		d.Reason = name + " covers " + c.by(m.path, "")
+	case m.rule.whole || m.rule.prefix:
+		d.Reason = name + " covers every call of " + show(c.r.Tool)
+	default:
+		d.Reason = name + " covers this call"
+	}
+	switch {
+	case b == Ask:
+		d.Next = "a person can change the rule in " + c.file()
+	case m.rule.broken != nil:
+		d.Next = "have a person correct the rule in " + c.file()
+	case m.path != "":
+		d.Next = "use another path, or have a person change the rule in " + c.file()
+	case m.rule.whole || m.rule.prefix:
+		d.Next = "do without this tool, or have a person change the rule in " + c.file()
+	default:
+		d.Next = "do it another way, or have a person change the rule in " + c.file()
+	}
+	return d
+}
+
+// by names a path, and the path as written when that only leads to it. With a
+// predicate it makes a clause of it.
+func (c *call) by(path, predicate string) string {
+	text, comma := show(path), ""
+	if written := c.written(); written != path {
+		text, comma = text+", where "+show(written)+" leads", ","
+	}
+	if predicate == "" {
+		return text
+	}
+	return text + comma + " " + predicate
+}
+
+// file is where rules are written.
+func (c *call) file() string {
+	if c.p.source == "" {
+		return "the settings file"
+	}
+	return show(c.p.source)
+}
+
+func (c *call) unresolved() Decision {
+	if !strings.HasPrefix(c.r.Target.Literal, "/") {
+		return c.denied(show(c.r.Target.Literal)+" is not an absolute path", "write the path from the file-system root")
+	}
+	return c.denied("where "+show(c.r.Target.Literal)+" leads is not known", "use a path whose folders exist and can be looked into")
+}
+
+func (c *call) inClosedFolder(path string) Decision {
+	return c.denied(c.by(path, "is in a folder that is closed to all tools"), "use a path inside the workspace roots")
+}
+
+func (c *call) inKernelFolder(path string) Decision {
+	next := "use an ordinary file"
+	if rule, ok := c.suggestion(path); ok {
+		next += ", or have a person add an allow rule such as " + rule + " to " + c.file()
+	}
+	return c.denied(c.by(path, "is in a folder of the kernel (/proc, /sys, /dev)"), next)
+}
+
+func (c *call) outside() Decision {
+	path := c.real.path
+	reason := c.by(path, "is outside the workspace roots ("+c.shownRoots()+")")
+	next := "use a path inside the roots"
+	if len(c.p.roots) == 0 {
+		reason, next = c.by(path, "cannot be used: there are no workspace roots"), "ask for a workspace root"
+	}
+	rule, ok := c.suggestion(path)
+	switch {
+	case !ok:
+	case c.linked:
+		next += fmt.Sprintf(", or name %s itself and have a person add an allow rule such as %s to %s", show(path), rule, c.file())
+	default:
+		next += ", or have a person add an allow rule such as " + rule + " to " + c.file()
+	}
+	return c.denied(reason, next)
+}
+
+func (c *call) shownRoots() string {
+	var shown []string
+	for _, r := range c.p.roots[:min(len(c.p.roots), maxRootsShown)] {
+		shown = append(shown, show(r.path))
+	}
+	if more := len(c.p.roots) - maxRootsShown; more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// escaper makes a path a pattern that covers only that path and what is below.
+var escaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// suggestion is the narrowest rule that would cover the path, if the path can
+// be written in a rule and shown in full.
+func (c *call) suggestion(path string) (rule string, ok bool) {
+	pattern := "/" + escaper.Replace(path)
+	if r, n := rune(path[len(path)-1]), len(pattern)-1; unicode.IsSpace(r) {
+		pattern = pattern[:n] + `\` + pattern[n:]
+	}
+	rule = fmt.Sprintf("%s(%s)", c.r.Target.Access, pattern)
+	_, err := compilePath(pattern)
+	return rule, err == nil && rule == show(rule)
+}

@@ -1,0 +1,113 @@
+package policy
+
+// match is a rule that covers a call, and how.
+type match struct {
+	rule *rule
+	path string // the path that the rule covers; "" when it covers the call otherwise
+}
+
+// keep takes a match if it stands earlier in the list than the one so far.
+func (m *match) keep(r *rule, path string) {
+	if r != nil && m.earlier(r) {
+		m.rule, m.path = r, path
+	}
+}
+
+func (m *match) earlier(r *rule) bool { return m.rule == nil || r.order < m.rule.order }
+
+// first is the first rule of the list that covers the call.
+func (l *list) first(c *call) match {
+	var m match
+	l.onTools(c, &m)
+	l.onOwn(c, &m)
+	if c.r.Target == nil {
+		return m
+	}
+	l.onPaths(c, &m)
+	return m
+}
+
+// onPaths looks for path rules.
+func (l *list) onPaths(c *call, m *match) {
+	covers := func(r *rule) (string, bool) { return c.either(r.path) }
+	if l.behavior == Allow {
+		covers = func(r *rule) (string, bool) { return c.real.path, c.both(r.path, false) }
+	}
+	for _, a := range l.concerned(c.r.Target.Access) {
+		l.paths[a].find(m, covers, c.real.names, c.literal.names)
+	}
+}
+
+// concerned says which path rules concern an access. Who may not read a file
+// may not change it, and who may change one may read it.
+func (l *list) concerned(a Access) []Access {
+	switch {
+	case l.behavior == Deny && a == Edit, l.behavior == Allow && a == Read:
+		return []Access{Read, Edit}
+	default:
+		return []Access{a}
+	}
+}
+
+// onTools looks for rules that need only the name of the tool.
+func (l *list) onTools(c *call, m *match) {
+	c.each(func(name string) bool {
+		m.keep(l.whole[name], "")
+		m.keep(l.broken[name], "")
+		for _, r := range l.servers {
+			if r.names(name) {
+				m.keep(r, "")
+			}
+		}
+		return false
+	})
+	for _, a := range [...]Access{Read, Edit} {
+		if c.belongs(a) {
+			m.keep(l.whole[a.String()], "")
+			m.keep(l.broken[a.String()], "")
+		}
+	}
+}
+
+// onOwn looks for Tool(pattern) rules of the tool.
+func (l *list) onOwn(c *call, m *match) {
+	c.each(func(name string) bool {
+		m.search(l.own[name], func(r *rule) (string, bool) { return l.coversOwn(c, r) })
+		return false
+	})
+}
+
+// coversOwn asks the tool's matcher. A deny or ask rule is taken for a path
+// pattern too when the call has a path, since a matcher knows the path as
+// written only; and without either it cannot be judged, so it holds.
+func (l *list) coversOwn(c *call, r *rule) (path string, ok bool) {
+	hasPath := c.r.Target != nil
+	switch {
+	case hasPath && r.onPaths():
+		return "", false // judged as a path rule, whatever the name of the tool
+	case c.r.Match != nil && c.r.Match(r.pattern):
+		return "", true
+	case l.behavior == Allow:
+		return "", false
+	case hasPath:
+		if r.path == nil {
+			return "", false
+		}
+		return c.either(r.path)
+	default:
+		return "", c.r.Match == nil
+	}
+}
+
+// opening is the first path rule of the list that lifts the confinement of the
+// call's path: it covers the path as written and the file it leads to. With
+// kernel, it must also name the kernel's folder itself.
+func (l *list) opening(c *call, kernel bool) match {
+	var m match
+	for _, a := range l.concerned(c.r.Target.Access) {
+		l.paths[a].find(&m, func(r *rule) (string, bool) {
+			return c.real.path, r.broken == nil && (!kernel || namesKernel(r.path)) && c.both(r.path, l.behavior == Ask)
+		}, c.real.names, nil)
+	}
+	return m
+}

@@ -1,0 +1,63 @@
+package policy
+
+// list is permissions.deny, ask or allow, sorted by what a rule looks at.
+type list struct {
+	behavior Behavior
+	whole    map[string]*rule   // the first rule on each whole tool
+	servers  []*rule            // rules on all tools of a server
+	broken   map[string]*rule   // the first broken rule on each tool; none in an allow list
+	paths    [2]pathIndex       // Read(p) and Edit(p), by Access
+	own      map[string][]*rule // Tool(pattern), by tool name; Read and Edit too, for calls without a path
+}
+
+// newList sorts the rules. A broken deny or ask rule becomes one that covers
+// all it could have meant, and so does one whose anchor p does not know; such
+// an allow rule is left out.
+func newList(p *Policy, b Behavior, rules []rule) list {
+	l := list{behavior: b, whole: map[string]*rule{}, broken: map[string]*rule{}, own: map[string][]*rule{}}
+	var paths [2][]*rule
+	for i := range rules {
+		r := rules[i] // a copy: the Settings may serve another Policy
+		if r.broken == nil && r.onFiles() && !p.knows(r.path.anchor) {
+			r.broken = errNoAnchor
+		}
+		if r.broken != nil && !l.mend(&r) {
+			continue
+		}
+		l.add(&r)
+		switch {
+		case !r.onPaths():
+		case r.tool == Read.String():
+			paths[Read] = append(paths[Read], &r)
+		default:
+			paths[Edit] = append(paths[Edit], &r)
+		}
+	}
+	l.paths = [2]pathIndex{newPathIndex(paths[Read]), newPathIndex(paths[Edit])}
+	return l
+}
+
+// mend makes a broken rule cover all it could have meant. It reports whether
+// the rule covers anything.
+func (l *list) mend(r *rule) bool {
+	r.path = everything
+	return l.behavior != Allow && (r.tool != "" || r.prefix)
+}
+
+// add sorts in what a rule covers by the name of the tool.
+func (l *list) add(r *rule) {
+	switch {
+	case r.prefix:
+		l.servers = append(l.servers, r)
+	case r.broken != nil:
+		if l.broken[r.tool] == nil {
+			l.broken[r.tool] = r
+		}
+	case r.whole:
+		if l.whole[r.tool] == nil {
+			l.whole[r.tool] = r
+		}
+	default:
+		l.own[r.tool] = append(l.own[r.tool], r)
+	}
+}

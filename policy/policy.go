@@ -1,0 +1,148 @@
+// Package policy decides whether a tool call may be done: deny, ask or allow.
+//
+// The rules of the package:
+//
+//   - A decision is pure: it depends on the Config of the Policy and on the
+//     Request, and on nothing else. No file is looked at, nothing is
+//     remembered. Only LoadSettings does I/O, and it reads the one file it is
+//     told to read. Whoever asks resolves symlinks first.
+//   - Everything not understood fails closed. The zero Behavior is Deny; a path
+//     whose target is unknown is denied; a malformed deny or ask rule covers
+//     every call of the tool it names, a malformed allow rule none.
+//   - Deny rules are looked at first, then ask rules, then allow rules. The
+//     first list with a rule that covers the call decides; which rule is the
+//     more specific does not matter.
+//   - A path is confined to the workspace roots. Only an allow or ask rule that
+//     covers both the path as written and the file it leads to lifts that; a
+//     rule on a whole tool never does. Nothing lifts a closed folder.
+//   - Every text a model may see is one fact and one next step, with nothing in
+//     it that could steer a terminal or hide from a reader.
+package policy
+
+// Behavior is what a decision says. The zero value is Deny: a decision that was
+// never made is a refusal.
+type Behavior uint8
+
+// The behaviors, the most severe first.
+const (
+	Deny  Behavior = iota // the call is refused
+	Ask                   // a person has to agree first
+	Allow                 // the call may be done
+)
+
+// String is the name of the list in the settings: "deny", "ask" or "allow".
+func (b Behavior) String() string {
+	switch b {
+	case Ask:
+		return "ask"
+	case Allow:
+		return "allow"
+	default:
+		return "deny"
+	}
+}
+
+// Access is what a call does to the path it names.
+type Access uint8
+
+// The kinds of access.
+const (
+	Read Access = iota // looks at the file, or searches or lists the folder
+	Edit               // makes, changes or removes the file
+)
+
+// String is the name of the rules that cover the access: "Read" or "Edit".
+func (a Access) String() string {
+	if a == Edit {
+		return "Edit"
+	}
+	return "Read"
+}
+
+// Target is the path of a call.
+type Target struct {
+	Literal   string // as written: expanded, clean, absolute
+	Canonical string // with symlinks resolved; "" when that failed, which denies the call
+	Access    Access
+}
+
+// Request is everything a decision may depend on.
+type Request struct {
+	Tool    string   // canonical tool name; without one the call is denied
+	Aliases []string // former names of the tool: rules written with them hold too
+	Dir     string   // the session's working directory: absolute, canonical
+	Target  *Target  // nil for a call without a path
+
+	// Match is the tool's own matcher: does the pattern of a Tool(pattern) rule
+	// cover this call. Where it is nil, such an allow rule covers nothing. Such
+	// a deny or ask rule then covers the call, unless the call has a path: the
+	// pattern is held against that.
+	Match func(pattern string) bool
+
+	// Readable are folders the session may read beyond the roots, such as its
+	// stored results: absolute, canonical.
+	Readable []string
+}
+
+// Decision is the answer and why, worded for the model and for a log.
+type Decision struct {
+	Behavior Behavior
+	Layer    string // what decided: "rule", "path" (the confinement of paths) or "default" (no rule)
+	Rule     string // exact text of the deciding rule, "" when none; not made safe to show
+	Source   string // file the rule came from, "" when none
+	Reason   string // one fact, safe to show
+	Next     string // one next step, safe to show; "" when the call is allowed
+}
+
+// The layers of a decision.
+const (
+	layerRule    = "rule"
+	layerPath    = "path"
+	layerDefault = "default"
+)
+
+// Config is what a Policy is made of. Folders are absolute; one that is not is
+// left out.
+type Config struct {
+	Settings   *Settings // the rules; nil: none
+	Roots      []string  // workspace roots, canonical; Settings.AdditionalDirectories is not added to them
+	Closed     []string  // folders no tool may touch, such as the server's own state
+	Home       string    // home folder, for rules that begin with ~/; "" when unknown
+	KnownTools []string  // names of the tools, for warnings about rules on others; nil: no such warnings
+}
+
+// Policy decides on calls. It never changes and is safe for concurrent use.
+type Policy struct {
+	lists    [3]list // by Behavior
+	roots    []folder
+	closed   []folder
+	home     folder
+	root     folder // of the settings file
+	source   string // the settings file, "" when none
+	warnings []string
+}
+
+// New makes a Policy. What is wrong with the rules is in Warnings; it is never
+// a reason not to have a policy.
+func New(cfg Config) *Policy {
+	p := &Policy{
+		roots:  folders(cfg.Roots),
+		closed: folders(cfg.Closed),
+		home:   newFolder(cfg.Home),
+	}
+	s := cfg.Settings
+	if s == nil {
+		return p
+	}
+	p.root, p.source = newFolder(s.root), s.source
+	for b := range p.lists {
+		p.lists[b] = newList(p, Behavior(b), s.rules[b])
+	}
+	p.warnings = append(s.Warnings(), p.ruleWarnings(s, cfg.KnownTools)...)
+	return p
+}
+
+// Warnings says what is wrong with the settings: those of Settings.Warnings,
+// then rules on tools that do not exist, and rules that have no effect beside
+// the other rules or in this Config.
+func (p *Policy) Warnings() []string { return append([]string(nil), p.warnings...) }

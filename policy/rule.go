@@ -1,0 +1,170 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rule is one entry of permissions.deny, ask or allow.
+type rule struct {
+	text  string // as written
+	order int    // place in its list
+	tool  string // tool name; with prefix, what the name of a tool begins with
+	// prefix marks a rule on all tools of an upstream server.
+	prefix  bool
+	whole   bool         // the rule is on the whole tool
+	pattern string       // of a Tool(pattern) rule
+	path    *pathPattern // pattern as a path pattern; nil when it is none
+	broken  error        // what is wrong with the rule, as a clause; nil when nothing is
+}
+
+// upstreamMark begins the names of tools of upstream servers:
+// mcp__server__tool.
+const upstreamMark = "mcp__"
+
+// wholeTool is the pattern that means the same as no pattern.
+const wholeTool = "*"
+
+// familyOf is the access that the rules Read and Edit cover in tools they do
+// not name. It matters for whole-tool rules only: a path rule looks at what a
+// call does to its path.
+var familyOf = map[string]Access{
+	"Read": Read, "Grep": Read, "Glob": Read,
+	"Edit": Edit, "Write": Edit, "NotebookEdit": Edit,
+}
+
+// inFamily reports whether a tool of that name belongs to Read or to Edit.
+func inFamily(name string, a Access) bool {
+	family, ok := familyOf[name]
+	return ok && family == a
+}
+
+// onPaths reports whether the rule is Read(pattern) or Edit(pattern).
+func (r *rule) onPaths() bool {
+	return !r.whole && (r.tool == Read.String() || r.tool == Edit.String())
+}
+
+// onFiles reports whether the pattern of the rule can only be a path pattern.
+func (r *rule) onFiles() bool {
+	_, ok := familyOf[r.tool]
+	return ok && !r.whole
+}
+
+// names reports whether the rule is on a tool of that name.
+func (r *rule) names(tool string) bool {
+	if r.prefix {
+		return strings.HasPrefix(tool, r.tool)
+	}
+	return r.tool == tool
+}
+
+// parseRule reads the text of a rule. A rule with broken set has the tool name
+// if it could be read.
+func parseRule(text string, order int) rule {
+	r := rule{text: text, order: order}
+	name, rest := strings.TrimSpace(text), ""
+	if i := strings.IndexByte(name, '('); i >= 0 {
+		name, rest = name[:i], name[i:]
+	}
+	if r.broken = r.parseName(name); r.broken != nil {
+		return r
+	}
+	switch {
+	case rest == "" || rest == "("+wholeTool+")":
+		r.whole = true
+		return r
+	case !strings.HasSuffix(rest, ")"):
+		r.broken = errors.New(`it opens "(" and does not end in ")"`)
+		return r
+	case r.prefix:
+		r.broken = errors.New("a rule on a whole server cannot have a pattern")
+		return r
+	}
+	r.pattern = rest[1 : len(rest)-1]
+	r.parsePattern()
+	return r
+}
+
+// parseName reads the name of a tool, or of a server of tools.
+func (r *rule) parseName(name string) error {
+	if name == "" {
+		return errors.New("it names no tool")
+	}
+	base := strings.TrimRight(name, "*")
+	for _, c := range base {
+		if !isNameRune(c) {
+			return fmt.Errorf("%+q cannot be in the name of a tool", c)
+		}
+	}
+	star := base != name
+	server, upstream := strings.CutPrefix(base, upstreamMark)
+	switch {
+	case star && (!upstream || len(name)-len(base) > 1):
+		r.tool, r.prefix = base, true // what a broken deny rule covers
+		return errors.New(`"*" can stand only at the end of a name such as mcp__server__*`)
+	case upstream && server == "" && !star:
+		r.tool, r.prefix = base, true
+		return errors.New("it names no server")
+	case star:
+		r.tool, r.prefix = base, true
+	case upstream && !strings.Contains(server, "__"):
+		r.tool, r.prefix = base+"__", true
+	default:
+		r.tool = base
+	}
+	return nil
+}
+
+func isNameRune(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+}
+
+// parsePattern looks at the pattern of a Tool(pattern) rule. That of a tool
+// that does not work on files is the tool's own matter; it only must be
+// readable.
+func (r *rule) parsePattern() {
+	if r.pattern == "" {
+		r.broken = errors.New("the pattern is empty")
+		return
+	}
+	var err error
+	r.path, err = compilePath(r.pattern)
+	switch {
+	case r.onFiles():
+		r.broken = err
+	case len(r.pattern) > maxPattern:
+		r.broken = fmt.Errorf("the pattern is longer than %d bytes", maxPattern)
+	default:
+		r.broken = checkRunes(r.pattern)
+	}
+}
+
+// parseRules reads one list of the settings, and says which rules are broken.
+func parseRules(b Behavior, texts []string) (rules []rule, warnings []string) {
+	for i, text := range texts {
+		r := parseRule(text, i)
+		rules = append(rules, r)
+		if r.broken != nil {
+			warnings = append(warnings, fmt.Sprintf("%s rule %s is malformed (%v): it %s", b, show(text), r.broken, r.effect(b)))
+		}
+	}
+	return slices.Clip(rules), warnings
+}
+
+// effect says what a broken rule does.
+func (r *rule) effect(b Behavior) string {
+	switch {
+	case b == Allow || r.tool == "" && !r.prefix:
+		return "has no effect"
+	case r.prefix && r.tool == "":
+		return "covers every call"
+	case r.prefix:
+		return fmt.Sprintf("covers every call of a tool whose name begins with %s", r.tool)
+	case r.onPaths():
+		return fmt.Sprintf("covers every path that %s rules can cover", r.tool)
+	default:
+		return fmt.Sprintf("covers every %s call", r.tool)
+	}
+}

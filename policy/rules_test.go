@@ -1,0 +1,185 @@
+package policy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRuleTable(t *testing.T) {
+	data, err := os.ReadFile("testdata/rules.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line[0] == '#' {
+			continue
+		}
+		cols := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		rule := strings.ReplaceAll(cols[1], `\u200b`, "\u200b")
+		cfg := world(settings(t, entry{cols[0], rule}))
+		cfg.Roots = []string{"/cwd"}
+		p := New(cfg)
+		call := strings.ReplaceAll(strings.ReplaceAll(cols[2], "<cwd>", "/cwd"), "->", " -> ")
+		if from, to, ok := strings.Cut(call, " -> "); ok && !strings.HasPrefix(to, "/") {
+			call = from + " -> /cwd/" + to
+		}
+		got := p.Decide(request(call + " @ /cwd"))
+		ok := got.Behavior.String() == cols[3]
+		switch cols[3] {
+		case "ask":
+			ok = got.Behavior != Allow
+		case "warn":
+			ok = len(p.Warnings()) > 0
+		}
+		if !ok {
+			t.Errorf("%s %s, %s: %v, want %s (%s); warnings %q", cols[0], cols[1], cols[2], got.Behavior, cols[3], got.Reason, p.Warnings())
+		}
+	}
+}
+
+func TestDeniedTool(t *testing.T) {
+	p := New(world(settings(t,
+		entry{"deny", "Bash(rm *)"}, entry{"deny", "Shell"}, entry{"deny", "Read(*)"}, entry{"deny", "mcp__gh"},
+		entry{"deny", "Web*"}, entry{"deny", "Find("}, entry{"deny", "Move(a)"}, entry{"ask", "Copy"}, entry{"allow", "Bash"})))
+	for _, c := range []struct{ tool, alias, rule string }{
+		{"Bash", "", ""}, {"Bash", "Shell", "Shell"}, {"Shell", "", "Shell"},
+		{"Read", "", "Read(*)"}, {"Grep", "", "Read(*)"}, {"Glob", "", "Read(*)"}, {"Search", "Grep", "Read(*)"},
+		{"Edit", "", ""}, {"Write", "", ""}, {"mcp__gh__push", "", "mcp__gh"}, {"mcp__ghost__x", "", ""},
+		{"WebFetch", "", ""}, {"Find", "", ""}, {"Move", "", ""}, {"Copy", "", ""},
+	} {
+		var aliases []string
+		if c.alias != "" {
+			aliases = []string{c.alias}
+		}
+		rule, source, denied := p.DeniedTool(c.tool, aliases)
+		if rule != c.rule || denied != (c.rule != "") || denied != (source == "/cfg/settings.json") {
+			t.Errorf("DeniedTool(%s, %q) = %q, %q, %v, want rule %q", c.tool, c.alias, rule, source, denied, c.rule)
+		}
+	}
+	p = New(world(settings(t, entry{"deny", "Edit"})))
+	for tool, want := range map[string]bool{"Edit": true, "Write": true, "NotebookEdit": true, "Read": false, "Bash": false} {
+		if _, _, denied := p.DeniedTool(tool, nil); denied != want {
+			t.Errorf("deny Edit: DeniedTool(%s) = %v", tool, denied)
+		}
+	}
+}
+
+// TestDeniedToolDeniesCalls holds DeniedTool to Decide: a tool that is removed
+// could not have been used.
+func TestDeniedToolDeniesCalls(t *testing.T) {
+	for _, r := range decisions(t) {
+		p, req := New(world(settings(t, r.rules...))), request(r.call)
+		if rule, _, denied := p.DeniedTool(req.Tool, req.Aliases); denied {
+			if d := p.Decide(req); d.Behavior != Deny {
+				t.Errorf("decisions.txt:%d: rule %s removes the tool, and the call is %v", r.line, rule, d.Behavior)
+			}
+		}
+	}
+}
+
+// TestMoreRulesNeverLoosen adds rules of the table at random. More deny rules
+// never make a call freer, more ask rules never make an Allow of a Deny, and
+// more allow rules change neither a Deny nor an Ask of a rule.
+func TestMoreRulesNeverLoosen(t *testing.T) {
+	rows := decisions(t)
+	var pool []entry
+	for _, r := range rows {
+		pool = append(pool, r.rules...)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		for _, r := range rows {
+			more := pool[random.IntN(len(pool))]
+			req := request(r.call)
+			before := New(world(settings(t, r.rules...))).Decide(req)
+			after := New(world(settings(t, append(slices.Clone(r.rules), more)...))).Decide(req)
+			bad := false
+			switch more.list {
+			case "deny":
+				bad = after.Behavior > before.Behavior
+			case "ask":
+				bad = after.Behavior == Allow && before.Behavior != Allow || before.Layer == layerRule && before.Behavior == Deny && after.Behavior != Deny
+			case "allow":
+				bad = before.Layer == layerRule && before.Behavior != Allow && after.Behavior != before.Behavior
+			}
+			if bad {
+				t.Errorf("decisions.txt:%d: %s: with %s %s, %v became %v", r.line, r.call, more.list, more.rule, before.Behavior, after.Behavior)
+			}
+		}
+	}
+}
+
+// TestEveryRuleMatters deletes the rules that decide rows of the table, one at a
+// time: at least one row of the block must then be decided otherwise. A rule
+// whose deletion nobody notices is one that nobody tests.
+func TestEveryRuleMatters(t *testing.T) {
+	blocks := map[string][]row{}
+	for _, r := range decisions(t) {
+		if len(r.rules) > 0 {
+			blocks[fmt.Sprint(r.rules)] = append(blocks[fmt.Sprint(r.rules)], r)
+		}
+	}
+	deleted := 0
+	for _, rows := range blocks {
+		for i, gone := range rows[0].rules {
+			p := New(world(settings(t, slices.Delete(slices.Clone(rows[0].rules), i, i+1)...)))
+			decides, flips := false, false
+			for _, r := range rows {
+				decides = decides || r.rule == gone.rule
+				d := p.Decide(request(r.call))
+				flips = flips || d.Rule != r.rule
+			}
+			if gone.list == "deny" && gone.rule != "(x)" && !decides {
+				t.Errorf("decisions.txt:%d: no row is decided by deny %s", rows[0].line, gone.rule)
+			}
+			if decides && !flips {
+				t.Errorf("decisions.txt:%d: deleting %s %s changes nothing", rows[0].line, gone.list, gone.rule)
+			}
+			if decides {
+				deleted++
+			}
+		}
+	}
+	if deleted < 75 {
+		t.Errorf("only %d rules deleted", deleted)
+	}
+}
+
+// TestSampleDenyRules is TestEveryRuleMatters for one settings file such as
+// people write, where rules stand beside each other: without any one of its
+// deny rules, its call is no longer denied.
+func TestSampleDenyRules(t *testing.T) {
+	sample := map[string]string{
+		"Read(.env)":        "Read /ws/a/.env",
+		"Read(**/*.pem)":    "Edit /lib/tls/key.pem",
+		"Read(~/.ssh/**)":   "Read /home/u/.ssh/id",
+		"Read(//etc/s*)":    "Grep /etc/shadow",
+		"Edit(vendor/)":     "Write /ws/x/vendor/a.go",
+		"Edit(/ops/**)":     "Edit /cfg/ops/a",
+		"Read(./tmp/[!a]*)": "Read /ws/tmp/b1",
+		"WebSearch":         "WebSearch: x",
+		"Bash(curl*)":       "Bash: curl x",
+		"mcp__gh":           "mcp__gh__push: x",
+		"Shell(rm*)":        "Bash: rm x",
+		"NotebookEdit":      "NotebookEdit /ws/n",
+	}
+	base := []entry{{"allow", "Read(//**)"}, {"allow", "Edit(//cfg/**)"}}
+	for rule, call := range sample {
+		var all, rest []entry
+		for other := range sample {
+			all = append(all, entry{"deny", other})
+			if other != rule {
+				rest = append(rest, entry{"deny", other})
+			}
+		}
+		with := New(world(settings(t, append(all, base...)...))).Decide(request(call))
+		without := New(world(settings(t, append(rest, base...)...))).Decide(request(call))
+		if with.Behavior != Deny || with.Rule != rule || without.Behavior != Allow {
+			t.Errorf("%s: with %s %v by %q, without it %v (%s)", call, rule, with.Behavior, with.Rule, without.Behavior, without.Reason)
+		}
+	}
+}

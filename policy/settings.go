@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxSettings bounds a settings file, in bytes: some ten thousand rules. A
+// larger file is not one that somebody wrote.
+const maxSettings = 1 << 20
+
+// Settings is what a settings file says. It is made by LoadSettings or
+// ParseSettings and never changes.
+type Settings struct {
+	source      string
+	root        string
+	rules       [3][]rule // by Behavior
+	directories []string  // as written
+	features    map[string]bool
+	warnings    []string
+}
+
+// LoadSettings reads a settings file: a regular file of at most 1 MiB. The root
+// of its /p patterns and relative directories is the folder it lies in, or the
+// parent when that is a dot folder: /app for /app/.config/settings.json. A
+// missing file is an error that is fs.ErrNotExist.
+func LoadSettings(path string) (*Settings, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading settings: %w", err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading settings: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("reading settings: %w", &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")})
+	case info.Size() > maxSettings:
+		return nil, fmt.Errorf("reading settings: %s is larger than %d bytes", path, maxSettings)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading settings: %w", err)
+	}
+	root := filepath.Dir(path)
+	if strings.HasPrefix(filepath.Base(root), ".") {
+		root = filepath.Dir(root)
+	}
+	return ParseSettings(data, path, root)
+}
+
+// ParseSettings reads settings from the text of a file. source names the file
+// in decisions and errors; root is what its /p patterns and relative
+// directories begin at. The text is one JSON object:
+//
+//	{
+//	  "permissions": {
+//	    "allow": [rule...], "ask": [rule...], "deny": [rule...],
+//	    "additionalDirectories": [folder...],
+//	    "defaultMode": "default"
+//	  },
+//	  "features": {name: true, false, "on" or "off"}
+//	}
+//
+// Every key may be missing. A key that stands twice or has a value of a wrong
+// type is an error with its line and path. A key that is not known, or a rule
+// that is malformed or has no effect, is in Warnings.
+func ParseSettings(data []byte, source, root string) (*Settings, error) {
+	s := &Settings{source: source, root: root, features: map[string]bool{}}
+	n, err := readJSON(data)
+	if err == nil {
+		err = s.read(n)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parsing settings %s: %w", show(source), err)
+	}
+	s.warnings = append(s.warnings, s.ineffective()...)
+	return s, nil
+}
+
+// Warnings says what in the settings is ignored or does something other than
+// what it seems to: unknown keys, malformed rules, rules without effect. Each
+// is one line, safe to show.
+func (s *Settings) Warnings() []string { return slices.Clone(s.warnings) }
+
+// Features are the switches in features.
+func (s *Settings) Features() map[string]bool { return maps.Clone(s.features) }
+
+// AdditionalDirectories are the folders of permissions.additionalDirectories:
+// absolute and clean, with ~ as the home folder ($HOME) and relative ones begun
+// at the root of the settings. They are not canonical and may not exist. A
+// folder that begins with ~ is left out when there is no home folder.
+func (s *Settings) AdditionalDirectories() []string {
+	var out []string
+	for _, dir := range s.directories {
+		if rest, ok := homeRelative(dir); ok {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				continue
+			}
+			dir = home + "/" + rest
+		} else if !filepath.IsAbs(dir) {
+			dir = s.root + "/" + dir
+		}
+		out = append(out, filepath.Clean(dir))
+	}
+	return out
+}
+
+func homeRelative(dir string) (rest string, ok bool) {
+	if dir == "~" {
+		return "", true
+	}
+	return strings.CutPrefix(dir, "~/")
+}

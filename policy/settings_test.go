@@ -1,0 +1,229 @@
+package policy
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestParseSettings(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	s, err := ParseSettings([]byte("\ufeff"+`{
+		"$schema": "x",
+		"permissions": {
+			"allow": ["Read(a)"], "ask": [], "deny": ["Bash"],
+			"additionalDirectories": ["/a/../b/", "~", "~/x", "../lib", "."],
+			"defaultMode": "default"
+		},
+		"features": {"web": true, "notebooks": "off", "jobs": "on", "x": false}
+	}`), "/cfg/s.json", "/cfg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"/b", "/home/u", "/home/u/x", "/lib", "/cfg"}, s.AdditionalDirectories()); diff != "" {
+		t.Errorf("additional directories (-want +have):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]bool{"web": true, "notebooks": false, "jobs": true, "x": false}, s.Features()); diff != "" {
+		t.Errorf("features (-want +have):\n%s", diff)
+	}
+	if w := s.Warnings(); len(w) != 0 {
+		t.Errorf("warnings %q", w)
+	}
+	s.Features()["web"] = false
+	if !s.Features()["web"] {
+		t.Error("the features can be changed from outside")
+	}
+	t.Setenv("HOME", "")
+	if diff := cmp.Diff([]string{"/b", "/lib", "/cfg"}, s.AdditionalDirectories()); diff != "" {
+		t.Errorf("additional directories without a home (-want +have):\n%s", diff)
+	}
+}
+
+func TestParseSettingsErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                             `the file is empty; the least is {}`,
+		" \n":                          `the file is empty; the least is {}`,
+		"\"\xff":                       `the file is not UTF-8`,
+		`[]`:                           `line 1: the file: want an object, have an array`,
+		`null`:                         `line 1: the file: want an object, have null`,
+		"{\n\n,":                       `line 3: invalid character ',' looking for beginning of object key string`,
+		`{} {}`:                        `line 1: invalid character '{' after top-level value`,
+		`{"permissions":{"deny":[1]}}`: `line 1: permissions.deny[0]: want a string, have a number`,
+		"{\"permissions\":{\"deny\":[\n\"a\",\nnull]}}":     `line 3: permissions.deny[1]: want a string, have null`,
+		`{"permissions":{"allow":"Read"}}`:                  `line 1: permissions.allow: want an array of strings, have the string Read`,
+		`{"permissions":{"ask":{}}}`:                        `line 1: permissions.ask: want an array of strings, have an object`,
+		`{"permissions":[]}`:                                `line 1: permissions: want an object, have an array`,
+		`{"permissions":{"additionalDirectories":[true]}}`:  `line 1: permissions.additionalDirectories[0]: want a string, have a boolean`,
+		`{"permissions":{"defaultMode":3}}`:                 `line 1: permissions.defaultMode: want a string, have a number`,
+		`{"features":[]}`:                                   `line 1: features: want an object, have an array`,
+		`{"features":{"a":1}}`:                              `line 1: features.a: want true, false, "on" or "off", have a number`,
+		`{"features":{"a":"On"}}`:                           `line 1: features.a: want true, false, "on" or "off", have the string On`,
+		"{\"permissions\":{\"deny\":[],\n\"deny\":[]}}":     `line 2: permissions.deny: the key stands twice`,
+		`{"permissions":{},"permission\u0073":{}}`:          `line 1: permissions: the key stands twice`,
+		`{"x":[{"a":1,"a":2}]}`:                             `line 1: x[0].a: the key stands twice`,
+		`{"\u001b[1m":1,"\u001b[1m":2}`:                     `line 1: "\x1b[1m": the key stands twice`,
+		strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200): `line 1: nested more than 100 deep`,
+	} {
+		_, err := ParseSettings([]byte(text), "/cfg/s.json", "/cfg")
+		if want = "parsing settings /cfg/s.json: " + want; err == nil || err.Error() != want {
+			t.Errorf("%s\nwant %s\nhave %v", text, want, err)
+		}
+	}
+}
+
+func TestSettingsWarnings(t *testing.T) {
+	s, err := ParseSettings([]byte(`{
+		"Permissions": {}, "deny": [], "hooks": {}, "a\nb": 1,
+		"permissions": {
+			"Deny": [], "other": 1, "defaultMode": "plan",
+			"additionalDirectories": ["", "~bob/x"],
+			"deny": ["Bash(", "Bash()", "Read(!a)", "Read([)", "(x)", "Edit(a\u200b)", "Web*", "mcp__gh(x)", "mcp__", "", "*", "Shell", "Fetch(x)", "mcp__db"],
+			"ask": ["Edit(../a)", "Shell(ls)", "Raed"],
+			"allow": ["Read(", "Fetch(x)", "Write(a)", "Edit(x)", "Read(~/x)", "mcp__db__query", "Bаsh"]
+		}
+	}`), "/cfg/s.json", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`Permissions: unknown key, ignored; did you mean permissions?`,
+		`deny: unknown key, ignored; did you mean permissions.deny?`,
+		`hooks: unknown key, ignored`,
+		`"a\nb": unknown key, ignored`,
+		`permissions.Deny: unknown key, ignored; did you mean permissions.deny?`,
+		`permissions.other: unknown key, ignored`,
+		`permissions.defaultMode: plan is not applied; calls are judged as in the mode default`,
+		`permissions.additionalDirectories: "" is not a folder that can be found, ignored`,
+		`permissions.additionalDirectories: ~bob/x is not a folder that can be found, ignored`,
+		`deny rule Bash( is malformed (it opens "(" and does not end in ")"): it covers every Bash call`,
+		`deny rule Bash() is malformed (the pattern is empty): it covers every Bash call`,
+		`deny rule Read(!a) is malformed (a pattern cannot begin with "!"): it covers every path that Read rules can cover`,
+		`deny rule Read([) is malformed (a [ in it is not closed): it covers every path that Read rules can cover`,
+		`deny rule (x) is malformed (it names no tool): it has no effect`,
+		`deny rule "Edit(a\u200b)" is malformed (it holds '\u200b', a character that does not show): it covers every path that Edit rules can cover`,
+		`deny rule Web* is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call of a tool whose name begins with Web`,
+		`deny rule mcp__gh(x) is malformed (a rule on a whole server cannot have a pattern): it covers every call of a tool whose name begins with mcp__gh__`,
+		`deny rule mcp__ is malformed (it names no server): it covers every call of a tool whose name begins with mcp__`,
+		`deny rule "" is malformed (it names no tool): it has no effect`,
+		`deny rule * is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call`,
+		`ask rule Edit(../a) is malformed (".." is not supported; write the folder from the file-system root, with //): it covers every path that Edit rules can cover`,
+		`allow rule Read( is malformed (it opens "(" and does not end in ")"): it has no effect`,
+		`allow rule Bаsh is malformed ('\u0430' cannot be in the name of a tool): it has no effect`,
+		`ask rule Shell(ls) has no effect: the deny rule Shell comes first`,
+		`allow rule Fetch(x) has no effect: the deny rule Fetch(x) comes first`,
+		`allow rule Write(a) opens no path outside the workspace roots; Edit rules do`,
+		`allow rule mcp__db__query has no effect: the deny rule mcp__db comes first`,
+	}
+	if diff := cmp.Diff(want, s.Warnings()); diff != "" {
+		t.Errorf("settings warnings (-want +have):\n%s", diff)
+	}
+	p := New(Config{Settings: s, KnownTools: []string{"Bash", "Write", "Shell", "Fetch", "READ"}})
+	want = append(want,
+		`ask rule Raed names Raed, which is not a tool here`,
+		`allow rule Read(~/x): the folder it begins at is not known, so it has no effect`,
+	)
+	if diff := cmp.Diff(want, p.Warnings()); diff != "" {
+		t.Errorf("policy warnings (-want +have):\n%s", diff)
+	}
+}
+
+func TestUnknownTools(t *testing.T) {
+	s := settings(t, entry{"deny", "bash"}, entry{"deny", "Grep"}, entry{"deny", "Read(x)"}, entry{"deny", "mcp__a__b"}, entry{"deny", "~"})
+	p := New(Config{Settings: s, KnownTools: []string{"Bash"}})
+	want := []string{
+		`deny rule ~ is malformed ('~' cannot be in the name of a tool): it has no effect`,
+		`deny rule bash names bash, which is not a tool here; did you mean Bash?`,
+		`deny rule Grep names Grep, which is not a tool here`,
+	}
+	if diff := cmp.Diff(want, p.Warnings()); diff != "" {
+		t.Errorf("warnings (-want +have):\n%s", diff)
+	}
+}
+
+func TestLoadSettings(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"permissions":{"additionalDirectories":["lib"],"deny":["Read(/x)"]}}`
+	for name, root := range map[string]string{"conf/s.json": "conf", "app/.tools/s.json": "app"} {
+		path := filepath.Join(dir, name)
+		writeFile(t, path, text)
+		s, err := LoadSettings(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.AdditionalDirectories(), filepath.Join(dir, root, "lib"); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: additional directories %q, want %s", name, got, want)
+		}
+		target := filepath.Join(dir, root, "x")
+		d := New(Config{Settings: s, Roots: []string{dir}}).CheckPath("Read", nil, Target{target, target, Read}, dir, nil)
+		if d.Behavior != Deny || d.Source != path {
+			t.Errorf("%s: %s is %v by %q", name, target, d.Behavior, d.Source)
+		}
+	}
+	big := filepath.Join(dir, "big.json")
+	writeFile(t, big, strings.Repeat(" ", maxSettings+1))
+	bad := filepath.Join(dir, "bad.json")
+	writeFile(t, bad, "{")
+	for path, want := range map[string]string{
+		dir:                        "reading settings: read " + dir + ": not a regular file",
+		big:                        "reading settings: " + big + " is larger than 1048576 bytes",
+		bad:                        "parsing settings " + bad + ": line 1: unexpected end of JSON input",
+		filepath.Join(dir, "none"): "reading settings: stat " + filepath.Join(dir, "none") + ": no such file or directory",
+	} {
+		if _, err := LoadSettings(path); err == nil || err.Error() != want {
+			t.Errorf("want %s\nhave %v", want, err)
+		}
+	}
+	if _, err := LoadSettings(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func FuzzSettings(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"permissions":{"allow":["Read(a)"],"deny":["Bash(","*"],"defaultMode":"x"},"features":{"a":"on"}}`,
+		`{"a":1,"a":2}`, `[[[[`, `{"permissions":{"deny":["Read([a-]b/**)","mcp__x__*"],"additionalDirectories":["~/x",""]}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := ParseSettings(data, "/cfg/s.json", "/cfg")
+		if err != nil {
+			if s != nil || plainLine(err.Error()) != nil {
+				t.Errorf("error %q: %v", err, plainLine(err.Error()))
+			}
+			return
+		}
+		again, err := ParseSettings(data, "/cfg/s.json", "/cfg")
+		if err != nil || !reflect.DeepEqual(s, again) {
+			t.Errorf("parsed twice, it differs: %v", err)
+		}
+		p := New(world(s))
+		for _, w := range p.Warnings() {
+			if err := plainLine(w); err != nil {
+				t.Errorf("warning %q: %v", w, err)
+			}
+		}
+		for _, call := range []string{"Read /ws/a", "Write /etc/a", "Bash: x", "Read /ws/a -> /proc/1"} {
+			d := p.Decide(request(call))
+			if err := plainLine(d.Reason + d.Next); err != nil {
+				t.Errorf("%s: %+v: %v", call, d, err)
+			}
+		}
+	})
+}

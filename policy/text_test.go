@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// plainLine reports what in a text is not safe to show.
+func plainLine(s string) error {
+	if len(s) > 8*maxShown+1000 {
+		return fmt.Errorf("%d bytes long", len(s))
+	}
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("not UTF-8")
+	}
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return fmt.Errorf("holds %+q", r)
+		}
+	}
+	return nil
+}
+
+// TestTexts holds every text a model may see of a decision.
+func TestTexts(t *testing.T) {
+	long := "/ws/" + strings.Repeat("x", 300)
+	for _, c := range []struct{ rules, call, reason, next string }{
+		{"", ": x", "the call names no tool", "name the tool to call"},
+		{"", "Read /ws/a", "no rule covers the call", ""},
+		{"allow Read", "Read /ws/a", "an allow rule covers the call", ""},
+		{"", "Read a -> /ws/a", "a is not an absolute path", "write the path from the file-system root"},
+		{"", "Read /ws/a -> ?", "where /ws/a leads is not known", "use a path whose folders exist and can be looked into"},
+		{"", "Read /etc/passwd", "/etc/passwd is outside the workspace roots (/ws, /lib)",
+			"use a path inside the roots, or have a person add an allow rule such as Read(//etc/passwd) to /cfg/settings.json"},
+		{"", "Write /etc/[a]*b ", "/etc/[a]*b  is outside the workspace roots (/ws, /lib)",
+			`use a path inside the roots, or have a person add an allow rule such as Edit(//etc/\[a]\*b\ ) to /cfg/settings.json`},
+		{"", "Read /ws/l -> /etc/passwd", "/etc/passwd, where /ws/l leads, is outside the workspace roots (/ws, /lib)",
+			"use a path inside the roots, or name /etc/passwd itself and have a person add an allow rule such as Read(//etc/passwd) to /cfg/settings.json"},
+		{"", "Read /a\x1b[2J\u202eb", `"/a\x1b[2J\u202eb" is outside the workspace roots (/ws, /lib)`, "use a path inside the roots"},
+		{"", "Read /" + strings.Repeat("y", 300), "/" + strings.Repeat("y", 119) + "…" + strings.Repeat("y", 120) + " is outside the workspace roots (/ws, /lib)", "use a path inside the roots"},
+		{"", "Read /state/key", "/state/key is in a folder that is closed to all tools", "use a path inside the workspace roots"},
+		{"", "Read /ws/l -> /state/key", "/state/key, where /ws/l leads, is in a folder that is closed to all tools", "use a path inside the workspace roots"},
+		{"", "Read /proc/self/environ", "/proc/self/environ is in a folder of the kernel (/proc, /sys, /dev)",
+			"use an ordinary file, or have a person add an allow rule such as Read(//proc/self/environ) to /cfg/settings.json"},
+		{"", "Read /proc/self/cwd -> /ws", "/proc/self/cwd is in a folder of the kernel (/proc, /sys, /dev)",
+			"use an ordinary file, or have a person add an allow rule such as Read(//proc/self/cwd) to /cfg/settings.json"},
+		{"deny Read(.env)", "Read /ws/.env", "the deny rule Read(.env) covers /ws/.env", "use another path, or have a person change the rule in /cfg/settings.json"},
+		{"deny Read(.env)", "Read /ws/l -> /ws/.env", "the deny rule Read(.env) covers /ws/.env, where /ws/l leads", "use another path, or have a person change the rule in /cfg/settings.json"},
+		{"deny Read(" + long[4:] + ")", "Read " + long, "the deny rule Read(" + strings.Repeat("x", 115) + "…" + strings.Repeat("x", 119) + ") covers " + long[:120] + "…" + long[len(long)-120:],
+			"use another path, or have a person change the rule in /cfg/settings.json"},
+		{"deny Bash(rm*)", "Bash: rm a", "the deny rule Bash(rm*) covers this call", "do it another way, or have a person change the rule in /cfg/settings.json"},
+		{"deny Read", "Grep /ws", "the deny rule Read covers every call of Grep", "do without this tool, or have a person change the rule in /cfg/settings.json"},
+		{"deny mcp__gh", "mcp__gh__x: a", "the deny rule mcp__gh covers every call of mcp__gh__x", "do without this tool, or have a person change the rule in /cfg/settings.json"},
+		{"deny Read([)", "Read /ws/a", "the deny rule Read([) is malformed (a [ in it is not closed), so it covers every path that Read rules can cover",
+			"have a person correct the rule in /cfg/settings.json"},
+		{"deny Bash(\x1b[1m", "Bash: a", `the deny rule "Bash(\x1b[1m" is malformed (it opens "(" and does not end in ")"), so it covers every Bash call`,
+			"have a person correct the rule in /cfg/settings.json"},
+		{"ask Bash", "Bash: a", "the ask rule Bash covers every call of Bash", "a person can change the rule in /cfg/settings.json"},
+		{"ask Read(a)", "Read /ws/a", "the ask rule Read(a) covers /ws/a", "a person can change the rule in /cfg/settings.json"},
+		{"ask Read(!a)", "Read /ws/a", `the ask rule Read(!a) is malformed (a pattern cannot begin with "!"), so it covers every path that Read rules can cover`,
+			"a person can change the rule in /cfg/settings.json"},
+	} {
+		var rules []entry
+		if list, rule, ok := strings.Cut(c.rules, " "); ok {
+			rules = append(rules, entry{list, rule})
+		}
+		d := New(world(settings(t, rules...))).Decide(request(c.call))
+		if d.Reason != c.reason || d.Next != c.next {
+			t.Errorf("%s, %s\nwant %s; %s\nhave %s; %s", c.rules, c.call, c.reason, c.next, d.Reason, d.Next)
+		}
+		if err := plainLine(d.Reason + d.Next); err != nil {
+			t.Errorf("%s, %s: %v", c.rules, c.call, err)
+		}
+	}
+}
+
+func TestTextsWithoutSettings(t *testing.T) {
+	for _, c := range []struct {
+		roots        []string
+		reason, next string
+	}{
+		{nil, "/a cannot be used: there are no workspace roots", "ask for a workspace root, or have a person add an allow rule such as Read(//a) to the settings file"},
+		{[]string{"/w1", "/w2", "/w3", "/w4", "/w5"}, "/a is outside the workspace roots (/w1, /w2, /w3, and 2 more)",
+			"use a path inside the roots, or have a person add an allow rule such as Read(//a) to the settings file"},
+	} {
+		d := New(Config{Roots: c.roots}).CheckPath("Read", nil, Target{"/a", "/a", Read}, "/", nil)
+		if d.Reason != c.reason || d.Next != c.next {
+			t.Errorf("roots %q\nwant %s; %s\nhave %s; %s", c.roots, c.reason, c.next, d.Reason, d.Next)
+		}
+	}
+}
+
+func TestShow(t *testing.T) {
+	for in, want := range map[string]string{
+		"/a b/é漢":             "/a b/é漢",
+		"":                    `""`,
+		`"a`:                  `"\"a"`,
+		"a\nb":                `"a\nb"`,
+		"a\x00":               `"a\x00"`,
+		"\xff\xfe":            `"\xff\xfe"`,
+		"\u202egpj.exe":       `"\u202egpj.exe"`,
+		"a\u00a0b":            `"a\u00a0b"`,
+		"\ufffd":              `"�"`,
+		"zero\u200bwidth":     `"zero\u200bwidth"`,
+		"\u009b31m":           `"\u009b31m"`,
+		"tag\U000e0041":       `"tag\U000e0041"`,
+		"line\u2028separator": `"line\u2028separator"`,
+	} {
+		if got := show(in); got != want {
+			t.Errorf("show(%q) = %s, want %s", in, got, want)
+		}
+	}
+	for _, in := range []string{strings.Repeat("é", 500), strings.Repeat("\x1b", 5000), strings.Repeat("\xff漢", 1000)} {
+		if got := show(in); len(got) > maxShown+len("…") || plainLine(got) != nil {
+			t.Errorf("show of %d bytes: %d bytes, %v", len(in), len(got), plainLine(got))
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for got, want := range map[fmt.Stringer]string{Deny: "deny", Ask: "ask", Allow: "allow", Read: "Read", Edit: "Edit"} {
+		if got.String() != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+}
