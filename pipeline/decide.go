@@ -42,12 +42,17 @@ func (c *call) decision(r *tools.Resolved, env *tools.Env) (policy.Decision, err
 	if r.Facts.ReadOnly {
 		c.access = policy.Read
 	}
-	if r.Path != "" {
-		canonical, err := workspace.Canonical(r.Path)
-		if err != nil {
-			return policy.Decision{}, &tools.Fault{Fact: fmt.Sprintf("the path cannot be followed: %v", err)}
-		}
-		req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
+	if r.Path == "" {
+		return c.p.Policy.Decide(req), nil
 	}
-	return c.p.Policy.Decide(req), nil
+	canonical, err := workspace.Canonical(r.Path)
+	if err != nil {
+		canonical = r.Path // a path that may not be used does not tell why it leads nowhere
+	}
+	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
+	d := c.p.Policy.Decide(req)
+	if err != nil && d.Behavior == policy.Allow {
+		return d, &tools.Fault{Fact: fmt.Sprintf("the path cannot be followed: %v", err), Next: "Use another path."}
+	}
+	return d, nil
 }

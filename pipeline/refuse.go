@@ -3,6 +3,8 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"unicode"
+	"unicode/utf8"
 
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -39,7 +41,11 @@ func refused(d policy.Decision) *refusal {
 	if d.Behavior == policy.Ask {
 		fact += ", and nobody can be asked here"
 	}
-	return &refusal{"refused by policy", fact, d.Next}
+	next := d.Next // a phrase; made a sentence here
+	if r, size := utf8.DecodeRuneInString(next); size > 0 {
+		next = string(unicode.ToUpper(r)) + next[size:] + "."
+	}
+	return &refusal{"refused by policy", fact, next}
 }
 
 // refuse answers the call with a refusal.

@@ -36,8 +36,8 @@ func (e *rpcError) encode() []byte {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	data, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": e.code, "message": e.text},
+	data, err := json.Marshal(mcp.JSONRPCError{
+		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.JSONRPCErrorDetails{Code: e.code, Message: e.text},
 	})
 	if err != nil {
 		panic(err) // an id is valid JSON, all else is ours

@@ -21,21 +21,21 @@ func TestProtocolErrors(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	p := connect(t, t.Context(), s)
 	for send, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":1,`: `{"error":{"code":-32700,"message":"the message is not a JSON object: EOF"},"id":null,"jsonrpc":"2.0"}`,
-		`hello`:                    `{"error":{"code":-32700,"message":"the message is not a JSON object: invalid character 'h' looking for beginning of value"},"id":null,"jsonrpc":"2.0"}`,
-		`"x"`:                      `{"error":{"code":-32700,"message":"the message is not a JSON object: it does not start with {"},"id":null,"jsonrpc":"2.0"}`,
-		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`:                                         `{"error":{"code":-32600,"message":"batches are not part of the protocol; send one message at a time"},"id":null,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"1.0","id":1,"method":"ping"}`:                                           `{"error":{"code":-32600,"message":"\"jsonrpc\" must be \"2.0\""},"id":1,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                                        `{"error":{"code":-32600,"message":"an id must be a string or a number"},"id":null,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":[1],"method":"ping"}`:                                         `{"error":{"code":-32600,"message":"an id must be a string or a number"},"id":null,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":2,"method":5}`:                                                `{"error":{"code":-32600,"message":"\"method\" must be a string"},"id":2,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":3}`:                                                           `{"error":{"code":-32600,"message":"the message has neither a method nor a result"},"id":3,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":4,"method":"ping","id":5}`:                                    `{"error":{"code":-32600,"message":"key \"id\" is doubled, or differs from a known key only by case"},"id":null,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":6,"Method":"ping"}`:                                           `{"error":{"code":-32600,"message":"key \"Method\" is doubled, or differs from a known key only by case"},"id":null,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"Read","Name":"X"}}`: `{"error":{"code":-32600,"message":"params: key \"Name\" is doubled, or differs from a known key only by case"},"id":7,"jsonrpc":"2.0"}`,
-		`{"jsonrpc":"2.0","id":8,"method":"ping"} {}`:                                        `{"error":{"code":-32700,"message":"the message is not a JSON object: there is more after its end"},"id":null,"jsonrpc":"2.0"}`,
-		callLine(9, "Reed", `{}`):                                                            `{"error":{"code":-32602,"message":"there is no tool \"Reed\"; the nearest is Read"},"id":9,"jsonrpc":"2.0"}`,
-		callLine(10, "Gated", `{}`):                                                          `{"error":{"code":-32602,"message":"tool \"Gated\" is not available: feature never is off; a person can switch it on with --feature never=on"},"id":10,"jsonrpc":"2.0"}`,
+		`{"jsonrpc":"2.0","id":1,`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not a JSON object: EOF"}}`,
+		`hello`:                    `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not a JSON object: invalid character 'h' looking for beginning of value"}}`,
+		`"x"`:                      `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not a JSON object: it does not start with {"}}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`:                                         `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not part of the protocol; send one message at a time"}}`,
+		`{"jsonrpc":"1.0","id":1,"method":"ping"}`:                                           `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"jsonrpc\" must be \"2.0\""}}`,
+		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                                        `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a number"}}`,
+		`{"jsonrpc":"2.0","id":[1],"method":"ping"}`:                                         `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a number"}}`,
+		`{"jsonrpc":"2.0","id":2,"method":5}`:                                                `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"\"method\" must be a string"}}`,
+		`{"jsonrpc":"2.0","id":3}`:                                                           `{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message has neither a method nor a result"}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"ping","id":5}`:                                    `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"key \"id\" is doubled, or differs from a known key only by case"}}`,
+		`{"jsonrpc":"2.0","id":6,"Method":"ping"}`:                                           `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"key \"Method\" is doubled, or differs from a known key only by case"}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"Read","Name":"X"}}`: `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"params: key \"Name\" is doubled, or differs from a known key only by case"}}`,
+		`{"jsonrpc":"2.0","id":8,"method":"ping"} {}`:                                        `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not a JSON object: there is more after its end"}}`,
+		callLine(9, "Reed", `{}`):                                                            `{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"there is no tool \"Reed\"; the nearest is Read"}}`,
+		callLine(10, "Gated", `{}`):                                                          `{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"tool \"Gated\" is not available: feature never is off; a person can switch it on with --feature never=on"}}`,
 		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:                            `{"jsonrpc":"2.0","id":9007199254740993,"result":{}}`,
 		`{"jsonrpc":"2.0","id":"1","method":"ping"}` + "\r":                                  `{"jsonrpc":"2.0","id":"1","result":{}}`,
 		"\n" + `{"jsonrpc":"2.0","id":"2","method":"ping"}`:                                  `{"jsonrpc":"2.0","id":"2","result":{}}`,
@@ -309,7 +309,7 @@ func TestLongLines(t *testing.T) {
 	if s.maxLine != 64<<20 {
 		t.Errorf("the limit is %d bytes", s.maxLine)
 	}
-	s.maxLine = 1 << 20 // the real limit takes the race detector half a minute
+	s.maxLine = 1 << 20         // the real limit takes the race detector half a minute
 	pad := func(n int) string { // a message of n bytes
 		const head, tail = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"pad":"`, `"}}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
@@ -321,7 +321,7 @@ func TestLongLines(t *testing.T) {
 	}
 	for _, n := range []int{s.maxLine + 1, s.maxLine + 200<<10} {
 		p.send("%s", pad(n))
-		want := `{"error":{"code":-32600,"message":"the message is longer than 1 MiB and was dropped"},"id":null,"jsonrpc":"2.0"}`
+		want := `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the message is longer than 1 MiB and was dropped"}}`
 		if got := p.next(); got != want {
 			t.Errorf("a line of %d bytes: %s", n, got)
 		}

@@ -105,7 +105,12 @@ func newRoot(host *Host) *cobra.Command {
 			"  mcp-toolset call Read '{\"file_path\":\"README.md\"}'",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
@@ -113,6 +118,18 @@ func newRoot(host *Host) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), versionCommand(host))
 	return root
+}
+
+// unknownCommand names the nearest command to an unknown one.
+func unknownCommand(root *cobra.Command, name string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := nearest.Names(name, names, 1); len(near) == 1 {
+		return usagef("unknown command %q; did you mean %s?", name, near[0])
+	}
+	return usagef("unknown command %q; see mcp-toolset --help", name)
 }
 
 // flagError names the nearest flag to an unknown one.

@@ -1,0 +1,48 @@
+// Package e2e tests the built binary: user stories as scripts, wire
+// transcripts over both transports, and what only a whole process shows.
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// binary is the product, built once for all tests of the package.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "mcp-toolset-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "mcp-toolset")
+	build := exec.Command("go", "build", "-o", binary, "mcp-toolset")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "building the binary:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// TestScripts runs the user stories in testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+		},
+	})
+}

@@ -1,0 +1,258 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite wanted output with what the binary does")
+
+// deadline bounds every wait for the binary.
+const deadline = 20 * time.Second
+
+// TestWire plays every transcript in testdata/wire over stdio and over HTTP:
+// the client's lines are sent one by one, each request when the one before it
+// is answered, and the server's lines must be those of the transcript, the
+// same over both.
+func TestWire(t *testing.T) {
+	files, err := filepath.Glob("testdata/wire/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts (%v)", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name+"/stdio", func(t *testing.T) { playTranscript(t, file, startStdio) })
+		t.Run(name+"/http", func(t *testing.T) { playTranscript(t, file, startHTTP) })
+	}
+}
+
+// wire is a connection on the level of messages.
+type wire interface {
+	// exchange sends a message and returns what the server writes up to its
+	// answer; nothing for a notification.
+	exchange(t *testing.T, line string) []string
+}
+
+func playTranscript(t *testing.T, file string, start func(t *testing.T, root string) wire) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var client []string
+	var want *txtar.File
+	for i := range archive.Files {
+		f := &archive.Files[i]
+		switch name, isFile := strings.CutPrefix(f.Name, "files/"); {
+		case isFile:
+			if err := os.WriteFile(filepath.Join(root, name), f.Data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		case f.Name == "client":
+			client = strings.Split(strings.TrimSpace(string(f.Data)), "\n")
+		case f.Name == "server":
+			want = f
+		}
+	}
+	w := start(t, root)
+	var got strings.Builder
+	for _, line := range client {
+		if strings.HasPrefix(line, "#") || line == "" {
+			continue
+		}
+		for _, answer := range w.exchange(t, strings.ReplaceAll(line, "$ROOT", root)) {
+			got.WriteString(normalise(answer, root) + "\n")
+		}
+	}
+	if *update {
+		want.Data = []byte(got.String())
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(want.Data), got.String()); diff != "" {
+		t.Errorf("the server's lines (-want +got):\n%s", diff)
+	}
+}
+
+var versionField = regexp.MustCompile(`("name":"mcp-toolset","version":)"[^"]*"`)
+
+// normalise takes out what differs between machines.
+func normalise(line, root string) string {
+	return versionField.ReplaceAllString(strings.ReplaceAll(line, root, "$ROOT"), `$1"$$VERSION"`)
+}
+
+// isRequest reports whether a line gets an answer.
+func isRequest(line string) bool {
+	var m map[string]any
+	if err := json.Unmarshal([]byte(line), &m); err != nil {
+		return true // an error
+	}
+	_, hasID := m["id"]
+	return hasID || m["method"] == nil
+}
+
+type stdioWire struct {
+	in    io.WriteCloser
+	lines chan string
+}
+
+func startStdio(t *testing.T, root string) wire {
+	cmd := exec.Command(binary, "stdio", "--log-level", "error", root)
+	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w := &stdioWire{in: in, lines: make(chan string, 100)}
+	go func() {
+		defer close(w.lines)
+		scan := bufio.NewScanner(out)
+		scan.Buffer(nil, 10<<20)
+		for scan.Scan() {
+			w.lines <- scan.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = in.Close()
+		for line := range w.lines {
+			t.Errorf("an answer too many: %s", line)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	return w
+}
+
+func (w *stdioWire) exchange(t *testing.T, line string) (got []string) {
+	if _, err := io.WriteString(w.in, line+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if !isRequest(line) {
+		return nil
+	}
+	for {
+		select {
+		case answer, ok := <-w.lines:
+			if !ok {
+				t.Fatal("the server is gone")
+			}
+			got = append(got, answer)
+			if !strings.Contains(answer, `"method":`) {
+				return got
+			}
+		case <-time.After(deadline):
+			t.Fatalf("no answer to %s", line)
+		}
+	}
+}
+
+type httpWire struct {
+	url     string
+	session string
+}
+
+const wireToken = "a-token-for-tests-only"
+
+func startHTTP(t *testing.T, root string) wire {
+	cmd := exec.Command(binary, "http", "--addr", "127.0.0.1:0", "--log-level", "error", root)
+	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if err != nil || !ok {
+		t.Fatalf("the server said %q, %v", line, err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	return &httpWire{url: url}
+}
+
+func (w *httpWire) exchange(t *testing.T, line string) (got []string) {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url, strings.NewReader(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+wireToken)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	var m struct {
+		Method string
+		Params struct {
+			Name string
+			Meta map[string]any `json:"_meta"`
+		}
+	}
+	_ = json.Unmarshal([]byte(line), &m) // a line that is not JSON has no headers
+	if version, ok := m.Params.Meta["io.modelcontextprotocol/protocolVersion"].(string); ok {
+		r.Header.Set("Mcp-Protocol-Version", version)
+		r.Header.Set("Mcp-Method", m.Method)
+		if m.Params.Name != "" {
+			r.Header.Set("Mcp-Name", m.Params.Name)
+		}
+	} else if w.session != "" {
+		r.Header.Set("Mcp-Session-Id", w.session)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
+		w.session = id
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		for line := range strings.Lines(string(body)) {
+			if data, ok := strings.CutPrefix(line, "data: "); ok {
+				got = append(got, strings.TrimSpace(data))
+			}
+		}
+		return got
+	}
+	if body = bytes.TrimSpace(body); len(body) > 0 {
+		got = append(got, string(body))
+	}
+	return got
+}
