@@ -3,10 +3,12 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -44,5 +46,18 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode},
 	})
+}
+
+// exitCode is the script command `exitcode N PROGRAM ARG...`.
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N PROGRAM ARG...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != args[0] {
+		ts.Fatalf("%v, want exit code %s", err, args[0])
+	}
 }

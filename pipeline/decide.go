@@ -1,8 +1,7 @@
 package pipeline
 
 import (
-	"fmt"
-
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -52,7 +51,7 @@ func (c *call) decision(r *tools.Resolved, env *tools.Env) (policy.Decision, err
 	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
 	d := c.p.Policy.Decide(req)
 	if err != nil && d.Behavior == policy.Allow {
-		return d, &tools.Fault{Fact: fmt.Sprintf("the path cannot be followed: %v", err), Next: "Use another path."}
+		return d, &tools.Fault{Fact: "the path cannot be followed: " + plain.Line(err.Error()), Next: "Use another path."}
 	}
 	return d, nil
 }

@@ -39,32 +39,34 @@ func (a *app) close() error {
 }
 
 // build puts a server together. It has no side effect but opening files.
-func (c *common) build(host *Host, positional []string, drain time.Duration) (a *app, err error) {
-	a = &app{}
-	defer func() {
-		if err != nil {
-			_ = a.close()
-		}
-	}()
+func (c *common) build(host *Host, positional []string, drain time.Duration) (*app, error) {
+	a := &app{}
+	if err := c.assemble(a, host, positional, drain); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (c *common) assemble(a *app, host *Host, positional []string, drain time.Duration) error {
 	log, closer, err := c.logger(host)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.log, a.closers = log, append(a.closers, closer)
 	if c.maxConcurrency < 1 {
-		return nil, usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
+		return usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
 	}
 	settings, err := c.loadSettings()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	roots, err := c.openRoots(host, positional, settings)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.closers = append(a.closers, roots)
 	if a.state, err = stateDir(host); err != nil {
-		return nil, err
+		return err
 	}
 	list := builtin.List(builtin.Options{ReadMaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0)})
 	rules := policy.New(policy.Config{
@@ -74,7 +76,7 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (a 
 		log.Warn(w)
 	}
 	if a.registry, err = c.registry(list, settings, rules, log); err != nil {
-		return nil, err
+		return err
 	}
 	store := results.New(filepath.Join(a.state, "results"), results.Quota, time.Now)
 	a.closers = append(a.closers, store)
@@ -86,7 +88,7 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (a 
 			Registry: a.registry, Policy: rules, Roots: roots, Results: store, Home: host.Home,
 		}),
 	})
-	return a, err
+	return err
 }
 
 func (c *common) loadSettings() (*policy.Settings, error) {
