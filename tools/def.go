@@ -97,6 +97,8 @@ const (
 	LoadDeferred                // when the model searched for it
 )
 
+func (l Loading) String() string { return [...]string{"auto", "always", "deferred"}[l] }
+
 // Interrupt says what a cancel does to a running call.
 type Interrupt uint8
 
@@ -104,6 +106,8 @@ const (
 	Cancel Interrupt = iota // its context is cancelled
 	Finish                  // it completes and its effect is recorded; nobody is answered
 )
+
+func (i Interrupt) String() string { return [...]string{"cancel", "finish"}[i] }
 
 // Keep says which part of a result too long for the model it still gets.
 type Keep uint8
@@ -113,6 +117,8 @@ const (
 	KeepTail             // a little of the beginning, mostly the end
 	KeepEnds             // as much of the beginning as of the end
 )
+
+func (k Keep) String() string { return [...]string{"head", "tail", "ends"}[k] }
 
 // Fact is a property of calls: never (the zero value), always, or depending on
 // the call.

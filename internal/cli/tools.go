@@ -156,7 +156,7 @@ func printTable(w io.Writer, r *tools.Registry) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "TOOL\tWHAT IT DOES\tREAD-ONLY\tLOADED")
 	for _, t := range r.Tools() {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", t.Name, Summary(t), yesNo(t.Hints.ReadOnly), loading(t.Loading))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", t.Name, summary(t), yesNo(t.Hints.ReadOnly), t.Loading)
 	}
 	for _, a := range r.Absent() {
 		fmt.Fprintf(tw, "%s\tabsent: %s\t\t\n", a.Name, a.Reason)
@@ -164,8 +164,8 @@ func printTable(w io.Writer, r *tools.Registry) error {
 	return tw.Flush()
 }
 
-// Summary is the first sentence of a tool's description.
-func Summary(t *tools.Tool) string {
+// summary is the first sentence of a tool's description.
+func summary(t *tools.Tool) string {
 	text, _, _ := strings.Cut(strings.ReplaceAll(t.Prompt, "\n", " "), ". ")
 	text, _, _ = strings.Cut(text, ": ")
 	return strings.TrimSuffix(text, ".")
@@ -176,8 +176,4 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-func loading(l tools.Loading) string {
-	return map[tools.Loading]string{tools.LoadAuto: "auto", tools.LoadAlways: "always", tools.LoadDeferred: "deferred"}[l]
 }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rule is what one package may import beside the standard library.
+type rule struct {
+	pkg   string   // below the module; a trailing /* stands for any one name
+	ours  []string // packages of ours; a trailing /... stands for all below
+	third []string // third-party modules
+	why   string   // what the package is, which is why it may import that
+}
+
+// rules is the package graph. Nothing points up: data flows from the
+// transports down to the tools. Files of tests may import more.
+var rules = []rule{
+	{"", []string{"internal/cli"}, nil, "the binary"},
+	{"internal/cli", []string{"..."}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "commands put everything together"},
+	{"server", []string{"pipeline", "tools", "session", "concurrency", "internal/results", "internal/workspace"},
+		[]string{"github.com/mark3labs/mcp-go", "golang.org/x/net"}, "the only package that knows the MCP library"},
+	{"pipeline", []string{"tools", "policy", "concurrency", "session", "internal/results", "internal/workspace", "internal/plain"}, nil, "the one path of a call"},
+	{"tools", []string{"policy", "session", "internal/workspace", "internal/nearest"},
+		[]string{"github.com/google/jsonschema-go"}, "the contract; Env hands tools an opener of files"},
+	{"tools/builtin", []string{"tools", "tools/*"}, nil, "the list of tools"},
+	{"tools/toolstest", []string{"tools", "session", "internal/workspace"}, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "the harness of tool tests"},
+	{"tools/*", []string{"tools", "session", "policy", "internal/nearest", "internal/plain", "internal/workspace"}, nil, "one tool each"},
+	{"concurrency", nil, nil, "decides when, knows nothing of what"},
+	{"policy", nil, []string{"github.com/bmatcuk/doublestar/v4"}, "decides whether, does nothing"},
+	{"session", nil, nil, "state, no behaviour"},
+	{"internal/results", []string{"internal/state"}, nil, "a leaf: stored results"},
+	{"internal/workspace", nil, []string{"golang.org/x/sys"}, "a leaf: where files are and how to open them"},
+	{"internal/state", nil, nil, "a leaf: the state folder"},
+	{"internal/nearest", nil, nil, "a leaf: near misses"},
+	{"internal/plain", nil, nil, "a leaf: text safe to show"},
+	{"e2e/conformance", []string{"server", "pipeline", "tools", "policy", "session", "concurrency", "internal/results", "internal/workspace"}, nil, "a test-only server of the conformance suite's tools"},
+	{"e2e", nil, nil, "tests of the binary"},
+	{"bench", nil, nil, "drives the binary from outside"},
+}
+
+// TestDependencies fails on an import that the graph does not allow.
+func TestDependencies(t *testing.T) {
+	used := map[string]bool{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && file != ".") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		pkg := filepath.ToSlash(filepath.Dir(file))
+		if pkg == "." {
+			pkg = ""
+		}
+		i := slices.IndexFunc(rules, func(r rule) bool { return covers(r.pkg, pkg) })
+		if i < 0 {
+			t.Errorf("package %s has no rule: say here what it may import and why", pkg)
+			return nil
+		}
+		used[rules[i].pkg] = true
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range f.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if !allowed(rules[i], name) {
+				t.Errorf("%s imports %s, which package %q may not (%s)", file, name, pkg, rules[i].why)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules {
+		if !used[r.pkg] && r.pkg != "e2e" {
+			t.Errorf("there is a rule for %s and no such package", r.pkg)
+		}
+	}
+}
+
+func allowed(r rule, name string) bool {
+	if ours, ok := strings.CutPrefix(name, "mcp-toolset/"); ok {
+		return slices.ContainsFunc(r.ours, func(p string) bool { return covers(p, ours) })
+	}
+	first, _, _ := strings.Cut(name, "/")
+	if !strings.Contains(first, ".") {
+		return true // the standard library
+	}
+	return slices.ContainsFunc(r.third, func(m string) bool { return name == m || strings.HasPrefix(name, m+"/") })
+}
+
+// covers reports whether a package pattern of the table covers a package.
+func covers(pattern, pkg string) bool {
+	if pattern == "..." {
+		return true
+	}
+	if dir, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return path.Dir(pkg) == dir
+	}
+	return pattern == pkg
+}

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"mcp-toolset/tools"
+)
+
+type listIn struct {
+	Word string `json:"word" jsonschema:"A word"`
+}
+
+type otherIn struct {
+	Word string `json:"word" jsonschema:"Another word"`
+}
+
+// TestListBytes: the list has the same bytes every time, and any change of a
+// name, a description, a schema or the set of tools changes them.
+func TestListBytes(t *testing.T) {
+	list := func(more ...*tools.Tool) []byte {
+		s, _ := newServer(t, time.Second, more...)
+		data, err := s.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.List(t.Context())
+		if err != nil || !bytes.Equal(data, again) {
+			t.Errorf("two lists of one server differ (%v)", err)
+		}
+		return data
+	}
+	word := build[listIn]("Word", "Says a word.")
+	same := list(word, build[listIn]("Zebra", "Is last."))
+	if other := list(build[listIn]("Zebra", "Is last."), word); !bytes.Equal(same, other) {
+		t.Error("the order of registration shows in the list")
+	}
+	lists := [][]byte{same}
+	for _, changed := range []*tools.Tool{
+		build[listIn]("Words", "Says a word."), build[listIn]("Word", "Says the word."), build[otherIn]("Word", "Says a word."),
+	} {
+		lists = append(lists, list(changed, build[listIn]("Zebra", "Is last.")))
+	}
+	lists = append(lists, list(word))
+	for i, a := range lists {
+		for j, b := range lists[:i] {
+			if bytes.Equal(a, b) {
+				t.Errorf("lists %d and %d are the same", i, j)
+			}
+		}
+	}
+	// The order is part of the bytes: they are those of an array.
+	var parsed struct{ Tools []json.RawMessage }
+	if err := json.Unmarshal(same, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(parsed.Tools)
+	reversed, err := json.Marshal(map[string]any{"tools": parsed.Tools})
+	if err != nil || bytes.Equal(reversed, same) {
+		t.Errorf("the reversed list has the same bytes (%v)", err)
+	}
+}
+
+func build[In any](name, prompt string) *tools.Tool {
+	return tools.MustBuild(tools.Def[In, gateOut]{Name: name, Prompt: prompt,
+		Call: func(context.Context, *tools.Env, In) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{}, nil
+		}})
+}
+
+// TestDefinition: all four hints are always set, and _meta has what clients
+// load by and cut by.
+func TestDefinition(t *testing.T) {
+	d := tools.Def[listIn, gateOut]{
+		Name: "Word", Title: "A word", Prompt: "Says a word.", SearchHint: "says one single word", Loading: tools.LoadAlways, MaxResultSize: 60_000,
+		IsReadOnly:    tools.When(func(*tools.Env, listIn) bool { return true }),
+		IsDestructive: tools.When(func(*tools.Env, listIn) bool { return false }),
+		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{}, nil
+		},
+	}
+	def, err := definition(tools.MustBuild(d), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A hint speaks of every call: read-only must always hold, destructive may ever.
+	want := `{"_meta":{"anthropic/alwaysLoad":true,"anthropic/maxResultSizeChars":60000,"anthropic/searchHint":"says one single word"},` +
+		`"annotations":{"title":"A word","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false},` +
+		`"description":"Says a word.",` +
+		`"inputSchema":{"type":"object","properties":{"word":{"type":"string","description":"A word"}},"required":["word"],"additionalProperties":false},` +
+		`"name":"Word",` +
+		`"outputSchema":{"type":"object","properties":{"name":{"type":"string","description":"Name of the call"}},"required":["name"],"additionalProperties":false},` +
+		`"title":"A word"}`
+	if string(got) != want {
+		t.Errorf("definition:\n got %s\nwant %s", got, want)
+	}
+}
+
+// TestContent: every kind of content arrives as the protocol has it, and facts
+// for programs are in _meta.
+func TestContent(t *testing.T) {
+	tool := tools.MustBuild(tools.Def[listIn, gateOut]{Name: "All", Prompt: "Returns everything.",
+		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{Failed: true, Meta: map[string]any{"exitCode": 3}, Blocks: []tools.Content{
+				tools.Image{Data: []byte("png"), MIMEType: "image/png"},
+				tools.ResourceLink{URI: "file:///a", Name: "a", Description: "A file", MIMEType: "text/plain"},
+				tools.Resource{URI: "x:text", MIMEType: "text/plain", Text: "text"},
+				tools.Resource{URI: "x:blob", MIMEType: "application/x", Blob: []byte("blob")},
+			}}, nil
+		},
+		Render: func(gateOut) []tools.Content { return []tools.Content{tools.Text{Text: "first"}} },
+	})
+	s, _ := newServer(t, time.Second, tool)
+	p := connect(t, t.Context(), s)
+	p.send("%s", callLine(1, "All", `{"word":"x"}`))
+	want := `{"jsonrpc":"2.0","id":1,"result":{"_meta":{"exitCode":3},"content":[{"type":"text","text":"first"},` +
+		`{"type":"image","data":"cG5n","mimeType":"image/png"},` +
+		`{"type":"resource_link","uri":"file:///a","name":"a","description":"A file","mimeType":"text/plain"},` +
+		`{"type":"resource","resource":{"uri":"x:text","mimeType":"text/plain","text":"text"}},` +
+		`{"type":"resource","resource":{"uri":"x:blob","mimeType":"application/x","blob":"YmxvYg=="}}],"isError":true}}`
+	if got := p.next(); got != want {
+		t.Errorf("result:\n got %s\nwant %s", got, want)
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}

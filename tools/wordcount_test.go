@@ -1,0 +1,112 @@
+package tools_test
+
+// This is the example of ARCHITECTURE.md, "Add a tool": a whole tool and its
+// three tests. A real one has a package of its own, tools/wordcount.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/toolstest"
+)
+
+type wordCountInput struct {
+	FilePath string `json:"file_path" minLength:"1" jsonschema:"The text file to count"`
+}
+
+type wordCountOutput struct {
+	Lines      int `json:"lines" jsonschema:"Lines; a last one needs no newline"`
+	Words      int `json:"words" jsonschema:"Words, between white space"`
+	Characters int `json:"characters" jsonschema:"Unicode characters, newlines included"`
+}
+
+func newWordCount() *tools.Tool {
+	return tools.MustBuild(tools.Def[wordCountInput, wordCountOutput]{
+		Name:              "WordCount",
+		Prompt:            "Counts the lines, words and characters of a text file.",
+		SearchHint:        "count words lines and characters of a file",
+		IsReadOnly:        tools.Always[wordCountInput](),
+		IsConcurrencySafe: tools.Always[wordCountInput](),
+		IsIdempotent:      tools.Always[wordCountInput](),
+		Path:              func(in wordCountInput) string { return in.FilePath },
+		Backfill:          func(env *tools.Env, in *wordCountInput) { in.FilePath = env.Abs(in.FilePath) },
+		Call:              countWords,
+		Render: func(o wordCountOutput) []tools.Content {
+			return []tools.Content{tools.Text{Text: fmt.Sprintf("%d lines, %d words, %d characters", o.Lines, o.Words, o.Characters)}}
+		},
+	})
+}
+
+func countWords(ctx context.Context, env *tools.Env, in wordCountInput) (tools.Result[wordCountOutput], error) {
+	var r tools.Result[wordCountOutput]
+	f, _, err := env.Files.Open(in.FilePath)
+	if err != nil {
+		return r, err
+	}
+	defer f.Close()
+	lines, inWord := bufio.NewReader(f), false
+	for last := '\n'; ; {
+		c, _, err := lines.ReadRune()
+		if err != nil {
+			if last != '\n' {
+				r.Data.Lines++
+			}
+			return r, ctx.Err()
+		}
+		r.Data.Characters++
+		if c == '\n' {
+			r.Data.Lines++
+		}
+		if word := !unicode.IsSpace(c); word && !inWord {
+			r.Data.Words++
+		}
+		inWord, last = !unicode.IsSpace(c), c
+	}
+}
+
+func TestWordCountRefusesUnknownKeys(t *testing.T) {
+	_, err := toolstest.NewWorkspace(t).Call(t.Context(), newWordCount(), `{"file":"a.txt"}`)
+	if err == nil || err.Error() != `unknown property "file". Did you mean "file_path"? Known properties: file_path.` {
+		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+func TestWordCountCounts(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                     `{"lines":0,"words":0,"characters":0}`,
+		"one two\nthree":       `{"lines":2,"words":3,"characters":13}`,
+		" é  漢字\t\n\n":         `{"lines":2,"words":2,"characters":9}`,
+		strings.Repeat("a", 9): `{"lines":1,"words":1,"characters":9}`,
+	} {
+		w := toolstest.NewWorkspace(t)
+		if err := os.WriteFile(filepath.Join(w.Root, "a.txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := w.Call(t.Context(), newWordCount(), `{"file_path":"a.txt"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := resp.Structured(); string(got) != want || err != nil || utf8.RuneCountInString(text) > 13 {
+			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestWordCountResultText(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	if err := os.WriteFile(filepath.Join(w.Root, "a.txt"), []byte("to be or\nnot to be\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.Call(t.Context(), newWordCount(), `{"file_path":"a.txt"}`)
+	if err != nil || toolstest.Text(resp) != "2 lines, 6 words, 19 characters" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}
