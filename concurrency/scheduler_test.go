@@ -60,7 +60,7 @@ func expected(safe []bool, length []time.Duration, perLane int) []span {
 // scheduler under a fake clock and compares when each ran with the schedule
 // that the partition rule gives.
 func TestSchedulerBehavesAsPartition(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(seeds) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			n, perLane := 1+rnd.IntN(25), 1+rnd.IntN(4)
@@ -103,7 +103,7 @@ func TestSchedulerBehavesAsPartition(t *testing.T) {
 // decide, panic, or leave without running: order holds for those that run, and
 // nothing is stuck.
 func TestCancelAndLeave(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(seeds) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			n := 1 + rnd.IntN(30)

@@ -54,12 +54,8 @@ func TestProtocolErrors(t *testing.T) {
 // never answered and starts no later than its cancel; the other half is
 // answered.
 func TestBurstHalfCancelled(t *testing.T) {
-	runs := 100
-	if testing.Short() {
-		runs = 10
-	}
 	for _, tool := range []string{"Block", "Wait"} {
-		for range runs {
+		for range burstRuns {
 			burst(t, tool)
 		}
 	}

@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"mcp-toolset/tools/toolstest"
 )
@@ -129,47 +126,6 @@ func TestBinaryIsRefused(t *testing.T) {
 	_, err := readBytes(t, Options{}, "\x7fELF\x00\x01", "")
 	if want := "$ROOT/f is a binary file of 6 bytes. Only text files can be read."; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
-	}
-}
-
-// TestSpecialFiles: nothing that is not a regular file is waited for.
-func TestSpecialFiles(t *testing.T) {
-	w := toolstest.NewWorkspace(t)
-	if err := syscall.Mkfifo(filepath.Join(w.Root, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("", "s") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	l, err := net.Listen("unix", filepath.Join(dir, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Rename(filepath.Join(dir, "s"), filepath.Join(w.Root, "sock")); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	for name, want := range map[string]string{
-		"fifo": "$ROOT/fifo is a named pipe, not a file. Only regular files can be read.",
-		"sock": "$ROOT/sock is a socket, not a file. Only regular files can be read.",
-	} {
-		done := make(chan error, 1)
-		go func() {
-			_, err := w.Call(ctx, New(Options{}), `{"file_path":"`+name+`"}`)
-			done <- err
-		}()
-		select {
-		case err := <-done:
-			if err == nil || strings.ReplaceAll(err.Error(), w.Root, "$ROOT") != want {
-				t.Errorf("%s: %v, want %s", name, err, want)
-			}
-		case <-ctx.Done():
-			t.Fatalf("%s hangs", name)
-		}
 	}
 }
 

@@ -1,0 +1,17 @@
+# The commands of everyday work. `make ci` is what has to pass.
+.PHONY: build test update bench ci
+
+build: ## one static binary
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o mcp-toolset .
+
+test: ## needs only Go and git
+	go test ./...
+
+update: ## rewrite goldens, snapshots and the README's tool table; read the diff
+	go test ./tools/... ./e2e ./internal/cli -update
+
+bench: ## beside a peer, which needs npm
+	go run ./bench
+
+ci:
+	.ci/run
