@@ -144,3 +144,12 @@ func (t *Tool) OutputSchema() (json.RawMessage, error) {
 	}
 	return s.rawOut, nil
 }
+
+// Inputs are the names of the input's properties, in the order they are defined.
+func (t *Tool) Inputs() ([]string, error) {
+	s, err := t.schemas()
+	if err != nil {
+		return nil, err
+	}
+	return propertyNames(s.in), nil
+}

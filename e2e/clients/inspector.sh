@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Drives the built binary with the inspector's command line, over both
+# transports and both protocol eras.
+# usage: inspector.sh BINARY
+set -euo pipefail
+binary=$(realpath "${1:?usage: inspector.sh BINARY}")
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+root=$work/root
+mkdir "$root"
+printf 'first line\nsecond line\n' >"$root/a.txt"
+printf 'inspector-%s\n' "$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" >"$work/token"
+chmod 600 "$work/token"
+
+inspect() { # TARGET-AND-OPTIONS...
+	bounded 60 "$clients/node_modules/.bin/mcp-inspector" --cli "$@" >"$work/out" 2>"$work/err"
+}
+
+# step NAME EXIT-CODE TEXT COMMAND... : TEXT must be in the output, stderr
+# included: the inspector reports its own errors there.
+step() {
+	local name=$1 want=$2 text=$3 code=0
+	shift 3
+	"$@" || code=$?
+	if [ "$code" != "$want" ]; then
+		echo "exit code $code, not $want" >>"$work/err"
+		fail "$name" "$work/out" "$work/err"
+	elif ! cat "$work/out" "$work/err" | grep -F -e "$text" >/dev/null; then
+		echo "output lacks: $text" >>"$work/err"
+		fail "$name" "$work/out" "$work/err"
+	else
+		pass "$name"
+	fi
+}
+
+# strict TARGET... : the inspector lets a schema pass with warnings, we do not.
+# Not quiet: it explains its findings on stderr.
+strict() {
+	inspect "$@" --method tools/list --strict --format json || return
+	! grep -q '"schemaFindings"' "$work/out"
+}
+
+checks() { # NAME TARGET...
+	local name=$1 era
+	shift
+	for era in legacy modern; do
+		step "$name $era tools/list --strict" 0 '"Read"' strict "$@" --protocol-era "$era"
+		# The tab of a numbered line is \t in JSON.
+		step "$name $era Read" 0 '     1\tfirst line' \
+			inspect "$@" --protocol-era "$era" --method tools/call --tool-name Read \
+			--tool-args-json "{\"file_path\":\"$root/a.txt\"}" --format json -q
+		# 5 is the inspector's code for a result with isError.
+		step "$name $era Read of a missing file" 5 "missing.txt" \
+			inspect "$@" --protocol-era "$era" --method tools/call --tool-name Read \
+			--tool-args-json "{\"file_path\":\"$root/missing.txt\"}" --format json -q
+	done
+}
+
+checks stdio "$binary" stdio "$root"
+
+serve "$binary" http --addr 127.0.0.1:0 --token-file "$work/token" "$root"
+checks http "$url" --transport http --header "Authorization: Bearer $(cat "$work/token")"
+
+# 3 is the inspector's code for a server that asks it to log in.
+for era in legacy modern; do
+	step "http $era without a token is refused" 3 auth_required \
+		inspect "$url" --transport http --stored-auth-only --protocol-era "$era" \
+		--method tools/list --format json -q
+done
+
+[ "$failed" = 0 ]

@@ -1,0 +1,71 @@
+# Sourced by the checks: finds the clients, starts servers, reports steps.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+clients=$(realpath "${CLIENTS_DIR:-$("$here/install.sh")}")
+PATH=$clients/node_modules/node/bin:$PATH
+
+# All scratch, HOME included: neither the clients nor the server may read the
+# settings of whoever runs the checks, or leave anything behind.
+work=$(mktemp -d)
+mkdir "$work/home"
+export HOME=$work/home XDG_CONFIG_HOME=$work/home/.config NO_COLOR=1 NODE_DISABLE_COMPILE_CACHE=1
+unset MCP_TOOLSET_TOKEN CLAUDE_PROJECT_DIR CLAUDE_CODE_SESSION_ID CLAUDE_CONFIG_DIR
+# Some clients write beside where they stand.
+cd "$work"
+
+running=
+pids=()
+cleanup() {
+	local pid
+	for pid in $running "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+	for _ in $(seq 20); do
+		[ -n "$(jobs -rp)" ] || break
+		sleep 0.1
+	done
+	for pid in $running "${pids[@]}"; do kill -9 "$pid" 2>/dev/null || true; done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+failed=0
+pass() { echo "ok $1"; }
+fail() { # NAME OUTPUT-FILE...
+	local name=$1 file
+	shift
+	echo "FAIL $name"
+	for file; do sed 's/^/    /' "$file"; done
+	failed=$((failed + 1))
+}
+
+# bounded SECONDS COMMAND... : under a limit, killed for good soon after it. In
+# the background, since the shell's traps wait for what runs in the foreground.
+bounded() {
+	local code=0
+	timeout -k 5 "$@" &
+	running=$!
+	wait "$running" || code=$?
+	running=
+	return "$code"
+}
+
+# serve COMMAND... : starts a server in the background and sets $url to the
+# address it reports on stderr.
+url=
+serve() {
+	local log=$work/server.log pid
+	: >"$log" # not only by the server, which may start after the first look
+	"$@" >/dev/null 2>"$log" &
+	pid=$!
+	pids+=("$pid")
+	for _ in $(seq 100); do
+		url=$(sed -n 's|.*listening on \(http://[^ ]*\).*|\1|p' "$log" | head -n 1)
+		[ -z "$url" ] || return 0
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	fail "server starts" "$log"
+	exit 1
+}

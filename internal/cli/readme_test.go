@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/tools/builtin"
+)
+
+var update = flag.Bool("update", false, "rewrite the tool table of README.md")
+
+// TestReadme: the tool table of README.md is made from the definitions.
+func TestReadme(t *testing.T) {
+	const file = "../../README.md"
+	readme, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table bytes.Buffer
+	table.WriteString("| tool | what it does | read-only | inputs |\n|---|---|---|---|\n")
+	for _, tool := range builtin.List(builtin.Options{}) {
+		inputs, err := tool.Inputs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", tool.Name, summary(tool), yesNo(tool.Hints.ReadOnly), "`"+strings.Join(inputs, "`, `")+"`")
+	}
+	head, rest, ok1 := strings.Cut(string(readme), "-update` -->\n")
+	_, tail, ok2 := strings.Cut(rest, "<!-- /tools -->")
+	if !ok1 || !ok2 {
+		t.Fatal("README.md has no place for the tool table")
+	}
+	want := head + "-update` -->\n" + table.String() + "<!-- /tools -->" + tail
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(readme)); diff != "" {
+		t.Errorf("README.md is not up to date; run go test ./internal/cli -update (-want +got):\n%s", diff)
+	}
+}
