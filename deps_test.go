@@ -24,7 +24,8 @@ type rule struct {
 // transports down to the tools. Files of tests may import more.
 var rules = []rule{
 	{"", []string{"internal/cli"}, nil, "the binary"},
-	{"internal/cli", []string{"..."}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "commands put everything together"},
+	{"internal/cli", []string{"..."}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "commands and flags"},
+	{"internal/assembly", []string{"server", "pipeline", "tools", "policy", "concurrency", "internal/results", "internal/workspace"}, nil, "puts a server together"},
 	{"server", []string{"pipeline", "tools", "session", "concurrency", "internal/results", "internal/workspace"},
 		[]string{"github.com/mark3labs/mcp-go", "golang.org/x/net"}, "the only package that knows the MCP library"},
 	{"pipeline", []string{"tools", "policy", "concurrency", "session", "internal/results", "internal/workspace", "internal/plain"}, nil, "the one path of a call"},
@@ -41,7 +42,7 @@ var rules = []rule{
 	{"internal/state", nil, nil, "a leaf: the state folder"},
 	{"internal/nearest", nil, nil, "a leaf: near misses"},
 	{"internal/plain", nil, nil, "a leaf: text safe to show"},
-	{"e2e/conformance", []string{"server", "pipeline", "tools", "policy", "session", "concurrency", "internal/results", "internal/workspace"}, nil, "a test-only server of the conformance suite's tools"},
+	{"e2e/conformance", []string{"internal/assembly", "server", "tools"}, nil, "a test-only server of the conformance suite's tools"},
 	{"e2e", nil, nil, "tests of the binary"},
 	{"bench", nil, nil, "drives the binary from outside"},
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	_ "mcp-toolset/internal/cli" // so that a cached result is not taken for one of a changed binary
 )
 
 // binary is the product, built once for all tests of the package.

@@ -8,13 +8,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
+	"time"
 
+	"mcp-toolset/internal/assembly"
 	"mcp-toolset/server"
 )
 
@@ -34,6 +39,9 @@ func main() {
 	}
 }
 
+// drain is longer than any of these tools runs.
+const drain = time.Second
+
 // run serves until ctx ends.
 func run(ctx context.Context, addr string) (err error) {
 	dir, err := os.MkdirTemp("", "mcp-toolset-conformance-")
@@ -41,15 +49,14 @@ func run(ctx context.Context, addr string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	f, err := build(dir, os.Stderr)
+	a, err := assembly.New(assembly.Config{
+		Version: "conformance", Tools: fixtureTools(), Roots: []string{dir}, State: filepath.Join(dir, "state"), Drain: drain,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if failed := f.close(); err == nil {
-			err = failed
-		}
-	}()
+	defer func() { err = errors.Join(err, a.Close()) }()
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
@@ -60,5 +67,5 @@ func run(ctx context.Context, addr string) (err error) {
 		return fmt.Errorf("--addr is %s, which is reached from other machines", addr)
 	}
 	fmt.Fprintf(os.Stderr, "listening on http://%s/mcp\n", l.Addr())
-	return f.server.ServeHTTP(ctx, l, server.HTTP{NoAuth: true})
+	return a.Server.ServeHTTP(ctx, l, server.HTTP{NoAuth: true})
 }

@@ -1,153 +1,104 @@
 package cli
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/results"
 	"mcp-toolset/internal/state"
 	"mcp-toolset/internal/workspace"
-	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
-	"mcp-toolset/server"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
 )
 
-// app is a server put together from the command line.
+// app is a server made from the command line.
 type app struct {
-	server   *server.Server
-	registry *tools.Registry
-	log      *slog.Logger
-	state    string // state folder; may not exist
-	closers  []io.Closer
+	*assembly.Assembly
+	log     *slog.Logger
+	logFile io.Closer
 }
 
-func (a *app) close() error {
-	var errs []error
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		errs = append(errs, a.closers[i].Close())
-	}
-	return errors.Join(errs...)
-}
+func (a *app) close() error { return errors.Join(a.Assembly.Close(), a.logFile.Close()) }
 
-// build puts a server together. It has no side effect but opening files.
+// build makes a server from the flags and the surroundings. It has no side
+// effect but opening files.
 func (c *common) build(host *Host, positional []string, drain time.Duration) (*app, error) {
-	a := &app{}
-	if err := c.assemble(a, host, positional, drain); err != nil {
-		return nil, errors.Join(err, a.close())
+	log, logFile, err := c.logger(host)
+	if err != nil {
+		return nil, err
 	}
-	return a, nil
+	config, err := c.config(host, positional, log)
+	if err != nil {
+		return nil, errors.Join(err, logFile.Close())
+	}
+	config.Drain = drain
+	a, err := assembly.New(config)
+	if err != nil {
+		return nil, errors.Join(err, logFile.Close())
+	}
+	return &app{a, log, logFile}, nil
 }
 
-func (c *common) assemble(a *app, host *Host, positional []string, drain time.Duration) error {
-	log, closer, err := c.logger(host)
-	if err != nil {
-		return err
+func (c *common) config(host *Host, positional []string, log *slog.Logger) (assembly.Config, error) {
+	config := assembly.Config{
+		Version: version(), Home: host.Home, Structured: c.structured, Log: log,
+		Limits: concurrency.Limits{PerLane: c.maxConcurrency},
+		Tools:  builtin.List(builtin.Options{ReadMaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0)}),
 	}
-	a.log, a.closers = log, append(a.closers, closer)
 	if c.maxConcurrency < 1 {
-		return usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
+		return config, usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
 	}
-	settings, err := c.loadSettings()
-	if err != nil {
-		return err
-	}
-	roots, err := c.openRoots(host, positional, settings)
-	if err != nil {
-		return err
-	}
-	a.closers = append(a.closers, roots)
-	if a.state, err = stateDir(host); err != nil {
-		return err
-	}
-	list := builtin.List(builtin.Options{ReadMaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0)})
-	rules := policy.New(policy.Config{
-		Settings: settings, Roots: roots.Paths(), Closed: []string{a.state}, Home: host.Home, KnownTools: names(list),
-	})
-	for _, w := range rules.Warnings() {
-		log.Warn(w)
-	}
-	if a.registry, err = c.registry(list, settings, rules, log); err != nil {
-		return err
-	}
-	store := results.New(filepath.Join(a.state, "results"), results.Quota, time.Now)
-	a.closers = append(a.closers, store)
-	a.server, err = server.New(server.Config{
-		Version: version(), Registry: a.registry, Roots: roots, Results: store, Log: log,
-		Scheduler:  concurrency.New(concurrency.Limits{PerLane: c.maxConcurrency}),
-		Structured: c.structured, Drain: drain,
-		Pipeline: pipeline.New(pipeline.Config{
-			Registry: a.registry, Policy: rules, Roots: roots, Results: store, Home: host.Home,
-		}),
-	})
-	return err
-}
-
-func (c *common) loadSettings() (*policy.Settings, error) {
-	if c.settings == "" {
-		return nil, nil
-	}
-	return policy.LoadSettings(c.settings)
-}
-
-func (c *common) openRoots(host *Host, positional []string, settings *policy.Settings) (*workspace.Roots, error) {
-	dirs, err := c.workspaceDirs(host, positional)
-	if err != nil {
-		return nil, err
-	}
-	for i := range dirs {
-		dirs[i] = workspace.Expand(dirs[i], host.Dir, host.Home)
-	}
-	if settings != nil {
-		dirs = append(dirs, settings.AdditionalDirectories()...)
-	}
-	return workspace.OpenRoots(dirs)
-}
-
-// stateDir is the state folder with symlinks resolved, so that it is
-// recognised however a path to it is spelled.
-func stateDir(host *Host) (string, error) {
-	dir, err := state.Dir(host.Getenv, host.Home)
-	if err != nil {
-		return "", err
-	}
-	if dir, err = workspace.Canonical(dir); err != nil {
-		return "", fmt.Errorf("resolving the state folder: %w", err)
-	}
-	return dir, nil
-}
-
-// registry gates the list by features and by the rules that deny whole tools.
-func (c *common) registry(list []*tools.Tool, settings *policy.Settings, rules *policy.Policy, log *slog.Logger) (*tools.Registry, error) {
-	var set map[string]bool
-	if settings != nil {
-		set = settings.Features()
-	}
-	features, err := c.featureSwitches(set)
-	if err != nil {
-		return nil, err
-	}
-	known := tools.Features(list)
-	for name := range features {
-		if err := checkFeature(name, known); err != nil {
-			if _, inSettings := set[name]; !inSettings {
-				return nil, usageError{err}
-			}
-			log.Warn(err.Error())
+	var err error
+	if c.settings != "" {
+		if config.Settings, err = policy.LoadSettings(c.settings); err != nil {
+			return config, err
 		}
 	}
-	return tools.NewRegistry(list, tools.Gates{Features: features, Denied: func(t *tools.Tool) (string, bool) {
-		rule, source, denied := rules.DeniedTool(t.Name, t.Aliases)
-		return fmt.Sprintf("denied by rule %s in %s", rule, source), denied
-	}})
+	if config.Roots, err = c.workspaceDirs(host, positional); err != nil {
+		return config, err
+	}
+	for i, dir := range config.Roots {
+		config.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)
+	}
+	if config.State, err = state.Dir(host.Getenv, host.Home); err != nil {
+		return config, err
+	}
+	config.Features, err = c.featureSwitches(config.Settings, tools.Features(config.Tools), log)
+	return config, err
+}
+
+// featureSwitches are the features switched on the command line over those of
+// the settings. A feature that no tool has is an error there, a warning here.
+func (c *common) featureSwitches(settings *policy.Settings, known []string, log *slog.Logger) (map[string]bool, error) {
+	out := map[string]bool{}
+	if settings != nil {
+		for name, on := range settings.Features() {
+			if err := checkFeature(name, known); err != nil {
+				log.Warn(err.Error())
+			}
+			out[name] = on
+		}
+	}
+	for _, f := range c.features {
+		name, value, _ := strings.Cut(f, "=")
+		if name == "" || value != "on" && value != "off" {
+			return nil, usagef("--feature is %q; use NAME=on or NAME=off", f)
+		}
+		if err := checkFeature(name, known); err != nil {
+			return nil, usageError{err}
+		}
+		out[name] = value == "on"
+	}
+	return out, nil
 }
 
 func checkFeature(name string, known []string) error {
@@ -165,10 +116,11 @@ func checkFeature(name string, known []string) error {
 	return fmt.Errorf("there is no feature %q; there are %s", name, strings.Join(known, ", "))
 }
 
-func names(list []*tools.Tool) []string {
-	var out []string
-	for _, t := range list {
-		out = append(out, t.Name)
+// digest is the SHA-256 of the tools/list result in hexadecimal.
+func (a *app) digest(ctx context.Context) (string, error) {
+	list, err := a.Server.List(ctx)
+	if err != nil {
+		return "", err
 	}
-	return out
+	return fmt.Sprintf("%x", sha256.Sum256(list)), nil
 }

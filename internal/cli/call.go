@@ -41,10 +41,10 @@ func callCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer a.close()
-			if _, err := a.registry.Lookup(args[0]); err != nil {
+			if _, err := a.Registry.Lookup(args[0]); err != nil {
 				return usageError{err}
 			}
-			client, err := a.server.Connect(cmd.Context())
+			client, err := a.Server.Connect(cmd.Context())
 			if err != nil {
 				return err
 			}

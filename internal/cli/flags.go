@@ -87,20 +87,3 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 	}
 	return []string{implied}, nil
 }
-
-// featureSwitches are the features switched on the command line over those of
-// the settings.
-func (c *common) featureSwitches(settings map[string]bool) (map[string]bool, error) {
-	out := map[string]bool{}
-	for name, on := range settings {
-		out[name] = on
-	}
-	for _, f := range c.features {
-		name, value, _ := strings.Cut(f, "=")
-		if name == "" || value != "on" && value != "off" {
-			return nil, usagef("--feature is %q; use NAME=on or NAME=off", f)
-		}
-		out[name] = value == "on"
-	}
-	return out, nil
-}

@@ -36,7 +36,7 @@ func stdioCommand(host *Host) *cobra.Command {
 				a.log.Info("waiting for MCP messages on standard input; this command is meant to be started by an MCP client")
 			}
 			a.started(cmd.Context(), "stdio")
-			return a.server.ServeStdio(cmd.Context(), host.In, host.Out)
+			return a.Server.ServeStdio(cmd.Context(), host.In, host.Out)
 		},
 	}
 	c.add(cmd, host)
@@ -63,8 +63,8 @@ func (a *app) started(ctx context.Context, transport string) {
 	if err != nil {
 		digest = err.Error()
 	}
-	a.log.Info("serving", "transport", transport, "version", version(), "roots", a.server.Roots.Paths(),
-		"tools", len(a.registry.Tools()), "digest", digest)
+	a.log.Info("serving", "transport", transport, "version", version(), "roots", a.Server.Roots.Paths(),
+		"tools", len(a.Registry.Tools()), "digest", digest)
 }
 
 func httpCommand(host *Host) *cobra.Command {
@@ -137,7 +137,7 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 		printClientConfig(host.Err, url, token)
 	}
 	a.started(ctx, "http")
-	return a.server.ServeHTTP(ctx, l, o.HTTP)
+	return a.Server.ServeHTTP(ctx, l, o.HTTP)
 }
 
 // printClientConfig shows a person how to connect with the token we made.

@@ -49,7 +49,7 @@ func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 	case !loopback:
 		return t, usagef("%s can be reached from other machines: give a token of your own with --token-file or MCP_TOOLSET_TOKEN", o.addr)
 	default:
-		return ownToken(a.state)
+		return ownToken(a.State)
 	}
 	switch {
 	case t.value == "":

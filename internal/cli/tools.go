@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -48,15 +47,6 @@ func toolsCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-// digest is the SHA-256 of the tools/list result in hexadecimal.
-func (a *app) digest(ctx context.Context) (string, error) {
-	list, err := a.server.List(ctx)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(list)), nil
-}
-
 func (a *app) printTools(ctx context.Context, w io.Writer, format string, digest bool) error {
 	if digest {
 		sum, err := a.digest(ctx)
@@ -68,18 +58,18 @@ func (a *app) printTools(ctx context.Context, w io.Writer, format string, digest
 	}
 	switch format {
 	case "json":
-		list, err := a.server.List(ctx)
+		list, err := a.Server.List(ctx)
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(w, "%s\n", list)
 		return err
 	case "anthropic":
-		return printDefinitions(w, anthropicTools, a.registry.Tools())
+		return printDefinitions(w, anthropicTools, a.Registry.Tools())
 	case "openai":
-		return printDefinitions(w, openAITools, a.registry.Tools())
+		return printDefinitions(w, openAITools, a.Registry.Tools())
 	}
-	return printTable(w, a.registry)
+	return printTable(w, a.Registry)
 }
 
 func printDefinitions[T any](w io.Writer, convert func([]*tools.Tool) ([]T, error), list []*tools.Tool) error {

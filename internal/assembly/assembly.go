@@ -1,0 +1,111 @@
+// Package assembly puts a server together: tools, rules, roots, scheduler,
+// pipeline, transports. The command line and the test servers do it here, so
+// that a test server differs from the shipped one in its tools only.
+package assembly
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/pipeline"
+	"mcp-toolset/policy"
+	"mcp-toolset/server"
+	"mcp-toolset/tools"
+)
+
+// Config is what a server is made of. Tools, Roots, State and Log are required.
+type Config struct {
+	Version    string
+	Tools      []*tools.Tool
+	Settings   *policy.Settings // nil: no rules
+	Features   map[string]bool  // switched features
+	Roots      []string         // workspace folders, absolute; further ones may come from Settings
+	State      string           // state folder, absolute; it need not exist
+	Home       string           // the user's home folder, "" if there is none
+	Limits     concurrency.Limits
+	Structured bool
+	Drain      time.Duration
+	Log        *slog.Logger
+}
+
+// Assembly is a server with what it consists of.
+type Assembly struct {
+	Server   *server.Server
+	Registry *tools.Registry
+	State    string // state folder with links resolved
+	closers  []io.Closer
+}
+
+// New puts a server together. It has no side effect but opening folders; what
+// it opened, Close closes. Rules without effect are warned about in the log.
+func New(c Config) (*Assembly, error) {
+	a := &Assembly{}
+	if err := a.assemble(c); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *Assembly) assemble(c Config) error {
+	dirs := c.Roots
+	if c.Settings != nil {
+		dirs = append(dirs[:len(dirs):len(dirs)], c.Settings.AdditionalDirectories()...)
+	}
+	roots, err := workspace.OpenRoots(dirs)
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, roots)
+	// Links are resolved so that the folder is recognised however a path to it
+	// is spelled.
+	if a.State, err = workspace.Canonical(c.State); err != nil {
+		return fmt.Errorf("resolving the state folder: %w", err)
+	}
+	rules := policy.New(policy.Config{
+		Settings: c.Settings, Roots: roots.Paths(), Closed: []string{a.State}, Home: c.Home, KnownTools: names(c.Tools),
+	})
+	for _, w := range rules.Warnings() {
+		c.Log.Warn(w)
+	}
+	a.Registry, err = tools.NewRegistry(c.Tools, tools.Gates{Features: c.Features, Denied: func(t *tools.Tool) (string, bool) {
+		rule, source, denied := rules.DeniedTool(t.Name, t.Aliases)
+		return fmt.Sprintf("denied by rule %s in %s", rule, source), denied
+	}})
+	if err != nil {
+		return err
+	}
+	store := results.New(filepath.Join(a.State, "results"), results.Quota, time.Now)
+	a.closers = append(a.closers, store)
+	a.Server, err = server.New(server.Config{
+		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
+		Scheduler: concurrency.New(c.Limits), Structured: c.Structured, Drain: c.Drain,
+		Pipeline: pipeline.New(pipeline.Config{
+			Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home,
+		}),
+	})
+	return err
+}
+
+// Close closes what New opened, the latest first.
+func (a *Assembly) Close() error {
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i].Close())
+	}
+	return errors.Join(errs...)
+}
+
+func names(list []*tools.Tool) []string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Name)
+	}
+	return out
+}
