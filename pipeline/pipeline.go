@@ -62,13 +62,14 @@ type Request struct {
 // Run carries a call through every stage and answers it. Whatever goes wrong
 // is an answer with Failed set; only a name that no tool has is an error, a
 // *tools.UnknownTool, because the protocol has an answer of its own for it.
-func (p *Pipeline) Run(ctx context.Context, r Request) (*tools.Response, error) {
+func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
 	defer r.Ticket.Leave()
 	tool, err := p.Registry.Lookup(r.Tool)
 	if err != nil {
 		return nil, err
 	}
 	c := &call{p: p, Request: r, tool: tool}
+	defer c.recover(&resp)
 	parsed, err := tool.Parse(r.Arguments)
 	if err != nil {
 		return c.refuse(invalid(err)), nil
@@ -76,7 +77,6 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (*tools.Response, error) 
 	var (
 		resolved *tools.Resolved
 		env      *tools.Env
-		resp     *tools.Response
 		failure  error
 	)
 	// Resolving, validating and deciding wait for the call's turn: only then
@@ -132,21 +132,15 @@ func (c *call) decide(parsed *tools.Call, env *tools.Env) (*tools.Resolved, erro
 	return r, nil
 }
 
-// execute runs the tool. A panic becomes an error that does not show it.
-func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (resp *tools.Response, err error) {
+// execute runs the tool.
+func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Response, error) {
 	if c.tool.Interrupt == tools.Finish {
 		ctx = context.WithoutCancel(ctx)
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			c.Log.Error("a tool panicked", "tool", c.tool.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			resp, err = nil, errPanic
-		}
-	}()
 	env.Call = func(ctx context.Context, tool string, args json.RawMessage) (*tools.Response, error) {
 		return c.nested(ctx, tool, args)
 	}
-	resp, err = r.Run(ctx, env)
+	resp, err := r.Run(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -156,14 +150,23 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 	return resp, nil
 }
 
-var errPanic = &tools.Fault{
-	Fact: "the tool stopped on an internal error",
-	Next: "Try another way; a person finds the details in the server's log.",
+// recover answers a call whose tool panicked, at whatever stage: the log has
+// the panic and its stack, the answer has neither.
+func (c *call) recover(resp **tools.Response) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	c.Log.Error("a tool panicked", "tool", c.tool.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	*resp = c.refuse(&refusal{
+		stage: "failed", fact: "the tool stopped on an internal error",
+		next: "Try another way; a person finds the details in the server's log.",
+	})
 }
 
 // nested runs a call made by a running call, inside its place: it is decided
 // on its own, and never waits for a place or a slot.
-func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (*tools.Response, error) {
+func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (resp *tools.Response, err error) {
 	tool, err := c.p.Registry.Lookup(name)
 	if err != nil {
 		return nil, err
@@ -172,6 +175,7 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (*
 	if n.depth > maxDepth {
 		return nil, &tools.Fault{Fact: fmt.Sprintf("calls are nested more than %d deep", maxDepth)}
 	}
+	defer n.recover(&resp)
 	parsed, err := tool.Parse(args)
 	if err != nil {
 		return n.refuse(invalid(err)), nil
@@ -181,7 +185,6 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (*
 	if err == nil && c.safe && !n.safe {
 		err = &tools.Fault{Fact: fmt.Sprintf("%s runs beside other calls and %s may not", c.tool.Name, tool.Name)}
 	}
-	var resp *tools.Response
 	if err == nil {
 		resp, err = n.execute(ctx, resolved, env)
 	}

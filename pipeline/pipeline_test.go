@@ -56,6 +56,9 @@ func doer(name string, change func(*tools.Def[doIn, doOut])) *tools.Tool {
 		},
 		Path: func(in doIn) string { return in.Path },
 		Validate: func(in doIn) error {
+			if in.Do == "panic early" {
+				panic(in.Arg)
+			}
 			if in.Do == "invalid" {
 				return &tools.Fault{Fact: "do is invalid", Next: "Do something else."}
 			}
@@ -206,6 +209,8 @@ func TestRefusals(t *testing.T) {
 		{ctx, "Do", `{"do":"fail","arg":"the disk is full"}`, `failed: Do: failed: the disk is full`},
 		{ctx, "Do", `{"do":"panic","arg":"secret detail"}`,
 			`failed: Do: failed: the tool stopped on an internal error. Try another way; a person finds the details in the server's log.`},
+		{ctx, "Do", `{"do":"panic early","arg":"early detail"}`,
+			`failed: Do: failed: the tool stopped on an internal error. Try another way; a person finds the details in the server's log.`},
 		{cancelled, "Do", `{"do":"x"}`, `failed: Do: cancelled: the call was cancelled`},
 		{ctx, "Do", `{"do":"x","arg":"still works"}`, `still works`},
 	} {
@@ -213,7 +218,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s %s:\n got %s\nwant %s", tc.tool, tc.args, got, tc.want)
 		}
 	}
-	if log := b.log.String(); !strings.Contains(log, "secret detail") || !strings.Contains(log, "pipeline_test.go") {
+	if log := b.log.String(); !strings.Contains(log, "secret detail") || !strings.Contains(log, "early detail") || !strings.Contains(log, "pipeline_test.go") {
 		t.Errorf("the log does not have the panic and its stack: %s", log)
 	}
 }

@@ -22,11 +22,10 @@ import (
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/read"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // deadline bounds every wait of these tests; a test that reaches it fails.
 const deadline = 20 * time.Second
@@ -59,8 +58,13 @@ type gateOut struct {
 }
 
 func (g *gate) tool(name string, safe bool) *tools.Tool {
+	interrupt := tools.Cancel
+	if name == "Finish" {
+		interrupt = tools.Finish
+	}
 	d := tools.Def[gateIn, gateOut]{
-		Name: name, Prompt: "Waits.", Aliases: []string{"Old" + name},
+		Interrupt: interrupt,
+		Name:      name, Prompt: "Waits.", Aliases: []string{"Old" + name},
 		Call: func(ctx context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
 			g.mu.Lock()
 			g.started = append(g.started, in.Name)
@@ -79,7 +83,7 @@ func (g *gate) tool(name string, safe bool) *tools.Tool {
 			}
 			select {
 			case <-g.open:
-				return tools.Result[gateOut]{Data: gateOut{in.Name}}, nil
+				return tools.Result[gateOut]{Data: gateOut{in.Name}, Effect: session.Effect{Loaded: []string{in.Name}}}, nil
 			case <-done:
 				return tools.Result[gateOut]{}, ctx.Err()
 			}
@@ -94,6 +98,8 @@ func (g *gate) tool(name string, safe bool) *tools.Tool {
 // newServer makes a server of Read and the tools given, over one root folder.
 func newServer(t *testing.T, drain time.Duration, more ...*tools.Tool) (s *Server, root string) {
 	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // last of all: no goroutine outlives a transport
 	roots, err := workspace.OpenRoots([]string{t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -164,7 +166,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		c.s.Log.Debug("an answer to no request was dropped")
 		return
 	case m.id == "":
-		c.s.mcp.HandleMessage(c.s.mcp.WithContext(ctx, c.client), line)
+		c.handle(c.s.mcp.WithContext(ctx, c.client), line)
 		return
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -184,14 +186,27 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		if in.ticket != nil {
 			defer in.ticket.Leave()
 		}
-		answer := c.s.mcp.HandleMessage(withIncoming(c.s.mcp.WithContext(ctx, c.client), in), line)
-		c.answer(m, req, in, answer)
+		c.answer(m, req, in, c.handle(withIncoming(c.s.mcp.WithContext(ctx, c.client), in), line))
 	}
 	if m.method == string(mcp.MethodInitialize) {
 		serve() // what follows may rely on what was negotiated
 		return
 	}
 	go serve()
+}
+
+// handle gives a message to the library. A panic in there must not take the
+// other calls down.
+func (c *stdioConn) handle(ctx context.Context, line []byte) (answer mcp.JSONRPCMessage) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.s.Log.Error("a request panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			answer = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.JSONRPCErrorDetails{
+				Code: mcp.INTERNAL_ERROR, Message: "the server stopped on an internal error; its log has the details",
+			}}
+		}
+	}()
+	return c.s.mcp.HandleMessage(ctx, line)
 }
 
 // enter registers a request.
@@ -246,10 +261,16 @@ func (c *stdioConn) answer(m message, r *request, in *incoming, answer mcp.JSONR
 // encodeAnswer is the library's answer as bytes, with the id exactly as it was
 // sent and with our words for a name that no tool has.
 func encodeAnswer(m message, in *incoming, answer mcp.JSONRPCMessage) []byte {
+	fail := func(err error) []byte {
+		return (&rpcError{mcp.INTERNAL_ERROR, "encoding the answer: " + err.Error(), m.rawID}).encode()
+	}
 	switch a := answer.(type) {
 	case mcp.JSONRPCResponse:
-		a.ID = mcp.NewRequestId(m.rawID)
-		answer = a
+		result, err := encodeResult(a.Result)
+		if err != nil {
+			return fail(err)
+		}
+		return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.rawID, []byte(`,"result":`), result, []byte{'}'})
 	case mcp.JSONRPCError:
 		if in.unknown != nil {
 			return (&rpcError{mcp.INVALID_PARAMS, in.unknown.Error(), m.rawID}).encode()
@@ -259,9 +280,18 @@ func encodeAnswer(m message, in *incoming, answer mcp.JSONRPCMessage) []byte {
 	}
 	data, err := json.Marshal(answer)
 	if err != nil {
-		return (&rpcError{mcp.INTERNAL_ERROR, "encoding the answer: " + err.Error(), m.rawID}).encode()
+		return fail(err)
 	}
 	return data
+}
+
+// encodeResult asks a result for its JSON directly: going through json.Marshal
+// would scan a large text once more.
+func encodeResult(result any) ([]byte, error) {
+	if m, ok := result.(json.Marshaler); ok {
+		return m.MarshalJSON()
+	}
+	return json.Marshal(result)
 }
 
 // notify writes a notification at once, and so before the answer of the

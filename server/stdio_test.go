@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/tools"
 )
 
 // TestProtocolErrors holds what the stdio loop itself answers, and that the
@@ -101,6 +103,31 @@ func burst(t *testing.T, tool string) {
 		if (name[len(name)-1]-'0')%2 == 1 {
 			t.Fatalf("the cancelled call %s started late", name)
 		}
+	}
+}
+
+// TestFinishedThoughCancelled: a call past the point of no return completes
+// and has its effect when it is cancelled, and nobody is answered.
+func TestFinishedThoughCancelled(t *testing.T) {
+	g := newGate()
+	look := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
+		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{Data: gateOut{fmt.Sprint(env.Session.Loaded(in.Name))}}, nil
+		}})
+	s, _ := newServer(t, deadline, g.tool("Finish", false), look)
+	p := connect(t, t.Context(), s)
+	p.send("%s", callLine(1, "Finish", `{"name":"done"}`))
+	<-g.begun
+	p.send("%s", cancelLine(1))
+	p.send("%s", callLine(2, "Look", `{"name":"done"}`))
+	p.send(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+	p.next() // the cancel is taken in
+	close(g.open)
+	if got := p.next(); !strings.Contains(got, `"id":2`) || !strings.Contains(got, `true`) {
+		t.Errorf("behind the cancelled call: %s", got)
+	}
+	if rest, err := p.end(); len(rest) > 0 || err != nil {
+		t.Errorf("at the end: %q, %v", rest, err)
 	}
 }
 
@@ -415,7 +442,7 @@ func TestClientVanishes(t *testing.T) {
 	_ = inW.Close()
 }
 
-// TestEverythingServedTwice: two clients of one server do not disturb each
+// TestTwoConnections: two clients of one server do not disturb each
 // other: the same ids, a cancel of one.
 func TestTwoConnections(t *testing.T) {
 	g := newGate()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"mcp-toolset/tools"
@@ -57,7 +56,7 @@ func readText(ctx context.Context, r io.Reader, q request) (page, error) {
 	if q.limit == 0 && q.size > pagedFrom {
 		s.room = min(s.room, pagedFrom)
 	}
-	buf := make([]byte, chunk)
+	buf := make([]byte, min(chunk, max(q.size+1, sniff))) // most files are small; the size is only a hint
 	for read := int64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return page{}, context.Cause(ctx)
@@ -98,11 +97,12 @@ type scanner struct {
 	line      int    // lines ended so far
 	part      []byte // the current line, as far as it is kept
 	open      bool   // the current line has begun
-	kept      []string
-	used      int  // bytes of numbered output kept
-	over      int  // first wanted line that did not fit; 0: none
-	invalid   int  // lines kept with invalid UTF-8
-	uncounted bool // the file goes on beyond where lines are counted
+	kept      []byte // lines kept, each with a newline behind it
+	ends      []int  // where in kept each of them ends
+	used      int    // bytes of numbered output kept
+	over      int    // first wanted line that did not fit; 0: none
+	invalid   int    // lines kept with invalid UTF-8
+	uncounted bool   // the file goes on beyond where lines are counted
 }
 
 // full reports whether nothing more will be kept.
@@ -147,24 +147,28 @@ func (s *scanner) take(p []byte) {
 // endLine ends the current line and keeps it if it fits.
 func (s *scanner) endLine() {
 	if s.wanted() {
-		s.keep(strings.TrimSuffix(string(s.part), "\r"))
+		s.keep(bytes.TrimSuffix(s.part, []byte{'\r'}))
 	}
 	s.part = s.part[:0]
 	s.open = false
 	s.line++
 }
 
-func (s *scanner) keep(line string) {
-	valid := strings.ToValidUTF8(line, "\uFFFD")
-	cost := len(number(s.line+1)) + len(valid) + 1
+func (s *scanner) keep(line []byte) {
+	valid := utf8.Valid(line)
+	if !valid {
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	}
+	cost := numberWidth(s.line+1) + len(line) + 1
 	if s.used+cost > s.room {
 		s.over = s.line + 1
 		return
 	}
-	if valid != line {
+	if !valid {
 		s.invalid++
 	}
-	s.kept = append(s.kept, valid)
+	s.kept = append(append(s.kept, line...), '\n')
+	s.ends = append(s.ends, len(s.kept))
 	s.used += cost
 }
 
@@ -175,11 +179,28 @@ func (s *scanner) end() {
 	}
 }
 
-// number is how `cat -n` numbers a line.
-func number(n int) string { return fmt.Sprintf("%6d\t", n) }
+// minWidth is how wide `cat -n` makes a number at least.
+const minWidth = 6
+
+// numberWidth is the length of a number and the tab behind it.
+func numberWidth(n int) int {
+	width := 1
+	for ; n >= 10; n /= 10 {
+		width++
+	}
+	return max(width, minWidth) + 1
+}
+
+// appendNumber appends a line's number as `cat -n` does.
+func appendNumber(b []byte, n int) []byte {
+	for pad := numberWidth(n) - 1 - len(strconv.Itoa(n)); pad > 0; pad-- {
+		b = append(b, ' ')
+	}
+	return append(strconv.AppendInt(b, int64(n), 10), '\t')
+}
 
 func (s *scanner) page() (page, error) {
-	p := page{lines: len(s.kept), total: s.line}
+	p := page{total: s.line}
 	if s.uncounted {
 		p.total = -1
 	}
@@ -188,29 +209,28 @@ func (s *scanner) page() (page, error) {
 	}
 	if s.over > 0 {
 		s.trim()
-		p.lines = len(s.kept)
 	}
-	p.content = strings.Join(s.kept, "\n")
-	var b strings.Builder
-	b.Grow(s.used + 256)
-	for i, line := range s.kept {
-		b.WriteString(number(s.offset + i))
-		b.WriteString(line)
-		b.WriteByte('\n')
+	p.lines = len(s.ends)
+	p.content = string(bytes.TrimSuffix(s.kept, []byte{'\n'}))
+	out := make([]byte, 0, s.used+256)
+	from := 0
+	for i, end := range s.ends {
+		out = append(appendNumber(out, s.offset+i), s.kept[from:end]...)
+		from = end
 	}
 	for _, n := range s.notices(p.total) {
-		b.WriteString("[" + n + "]\n")
+		out = append(append(append(out, '['), n...), "]\n"...)
 	}
-	p.text = strings.TrimSuffix(b.String(), "\n")
+	p.text = string(bytes.TrimSuffix(out, []byte{'\n'}))
 	return p, nil
 }
 
 // trim makes a page of what was kept.
 func (s *scanner) trim() {
-	for len(s.kept) > 1 && s.used > int(float64(s.room)*pageShare) {
-		last := len(s.kept) - 1
-		s.used -= len(number(s.offset+last)) + len(s.kept[last]) + 1
-		s.kept = s.kept[:last]
+	for len(s.ends) > 1 && s.used > int(float64(s.room)*pageShare) {
+		last := len(s.ends) - 1
+		s.used -= numberWidth(s.offset+last) + s.ends[last] - s.ends[last-1]
+		s.kept, s.ends = s.kept[:s.ends[last-1]], s.ends[:last]
 	}
 }
 
@@ -218,12 +238,12 @@ func (s *scanner) trim() {
 // for is more than can be shown.
 func (s *scanner) fault() error {
 	switch {
-	case s.over > 0 && s.limit > 0 && len(s.kept) > 0:
+	case s.over > 0 && s.limit > 0 && len(s.ends) > 0:
 		return &tools.Fault{
 			Fact: fmt.Sprintf("%d lines of %s from line %d are over the budget of %d tokens", s.limit, s.path, s.offset, s.budget/bytesPerToken),
-			Next: fmt.Sprintf("The first %d of them fit: use limit %d, then go on with offset %d.", len(s.kept), len(s.kept), s.over),
+			Next: fmt.Sprintf("The first %d of them fit: use limit %d, then go on with offset %d.", len(s.ends), len(s.ends), s.over),
 		}
-	case len(s.kept) > 0 || s.line == 0 && s.offset == 1:
+	case len(s.ends) > 0 || s.line == 0 && s.offset == 1:
 		return nil
 	case s.line == 0:
 		return &tools.Fault{Fact: s.path + " is empty", Next: "Leave out offset and limit."}
@@ -244,7 +264,7 @@ func (s *scanner) fault() error {
 // notices are what the model must know beside the lines.
 func (s *scanner) notices(total int) []string {
 	var out []string
-	last := s.offset + len(s.kept) - 1
+	last := s.offset + len(s.ends) - 1
 	of := "of " + strconv.Itoa(total)
 	if total < 0 {
 		of = fmt.Sprintf("of a file of %d bytes", s.size)

@@ -1,0 +1,90 @@
+// Command bench measures the product beside the reference filesystem server:
+// start-up, resident memory, and file reads, over stdio, in one interleaved
+// run. From the repository:
+//
+//	go run ./bench [--runs N] [--reads N] [--check]
+//
+// The exit code is 0 when it could measure, 1 when --check is given and a
+// target was missed, 2 when it could not measure.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+type options struct {
+	runs, reads int
+	check       bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.runs, "runs", 20, "how many times each server is started")
+	flag.IntVar(&o.reads, "reads", 2000, "how many reads of each kind each server does")
+	flag.BoolVar(&o.check, "check", false, "exit 1 when a target is missed")
+	flag.Parse()
+	if flag.NArg() > 0 || o.runs < 1 || o.reads < 1 {
+		fmt.Fprintln(os.Stderr, "bench: --runs and --reads are at least 1, and there are no arguments")
+		os.Exit(2)
+	}
+	// An interrupt kills the servers, which fails what waits for them.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	missed, err := run(ctx, o, os.Stdout)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx) // rather than how the servers ended by it
+	}
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	case missed && o.check:
+		os.Exit(1)
+	}
+}
+
+// run measures and prints; missed tells whether a target was.
+func run(ctx context.Context, o options, out io.Writer) (missed bool, err error) {
+	tmp, err := os.MkdirTemp("", "mcp-toolset-bench-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(tmp)
+	sample, err := makeSample(tmp)
+	if err != nil {
+		return false, fmt.Errorf("writing the sample file: %w", err)
+	}
+	ours, err := product(ctx, tmp, sample)
+	if err != nil {
+		return false, err
+	}
+	if err := ours.rehearse(ctx); err != nil {
+		return false, fmt.Errorf("trying %s: %w", ours.name, err)
+	}
+	theirs, err := peer(ctx, sample)
+	if err == nil {
+		err = theirs.rehearse(ctx)
+	}
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	sides := []*side{ours, theirs}
+	if err != nil {
+		theirs.absent = strings.ReplaceAll(err.Error(), "\n", "; ")
+		sides = sides[:1]
+	}
+	if err := measureStarts(ctx, sides, o.runs); err != nil {
+		return false, err
+	}
+	if err := measureReads(ctx, sides, o.reads); err != nil {
+		return false, err
+	}
+	return printTable(out, ours, theirs, o)
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"testing"
+
+	"mcp-toolset/tools"
+)
+
+type word struct {
+	Word string `json:"word" jsonschema:"A word"`
+}
+
+func toolLoaded(name string, l tools.Loading) *tools.Tool {
+	return tools.MustBuild(tools.Def[word, word]{Name: name, Prompt: "Says a word.", Loading: l,
+		Call: func(context.Context, *tools.Env, word) (tools.Result[word], error) { return tools.Result[word]{}, nil }})
+}
+
+// TestAnthropicTools: the cached prefix ends at the last tool that is loaded
+// from the start, and deferred tools are marked.
+func TestAnthropicTools(t *testing.T) {
+	got, err := anthropicTools([]*tools.Tool{
+		toolLoaded("A", tools.LoadAlways), toolLoaded("B", tools.LoadAuto), toolLoaded("C", tools.LoadDeferred),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ deferred, cached bool }{{false, false}, {false, true}, {true, false}} {
+		if got[i].DeferLoading != want.deferred || (got[i].CacheControl["type"] == "ephemeral") != want.cached {
+			t.Errorf("tool %s: %+v", got[i].Name, got[i])
+		}
+	}
+}
+
+func TestOpenAITools(t *testing.T) {
+	got, err := openAITools([]*tools.Tool{toolLoaded("A", tools.LoadAlways)})
+	if err != nil || len(got) != 1 || got[0].Type != "function" || got[0].Function.Name != "A" || len(got[0].Function.Parameters) == 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
