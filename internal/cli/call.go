@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/builtin"
 )
 
 func callCommand(host *Host) *cobra.Command {
@@ -27,6 +28,14 @@ func callCommand(host *Host) *cobra.Command {
 				return usagef("call takes a tool and its arguments: mcp-toolset call TOOL [JSON | -]")
 			}
 			return nil
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				for _, t := range builtin.List(builtin.Options{}) {
+					names = append(names, t.Name+"\t"+summary(t))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input, err := arguments(host, args[1:])

@@ -34,6 +34,21 @@ func (c *common) add(cmd *cobra.Command, host *Host) {
 	f.StringVar(&c.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
 	f.StringVar(&c.logFile, "log-file", "", "append the log to `FILE` instead of standard error")
 	f.StringArrayVar(&c.features, "feature", nil, "switch a feature: `NAME=on` or NAME=off; may be given several times")
+	complete(cmd, "root", nil, cobra.ShellCompDirectiveFilterDirs)
+	complete(cmd, "log-level", []string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// complete tells the shell what a flag takes. Flags not named here take files
+// or free text, which is what a shell offers by itself.
+func complete(cmd *cobra.Command, flag string, values []string, d cobra.ShellCompDirective) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, d)); err != nil {
+		panic(err) // the flag is not defined, or completed twice
+	}
+}
+
+// completeDirs completes positional folders.
+func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 // envInt is a positive number of the environment, or the default.

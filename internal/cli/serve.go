@@ -26,6 +26,7 @@ func stdioCommand(host *Host) *cobra.Command {
 		Short: "Serve one client on standard input and output",
 		Long: "Serves one client on standard input and output, which carry the protocol only; the log goes to standard error.\n" +
 			"DIR ... are the workspace roots; the first is the working directory of the session.",
+		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := c.build(host, args, drain)
 			if err != nil {
@@ -77,6 +78,7 @@ func httpCommand(host *Host) *cobra.Command {
 		Long: "Serves clients over streamable HTTP at /mcp, with /healthz beside it.\n" +
 			"DIR ... are the workspace roots; the first is the working directory of a session.\n\n" +
 			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user.",
+		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := c.build(host, args, drain)
 			if err != nil {

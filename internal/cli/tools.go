@@ -43,6 +43,7 @@ func toolsCommand(host *Host) *cobra.Command {
 	}
 	c.add(cmd, host)
 	cmd.Flags().StringVar(&format, "format", "table", "table, json, anthropic or openai")
+	complete(cmd, "format", formats, cobra.ShellCompDirectiveNoFileComp)
 	cmd.Flags().BoolVar(&digest, "digest", false, "print only the SHA-256 of the tools/list result")
 	return cmd
 }
