@@ -130,13 +130,6 @@ func (t *Ticket) Run(ctx context.Context, decide func() (safe bool, err error), 
 // call that has left.
 func (t *Ticket) Leave() { t.leave(nil) }
 
-// Safe reports what the call was settled as; for calls made by a running call.
-func (t *Ticket) Safe() bool {
-	t.lane.s.mu.Lock()
-	defer t.lane.s.mu.Unlock()
-	return t.safe
-}
-
 // await waits for the next advance of the ticket's state.
 func (t *Ticket) await(ctx context.Context) error {
 	select {

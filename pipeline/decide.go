@@ -51,7 +51,7 @@ func (c *call) decision(r *tools.Resolved, env *tools.Env) (policy.Decision, err
 	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
 	d := c.p.Policy.Decide(req)
 	if err != nil && d.Behavior == policy.Allow {
-		return d, &tools.Fault{Fact: "the path cannot be followed: " + plain.Line(err.Error()), Next: "Use another path."}
+		return d, invalid(&tools.Fault{Fact: "the path cannot be followed: " + plain.Line(err.Error()), Next: "Use another path."})
 	}
 	return d, nil
 }

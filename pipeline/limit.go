@@ -13,15 +13,20 @@ import (
 // whole, and the model gets the part that the tool keeps, with what is missing
 // and where to find it.
 func (p *Pipeline) limit(t *tools.Tool, v session.View, resp *tools.Response) {
-	if t.MaxResultSize == tools.Unlimited {
+	limit := t.MaxResultSize
+	switch {
+	case resp == nil || limit == tools.Unlimited && !resp.Failed:
 		return
+	case limit == tools.Unlimited: // the tool bounds its results, not what others say in its errors
+		limit = tools.DefaultResultSize
 	}
 	text := joinText(resp.Content)
-	if len(text) <= t.MaxResultSize || utf8.RuneCountInString(text) <= t.MaxResultSize {
+	if len(text) <= limit || utf8.RuneCountInString(text) <= limit {
 		return
 	}
+	text = wrap(text)
 	path, err := p.Results.Save(v.Results, t.Name, text)
-	shown := tools.Text{Text: preview(text, t.MaxResultSize, t.Keep, func(from int) string {
+	shown := tools.Text{Text: preview(text, limit, t.Keep, func(from int) string {
 		if err != nil {
 			return fmt.Sprintf("The whole result could not be stored: %v", err)
 		}
@@ -71,7 +76,7 @@ func preview(text string, limit int, keep tools.Keep, where func(from int) strin
 	if out != "" && !strings.HasSuffix(out, "\n") {
 		out += "\n"
 	}
-	out += fmt.Sprintf("[%d lines (%d characters) left out of %d lines (%d characters). %s]",
+	out += fmt.Sprintf("[%s (%d characters) left out of %s (%d characters). %s]",
 		lines(gap), utf8.RuneCountInString(gap), lines(text), utf8.RuneCountInString(text),
 		where(strings.Count(first, "\n")+1)) // the first line not, or not wholly, shown
 	if last != "" {
@@ -113,11 +118,35 @@ func runeIndex(s string, n int) int {
 	return len(s)
 }
 
-// lines counts lines; a last one needs no newline.
-func lines(s string) int {
+// lines says how many lines there are; a last one needs no newline.
+func lines(s string) string {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		n++
 	}
-	return n
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}
+
+// wrapAt is the longest line of a stored result in characters: what is read on
+// by line numbers must have lines that fit an answer.
+const wrapAt = 10_000
+
+// wrap breaks lines that are too long, between characters.
+func wrap(text string) string {
+	var b strings.Builder
+	column := 0
+	for _, r := range text {
+		if r == '\n' {
+			column = -1
+		} else if column == wrapAt {
+			b.WriteByte('\n')
+			column = 0
+		}
+		b.WriteRune(r)
+		column++
+	}
+	return b.String()
 }

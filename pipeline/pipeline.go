@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"mcp-toolset/concurrency"
@@ -69,6 +70,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 		return nil, err
 	}
 	c := &call{p: p, Request: r, tool: tool}
+	defer func() { p.limit(tool, r.Session.View(), resp) }()
 	defer c.recover(&resp)
 	parsed, err := tool.Parse(r.Arguments)
 	if err != nil {
@@ -97,7 +99,6 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 	if err != nil {
 		return c.refuse(c.explain(ctx, err)), nil
 	}
-	p.limit(tool, env.Session, resp)
 	return resp, nil
 }
 
@@ -106,8 +107,9 @@ type call struct {
 	p *Pipeline
 	Request
 	tool    *tools.Tool
-	depth   int  // 0 for a client's call, 1 for a call made by that, ...
-	safe    bool // settled as concurrency-safe
+	depth   int        // 0 for a client's call, 1 for a call made by that, ...
+	safe    bool       // settled as concurrency-safe
+	nesting sync.Mutex // one call made by this one at a time
 	access  policy.Access
 	effects []session.Effect
 }
@@ -167,6 +169,11 @@ func (c *call) recover(resp **tools.Response) {
 // nested runs a call made by a running call, inside its place: it is decided
 // on its own, and never waits for a place or a slot.
 func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (resp *tools.Response, err error) {
+	c.nesting.Lock()
+	defer c.nesting.Unlock()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	tool, err := c.p.Registry.Lookup(name)
 	if err != nil {
 		return nil, err
@@ -175,6 +182,7 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (r
 	if n.depth > maxDepth {
 		return nil, &tools.Fault{Fact: fmt.Sprintf("calls are nested more than %d deep", maxDepth)}
 	}
+	defer func() { c.p.limit(tool, c.Session.View(), resp) }()
 	defer n.recover(&resp)
 	parsed, err := tool.Parse(args)
 	if err != nil {
@@ -188,7 +196,11 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (r
 	if err == nil {
 		resp, err = n.execute(ctx, resolved, env)
 	}
-	c.effects = append(c.effects, n.effects...)
+	// An unsafe call is alone in its lane, so what it has done so far holds at
+	// once; beside others, effects wait for their order.
+	if c.effects = append(c.effects, n.effects...); !c.safe {
+		c.applyEffects()
+	}
 	if err != nil {
 		return n.refuse(n.explain(ctx, err)), nil
 	}
@@ -200,6 +212,7 @@ func (c *call) applyEffects() {
 	for _, e := range c.effects {
 		c.Session.Apply(e)
 	}
+	c.effects = nil
 }
 
 // explain words an error of deciding, waiting or executing.

@@ -99,6 +99,18 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		r.Data.Said = strings.Repeat(in.Arg, 50)
 	case "image":
 		r.Blocks = []tools.Content{tools.Image{Data: []byte("png"), MIMEType: "image/png"}}
+	case "calls":
+		for line := range strings.SplitSeq(in.Arg, "\n") {
+			name, args, _ := strings.Cut(line, " ")
+			resp, err := env.Call(ctx, name, json.RawMessage(args))
+			if err != nil {
+				return r, err
+			}
+			r.Data.Said = joinText(resp.Content)
+		}
+	case "call after cancel":
+		env.Progress(tools.Progress{})
+		fallthrough
 	case "call":
 		name, args, _ := strings.Cut(in.Arg, " ")
 		resp, err := env.Call(ctx, name, json.RawMessage(args))
@@ -138,6 +150,9 @@ func newBench(t *testing.T, settings string) *bench {
 				return &policy.Decision{Behavior: policy.Allow}
 			}
 		}),
+		doer("Ruled", func(d *tools.Def[doIn, doOut]) {
+			d.Matcher = func(in doIn) func(string) bool { return func(pattern string) bool { return pattern == "say "+in.Arg } }
+		}),
 		doer("Head", short(tools.KeepHead)), doer("Tail", short(tools.KeepTail)), doer("Ends", short(tools.KeepEnds)),
 		read.New(read.Options{}),
 	}, tools.Gates{})
@@ -150,7 +165,7 @@ func newBench(t *testing.T, settings string) *bench {
 			t.Fatal(err)
 		}
 	}
-	store := results.New(filepath.Join(b.state, "results"), 1<<20, time.Now)
+	store := results.New(filepath.Join(b.state, "results"), 1<<24, time.Now)
 	t.Cleanup(func() { _ = store.Close() })
 	b.Pipeline = New(Config{
 		Registry: registry, Roots: roots, Results: store,
@@ -185,7 +200,7 @@ func (b *bench) run(t *testing.T, ctx context.Context, tool, args string) string
 
 // TestRefusals holds the text of every refusal of a stage of the pipeline.
 func TestRefusals(t *testing.T) {
-	b := newBench(t, `{"permissions":{"deny":["Read(secret/**)","Look"],"ask":["Do(ask.txt)"]}}`)
+	b := newBench(t, `{"permissions":{"deny":["Read(secret/**)","Look"],"ask":["Do(ask.txt)","Ruled(say please)"]}}`)
 	if err := os.Symlink("loop", filepath.Join(b.root, "loop")); err != nil {
 		t.Fatal(err)
 	}
@@ -200,10 +215,12 @@ func TestRefusals(t *testing.T) {
 		{ctx, "Do", `{"du":"x"}`, `failed: Do: invalid input: unknown property "du". Did you mean "do"? Known properties: do, arg, path.`},
 		{ctx, "Do", `{"do":"invalid"}`, `failed: Do: invalid input: do is invalid. Do something else.`},
 		{ctx, "Do", `{"do":"x","path":"/outside"}`, `failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT)`},
-		{ctx, "Do", `{"do":"x","path":"loop"}`, `failed: Do: failed: the path cannot be followed`},
+		{ctx, "Do", `{"do":"x","path":"loop"}`, `failed: Do: invalid input: the path cannot be followed: resolving $ROOT/loop: too many levels of symbolic links. Use another path.`},
 		{ctx, "Do", `{"do":"x","path":"ask.txt"}`, `failed: Do: refused by policy: the ask rule Do(ask.txt) covers this call, and nobody can be asked here. `},
 		{ctx, "Read", `{"file_path":"secret/key"}`, `failed: Read: refused by policy: the deny rule Read(secret/**) covers $ROOT/secret/key. `},
 		{ctx, "Look", `{"do":"x"}`, `failed: Look: refused by policy: the deny rule Look covers every call of Look. `},
+		{ctx, "Ruled", `{"do":"x","arg":"please"}`, `failed: Ruled: refused by policy: the ask rule Ruled(say please) covers this call`},
+		{ctx, "Ruled", `{"do":"x","arg":"thanks"}`, `thanks`},
 		{ctx, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves`},
 		{ctx, "Do", `{"do":"open","arg":"/outside"}`, `failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT)`},
 		{ctx, "Do", `{"do":"fail","arg":"the disk is full"}`, `failed: Do: failed: the disk is full`},
@@ -300,6 +317,24 @@ func TestNestedCalls(t *testing.T) {
 			t.Errorf("%s %s:\n got %s\nwant %s", tc.tool, tc.args, got, tc.want)
 		}
 	}
+	// What a nested call does holds for the next one, is limited, and is not
+	// begun after a cancel.
+	if err := os.MkdirAll(filepath.Join(b.root, "deep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.run(t, t.Context(), "Do", `{"do":"calls","arg":"Do {\"do\":\"cd\",\"arg\":\"`+b.root+`/deep\"}\nLook {\"do\":\"where\"}"}`); !strings.HasSuffix(got, "$ROOT/deep") {
+		t.Errorf("a nested call behind one that moved: %s", got)
+	}
+	long, _ := json.Marshal(map[string]string{"do": "call", "arg": `Head {"do":"repeat","arg":"` + strings.Repeat("x", 100) + `"}`})
+	if got := b.run(t, t.Context(), "Do", string(long)); len(got) > 2000 || !strings.Contains(got, "The whole result is in") {
+		t.Errorf("a long result of a nested call: %d characters", len(got))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := b.request("Do", `{"do":"call after cancel","arg":"Do {\"do\":\"cd\",\"arg\":\"`+b.root+`\"}"}`)
+	r.Progress = func(tools.Progress) { cancel() }
+	if _, err := b.Run(ctx, r); err != nil || b.session.View().Dir != b.root+"/deep" {
+		t.Errorf("a nested call began after the cancel: %v, in %s", err, b.session.View().Dir)
+	}
 	deep := `{"do":"x"}`
 	for range maxDepth + 1 {
 		arg, _ := json.Marshal("Do " + deep)
@@ -359,6 +394,34 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestLongErrors: an error is kept within the limit like any result.
+func TestLongErrors(t *testing.T) {
+	b := newBench(t, "")
+	for tool, limit := range map[string]int{"Head": 1000, "Do": tools.DefaultResultSize} {
+		arg, _ := json.Marshal(map[string]string{"do": "fail", "arg": strings.Repeat("é", 300_000)})
+		if got := b.run(t, t.Context(), tool, string(arg)); utf8.RuneCountInString(got) > limit+10 || !strings.Contains(got, "The whole result is in") {
+			t.Errorf("%s: an error of %d characters", tool, utf8.RuneCountInString(got))
+		}
+	}
+}
+
+// TestLongLines: the lines of a stored result are short enough to read on.
+func TestLongLines(t *testing.T) {
+	b := newBench(t, "")
+	whole := strings.Repeat("é", 25_000) + "\n" + strings.Repeat("x", 10_000) + "\nend"
+	arg, _ := json.Marshal(map[string]string{"do": "say", "arg": whole})
+	got := b.run(t, t.Context(), "Head", string(arg))
+	if !strings.Contains(got, "left out of 5 lines (35007 characters)") || !strings.Contains(got, "go on with Read at offset 1]") {
+		t.Errorf("the notice: %s", got[len(got)-300:])
+	}
+	_, rest, _ := strings.Cut(got, "The whole result is in ")
+	path, _, _ := strings.Cut(strings.Replace(rest, "$STATE", b.state, 1), ";")
+	stored, err := os.ReadFile(path)
+	if err != nil || strings.ReplaceAll(string(stored), "\n", "") != strings.ReplaceAll(whole, "\n", "") {
+		t.Errorf("stored %d bytes of %d, %v", len(stored), len(whole), err)
+	}
+}
+
 func TestLimitKeepsOtherContentAndSaysWhenNotStored(t *testing.T) {
 	b := newBench(t, "")
 	arg, _ := json.Marshal(map[string]string{"do": "image", "arg": strings.Repeat("x", 2000)})
@@ -374,7 +437,7 @@ func TestLimitKeepsOtherContentAndSaysWhenNotStored(t *testing.T) {
 	}
 	b.Results = results.New(filepath.Join(b.state, "results"), 10, time.Now)
 	got := b.run(t, t.Context(), "Head", string(arg))
-	if want := "[1 lines (1500 characters) left out of 1 lines (2000 characters). The whole result could not be stored: stored results have used up their quota]"; !strings.HasSuffix(got, want) {
+	if want := "[1 line (1500 characters) left out of 1 line (2000 characters). The whole result could not be stored: stored results have used up their quota]"; !strings.HasSuffix(got, want) {
 		t.Errorf("over the quota: %s", got)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -23,21 +22,23 @@ import (
 // type. It wraps the whole mux, so no route can be added outside it.
 type guard struct {
 	HTTP
-	want [sha256.Size]byte
-	next http.Handler
-	any  bool // bound to every address: reached by any IP address
+	want    [sha256.Size]byte
+	next    http.Handler
+	any     bool          // bound to every address: reached by any IP address
+	timeout time.Duration // to send a body
 
 	mu       sync.Mutex
 	failures map[string]*failures // by client address
 }
 
-func newGuard(h HTTP, addr net.Addr, next http.Handler) *guard {
-	g := &guard{HTTP: h, want: sha256.Sum256([]byte(h.Token)), next: next, failures: map[string]*failures{}}
+func newGuard(h HTTP, addr net.Addr, timeout time.Duration, next http.Handler) *guard {
+	g := &guard{HTTP: h, want: sha256.Sum256([]byte(h.Token)), next: next, timeout: timeout, failures: map[string]*failures{}}
 	host, _, _ := net.SplitHostPort(addr.String())
 	ip, err := netip.ParseAddr(host)
 	g.any = err == nil && !ip.IsLoopback()
+	g.AllowHosts = slices.Clone(g.AllowHosts)
 	if err == nil {
-		g.AllowHosts = append(slices.Clone(g.AllowHosts), ip.String())
+		g.AllowHosts = append(g.AllowHosts, ip.String())
 	}
 	for i, h := range g.AllowHosts {
 		g.AllowHosts[i] = strings.ToLower(h)
@@ -46,13 +47,17 @@ func newGuard(h HTTP, addr net.Addr, next http.Handler) *guard {
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// A client that announces a body and does not send it holds nothing for
+	// long, whatever it is answered.
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(g.timeout))
 	origin := r.Header.Get("Origin")
 	switch {
 	case !g.hostAllowed(r.Host):
-		http.Error(w, "this host name is not served here; allow it with --allow-host", http.StatusForbidden)
+		refuse(w, "this host name is not served here; allow it with --allow-host", http.StatusForbidden)
 		return
 	case !g.originAllowed(r, origin):
-		http.Error(w, "this origin may not call; allow it with --allow-origin", http.StatusForbidden)
+		refuse(w, "this origin may not call; allow it with --allow-origin", http.StatusForbidden)
 		return
 	}
 	if origin != "" && slices.Contains(g.AllowOrigins, origin) {
@@ -61,19 +66,21 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodOptions:
 		if origin == "" || w.Header().Get("Access-Control-Allow-Origin") == "" {
-			http.Error(w, "no cross-origin calls from here", http.StatusForbidden)
+			refuse(w, "no cross-origin calls from here", http.StatusForbidden)
 			return
 		}
+		hangUp(w)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case http.MethodGet, http.MethodPost, http.MethodDelete:
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		refuse(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
 	// A probe says nothing about the server but that it answers.
 	if r.URL.Path == "/healthz" && r.Method == http.MethodGet {
+		hangUp(w)
 		_, _ = io.WriteString(w, "ok\n")
 		return
 	}
@@ -83,15 +90,31 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodPost {
 		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-			http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
+			refuse(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 			return
 		}
 		if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-			http.Error(w, "send the body without Content-Encoding", http.StatusUnsupportedMediaType)
+			refuse(w, "send the body without Content-Encoding", http.StatusUnsupportedMediaType)
 			return
 		}
 	}
+	if r.Method != http.MethodPost {
+		_ = rc.SetReadDeadline(time.Time{}) // there is no body, and the stream may be long
+	}
 	g.next.ServeHTTP(w, r)
+}
+
+// refuse answers a request that goes no further.
+func refuse(w http.ResponseWriter, text string, status int) {
+	hangUp(w)
+	http.Error(w, text, status)
+}
+
+// hangUp closes the connection behind the answer, without waiting for a body:
+// net/http would read some of it first.
+func hangUp(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 }
 
 // hostAllowed guards against DNS rebinding: a foreign page whose name suddenly
@@ -119,8 +142,11 @@ func (g *guard) originAllowed(r *http.Request, origin string) bool {
 	if origin == "" {
 		return len(r.Header["Origin"]) == 0
 	}
-	u, err := url.Parse(origin)
-	return err == nil && strings.EqualFold(u.Host, r.Host) && u.Host != "" && len(r.Header["Origin"]) == 1
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return strings.EqualFold(origin, scheme+"://"+r.Host) && len(r.Header["Origin"]) == 1
 }
 
 // crossOrigin lets an allowed page read answers.
@@ -180,11 +206,11 @@ func (g *guard) reject(w http.ResponseWriter, r *http.Request) {
 	g.mu.Unlock()
 	if tooMany {
 		w.Header().Set("Retry-After", "60")
-		http.Error(w, "too many failed attempts", http.StatusTooManyRequests)
+		refuse(w, "too many failed attempts", http.StatusTooManyRequests)
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="mcp-toolset"`)
-	http.Error(w, "a bearer token is required: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+	refuse(w, "a bearer token is required: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 }
 
 // httpFailure answers a request that never reaches the library.
@@ -196,7 +222,7 @@ type httpFailure struct {
 
 func (f *httpFailure) write(w http.ResponseWriter) {
 	if f.rpc == nil {
-		http.Error(w, f.text, f.status)
+		refuse(w, f.text, f.status)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"sync/atomic"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -24,6 +24,8 @@ type incoming struct {
 	notify  func(method string, params any) error // writes a notification ahead of the answer
 	stream  *stream                               // the HTTP response; nil over stdio
 	unknown *tools.UnknownTool                    // set when the call names no tool
+
+	initialized bool // set when an initialize succeeded
 }
 
 type incomingKey struct{}
@@ -55,9 +57,8 @@ func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolReques
 // handle runs one tools/call.
 func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	in := callFrom(ctx)
-	var open atomic.Bool // until the call has its answer
-	open.Store(true)
-	defer open.Store(false)
+	out := &notifier{ctx: ctx, send: in.notify}
+	defer out.close()
 	args := req.Params.RawArguments
 	if args == nil && req.Params.Arguments != nil {
 		var err error
@@ -67,11 +68,11 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	}
 	log := s.Log.With("session", in.conv.session.View().ID)
 	if level, wanted := clientLevel(ctx); wanted {
-		log = slog.New(&teeHandler{log.Handler(), &clientHandler{notify: in.notify, level: level, open: &open}})
+		log = slog.New(&teeHandler{log.Handler(), &clientHandler{notify: out.notify, level: level}})
 	}
 	resp, err := s.Pipeline.Run(ctx, pipeline.Request{
 		Tool: req.Params.Name, Arguments: args, Session: in.conv.session, Ticket: in.ticket,
-		Log: log, Progress: progress(in, req.Params.Meta, &open),
+		Log: log, Progress: progress(out, req.Params.Meta),
 	})
 	if err != nil {
 		return nil, err
@@ -79,16 +80,38 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	return s.result(resp)
 }
 
-// progress returns how a call reports progress, nil when the client did not
-// ask. What comes after the answer is dropped: the client has forgotten the token.
-func progress(in *incoming, meta *mcp.Meta, open *atomic.Bool) func(tools.Progress) {
+// notifier sends the notifications of one call, while it is wanted and has no
+// answer: a goroutine that a tool left behind sends nothing.
+type notifier struct {
+	ctx  context.Context
+	send func(method string, params any) error
+
+	mu     sync.Mutex
+	closed bool
+}
+
+func (n *notifier) notify(method string, params any) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed || n.ctx.Err() != nil {
+		return nil
+	}
+	return n.send(method, params)
+}
+
+// close returns when nothing is being sent, and nothing will be.
+func (n *notifier) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+}
+
+// progress returns how a call reports progress, nil when the client did not ask.
+func progress(out *notifier, meta *mcp.Meta) func(tools.Progress) {
 	if meta == nil || meta.ProgressToken == nil {
 		return nil
 	}
 	return func(p tools.Progress) {
-		if !open.Load() {
-			return
-		}
 		params := map[string]any{"progressToken": meta.ProgressToken, "progress": p.Done}
 		if p.Total > 0 {
 			params["total"] = p.Total
@@ -96,7 +119,7 @@ func progress(in *incoming, meta *mcp.Meta, open *atomic.Bool) func(tools.Progre
 		if p.Message != "" {
 			params["message"] = p.Message
 		}
-		_ = in.notify(string(mcp.MethodNotificationProgress), params)
+		_ = out.notify(string(mcp.MethodNotificationProgress), params)
 	}
 }
 

@@ -119,12 +119,13 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 			return ctx
 		}),
 	)
+	sessions.transport = transport
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", &endpoint{s: s, sessions: sessions, transport: transport, streams: streams})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
 	})
-	return newGuard(h, addr, mux), func() {
+	return newGuard(h, addr, s.timeouts.body, mux), func() {
 		stop, cancel := context.WithTimeout(context.Background(), stopGrace)
 		defer cancel()
 		_ = transport.Shutdown(stop)
@@ -137,10 +138,7 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 // of its own, which remembers nothing.
 func (s *Server) attach(ctx context.Context, sessions *sessions) {
 	in := callFrom(ctx)
-	in.conv = sessions.conversation(mcpserver.ClientSessionFromContext(ctx).SessionID())
-	if in.conv == nil {
-		in.conv = s.open(httpPrincipal, true)
-	}
+	in.conv = sessions.use(mcpserver.ClientSessionFromContext(ctx).SessionID())
 	if in.method == string(mcp.MethodToolsCall) {
 		in.ticket = in.conv.lane.Arrive()
 	}
@@ -163,8 +161,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	listening := r.Method == http.MethodGet
 	if r.Method != http.MethodPost && !mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
 		// The library opens a session under any id a GET names.
-		if e.sessions.conversation(r.Header.Get(mcpserver.HeaderKeySessionID)) == nil {
-			http.Error(w, errNoSession.Error()+"; initialize first", http.StatusNotFound)
+		if fail := e.needSession(r); fail != nil {
+			fail.write(w)
 			return
 		}
 	}
@@ -176,13 +174,19 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		in.method, listening = m.method, m.method == string(mcp.MethodSubscriptionsListen)
 		modern := m.modern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
-		if modern && m.method == string(mcp.MethodNotificationCancelled) {
+		if modern && m.isCancel() {
 			// Without sessions the library finds the request by its id alone,
 			// so one client could cancel another's.
 			fail := &httpFailure{status: http.StatusBadRequest, rpc: &rpcError{
 				code: mcp.INVALID_REQUEST, text: "to cancel a request in this protocol version, close its connection"}}
 			fail.write(w)
 			return
+		}
+		if !modern && m.method != string(mcp.MethodInitialize) {
+			if fail := e.needSession(r); fail != nil {
+				fail.write(w)
+				return
+			}
 		}
 		r.Body = body
 	}
@@ -199,11 +203,26 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if in.ticket != nil {
 			in.ticket.Leave()
 		}
-		if in.conv != nil && in.conv.session.View().Stateless {
-			e.s.close(in.conv)
+		if in.conv != nil {
+			e.sessions.done(in.conv)
+		}
+		if in.method == string(mcp.MethodInitialize) && !in.initialized {
+			e.sessions.end(w.Header().Get(mcpserver.HeaderKeySessionID))
 		}
 	}()
 	e.transport.ServeHTTP(in.stream, r.WithContext(ctx))
+}
+
+// needSession refuses a request without the id of an open session.
+func (e *endpoint) needSession(r *http.Request) *httpFailure {
+	id := r.Header.Get(mcpserver.HeaderKeySessionID)
+	switch {
+	case id == "":
+		return &httpFailure{status: http.StatusBadRequest, text: "the header Mcp-Session-Id is missing; initialize first"}
+	case !e.sessions.has(id):
+		return &httpFailure{status: http.StatusNotFound, text: errNoSession.Error() + "; initialize first"}
+	}
+	return nil
 }
 
 // readBody reads a request's message within the limits of size and time.

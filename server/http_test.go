@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,13 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"mcp-toolset/tools"
 )
 
 const goodToken = "a-token-for-tests-only"
@@ -128,7 +132,7 @@ func TestGuard(t *testing.T) {
 		{"no token", "POST", "/mcp", ping, []string{"-Authorization"}, 401, "a bearer token is required"},
 		{"a wrong token", "POST", "/mcp", ping, []string{"Authorization: Bearer wrong"}, 401, ""},
 		{"another scheme", "POST", "/mcp", ping, []string{"Authorization: Basic " + goodToken}, 401, ""},
-		{"a token with a space behind", "POST", "/mcp", ping, []string{"Authorization: Bearer  " + goodToken}, 401, ""},
+		{"a token with a space before", "POST", "/mcp", ping, []string{"Authorization: Bearer  " + goodToken}, 401, ""},
 		{"two tokens", "POST", "/mcp", ping, []string{"+Authorization: Bearer " + goodToken}, 401, ""},
 		{"the token in the query", "POST", "/mcp?access_token=" + goodToken, ping, []string{"-Authorization"}, 401, ""},
 		{"a huge token", "POST", "/mcp", ping, []string{"Authorization: Bearer " + strings.Repeat("x", 8000)}, 401, ""},
@@ -153,8 +157,10 @@ func TestGuard(t *testing.T) {
 		{"a batch", "POST", "/mcp", "[" + ping + "]", nil, 400, "-32600"},
 		{"doubled keys", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"x"}`, nil, 400, "-32600"},
 		{"an unknown session", "POST", "/mcp", ping, []string{"Mcp-Session-Id: mcp-session-1"}, 404, ""},
-		{"no session", "POST", "/mcp", ping, nil, 404, ""},
-		{"a listening stream without a session", "GET", "/mcp", "", nil, 404, "initialize first"},
+		{"no session", "POST", "/mcp", ping, nil, 400, "initialize first"},
+		{"a listening stream without a session", "GET", "/mcp", "", nil, 400, "initialize first"},
+		{"its own address by another scheme", "POST", "/mcp", ping, []string{"Origin: foo://127.0.0.1"}, 403, ""},
+		{"a key that folds to a known one", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping","paramſ":{}}`, nil, 400, "-32600"},
 		{"a listening stream of an unknown session", "GET", "/mcp", "", []string{"Mcp-Session-Id: x"}, 404, ""},
 		{"an unknown session ended", "DELETE", "/mcp", "", []string{"Mcp-Session-Id: x"}, 404, ""},
 		{"a modern cancel", "POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, modern("notifications/cancelled", ""), 400, "close its connection"},
@@ -177,21 +183,29 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestNoAnswerBeforeTheToken: a body is not read from somebody without the
-// token, however long it is.
+// TestNoBodyBeforeTheToken: nobody is waited for who announces a body and may
+// not call: the answer comes at once and the connection is closed.
 func TestNoBodyBeforeTheToken(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
-	conn, err := net.Dial("tcp", w.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(deadline))
-	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n")
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil || !strings.Contains(line, "401") {
-		t.Errorf("before a byte of the body: %q, %v", line, err)
+	for _, body := range []string{"Content-Length: 1", "Content-Length: 200000", "Content-Length: 1000000", "Transfer-Encoding: chunked"} {
+		for head, want := range map[string]string{
+			"POST /mcp HTTP/1.1\r\nHost: localhost":    "401",
+			"POST /mcp HTTP/1.1\r\nHost: evil.com":     "403",
+			"GET /healthz HTTP/1.1\r\nHost: localhost": "200",
+		} {
+			conn, err := net.Dial("tcp", w.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetDeadline(time.Now().Add(deadline / 2)) // well below the body's own timeout
+			fmt.Fprintf(conn, "%s\r\nContent-Type: application/json\r\n%s\r\n\r\n", head, body)
+			answer, err := io.ReadAll(conn)
+			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+want) {
+				t.Errorf("%.20s, %s: %.60q, %v", head, body, answer, err)
+			}
+			_ = conn.Close()
+		}
 	}
 }
 
@@ -290,22 +304,87 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsAreBounded: sessions nobody uses make room for new ones.
+// TestSessionsAreBounded: sessions nobody uses make room for new ones, in the
+// library too; one that failed to initialize is none.
 func TestSessionsAreBounded(t *testing.T) {
 	s, _ := newServer(t, time.Second)
-	m := newSessions(s)
-	first := m.Generate()
-	kept := m.Generate()
-	for range maxSessions {
-		m.Generate()
-		if _, err := m.Validate(kept); err != nil {
-			t.Fatal(err)
+	var ended atomic.Int64
+	s.mcp.GetHooks().AddOnUnregisterSession(func(context.Context, mcpserver.ClientSession) { ended.Add(1) })
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	first, kept := w.session(), w.session()
+	const over = 5
+	for i := range maxSessions + over - 2 {
+		if i == maxSessions-5 {
+			w.do("POST", w.url, ping, kept)
+		}
+		w.session()
+	}
+	if status, _, _ := w.do("POST", w.url, ping, first); status != http.StatusNotFound {
+		t.Errorf("the session unused for longest: %d", status)
+	}
+	if status, _, _ := w.do("POST", w.url, ping, kept); status != http.StatusOK {
+		t.Errorf("a session in use: %d", status)
+	}
+	if n := ended.Load(); n != over {
+		t.Errorf("%d sessions ended in the library, want %d", n, over)
+	}
+	bad := strings.Replace(initialize, `"capabilities":{}`, `"capabilities":"none"`, 1)
+	_, header, body := w.do("POST", w.url, bad)
+	id := header.Get("Mcp-Session-Id")
+	if status, _, _ := w.do("POST", w.url, ping, "Mcp-Session-Id: "+id); id == "" || !strings.Contains(body, "error") || status != http.StatusNotFound {
+		t.Errorf("a session that failed to initialize: %q, %s, then %d", id, body, status)
+	}
+}
+
+// TestStatelessRemembersNothing: what a modern request establishes is gone
+// with it, and it reads only results of requests like it.
+func TestStatelessRemembersNothing(t *testing.T) {
+	g := newGate()
+	close(g.open)
+	long := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Long", Prompt: "Says a lot.", MaxResultSize: 1000,
+		Call: func(_ context.Context, _ *tools.Env, in gateIn) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{Data: gateOut{strings.Repeat(in.Name+"\n", 2000)}}, nil
+		},
+		Render: func(o gateOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Name}} }})
+	look := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
+		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{Data: gateOut{fmt.Sprint("loaded: ", env.Session.Loaded(in.Name))}}, nil
+		}})
+	s, _ := newServer(t, time.Second, g.tool("Finish", false), look, long)
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	one, two := w.session(), w.session()
+	call := func(session, tool, args string) string {
+		t.Helper()
+		meta, headers := "", []string{session}
+		if session == "" {
+			meta, headers = ","+modernMeta, modern("tools/call", tool)
+		}
+		_, _, body := w.do("POST", w.url, fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s%s}}`, tool, args, meta), headers...)
+		return body
+	}
+	for session, want := range map[string]string{"": "loaded: false", one: "loaded: true"} {
+		call(session, "Finish", `{"name":"x"}`)
+		if got := call(session, "Look", `{"name":"x"}`); !strings.Contains(got, want) {
+			t.Errorf("in session %q: %s, want %s", session, got, want)
 		}
 	}
-	if _, err := m.Validate(first); err == nil || len(m.byID) != maxSessions {
-		t.Errorf("%d sessions, the first: %v", len(m.byID), err)
+	if got := call(two, "Look", `{"name":"x"}`); !strings.Contains(got, "loaded: false") {
+		t.Errorf("another session: %s", got)
 	}
-	m.closeAll()
+	// Who may read a stored result: its own session, and for a request without
+	// one any other such request.
+	for _, owner := range []string{"", one} {
+		_, rest, _ := strings.Cut(call(owner, "Long", `{"name":"word"}`), "The whole result is in ")
+		path, _, _ := strings.Cut(rest, ";")
+		for _, reader := range []string{"", one, two} {
+			got := call(reader, "Read", fmt.Sprintf(`{"file_path":%q,"limit":1}`, path))
+			if may := strings.Contains(got, `1\tword`); may != (reader == owner) {
+				t.Errorf("%q reads the result of %q: %s", reader, owner, got)
+			}
+		}
+	}
 }
 
 // events splits an event stream into its messages.

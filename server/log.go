@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -29,16 +28,12 @@ var mcpLevels = []struct {
 type clientHandler struct {
 	notify func(method string, params any) error
 	level  slog.Level
-	open   *atomic.Bool // until the call has its answer
 	attrs  []slog.Attr
 }
 
 func (h *clientHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
 
 func (h *clientHandler) Handle(_ context.Context, r slog.Record) error {
-	if !h.open.Load() {
-		return nil
-	}
 	data := map[string]any{"message": r.Message}
 	add := func(a slog.Attr) bool {
 		if a.Key != "stack" {

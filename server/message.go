@@ -3,10 +3,13 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -54,30 +57,42 @@ func readMessage(raw []byte) (message, *rpcError) {
 	if len(raw) > 0 && raw[0] == '[' {
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: "batches are not part of the protocol; send one message at a time"}
 	}
-	fields, err := strictObject(raw, "jsonrpc", "id", "method", "params", "result", "error")
-	if err != nil {
-		return m, envelopeError(err)
+	if !utf8.Valid(raw) {
+		return m, &rpcError{code: mcp.PARSE_ERROR, text: "the message is not valid UTF-8"}
 	}
+	fields, err := strictObject(raw, "jsonrpc", "id", "method", "params", "result", "error")
 	bad := func(format string, args ...any) (message, *rpcError) {
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: fmt.Sprintf(format, args...), id: m.rawID}
 	}
+	if fields == nil {
+		return m, &rpcError{code: mcp.PARSE_ERROR, text: "the message is not a JSON object: " + err.Error()}
+	}
 	if id, given := fields["id"]; given {
-		if m.id, err = canonicalID(id); err != nil {
-			return bad("%v", err)
+		var idErr error
+		if m.id, idErr = canonicalID(id); idErr != nil {
+			return bad("%v", idErr)
 		}
 		m.rawID = id
+	}
+	if err != nil {
+		return bad("%v", err)
 	}
 	if string(fields["jsonrpc"]) != `"2.0"` {
 		return bad(`"jsonrpc" must be "2.0"`)
 	}
-	if method, given := fields["method"]; given {
+	isResponse := fields["result"] != nil || fields["error"] != nil
+	method, isRequest := fields["method"]
+	switch {
+	case isRequest && isResponse:
+		return bad("the message has both a method and a result")
+	case isRequest:
 		if err := json.Unmarshal(method, &m.method); err != nil || m.method == "" {
 			return bad(`"method" must be a string`)
 		}
-	} else if fields["result"] == nil && fields["error"] == nil {
+	case !isResponse:
 		return bad("the message has neither a method nor a result")
 	}
-	if params := fields["params"]; len(params) > 0 && m.method != "" {
+	if params := fields["params"]; len(params) > 0 && isRequest {
 		if err := m.readParams(params); err != nil {
 			return bad("%v", err)
 		}
@@ -89,23 +104,39 @@ func (m *message) readParams(raw json.RawMessage) error {
 	if string(raw) == "null" {
 		return nil
 	}
-	params, err := strictObject(raw, "name", "arguments", "_meta", "requestId")
+	if raw[0] != '{' {
+		return errors.New("params must be an object")
+	}
+	params, err := strictObject(raw, "name", "arguments", "_meta", "requestId", "protocolVersion")
 	if err != nil {
 		return fmt.Errorf("params: %w", err)
 	}
-	if meta := params["_meta"]; len(meta) > 0 && meta[0] == '{' {
+	for _, key := range []string{"name", "protocolVersion"} {
+		if v := params[key]; len(v) > 0 && v[0] != '"' {
+			return fmt.Errorf("params: %s must be a string", key)
+		}
+	}
+	if meta := params["_meta"]; len(meta) > 0 && string(meta) != "null" {
+		if meta[0] != '{' {
+			return errors.New("params: _meta must be an object")
+		}
 		fields, err := strictObject(meta, "progressToken", mcp.MetaKeyProtocolVersion)
 		if err != nil {
 			return fmt.Errorf("_meta: %w", err)
 		}
 		_ = json.Unmarshal(fields[mcp.MetaKeyProtocolVersion], &m.protocol) // the library refuses another type
 	}
-	if m.method == string(mcp.MethodNotificationCancelled) {
+	if m.isCancel() {
 		if m.cancels, err = canonicalID(params["requestId"]); err != nil {
 			return fmt.Errorf("requestId: %w", err)
 		}
 	}
 	return nil
+}
+
+// isCancel reports whether the message is a notification that cancels.
+func (m message) isCancel() bool {
+	return m.id == "" && m.method == string(mcp.MethodNotificationCancelled)
 }
 
 // modern reports whether the message belongs to the era without sessions.
@@ -143,50 +174,66 @@ func (e keyError) Error() string {
 	return fmt.Sprintf("key %.60q is doubled, or differs from a known key only by case", e.key)
 }
 
-func envelopeError(err error) *rpcError {
-	if _, ok := err.(keyError); ok {
-		return &rpcError{code: mcp.INVALID_REQUEST, text: err.Error()}
-	}
-	return &rpcError{code: mcp.PARSE_ERROR, text: "the message is not a JSON object: " + err.Error()}
-}
-
-// strictObject splits an object into its members. Keys that are doubled, also
-// up to case, and keys that differ from a known one only by case are refused.
+// strictObject splits an object into its members. Keys that are doubled, and
+// keys that differ from another or from a known one only as encoding/json does
+// not tell apart, are refused: the error is then a keyError, and the fields are
+// those that nothing casts doubt on. Any other error is one of syntax.
 func strictObject(raw []byte, known ...string) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		if err == nil || err == io.EOF {
-			err = fmt.Errorf("it does not start with {")
-		}
-		return nil, err
+	if tok, err := dec.Token(); err != nil {
+		return nil, syntax(err)
+	} else if tok != json.Delim('{') {
+		return nil, errors.New("it does not start with {")
 	}
 	folded := map[string]string{}
 	for _, k := range known {
-		folded[strings.ToLower(k)] = k
+		folded[fold(k)] = k
 	}
 	fields := map[string]json.RawMessage{}
+	var doubt error
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
-			return nil, err
+			return nil, syntax(err)
 		}
 		key := tok.(string) // the decoder gives nothing else in this place
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return nil, err
+			return nil, syntax(err)
 		}
-		low := strings.ToLower(key)
-		_, doubled := fields[key]
-		if want, ok := folded[low]; doubled || ok && want != key {
-			return nil, keyError{key}
+		same := fold(key)
+		want, seen := folded[same]
+		if _, doubled := fields[want]; seen && (want != key || doubled) {
+			doubt = keyError{key}
+			delete(fields, want)
+			continue
 		}
-		folded[low], fields[key] = key, value
+		folded[same], fields[key] = key, value
 	}
 	if _, err := dec.Token(); err != nil {
-		return nil, err
+		return nil, syntax(err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("there is more after its end")
+		return nil, errors.New("there is more after its end")
 	}
-	return fields, nil
+	return fields, doubt
+}
+
+func syntax(err error) error {
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it ends too early")
+	}
+	return err
+}
+
+// fold maps keys that encoding/json takes for the same onto one: it ignores
+// case as Unicode's simple folding does, so that "paramſ" is "params".
+func fold(key string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, key)
 }

@@ -55,6 +55,9 @@ func New(c Config) (*Server, error) {
 	s := &Server{Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddBeforeCallTool(s.resolveName)
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+		callFrom(ctx).initialized = true
+	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		if w := callFrom(ctx).stream; w != nil {
 			w.awaitEvent(ctx)
@@ -98,6 +101,7 @@ func instructions(roots []string) string {
 
 // conversation is the state of one client: its session and its lane.
 type conversation struct {
+	id      string // of the HTTP session; "" over stdio and without a session
 	session *session.Session
 	lane    *concurrency.Lane
 	results string // folder held in the result store

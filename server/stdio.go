@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,8 +20,10 @@ import (
 const (
 	// defaultMaxLine is the longest message. A Write of a large file is one line.
 	defaultMaxLine = 64 << 20
-	// maxInFlight bounds requests not yet answered, and with them memory.
-	maxInFlight = 1000
+	// maxInFlight and maxInFlightBytes bound requests not yet answered, and
+	// with them memory. A single request may be as long as a line.
+	maxInFlight      = 1000
+	maxInFlightBytes = 256 << 20
 	// stopGrace is how long calls may take to notice that they are cancelled
 	// when the server is told to stop. Clients follow up with SIGKILL about
 	// half a second after the first signal.
@@ -79,6 +82,7 @@ type stdioConn struct {
 	mu       sync.Mutex
 	inflight map[string]*request // by id: not cancelled and not yet answered
 	active   int                 // requests being served, also cancelled ones
+	bytes    int                 // of these requests
 	idle     chan struct{}       // closed when active is 0; nil: nobody waits
 	barrier  chan chan struct{}
 }
@@ -86,6 +90,7 @@ type stdioConn struct {
 // request is one that is being served.
 type request struct {
 	cancel    context.CancelCauseFunc
+	size      int  // bytes of its message
 	listen    bool // an open listen stream, which ends only by a cancel
 	answering bool // too late to cancel
 }
@@ -108,7 +113,7 @@ func (c *stdioConn) readAll(ctx context.Context, in io.Reader) error {
 			c.write((&rpcError{code: mcp.INVALID_REQUEST, text: text}).encode())
 			continue
 		}
-		if len(line) > 0 {
+		if len(bytes.TrimSpace(line)) > 0 {
 			c.accept(ctx, line)
 		}
 		if err == io.EOF {
@@ -159,7 +164,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		return
 	}
 	switch {
-	case m.method == string(mcp.MethodNotificationCancelled):
+	case m.isCancel():
 		c.cancel(m.cancels)
 		return
 	case m.method == "": // an answer, to a request of ours
@@ -170,7 +175,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		return
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	req := &request{cancel: cancel, listen: m.method == string(mcp.MethodSubscriptionsListen)}
+	req := &request{cancel: cancel, size: len(line), listen: m.method == string(mcp.MethodSubscriptionsListen)}
 	if bad := c.enter(m, req); bad != nil {
 		cancel(nil)
 		c.write(bad.encode())
@@ -216,11 +221,12 @@ func (c *stdioConn) enter(m message, r *request) *rpcError {
 	switch {
 	case c.inflight[m.id] != nil:
 		return &rpcError{mcp.INVALID_REQUEST, "a request with this id is still in flight; use another id", m.rawID}
-	case c.active >= maxInFlight:
-		return &rpcError{codeOverload, fmt.Sprintf("%d requests are in flight; send this one again when some are answered", maxInFlight), m.rawID}
+	case c.active >= maxInFlight || c.active > 0 && c.bytes+r.size > maxInFlightBytes:
+		return &rpcError{codeOverload, fmt.Sprintf("%d requests are in flight; send this one again when some are answered", c.active), m.rawID}
 	}
 	c.inflight[m.id] = r
 	c.active++
+	c.bytes += r.size
 	return nil
 }
 
@@ -231,6 +237,7 @@ func (c *stdioConn) exit(m message, r *request) {
 	if c.inflight[m.id] == r {
 		delete(c.inflight, m.id)
 	}
+	c.bytes -= r.size
 	if c.active--; c.active == 0 && c.idle != nil {
 		close(c.idle)
 		c.idle = nil
@@ -253,7 +260,7 @@ func (c *stdioConn) answer(m message, r *request, in *incoming, answer mcp.JSONR
 	c.mu.Lock()
 	r.answering = c.inflight[m.id] == r
 	c.mu.Unlock()
-	if r.answering {
+	if r.answering && answer != nil {
 		c.write(encodeAnswer(m, in, answer))
 	}
 }

@@ -54,18 +54,28 @@ func (s *stream) notify(method string, params any) error {
 	if err := s.writeEvent(data); err != nil {
 		return fmt.Errorf("writing %s: %w", method, err)
 	}
-	return s.rc.Flush()
+	return s.flush()
 }
 
 // writeEvent writes one event. The caller holds mu.
 func (s *stream) writeEvent(data []byte) error {
-	s.deadline()
-	_, err := fmt.Fprintf(s.w, "event: message\ndata: %s\n\n", bytes.TrimSpace(data))
-	return err
+	return s.bounded(func() error {
+		_, err := fmt.Fprintf(s.w, "event: message\ndata: %s\n\n", bytes.TrimSpace(data))
+		return err
+	})
 }
 
-// deadline bounds the next write: a client that takes nothing is gone.
-func (s *stream) deadline() { _ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout)) }
+// flush sends what is written. The caller holds mu.
+func (s *stream) flush() error { return s.bounded(s.rc.Flush) }
+
+// bounded runs a write that has to end within the timeout: a client that takes
+// nothing is gone. The deadline does not outlive the write: over HTTP/2 it
+// would end the stream with nothing to write.
+func (s *stream) bounded(write func() error) error {
+	_ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout))
+	defer func() { _ = s.rc.SetWriteDeadline(time.Time{}) }()
+	return write()
+}
 
 func (s *stream) Header() http.Header { return s.w.Header() }
 
@@ -96,13 +106,18 @@ func (s *stream) Write(p []byte) (int, error) {
 	if s.ours && !isEvent {
 		return len(p), s.writeEvent(p)
 	}
-	s.deadline()
-	_, err := s.w.Write(p)
-	return len(p), err
+	return len(p), s.bounded(func() error {
+		_, err := s.w.Write(p)
+		return err
+	})
 }
 
 // Flush makes the library see that the response can stream.
-func (s *stream) Flush() { _ = s.rc.Flush() }
+func (s *stream) Flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.flush()
+}
 
 // awaitEvent waits until the library has written an event.
 func (s *stream) awaitEvent(ctx context.Context) {

@@ -80,7 +80,7 @@ func TestBuildRefuses(t *testing.T) {
 		`tool "Echo": Prompt has 2048 bytes; clients cut it at 2048`:              func(d *tools.Def[in, out]) { d.Prompt = strings.Repeat("x", 2048) },
 		`tool "Echo": Call is required`:                                           func(d *tools.Def[in, out]) { d.Call = nil },
 		`tool "Echo": SearchHint has 2 words, not 3 to 10`:                        func(d *tools.Def[in, out]) { d.SearchHint = "two words" },
-		`tool "Echo": MaxResultSize is -2`:                                        func(d *tools.Def[in, out]) { d.MaxResultSize = -2 },
+		`tool "Echo": MaxResultSize is 999; a preview and its notice need 1000`:   func(d *tools.Def[in, out]) { d.MaxResultSize = 999 },
 		`tool "Echo": a tool that is always read-only is never destructive`: func(d *tools.Def[in, out]) {
 			d.IsReadOnly, d.IsDestructive = tools.Always[in](), tools.Always[in]()
 		},

@@ -21,8 +21,8 @@ type Env struct {
 	Now      func() time.Time
 
 	// Call runs another tool as part of this call: parsed, decided, hooked and
-	// recorded as its own, inside this call's place in the schedule. A
-	// concurrency-safe call may only make concurrency-safe calls.
+	// recorded as its own, inside this call's place in the schedule, one at a
+	// time. A concurrency-safe call may only make concurrency-safe calls.
 	Call func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
 }
 

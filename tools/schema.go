@@ -148,7 +148,11 @@ func checkPortable(node map[string]any, at string) error {
 	if _, one := node["type"].(string); !one {
 		return fmt.Errorf("%s: type is %v, not one name", orRoot(at), node["type"])
 	}
-	if items, ok := node["items"].(map[string]any); ok {
+	items, ok := node["items"].(map[string]any)
+	if node["type"] == "array" && !ok {
+		return fmt.Errorf("%s: an array must say what its items are", orRoot(at))
+	}
+	if ok {
 		if err := checkPortable(items, at+"[]"); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ const (
 	// otherwise: what the 25,000-token caps of clients hold at 4 characters a
 	// token.
 	DefaultResultSize = 100_000
+	minResultSize     = 1000
 	// Unlimited is a MaxResultSize for a tool that bounds its results itself.
 	Unlimited = -1
 )
@@ -80,8 +81,8 @@ func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
 		return fail("Call is required")
 	case words != 0 && (words < 3 || words > 10):
 		return fail("SearchHint has %d words, not 3 to 10", words)
-	case d.MaxResultSize < Unlimited:
-		return fail("MaxResultSize is %d", d.MaxResultSize)
+	case d.MaxResultSize != 0 && d.MaxResultSize != Unlimited && d.MaxResultSize < minResultSize:
+		return fail("MaxResultSize is %d; a preview and its notice need %d", d.MaxResultSize, minResultSize)
 	case d.IsReadOnly.always && (d.IsDestructive.always || d.IsDestructive.when != nil):
 		return fail("a tool that is always read-only is never destructive")
 	}

@@ -28,6 +28,7 @@ type Config struct {
 	Features   map[string]bool  // switched features
 	Roots      []string         // workspace folders, absolute; further ones may come from Settings
 	State      string           // state folder, absolute; it need not exist
+	Closed     []string         // further files and folders that no tool may touch, absolute
 	Home       string           // the user's home folder, "" if there is none
 	Limits     concurrency.Limits
 	Structured bool
@@ -68,8 +69,16 @@ func (a *Assembly) assemble(c Config) error {
 	if a.State, err = workspace.Canonical(c.State); err != nil {
 		return fmt.Errorf("resolving the state folder: %w", err)
 	}
+	closed := []string{a.State}
+	for _, path := range c.Closed {
+		canonical, err := workspace.Canonical(path)
+		if err != nil {
+			return fmt.Errorf("resolving %s: %w", path, err)
+		}
+		closed = append(closed, path, canonical)
+	}
 	rules := policy.New(policy.Config{
-		Settings: c.Settings, Roots: roots.Paths(), Closed: []string{a.State}, Home: c.Home, KnownTools: names(c.Tools),
+		Settings: c.Settings, Roots: roots.Paths(), Closed: closed, Home: c.Home, KnownTools: names(c.Tools),
 	})
 	for _, w := range rules.Warnings() {
 		c.Log.Warn(w)

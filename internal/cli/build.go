@@ -40,7 +40,9 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (*a
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
 	}
-	config.Drain = drain
+	if config.Drain = drain; drain < 0 {
+		return nil, errors.Join(usagef("--drain is %v; it cannot be negative", drain), logFile.Close())
+	}
 	a, err := assembly.New(config)
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
@@ -65,6 +67,11 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	}
 	if config.Roots, err = c.workspaceDirs(host, positional); err != nil {
 		return config, err
+	}
+	for _, file := range c.closed {
+		if file != "" {
+			config.Closed = append(config.Closed, workspace.Expand(file, host.Dir, host.Home))
+		}
 	}
 	for i, dir := range config.Roots {
 		config.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)

@@ -67,7 +67,9 @@ func callCommand(host *Host) *cobra.Command {
 				if err := json.Indent(&pretty, result, "", "  "); err != nil {
 					return fmt.Errorf("printing the result: %w", err)
 				}
-				fmt.Fprintln(host.Out, pretty.String())
+				if _, err := fmt.Fprintln(host.Out, pretty.String()); err != nil {
+					return fmt.Errorf("printing the result: %w", err)
+				}
 			} else if err := printContent(host.Out, content); err != nil {
 				return err
 			}

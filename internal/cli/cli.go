@@ -62,8 +62,6 @@ func Main(args []string, host *Host) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills
-
 	root := newRoot(host)
 	root.SetArgs(args)
 	root.SetIn(host.In)
@@ -116,6 +114,7 @@ func newRoot(host *Host) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.Version = version()
 	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), versionCommand(host))
 	return root
 }
@@ -141,8 +140,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	name := unknown.GetSpecifiedName()
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := nearest.Names(name, names, 1); len(near) == 1 {
+	if near := nearest.Names(name, names, 1); len(near) == 1 && len(name) > 1 {
 		return usagef("unknown flag --%s; did you mean --%s?", name, near[0])
 	}
-	return usagef("unknown flag --%s; see mcp-toolset %s --help", name, cmd.Name())
+	return usagef("unknown flag %s; see %s --help", map[bool]string{true: "-", false: "--"}[len(name) == 1]+name, cmd.CommandPath())
 }

@@ -22,6 +22,7 @@ type common struct {
 	logLevel       string
 	logFile        string
 	features       []string
+	closed         []string // files of the server's own that no tool may touch; "" is none
 }
 
 func (c *common) add(cmd *cobra.Command, host *Host) {
@@ -29,7 +30,7 @@ func (c *common) add(cmd *cobra.Command, host *Host) {
 	f.StringArrayVar(&c.roots, "root", nil, "workspace `DIR`; may be given several times (default: CLAUDE_PROJECT_DIR, else the working directory)")
 	f.StringVar(&c.settings, "settings", "", "settings `FILE` with permission rules and features")
 	f.IntVar(&c.maxConcurrency, "max-concurrency", envInt(host, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 10),
-		"how many read-only calls of one client run at once")
+		"how many calls of one client that can run beside others do so at once")
 	f.BoolVar(&c.structured, "structured", false, "send structuredContent and outputSchema too, for programs")
 	f.StringVar(&c.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
 	f.StringVar(&c.logFile, "log-file", "", "append the log to `FILE` instead of standard error")

@@ -9,8 +9,12 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
+	"os/signal"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +55,8 @@ func addDrain(cmd *cobra.Command, drain *time.Duration) {
 
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+	null, nullErr := os.Stat(os.DevNull)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
 }
 
 // started logs what is served. The digest tells whether a prompt cache made
@@ -80,6 +85,11 @@ func httpCommand(host *Host) *cobra.Command {
 			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user.",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			// What the server is trusted with, no tool may read or replace.
+			c.closed = []string{o.tokenFile, o.key}
 			a, err := c.build(host, args, drain)
 			if err != nil {
 				return err
@@ -106,6 +116,24 @@ type httpOptions struct {
 	addr, tokenFile, cert, key string
 }
 
+// check refuses flags that could never have an effect.
+func (o *httpOptions) check() error {
+	for _, origin := range o.AllowOrigins {
+		if u, err := url.Parse(origin); err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
+			return usagef("--allow-origin is %q; use SCHEME://HOST[:PORT] and nothing behind it, as browsers send it", origin)
+		}
+	}
+	for _, name := range o.AllowHosts {
+		if name == "" || strings.ContainsAny(name, ":/ ") {
+			return usagef("--allow-host is %q; use the name alone, without a port", name)
+		}
+	}
+	if (o.cert == "") != (o.key == "") {
+		return usagef("--tls-cert and --tls-key belong together")
+	}
+	return nil
+}
+
 func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	loopback, err := isLoopback(o.addr)
 	if err != nil {
@@ -116,9 +144,6 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 		return err
 	}
 	o.Token = token.value
-	if (o.cert == "") != (o.key == "") {
-		return usagef("--tls-cert and --tls-key belong together")
-	}
 	scheme := "http"
 	if o.cert != "" {
 		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
@@ -133,19 +158,21 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	url := fmt.Sprintf("%s://%s/mcp", scheme, l.Addr())
-	fmt.Fprintf(host.Err, "listening on %s\n", url)
+	// Calls may take the drain time to end; a second signal does not wait.
+	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
+	endpoint := fmt.Sprintf("%s://%s/mcp", scheme, l.Addr())
+	fmt.Fprintf(host.Err, "listening on %s\n", endpoint)
 	if token.made {
-		printClientConfig(host.Err, url, token)
+		printClientConfig(host.Err, endpoint, token)
 	}
 	a.started(ctx, "http")
 	return a.Server.ServeHTTP(ctx, l, o.HTTP)
 }
 
 // printClientConfig shows a person how to connect with the token we made.
-func printClientConfig(w io.Writer, url string, t token) {
+func printClientConfig(w io.Writer, endpoint string, t token) {
 	config, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"toolset": map[string]any{
-		"type": "http", "url": url, "headers": map[string]string{"Authorization": "Bearer " + t.value},
+		"type": "http", "url": endpoint, "headers": map[string]string{"Authorization": "Bearer " + t.value},
 	}}}, "", "  ")
 	if err != nil {
 		panic(err) // strings only

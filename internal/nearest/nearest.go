@@ -21,7 +21,7 @@ func Names(name string, candidates []string, max int) []string {
 		lc := strings.ToLower(c)
 		cost := distance(low, lc)
 		switch {
-		case cost*3 <= len([]rune(lc)) || cost == 1 && len(lc) > 1:
+		case cost*3 <= len([]rune(lc)) || cost == 1 && len([]rune(lc)) > 1:
 		case len(low) >= 3 && len(lc) >= 3 && (strings.Contains(lc, low) || strings.Contains(low, lc)):
 		default:
 			continue

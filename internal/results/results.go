@@ -31,6 +31,8 @@ const (
 	Quota int64 = 1 << 30
 	// maxAge outlasts a conversation left over a long weekend.
 	maxAge = 7 * 24 * time.Hour
+	// sweepEvery is how often a server that stores results looks for old ones.
+	sweepEvery = time.Hour
 )
 
 // ErrQuota says that what is held leaves no room.
@@ -48,6 +50,7 @@ type Store struct {
 	held  map[string]int // holder folders, by how many hold them
 	count int            // results stored
 	used  int64          // bytes below root when last swept, plus what was stored since
+	swept time.Time
 }
 
 // New makes a store. It touches no file.
@@ -83,7 +86,7 @@ func (s *Store) Save(dir, name, data string) (string, error) {
 		return "", err
 	}
 	room := int64(len(data))
-	if s.used+room > s.quota {
+	if s.used+room > s.quota || s.now().Sub(s.swept) > sweepEvery {
 		if err := s.sweep(room); err != nil {
 			return "", err
 		}
@@ -170,7 +173,7 @@ type loose struct {
 
 // sweep removes what may go, until there is room, and counts what stays.
 func (s *Store) sweep(room int64) error {
-	s.used = 0
+	s.used, s.swept = 0, s.now()
 	var free []loose
 	entries, err := os.ReadDir(s.root)
 	if err != nil {

@@ -31,9 +31,9 @@ func Dir(getenv func(string) string, home string) (string, error) {
 }
 
 // EnsurePrivate makes sure that dir exists and that only this user can look
-// into it. A folder that belongs to somebody else, that others can write to,
-// or that is a symlink is refused: what is stored there is private and may
-// later be trusted.
+// into it: a mode that lets others in is corrected. A folder that belongs to
+// somebody else, or that is a symlink, is refused: what is stored there is
+// private and may later be trusted.
 func EnsurePrivate(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return fmt.Errorf("creating the state folder: %w", err)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"mcp-toolset/internal/nearest"
@@ -49,6 +51,7 @@ func New(o Options) *tools.Tool {
 	if o.MaxTokens <= 0 {
 		o.MaxTokens = DefaultMaxTokens
 	}
+	o.MaxTokens = min(o.MaxTokens, mostTokens)
 	return tools.MustBuild(tools.Def[Input, Output]{
 		Name:       "Read",
 		Title:      "Read file",
@@ -124,6 +127,9 @@ func directoryHint(env *tools.Env, path string) string {
 		return "Name a file in it."
 	}
 	names := visible(env, path, entries)
+	if len(names) == 0 {
+		return "Name a file in it."
+	}
 	more := ""
 	if len(names) > hintShown {
 		names, more = names[:hintShown], ", ..."
@@ -145,7 +151,13 @@ func missingHint(env *tools.Env, path string) string {
 		return "Its folder cannot be listed; check the path."
 	}
 	near := nearest.Names(base, visible(env, dir, entries), 3)
-	if len(near) == 0 {
+	near = slices.DeleteFunc(near, func(name string) bool { return name == base }) // a link that leads nowhere
+	switch {
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == base }):
+		return "There is a link of this name that leads nowhere."
+	case len(near) == 0 && len(entries) == hintEntries:
+		return "None of the first " + strconv.Itoa(hintEntries) + " names in its folder is similar."
+	case len(near) == 0:
 		return "Nothing in " + plain.Line(dir) + " has a similar name."
 	}
 	for i := range near {

@@ -3,10 +3,10 @@ package read
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,7 +42,6 @@ func TestEncodings(t *testing.T) {
 		"U+FFFD in a file is not wrong": {"\uFFFD\n", "     1\t\uFFFD"},
 		"a lone newline is a line":      {"\n", "     1\t"},
 		"no newline at the end":         {"a\nb", "     1\ta\n     2\tb"},
-		"seven digits do not break":     {"x\n", "     1\tx"},
 	} {
 		got, err := readBytes(t, Options{}, tc.data, "")
 		if err != nil || got != tc.want {
@@ -70,7 +69,15 @@ func TestBudget(t *testing.T) {
 		"a paged file however large the budget": {Options{MaxTokens: 1e6}, strings.Repeat(long, 2), "",
 			"[lines 1 to 2228 of 4000; go on with offset 2229]", 2228},
 		"one line over the budget": {small, strings.Repeat("y", 5000), "",
-			"line 1 of $ROOT/f alone is over the budget of 1000 tokens. Search the file for the part you need.", 0},
+			"[line 1 has 5000 bytes, of which the first 3393 are shown]", 1},
+		"a line over the budget, and more": {small, "a\n" + strings.Repeat("é", 5000) + "\nb\n", `,"offset":2`,
+			"[line 2 has 10000 bytes, of which the first 3392 are shown; go on with offset 3]", 1},
+		"a long line asked for": {small, strings.Repeat("y", 5000) + "\nb\n", `,"offset":1,"limit":1`,
+			"[line 1 has 5000 bytes, of which the first 3393 are shown; go on with offset 2]", 1},
+		"a long line that shrinks when shown": {small, strings.Repeat("\xff", 5000) + "IMPORTANT\nb\n", "",
+			"[1 line is not valid UTF-8: the bytes in question are shown as \uFFFD]", 1},
+		"invalid lines on a page": {small, strings.Repeat(strings.Repeat("x", 90)+"\xff\n", 100), "",
+			"[33 lines are not valid UTF-8: the bytes in question are shown as \uFFFD]", 33},
 		"a long line behind the page": {small, "a\n" + strings.Repeat("y", 5000), "", "[lines 1 to 1 of 2; go on with offset 2]", 1},
 	} {
 		got, err := readBytes(t, tc.o, tc.data, tc.args)
@@ -238,12 +245,53 @@ func FuzzPaging(f *testing.F) {
 	})
 }
 
-func TestSchema(t *testing.T) {
-	raw, err := New(Options{}).InputSchema()
-	if err != nil {
-		t.Fatal(err)
+// TestNumbers: from the millionth line on, numbers are wider.
+func TestNumbers(t *testing.T) {
+	text, err := readBytes(t, Options{}, strings.Repeat("x\n", 1_000_001), `,"offset":999999`)
+	want := "999999\tx\n1000000\tx\n1000001\tx\n[lines 999999 to 1000001 of 1000001]"
+	if err != nil || text != want {
+		t.Errorf("%q, %v; want %q", text, err, want)
 	}
-	if !json.Valid(raw) {
-		t.Errorf("schema: %s", raw)
+}
+
+func TestUTF16IsNamed(t *testing.T) {
+	_, err := readBytes(t, Options{}, "\xff\xfea\x00", "")
+	if want := "$ROOT/f is UTF-16 text. Only UTF-8 text can be read; convert a copy of it."; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestBudgetsHold: whatever the bytes, an answer stays within the budget, and
+// offsets that answers name show every line.
+func TestBudgetsHold(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		data := make([]byte, rnd.IntN(3000))
+		for i := range data {
+			data[i] = "ab\xff\xc3\xa9\r\n\n"[rnd.IntN(8)]
+		}
+		budget := 40 + rnd.IntN(400)
+		lines := slow(string(data), 1, 0)
+		seen := 0
+		for offset := 1; offset <= len(lines); {
+			p, err := readText(t.Context(), bytes.NewReader(data), request{path: "f", size: int64(len(data)), offset: offset, budget: budget})
+			if err != nil || p.lines == 0 {
+				t.Fatalf("%q from %d with %d bytes: %v", data, offset, budget, err)
+			}
+			body, _, _ := strings.Cut(p.text, "\n[")
+			if len(body) > budget {
+				t.Fatalf("%d bytes of %d", len(body), budget)
+			}
+			for i, got := range strings.Split(p.content, "\n") {
+				if want := lines[offset-1+i]; got != want && !strings.Contains(p.text, "bytes, of which the first") {
+					t.Fatalf("line %d is %q, want %q", offset+i, got, want)
+				}
+				seen++
+			}
+			offset += p.lines
+		}
+		if seen != len(lines) {
+			t.Fatalf("%d lines of %d", seen, len(lines))
+		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 const (
 	// DefaultMaxTokens is what clients take of one result without storing it.
 	DefaultMaxTokens = 25_000
+	// mostTokens keeps a budget set by mistake from meaning anything else.
+	mostTokens = 10_000_000
 	// bytesPerToken is the usual estimate for English text and code.
 	bytesPerToken = 4
 	// pageShare is the part of the budget that a page fills: the rest leaves
@@ -24,9 +26,9 @@ const (
 	// pagedFrom is the size in bytes from which a file is always paged when no
 	// limit is given.
 	pagedFrom = 256 << 10
-	// countedTo is how far lines are counted behind the page; beyond it, the
-	// total is not worth the wait.
-	countedTo = 1 << 30
+	// countedTo is how far into a file lines are counted behind the page;
+	// beyond it, the total is not worth the wait.
+	countedTo = 256 << 20
 	// sniff is where a NUL byte makes a file binary.
 	sniff = 8 << 10
 	chunk = 256 << 10
@@ -64,10 +66,7 @@ func readText(ctx context.Context, r io.Reader, q request) (page, error) {
 		n, err := r.Read(buf)
 		if read == 0 {
 			if bytes.IndexByte(buf[:min(n, sniff)], 0) >= 0 {
-				return page{}, &tools.Fault{
-					Fact: fmt.Sprintf("%s is a binary file of %d bytes", q.path, q.size),
-					Next: "Only text files can be read.",
-				}
+				return page{}, binary(q, buf[:n])
 			}
 			s.feed(bytes.TrimPrefix(buf[:n], []byte("\uFEFF")))
 		} else {
@@ -89,6 +88,17 @@ func readText(ctx context.Context, r io.Reader, q request) (page, error) {
 	return s.page()
 }
 
+// binary refuses a file with NUL bytes. UTF-16 is text, which people see as such.
+func binary(q request, start []byte) error {
+	if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) {
+		return &tools.Fault{Fact: q.path + " is UTF-16 text", Next: "Only UTF-8 text can be read; convert a copy of it."}
+	}
+	return &tools.Fault{
+		Fact: fmt.Sprintf("%s is a binary file of %d bytes", q.path, q.size),
+		Next: "Only text files can be read.",
+	}
+}
+
 // scanner takes a file in pieces and keeps the lines asked for.
 type scanner struct {
 	request
@@ -96,12 +106,14 @@ type scanner struct {
 
 	line      int    // lines ended so far
 	part      []byte // the current line, as far as it is kept
+	length    int    // bytes of the current line
 	open      bool   // the current line has begun
 	kept      []byte // lines kept, each with a newline behind it
 	ends      []int  // where in kept each of them ends
 	used      int    // bytes of numbered output kept
 	over      int    // first wanted line that did not fit; 0: none
-	invalid   int    // lines kept with invalid UTF-8
+	long      int    // bytes of the only line kept, which did not fit whole; 0: it did
+	invalid   []int  // which of the lines kept are not valid UTF-8
 	uncounted bool   // the file goes on beyond where lines are counted
 }
 
@@ -140,36 +152,59 @@ func (s *scanner) count(p []byte) {
 // take keeps a piece of the current line, no more than could ever fit.
 func (s *scanner) take(p []byte) {
 	if s.wanted() {
-		s.part = append(s.part, p[:min(len(p), max(0, s.room+utf8.UTFMax-len(s.part)))]...)
+		s.part = append(s.part, p[:min(len(p), max(0, s.room-len(s.part)))]...)
+		s.length += len(p)
 	}
 }
 
 // endLine ends the current line and keeps it if it fits.
 func (s *scanner) endLine() {
 	if s.wanted() {
-		s.keep(bytes.TrimSuffix(s.part, []byte{'\r'}))
+		s.keep()
 	}
-	s.part = s.part[:0]
+	s.part, s.length = s.part[:0], 0
 	s.open = false
 	s.line++
 }
 
-func (s *scanner) keep(line []byte) {
+// keep keeps the current line if it fits; of the first line wanted as much as
+// fits.
+func (s *scanner) keep() {
+	line, cut := s.part, s.length > len(s.part)
+	if !cut {
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+	}
 	valid := utf8.Valid(line)
+	shown := line
 	if !valid {
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+		shown = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
-	cost := numberWidth(s.line+1) + len(line) + 1
-	if s.used+cost > s.room {
+	room := s.room - s.used - numberWidth(s.line+1) - 1
+	if cut || len(shown) > room {
 		s.over = s.line + 1
-		return
+		if len(s.ends) > 0 {
+			return
+		}
+		s.long, s.over = s.length, s.line+2
+		shown = clip(shown, int(float64(room)*pageShare))
 	}
 	if !valid {
-		s.invalid++
+		s.invalid = append(s.invalid, len(s.ends))
 	}
-	s.kept = append(append(s.kept, line...), '\n')
+	s.kept = append(append(s.kept, shown...), '\n')
 	s.ends = append(s.ends, len(s.kept))
-	s.used += cost
+	s.used += numberWidth(s.line+1) + len(shown) + 1
+}
+
+// clip cuts a line to at most n bytes, between characters.
+func clip(line []byte, n int) []byte {
+	if n = max(n, 0); n >= len(line) {
+		return line
+	}
+	for n > 0 && !utf8.RuneStart(line[n]) {
+		n--
+	}
+	return line[:n]
 }
 
 // end ends the file; its last line needs no newline.
@@ -231,6 +266,9 @@ func (s *scanner) trim() {
 		last := len(s.ends) - 1
 		s.used -= numberWidth(s.offset+last) + s.ends[last] - s.ends[last-1]
 		s.kept, s.ends = s.kept[:s.ends[last-1]], s.ends[:last]
+		if n := len(s.invalid); n > 0 && s.invalid[n-1] == last {
+			s.invalid = s.invalid[:n-1]
+		}
 	}
 }
 
@@ -238,7 +276,7 @@ func (s *scanner) trim() {
 // for is more than can be shown.
 func (s *scanner) fault() error {
 	switch {
-	case s.over > 0 && s.limit > 0 && len(s.ends) > 0:
+	case s.over > 0 && s.limit > 1 && s.long == 0:
 		return &tools.Fault{
 			Fact: fmt.Sprintf("%d lines of %s from line %d are over the budget of %d tokens", s.limit, s.path, s.offset, s.budget/bytesPerToken),
 			Next: fmt.Sprintf("The first %d of them fit: use limit %d, then go on with offset %d.", len(s.ends), len(s.ends), s.over),
@@ -251,11 +289,6 @@ func (s *scanner) fault() error {
 		return &tools.Fault{
 			Fact: fmt.Sprintf("offset %d is past the end of %s, which has %s", s.offset, s.path, plural(s.line, "line")),
 			Next: fmt.Sprintf("Use an offset from 1 to %d.", s.line),
-		}
-	case s.over > 0:
-		return &tools.Fault{
-			Fact: fmt.Sprintf("line %d of %s alone is over the budget of %d tokens", s.over, s.path, s.budget/bytesPerToken),
-			Next: "Search the file for the part you need.",
 		}
 	}
 	return errors.New("nothing was read") // cannot happen: a line was wanted, and kept or over
@@ -272,13 +305,20 @@ func (s *scanner) notices(total int) []string {
 	switch {
 	case s.line == 0:
 		out = append(out, "the file is empty")
+	case s.long > 0:
+		shown := s.ends[0] - 1
+		notice := fmt.Sprintf("line %d has %d bytes, of which the first %d are shown", s.offset, s.long, shown)
+		if total < 0 || s.over <= total {
+			notice += fmt.Sprintf("; go on with offset %d", s.over)
+		}
+		out = append(out, notice)
 	case s.over > 0:
 		out = append(out, fmt.Sprintf("lines %d to %d %s; go on with offset %d", s.offset, last, of, last+1))
 	case s.offset > 1 || s.limit > 0 && (total < 0 || last < total):
 		out = append(out, fmt.Sprintf("lines %d to %d %s", s.offset, last, of))
 	}
-	if s.invalid > 0 {
-		out = append(out, fmt.Sprintf("%s not valid UTF-8: the bytes in question are shown as \uFFFD", are(s.invalid)))
+	if n := len(s.invalid); n > 0 {
+		out = append(out, fmt.Sprintf("%s not valid UTF-8: the bytes in question are shown as \uFFFD", are(n)))
 	}
 	return out
 }

@@ -157,6 +157,9 @@ func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive) {
 				t.Fatal(err)
 			}
 		case "call":
+			if called {
+				t.Error("a call has no want or error behind it")
+			}
 			resp, err = w.Call(t.Context(), tool, strings.ReplaceAll(string(f.Data), "$ROOT", w.Root))
 			called = true
 		case "want", "want failed", "error":
