@@ -69,6 +69,9 @@ func (s *Server) result(r *tools.Response) (*mcp.CallToolResult, error) {
 		out.Content = append(out.Content, contentBlock(c))
 	}
 	if len(r.Meta) > 0 {
+		if _, err := json.Marshal(r.Meta); err != nil {
+			return nil, fmt.Errorf("encoding _meta: %w", err)
+		}
 		out.Meta = mcp.NewMetaFromMap(r.Meta)
 	}
 	if s.Structured && r.Structured != nil {

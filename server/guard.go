@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"io"
@@ -229,8 +228,6 @@ func (f *httpFailure) write(w http.ResponseWriter) {
 	w.WriteHeader(f.status)
 	_, _ = w.Write(append(f.rpc.encode(), '\n'))
 }
-
-func newBody(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
 
 // newHTTPLog sends what net/http has to say, mostly about broken clients, to
 // the debug log.

@@ -77,7 +77,12 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	if err != nil {
 		return nil, err
 	}
-	return s.result(resp)
+	result, err := s.result(resp)
+	if err != nil {
+		log.Error("a result cannot be encoded", "tool", req.Params.Name, "error", err.Error())
+		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. A person finds the details in the server's log."), nil
+	}
+	return result, nil
 }
 
 // notifier sends the notifications of one call, while it is wanted and has no

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -242,5 +243,8 @@ func readBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) (me
 	if bad != nil {
 		return m, nil, &httpFailure{status: http.StatusBadRequest, rpc: bad}
 	}
-	return m, newBody(body), nil
+	if m.method == string(mcp.MethodToolsCall) {
+		body = quoteHuge(body)
+	}
+	return m, io.NopCloser(bytes.NewReader(body)), nil
 }

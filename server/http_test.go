@@ -1,10 +1,17 @@
 package server
 
 import (
+	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"strings"
@@ -13,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/tools"
@@ -236,7 +244,8 @@ func TestNoAuth(t *testing.T) {
 
 // TestSlowClients: who sends or takes slowly is cut off.
 func TestSlowClients(t *testing.T) {
-	s, _ := newServer(t, time.Second)
+	g := newGate()
+	s, _ := newServer(t, time.Second, g.tool("Wait", true))
 	s.timeouts = timeouts{header: 50 * time.Millisecond, body: 50 * time.Millisecond, write: time.Second, idle: time.Second}
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
 	for name, send := range map[string]string{
@@ -261,7 +270,19 @@ func TestSlowClients(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	w.session() // others are served
+	// Others are served, also by calls that take longer than a body may.
+	session := w.session()
+	body := make(chan string, 1)
+	go func() {
+		_, _, text := w.do("POST", w.url, callLine(1, "Wait", `{"name":"done"}`), session)
+		body <- text
+	}()
+	<-g.begun
+	<-time.After(4 * s.timeouts.body) // it must pass
+	close(g.open)
+	if text := <-body; !strings.Contains(text, `done`) || strings.Contains(text, "cancelled") {
+		t.Errorf("a long call: %s", text)
+	}
 }
 
 // TestSessions: a session lasts until it is ended, and holds what its client
@@ -581,5 +602,124 @@ func TestInstructions(t *testing.T) {
 		if text := instructions(roots); len(text) >= MaxInstructions || !strings.Contains(text, "- "+roots[0]) {
 			t.Errorf("%d bytes for %d roots", len(text), len(roots))
 		}
+	}
+}
+
+// certificate makes a certificate for loopback and a client's pool that trusts it.
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// TestTLS: calls work over HTTP/2, and a call that has sent progress may then
+// be silent for longer than a write may take.
+func TestTLS(t *testing.T) {
+	g := newGate()
+	slow := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Slow", Prompt: "Is slow.",
+		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
+			env.Progress(tools.Progress{Done: 1})
+			g.begun <- in.Name
+			<-g.open
+			return tools.Result[gateOut]{Data: gateOut{in.Name}}, nil
+		}})
+	s, _ := newServer(t, time.Second, slow)
+	s.timeouts.write = 50 * time.Millisecond
+	cert, pool := certificate(t)
+	w := serveHTTP(t, s, HTTP{Token: goodToken, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}})
+	w.url = strings.Replace(w.url, "http:", "https:", 1)
+	w.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
+	body := make(chan string, 1)
+	go func() {
+		_, _, text := w.do("POST", w.url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Slow","arguments":{"name":"done"},`+
+			strings.Replace(modernMeta, "{", `{"progressToken":1,`, 1)+`}}`, modern("tools/call", "Slow")...)
+		body <- text
+	}()
+	<-g.begun
+	<-time.After(4 * s.timeouts.write) // the timeout of the progress message must pass
+	close(g.open)
+	if all := events(<-body); len(all) != 2 || !strings.Contains(all[1], `done`) {
+		t.Errorf("events: %q", all)
+	}
+	if status, header, _ := w.do("POST", w.url, initialize); status != 200 || header.Get("Mcp-Session-Id") == "" {
+		t.Errorf("initialize: %d %v", status, header)
+	}
+	w.client.CloseIdleConnections()
+}
+
+// TestLateNotifications: a goroutine that a tool left behind harms nobody.
+func TestLateNotifications(t *testing.T) {
+	late := make(chan func(), 1)
+	leaver := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Leaver", Prompt: "Leaves something behind.",
+		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
+			late <- func() {
+				env.Progress(tools.Progress{Done: 1})
+				env.Log.Error("late")
+			}
+			return tools.Result[gateOut]{Data: gateOut{in.Name}}, nil
+		}})
+	s, _ := newServer(t, time.Second, leaver)
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	_, _, body := w.do("POST", w.url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Leaver","arguments":{"name":"x"},`+
+		strings.Replace(modernMeta, "{", `{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug",`, 1)+`}}`, modern("tools/call", "Leaver")...)
+	(<-late)()
+	if !strings.Contains(body, `x`) {
+		t.Errorf("the answer: %s", body)
+	}
+	p := connect(t, t.Context(), s)
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Leaver","arguments":{"name":"x"},"_meta":{"progressToken":1}}}`)
+	p.next()
+	(<-late)()
+	if rest, err := p.end(); len(rest) > 0 || err != nil {
+		t.Errorf("behind the answer: %q, %v", rest, err)
+	}
+}
+
+// TestShutdownEndsModernListening: a listen stream that stays open, as it does
+// when lists can change, does not hold up the server's end.
+func TestShutdownEndsModernListening(t *testing.T) {
+	s, _ := newServer(t, deadline)
+	s.mcp.AddPrompt(mcp.NewPrompt("p"), nil) // lists of prompts can change
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	r, err := http.NewRequest("POST", w.url, strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true},`+modernMeta+`}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range append(modern("subscriptions/listen", ""), "Authorization: Bearer "+goodToken, "Content-Type: application/json") {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	resp, err := w.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if line, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, "event:") {
+		t.Fatalf("the stream began with %q, %v", line, err)
+	}
+	began := time.Now()
+	if err := w.stop(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > deadline/2 {
+		t.Errorf("the end took %v", took)
 	}
 }

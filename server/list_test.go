@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,8 +20,9 @@ type otherIn struct {
 	Word string `json:"word" jsonschema:"Another word"`
 }
 
-// TestListBytes: the list has the same bytes every time, and any change of a
-// name, a description, a schema or the set of tools changes them.
+// TestListBytes: the list has the same bytes every time, in whatever order tools
+// are registered, and any change of a name, a description, a schema or the set
+// of tools changes them. The digest is of these bytes.
 func TestListBytes(t *testing.T) {
 	list := func(more ...*tools.Tool) []byte {
 		s, _ := newServer(t, time.Second, more...)
@@ -52,16 +54,6 @@ func TestListBytes(t *testing.T) {
 				t.Errorf("lists %d and %d are the same", i, j)
 			}
 		}
-	}
-	// The order is part of the bytes: they are those of an array.
-	var parsed struct{ Tools []json.RawMessage }
-	if err := json.Unmarshal(same, &parsed); err != nil {
-		t.Fatal(err)
-	}
-	slices.Reverse(parsed.Tools)
-	reversed, err := json.Marshal(map[string]any{"tools": parsed.Tools})
-	if err != nil || bytes.Equal(reversed, same) {
-		t.Errorf("the reversed list has the same bytes (%v)", err)
 	}
 }
 
@@ -131,5 +123,47 @@ func TestContent(t *testing.T) {
 	}
 	if _, err := p.end(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNotEncodable: what JSON cannot hold is a failure of the call, not of the
+// protocol.
+func TestNotEncodable(t *testing.T) {
+	tool := tools.MustBuild(tools.Def[listIn, gateOut]{Name: "NaN", Prompt: "Is not a number.",
+		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{Meta: map[string]any{"x": math.NaN()}}, nil
+		}})
+	s, _ := newServer(t, time.Second, tool)
+	p := connect(t, t.Context(), s)
+	p.send("%s", callLine(1, "NaN", `{"word":"x"}`))
+	if got := p.next(); !strings.Contains(got, `"message":"a result cannot be encoded"`) {
+		t.Errorf("the log message for the client: %s", got)
+	}
+	want := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"NaN: failed: its result cannot be encoded. A person finds the details in the server's log."}],"isError":true}}`
+	if got := p.next(); got != want {
+		t.Errorf("got %s", got)
+	}
+	p.send("%s", callLine(2, "Read", `{"file_path":"a.txt","offset":1e400,"limit":-1E+999}`))
+	want = `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"Read: invalid input: property \"offset\" is \"1e400\". Send a whole number."}],"isError":true}}`
+	if got := p.next(); got != want {
+		t.Errorf("got %s", got)
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestQuoteHuge(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1e400,"b":[-1e999,2],"c":"1e400"}`: `{"a":"1e400","b":["-1e999",2],"c":"1e400"}`,
+		`{"a":"\\\"1e400","b":1e30}`:             `{"a":"\\\"1e400","b":1e30}`,
+		`{"a":"1e400`:                            `{"a":"1e400`,
+		`1e400`:                                  `"1e400"`,
+		`{"a":"x\`:                               `{"a":"x\`,
+		``:                                       ``,
+	} {
+		if got := string(quoteHuge([]byte(in))); got != want {
+			t.Errorf("quoteHuge(%s) = %s, want %s", in, got, want)
+		}
 	}
 }

@@ -237,3 +237,35 @@ func fold(key string) string {
 		return least
 	}, key)
 }
+
+// quoteHuge puts quotes around numbers that no float64 holds. The library
+// would refuse the whole message for one, in words about Go types that a model
+// may never see; quoted, it is refused as the argument it is.
+func quoteHuge(raw []byte) []byte {
+	var out []byte
+	from := 0 // what is not yet in out
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+		case c == '-' || c >= '0' && c <= '9':
+			end := i + 1
+			for end < len(raw) && strings.IndexByte("0123456789+-.eE", raw[end]) >= 0 {
+				end++
+			}
+			if _, err := strconv.ParseFloat(string(raw[i:end]), 64); errors.Is(err, strconv.ErrRange) {
+				out = append(append(append(append(out, raw[from:i]...), '"'), raw[i:end]...), '"')
+				from = end
+			}
+			i = end - 1
+		}
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[from:]...)
+}

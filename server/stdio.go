@@ -183,6 +183,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 	}
 	in := &incoming{conv: c.conv, notify: c.notify}
 	if m.method == string(mcp.MethodToolsCall) {
+		line = quoteHuge(line)
 		in.ticket = c.conv.lane.Arrive()
 	}
 	serve := func() {

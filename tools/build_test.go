@@ -216,10 +216,10 @@ func TestRegistry(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Reed":   `there is no tool "Reed"; the nearest is Read`,
-		"zzzzzz": `there is no tool "zzzzzz"; tools/list names those there are`,
+		"zzzzzz": `there is no tool "zzzzzz"; there are: Read, TaskStop, Write`,
 		"Denied": `tool "Denied" is not available: denied by rule Denied in /s.json`,
 		"Gated":  `tool "Gated" is not available: feature gates is off; a person can switch it on with --feature gates=on`,
-		"":       `there is no tool ""; tools/list names those there are`,
+		"":       `there is no tool ""; there are: Read, TaskStop, Write`,
 	} {
 		if _, err := r.Lookup(name); err == nil || err.Error() != want {
 			t.Errorf("Lookup(%q): %v, want %s", name, err, want)

@@ -97,6 +97,7 @@ func (r *Registry) Absent() []Absence {
 type UnknownTool struct {
 	Name    string   // as called
 	Nearest []string // offered tools it may have meant
+	Offered []string // all offered tools, if there is none near
 	Reason  string   // why the tool is absent, "" if there is no such tool
 }
 
@@ -108,7 +109,7 @@ func (e *UnknownTool) Error() string {
 	case len(e.Nearest) > 0:
 		return fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
 	default:
-		return fmt.Sprintf("there is no tool %s; tools/list names those there are", shown)
+		return fmt.Sprintf("there is no tool %s; there are: %s", shown, clip([]byte(strings.Join(e.Offered, ", "))))
 	}
 }
 
@@ -124,5 +125,8 @@ func (r *Registry) Lookup(name string) (*Tool, error) {
 	for i, t := range r.tools {
 		names[i] = t.Name
 	}
-	return nil, &UnknownTool{Name: name, Nearest: nearest.Names(name, names, 3)}
+	if near := nearest.Names(name, names, 3); len(near) > 0 {
+		return nil, &UnknownTool{Name: name, Nearest: near}
+	}
+	return nil, &UnknownTool{Name: name, Offered: names}
 }

@@ -129,5 +129,7 @@ func (a *app) digest(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(list)), nil
+	return digest(list), nil
 }
+
+func digest(list []byte) string { return fmt.Sprintf("%x", sha256.Sum256(list)) }

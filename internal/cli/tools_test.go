@@ -2,8 +2,12 @@ package cli
 
 import (
 	"context"
+	"log/slog"
+	"path/filepath"
 	"testing"
 
+	"mcp-toolset/internal/assembly"
+	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
 
@@ -37,4 +41,31 @@ func TestOpenAITools(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Type != "function" || got[0].Function.Name != "A" || len(got[0].Function.Parameters) == 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
+}
+
+func gated(name, feature string) *tools.Tool {
+	return tools.MustBuild(tools.Def[word, word]{Name: name, Prompt: "Says a word.", Feature: feature,
+		Call: func(context.Context, *tools.Env, word) (tools.Result[word], error) { return tools.Result[word]{}, nil }})
+}
+
+func parseSettings(t *testing.T, text string) *policy.Settings {
+	t.Helper()
+	s, err := policy.ParseSettings([]byte(text), "/etc/test.json", "/etc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func newAssembly(t *testing.T) *assembly.Assembly {
+	t.Helper()
+	a, err := assembly.New(assembly.Config{
+		Tools: []*tools.Tool{gated("A", "")}, Roots: []string{t.TempDir()}, State: filepath.Join(t.TempDir(), "state"),
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	return a
 }
