@@ -11,29 +11,35 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// binary is the product, built once for all tests of the package.
-var binary string
+// built is the product, built once for all tests of the package.
+var built string
+
+// binary returns the product. A test must get it from here: see touchSources.
+func binary(t *testing.T) string {
+	t.Helper()
+	if err := touched(); err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	if err := touchSources(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
 	dir, err := os.MkdirTemp("", "mcp-toolset-e2e")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "mcp-toolset")
-	build := exec.Command("go", "build", "-o", binary, "mcp-toolset")
+	built = filepath.Join(dir, "mcp-toolset")
+	build := exec.Command("go", "build", "-o", built, "mcp-toolset")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "building the binary:", err)
@@ -42,9 +48,11 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+var touched = sync.OnceValue(touchSources)
+
 // touchSources opens every source of the binary. The go command remembers what
-// a test opens below the module, and so does not take a cached result for one
-// of a binary whose sources have changed.
+// a test (not TestMain) opens below the module, and so does not take a cached
+// result for one of a binary whose sources have changed.
 func touchSources() error {
 	return filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -67,11 +75,12 @@ func touchSources() error {
 
 // TestScripts runs the user stories in testdata/script.
 func TestScripts(t *testing.T) {
+	bin := filepath.Dir(binary(t))
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},

@@ -20,7 +20,7 @@ import (
 // stdioProcess starts a stdio server whose standard output nobody reads yet.
 func stdioProcess(t *testing.T) (cmd *exec.Cmd, in io.WriteCloser, out *os.File, stderr *bytes.Buffer) {
 	t.Helper()
-	cmd = exec.Command(binary, "stdio", t.TempDir())
+	cmd = exec.Command(binary(t), "stdio", t.TempDir())
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	stderr = &bytes.Buffer{}
 	cmd.Stderr = stderr
@@ -95,7 +95,7 @@ func TestOwnToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{nil, {"--token-file", given}} {
-		cmd := exec.Command(binary, append([]string{"http", "--addr", "127.0.0.1:0", "--root", root, "--root", filepath.Dir(state), "--log-level", "error"}, args...)...)
+		cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--root", root, "--root", filepath.Dir(state), "--log-level", "error"}, args...)...)
 		cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+state)
 		stderr, err := cmd.StderrPipe()
 		if err != nil {

@@ -117,7 +117,7 @@ type stdioWire struct {
 }
 
 func startStdio(t *testing.T, root string) wire {
-	cmd := exec.Command(binary, "stdio", "--log-level", "error", root)
+	cmd := exec.Command(binary(t), "stdio", "--log-level", "error", root)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -183,7 +183,7 @@ type httpWire struct {
 const wireToken = "a-token-for-tests-only"
 
 func startHTTP(t *testing.T, root string) wire {
-	cmd := exec.Command(binary, "http", "--addr", "127.0.0.1:0", "--log-level", "error", root)
+	cmd := exec.Command(binary(t), "http", "--addr", "127.0.0.1:0", "--log-level", "error", root)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
