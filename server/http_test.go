@@ -277,10 +277,10 @@ func TestSlowClients(t *testing.T) {
 		_, _, text := w.do("POST", w.url, callLine(1, "Wait", `{"name":"done"}`), session)
 		body <- text
 	}()
-	<-g.begun
+	await(t, g.begun)
 	<-time.After(4 * s.timeouts.body) // it must pass
 	close(g.open)
-	if text := <-body; !strings.Contains(text, `done`) || strings.Contains(text, "cancelled") {
+	if text := await(t, body); !strings.Contains(text, `done`) || strings.Contains(text, "cancelled") {
 		t.Errorf("a long call: %s", text)
 	}
 }
@@ -512,20 +512,20 @@ func TestHTTPCancel(t *testing.T) {
 		gone <- err
 	}()
 	for range 3 {
-		<-g.begun
+		await(t, g.begun)
 	}
 	leave()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
+	if err := await(t, gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("the client that left: %v", err)
 	}
 	if status, _, body := w.do("POST", w.url, cancelLine(1), one); status != http.StatusAccepted {
 		t.Errorf("cancel: %d %s", status, body)
 	}
-	if a := <-answers; a.who != "one" || !strings.Contains(a.body, "cancelled") {
+	if a := await(t, answers); a.who != "one" || !strings.Contains(a.body, "cancelled") {
 		t.Errorf("after the cancel: %+v", a)
 	}
 	close(g.open)
-	if a := <-answers; a.who != "two" || strings.Contains(a.body, "cancelled") {
+	if a := await(t, answers); a.who != "two" || strings.Contains(a.body, "cancelled") {
 		t.Errorf("the other session's call: %+v", a)
 	}
 }
@@ -553,17 +553,17 @@ func TestHTTPShutdown(t *testing.T) {
 		_, _, body := w.do("POST", w.url, callLine(1, "Wait", `{"name":"x"}`), session)
 		answer <- body
 	}()
-	<-g.begun
+	await(t, g.begun)
 	stopped := make(chan error, 1)
 	go func() { stopped <- w.stop() }()
 	if _, err := io.ReadAll(stream.Body); err != nil {
 		t.Errorf("the listening stream ended with %v", err)
 	}
 	close(g.open)
-	if body := <-answer; !strings.Contains(body, `x`) || strings.Contains(body, "cancelled") {
+	if body := await(t, answer); !strings.Contains(body, `x`) || strings.Contains(body, "cancelled") {
 		t.Errorf("the call in flight: %s", body)
 	}
-	if err := <-stopped; err != nil {
+	if err := await(t, stopped); err != nil {
 		t.Error(err)
 	}
 }
@@ -585,11 +585,11 @@ func TestHTTPShutdownCutsOff(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 	}()
-	<-g.begun
+	await(t, g.begun)
 	if err := w.stop(); err != nil {
 		t.Error(err)
 	}
-	<-ended
+	await(t, ended)
 }
 
 // TestInstructions stay below where clients cut them, however many roots.
@@ -652,10 +652,10 @@ func TestTLS(t *testing.T) {
 			strings.Replace(modernMeta, "{", `{"progressToken":1,`, 1)+`}}`, modern("tools/call", "Slow")...)
 		body <- text
 	}()
-	<-g.begun
+	await(t, g.begun)
 	<-time.After(4 * s.timeouts.write) // the timeout of the progress message must pass
 	close(g.open)
-	if all := events(<-body); len(all) != 2 || !strings.Contains(all[1], `done`) {
+	if all := events(await(t, body)); len(all) != 2 || !strings.Contains(all[1], `done`) {
 		t.Errorf("events: %q", all)
 	}
 	if status, header, _ := w.do("POST", w.url, initialize); status != 200 || header.Get("Mcp-Session-Id") == "" {

@@ -95,6 +95,17 @@ func (g *gate) tool(name string, safe bool) *tools.Tool {
 	return tools.MustBuild(d)
 }
 
+// await receives from a channel, or fails the test at the deadline.
+func await[T any](t *testing.T, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(deadline + time.Second): // a request has its own deadline, and says more
+		t.Fatal("nothing happens")
+	}
+	return v
+}
+
 // newServer makes a server of Read and the tools given, over one root folder.
 func newServer(t *testing.T, drain time.Duration, more ...*tools.Tool) (s *Server, root string) {
 	t.Helper()

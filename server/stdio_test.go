@@ -125,7 +125,7 @@ func TestFinishedThoughCancelled(t *testing.T) {
 	s, _ := newServer(t, deadline, g.tool("Finish", false), look)
 	p := connect(t, t.Context(), s)
 	p.send("%s", callLine(1, "Finish", `{"name":"done"}`))
-	<-g.begun
+	await(t, g.begun)
 	p.send("%s", cancelLine(1))
 	p.send("%s", callLine(2, "Look", `{"name":"done"}`))
 	p.send(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
@@ -397,7 +397,7 @@ func TestDrain(t *testing.T) {
 	s, _ := newServer(t, 50*time.Millisecond, g.tool("Block", false))
 	p := connect(t, t.Context(), s)
 	p.send("%s", callLine(1, "Block", `{"name":"never"}`))
-	<-g.begun
+	await(t, g.begun)
 	rest, err := p.end()
 	if err != nil || len(rest) > 1 {
 		t.Errorf("the end: %q, %v", rest, err)
@@ -421,11 +421,11 @@ func TestStop(t *testing.T) {
 	fmt.Fprintln(inW, callLine(1, "Wait", `{"name":"listens"}`))
 	fmt.Fprintln(inW, callLine(2, "Wait", `{"name":"does not","stubborn":true}`))
 	fmt.Fprintln(inW, `{"jsonrpc":"2.0","id":3,"method":"ping"}`) // its answer finds no reader
-	<-g.begun
-	<-g.begun
+	await(t, g.begun)
+	await(t, g.begun)
 	began := time.Now()
 	stop()
-	if err := <-served; err != nil {
+	if err := await(t, served); err != nil {
 		t.Error(err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -444,7 +444,7 @@ func TestClientVanishes(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.ServeStdio(t.Context(), inR, outW) }()
 	fmt.Fprintln(inW, `{"jsonrpc":"2.0","id":3,"method":"ping"}`)
-	if err := <-served; !errors.Is(err, gone) {
+	if err := await(t, served); !errors.Is(err, gone) {
 		t.Errorf("ended with %v", err)
 	}
 	_ = inW.Close()
@@ -459,8 +459,8 @@ func TestTwoConnections(t *testing.T) {
 	for _, p := range []*peer{a, b} {
 		p.send("%s", callLine(1, "Wait", `{"name":"x"}`))
 	}
-	<-g.begun
-	<-g.begun
+	await(t, g.begun)
+	await(t, g.begun)
 	a.send("%s", cancelLine(1))
 	a.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 	a.next()
