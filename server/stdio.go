@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -126,35 +124,6 @@ func (c *stdioConn) readAll(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-var errLineTooLong = errors.New("the line is too long")
-
-// readLine reads a line without its end; also a last one that has none. A line
-// over the limit is read to its end and dropped.
-func readLine(r *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) > limit+1 {
-			line = nil
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = r.ReadSlice('\n')
-			}
-			if err != nil && err != io.EOF {
-				return nil, err
-			}
-			return nil, errLineTooLong
-		}
-		line = append(line, part...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
-			line = line[:len(line)-1]
-		}
-		return line, err
-	}
-}
-
 // accept takes in one message. When it returns, a call has its place and a
 // cancel on a later line will find it.
 func (c *stdioConn) accept(ctx context.Context, line []byte) {
@@ -263,99 +232,6 @@ func (c *stdioConn) answer(m message, r *request, in *incoming, answer mcp.JSONR
 	c.mu.Unlock()
 	if r.answering && answer != nil {
 		c.write(encodeAnswer(m, in, answer))
-	}
-}
-
-// encodeAnswer is the library's answer as bytes, with the id exactly as it was
-// sent and with our words for a name that no tool has.
-func encodeAnswer(m message, in *incoming, answer mcp.JSONRPCMessage) []byte {
-	fail := func(err error) []byte {
-		return (&rpcError{mcp.INTERNAL_ERROR, "encoding the answer: " + err.Error(), m.rawID}).encode()
-	}
-	switch a := answer.(type) {
-	case mcp.JSONRPCResponse:
-		result, err := encodeResult(a.Result)
-		if err != nil {
-			return fail(err)
-		}
-		return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.rawID, []byte(`,"result":`), result, []byte{'}'})
-	case mcp.JSONRPCError:
-		if in.unknown != nil {
-			return (&rpcError{mcp.INVALID_PARAMS, in.unknown.Error(), m.rawID}).encode()
-		}
-		a.ID = mcp.NewRequestId(m.rawID)
-		answer = a
-	}
-	data, err := json.Marshal(answer)
-	if err != nil {
-		return fail(err)
-	}
-	return data
-}
-
-// encodeResult asks a result for its JSON directly: going through json.Marshal
-// would scan a large text once more.
-func encodeResult(result any) ([]byte, error) {
-	if m, ok := result.(json.Marshaler); ok {
-		return m.MarshalJSON()
-	}
-	return json.Marshal(result)
-}
-
-// notify writes a notification at once, and so before the answer of the
-// request it belongs to.
-func (c *stdioConn) notify(method string, params any) error {
-	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
-	if err != nil {
-		return fmt.Errorf("encoding %s: %w", method, err)
-	}
-	c.write(data)
-	return nil
-}
-
-// write writes one message. When the client is gone, everything stops.
-func (c *stdioConn) write(data []byte) {
-	c.writeMu.Lock()
-	defer c.writeMu.Unlock()
-	if _, err := c.out.Write(append(data, '\n')); err != nil {
-		c.stop(fmt.Errorf("writing standard output: %w", err))
-	}
-}
-
-// pump writes the notifications that the library itself sends.
-func (c *stdioConn) pump(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case n := <-c.client.notifications:
-			c.writeNotification(n)
-		case done := <-c.barrier:
-			for len(c.client.notifications) > 0 {
-				c.writeNotification(<-c.client.notifications)
-			}
-			close(done)
-		}
-	}
-}
-
-func (c *stdioConn) writeNotification(n mcp.JSONRPCNotification) {
-	if data, err := json.Marshal(n); err == nil {
-		c.write(data)
-	}
-}
-
-// flushNotifications returns when what the library sent for a listen stream is
-// written, so that its answer comes behind it.
-func (c *stdioConn) flushNotifications(r *request) {
-	if !r.listen {
-		return
-	}
-	done := make(chan struct{})
-	select {
-	case c.barrier <- done:
-		<-done
-	case <-c.done:
 	}
 }
 
