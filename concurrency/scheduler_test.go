@@ -123,7 +123,9 @@ func TestCancelAndLeave(t *testing.T) {
 				ticket := lanes[c.lane].Arrive()
 				ctx, cancel := context.WithCancel(t.Context())
 				if c.kind == 0 {
-					time.AfterFunc(time.Duration(rnd.IntN(40))*time.Second, cancel)
+					// Between the whole seconds at which calls start, so that
+					// "after its cancel" has one meaning.
+					time.AfterFunc(time.Duration(rnd.IntN(40))*time.Second+time.Second/2, cancel)
 				}
 				if c.kind == 1 {
 					cancel()
