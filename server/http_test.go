@@ -658,6 +658,10 @@ func TestTLS(t *testing.T) {
 	if all := events(await(t, body)); len(all) != 2 || !strings.Contains(all[1], `done`) {
 		t.Errorf("events: %q", all)
 	}
+	// What is refused there is answered too, and the next request is served.
+	if status, _, text := w.do("POST", w.url, initialize, "-Authorization"); status != 401 || text == "" {
+		t.Errorf("no token: %d %s", status, text)
+	}
 	if status, header, _ := w.do("POST", w.url, initialize); status != 200 || header.Get("Mcp-Session-Id") == "" {
 		t.Errorf("initialize: %d %v", status, header)
 	}

@@ -31,8 +31,6 @@ type rpcError struct {
 	id   json.RawMessage // nil: null
 }
 
-func (e *rpcError) Error() string { return e.text }
-
 // encode is the error as a JSON-RPC message.
 func (e *rpcError) encode() []byte {
 	id := e.id

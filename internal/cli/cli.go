@@ -74,24 +74,13 @@ func Main(args []string, host *Host) int {
 		return exitOK
 	case errors.Is(err, failedResult{}):
 		return exitError
-	case errors.As(err, &usage) || isCobraUsage(err):
+	case errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command"): // cobra's own, of cobra.NoArgs
 		fmt.Fprintf(host.Err, "mcp-toolset: %v\n", err)
 		return exitUsage
 	default:
 		fmt.Fprintf(host.Err, "mcp-toolset: %v\n", err)
 		return exitError
 	}
-}
-
-// isCobraUsage recognises the errors that cobra makes itself.
-func isCobraUsage(err error) bool {
-	text := err.Error()
-	for _, start := range []string{"unknown command", "accepts ", "requires at least", "required flag"} {
-		if strings.HasPrefix(text, start) {
-			return true
-		}
-	}
-	return false
 }
 
 func newRoot(host *Host) *cobra.Command {

@@ -72,6 +72,8 @@ func TestBudget(t *testing.T) {
 			"[line 1 has 5000 bytes, of which the first 3393 are shown]", 1},
 		"a line over the budget, and more": {small, "a\n" + strings.Repeat("é", 5000) + "\nb\n", `,"offset":2`,
 			"[line 2 has 10000 bytes, of which the first 3392 are shown; go on with offset 3]", 1},
+		"a long line cut inside a character": {small, "a" + strings.Repeat("é", 5000), "",
+			"[line 1 has 10001 bytes, of which the first 3393 are shown]", 1},
 		"a long line asked for": {small, strings.Repeat("y", 5000) + "\nb\n", `,"offset":1,"limit":1`,
 			"[line 1 has 5000 bytes, of which the first 3393 are shown; go on with offset 2]", 1},
 		"a long line that shrinks when shown": {small, strings.Repeat("\xff", 5000) + "IMPORTANT\nb\n", "",

@@ -171,7 +171,9 @@ func (s *scanner) endLine() {
 // fits.
 func (s *scanner) keep() {
 	line, cut := s.part, s.length > len(s.part)
-	if !cut {
+	if cut {
+		line = wholeRunes(line)
+	} else {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 	}
 	valid := utf8.Valid(line)
@@ -205,6 +207,19 @@ func clip(line []byte, n int) []byte {
 		n--
 	}
 	return line[:n]
+}
+
+// wholeRunes leaves out a character that a cut has left incomplete at the end.
+func wholeRunes(line []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(line); n++ {
+		if last := line[len(line)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return line[:len(line)-n]
+			}
+			break
+		}
+	}
+	return line
 }
 
 // end ends the file; its last line needs no newline.
