@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/nearest"
 )
 
@@ -26,10 +27,10 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 		raw = json.RawMessage("{}")
 	}
 	if !utf8.Valid(raw) {
-		return &Fault{"the arguments are not valid UTF-8", "Send text as UTF-8."}
+		return fault.New("the arguments are not valid UTF-8", "Send text as UTF-8.")
 	}
 	if at := loneSurrogate(raw); at != "" {
-		return &Fault{"the arguments hold half of a surrogate pair, " + at, "Send the whole character, or leave it out."}
+		return fault.New("the arguments hold half of a surrogate pair, "+at, "Send the whole character, or leave it out.")
 	}
 	clean, err := tolerate(raw, schema, "")
 	if err != nil {
@@ -40,7 +41,7 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 	if err := dec.Decode(in); err != nil {
 		var typeErr *json.UnmarshalTypeError
 		if errors.As(err, &typeErr) {
-			return &Fault{fmt.Sprintf("property %q does not fit its type: %s", typeErr.Field, typeErr.Value), "Send a smaller value."}
+			return fault.New(fmt.Sprintf("property %q does not fit its type: %s", typeErr.Field, typeErr.Value), "Send a smaller value.")
 		}
 		return fmt.Errorf("decoding arguments: %w", err)
 	}
@@ -103,7 +104,7 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 		case prop == nil:
 			return nil, unknownProperty(name, s, at)
 		case seen[name]:
-			return nil, &Fault{fmt.Sprintf("property %q is given twice", join(at, name)), "Give it once."}
+			return nil, fault.New(fmt.Sprintf("property %q is given twice", join(at, name)), "Give it once.")
 		}
 		seen[name] = true
 		if string(value) == "null" && !slices.Contains(s.Required, name) {
@@ -124,11 +125,11 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 		return nil, notJSON(err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, &Fault{"the arguments go on after their closing brace", "Send one JSON object."}
+		return nil, fault.New("the arguments go on after their closing brace", "Send one JSON object.")
 	}
 	for _, name := range s.Required {
 		if !seen[name] {
-			return nil, &Fault{fmt.Sprintf("required property %q is missing", join(at, name)), "Known properties: " + propertyList(s) + "."}
+			return nil, fault.New(fmt.Sprintf("required property %q is missing", join(at, name)), "Known properties: "+propertyList(s)+".")
 		}
 	}
 	out.WriteByte('}')
@@ -168,7 +169,7 @@ func tolerateNumber(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 			return nil, wrongType(at, want, raw)
 		}
 		if math.Abs(n) >= 1<<53 {
-			return nil, &Fault{fmt.Sprintf("property %q is out of range: %s", at, clip(raw)), "Send a smaller number."}
+			return nil, fault.New(fmt.Sprintf("property %q is out of range: %s", at, clip(raw)), "Send a smaller number.")
 		}
 		text = strconv.FormatInt(int64(n), 10)
 	} else {
@@ -176,9 +177,9 @@ func tolerateNumber(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	}
 	switch {
 	case s.Minimum != nil && n < *s.Minimum:
-		return nil, &Fault{fmt.Sprintf("property %q is %s", at, text), fmt.Sprintf("The least is %v.", *s.Minimum)}
+		return nil, fault.New(fmt.Sprintf("property %q is %s", at, text), fmt.Sprintf("The least is %v.", *s.Minimum))
 	case s.Maximum != nil && n > *s.Maximum:
-		return nil, &Fault{fmt.Sprintf("property %q is %s", at, text), fmt.Sprintf("The most is %v.", *s.Maximum)}
+		return nil, fault.New(fmt.Sprintf("property %q is %s", at, text), fmt.Sprintf("The most is %v.", *s.Maximum))
 	}
 	return json.RawMessage(text), nil
 }
@@ -186,9 +187,9 @@ func tolerateNumber(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 func checkString(v string, s *jsonschema.Schema, at string) error {
 	if s.MinLength != nil && utf8.RuneCountInString(v) < *s.MinLength {
 		if *s.MinLength == 1 {
-			return &Fault{fmt.Sprintf("property %q is empty", at), "Give it a value."}
+			return fault.New(fmt.Sprintf("property %q is empty", at), "Give it a value.")
 		}
-		return &Fault{fmt.Sprintf("property %q is too short", at), fmt.Sprintf("It needs at least %d characters.", *s.MinLength)}
+		return fault.New(fmt.Sprintf("property %q is too short", at), fmt.Sprintf("It needs at least %d characters.", *s.MinLength))
 	}
 	if len(s.Enum) == 0 || slices.Contains(s.Enum, any(v)) {
 		return nil
@@ -197,7 +198,7 @@ func checkString(v string, s *jsonschema.Schema, at string) error {
 	for i, e := range s.Enum {
 		words[i] = fmt.Sprint(e)
 	}
-	return &Fault{fmt.Sprintf("property %q is %s", at, clip([]byte(strconv.Quote(v)))), "Use one of: " + strings.Join(words, ", ") + "."}
+	return fault.New(fmt.Sprintf("property %q is %s", at, clip([]byte(strconv.Quote(v)))), "Use one of: "+strings.Join(words, ", ")+".")
 }
 
 func unknownProperty(name string, s *jsonschema.Schema, at string) error {
@@ -206,7 +207,7 @@ func unknownProperty(name string, s *jsonschema.Schema, at string) error {
 	if near := nearest.Names(name, names, 1); len(near) == 1 {
 		next = fmt.Sprintf("Did you mean %q? %s", near[0], next)
 	}
-	return &Fault{fmt.Sprintf("unknown property %s", clip([]byte(strconv.Quote(join(at, name))))), next}
+	return fault.New(fmt.Sprintf("unknown property %s", clip([]byte(strconv.Quote(join(at, name))))), next)
 }
 
 func propertyNames(s *jsonschema.Schema) []string {
@@ -230,13 +231,13 @@ func propertyList(s *jsonschema.Schema) string {
 
 func wrongType(at, want string, got json.RawMessage) error {
 	if at == "" {
-		return &Fault{"the arguments are not " + want, "Send a JSON object."}
+		return fault.New("the arguments are not "+want, "Send a JSON object.")
 	}
-	return &Fault{fmt.Sprintf("property %q is %s", at, clip(got)), "Send " + want + "."}
+	return fault.New(fmt.Sprintf("property %q is %s", at, clip(got)), "Send "+want+".")
 }
 
 func notJSON(err error) error {
-	return &Fault{"the arguments are not valid JSON: " + err.Error(), "Send one JSON object."}
+	return fault.New("the arguments are not valid JSON: "+err.Error(), "Send one JSON object.")
 }
 
 func join(at, name string) string {

@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 
+	"mcp-toolset/internal/fault"
 	"mcp-toolset/session"
 )
 
@@ -54,14 +55,4 @@ func (ResourceLink) content() {}
 func (Resource) content()     {}
 
 // Fault is an error that is the caller's to fix: one fact and one next step.
-type Fault struct {
-	Fact string // what is so, without a full stop
-	Next string // what to do; "" when the fact says it
-}
-
-func (f *Fault) Error() string {
-	if f.Next == "" {
-		return f.Fact
-	}
-	return f.Fact + ". " + f.Next
-}
+type Fault = fault.Fault

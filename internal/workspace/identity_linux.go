@@ -1,0 +1,9 @@
+package workspace
+
+import "syscall"
+
+func (i *Identity) fill(sys any) {
+	if st, ok := sys.(*syscall.Stat_t); ok {
+		i.ChangeTime, i.Device, i.Inode = st.Ctim.Nano(), uint64(st.Dev), st.Ino
+	}
+}
