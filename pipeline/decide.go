@@ -27,6 +27,9 @@ func (c *call) env() *tools.Env {
 		}
 		return nil
 	})
+	env.SaveParts = func(name string, next func() (string, error)) (string, int, error) {
+		return c.p.Results.SaveParts(env.Session.Results, name, next)
+	}
 	return env
 }
 

@@ -20,6 +20,11 @@ type Env struct {
 	Progress func(Progress)   // tells a client that asked for it how far the call is
 	Now      func() time.Time
 
+	// SaveParts keeps a long text in pieces that Read can show: next gives them
+	// until io.EOF, the answer is their folder and how many files are in it.
+	// What a call of this session saved under a name is not saved again.
+	SaveParts func(name string, next func() (string, error)) (folder string, count int, err error)
+
 	// Call runs another tool as part of this call: parsed, decided, hooked and
 	// recorded as its own, inside this call's place in the schedule, one at a
 	// time. A concurrency-safe call may only make concurrency-safe calls.

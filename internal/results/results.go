@@ -1,9 +1,9 @@
 // Package results keeps on disk what was too long for a model.
 //
-// Layout: <root>/<server>/<holder>/<file>. A server holds the lock on
-// <root>/<server>.lock while it lives, taken before its folder exists; a
-// holder is a session, or a principal for calls without a session,
-// and is held until released. Cleaning happens while storing, never at start,
+// Layout: <root>/<server>/<holder>/<file>, or <folder>/<part> in place of the
+// file. A server holds the lock on <root>/<server>.lock while it lives, taken
+// before its folder exists; a holder is a session, or a principal for calls
+// without a session, and is held until released. Cleaning happens while storing, never at start,
 // and takes only what nobody holds: results older than maxAge, then the oldest
 // until the quota is kept.
 package results
@@ -82,28 +82,36 @@ func (s *Store) Release(dir string) {
 func (s *Store) Save(dir, name, data string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.open(); err != nil {
+	s.count++
+	path := filepath.Join(dir, fmt.Sprintf("%04d-%s.txt", s.count, name))
+	if err := s.write(path, data); err != nil {
 		return "", err
+	}
+	return path, nil
+}
+
+// write makes room for a new file and writes it.
+func (s *Store) write(path, data string) error {
+	if err := s.open(); err != nil {
+		return err
 	}
 	room := int64(len(data))
 	if s.used+room > s.quota || s.now().Sub(s.swept) > sweepEvery {
 		if err := s.sweep(room); err != nil {
-			return "", err
+			return err
 		}
 		if s.used+room > s.quota {
-			return "", ErrQuota
+			return ErrQuota
 		}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("creating the results folder: %w", err)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("creating the results folder: %w", err)
 	}
-	s.count++
-	path := filepath.Join(dir, fmt.Sprintf("%04d-%s.txt", s.count, name))
 	if err := writeNew(path, data); err != nil {
-		return "", fmt.Errorf("storing a result: %w", err)
+		return fmt.Errorf("storing a result: %w", err)
 	}
 	s.used += room
-	return path, nil
+	return nil
 }
 
 // Close releases this server's folder: what is in it stays readable until a

@@ -12,7 +12,7 @@
 //	-- after/NAME --    a file as it must be after all calls; with the single
 //	                    line `(absent)` it must not be there
 //
-// $ROOT stands for the workspace. With -update, want and error sections are
+// $ROOT stands for the workspace, $RESULTS for the folder of stored results. With -update, want and error sections are
 // rewritten with what the tool does; read the diff.
 package toolstest
 
@@ -31,6 +31,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"mcp-toolset/internal/results"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -66,7 +67,9 @@ func Run(t *testing.T, tool *tools.Tool, dir string) {
 type Workspace struct {
 	Root    string
 	Session *session.Session
+	Now     func() time.Time
 	roots   *workspace.Roots
+	results *results.Store
 }
 
 // NewWorkspace makes a workspace that ends with the test.
@@ -78,17 +81,21 @@ func NewWorkspace(t *testing.T) *Workspace {
 	}
 	t.Cleanup(func() { _ = roots.Close() })
 	root := roots.Paths()[0]
-	return &Workspace{Root: root, roots: roots, Session: session.New(session.Config{
-		ID: "test", Roots: []string{root}, Results: filepath.Join(t.TempDir(), "results"),
+	store := results.New(filepath.Join(t.TempDir(), "state", "results"), results.Quota, time.Now)
+	t.Cleanup(func() { _ = store.Close() })
+	return &Workspace{Root: root, Now: time.Now, roots: roots, results: store, Session: session.New(session.Config{
+		ID: "test", Roots: []string{root}, Results: store.Hold("test"),
 	})}
 }
 
-// Env is what a call in the workspace gets. Everything in the root may be opened.
+// Env is what a call in the workspace gets. Everything in the root may be
+// opened, and what the session stored.
 func (w *Workspace) Env() *tools.Env {
+	view := w.Session.View()
 	return &tools.Env{
-		Session: w.Session.View(),
+		Session: view,
 		Files: workspace.NewFiles(w.roots, func(literal, canonical string) error {
-			if _, in := w.roots.Containing(canonical); !in {
+			if _, in := w.roots.Containing(canonical); !in && !strings.HasPrefix(canonical, view.Results+string(filepath.Separator)) {
 				return fmt.Errorf("%s is outside the workspace", literal)
 			}
 			return nil
@@ -96,7 +103,10 @@ func (w *Workspace) Env() *tools.Env {
 		Home:     w.Root,
 		Log:      slog.New(slog.DiscardHandler),
 		Progress: func(tools.Progress) {},
-		Now:      time.Now,
+		Now:      w.Now,
+		SaveParts: func(name string, next func() (string, error)) (string, int, error) {
+			return w.results.SaveParts(view.Results, name, next)
+		},
 		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {
 			return nil, fmt.Errorf("no nested calls in a tool's own test")
 		},
@@ -191,7 +201,7 @@ func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err 
 	default:
 		name, got = "want", Text(resp)
 	}
-	got = strings.ReplaceAll(got, w.Root, "$ROOT") + "\n"
+	got = strings.NewReplacer(w.Root, "$ROOT", w.Session.View().Results, "$RESULTS").Replace(got) + "\n"
 	if *update {
 		f.Name, f.Data = name, []byte(got)
 		return

@@ -1,0 +1,71 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// SaveParts writes the pieces that next returns, until io.EOF, to numbered files
+// of a new folder in dir, a folder that Hold returned. It returns the folder and
+// how many files it has. A folder of this name that is there already has the
+// same pieces, so next is not asked. If next or writing fails, nothing stays.
+func (s *Store) SaveParts(dir, name string, next func() (string, error)) (folder string, count int, err error) {
+	folder = filepath.Join(dir, name)
+	if there, err := os.ReadDir(folder); err == nil {
+		return folder, len(there), nil
+	}
+	s.mu.Lock()
+	s.count++
+	unfinished := filepath.Join(dir, fmt.Sprintf("%04d-%s.unfinished", s.count, name))
+	s.mu.Unlock()
+	if count, err = s.saveAll(unfinished, next); err != nil {
+		return "", 0, errors.Join(err, s.discard(unfinished))
+	}
+	if err = os.Rename(unfinished, folder); errors.Is(err, fs.ErrExist) {
+		err = s.discard(unfinished) // another call was first
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("storing parts: %w", err)
+	}
+	return folder, count, nil
+}
+
+func (s *Store) saveAll(folder string, next func() (string, error)) (count int, err error) {
+	for {
+		part, err := next()
+		if err == io.EOF {
+			return count, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		count++
+		if err := s.savePart(filepath.Join(folder, fmt.Sprintf("part-%04d.txt", count)), part); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// savePart holds the lock for one part only: a long series keeps no other
+// result waiting.
+func (s *Store) savePart(path, part string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(path, part)
+}
+
+// discard removes a folder and gives its bytes back to the quota.
+func (s *Store) discard(folder string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := measure(folder).size
+	if err := os.RemoveAll(folder); err != nil {
+		return fmt.Errorf("removing what could not be stored whole: %w", err)
+	}
+	s.used -= size
+	return nil
+}

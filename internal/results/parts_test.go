@@ -1,0 +1,103 @@
+package results
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pieces is a next function over a list, ending in err.
+func pieces(err error, list ...string) func() (string, error) {
+	return func() (string, error) {
+		if len(list) == 0 {
+			return "", err
+		}
+		p := list[0]
+		list = list[1:]
+		return p, nil
+	}
+}
+
+func TestSaveParts(t *testing.T) {
+	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
+	s := newStore(t, root, 100, &now)
+	dir := s.Hold("x")
+	folder, count, err := s.SaveParts(dir, "line", pieces(io.EOF, "one", "two", ""))
+	if err != nil || count != 3 || folder != filepath.Join(dir, "line") {
+		t.Fatalf("%s, %d, %v", folder, count, err)
+	}
+	for name, want := range map[string]string{"part-0001.txt": "one", "part-0002.txt": "two", "part-0003.txt": ""} {
+		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	again, count, err := s.SaveParts(dir, "line", pieces(errors.New("asked again")))
+	if again != folder || count != 3 || err != nil {
+		t.Errorf("the same once more: %s, %d, %v", again, count, err)
+	}
+	if s.used != 6 {
+		t.Errorf("%d bytes are counted, want 6", s.used)
+	}
+}
+
+// TestSavePartsWholeOrNot: a series that breaks off leaves nothing and takes
+// nothing from the quota.
+func TestSavePartsWholeOrNot(t *testing.T) {
+	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
+	s := newStore(t, root, 100, &now)
+	dir := s.Hold("x")
+	broken := errors.New("broken")
+	if _, _, err := s.SaveParts(dir, "line", pieces(broken, "one", "two")); !errors.Is(err, broken) {
+		t.Errorf("a series that breaks off: %v", err)
+	}
+	if _, _, err := s.SaveParts(dir, "line", pieces(io.EOF, strings.Repeat("x", 60), strings.Repeat("y", 60))); !errors.Is(err, ErrQuota) {
+		t.Errorf("a series over the quota: %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 || s.used != 0 {
+		t.Errorf("left behind: %v, %d bytes counted, %v", entries, s.used, err)
+	}
+}
+
+func TestSavePartsAtOnce(t *testing.T) {
+	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
+	s := newStore(t, root, Quota, &now)
+	dir := s.Hold("x")
+	// Both begin before either is done.
+	meet := make(chan struct{})
+	part := func() func() (string, error) {
+		n := 0
+		return func() (string, error) {
+			if n++; n > 1 {
+				return "", io.EOF
+			}
+			select {
+			case meet <- struct{}{}:
+			case <-meet:
+			}
+			return "one", nil
+		}
+	}
+	done := make(chan error)
+	for range 2 {
+		next := part()
+		go func() {
+			folder, count, err := s.SaveParts(dir, "line", next)
+			if err == nil && (count != 1 || folder != filepath.Join(dir, "line")) {
+				err = errors.New("another folder: " + folder)
+			}
+			done <- err
+		}()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || s.used != 3 {
+		t.Errorf("left: %v, %d bytes counted, %v", entries, s.used, err)
+	}
+}
