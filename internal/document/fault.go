@@ -1,0 +1,75 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"mcp-toolset/internal/fault"
+)
+
+// kind is what a file is read as. Tests have kinds of their own.
+type kind string
+
+const (
+	kindPicture  kind = "picture"
+	kindNotebook kind = "notebook"
+	kindPDF      kind = "pdf"
+)
+
+// How a process can end without an answer.
+var (
+	errMemory  = errors.New("over its limit of memory")
+	errStarved = errors.New("killed by the system, which is out of memory")
+	errTime    = errors.New("over its deadline")
+	errLong    = errors.New("over the limit of an answer")
+	errCrash   = errors.New("no answer")
+)
+
+// words are what differs between the kinds in what a model is told.
+type words struct {
+	noun    string // after "is a"
+	plural  string
+	smaller string // what to do when there is too much of the file
+	less    string // what to do when there was too much to do at once
+}
+
+var wordsOf = map[kind]words{
+	kindPicture: {"picture", "pictures",
+		"Make a smaller copy of it and read that.",
+		"Make a smaller copy of it and read that."},
+	kindNotebook: {"notebook", "notebooks",
+		"Remove outputs from a copy of it and read that.",
+		"Ask for fewer cells, or remove outputs from a copy of it and read that."},
+	kindPDF: {"PDF file", "PDF files",
+		"Split it into smaller files and read those.",
+		"Ask for fewer pages at a time."},
+}
+
+func (k kind) words() words {
+	if w, ok := wordsOf[k]; ok {
+		return w
+	}
+	return words{noun: string(k), plural: string(k)}
+}
+
+func (k kind) noun() string { return k.words().noun }
+
+// explain makes a fault of how a process ended.
+func explain(k kind, end error, memory int64, deadline time.Duration) error {
+	w := k.words()
+	switch end {
+	case errMemory:
+		return &fault.Fault{Fact: fmt.Sprintf("needs more than %d MB of memory to read", memory/1e6), Next: w.smaller}
+	case errStarved:
+		return &fault.Fault{Fact: "needs more memory to read than the system has left", Next: "Read it again later, or a smaller copy of it."}
+	case errTime:
+		return &fault.Fault{Fact: fmt.Sprintf("took longer than %g s to read", deadline.Seconds()), Next: w.less}
+	case errLong:
+		return &fault.Fault{Fact: fmt.Sprintf("has more than %d MiB to show at once", maxAnswer>>20), Next: w.less}
+	}
+	return &fault.Fault{
+		Fact: fmt.Sprintf("made the reader of %s stop; it is probably damaged", w.plural),
+		Next: "Repair it or use another copy of it.",
+	}
+}

@@ -1,0 +1,125 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// maxRestarts is how often pdfium is started again after it broke off: twice
+// for each page that breaks it, and a file with more than three is no accident.
+const maxRestarts = 6
+
+// book is an open file whose pages can be read one after the other, even if
+// some of them break the engine.
+type book struct {
+	file     io.ReaderAt
+	size     int64
+	pages    int
+	cache    wazero.CompilationCache
+	engine   *engine // nil: it cannot be started any more
+	restarts int
+}
+
+// openBook opens a file in pdfium. Its errors are those of openEngine.
+func openBook(file io.ReaderAt, size int64, cache string) (*book, error) {
+	b := &book{file: file, size: size, cache: compiled(cache)}
+	err := b.start(smallMemory)
+	if errors.Is(err, errBroke) {
+		err = b.start(largeMemory)
+	}
+	if err == nil {
+		b.pages, err = b.engine.pageCount()
+	}
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// compiled is where compiled code is kept: in a folder if there is one and it
+// can be used, else only in memory, so that another engine starts faster.
+func compiled(dir string) wazero.CompilationCache {
+	if dir != "" {
+		if c, err := wazero.NewCompilationCacheWithDir(dir); err == nil {
+			return c
+		}
+	}
+	return wazero.NewCompilationCache()
+}
+
+func (b *book) start(memory int) (err error) {
+	b.engine, err = openEngine(b.file, b.size, b.cache, memory)
+	return err
+}
+
+func (b *book) close() {
+	if b.engine != nil {
+		b.engine.close()
+	}
+	_ = b.cache.Close(context.Background())
+}
+
+// page reads page n, and reports whether there is anything to show. A page that
+// broke the engine gets a second chance: the memory may have been too small, or
+// full of earlier pages.
+func (b *book) page(n int) (p Page, ok bool) {
+	p, err := b.read(n)
+	if errors.Is(err, errBroke) {
+		p, err = b.read(n)
+	}
+	if err != nil {
+		return Page{Number: n, Text: fmt.Sprintf("[page %d cannot be shown: %s]", n, why(err))}, false
+	}
+	return p, true
+}
+
+// read reads page n.
+func (b *book) read(n int) (p Page, err error) {
+	p.Number = n
+	if !b.ready(smallMemory) {
+		return p, errBroke
+	}
+	if p.Text, err = b.engine.text(n); err != nil || readable(p.Text) {
+		return p, err
+	}
+	p.Text = ""
+	if !b.ready(largeMemory) {
+		return p, errBroke
+	}
+	p.Picture, err = b.engine.picture(n)
+	runtime.GC() // the engine's memory counts as live, so it would let as much waste pile up
+	return p, err
+}
+
+// ready sees to it that pdfium runs and may use so much memory.
+func (b *book) ready(memory int) bool {
+	switch {
+	case b.engine == nil:
+		return false
+	case b.engine.broke:
+		memory = largeMemory
+		b.restarts++
+	case b.engine.memory >= memory:
+		return true
+	}
+	b.engine.close()
+	b.engine = nil
+	return b.restarts <= maxRestarts && b.start(memory) == nil
+}
+
+// why says in plain words why a page cannot be shown.
+func why(err error) string {
+	switch {
+	case errors.Is(err, errNoSize):
+		return "it has no size"
+	case errors.Is(err, errBroke):
+		return "it takes too much memory, or is made to break its reader"
+	}
+	return "it is damaged"
+}

@@ -1,0 +1,7 @@
+//go:build !race
+
+package document
+
+const raceDetector = false
+
+var extraEnv = []string{}

@@ -1,0 +1,197 @@
+package notebook
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// terminal returns what a terminal would show of text: without escape
+// sequences, and with what a carriage return or a backspace has written over.
+// A cursor that moves to other lines is not followed.
+func terminal(text string) string {
+	if !strings.ContainsFunc(text, moves) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for line := range strings.Lines(text) {
+		line, newline := strings.CutSuffix(line, "\n")
+		line = strings.TrimRight(line, "\r") // of CRLF
+		if goesBack(line) {
+			b.WriteString(overwritten(line))
+		} else {
+			writeStripped(&b, line)
+		}
+		if newline {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// moves reports whether r does something else in a terminal than show itself:
+// the control characters of ASCII and Latin-1, but for tab and newline.
+func moves(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0
+}
+
+// goesBack reports whether anything in a line changes what was before it.
+func goesBack(line string) bool {
+	if strings.ContainsAny(line, "\r\b") {
+		return true
+	}
+	if !strings.ContainsRune(line, 'K') {
+		return false
+	}
+	for {
+		i := strings.IndexFunc(line, moves)
+		if i < 0 {
+			return false
+		}
+		_, size, erase := next(line[i:])
+		if erase == '1' || erase == '2' {
+			return true
+		}
+		line = line[i+size:]
+	}
+}
+
+// overwritten is what a terminal shows of a line.
+func overwritten(line string) string {
+	var cells []rune
+	at := 0
+	for len(line) > 0 {
+		r, size, erase := next(line)
+		line = line[size:]
+		cells = erased(cells, at, erase)
+		switch {
+		case r == '\r':
+			at = 0
+		case r == '\b':
+			at = max(at-1, 0)
+		case moves(r):
+		case at < len(cells):
+			cells[at] = r
+			at++
+		default:
+			cells = append(cells, r)
+			at++
+		}
+	}
+	return strings.TrimRight(string(cells), " ") // of what was longer before
+}
+
+// writeStripped writes a line in which the cursor only goes on, without what
+// does not show. Large outputs are why it is not left to overwritten, which
+// needs four times the memory.
+func writeStripped(b *strings.Builder, line string) {
+	for {
+		i := strings.IndexFunc(line, moves)
+		if i < 0 {
+			b.WriteString(line)
+			return
+		}
+		b.WriteString(line[:i])
+		_, size, _ := next(line[i:])
+		line = line[i+size:]
+	}
+}
+
+// next is the first character of a line, or the escape sequence that begins
+// with it, its length in bytes and what it erases of the line.
+func next(line string) (r rune, size int, erase byte) {
+	r, size = utf8.DecodeRuneInString(line)
+	if r == esc || r >= 0x80 && moves(r) {
+		size, erase = sequence(line)
+	}
+	return r, size, erase
+}
+
+// erased is a line after the sequence "erase in line": '0' to its end, '1' to
+// its begin, '2' all of it. Anything else changes nothing.
+func erased(cells []rune, at int, erase byte) []rune {
+	if erase == '1' || erase == '2' {
+		for i := range cells[:min(at, len(cells))] {
+			cells[i] = ' '
+		}
+	}
+	if erase == '0' || erase == '2' {
+		return cells[:min(at, len(cells))]
+	}
+	return cells
+}
+
+const (
+	esc = 0x1b // begins an escape sequence
+	csi = 0x9b // what ESC [ is in one character
+	osc = 0x9d // what ESC ] is in one character
+)
+
+// sequence is the length of the escape sequence at the start of s, and what it
+// erases of the line. One that does not end is only as long as its
+// introduction, so that it hides nothing.
+func sequence(s string) (size int, erase byte) {
+	first, n := utf8.DecodeRuneInString(s)
+	if first == esc {
+		if n == len(s) {
+			return n, 0
+		}
+		switch c := s[n]; {
+		case c == '[':
+			first = csi
+		case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_':
+			first = osc
+		default: // some intermediate bytes and a final one
+			for n < len(s) && s[n] >= 0x20 && s[n] < 0x30 {
+				n++
+			}
+			if n < len(s) && s[n] >= 0x30 && s[n] < 0x7f {
+				n++
+			}
+			return n, 0
+		}
+		n++
+	}
+	switch first {
+	case csi:
+		return control(s, n)
+	case osc, 0x90, 0x98, 0x9e, 0x9f:
+		return n + command(s[n:]), 0
+	}
+	return n, 0 // another control character
+}
+
+// control is the length of a control sequence whose parameters begin at n.
+func control(s string, n int) (size int, erase byte) {
+	from := n
+	for n < len(s) && s[n] >= 0x20 && s[n] < 0x40 {
+		n++
+	}
+	if n == len(s) || s[n] < 0x40 || s[n] >= 0x7f {
+		return from, 0
+	}
+	if s[n] == 'K' {
+		if erase = '0'; n > from {
+			erase = s[n-1]
+		}
+	}
+	return n + 1, erase
+}
+
+// command is the length of a command string such as a window title, up to and
+// with its end: a bell or a string terminator. Without an end it is 0.
+func command(s string) int {
+	for i, r := range s {
+		switch {
+		case r == '\a':
+			return i + 1
+		case r == 0x9c:
+			return i + 2
+		case r == esc && strings.HasPrefix(s[i+1:], "\\"):
+			return i + 2
+		case moves(r):
+			return 0
+		}
+	}
+	return 0
+}

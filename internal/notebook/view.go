@@ -1,0 +1,213 @@
+package notebook
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/document/picture"
+	"mcp-toolset/internal/fault"
+)
+
+// Limits of what one answer shows.
+const (
+	// longestOutput is the longest text of an output in bytes that is shown
+	// whole beside other cells: some 2,500 tokens, more than a table or a
+	// traceback has.
+	longestOutput = 10_000
+	// longestAlone is the longest text in bytes that is shown of a cell that is
+	// read alone: the server holds it several times over while it stores it.
+	longestAlone = 4 << 20
+	// mostPictures bounds the pictures of an answer: each takes up to a second
+	// to decode, and models look at more than 20 only at a lower resolution.
+	mostPictures = 20
+	// What an answer has around a cell and an output, in the place of what is
+	// cut and beside or instead of a picture, in bytes: its tags and notices
+	// are somewhat shorter.
+	cellWords    = 120
+	outputWords  = 60
+	cutWords     = 100
+	pictureWords = 250
+)
+
+// Request is what to show. The zero Request shows all.
+type Request struct {
+	First        int // number of the first cell, from 1; 0 means 1
+	Count        int // how many cells; 0: all that follow. A single one is shown with its outputs whole
+	Budget       int // bytes of text, among them those around the cells; the first cell is always there; 0: no limit
+	PictureBytes int // bytes of all pictures as shown; the first one is always there; 0: no limit
+}
+
+// View is what one answer shows.
+type View struct {
+	Language string
+	Total    int // cells of the notebook
+	First    int // number of the first cell shown, from 1
+	Cells    []Shown
+	Next     int // first cell asked for that is left out; 0: none
+}
+
+// Shown is a cell as it is shown.
+type Shown struct {
+	Number  int // from 1
+	ID      string
+	Type    string
+	Source  string
+	Count   int // execution count; 0: not run
+	Outputs []ShownOutput
+}
+
+// ShownOutput is a text or a picture.
+type ShownOutput struct {
+	Text    string
+	Picture *picture.Picture // nil: it is a text
+}
+
+// View makes what one answer shows. A first cell beyond the last is a
+// *fault.Fault whose fact goes on after the file's name; a notebook without
+// cells has a View without cells.
+func (n *Notebook) View(r Request) (*View, error) {
+	r.First = max(r.First, 1)
+	v := &View{Language: n.Language, Total: len(n.Cells), First: r.First}
+	if v.Total == 0 {
+		return v, nil
+	}
+	if r.First > v.Total {
+		return nil, beyond(r.First, v.Total)
+	}
+	end := v.Total
+	if r.Count > 0 && r.Count < end-r.First+1 {
+		end = r.First + r.Count - 1
+	}
+	g := gallery{limit: r.PictureBytes}
+	used := 0
+	for number := r.First; number <= end; number++ {
+		c := n.Cells[number-1]
+		used += c.words(r.Count == 1)
+		if r.Budget > 0 && used > r.Budget && number > r.First {
+			v.Next = number
+			break
+		}
+		v.Cells = append(v.Cells, c.shown(number, r.Count == 1, &g))
+	}
+	return v, nil
+}
+
+func beyond(first, total int) error {
+	fact, next := fmt.Sprintf("has %d cells, so there is no cell %d", total, first), fmt.Sprintf("Use an offset from 1 to %d.", total)
+	if total == 1 {
+		fact, next = fmt.Sprintf("has 1 cell, so there is no cell %d", first), "Use offset 1."
+	}
+	return &fault.Fault{Fact: fact, Next: next}
+}
+
+// words is about how many bytes of text a cell takes in an answer, rather more
+// than less.
+func (c Cell) words(alone bool) int {
+	n := cellWords + len(c.ID) + len(c.Type) + len(c.Source)
+	for _, o := range c.Outputs {
+		n += outputWords + len(c.ID)
+		switch {
+		case o.Picture != nil:
+			n += pictureWords
+		case alone:
+			n += min(len(o.Text), longestAlone+cutWords)
+		default:
+			n += min(len(o.Text), longestOutput+cutWords)
+		}
+	}
+	return n
+}
+
+func (c Cell) shown(number int, alone bool, g *gallery) Shown {
+	s := Shown{Number: number, ID: c.ID, Type: c.Type, Source: cut(c.Source, longestAlone, tooLong), Count: c.Count}
+	limit, where := longestOutput, fmt.Sprintf("read this cell alone to see them: offset %d, limit 1", number)
+	if alone {
+		limit, where = longestAlone, tooLong
+	}
+	for _, o := range c.Outputs {
+		if o.Picture != nil {
+			s.Outputs = append(s.Outputs, g.show(o, number, alone))
+		} else {
+			s.Outputs = append(s.Outputs, ShownOutput{Text: cut(o.Text, limit, where)})
+		}
+	}
+	return s
+}
+
+// tooLong says where the rest of a text is that no answer shows.
+const tooLong = "other tools can take them out of the file"
+
+// gallery is the pictures of one answer.
+type gallery struct {
+	limit int // bytes; 0: none
+	tried int
+	used  int
+	full  bool
+}
+
+// show makes a picture fit for the answer, or says why it is not there. After
+// one that is left out there are no others: a model then knows what it has.
+func (g *gallery) show(o Output, number int, alone bool) ShownOutput {
+	if g.full || g.tried == mostPictures {
+		return ShownOutput{Text: leftOut(number, alone)}
+	}
+	g.tried++
+	p, err := picture.Fit(o.Picture)
+	if err != nil {
+		why := "it is damaged"
+		var f *fault.Fault
+		if errors.As(err, &f) {
+			why = "it " + f.Fact
+		}
+		return ShownOutput{Text: noPicture(o.PictureType, why)}
+	}
+	if g.limit > 0 && g.used > 0 && g.used+len(p.Data) > g.limit {
+		g.full = true
+		return ShownOutput{Text: leftOut(number, alone)}
+	}
+	g.used += len(p.Data)
+	return ShownOutput{Picture: p}
+}
+
+func leftOut(number int, alone bool) string {
+	if alone {
+		return "[a picture is left out: the cell has more than one answer holds]"
+	}
+	return fmt.Sprintf("[a picture is left out; read this cell alone: offset %d, limit 1]", number)
+}
+
+// cut leaves out the middle of a text over limit, between lines unless they are
+// long too, and says where it can be seen.
+func cut(text string, limit int, where string) string {
+	if len(text) <= limit {
+		return text
+	}
+	half := limit / 2
+	from := len(text) - half
+	head, tail := text[:half], text[from:]
+	if i := strings.LastIndexByte(head, '\n'); i >= half/2 {
+		head = head[:i+1]
+	} else {
+		head = strings.TrimSuffix(head, partOfRune(text, half))
+	}
+	if i := strings.IndexByte(text[from-1:], '\n'); i >= 0 && i < half/2 {
+		tail = text[from+i:]
+	} else {
+		for !utf8.RuneStart(tail[0]) {
+			tail = tail[1:]
+		}
+	}
+	left := len(text) - len(head) - len(tail)
+	return fmt.Sprintf("%s\n[%d bytes left out here; %s]\n%s", strings.TrimSuffix(head, "\n"), left, where, tail)
+}
+
+// partOfRune is the begin of a character that a cut at n would divide.
+func partOfRune(text string, n int) string {
+	from := n
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	return text[from:n]
+}
