@@ -8,7 +8,8 @@ import (
 
 // The keys of the settings.
 var (
-	topKeys        = []string{"$schema", "features", "permissions"}
+	topKeys        = []string{"$schema", "features", "permissions", "reminder"}
+	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
 
@@ -24,6 +25,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readPermissions(f)
 		case "features":
 			err = s.readFeatures(f)
+		case "reminder":
+			err = s.readReminder(f)
 		default:
 			s.unknown("", f.key, topKeys)
 		}

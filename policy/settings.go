@@ -23,6 +23,8 @@ type Settings struct {
 	rules       [3][]rule // by Behavior
 	directories []string  // as written
 	features    map[string]bool
+	noReminder  bool
+	exempt      []string // models that get no reminder
 	warnings    []string
 }
 
@@ -65,7 +67,8 @@ func LoadSettings(path string) (*Settings, error) {
 //	    "additionalDirectories": [folder...],
 //	    "defaultMode": "default"
 //	  },
-//	  "features": {name: true, false, "on" or "off"}
+//	  "features": {name: true, false, "on" or "off"},
+//	  "reminder": true, false, "on", "off" or {"exempt": [model...]}
 //	}
 //
 // Every key may be missing. A key that stands twice or has a value of a wrong

@@ -11,13 +11,7 @@ package session
 import (
 	"slices"
 	"sync"
-	"time"
 )
-
-// maxReads bounds the read record of one session; beyond it the oldest record
-// is forgotten. 4,096 files are far more than one conversation reads, and the
-// record then stays under a megabyte.
-const maxReads = 4096
 
 // Config is what a session starts with.
 type Config struct {
@@ -30,11 +24,11 @@ type Config struct {
 
 // Session is the state of one client conversation. It is safe for concurrent use.
 type Session struct {
-	mu     sync.Mutex
-	view   View
-	reads  map[string]Read
-	order  []string // paths in reads, the latest read last
-	loaded map[string]bool
+	mu        sync.Mutex
+	view      View
+	reads     reads
+	listeners []*func(Read)
+	loaded    map[string]bool
 }
 
 // New starts a session whose working directory is its first root.
@@ -46,7 +40,7 @@ func New(c Config) *Session {
 	if len(c.Roots) > 0 {
 		v.Dir = c.Roots[0]
 	}
-	s := &Session{view: v, reads: map[string]Read{}, loaded: map[string]bool{}}
+	s := &Session{view: v, reads: newReads(), loaded: map[string]bool{}}
 	s.view.of = s
 	return s
 }
@@ -62,26 +56,6 @@ type View struct {
 	Stateless bool     // nothing is remembered between calls
 
 	of *Session
-}
-
-// Read records that a file was read: which part, and what the file was then.
-type Read struct {
-	Path    string // canonical
-	Offset  int    // first line, 1-based
-	Limit   int    // number of lines asked for; 0: no limit
-	Size    int64  // bytes
-	ModTime time.Time
-}
-
-// LastRead returns the latest read record of a canonical path.
-func (v View) LastRead(path string) (Read, bool) {
-	if v.of == nil {
-		return Read{}, false
-	}
-	v.of.mu.Lock()
-	defer v.of.mu.Unlock()
-	r, ok := v.of.reads[path]
-	return r, ok
 }
 
 // Loaded reports whether a deferred tool was loaded in this session.
@@ -104,41 +78,37 @@ func (s *Session) View() View {
 // Effect is what a call changes in its session. The zero value changes nothing.
 type Effect struct {
 	Dir    string   // new working directory; "" keeps it
-	Reads  []Read   // files read
+	Reads  []Read   // what was read of files
 	Loaded []string // tools loaded
 }
 
 // IsZero reports whether applying e would change nothing.
 func (e Effect) IsZero() bool { return e.Dir == "" && len(e.Reads) == 0 && len(e.Loaded) == 0 }
 
-// Apply changes the session. A stateless session forgets everything at once,
-// so for it Apply does nothing.
+// Apply changes the session, then tells who listens. A stateless session
+// forgets everything at once, so for it Apply does nothing.
 func (s *Session) Apply(e Effect) {
+	for _, tell := range s.apply(e) {
+		for _, r := range e.Reads {
+			(*tell)(r)
+		}
+	}
+}
+
+func (s *Session) apply(e Effect) (listeners []*func(Read)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.view.Stateless || e.IsZero() {
-		return
+		return nil
 	}
 	if e.Dir != "" {
 		s.view.Dir = e.Dir
 	}
 	for _, r := range e.Reads {
-		s.record(r)
+		s.reads.add(r)
 	}
 	for _, name := range e.Loaded {
 		s.loaded[name] = true
 	}
-}
-
-// record remembers the latest read of a file and forgets the oldest beyond maxReads.
-func (s *Session) record(r Read) {
-	if _, again := s.reads[r.Path]; again {
-		s.order = slices.DeleteFunc(s.order, func(p string) bool { return p == r.Path })
-	}
-	s.reads[r.Path] = r
-	s.order = append(s.order, r.Path)
-	if len(s.order) > maxReads {
-		delete(s.reads, s.order[0])
-		s.order = s.order[1:]
-	}
+	return slices.Clone(s.listeners)
 }

@@ -11,12 +11,12 @@ func TestEffectsReachLaterViews(t *testing.T) {
 	if before.Dir != "/w" {
 		t.Fatalf("a session starts in %q, want its first root", before.Dir)
 	}
-	s.Apply(Effect{Dir: "/w/sub", Reads: []Read{{Path: "/w/a", Size: 3}}, Loaded: []string{"Web"}})
+	s.Apply(Effect{Dir: "/w/sub", Reads: []Read{{Path: "/w/a", Range: Range{Offset: 3}}}, Loaded: []string{"Web"}})
 	if before.Dir != "/w" {
 		t.Errorf("an effect changed the directory of a view taken before it")
 	}
 	v := s.View()
-	if r, ok := v.LastRead("/w/a"); !ok || r.Size != 3 || v.Dir != "/w/sub" || !v.Loaded("Web") || v.Loaded("Other") {
+	if r, ok := v.LastRead("/w/a"); !ok || r.Range.Offset != 3 || v.Dir != "/w/sub" || !v.Loaded("Web") || v.Loaded("Other") {
 		t.Errorf("after the effect: %+v", v)
 	}
 	s.Apply(Effect{})
@@ -48,8 +48,8 @@ func TestReadRecordIsBounded(t *testing.T) {
 		s.Apply(Effect{Reads: []Read{{Path: "/w/kept"}}})
 	}
 	v := s.View()
-	if len(s.reads) != maxReads || len(s.order) != maxReads {
-		t.Errorf("%d records, %d in order; want %d", len(s.reads), len(s.order), maxReads)
+	if len(s.reads.of) != maxReads || len(s.reads.order) != maxReads {
+		t.Errorf("%d records, %d in order; want %d", len(s.reads.of), len(s.reads.order), maxReads)
 	}
 	if _, ok := v.LastRead("/w/0"); ok {
 		t.Error("the oldest record was kept")

@@ -1,0 +1,63 @@
+package policy
+
+import "strings"
+
+// readReminder takes whether what a file says ends with a reminder that it is
+// data: true, false, "on", "off", or {"exempt": [models]}.
+func (s *Settings) readReminder(f field) error {
+	switch {
+	case f.value.kind == isBool:
+		s.noReminder = !f.value.truth
+		return nil
+	case f.value.kind == isString && (f.value.text == "on" || f.value.text == "off"):
+		s.noReminder = f.value.text == "off"
+		return nil
+	case f.value.kind != isObject:
+		return f.value.want(f.key, `true, false, "on", "off" or {"exempt": [model...]}`)
+	}
+	for _, g := range f.value.fields {
+		if g.key != reminderKeys[0] {
+			s.unknown(f.key, g.key, reminderKeys)
+			continue
+		}
+		var err error
+		if s.exempt, err = g.value.strings(joinKey(f.key, g.key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reminder reports whether results for a model get the reminder; nil settings
+// say so, too. model may be "", not known.
+func (s *Settings) Reminder(model string) bool {
+	if s == nil {
+		return true
+	}
+	if s.noReminder {
+		return false
+	}
+	for _, pattern := range s.exempt {
+		if model != "" && matchModel(strings.ToLower(pattern), strings.ToLower(model)) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchModel matches a name with a pattern in which * stands for anything.
+func matchModel(pattern, name string) bool {
+	head, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == name
+	}
+	if !strings.HasPrefix(name, head) {
+		return false
+	}
+	for i := len(head); i <= len(name); i++ {
+		if matchModel(rest, name[i:]) {
+			return true
+		}
+	}
+	return false
+}

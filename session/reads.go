@@ -1,0 +1,101 @@
+package session
+
+import (
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"mcp-toolset/internal/workspace"
+)
+
+// Bounds of the read record of one session: beyond them the oldest is
+// forgotten. That is far more than one conversation reads, and some five
+// megabytes at the very most.
+const (
+	maxReads  = 4096 // files
+	maxRanges = 8    // ranges of one file
+)
+
+// Range is the part of a file that a call asked for.
+type Range struct {
+	Offset, Limit       int // lines or cells, 1-based; 0: not given
+	FirstPage, LastPage int // pages, 1-based; 0: not given
+}
+
+// Read records that a file was read: which part, and what the file was then.
+type Read struct {
+	Path  string // canonical
+	Range Range
+	File  workspace.Identity
+	Hash  [sha256.Size]byte // SHA-256 of the whole file's bytes; zero: not known
+	At    time.Time
+
+	// Shown says that the answer had the content, and so the model does; not
+	// after the model was told that nothing had changed, or wrote the file.
+	Shown bool
+}
+
+// LastRead returns the latest record of a canonical path.
+func (v View) LastRead(path string) (Read, bool) {
+	return v.read(path, func(Read) bool { return true })
+}
+
+// ReadOf returns the latest record of a range of a canonical path.
+func (v View) ReadOf(path string, r Range) (Read, bool) {
+	return v.read(path, func(had Read) bool { return had.Range == r })
+}
+
+func (v View) read(path string, fits func(Read) bool) (Read, bool) {
+	if v.of == nil {
+		return Read{}, false
+	}
+	v.of.mu.Lock()
+	defer v.of.mu.Unlock()
+	for _, r := range slices.Backward(v.of.reads.of[path]) {
+		if fits(r) {
+			return r, true
+		}
+	}
+	return Read{}, false
+}
+
+// OnRead calls f after every record of a successful read, in order, once the
+// session has it; stop ends that. f must not wait.
+func (s *Session) OnRead(f func(Read)) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	listener := &f
+	s.listeners = append(s.listeners, listener)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.listeners = slices.DeleteFunc(s.listeners, func(l *func(Read)) bool { return l == listener })
+	}
+}
+
+// reads are the records of a session.
+type reads struct {
+	of    map[string][]Read // by path, the latest last
+	order []string          // paths, the latest read last
+}
+
+func newReads() reads { return reads{of: map[string][]Read{}} }
+
+// add remembers a read, in place of what was known of the same range and of
+// other states of the file.
+func (m *reads) add(r Read) {
+	had, again := m.of[r.Path]
+	if again {
+		m.order = slices.DeleteFunc(m.order, func(p string) bool { return p == r.Path })
+	}
+	had = slices.DeleteFunc(had, func(o Read) bool { return o.Range == r.Range || o.File != r.File })
+	if len(had) == maxRanges {
+		had = slices.Delete(had, 0, 1)
+	}
+	m.of[r.Path] = append(had, r)
+	m.order = append(m.order, r.Path)
+	if len(m.order) > maxReads {
+		delete(m.of, m.order[0])
+		m.order = m.order[1:]
+	}
+}
