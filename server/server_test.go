@@ -124,7 +124,7 @@ func newServer(t *testing.T, drain time.Duration, more ...*tools.Tool) (s *Serve
 		Call: func(context.Context, *tools.Env, gateIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{}, nil
 		}})
-	registry, err := tools.NewRegistry(append(more, read.New(read.Options{}), gated), tools.Gates{})
+	registry, err := tools.NewRegistry(append(more, read.New(read.Options{Repeat: true}), gated), tools.Gates{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,17 +7,20 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/assembly"
+	"mcp-toolset/internal/document"
 	"mcp-toolset/internal/nearest"
 	"mcp-toolset/internal/state"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
+	"mcp-toolset/tools/read"
 )
 
 // app is a server made from the command line.
@@ -54,7 +57,6 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	config := assembly.Config{
 		Version: version(), Home: host.Home, Structured: c.structured, Log: log,
 		Limits: concurrency.Limits{PerLane: c.maxConcurrency},
-		Tools:  builtin.List(builtin.Options{ReadMaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0)}),
 	}
 	if c.maxConcurrency < 1 {
 		return config, usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
@@ -79,8 +81,24 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	if config.State, err = state.Dir(host.Getenv, host.Home); err != nil {
 		return config, err
 	}
+	if config.Tools, err = c.tools(host, config); err != nil {
+		return config, err
+	}
 	config.Features, err = c.featureSwitches(config.Settings, tools.Features(config.Tools), log)
 	return config, err
+}
+
+// tools makes the tools as the flags and the surroundings have them.
+func (c *common) tools(host *Host, config assembly.Config) ([]*tools.Tool, error) {
+	if c.readDedup != "on" && c.readDedup != "off" {
+		return nil, usagef("--read-dedup is %q; use on or off", c.readDedup)
+	}
+	return builtin.List(builtin.Options{Read: read.Options{
+		MaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
+		Repeat:    c.readDedup == "off",
+		Reminder:  config.Settings.Reminder(c.model),
+		Documents: document.NewReader(document.Config{Cache: filepath.Join(config.State, "cache"), Log: config.Log}),
+	}}), nil
 }
 
 // featureSwitches are the features switched on the command line over those of

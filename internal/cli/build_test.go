@@ -65,7 +65,7 @@ func TestDigestIsOfTheList(t *testing.T) {
 // TestConfig: what flags, settings and the environment say reaches the server.
 func TestConfig(t *testing.T) {
 	h := host(t, map[string]string{"CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY": "7", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS": "1"})
-	if err := os.WriteFile(filepath.Join(h.Dir, "long"), []byte(strings.Repeat("x", 100)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(h.Dir, "long"), []byte(strings.Repeat("x", 2000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var c common
@@ -73,7 +73,7 @@ func TestConfig(t *testing.T) {
 	if got := cmd.Flag("max-concurrency").DefValue; got != "7" {
 		t.Errorf("the default of --max-concurrency is %s", got)
 	}
-	c.maxConcurrency, c.structured = 3, true
+	c.maxConcurrency, c.structured, c.readDedup = 3, true, "on"
 	config, err := c.config(h, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestConfig(t *testing.T) {
 	if config.Limits.PerLane != 3 || !config.Structured || config.Home != "/home/me" || config.Roots[0] != h.Dir || config.State != "/home/me/.local/state/mcp-toolset" {
 		t.Errorf("%+v", config)
 	}
-	if code := Main([]string{"call", "Read", `{"file_path":"long"}`}, h); code != exitOK || !strings.Contains(h.Out.(*bytes.Buffer).String(), "line 1 has 100 bytes") {
+	if code := Main([]string{"call", "Read", `{"file_path":"long"}`}, h); code != exitOK || !strings.Contains(h.Out.(*bytes.Buffer).String(), "line 1 has 2000 bytes") {
 		t.Errorf("a budget of one token: %d %s", code, h.Out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcp-toolset/internal/document"
 	"mcp-toolset/internal/nearest"
 )
 
@@ -57,6 +58,9 @@ func (failedResult) Error() string { return "the result is an error" }
 
 // Main runs a command line and returns the exit code.
 func Main(args []string, host *Host) int {
+	if len(args) > 0 && args[0] == document.Arg {
+		return document.Serve(args[1:], os.Stdin, host.Out)
+	}
 	// The client of a stdio server may vanish at any time: a write then fails
 	// and the server ends in order, rather than by the signal.
 	signal.Ignore(syscall.SIGPIPE)

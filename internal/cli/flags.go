@@ -22,6 +22,8 @@ type common struct {
 	logLevel       string
 	logFile        string
 	features       []string
+	model          string
+	readDedup      string
 	closed         []string // files of the server's own that no tool may touch; "" is none
 }
 
@@ -35,6 +37,9 @@ func (c *common) add(cmd *cobra.Command, host *Host) {
 	f.StringVar(&c.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
 	f.StringVar(&c.logFile, "log-file", "", "append the log to `FILE` instead of standard error")
 	f.StringArrayVar(&c.features, "feature", nil, "switch a feature: `NAME=on` or NAME=off; may be given several times")
+	f.StringVar(&c.model, "model", host.Getenv("ANTHROPIC_MODEL"), "the `MODEL` that is served, for settings that depend on it")
+	f.StringVar(&c.readDedup, "read-dedup", "on", "answer a repeated Read of an unchanged file in short: on or off")
+	complete(cmd, "read-dedup", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "root", nil, cobra.ShellCompDirectiveFilterDirs)
 	complete(cmd, "log-level", []string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp)
 }

@@ -7,14 +7,14 @@ import (
 	"mcp-toolset/tools/read"
 )
 
-// Options are what a server can set of its tools.
+// Options are what a server can set of its tools. The zero value will do.
 type Options struct {
-	ReadMaxTokens int // 0: the default of Read
+	Read read.Options
 }
 
 // List returns the built-in tools.
 func List(o Options) []*tools.Tool {
 	return []*tools.Tool{
-		read.New(read.Options{MaxTokens: o.ReadMaxTokens}),
+		read.New(o.Read),
 	}
 }

@@ -1,0 +1,143 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mcp-toolset/internal/document/pdf"
+	"mcp-toolset/internal/document/picture"
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/notebook"
+	"mcp-toolset/tools"
+)
+
+// pictureBudget bounds all pictures of one answer, in bytes before base64: ten
+// of the largest, which is what hosts and models take of one result.
+const pictureBudget = 10 * picture.MaxBytes
+
+// about completes a fault that goes on after the name of the file.
+func (r *reading) about(err error) error {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return &tools.Fault{Fact: r.shown + " " + f.Fact, Next: f.Next}
+	}
+	return readError(r.shown, err)
+}
+
+func (r *reading) picture(ctx context.Context) (Output, error) {
+	p, err := r.Documents.Picture(ctx, r.file.File, r.file.info.Size())
+	if err == nil {
+		err = r.file.hashAll()
+	}
+	if err != nil {
+		return Output{}, r.about(err)
+	}
+	return Output{
+		Type: "image", FilePath: r.in.FilePath, OriginalSize: r.file.info.Size(), MIMEType: p.OriginalMIMEType,
+		Dimensions: &Dimensions{p.OriginalWidth, p.OriginalHeight, p.Width, p.Height},
+		shown:      []tools.Content{tools.Text{Text: "[" + r.shown + ": " + describe(p, r.file.info.Size()) + "]"}, shownPicture(p)},
+	}, nil
+}
+
+// describe says what a picture is and how it is shown. size is that of the
+// original in bytes; 0: not known.
+func describe(p *picture.Picture, size int64) string {
+	s := fmt.Sprintf("%s, %d x %d pixels", p.OriginalMIMEType, p.OriginalWidth, p.OriginalHeight)
+	if size > 0 {
+		s += ", " + plural(size, "byte")
+	}
+	if p.Frames > 1 {
+		s += fmt.Sprintf(", the first of %d frames", p.Frames)
+	}
+	if p.Width != p.OriginalWidth || p.Height != p.OriginalHeight || p.MIMEType != p.OriginalMIMEType || size > 0 && size != int64(len(p.Data)) {
+		s += fmt.Sprintf("; shown as %s, %d x %d pixels, %s", p.MIMEType, p.Width, p.Height, plural(int64(len(p.Data)), "byte"))
+	}
+	return s
+}
+
+func shownPicture(p *picture.Picture) tools.Image {
+	return tools.Image{Data: p.Data, MIMEType: p.MIMEType}
+}
+
+func (r *reading) notebook(ctx context.Context) (Output, error) {
+	v, err := r.Documents.Notebook(ctx, r.file.File, r.file.info.Size(), notebook.Request{
+		First: r.file.asked.Offset, Count: r.in.Limit,
+		Budget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
+	})
+	if err == nil {
+		err = r.file.hashAll()
+	}
+	if err != nil {
+		return Output{}, r.about(err)
+	}
+	return Output{
+		Type: "notebook", FilePath: r.in.FilePath, Cells: cellsOf(v), shown: r.texts(showNotebook(r.shown, v)...),
+	}, nil
+}
+
+func (r *reading) pdf(ctx context.Context) (Output, error) {
+	d, err := r.Documents.PDF(ctx, r.file.File, r.file.info.Size(), pdf.Request{
+		First: r.file.asked.FirstPage, Last: r.file.asked.LastPage,
+		TextBudget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
+	})
+	if err == nil {
+		err = r.file.hashAll()
+	}
+	if err != nil {
+		return Output{}, r.about(err)
+	}
+	out := Output{Type: "pdf", FilePath: r.in.FilePath, OriginalSize: r.file.info.Size(), TotalPages: d.PageCount}
+	for _, p := range d.Pages {
+		out.Pages = append(out.Pages, PDFPage{p.Number, p.Text})
+	}
+	out.shown = r.texts(r.showPDF(d)...)
+	return out, nil
+}
+
+// showPDF words the pages of a PDF for a model: each under a heading, a page
+// without text as a picture.
+func (r *reading) showPDF(d *pdf.Document) []tools.Content {
+	var out []tools.Content
+	var text strings.Builder
+	flush := func() {
+		if text.Len() > 0 {
+			out = append(out, tools.Text{Text: strings.TrimRight(text.String(), "\n")})
+			text.Reset()
+		}
+	}
+	for _, p := range d.Pages {
+		fmt.Fprintf(&text, "## Page %d of %d\n", p.Number, d.PageCount)
+		if p.Picture == nil {
+			text.WriteString(p.Text + "\n\n")
+			continue
+		}
+		fmt.Fprintf(&text, "[no text on this page; shown as a picture of %d x %d pixels]\n", p.Picture.Width, p.Picture.Height)
+		flush()
+		out = append(out, shownPicture(p.Picture))
+	}
+	if d.Note != "" {
+		fmt.Fprintf(&text, "[%s]\n", d.Note)
+	}
+	if d.Next > 0 {
+		fmt.Fprintf(&text, "[the answer is full; go on with pages \"%s\"]\n", r.pagesFrom(d))
+	}
+	if r.in.Offset > 1 || r.in.Limit > 0 {
+		text.WriteString("[offset and limit mean nothing in a PDF file; pages chooses]\n")
+	}
+	flush()
+	return out
+}
+
+// pagesFrom are the pages asked for that are left out.
+func (r *reading) pagesFrom(d *pdf.Document) string {
+	last := d.PageCount
+	if r.file.asked.LastPage > 0 {
+		last = min(last, r.file.asked.LastPage)
+	}
+	if last == d.Next {
+		return fmt.Sprint(last)
+	}
+	return fmt.Sprintf("%d-%d", d.Next, last)
+}

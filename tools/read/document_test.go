@@ -1,0 +1,241 @@
+package read
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-toolset/internal/document"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/toolstest"
+)
+
+// library makes documents to read and reads them with one cache.
+type library struct {
+	*testing.T
+	w *toolstest.Workspace
+	o Options
+}
+
+func openLibrary(t *testing.T) *library {
+	return &library{t, toolstest.NewWorkspace(t), Options{
+		Repeat: true, Documents: document.NewReader(document.Config{Cache: filepath.Join(cache, "engine")}),
+	}}
+}
+
+func (l *library) write(name string, data []byte) {
+	l.Helper()
+	if err := os.WriteFile(filepath.Join(l.w.Root, name), data, 0o600); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// read returns the content of an answer, pictures as their type and size, or
+// the error.
+func (l *library) read(name, args string) string {
+	l.Helper()
+	resp, err := l.w.Call(l.Context(), New(l.o), fmt.Sprintf(`{"file_path":%q%s}`, name, args))
+	if err != nil {
+		return "error: " + strings.ReplaceAll(err.Error(), l.w.Root, "$ROOT")
+	}
+	var out []string
+	for _, c := range resp.Content {
+		switch c := c.(type) {
+		case tools.Text:
+			out = append(out, strings.ReplaceAll(c.Text, l.w.Root, "$ROOT"))
+		case tools.Image:
+			config, _, err := image.DecodeConfig(bytes.NewReader(c.Data))
+			out = append(out, fmt.Sprintf("{%s %d x %d %v}", c.MIMEType, config.Width, config.Height, err))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func (l *library) want(name, args, want string) {
+	l.Helper()
+	if got := l.read(name, args); got != want {
+		l.Errorf("%s%s: %s\nwant %s", name, args, got, want)
+	}
+}
+
+// pngOf is a picture of one colour.
+func pngOf(t *testing.T, w, h int) []byte {
+	t.Helper()
+	m := image.NewPaletted(image.Rect(0, 0, w, h), color.Palette{color.White})
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// pdfOf is a PDF file with a page for each text; "" is an empty page.
+func pdfOf(texts ...string) []byte {
+	var b bytes.Buffer
+	var offsets []int
+	object := func(format string, args ...any) {
+		offsets = append(offsets, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n"+format+"\nendobj\n", append([]any{len(offsets)}, args...)...)
+	}
+	b.WriteString("%PDF-1.4\n")
+	object("<</Type/Catalog/Pages 2 0 R>>")
+	var kids strings.Builder
+	for i := range texts {
+		fmt.Fprintf(&kids, "%d 0 R ", 4+2*i)
+	}
+	object("<</Type/Pages/Kids[%s]/Count %d>>", kids.String(), len(texts))
+	object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
+	for i, text := range texts {
+		content := ""
+		if text != "" {
+			content = "BT /F1 12 Tf 20 100 Td (" + text + ") Tj ET"
+		}
+		object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 150]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", 5+2*i)
+		object("<</Length %d>>\nstream\n%s\nendstream", len(content), content)
+	}
+	table := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
+	for _, o := range offsets {
+		fmt.Fprintf(&b, "%010d 00000 n \n", o)
+	}
+	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, table)
+	return b.Bytes()
+}
+
+func TestPictures(t *testing.T) {
+	l := openLibrary(t)
+	small, large := pngOf(t, 20, 10), pngOf(t, 3000, 30)
+	l.write("small.png", small)
+	l.write("large.txt", large) // the name does not matter
+	l.write("cut.png", small[:40])
+	l.want("small.png", `,"offset":5,"limit":1`, fmt.Sprintf("[$ROOT/small.png: image/png, 20 x 10 pixels, %d bytes]\n{image/png 20 x 10 <nil>}", len(small)))
+	got := l.read("large.txt", "")
+	if !strings.HasPrefix(got, fmt.Sprintf("[$ROOT/large.txt: image/png, 3000 x 30 pixels, %d bytes; shown as image/png, 2000 x 20 pixels, ", len(large))) ||
+		!strings.HasSuffix(got, "{image/png 2000 x 20 <nil>}") {
+		t.Errorf("a large picture: %s", got)
+	}
+	l.want("cut.png", "", "error: $ROOT/cut.png is a damaged PNG image: the data ends early. Make it again or use an undamaged copy.")
+	r, ok := l.w.Session.View().LastRead(filepath.Join(l.w.Root, "large.txt"))
+	if !ok || r.Hash != sha256.Sum256(large) {
+		t.Errorf("the session's record: %+v, %v", r, ok)
+	}
+}
+
+func TestPDF(t *testing.T) {
+	l := openLibrary(t)
+	l.write("three.pdf", pdfOf("First page", "", "Third page"))
+	l.write("named.txt", pdfOf("Only page"))
+	l.want("named.txt", "", "## Page 1 of 1\nOnly page")
+	const blank = "{image/png 833 x 417 <nil>}" // 200 dots an inch
+	l.want("three.pdf", "", "## Page 1 of 3\nFirst page\n\n## Page 2 of 3\n[no text on this page; shown as a picture of 833 x 417 pixels]\n"+blank+"\n## Page 3 of 3\nThird page")
+	l.want("three.pdf", `,"pages":"3"`, "## Page 3 of 3\nThird page")
+	l.want("three.pdf", `,"pages":"2-9"`, "## Page 2 of 3\n[no text on this page; shown as a picture of 833 x 417 pixels]\n"+blank+"\n## Page 3 of 3\nThird page")
+	l.want("three.pdf", `,"pages":"3","limit":5`, "## Page 3 of 3\nThird page\n\n[offset and limit mean nothing in a PDF file; pages chooses]")
+	if got := l.read("three.pdf", `,"pages":"4"`); !strings.HasPrefix(got, "error: $ROOT/three.pdf has 3 pages") {
+		t.Errorf("a page behind the end: %s", got)
+	}
+	l.write("eleven.pdf", pdfOf(strings.Split(strings.Repeat("x", 11), "")...))
+	if got := l.read("eleven.pdf", ""); !strings.HasPrefix(got, "error: $ROOT/eleven.pdf has 11 pages, ") || !strings.Contains(got, `pages "1-11"`) {
+		t.Errorf("eleven pages: %s", got)
+	}
+	if got := l.read("eleven.pdf", `,"pages":"1-11"`); strings.Count(got, "## Page ") != 11 {
+		t.Errorf("eleven pages asked for: %s", got)
+	}
+}
+
+// TestPDFOverBudget: pages that do not fit are named, and lead to the rest.
+func TestPDFOverBudget(t *testing.T) {
+	l := openLibrary(t)
+	l.o.MaxTokens = 300 // 1,020 bytes of text
+	text := strings.Repeat("word ", 80)
+	l.write("f.pdf", pdfOf(text, text, text, text, text))
+	if got := l.read("f.pdf", ""); strings.Count(got, "## Page") != 2 || !strings.HasSuffix(got, "[the answer is full; go on with pages \"3-5\"]") {
+		t.Errorf("five pages: %s", got)
+	}
+	if got := l.read("f.pdf", `,"pages":"3-5"`); strings.Count(got, "## Page") != 2 || !strings.HasSuffix(got, "[the answer is full; go on with pages \"5\"]") {
+		t.Errorf("the rest: %s", got)
+	}
+}
+
+func TestNotebooks(t *testing.T) {
+	l := openLibrary(t)
+	l.write("f.ipynb", []byte(`{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[
+		{"cell_type":"markdown","id":"intro","metadata":{},"source":["# Title\n","text"]},
+		{"cell_type":"code","id":"sum","metadata":{},"execution_count":2,"source":"1+1","outputs":[{"output_type":"execute_result","execution_count":2,"metadata":{},"data":{"text/plain":"2"}}]}]}`))
+	l.want("f.ipynb", "", `<cell id="intro" type="markdown">
+# Title
+text
+</cell>
+<cell id="sum" type="code" run="2">
+1+1
+</cell>
+<output cell="sum">
+2
+</output>`)
+	l.want("f.ipynb", `,"offset":2`, `<cell id="sum" type="code" run="2">
+1+1
+</cell>
+<output cell="sum">
+2
+</output>
+[cell 2 of 2]`)
+	l.write("broken.ipynb", []byte("{\n  \"cells\": [}\n"))
+	if got := l.read("broken.ipynb", ""); !strings.HasPrefix(got, "error: $ROOT/broken.ipynb is not valid JSON: line 2, column 13: ") {
+		t.Errorf("broken JSON: %s", got)
+	}
+}
+
+// TestStructuredKinds: programs get what a model is shown, without pictures.
+func TestStructuredKinds(t *testing.T) {
+	l := openLibrary(t)
+	picture, pdf := pngOf(t, 20, 10), pdfOf("Text", "")
+	l.write("a.png", picture)
+	l.write("a.pdf", pdf)
+	l.write("a.ipynb", []byte(`{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[{"cell_type":"code","id":"a","metadata":{},"source":"1","outputs":[{"output_type":"stream","name":"stdout","text":"2"}]}]}`))
+	l.write("empty", nil)
+	for name, want := range map[string]string{
+		"a.png":   fmt.Sprintf(`{"type":"image","filePath":"$ROOT/a.png","originalSize":%d,"mimeType":"image/png","dimensions":{"width":20,"height":10,"shownWidth":20,"shownHeight":10}}`, len(picture)),
+		"a.pdf":   fmt.Sprintf(`{"type":"pdf","filePath":"$ROOT/a.pdf","originalSize":%d,"pages":[{"number":1,"text":"Text"},{"number":2,"text":""}],"totalPages":2}`, len(pdf)),
+		"a.ipynb": `{"type":"notebook","filePath":"$ROOT/a.ipynb","cells":[{"id":"a","type":"code","source":"1","outputs":["2"]}]}`,
+		"empty":   `{"type":"text","filePath":"$ROOT/empty","content":"","numLines":0,"startLine":1,"totalLines":0}`,
+	} {
+		resp, err := l.w.Call(t.Context(), New(l.o), fmt.Sprintf(`{"file_path":%q}`, name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		data, err := resp.Structured()
+		if got := strings.ReplaceAll(string(data), l.w.Root, "$ROOT"); err != nil || got != want {
+			t.Errorf("%s: %s, %v\nwant %s", name, got, err, want)
+		}
+	}
+}
+
+// TestReminder ends what a file says, and nothing else.
+func TestReminder(t *testing.T) {
+	l := openLibrary(t)
+	l.o.Reminder, l.o.Repeat = true, false
+	l.write("a.txt", []byte("text"))
+	l.write("a.png", pngOf(t, 2, 2))
+	l.write("a.pdf", pdfOf("", "Text"))
+	l.write("b.pdf", pdfOf("Text", ""))
+	l.write("a.ipynb", []byte(`{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[{"cell_type":"raw","id":"a","metadata":{},"source":"1"}]}`))
+	l.write("long", bytes.Repeat([]byte("x"), 200_000))
+	l.write("empty", nil)
+	for name, want := range map[string]bool{"a.txt": true, "a.png": false, "a.pdf": true, "b.pdf": true, "a.ipynb": true, "long": true, "empty": false} {
+		got := l.read(name, "")
+		if strings.HasSuffix(got, "\n"+reminder) != want || strings.Count(got, reminder) > 1 {
+			t.Errorf("%s: %s", name, got[max(0, len(got)-300):])
+		}
+		if got := l.read(name, ""); !strings.HasPrefix(got, "[$ROOT/"+name+" has not changed") || strings.Contains(got, reminder) {
+			t.Errorf("%s, read again: %s", name, got)
+		}
+	}
+}

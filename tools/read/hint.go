@@ -1,0 +1,113 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/tools"
+)
+
+// openError says why a file did not open, and what to do.
+func openError(env *tools.Env, path string, err error) error {
+	var kind *workspace.KindError
+	var other *fs.PathError
+	shown := plain.Line(path)
+	switch {
+	case errors.As(err, &kind) && kind.Kind == "directory":
+		return &tools.Fault{Fact: shown + " is a directory", Next: directoryHint(env, path)}
+	case errors.As(err, &kind):
+		return &tools.Fault{Fact: fmt.Sprintf("%s is a %s, not a file", shown, kind.Kind), Next: "Only regular files can be read."}
+	case errors.Is(err, fs.ErrNotExist):
+		return &tools.Fault{Fact: shown + " does not exist", Next: missingHint(env, path)}
+	case errors.Is(err, fs.ErrPermission):
+		return &tools.Fault{Fact: shown + " may not be read by the user the server runs as", Next: "A person can change its mode, or read it for you."}
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return &tools.Fault{Fact: shown + " is a path too long", Next: "Use one relative to a folder nearer to the file."}
+	case errors.As(err, &other):
+		return &tools.Fault{Fact: shown + " cannot be opened: " + plain.Line(other.Err.Error()), Next: "Check the path."}
+	}
+	return err
+}
+
+// readError says why an open file could not be read to its end.
+func readError(shown string, err error) error {
+	var system *fs.PathError
+	if !errors.As(err, &system) {
+		return fmt.Errorf("reading %s: %w", shown, err)
+	}
+	return &tools.Fault{
+		Fact: shown + " cannot be read: " + plain.Line(system.Err.Error()),
+		Next: "Try once more, or another file; a person can look after the disk.",
+	}
+}
+
+// Limits of what hints look at: a folder can hold millions of entries.
+const (
+	hintEntries = 2000
+	hintShown   = 10
+)
+
+func directoryHint(env *tools.Env, path string) string {
+	entries, err := env.Files.ReadDir(path, hintShown+1)
+	if err != nil || len(entries) == 0 {
+		return "Use Glob to list it, and read a file in it."
+	}
+	names := visible(env, path, entries)
+	if len(names) == 0 {
+		return "Use Glob to list it, and read a file in it."
+	}
+	more := ""
+	if len(names) > hintShown {
+		names, more = names[:hintShown], ", ..."
+	}
+	for i := range names {
+		names[i] = plain.Line(names[i])
+	}
+	return "Use Glob to list it, or read a file in it; it has " + strings.Join(names, ", ") + more + "."
+}
+
+func missingHint(env *tools.Env, path string) string {
+	dir, base := filepath.Split(path)
+	dir = filepath.Clean(dir)
+	entries, err := env.Files.ReadDir(dir, hintEntries)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "Its folder does not exist either; relative paths start at " + plain.Line(env.Session.Dir) + "."
+	case err != nil:
+		return "Its folder cannot be listed; check the path."
+	}
+	near := nearest.Names(base, visible(env, dir, entries), 3)
+	near = slices.DeleteFunc(near, func(name string) bool { return name == base }) // a link that leads nowhere
+	switch {
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == base }):
+		return "There is a link of this name that leads nowhere."
+	case len(near) == 0 && len(entries) == hintEntries:
+		return "None of the first " + strconv.Itoa(hintEntries) + " names in its folder is similar."
+	case len(near) == 0:
+		return "Nothing in " + plain.Line(dir) + " has a similar name."
+	}
+	for i := range near {
+		near[i] = plain.Line(filepath.Join(dir, near[i]))
+	}
+	return "Did you mean " + strings.Join(near, ", or ") + "?"
+}
+
+// visible are the names the policy lets a model see.
+func visible(env *tools.Env, dir string, entries []fs.DirEntry) []string {
+	var names []string
+	for _, e := range entries {
+		if env.Files.Allowed(filepath.Join(dir, e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}

@@ -1,0 +1,155 @@
+package read
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+)
+
+// lines are consecutive lines kept for an answer. They can be added at the end
+// and taken away from both ends.
+type lines struct {
+	buf   []byte // the lines, each with a newline behind it
+	refs  []ref  // where they are in buf
+	first int    // number of the first
+	used  int    // bytes of numbered output
+}
+
+type ref struct {
+	start, end int
+	invalid    bool // not valid UTF-8
+}
+
+func (l *lines) len() int { return len(l.refs) }
+
+// last is the number of the last line.
+func (l *lines) last() int { return l.first + len(l.refs) - 1 }
+
+// cost is the numbered output that a line takes.
+func cost(number, length int) int { return numberWidth(number) + length + 1 }
+
+func (l *lines) costOf(i int) int { return cost(l.first+i, l.refs[i].end-l.refs[i].start-1) }
+
+// push adds a line, which must be the next.
+func (l *lines) push(number int, text []byte, invalid bool) {
+	if len(l.refs) == 0 {
+		l.first, l.buf = number, l.buf[:0]
+	}
+	start := len(l.buf)
+	l.buf = append(append(l.buf, text...), '\n')
+	l.refs = append(l.refs, ref{start, len(l.buf), invalid})
+	l.used += cost(number, len(text))
+}
+
+func (l *lines) dropFirst() {
+	l.used -= l.costOf(0)
+	l.refs = l.refs[1:]
+	l.first++
+	// Make room at the front once half the memory is of lines dropped.
+	if len(l.refs) > 0 && l.refs[0].start > len(l.buf)/2 && len(l.buf) > chunk {
+		shift := l.refs[0].start
+		l.buf = append([]byte(nil), l.buf[shift:]...)
+		l.refs = append([]ref(nil), l.refs...)
+		for i := range l.refs {
+			l.refs[i].start -= shift
+			l.refs[i].end -= shift
+		}
+	}
+}
+
+func (l *lines) dropLast() {
+	n := len(l.refs) - 1
+	l.used -= l.costOf(n)
+	l.buf, l.refs = l.buf[:l.refs[n].start], l.refs[:n]
+}
+
+func (l *lines) clear() { *l = lines{buf: l.buf[:0]} }
+
+// splitAt takes away the lines behind the first n and returns them.
+func (l *lines) splitAt(n int) lines {
+	var rest lines
+	for i, r := range l.refs[n:] {
+		rest.push(l.first+n+i, l.buf[r.start:r.end-1], r.invalid)
+	}
+	for len(l.refs) > n {
+		l.dropLast()
+	}
+	return rest
+}
+
+// text is the lines without numbers, each with its newline.
+func (l *lines) text() []byte {
+	if len(l.refs) == 0 {
+		return nil
+	}
+	return l.buf[l.refs[0].start:]
+}
+
+// appendNumbered appends the lines as `cat -n` shows them.
+func (l *lines) appendNumbered(b []byte) []byte {
+	for i, r := range l.refs {
+		b = append(appendNumber(b, l.first+i), l.buf[r.start:r.end]...)
+	}
+	return b
+}
+
+func (l *lines) invalid() (n int) {
+	for _, r := range l.refs {
+		if r.invalid {
+			n++
+		}
+	}
+	return n
+}
+
+// minWidth is how wide `cat -n` makes a number at least.
+const minWidth = 6
+
+// numberWidth is the length of a number and the tab behind it.
+func numberWidth(n int) int {
+	width := 1
+	for ; n >= 10; n /= 10 {
+		width++
+	}
+	return max(width, minWidth) + 1
+}
+
+// appendNumber appends a line's number as `cat -n` does.
+func appendNumber(b []byte, n int) []byte {
+	for pad := numberWidth(n) - 1 - len(strconv.Itoa(n)); pad > 0; pad-- {
+		b = append(b, ' ')
+	}
+	return append(strconv.AppendInt(b, int64(n), 10), '\t')
+}
+
+// clip cuts a line to at most n bytes, between characters.
+func clip(line []byte, n int) []byte {
+	if n = max(n, 0); n >= len(line) {
+		return line
+	}
+	for n > 0 && !utf8.RuneStart(line[n]) {
+		n--
+	}
+	return line[:n]
+}
+
+// wholeRunes leaves out a character that a cut has left incomplete at the end.
+func wholeRunes(line []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(line); n++ {
+		if last := line[len(line)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return line[:len(line)-n]
+			}
+			break
+		}
+	}
+	return line
+}
+
+// valid makes a line that can be shown.
+func valid(line []byte) (shown []byte, invalid bool) {
+	if utf8.Valid(line) {
+		return line, false
+	}
+	return bytes.ToValidUTF8(line, []byte("\uFFFD")), true
+}

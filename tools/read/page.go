@@ -1,0 +1,118 @@
+package read
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"mcp-toolset/tools"
+)
+
+// page is what was read of a text file.
+type page struct {
+	text    string // for the model: numbered lines and notices
+	content string // the lines alone
+	lines   int
+	total   int // lines of the file; -1: not counted
+	long    int // bytes of the only line, of which this is the beginning; 0: it is whole
+	room    int // bytes of numbered output
+}
+
+func (s *scanner) page() (page, error) {
+	p := page{total: s.line, long: s.long, room: s.room}
+	if s.uncounted {
+		p.total = -1
+	}
+	if err := s.fault(); err != nil {
+		return p, err
+	}
+	for s.next > 0 && s.head.len() > 1 && s.head.used > s.pageRoom() {
+		s.head.dropLast()
+	}
+	p.lines = s.head.len() + s.tail.len()
+	out := s.head.appendNumbered(make([]byte, 0, s.head.used+s.tail.used+256))
+	content := append([]byte(nil), s.head.text()...)
+	if s.split {
+		notice := s.middle()
+		out = s.tail.appendNumbered(append(out, notice...))
+		content = append(append(content, notice...), s.tail.text()...)
+	}
+	for _, n := range s.notices(p.total) {
+		out = append(append(append(out, '['), n...), "]\n"...)
+	}
+	p.content = string(bytes.TrimSuffix(content, []byte{'\n'}))
+	p.text = string(bytes.TrimSuffix(out, []byte{'\n'}))
+	return p, nil
+}
+
+// fault is the answer when there is nothing to show.
+func (s *scanner) fault() error {
+	switch {
+	case s.head.len() > 0 || s.line == 0 && s.offset == 1:
+		return nil
+	case s.line == 0:
+		return &tools.Fault{Fact: s.path + " is empty", Next: "Leave out offset and limit."}
+	case s.line < s.offset:
+		return &tools.Fault{
+			Fact: fmt.Sprintf("offset %d is past the end of %s, which has %s", s.offset, s.path, plural(s.line, "line")),
+			Next: fmt.Sprintf("Use an offset from 1 to %d.", s.line),
+		}
+	}
+	return errors.New("nothing was read") // cannot happen: a line was wanted, and kept in some way
+}
+
+// end is the last line of the range that the file has.
+func (s *scanner) rangeEnd() int { return min(s.offset+s.limit-1, s.line) }
+
+// middle says what of a range is left out.
+func (s *scanner) middle() string {
+	from, to := s.head.last()+1, s.rangeEnd()
+	if s.tail.len() > 0 {
+		to = s.tail.first - 1
+	}
+	return fmt.Sprintf("[%s left out; go on with offset %d and limit %d]\n", span("line", from, to), from, to-from+1)
+}
+
+// span names things by their numbers.
+func span(what string, from, to int) string {
+	if from == to {
+		return fmt.Sprintf("%s %d", what, from)
+	}
+	return fmt.Sprintf("%ss %d to %d", what, from, to)
+}
+
+// notices are what the model must know beside the lines.
+func (s *scanner) notices(total int) []string {
+	var out []string
+	last := s.head.last()
+	if s.split {
+		last = s.rangeEnd()
+	}
+	of := "of " + strconv.Itoa(total)
+	if total < 0 {
+		of = "of a file of " + plural(s.size, "byte")
+	}
+	switch {
+	case s.line == 0:
+		out = append(out, "the file is empty")
+	case s.long > splitTo:
+		out = append(out, fmt.Sprintf("line %d has more than %d bytes, of which the first %d are shown; other tools can cut the rest out of it", s.offset, splitTo, len(s.head.text())-1))
+	case s.long > 0: // parts says it
+	case s.next > 0:
+		out = append(out, fmt.Sprintf("%s %s; go on with offset %d", span("line", s.offset, last), of, last+1))
+	case s.offset > 1 || s.limit > 0 && (total < 0 || last < total):
+		out = append(out, fmt.Sprintf("%s %s", span("line", s.offset, last), of))
+	}
+	if n := s.head.invalid() + s.tail.invalid(); n > 0 {
+		out = append(out, fmt.Sprintf("%s not valid UTF-8: the bytes in question are shown as \uFFFD", are(n)))
+	}
+	return out
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "1 line is"
+	}
+	return fmt.Sprintf("%d lines are", n)
+}
