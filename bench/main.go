@@ -1,6 +1,6 @@
 // Command bench measures the product beside the reference filesystem server:
 // start-up, resident memory, and file reads, over stdio, in one interleaved
-// run. From the repository:
+// run; and the middle of a large log beside sed. From the repository:
 //
 //	go run ./bench [--runs N] [--reads N] [--check]
 //
@@ -86,5 +86,12 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	if err := measureReads(ctx, sides, o.reads); err != nil {
 		return false, err
 	}
-	return printTable(out, ours, theirs, o)
+	ways, err := measureLog(ctx, ours, sample.dir)
+	if err != nil {
+		return false, err
+	}
+	if missed, err = printTable(out, ours, theirs, o); err != nil {
+		return missed, err
+	}
+	return missed, printLog(out, ways)
 }

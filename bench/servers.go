@@ -98,7 +98,7 @@ func product(ctx context.Context, tmp string, s sample) (*side, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building: %w\n%s", err, out)
 	}
-	return newSide("mcp-toolset", []string{bin, "stdio", s.dir}, "Read", "file_path", s), nil
+	return newSide("mcp-toolset", []string{bin, "stdio", "--read-dedup=off", s.dir}, "Read", "file_path", s), nil
 }
 
 // installTime is how long installing the peer may take.

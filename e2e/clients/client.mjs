@@ -250,7 +250,7 @@ async function common(label, client, version) {
 }
 
 async function overStdio(label, mode, version) {
-  const transport = () => new StdioClientTransport({ command: binary, args: ['stdio', root], env, stderr: 'pipe' });
+  const transport = () => new StdioClientTransport({ command: binary, args: ['stdio', '--read-dedup=off', root], env, stderr: 'pipe' });
   const client = newClient(mode);
   const stdio = transport();
   let log = '';
@@ -292,7 +292,7 @@ async function overStdio(label, mode, version) {
 }
 
 async function startHTTP() {
-  const child = spawn(binary, ['http', '--addr', '127.0.0.1:0', '--token-file', tokenFile, root], {
+  const child = spawn(binary, ['http', '--read-dedup=off', '--addr', '127.0.0.1:0', '--token-file', tokenFile, root], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });

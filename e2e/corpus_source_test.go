@@ -1,0 +1,39 @@
+//go:build unix
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// module is the folder of a module that this one depends on, for the files its
+// tests are made with; "" if it has none, as when modules are vendored.
+func (c *corpus) module(path string) string {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path).Output()
+	if err != nil {
+		c.t.Logf("the folder of %s is not known: %v", path, err)
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// moduleFile is a file of a module.
+func (c *corpus) moduleFile(module, name string) string {
+	return readFile(c, filepath.Join(c.module(module), filepath.FromSlash(name)))
+}
+
+func (c *corpus) goroot() string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	c.must(err)
+	return strings.TrimSpace(string(out))
+}
+
+func readFile(c *corpus, path string) string {
+	c.t.Helper()
+	data, err := os.ReadFile(path)
+	c.must(err)
+	return string(data)
+}
