@@ -126,7 +126,7 @@ func TestNotebook(t *testing.T) {
 }
 
 func TestPDF(t *testing.T) {
-	r, _ := testReader(t, maxMemory, maxTime)
+	r, _ := testReader(t, maxMemory, 10*maxTime) // the race detector makes compiling the engine slow
 	r.cache = filepath.Join(t.TempDir(), "state", "cache")
 	data := pdfOf("Read me")
 	f := tempFile(t, data)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ func TestLog(t *testing.T) {
 		"recurse": "stack exceeds",
 		"panic":   "what a file can do",
 		"grow":    "exit status 81",
-		"loop":    "exit status 82",
+		"loop":    "exit status 82|signal: killed", // on a busy machine the server is first
 		"exit":    "exit status 7",
 		"unknown": "not for use by hand",
 	} {
@@ -169,7 +170,7 @@ func TestLog(t *testing.T) {
 			}
 			r, log := testReader(t, 120_000_000, deadline)
 			_, err := read[string](t.Context(), r, tempFile(t, nil), request{Kind: k, Memory: 120_000_000})
-			if err == nil || !strings.Contains(log(), want) {
+			if err == nil || !regexp.MustCompile(want).MatchString(log()) {
 				t.Errorf("error %v; log %s, want %s in it", err, log(), want)
 			}
 		})
