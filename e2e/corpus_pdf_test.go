@@ -63,7 +63,7 @@ const scan = "q 100 0 0 100 20 0 cm /Im Do Q"
 func onePage(text string) string { return `## Page 1 of 1\n(` + text + `)\n?` }
 
 // drawn is what is said of a page that is shown as a picture.
-const drawn = `\[no text on this page; shown as a picture of \d+ x \d+ pixels\]`
+const drawn = `\[no readable text on this page; shown as a picture of \d+ x \d+ pixels\]`
 
 // addPDFs adds PDF files, whole, odd and broken.
 func addPDFs(c *corpus) {
@@ -81,8 +81,8 @@ func addPDFs(c *corpus) {
 	c.shows("pdf/scan.pdf", pdfOf(scan), onePage(drawn)).pictures = 1
 	c.shows("pdf/mixed.pdf", pdfOf(textPage("Hello"), scan, textPage("Bye")), `## Page 1 of 3\nHello\n\n## Page 2 of 3\n`+drawn+`\n## Page 3 of 3\nBye\n?`).pictures = 1
 	c.shows("pdf/empty_page.pdf", pdfOf(""), onePage(drawn)).pictures = 1
-	c.shows("pdf/turned.pdf", pdfWith("/Rotate 90", scan), onePage(`\[no text on this page; shown as a picture of 278 x 556 pixels\]`)).pictures = 1
-	c.shows("pdf/tiny_page.pdf", pdfWith("/MediaBox[0 0 1 1]", scan), onePage(`\[no text on this page; shown as a picture of 3 x 3 pixels\]`)).pictures = 1
+	c.shows("pdf/turned.pdf", pdfWith("/Rotate 90", scan), onePage(`\[no readable text on this page; shown as a picture of 278 x 556 pixels\]`)).pictures = 1
+	c.shows("pdf/tiny_page.pdf", pdfWith("/MediaBox[0 0 1 1]", scan), onePage(`\[no readable text on this page; shown as a picture of 3 x 3 pixels\]`)).pictures = 1
 	c.shows("pdf/huge_page.pdf", pdfWith("/MediaBox[0 0 1000000000 1000000000]", scan), onePage(drawn+`|\[page 1 cannot be shown: .+\]`)).pictures = -1
 	c.shows("pdf/backward_page.pdf", pdfWith("/MediaBox[200 100 0 0]", scan), onePage(drawn)).pictures = 1
 	c.shows("pdf/no_page_size.pdf", pdfWith("/MediaBox[0 0 0 0]", textPage("Hello")), onePage("Hello")+"|"+onePage(".*"))

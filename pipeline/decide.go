@@ -1,6 +1,11 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
+	"time"
+
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
@@ -27,14 +32,18 @@ func (c *call) env() *tools.Env {
 		}
 		return nil
 	})
-	env.SaveParts = func(name string, next func() (string, error)) (string, int, error) {
-		return c.p.Results.SaveParts(env.Session.Results, name, next)
+	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
+		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
 	}
 	return env
 }
 
+// resolveTime is how long it may take to follow the links of a path: a call
+// that waits for that holds up those behind it.
+const resolveTime = 10 * time.Second
+
 // decision asks the policy. A read-only call reads its path, any other edits it.
-func (c *call) decision(r *tools.Resolved, env *tools.Env) (policy.Decision, error) {
+func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env) (policy.Decision, error) {
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir,
@@ -47,8 +56,16 @@ func (c *call) decision(r *tools.Resolved, env *tools.Env) (policy.Decision, err
 	if r.Path == "" {
 		return c.p.Policy.Decide(req), nil
 	}
-	canonical, err := workspace.Canonical(r.Path)
-	if err != nil {
+	canonical, err := bounded.Do(ctx, resolveTime, func(context.Context) (string, error) { return workspace.Canonical(r.Path) })
+	switch {
+	case ctx.Err() != nil:
+		return policy.Decision{}, context.Cause(ctx)
+	case errors.Is(err, bounded.ErrTime), errors.Is(err, bounded.ErrHung):
+		return policy.Decision{}, &tools.Fault{
+			Fact: plain.Line(r.Path) + " cannot be followed: " + err.Error(),
+			Next: "Use another path, or try again later; a person can look after it.",
+		}
+	case err != nil:
 		canonical = r.Path // a path that may not be used does not tell why it leads nowhere
 	}
 	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}

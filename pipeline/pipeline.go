@@ -85,7 +85,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 	// is the session what all earlier unsafe calls of the conversation left.
 	err = r.Ticket.Run(ctx, func() (safe bool, err error) {
 		env = c.env()
-		if resolved, err = c.decide(parsed, env); err != nil {
+		if resolved, err = c.decide(ctx, parsed, env); err != nil {
 			return false, err
 		}
 		return resolved.Facts.ConcurrencySafe, nil
@@ -115,12 +115,12 @@ type call struct {
 }
 
 // decide completes the input, judges it, and asks the policy.
-func (c *call) decide(parsed *tools.Call, env *tools.Env) (*tools.Resolved, error) {
+func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (*tools.Resolved, error) {
 	r := parsed.Resolve(env)
 	if err := r.Validate(); err != nil {
 		return nil, invalid(err)
 	}
-	d, err := c.decision(r, env)
+	d, err := c.decision(ctx, r, env)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (r
 		return n.refuse(invalid(err)), nil
 	}
 	env := n.env()
-	resolved, err := n.decide(parsed, env)
+	resolved, err := n.decide(ctx, parsed, env)
 	if err == nil && c.safe && !n.safe {
 		err = &tools.Fault{Fact: fmt.Sprintf("%s runs beside other calls and %s may not", c.tool.Name, tool.Name)}
 	}

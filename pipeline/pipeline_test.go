@@ -286,7 +286,7 @@ func TestFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := c.env()
-	resolved, err := c.decide(parsed, env)
+	resolved, err := c.decide(t.Context(), parsed, env)
 	if err != nil {
 		t.Fatal(err)
 	}

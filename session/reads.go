@@ -30,9 +30,8 @@ type Read struct {
 	Hash  [sha256.Size]byte // SHA-256 of the whole file's bytes; zero: not known
 	At    time.Time
 
-	// Shown says that the answer had the content, and so the model does; not
-	// after the model was told that nothing had changed, or wrote the file.
-	Shown bool
+	Shown bool // the answer had the content; not for a file that the model wrote
+	Told  bool // since then an answer was only that nothing has changed
 }
 
 // LastRead returns the latest record of a canonical path.
@@ -60,7 +59,8 @@ func (v View) read(path string, fits func(Read) bool) (Read, bool) {
 }
 
 // OnRead calls f after every record of a successful read, in order, once the
-// session has it; stop ends that. f must not wait.
+// session has it; stop ends that. f is called while the scheduler waits: it
+// must neither wait nor panic.
 func (s *Session) OnRead(f func(Read)) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

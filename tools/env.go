@@ -22,8 +22,9 @@ type Env struct {
 
 	// SaveParts keeps a long text in pieces that Read can show: next gives them
 	// until io.EOF, the answer is their folder and how many files are in it.
-	// What a call of this session saved under a name is not saved again.
-	SaveParts func(name string, next func() (string, error)) (folder string, count int, err error)
+	// What a call of this session saved under a name is not saved again; what
+	// has another name that begins with family and a hyphen makes room for it.
+	SaveParts func(family, name string, next func() (string, error)) (folder string, count int, err error)
 
 	// Call runs another tool as part of this call: parsed, decided, hooked and
 	// recorded as its own, inside this call's place in the schedule, one at a

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -27,9 +28,16 @@ import (
 
 // Limits of the server's side.
 const (
-	// maxMemory is what all processes may hold together, in bytes: it leaves
-	// a server 100 MB of the 400 MB that both may take.
+	// maxMemory is what all processes but small ones may hold together, in
+	// bytes. A server takes 40 MB beside it and smallMemory, which makes the
+	// 400 MB that all may take.
 	maxMemory = 300_000_000
+	// smallMemory is further room for those that need no more than this
+	// together, so that a small picture does not wait for large files.
+	smallMemory = 60_000_000
+	// maxWait is how long one waits for room, so that a file that only waited
+	// is not told to be slow.
+	maxWait = 25 * time.Second
 	// baseMemory is what a process takes before it looks at its file, and for
 	// an answer. An idle one takes about 20 MB.
 	baseMemory = 40_000_000
@@ -61,9 +69,11 @@ type Reader struct {
 	cache string
 	log   *slog.Logger
 	room  *semaphore.Weighted // bytes of maxMemory that are not given out
+	small *semaphore.Weighted // the same of smallMemory
 
 	self   func() (program, error)
 	time   time.Duration // maxTime but in tests
+	wait   time.Duration // maxWait but in tests
 	memory int64         // maxMemory but in tests
 }
 
@@ -76,6 +86,8 @@ func NewReader(c Config) *Reader {
 		cache:  c.Cache,
 		log:    c.Log,
 		room:   semaphore.NewWeighted(maxMemory),
+		small:  semaphore.NewWeighted(smallMemory),
+		wait:   maxWait,
 		self:   sync.OnceValues(findSelf),
 		time:   maxTime,
 		memory: maxMemory,
@@ -99,6 +111,12 @@ func (r *Reader) Picture(ctx context.Context, f *os.File, size int64) (*picture.
 		return nil, err
 	}
 	q := request{Kind: kindPicture, Size: size, Memory: baseMemory + size + info.Memory}
+	if q.Memory > maxMemory {
+		return nil, &fault.Fault{
+			Fact: fmt.Sprintf("is a picture of %d x %d pixels and %d bytes, which takes too much memory to decode", info.Width, info.Height, size),
+			Next: kindPicture.words().smaller,
+		}
+	}
 	return read[*picture.Picture](ctx, r, f, q)
 }
 
@@ -121,7 +139,7 @@ func (r *Reader) PDF(ctx context.Context, f *os.File, size int64, q pdf.Request)
 	if err := tooLarge(kindPDF, size, maxPDF); err != nil {
 		return nil, err
 	}
-	q.Cache = r.privateCache()
+	q.Cache, q.Time = r.privateCache(), r.time/2
 	return read[*pdf.Document](ctx, r, f, request{Kind: kindPDF, Size: size, Memory: maxMemory, PDF: q})
 }
 
@@ -131,11 +149,24 @@ func (r *Reader) privateCache() string {
 	if r.cache == "" {
 		return ""
 	}
-	if err := state.EnsurePrivate(r.cache); err != nil {
-		r.log.Debug("reading PDF files without a cache", "error", err)
-		return ""
+	for _, dir := range []string{filepath.Dir(r.cache), r.cache} {
+		if err := state.EnsurePrivate(dir); err != nil {
+			r.log.Debug("reading PDF files without a cache", "error", err)
+			return ""
+		}
 	}
+	r.sweep()
 	return r.cache
+}
+
+// sweep removes what a process that was ended left half-written in the cache.
+func (r *Reader) sweep() {
+	left, _ := filepath.Glob(filepath.Join(r.cache, "*", "*.tmp"))
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 10*maxTime {
+			_ = os.Remove(path)
+		}
+	}
 }
 
 func tooLarge(k kind, size, limit int64) error {

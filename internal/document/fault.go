@@ -24,6 +24,7 @@ var (
 	errTime    = errors.New("over its deadline")
 	errLong    = errors.New("over the limit of an answer")
 	errCrash   = errors.New("no answer")
+	errBusy    = errors.New("no room in time")
 )
 
 // words are what differs between the kinds in what a model is told.
@@ -43,7 +44,7 @@ var wordsOf = map[kind]words{
 		"Ask for fewer cells, or remove outputs from a copy of it and read that."},
 	kindPDF: {"PDF file", "PDF files",
 		"Split it into smaller files and read those.",
-		"Ask for fewer pages at a time."},
+		"Ask for fewer pages at a time, or leave out the one that is too complex."},
 }
 
 func (k kind) words() words {
@@ -63,6 +64,8 @@ func explain(k kind, end error, memory int64, deadline time.Duration) error {
 		return &fault.Fault{Fact: fmt.Sprintf("needs more than %d MB of memory to read", memory/1e6), Next: w.smaller}
 	case errStarved:
 		return &fault.Fault{Fact: "needs more memory to read than the system has left", Next: "Read it again later, or a smaller copy of it."}
+	case errBusy:
+		return &fault.Fault{Fact: "was not read: other files that are being read take all the memory there is for it", Next: "Read it again a little later."}
 	case errTime:
 		return &fault.Fault{Fact: fmt.Sprintf("took longer than %g s to read", deadline.Seconds()), Next: w.less}
 	case errLong:

@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -34,15 +34,18 @@ const (
 // program is this program, as it is run again.
 type program struct{ path, name string }
 
-// findSelf finds this program. On Linux it is the running one even when its
-// file has been replaced or removed since.
+// ownImage is this program on Linux, also when its file has been replaced or
+// removed since it was started.
+const ownImage = "/proc/self/exe"
+
+// findSelf finds this program.
 func findSelf() (program, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return program{}, err
 	}
-	if runtime.GOOS == "linux" {
-		return program{"/proc/self/exe", exe}, nil
+	if _, err := os.Stat(ownImage); err == nil {
+		return program{ownImage, exe}, nil
 	}
 	return program{exe, exe}, nil
 }
@@ -55,11 +58,13 @@ func read[T any](ctx context.Context, r *Reader, f *os.File, q request) (T, erro
 	q.Memory = min(q.Memory, r.memory)
 	q.Deadline = r.time
 	q.Parent = os.Getpid()
-	out, end := r.run(ctx, f, q)
+	out, release, end := r.run(ctx, f, q)
 	if end == errMemory && q.Memory < r.memory {
+		release()
 		q.Memory = r.memory
-		out, end = r.run(ctx, f, q)
+		out, release, end = r.run(ctx, f, q)
 	}
+	defer release() // the answer takes memory, too
 	var a answer[T]
 	if end == nil {
 		if err := json.Unmarshal(out, &a); err != nil {
@@ -68,7 +73,7 @@ func read[T any](ctx context.Context, r *Reader, f *os.File, q request) (T, erro
 		}
 	}
 	switch {
-	case end == errMemory || end == errStarved || end == errTime || end == errLong || end == errCrash:
+	case end == errMemory || end == errStarved || end == errTime || end == errLong || end == errCrash || end == errBusy:
 		return zero, explain(q.Kind, end, q.Memory, q.Deadline)
 	case end != nil:
 		return zero, end
@@ -80,15 +85,30 @@ func read[T any](ctx context.Context, r *Reader, f *os.File, q request) (T, erro
 	return a.Value, nil
 }
 
+// reserve waits for room and takes it until release is called.
+func (r *Reader) reserve(ctx context.Context, memory int64) (release func(), err error) {
+	room := r.room
+	if memory <= smallMemory {
+		room = r.small
+	}
+	wait, cancel := context.WithTimeoutCause(ctx, r.wait, errBusy)
+	defer cancel()
+	if room.Acquire(wait, memory) != nil {
+		return func() {}, context.Cause(wait)
+	}
+	return sync.OnceFunc(func() { room.Release(memory) }), nil
+}
+
 // run waits for memory to be free, then runs a process to its end and returns
-// what it said.
-func (r *Reader) run(ctx context.Context, f *os.File, q request) ([]byte, error) {
+// what it said. release gives the memory back once that is used.
+func (r *Reader) run(ctx context.Context, f *os.File, q request) (said []byte, release func(), err error) {
+	none := func() {}
 	arg, err := json.Marshal(q)
 	if err != nil {
-		return nil, fmt.Errorf("asking the reader of %s: %w", q.Kind.words().plural, err)
+		return nil, none, fmt.Errorf("asking the reader of %s: %w", q.Kind.words().plural, err)
 	}
-	if r.room.Acquire(ctx, q.Memory) != nil {
-		return nil, context.Cause(ctx)
+	if release, err = r.reserve(ctx, q.Memory); err != nil {
+		return nil, none, err
 	}
 	life, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -101,26 +121,27 @@ func (r *Reader) run(ctx context.Context, f *os.File, q request) ([]byte, error)
 		err = cmd.Start()
 	}
 	if err != nil {
-		r.room.Release(q.Memory)
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			err = context.Cause(ctx)
+		} else {
+			err = fmt.Errorf("starting the reader of %s: %w", q.Kind.words().plural, err)
 		}
-		return nil, fmt.Errorf("starting the reader of %s: %w", q.Kind.words().plural, err)
+		return nil, release, err
 	}
 	started := time.Now()
 	exited := make(chan error, 1)
-	go func() {
-		err := cmd.Wait()
-		r.room.Release(q.Memory)
-		exited <- err
-	}()
+	go func() { exited <- cmd.Wait() }()
 	if err, done := await(life, exited); done {
 		err = verdict(life, cmd.ProcessState, err, complaint.kept.String())
 		r.report(ctx, q, time.Since(started), cmd.ProcessState, err, complaint.kept.String())
-		return out.kept.Bytes(), err
+		return out.kept.Bytes(), release, err
 	}
 	r.log.Debug("a document's process does not end", "kind", q.Kind, "pid", cmd.Process.Pid)
-	return nil, context.Cause(life)
+	go func() {
+		<-exited
+		release()
+	}()
+	return nil, none, context.Cause(life)
 }
 
 // command is this program as a reader of f. It gets no environment, so that
@@ -171,7 +192,7 @@ func verdict(life context.Context, p *os.ProcessState, err error, complaint stri
 		return errTime
 	case p.ExitCode() == exitMemory, strings.Contains(complaint, "out of memory"), strings.Contains(complaint, "cannot allocate memory"):
 		return errMemory // by the watch, or by the system's limit
-	case wasKilled(p):
+	case wasKilled(p), strings.Contains(complaint, "failed to create new OS thread"):
 		return errStarved // nobody else kills it
 	}
 	return errCrash

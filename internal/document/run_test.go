@@ -239,9 +239,32 @@ func TestCancelWhileRunning(t *testing.T) {
 	}
 }
 
+// TestRoom: large files wait for each other, not for ever, and small ones wait
+// for none of them.
+func TestRoom(t *testing.T) {
+	r, log := testReader(t, maxMemory, maxTime)
+	r.wait = 50 * time.Millisecond
+	if !r.room.TryAcquire(maxMemory) {
+		t.Fatal("no room")
+	}
+	f := tempFile(t, nil)
+	if _, err := read[string](t.Context(), r, f, request{Kind: "value", Memory: smallMemory}); err != nil {
+		t.Errorf("a small file beside a large one: %v", err)
+	}
+	before := log()
+	_, err := read[string](t.Context(), r, f, request{Kind: "value", Memory: smallMemory + 1})
+	wantFault(t, err, "was not read: other files that are being read take all the memory there is for it. Read it again a little later.")
+	if log() != before {
+		t.Error("a process was started without room for it")
+	}
+	if !r.small.TryAcquire(smallMemory) {
+		t.Error("the room of a small file is not free")
+	}
+}
+
 func TestCancelWhileWaiting(t *testing.T) {
 	r, log := testReader(t, maxMemory, maxTime)
-	if !r.room.TryAcquire(maxMemory - baseMemory + 1) {
+	if !r.room.TryAcquire(1) {
 		t.Fatal("no room")
 	}
 	why := errors.New("no longer wanted")
@@ -249,7 +272,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	result := make(chan error)
 	f := tempFile(t, nil)
 	go func() {
-		_, err := read[string](ctx, r, f, request{Kind: "value", Memory: baseMemory})
+		_, err := read[string](ctx, r, f, request{Kind: "value", Memory: maxMemory})
 		result <- err
 	}()
 	cancel(why)

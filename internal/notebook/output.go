@@ -134,6 +134,7 @@ func readData(data value, at place, short bool) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
+	var named *Output // an object's name, in place of something better
 	for i, v := range f.values {
 		if !v.exists() {
 			continue
@@ -150,8 +151,15 @@ func readData(data value, at place, short bool) (Output, error) {
 			return readPicture(mime, text), nil
 		case mime == "text/plain":
 			text = terminal(text)
+			if isName(text) {
+				named = &Output{Text: text}
+				continue
+			}
 		}
 		return Output{Text: text}, nil
+	}
+	if named != nil {
+		return *named, nil
 	}
 	for key := range data.entries() {
 		if short && (key.is("output_type") || key.is("metadata") || key.is("prompt_number")) {
@@ -160,6 +168,13 @@ func readData(data value, at place, short bool) (Output, error) {
 		return unshown(key.unquoted()), nil
 	}
 	return Output{}, nil // no data: nothing was shown
+}
+
+// isName reports whether text is only what Python calls an object that has
+// other, better forms: <IPython.core.display.Markdown object>.
+func isName(text string) bool {
+	return strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") && !strings.Contains(text, "\n") &&
+		(strings.HasSuffix(text, " object>") || strings.Contains(text, " at 0x"))
 }
 
 func unshown(kind string) Output {

@@ -58,27 +58,55 @@ func goesBack(line string) bool {
 
 // overwritten is what a terminal shows of a line.
 func overwritten(line string) string {
-	var cells []rune
+	var s screen
 	at := 0
 	for len(line) > 0 {
 		r, size, erase := next(line)
 		line = line[size:]
-		cells = erased(cells, at, erase)
+		s.erase(at, erase)
 		switch {
 		case r == '\r':
 			at = 0
 		case r == '\b':
 			at = max(at-1, 0)
 		case moves(r):
-		case at < len(cells):
-			cells[at] = r
-			at++
 		default:
-			cells = append(cells, r)
+			s.put(at, r)
 			at++
 		}
 	}
-	return strings.TrimRight(string(cells), " ") // of what was longer before
+	return strings.TrimRight(string(s.cells), " ") // of what was longer before
+}
+
+// screen is a line of a terminal.
+type screen struct {
+	cells []rune
+	blank int // so many at its begin are known to be blank: erasing them again costs nothing
+}
+
+// put writes at a place of the line, or right behind it.
+func (s *screen) put(at int, r rune) {
+	if at == len(s.cells) {
+		s.cells = append(s.cells, r)
+		return
+	}
+	s.cells[at] = r
+	s.blank = min(s.blank, at)
+}
+
+// erase carries out the sequence "erase in line": '0' to its end, '1' to its
+// begin, '2' all of it. Anything else changes nothing.
+func (s *screen) erase(at int, what byte) {
+	at = min(at, len(s.cells))
+	if what == '1' || what == '2' {
+		for ; s.blank < at; s.blank++ {
+			s.cells[s.blank] = ' '
+		}
+	}
+	if what == '0' || what == '2' {
+		s.cells = s.cells[:at]
+		s.blank = min(s.blank, at)
+	}
 }
 
 // writeStripped writes a line in which the cursor only goes on, without what
@@ -105,20 +133,6 @@ func next(line string) (r rune, size int, erase byte) {
 		size, erase = sequence(line)
 	}
 	return r, size, erase
-}
-
-// erased is a line after the sequence "erase in line": '0' to its end, '1' to
-// its begin, '2' all of it. Anything else changes nothing.
-func erased(cells []rune, at int, erase byte) []rune {
-	if erase == '1' || erase == '2' {
-		for i := range cells[:min(at, len(cells))] {
-			cells[i] = ' '
-		}
-	}
-	if erase == '0' || erase == '2' {
-		return cells[:min(at, len(cells))]
-	}
-	return cells
 }
 
 const (

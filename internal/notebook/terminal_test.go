@@ -69,3 +69,29 @@ func FuzzTerminal(f *testing.F) {
 		}
 	})
 }
+
+// TestErasingAgainIsFree: a line that is erased again and again takes no longer
+// than one that is written so often.
+func TestErasingAgainIsFree(t *testing.T) {
+	line := strings.Repeat("a", 200_000) + strings.Repeat("\x1b[1K", 200_000) + "\rb"
+	done := make(chan string, 1)
+	go func() { done <- terminal(line) }()
+	select {
+	case got := <-done:
+		if got != "b" {
+			t.Errorf("%d characters are left", len(got))
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("it takes more than 5 s")
+	}
+	for text, want := range map[string]string{
+		"abc\x1b[1Kd":             "   d",
+		"abc\x1b[1K\rx\x1b[1Ky":   " y",
+		"abc\x1b[2K\rxy":          "xy",
+		"abc\x1b[1K\rxyz\x1b[1Kq": "   q",
+	} {
+		if got := terminal(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}

@@ -12,11 +12,19 @@ import (
 // SaveParts writes the pieces that next returns, until io.EOF, to numbered files
 // of a new folder in dir, a folder that Hold returned. It returns the folder and
 // how many files it has. A folder of this name that is there already has the
-// same pieces, so next is not asked. If next or writing fails, nothing stays.
-func (s *Store) SaveParts(dir, name string, next func() (string, error)) (folder string, count int, err error) {
+// same pieces, so next is not asked; other ones whose names begin with family
+// and a hyphen are of former states of the same text, and go. If next or writing
+// fails, nothing stays.
+func (s *Store) SaveParts(dir, family, name string, next func() (string, error)) (folder string, count int, err error) {
 	folder = filepath.Join(dir, name)
 	if there, err := os.ReadDir(folder); err == nil {
 		return folder, len(there), nil
+	}
+	former, _ := filepath.Glob(filepath.Join(dir, family+"-*"))
+	for _, f := range former {
+		if err := s.discard(f); err != nil {
+			return "", 0, err
+		}
 	}
 	s.mu.Lock()
 	s.count++

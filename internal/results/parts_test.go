@@ -26,7 +26,7 @@ func TestSaveParts(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	s := newStore(t, root, 100, &now)
 	dir := s.Hold("x")
-	folder, count, err := s.SaveParts(dir, "line", pieces(io.EOF, "one", "two", ""))
+	folder, count, err := s.SaveParts(dir, "line", "line", pieces(io.EOF, "one", "two", ""))
 	if err != nil || count != 3 || folder != filepath.Join(dir, "line") {
 		t.Fatalf("%s, %d, %v", folder, count, err)
 	}
@@ -35,12 +35,29 @@ func TestSaveParts(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	again, count, err := s.SaveParts(dir, "line", pieces(errors.New("asked again")))
+	again, count, err := s.SaveParts(dir, "line", "line", pieces(errors.New("asked again")))
 	if again != folder || count != 3 || err != nil {
 		t.Errorf("the same once more: %s, %d, %v", again, count, err)
 	}
 	if s.used != 6 {
 		t.Errorf("%d bytes are counted, want 6", s.used)
+	}
+}
+
+// TestSavePartsOfAnotherState: what was stored of a text that has changed makes
+// room.
+func TestSavePartsOfAnotherState(t *testing.T) {
+	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
+	s := newStore(t, root, 100, &now)
+	dir := s.Hold("x")
+	for _, name := range []string{"a-1", "ab-1", "a-2"} {
+		family, _, _ := strings.Cut(name, "-")
+		if _, _, err := s.SaveParts(dir, family, name, pieces(io.EOF, "12345")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if exists(filepath.Join(dir, "a-1")) || !exists(filepath.Join(dir, "ab-1")) || !exists(filepath.Join(dir, "a-2")) || s.used != 10 {
+		t.Errorf("a former state is there, or another text is gone; %d bytes", s.used)
 	}
 }
 
@@ -51,10 +68,10 @@ func TestSavePartsWholeOrNot(t *testing.T) {
 	s := newStore(t, root, 100, &now)
 	dir := s.Hold("x")
 	broken := errors.New("broken")
-	if _, _, err := s.SaveParts(dir, "line", pieces(broken, "one", "two")); !errors.Is(err, broken) {
+	if _, _, err := s.SaveParts(dir, "line", "line", pieces(broken, "one", "two")); !errors.Is(err, broken) {
 		t.Errorf("a series that breaks off: %v", err)
 	}
-	if _, _, err := s.SaveParts(dir, "line", pieces(io.EOF, strings.Repeat("x", 60), strings.Repeat("y", 60))); !errors.Is(err, ErrQuota) {
+	if _, _, err := s.SaveParts(dir, "line", "line", pieces(io.EOF, strings.Repeat("x", 60), strings.Repeat("y", 60))); !errors.Is(err, ErrQuota) {
 		t.Errorf("a series over the quota: %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 || s.used != 0 {
@@ -85,7 +102,7 @@ func TestSavePartsAtOnce(t *testing.T) {
 	for range 2 {
 		next := part()
 		go func() {
-			folder, count, err := s.SaveParts(dir, "line", next)
+			folder, count, err := s.SaveParts(dir, "line", "line", next)
 			if err == nil && (count != 1 || folder != filepath.Join(dir, "line")) {
 				err = errors.New("another folder: " + folder)
 			}

@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-const told = "[$ROOT/f has not changed since you read this of it. If you no longer have it, send the same call again: that returns the whole content.]"
+const told = "[$ROOT/f has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the whole content.]"
 
 // conversation reads one file again and again.
 type conversation struct {
@@ -61,7 +61,8 @@ func TestReadAgain(t *testing.T) {
 	c.want("", whole)
 	c.want("", told)
 	c.want("", whole) // the model asked again, so it has it no more
-	c.want(`,"offset":1`, told)
+	c.want("", whole) // nor has another one that shares the session
+	c.want(`,"offset":1`, whole)
 	c.want(`,"offset":2`, "     2\ttwo\n[line 2 of 2]")
 	c.want(`,"limit":2`, whole)
 	c.want(`,"limit":2`, told)
@@ -95,6 +96,11 @@ func TestReadAgainLater(t *testing.T) {
 	c.want("", whole)
 	now = now.Add(againFor + time.Second)
 	c.want("", whole)
+	c.want("", told) // forgotten, and read anew
+	c.want("", whole)
+	now = now.Add(againFor + time.Second)
+	c.want("", whole)
+	c.want("", told)
 }
 
 // TestReadAfterOwnWrite: a write is in the record, with what the file is now,

@@ -85,6 +85,10 @@ func (r *reading) pdf(ctx context.Context) (Output, error) {
 	if err == nil {
 		err = r.file.hashAll()
 	}
+	var f *fault.Fault
+	if errors.As(err, &f) && strings.HasPrefix(f.Fact, "is a damaged PDF") && r.in.Pages == "" && r.file.extension() != ".pdf" && isText(r.file.head) {
+		return r.text(ctx) // a text that begins like a PDF
+	}
 	if err != nil {
 		return Output{}, r.about(err)
 	}
@@ -107,13 +111,14 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 			text.Reset()
 		}
 	}
+	mark := unusedHeading(d)
 	for _, p := range d.Pages {
-		fmt.Fprintf(&text, "## Page %d of %d\n", p.Number, d.PageCount)
+		fmt.Fprintf(&text, "%s Page %d of %d\n", mark, p.Number, d.PageCount)
 		if p.Picture == nil {
 			text.WriteString(p.Text + "\n\n")
 			continue
 		}
-		fmt.Fprintf(&text, "[no text on this page; shown as a picture of %d x %d pixels]\n", p.Picture.Width, p.Picture.Height)
+		fmt.Fprintf(&text, "[no readable text on this page; shown as a picture of %d x %d pixels]\n", p.Picture.Width, p.Picture.Height)
 		flush()
 		out = append(out, shownPicture(p.Picture))
 	}
@@ -128,6 +133,17 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 	}
 	flush()
 	return out
+}
+
+// unusedHeading begins headings so that no line of a page looks like one.
+func unusedHeading(d *pdf.Document) string {
+	mark := "##"
+	for i := 0; i < len(d.Pages); i++ {
+		if strings.Contains("\n"+d.Pages[i].Text, "\n"+mark+" Page ") {
+			mark, i = mark+"#", -1
+		}
+	}
+	return mark
 }
 
 // pagesFrom are the pages asked for that are left out.

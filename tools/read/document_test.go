@@ -134,13 +134,20 @@ func TestPDF(t *testing.T) {
 	l.write("named.txt", pdfOf("Only page"))
 	l.want("named.txt", "", "## Page 1 of 1\nOnly page")
 	const blank = "{image/png 833 x 417 <nil>}" // 200 dots an inch
-	l.want("three.pdf", "", "## Page 1 of 3\nFirst page\n\n## Page 2 of 3\n[no text on this page; shown as a picture of 833 x 417 pixels]\n"+blank+"\n## Page 3 of 3\nThird page")
+	l.want("three.pdf", "", "## Page 1 of 3\nFirst page\n\n## Page 2 of 3\n[no readable text on this page; shown as a picture of 833 x 417 pixels]\n"+blank+"\n## Page 3 of 3\nThird page")
 	l.want("three.pdf", `,"pages":"3"`, "## Page 3 of 3\nThird page")
-	l.want("three.pdf", `,"pages":"2-9"`, "## Page 2 of 3\n[no text on this page; shown as a picture of 833 x 417 pixels]\n"+blank+"\n## Page 3 of 3\nThird page")
+	l.want("three.pdf", `,"pages":"2-9"`, "## Page 2 of 3\n[no readable text on this page; shown as a picture of 833 x 417 pixels]\n"+blank+"\n## Page 3 of 3\nThird page")
 	l.want("three.pdf", `,"pages":"3","limit":5`, "## Page 3 of 3\nThird page\n\n[offset and limit mean nothing in a PDF file; pages chooses]")
 	if got := l.read("three.pdf", `,"pages":"4"`); !strings.HasPrefix(got, "error: $ROOT/three.pdf has 3 pages") {
 		t.Errorf("a page behind the end: %s", got)
 	}
+	l.write("text.txt", []byte("%PDF-1.7 is how a PDF begins\n"))
+	l.want("text.txt", "", "     1\t%PDF-1.7 is how a PDF begins")
+	if got := l.read("text.txt", `,"pages":"1"`); !strings.HasPrefix(got, "error: $ROOT/text.txt is a damaged PDF: ") {
+		t.Errorf("pages of a text that begins like a PDF: %s", got)
+	}
+	l.write("forged.pdf", pdfOf("## Page 2 of 2"))
+	l.want("forged.pdf", "", "### Page 1 of 1\n## Page 2 of 2")
 	l.write("eleven.pdf", pdfOf(strings.Split(strings.Repeat("x", 11), "")...))
 	if got := l.read("eleven.pdf", ""); !strings.HasPrefix(got, "error: $ROOT/eleven.pdf has 11 pages, ") || !strings.Contains(got, `pages "1-11"`) {
 		t.Errorf("eleven pages: %s", got)

@@ -52,40 +52,39 @@ func open(env *tools.Env, in Input) (*file, error) {
 }
 
 // record is what the session remembers of a successful read.
-func (f *file) record(env *tools.Env, shown bool) session.Effect {
-	return session.Effect{Reads: []session.Read{{
-		Path: f.Name(), Range: f.asked, File: f.identity, Hash: f.hash, At: f.at, Shown: shown,
-	}}}
+func (f *file) record(env *tools.Env) session.Read {
+	return session.Read{Path: f.Name(), Range: f.asked, File: f.identity, Hash: f.hash, At: f.at, Shown: true}
 }
 
-// unchanged reports whether the model has what it asks for: the same range was
-// shown not long ago, and the file is what it was.
-func (r *reading) unchanged() bool {
+// recent is the record of the same range of the file in its present state, if
+// it was shown not long ago.
+func (r *reading) recent() (session.Read, bool) {
 	had, ok := r.env.Session.ReadOf(r.file.Name(), r.file.asked)
-	if !ok || !had.Shown || had.File != r.file.identity || r.file.at.Sub(had.At) > againFor {
-		return false
-	}
-	// A file that had just been written when it was read may have been written
-	// again within the same tick of its times: then the content is compared.
-	same := !had.File.Fresh(had.At)
-	if !same && had.Hash != [sha256.Size]byte{} {
-		hash, err := sum(io.NewSectionReader(r.file, 0, hashedTo))
-		same = err == nil && hash == had.Hash
-	}
-	if same {
-		r.file.hash = had.Hash
-	}
-	return same
+	ok = ok && !r.Repeat && had.Shown && had.File == r.file.identity && r.file.at.Sub(had.At) <= againFor
+	return had, ok
 }
 
-// again answers a read of what the model already has. The record then says
-// that it was told so: the same call once more returns the content, for a
-// model that has lost it.
-func (r *reading) again() tools.Result[Output] {
-	text := fmt.Sprintf("[%s has not changed since you read this of it. If you no longer have it, send the same call again: that returns the whole content.]", r.shown)
+// same reports whether the content is what it was. An equal identity does not
+// say so: files of /proc have no size and no times that tell, and two writes
+// may fall into one tick of a clock. So the content is compared, unless it is
+// too much; then the file must not have been written shortly before it was read.
+func (r *reading) same(had session.Read) bool {
+	if had.Hash == [sha256.Size]byte{} {
+		return r.file.info.Size() > hashedTo && !had.File.Fresh(had.At)
+	}
+	hash, err := sum(io.NewSectionReader(r.file, 0, hashedTo+1))
+	return err == nil && hash == had.Hash
+}
+
+// again answers a read of what the model already has. From then on the same
+// call returns the content, until that changes or the record expires: for a
+// model that has lost it, and for every other one that shares the session.
+func (r *reading) again(had session.Read) tools.Result[Output] {
+	had.Told = true
+	text := fmt.Sprintf("[%s has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the whole content.]", r.shown)
 	return tools.Result[Output]{
 		Data:   Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}},
-		Effect: r.file.record(r.env, false),
+		Effect: session.Effect{Reads: []session.Read{had}},
 	}
 }
 

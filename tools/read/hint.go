@@ -57,17 +57,14 @@ const (
 )
 
 func directoryHint(env *tools.Env, path string) string {
-	entries, err := env.Files.ReadDir(path, hintShown+1)
-	if err != nil || len(entries) == 0 {
-		return "Use Glob to list it, and read a file in it."
-	}
+	entries, err := env.Files.ReadDir(path, hintEntries)
 	names := visible(env, path, entries)
-	if len(names) == 0 {
+	if err != nil || len(names) == 0 {
 		return "Use Glob to list it, and read a file in it."
 	}
 	more := ""
 	if len(names) > hintShown {
-		names, more = names[:hintShown], ", ..."
+		names, more = names[:hintShown], " and more"
 	}
 	for i := range names {
 		names[i] = plain.Line(names[i])

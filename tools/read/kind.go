@@ -2,10 +2,12 @@ package read
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/gabriel-vasile/mimetype"
@@ -47,38 +49,83 @@ func (f *file) kind() (kind, string, error) {
 		return binaryFile, "", err
 	}
 	f.head = f.head[:n]
-	k, name := sniff(f.head, strings.ToLower(filepath.Ext(f.Name())))
+	k, name := sniff(f.head, f.extension())
 	return k, name, nil
 }
+
+func (f *file) extension() string { return strings.ToLower(filepath.Ext(f.Name())) }
 
 func sniff(head []byte, extension string) (kind, string) {
 	switch {
 	case has(head, markUTF32LE), has(head, markUTF32BE):
 		return binaryFile, "UTF-32 text"
 	case has(head, markUTF16LE), has(head, markUTF16BE):
+		if !isUTF16(head) {
+			return binaryFile, "of no known type"
+		}
 		return textFile, "text/plain"
 	case has(head, "%PDF-"), extension == ".pdf" && bytes.Contains(head[:min(len(head), pdfWithin)], []byte("%PDF-")):
 		return pdfFile, "application/pdf"
 	}
+	// The marks of some types are letters that text can begin with, so what
+	// looks like text is text; only these marks no text has.
 	m := mimetype.Detect(head)
-	// The marks of some types are letters that text can begin with, so whole
-	// text is text. Text in an old encoding is not valid UTF-8.
-	if bytes.IndexByte(head, 0) < 0 && (utf8.Valid(wholeRunes(head)) || is(m, "text/plain")) {
+	for i, picture := range []string{"image/png", "image/jpeg", "image/webp", "image/tiff", "image/gif", "image/bmp"} {
+		if is(m, picture) && (i < 4 || !isText(head)) {
+			return pictureFile, picture
+		}
+	}
+	if isText(head) {
 		if extension == ".ipynb" {
 			return notebookFile, "application/x-ipynb+json"
 		}
 		return textFile, m.String()
-	}
-	for _, picture := range []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff"} {
-		if is(m, picture) {
-			return pictureFile, picture
-		}
 	}
 	if m.Parent() == nil {
 		return binaryFile, "of no known type"
 	}
 	name, _, _ := strings.Cut(m.String(), ";")
 	return binaryFile, name
+}
+
+// isText reports whether head is of a text in UTF-8 or an encoding that shares
+// ASCII with it: no NUL, and of control characters that text does not need one
+// in a hundred at most. UTF-8 may have more: it does not come about by chance.
+func isText(head []byte) bool {
+	odd := 0
+	for _, c := range head {
+		switch {
+		case c == 0:
+			return false
+		case c < ' ' && !bytes.ContainsRune([]byte("\t\n\r\f\b\x1b"), rune(c)):
+			odd++
+		}
+	}
+	return odd <= max(1, len(head)/100) || utf8.Valid(wholeRunes(head))
+}
+
+// isUTF16 reports whether head, which begins with a mark of UTF-16, is text: at
+// most one in a hundred units is NUL or half a character.
+func isUTF16(head []byte) bool {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if has(head, markUTF16BE) {
+		order = binary.BigEndian
+	}
+	units, odd := len(head)/2, 0
+	for i := 0; i < units; i++ {
+		u := rune(order.Uint16(head[2*i:]))
+		switch {
+		case u == 0:
+			odd++
+		case utf16.IsSurrogate(u):
+			if i+1 < units && utf16.DecodeRune(u, rune(order.Uint16(head[2*i+2:]))) != utf8.RuneError {
+				i++
+			} else if i+1 < units {
+				odd++
+			}
+		}
+	}
+	return odd <= max(1, units/100)
 }
 
 func has(head []byte, mark string) bool { return bytes.HasPrefix(head, []byte(mark)) }

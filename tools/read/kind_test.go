@@ -23,6 +23,17 @@ func TestSniff(t *testing.T) {
 		{"\x1b[31mred\x1b[0m", ".log", textFile, ""},
 		{"rm\x08\x08ls", "", textFile, ""},
 		{"caf\xe9 na\xefve", ".txt", textFile, ""}, // Latin-1
+		{"%!PS-Adobe-3.0\ncaf\xe9", "", textFile, ""},
+		{"MZ\xe9t\xe9", "", textFile, ""},
+		{"GIF89a caf\xe9", "", textFile, ""},
+		{"abc\x01 caf\xe9", "", textFile, ""},
+		{"\x89PNG\r\n\x1a\n", "", pictureFile, "image/png"}, // no more than the mark
+		{"\xff\xfea\x00\x00\xd8b\x00", "", textFile, ""},    // half a character
+		{"\xff\xfe" + strings.Repeat("\x00\xd8a\x00", 50), "", binaryFile, "of no known type"},
+		{"\xfe\xff" + strings.Repeat("\xd8\x3d\xde\x00", 50), "", textFile, ""}, // whole ones
+		{"\xff\xfea\x00" + strings.Repeat("\x00", 50), "", binaryFile, "of no known type"},
+		{"\x00\x00\xfe\xffx", "", binaryFile, "UTF-32 text"},
+		{strings.Repeat("x", headSize-1) + "\xe2", "", textFile, ""},
 		{"\x93q\x94", "", textFile, ""},
 		{"\xff\xfea\x00", "", textFile, ""},
 		{"\xfe\xff\x00a", ".png", textFile, ""},

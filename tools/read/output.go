@@ -18,6 +18,8 @@ type Output struct {
 	StartLine  int    `json:"startLine,omitempty" jsonschema:"text: number of the first line returned"`
 	TotalLines int    `json:"totalLines,omitempty" jsonschema:"text: how many lines the file has; -1 when it was not read to its end"`
 
+	LeftOut *LeftOut `json:"leftOut,omitempty" jsonschema:"text: lines in the middle of the range that did not fit; content has those before and behind them"`
+
 	OriginalSize int64       `json:"originalSize,omitempty" jsonschema:"image, pdf, parts: size of the file in bytes"`
 	MIMEType     string      `json:"mimeType,omitempty" jsonschema:"image: what the file is"`
 	Dimensions   *Dimensions `json:"dimensions,omitempty" jsonschema:"image: size in pixels"`
@@ -31,6 +33,12 @@ type Output struct {
 	OutputDir string `json:"outputDir,omitempty" jsonschema:"parts: the folder they are in"`
 
 	shown []tools.Content
+}
+
+// LeftOut are lines to be read by a call of their own.
+type LeftOut struct {
+	Offset int `json:"offset" jsonschema:"Number of the first line left out"`
+	Limit  int `json:"limit" jsonschema:"How many lines are left out"`
 }
 
 // Dimensions are the size of a picture.
@@ -47,21 +55,29 @@ type PDFPage struct {
 	Text   string `json:"text" jsonschema:"Its text; empty when it is shown as a picture"`
 }
 
-// MarshalJSON encodes the properties of the output's type, also when they are
-// zero: an empty file has 0 lines.
+// MarshalJSON encodes the properties of the output's type also where they may be
+// zero: an empty file has 0 lines, a notebook no cells.
 func (o Output) MarshalJSON() ([]byte, error) {
-	if o.Type != "text" {
-		type flat Output // without this method
-		return json.Marshal(flat(o))
+	switch o.Type {
+	case "text":
+		return json.Marshal(struct {
+			Type       string   `json:"type"`
+			FilePath   string   `json:"filePath"`
+			Content    string   `json:"content"`
+			NumLines   int      `json:"numLines"`
+			StartLine  int      `json:"startLine"`
+			TotalLines int      `json:"totalLines"`
+			LeftOut    *LeftOut `json:"leftOut,omitempty"`
+		}{o.Type, o.FilePath, o.Content, o.NumLines, o.StartLine, o.TotalLines, o.LeftOut})
+	case "notebook":
+		return json.Marshal(struct {
+			Type     string         `json:"type"`
+			FilePath string         `json:"filePath"`
+			Cells    []NotebookCell `json:"cells"`
+		}{o.Type, o.FilePath, o.Cells})
 	}
-	return json.Marshal(struct {
-		Type       string `json:"type"`
-		FilePath   string `json:"filePath"`
-		Content    string `json:"content"`
-		NumLines   int    `json:"numLines"`
-		StartLine  int    `json:"startLine"`
-		TotalLines int    `json:"totalLines"`
-	}{o.Type, o.FilePath, o.Content, o.NumLines, o.StartLine, o.TotalLines})
+	type flat Output // without this method
+	return json.Marshal(flat(o))
 }
 
 // reminder ends what a file says. A file can hold anything, also words that

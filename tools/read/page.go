@@ -14,9 +14,11 @@ type page struct {
 	text    string // for the model: numbered lines and notices
 	content string // the lines alone
 	lines   int
-	total   int // lines of the file; -1: not counted
-	long    int // bytes of the only line, of which this is the beginning; 0: it is whole
-	room    int // bytes of numbered output
+	leftOut *LeftOut // of a range; nil: nothing
+	notes   []string // what is said of the characters
+	total   int      // lines of the file; -1: not counted
+	long    int      // bytes of the only line, of which this is the beginning; 0: it is whole
+	room    int      // bytes of numbered output
 }
 
 func (s *scanner) page() (page, error) {
@@ -34,11 +36,14 @@ func (s *scanner) page() (page, error) {
 	out := s.head.appendNumbered(make([]byte, 0, s.head.used+s.tail.used+256))
 	content := append([]byte(nil), s.head.text()...)
 	if s.split {
-		notice := s.middle()
-		out = s.tail.appendNumbered(append(out, notice...))
-		content = append(append(content, notice...), s.tail.text()...)
+		p.leftOut = s.middle(p.total)
+		from, n := p.leftOut.Offset, p.leftOut.Limit
+		out = fmt.Appendf(out, "[%s left out; go on with offset %d and limit %d]\n", span("line", from, from+n-1), from, n)
+		out = s.tail.appendNumbered(out)
+		content = append(content, s.tail.text()...)
 	}
-	for _, n := range s.notices(p.total) {
+	p.notes = s.invalid()
+	for _, n := range append(s.notices(p.total), p.notes...) {
 		out = append(append(append(out, '['), n...), "]\n"...)
 	}
 	p.content = string(bytes.TrimSuffix(content, []byte{'\n'}))
@@ -62,16 +67,23 @@ func (s *scanner) fault() error {
 	return errors.New("nothing was read") // cannot happen: a line was wanted, and kept in some way
 }
 
-// end is the last line of the range that the file has.
-func (s *scanner) rangeEnd() int { return min(s.offset+s.limit-1, s.line) }
+// rangeEnd is the last line of the range that the file has, or may have when
+// it was not read to its end.
+func (s *scanner) rangeEnd(total int) int {
+	end := s.offset + s.limit - 1
+	if total >= 0 {
+		end = min(end, total)
+	}
+	return end
+}
 
 // middle says what of a range is left out.
-func (s *scanner) middle() string {
-	from, to := s.head.last()+1, s.rangeEnd()
+func (s *scanner) middle(total int) *LeftOut {
+	from, to := s.head.last()+1, s.rangeEnd(total)
 	if s.tail.len() > 0 {
 		to = s.tail.first - 1
 	}
-	return fmt.Sprintf("[%s left out; go on with offset %d and limit %d]\n", span("line", from, to), from, to-from+1)
+	return &LeftOut{Offset: from, Limit: to - from + 1}
 }
 
 // span names things by their numbers.
@@ -87,7 +99,7 @@ func (s *scanner) notices(total int) []string {
 	var out []string
 	last := s.head.last()
 	if s.split {
-		last = s.rangeEnd()
+		last = s.rangeEnd(total)
 	}
 	of := "of " + strconv.Itoa(total)
 	if total < 0 {
@@ -96,18 +108,31 @@ func (s *scanner) notices(total int) []string {
 	switch {
 	case s.line == 0:
 		out = append(out, "the file is empty")
-	case s.long > splitTo:
-		out = append(out, fmt.Sprintf("line %d has more than %d bytes, of which the first %d are shown; other tools can cut the rest out of it", s.offset, splitTo, len(s.head.text())-1))
-	case s.long > 0: // parts says it
+	case splits(s.long, s.room, s.offset): // parts says it
+	case s.long > 0:
+		notice := fmt.Sprintf("line %d has %d bytes or more, of which the first %d are shown; other tools can cut the rest out of it", s.offset, s.long, len(s.head.text())-1)
+		if total < 0 || s.offset < total {
+			notice += fmt.Sprintf(". The lines behind it begin at offset %d", s.offset+1)
+		}
+		out = append(out, notice)
 	case s.next > 0:
 		out = append(out, fmt.Sprintf("%s %s; go on with offset %d", span("line", s.offset, last), of, last+1))
 	case s.offset > 1 || s.limit > 0 && (total < 0 || last < total):
 		out = append(out, fmt.Sprintf("%s %s", span("line", s.offset, last), of))
 	}
-	if n := s.head.invalid() + s.tail.invalid(); n > 0 {
-		out = append(out, fmt.Sprintf("%s not valid UTF-8: the bytes in question are shown as \uFFFD", are(n)))
-	}
 	return out
+}
+
+// invalid says that characters are not shown as they are in the file.
+func (s *scanner) invalid() []string {
+	n := s.head.invalid() + s.tail.invalid()
+	switch {
+	case n == 0:
+		return nil
+	case s.decoded:
+		return []string{fmt.Sprintf("%s not valid UTF-16: the bytes in question are shown as \uFFFD", are(n))}
+	}
+	return []string{fmt.Sprintf("%s not valid UTF-8: the bytes in question are shown as \uFFFD", are(n))}
 }
 
 func are(n int) string {

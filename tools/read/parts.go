@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
@@ -22,7 +23,7 @@ func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 	}
 	text, _ := decode(r.file.head, steadily{ctx, r.file})
 	number := r.file.asked.Offset
-	s := splitter{r: bufio.NewReaderSize(text, chunk), size: int(float64(p.room)*pageShare) - numberWidth(number) - 1}
+	s := splitter{r: bufio.NewReaderSize(text, chunk), size: partSize(p.room, number)}
 	if err := s.skip(number - 1); err != nil {
 		return Output{}, r.changed(err)
 	}
@@ -31,35 +32,69 @@ func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 		return Output{}, r.changed(err)
 	}
 	began := false
-	folder, count, err := r.env.SaveParts(r.partsName(s.size), func() (string, error) {
+	family, name := r.partsName(s.size)
+	folder, count, err := r.env.SaveParts(family, name, func() (string, error) {
 		if !began {
 			began = true
 			return first, nil
 		}
-		return s.next()
+		part, err := s.next()
+		if err == io.EOF {
+			err = r.settled()
+		}
+		return part, err
 	})
-	if err != nil {
-		return Output{}, fmt.Errorf("storing line %d of %s in parts: %w", number, r.shown, err)
+	var changed *tools.Fault
+	if errors.As(err, &changed) || ctx.Err() != nil {
+		return Output{}, err
 	}
-	if info, err := r.file.Stat(); err != nil || workspace.IdentityOf(info) != r.file.identity {
-		return Output{}, r.changed(err)
-	}
+	out := Output{Type: "parts", FilePath: r.in.FilePath, OriginalSize: r.file.info.Size(), Count: count, OutputDir: folder}
 	shown := append(append(appendNumber(nil, number), first...), '\n')
-	shown = fmt.Appendf(shown, "[line %d has %d bytes, more than fits an answer. Its %d parts are in %s, part-0001.txt to part-%04d.txt; this is the first, read on with the second", number, p.long, count, plain.Line(folder), count)
+	shown = fmt.Appendf(shown, "[line %d has %d bytes, more than fits an answer. ", number, p.long)
+	if err != nil {
+		out.Count = 1
+		r.env.Log.Warn("a long line was not stored", "error", err)
+		shown = fmt.Appendf(shown, "This is its beginning; the rest could not be stored (%s), so take it out with other tools", plain.Line(err.Error()))
+	} else {
+		shown = fmt.Appendf(shown, "Its %d parts are in %s, part-0001.txt to part-%04d.txt; this is the first, read on with the second", count, plain.Line(folder), count)
+	}
 	if p.total < 0 || number < p.total {
 		shown = fmt.Appendf(shown, ". The lines behind it begin at offset %d", number+1)
 	}
-	return Output{
-		Type: "parts", FilePath: r.in.FilePath, OriginalSize: r.file.info.Size(), Count: count, OutputDir: folder,
-		shown: r.texts(tools.Text{Text: string(shown) + "]"}),
-	}, nil
+	shown = append(shown, "]\n"...)
+	for _, n := range p.notes {
+		shown = fmt.Appendf(shown, "[%s]\n", n)
+	}
+	out.shown = r.texts(tools.Text{Text: strings.TrimSuffix(string(shown), "\n")})
+	return out, nil
 }
 
-// partsName names the parts of a line of a file as it is now.
-func (r *reading) partsName(size int) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %+v %d", r.file.Name(), r.file.identity, size)
-	return fmt.Sprintf("line-%d-%x", r.file.asked.Offset, h.Sum(nil)[:8])
+// partSize is how many bytes of a line are shown at once.
+func partSize(room, number int) int {
+	return max(int(float64(room)*pageShare)-numberWidth(number)-1, 1)
+}
+
+// splits reports whether a line of so many bytes is stored in parts.
+func splits(long, room, number int) bool {
+	return long > 0 && long <= min(splitTo, mostParts*partSize(room, number))
+}
+
+// partsName names the parts of a line of a file as it is now, and the family
+// that they share with those of other states of the file.
+func (r *reading) partsName(size int) (family, name string) {
+	path := sha256.Sum256([]byte(r.file.Name()))
+	state := sha256.Sum256(fmt.Appendf(nil, "%+v %x %d", r.file.identity, r.file.hash, size))
+	family = fmt.Sprintf("line-%d-%x", r.file.asked.Offset, path[:6])
+	return family, fmt.Sprintf("%s-%x", family, state[:8])
+}
+
+// settled is io.EOF if the file is what it was when it was opened.
+func (r *reading) settled() error {
+	info, err := r.file.Stat()
+	if err == nil && workspace.IdentityOf(info) == r.file.identity {
+		return io.EOF
+	}
+	return r.changed(err)
 }
 
 // changed explains a second pass over the file that did not find what the first

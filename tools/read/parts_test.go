@@ -1,6 +1,8 @@
 package read
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +38,7 @@ func TestParts(t *testing.T) {
 			}
 			text := toolstest.Text(resp)
 			first, rest, _ := strings.Cut(text, "\n")
-			if !strings.HasSuffix(rest, tc.notice) || len(first) > 4000 {
+			if !strings.Contains(rest, tc.notice) || len(first) > 4000 {
 				t.Errorf("%d bytes, then %s", len(first), rest)
 			}
 			dirs, err := filepath.Glob(filepath.Join(w.Session.View().Results, "*"))
@@ -89,16 +91,123 @@ func TestPartsStructured(t *testing.T) {
 	}
 }
 
+// TestPartsOfAnotherState: parts are of one line of one state of one file.
+func TestPartsOfAnotherState(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	path := filepath.Join(w.Root, "f")
+	tool := New(Options{MaxTokens: 1000, Repeat: true})
+	read := func(offset int) string {
+		t.Helper()
+		resp, err := w.Call(t.Context(), tool, fmt.Sprintf(`{"file_path":"f","offset":%d}`, offset))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := resp.Structured()
+		var out struct{ OutputDir string }
+		if err := errors.Join(err, json.Unmarshal(data, &out)); err != nil {
+			t.Fatal(err)
+		}
+		last, err := os.ReadFile(filepath.Join(out.OutputDir, "part-0003.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(last[:1])
+	}
+	write := func(a, b string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(strings.Repeat(a, 10_000)+"\n"+strings.Repeat(b, 10_000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a", "b")
+	if got := read(1) + read(2); got != "ab" {
+		t.Errorf("the parts are of %q", got)
+	}
+	write("c", "d")
+	if got := read(1) + read(2); got != "cd" {
+		t.Errorf("after a change the parts are of %q", got)
+	}
+	if dirs, _ := filepath.Glob(filepath.Join(w.Session.View().Results, "*")); len(dirs) != 2 {
+		t.Errorf("stored: %v", dirs)
+	}
+}
+
+// TestPartsOfAChangingFile: a file that changes while it is stored leaves
+// nothing behind.
+func TestPartsOfAChangingFile(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	path := filepath.Join(w.Root, "f")
+	if err := os.WriteFile(path, []byte(strings.Repeat("a", 10_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tool := New(Options{MaxTokens: 1000})
+	call, err := tool.Parse([]byte(`{"file_path":"f"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := w.Env()
+	save := env.SaveParts
+	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
+		if err := os.WriteFile(path, []byte("b"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return save(family, name, next)
+	}
+	_, err = call.Resolve(env).Run(t.Context(), env)
+	if want := path + " changed while it was read. Read it again."; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if dirs, _ := filepath.Glob(filepath.Join(w.Session.View().Results, "*")); len(dirs) != 0 {
+		t.Errorf("left behind: %v", dirs)
+	}
+}
+
+// TestPartsWithoutRoom: what cannot be stored is shown in part all the same.
+func TestPartsWithoutRoom(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte(strings.Repeat("a", 10_000)+"\nb"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	call, err := New(Options{MaxTokens: 1000}).Parse([]byte(`{"file_path":"f"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := w.Env()
+	env.SaveParts = func(string, string, func() (string, error)) (string, int, error) {
+		return "", 0, errors.New("the disk is full")
+	}
+	resp, err := call.Resolve(env).Run(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "[line 1 has 10000 bytes, more than fits an answer. This is its beginning; the rest could not be stored (the disk is full), so take it out with other tools. The lines behind it begin at offset 2]"
+	if first, rest, _ := strings.Cut(toolstest.Text(resp), "\n"); len(first) < 3000 || rest != want {
+		t.Errorf("%d bytes, then %s", len(first), rest)
+	}
+}
+
+// TestPartsOfOldEncodings say so.
+func TestPartsOfOldEncodings(t *testing.T) {
+	got, err := readBytes(t, Options{MaxTokens: 1000}, strings.Repeat("ab\xff", 3000), "")
+	if err != nil || !strings.HasSuffix(got, "\n[1 line is not valid UTF-8: the bytes in question are shown as \uFFFD]") {
+		t.Errorf("%s, %v", got[max(0, len(got)-200):], err)
+	}
+	got, err = readBytes(t, Options{MaxTokens: 1000}, "\xff\xfe"+strings.Repeat("a\x00", 6000), "")
+	if err != nil || !strings.HasSuffix(got, "\n[the file is encoded as UTF-16 LE]") {
+		t.Errorf("%s, %v", got[max(0, len(got)-200):], err)
+	}
+}
+
 // TestHugeLine: a line beyond what is stored is shown in part, in little memory.
 func TestHugeLine(t *testing.T) {
 	p, err := readText(t.Context(), &endless{func() {}, 1 << 30}, request{path: "f", size: 1 << 40, offset: 1, budget: 4000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "[line 1 has more than 268435456 bytes, of which the first 3392 are shown; other tools can cut the rest out of it]"; !strings.HasSuffix(p.text, want) {
+	if want := fmt.Sprintf("[line 1 has %d bytes or more, of which the first 3392 are shown; other tools can cut the rest out of it. The lines behind it begin at offset 2]", p.long); !strings.HasSuffix(p.text, want) {
 		t.Errorf("%s", p.text[max(0, len(p.text)-200):])
 	}
-	if p.long <= splitTo || p.total != -1 {
+	if p.long <= lookedFor || p.total != -1 {
 		t.Errorf("%d bytes, %d lines", p.long, p.total)
 	}
 }

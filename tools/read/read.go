@@ -8,11 +8,14 @@ package read
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"time"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/document"
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -71,12 +74,30 @@ func New(o Options) *tools.Tool {
 		Backfill:          backfill,
 		Validate:          validate,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			return within(ctx, deadline, func(ctx context.Context) (tools.Result[Output], error) {
+			r, err := bounded.Do(ctx, deadline, func(ctx context.Context) (tools.Result[Output], error) {
 				return run(ctx, env, in, o)
 			})
+			return r, tooLong(err)
 		},
 		Render: func(o Output) []tools.Content { return o.shown },
 	})
+}
+
+// tooLong words the errors of waiting in vain.
+func tooLong(err error) error {
+	switch {
+	case errors.Is(err, bounded.ErrTime):
+		return &tools.Fault{
+			Fact: fmt.Sprintf("the read took longer than %d seconds", int(deadline.Seconds())),
+			Next: "Ask for less of the file, or try again later.",
+		}
+	case errors.Is(err, bounded.ErrHung):
+		return &tools.Fault{
+			Fact: "too many earlier reads still wait for a file system that does not answer",
+			Next: "Try again later; if that does not help, a person must look after it.",
+		}
+	}
+	return err
 }
 
 // reading is one call on its way.
@@ -95,8 +116,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		return tools.Result[Output]{}, err
 	}
 	defer r.file.Close()
-	if !o.Repeat && r.unchanged() {
-		return r.again(), nil
+	had, again := r.recent()
+	if again && !had.Told && r.same(had) {
+		return r.again(had), nil
 	}
 	out, err := r.read(ctx)
 	if err != nil {
@@ -105,7 +127,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if err := ctx.Err(); err != nil {
 		return tools.Result[Output]{}, context.Cause(ctx)
 	}
-	return tools.Result[Output]{Data: out, Effect: r.file.record(env, true)}, nil
+	seen := r.file.record(env)
+	seen.Told = again && had.Told
+	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{seen}}}, nil
 }
 
 // read reads the file as what it is.

@@ -117,13 +117,14 @@ func (s *scanner) keep(line []byte, cut bool) {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 	}
 	shown, invalid := valid(line)
+	invalid = invalid || s.decoded && bytes.Contains(line, []byte("\uFFFD"))
 	size := cost(number, len(shown))
 	switch {
 	case !cut && !s.split && s.head.used+size <= s.room:
 		s.head.push(number, shown, invalid)
 	case s.head.len() == 0:
 		s.long = s.length
-		s.head.push(number, clip(shown, s.pageRoom()-numberWidth(number)-1), invalid)
+		s.head.push(number, clip(shown, partSize(s.room, number)), invalid)
 	case s.limit == 0:
 		s.next = number
 	default:
@@ -131,25 +132,25 @@ func (s *scanner) keep(line []byte, cut bool) {
 	}
 }
 
-// keepEnd keeps a line of a range that does not fit: its head and its end get
-// half a page each.
+// keepEnd keeps a line of a range that does not fit: its head gets at most half
+// a page, its end the rest.
 func (s *scanner) keepEnd(number int, shown []byte, invalid, cut bool) {
-	half := s.pageRoom() / 2
 	if !s.split {
 		s.split = true
 		n, used := 0, 0
-		for n < s.head.len() && used+s.head.costOf(n) <= half {
+		for n < s.head.len() && used+s.head.costOf(n) <= s.pageRoom()/2 {
 			used += s.head.costOf(n)
 			n++
 		}
 		s.tail = s.head.splitAt(max(n, 1))
 	}
-	if cut || cost(number, len(shown)) > half {
+	room := s.pageRoom() - s.head.used
+	if cut || cost(number, len(shown)) > room {
 		s.tail.clear() // the end begins behind a line that is too long for it
 		return
 	}
 	s.tail.push(number, shown, invalid)
-	for s.tail.used > half {
+	for s.tail.used > room {
 		s.tail.dropFirst()
 	}
 }

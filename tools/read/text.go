@@ -35,7 +35,11 @@ const (
 	// splitTo is the longest line that is stored in parts, in bytes: thousands
 	// of parts help nobody.
 	splitTo = 256 << 20
-	chunk   = 256 << 10
+	// mostParts bounds them for small budgets.
+	mostParts = 4000
+	// lookedFor is how far the end of a line is looked for, in bytes.
+	lookedFor = 1 << 30
+	chunk     = 256 << 10
 )
 
 // request is what to read of a text file.
@@ -45,6 +49,8 @@ type request struct {
 	offset int // 1-based
 	limit  int // 0: none
 	budget int // bytes of numbered output
+
+	decoded bool // U+FFFD stands for what was not valid
 }
 
 func (r *reading) text(ctx context.Context) (Output, error) {
@@ -55,7 +61,7 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	text, encoding := decode(r.file.head, src)
 	p, err := readText(ctx, text, request{
 		path: r.shown, size: r.file.info.Size(), offset: r.file.asked.Offset, limit: r.in.Limit,
-		budget: r.MaxTokens * bytesPerToken,
+		budget: r.MaxTokens * bytesPerToken, decoded: encoding != "",
 	})
 	if err != nil {
 		return Output{}, err
@@ -63,15 +69,16 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	if r.file.info.Size() <= hashedTo && p.total >= 0 {
 		hash.Sum(r.file.hash[:0])
 	}
-	if p.long > 0 && p.long <= splitTo {
-		return r.parts(ctx, p)
-	}
 	if encoding != "" {
-		p.text += "\n[the file is encoded as " + encoding + "]"
+		note := "the file is encoded as " + encoding
+		p.text, p.notes = p.text+"\n["+note+"]", append(p.notes, note)
+	}
+	if splits(p.long, p.room, r.file.asked.Offset) {
+		return r.parts(ctx, p)
 	}
 	out := Output{
 		Type: "text", FilePath: r.in.FilePath, Content: p.content, NumLines: p.lines,
-		StartLine: r.file.asked.Offset, TotalLines: p.total, shown: []tools.Content{tools.Text{Text: p.text}},
+		StartLine: r.file.asked.Offset, TotalLines: p.total, LeftOut: p.leftOut, shown: []tools.Content{tools.Text{Text: p.text}},
 	}
 	if p.lines > 0 {
 		out.shown = r.texts(out.shown...)
@@ -88,11 +95,14 @@ func decode(head []byte, r io.Reader) (text io.Reader, encoding string) {
 		_, _ = io.CopyN(io.Discard, r, int64(len(markUTF8))) // it is in head
 		return r, ""
 	case has(head, markUTF16LE):
-		return transform.NewReader(r, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()), "UTF-16 LE"
+		encoding = "UTF-16 LE"
 	case has(head, markUTF16BE):
-		return transform.NewReader(r, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()), "UTF-16 BE"
+		encoding = "UTF-16 BE"
+	default:
+		return r, ""
 	}
-	return r, ""
+	// The decoder takes the byte order from the mark.
+	return transform.NewReader(r, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()), encoding
 }
 
 // readText reads lines in one pass with constant memory: it keeps what fits the
@@ -115,7 +125,7 @@ func readText(ctx context.Context, r io.Reader, q request) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		if s.full() && read > countedTo || s.length > splitTo {
+		if s.full() && read > countedTo || s.length > lookedFor {
 			s.uncounted = true
 			s.end()
 			break

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -222,6 +223,7 @@ func slow(data string, offset, limit int) []string {
 // arrives in.
 func FuzzPaging(f *testing.F) {
 	f.Add([]byte("a\nb\r\nc"), 1, 0, 3)
+	f.Add([]byte(strings.Repeat("line\n", 40)), 3, 30, 7)
 	f.Add([]byte("\n\n\xff"), 2, 1, 1)
 	f.Add([]byte(""), 1, 1, 1)
 	f.Fuzz(func(t *testing.T, data []byte, offset, limit, step int) {
@@ -244,6 +246,29 @@ func FuzzPaging(f *testing.F) {
 		}
 		if err != nil || p.content != strings.Join(want, "\n") || p.lines != len(want) || p.total != len(slow(string(data), 1, 0)) {
 			t.Fatalf("%q from %d, %d lines: %q (%d of %d), %v; want %q", data, offset, limit, p.content, p.lines, p.total, err, want)
+		}
+		tight := 40 + step*20
+		p, err = readText(t.Context(), bytes.NewReader(data), request{path: "f", size: int64(len(data)), offset: offset, limit: limit, budget: tight})
+		if err != nil || p.lines == 0 {
+			t.Fatalf("%q from %d in %d bytes: %v", data, offset, tight, err)
+		}
+		got := strings.Split(p.content, "\n")
+		switch l := p.leftOut; {
+		case p.long > 0:
+			if !strings.HasPrefix(want[0], p.content) {
+				t.Fatalf("%q is no beginning of %q", p.content, want[0])
+			}
+		case l != nil:
+			head := l.Offset - offset
+			rest := append(slices.Clone(got[:head]), want[head:head+l.Limit]...)
+			if p.lines > head {
+				rest = append(rest, got[head:]...)
+			}
+			if !slices.Equal(rest, want) {
+				t.Fatalf("%q with %+v left out is not %q", got, l, want)
+			}
+		case !slices.Equal(got, want[:len(got)]) || limit > 0 && len(got) < len(want):
+			t.Fatalf("%q is no page of %q", got, want)
 		}
 	})
 }
@@ -318,15 +343,21 @@ func TestRangesKeepBothEnds(t *testing.T) {
 		want := lines[offset-1 : min(offset-1+limit, len(lines))]
 		var shown []string // the range with the lines left out as they are
 		left := 0
-		for _, l := range strings.Split(p.content, "\n") {
-			var from, n int
-			if k, _ := fmt.Sscanf(l[max(0, strings.Index(l, "go on")):], "go on with offset %d and limit %d]", &from, &n); k == 2 {
-				shown = append(shown, lines[from-1:from-1+n]...)
-				left = n
-				cuts++
-				continue
+		content := strings.Split(p.content, "\n")
+		if l := p.leftOut; l != nil {
+			shown = append(shown, content[:l.Offset-offset]...)
+			shown = append(shown, lines[l.Offset-1:l.Offset-1+l.Limit]...)
+			content, left = content[l.Offset-offset:], l.Limit
+			cuts++
+			if !strings.Contains(p.text, fmt.Sprintf(" left out; go on with offset %d and limit %d]", l.Offset, l.Limit)) {
+				t.Fatalf("the answer does not say what is left out: %s", p.text)
 			}
-			shown = append(shown, l)
+			if last := want[len(want)-1]; p.lines == l.Offset-offset && cost(offset+len(want)-1, len(last)) < budget*4/10 {
+				t.Fatalf("the end of the range is not there, though its last line has %d bytes only", len(last))
+			}
+		}
+		if p.lines > 0 && (left == 0 || p.lines > p.leftOut.Offset-offset) {
+			shown = append(shown, content...)
 		}
 		if strings.Join(shown, "\n") != strings.Join(want, "\n") || p.lines+left != len(want) {
 			t.Fatalf("lines %d to %d in %d bytes: %q", offset, offset+limit-1, budget, p.text)

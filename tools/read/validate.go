@@ -63,14 +63,14 @@ func pages(s string) (first, last int, err error) {
 	shown := plain.Line(s)
 	switch {
 	case err != nil:
-		return 0, 0, &tools.Fault{Fact: fmt.Sprintf("pages is %q", shown), Next: `Use one page such as "3", or a range such as "1-5".`}
+		return 0, 0, &tools.Fault{Fact: fmt.Sprintf("pages is \"%s\", which is neither a page nor a range", shown), Next: `Use one page such as "3", or a range such as "1-5".`}
 	case first < 1:
-		return 0, 0, &tools.Fault{Fact: fmt.Sprintf("pages is %q, and pages count from 1", shown), Next: `Use one page such as "3", or a range such as "1-5".`}
+		return 0, 0, &tools.Fault{Fact: fmt.Sprintf("pages is \"%s\", and pages count from 1", shown), Next: `Use one page such as "3", or a range such as "1-5".`}
 	case last < first:
-		return 0, 0, &tools.Fault{Fact: fmt.Sprintf("pages is %q, which ends before it begins", shown), Next: fmt.Sprintf(`Use "%d-%d".`, max(last, 1), first)}
+		return 0, 0, &tools.Fault{Fact: fmt.Sprintf("pages is \"%s\", which ends before it begins", shown), Next: fmt.Sprintf(`Use "%d-%d".`, max(last, 1), min(first, max(last, 1)+pdf.MaxPages-1))}
 	case last-first >= pdf.MaxPages:
 		return 0, 0, &tools.Fault{
-			Fact: fmt.Sprintf("pages is %q, and a call reads %d pages at most", shown, pdf.MaxPages),
+			Fact: fmt.Sprintf("pages is \"%s\", and a call reads %d pages at most", shown, pdf.MaxPages),
 			Next: fmt.Sprintf(`Use "%d-%d", then go on from there.`, first, first+pdf.MaxPages-1),
 		}
 	}

@@ -104,8 +104,8 @@ func (w *Workspace) Env() *tools.Env {
 		Log:      slog.New(slog.DiscardHandler),
 		Progress: func(tools.Progress) {},
 		Now:      w.Now,
-		SaveParts: func(name string, next func() (string, error)) (string, int, error) {
-			return w.results.SaveParts(view.Results, name, next)
+		SaveParts: func(family, name string, next func() (string, error)) (string, int, error) {
+			return w.results.SaveParts(view.Results, family, name, next)
 		},
 		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {
 			return nil, fmt.Errorf("no nested calls in a tool's own test")

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/tetratelabs/wazero"
@@ -29,6 +31,14 @@ type book struct {
 func openBook(file io.ReaderAt, size int64, cache string) (*book, error) {
 	b := &book{file: file, size: size, cache: compiled(cache)}
 	err := b.start(smallMemory)
+	if errors.Is(err, errStart) && cache != "" {
+		// What is in the cache is damaged, or nothing can be put there.
+		_ = b.cache.Close(context.Background())
+		b.cache = wazero.NewCompilationCache()
+		if err = b.start(smallMemory); err == nil {
+			empty(cache)
+		}
+	}
 	if errors.Is(err, errBroke) {
 		err = b.start(largeMemory)
 	}
@@ -51,6 +61,14 @@ func compiled(dir string) wazero.CompilationCache {
 		}
 	}
 	return wazero.NewCompilationCache()
+}
+
+// empty removes what is in a folder, as far as it can.
+func empty(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+	}
 }
 
 func (b *book) start(memory int) (err error) {

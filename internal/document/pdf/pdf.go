@@ -12,6 +12,7 @@ package pdf
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"mcp-toolset/internal/document/picture"
 	"mcp-toolset/internal/fault"
@@ -29,10 +30,11 @@ const (
 
 // Request is what to read. The zero range is the whole file.
 type Request struct {
-	First, Last  int    // page numbers, 1-based; a zero Last is First
-	TextBudget   int    // bytes of text, the first page always whole; 0: no limit
-	PictureBytes int    // bytes of all pictures, the first always there; 0: no limit
-	Cache        string // folder for what the engine compiles, 14 MB; "": none, which costs a second or two
+	First, Last  int           // page numbers, 1-based; a zero Last is First
+	TextBudget   int           // bytes of text, the first page always whole; 0: no limit
+	PictureBytes int           // bytes of all pictures, the first always there; 0: no limit
+	Time         time.Duration // after which no further page is begun; 0: no limit
+	Cache        string        // folder for what the engine compiles, 14 MB; "": none, which costs a second or two
 }
 
 // Document is what was read.
@@ -92,7 +94,12 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 // can be shown.
 func (d *Document) fill(b *book, r Request, first, last int) (shown int) {
 	text, pictures := 0, 0
+	begun := time.Now()
 	for n := first; n <= last; n++ {
+		if n > first && r.Time > 0 && time.Since(begun) > r.Time {
+			d.Next = n
+			return shown
+		}
 		p, ok := b.page(n)
 		text += len(p.Text)
 		over := n > first && r.TextBudget > 0 && text > r.TextBudget
