@@ -21,7 +21,7 @@ func addNames(c *corpus) {
 	// What is not there, or no file, is shown without what its name would do.
 	c.refused("names/new\nlime", `\$ROOT/names/new\\nlime does not exist\. Did you mean \$ROOT/names/new\\nline\?`)
 	c.refused("names/esc\x1b[31mrad", `\$ROOT/names/esc\\x1b\[31mrad does not exist\. Did you mean \$ROOT/names/esc\\x1b\[31mred\?`)
-	c.refused("names", `\$ROOT/names is a directory\. Use Glob to list it, or read a file in it; it has .+, \.\.\.\.`)
+	c.refused("names", `\$ROOT/names is a directory\. Use Glob to list it, or read a file in it; it has .+ and more\.`)
 	c.refused("", `property "file_path" is empty\. Give it a value\.`)
 	c.refused("names/é/x", `.*\$ROOT/names/é/x.* not a directory\. .+`)
 	c.refused("names/"+strings.Repeat("y", 256), `.*\$ROOT/names/y+.* name too long\. .+`)

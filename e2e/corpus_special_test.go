@@ -40,7 +40,7 @@ func addSpecial(c *corpus) {
 	c.refused("/proc/self/fd/0", `/proc/self/fd/0 is a device or belongs to a running process\. Only files can be read\.`)
 	c.refused("/proc/self/environ", `/proc/.+ is in a folder of the kernel \(/proc, /sys, /dev\)\. .+`)
 	c.refused(`\\server\share\f`, `\\\\server\\share\\f is a network path of Windows, and this machine is not one\. .+`)
-	for pages, fact := range map[string]string{"abc": `pages is "abc"\.`, "5-3": `pages is "5-3", which ends before it begins\.`, "0": `pages is "0", and pages count from 1\.`, "1-99": `pages is "1-99", and a call reads 20 pages at most\.`} {
+	for pages, fact := range map[string]string{"abc": `pages is "abc", which is neither a page nor a range\.`, "5-3": `pages is "5-3", which ends before it begins\.`, "0": `pages is "0", and pages count from 1\.`, "1-99": `pages is "1-99", and a call reads 20 pages at most\.`} {
 		c.refused("fifo", fact+` .+`).with(`"pages":%q`, pages)
 	}
 	c.write("no_permission.txt", "secret\n")
