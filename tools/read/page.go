@@ -110,7 +110,11 @@ func (s *scanner) notices(total int) []string {
 		out = append(out, "the file is empty")
 	case splits(s.long, s.room, s.offset): // parts says it
 	case s.long > 0:
-		notice := fmt.Sprintf("line %d has %d bytes or more, of which the first %d are shown; other tools can cut the rest out of it", s.offset, s.long, len(s.head.text())-1)
+		more := ""
+		if total < 0 {
+			more = " or more"
+		}
+		notice := fmt.Sprintf("line %d has %d bytes%s, of which the first %d are shown; other tools can cut the rest out of it", s.offset, s.long, more, len(s.head.text())-1)
 		if total < 0 || s.offset < total {
 			notice += fmt.Sprintf(". The lines behind it begin at offset %d", s.offset+1)
 		}
