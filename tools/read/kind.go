@@ -67,6 +67,9 @@ func sniff(head []byte, extension string) (kind, string) {
 	case has(head, "%PDF-"), extension == ".pdf" && bytes.Contains(head[:min(len(head), pdfWithin)], []byte("%PDF-")):
 		return pdfFile, "application/pdf"
 	}
+	if isText(head) && utf8.Valid(wholeRunes(head)) {
+		return textOr(extension), "text/plain" // most files
+	}
 	// The marks of some types are letters that text can begin with, so what
 	// looks like text is text; only these marks no text has.
 	m := mimetype.Detect(head)
@@ -76,16 +79,21 @@ func sniff(head []byte, extension string) (kind, string) {
 		}
 	}
 	if isText(head) {
-		if extension == ".ipynb" {
-			return notebookFile, "application/x-ipynb+json"
-		}
-		return textFile, m.String()
+		return textOr(extension), "text/plain"
 	}
 	if m.Parent() == nil {
 		return binaryFile, "of no known type"
 	}
 	name, _, _ := strings.Cut(m.String(), ";")
 	return binaryFile, name
+}
+
+// textOr is what text is by the file's name.
+func textOr(extension string) kind {
+	if extension == ".ipynb" {
+		return notebookFile
+	}
+	return textFile
 }
 
 // isText reports whether head is of a text in UTF-8 or an encoding that shares

@@ -34,7 +34,7 @@ func (s *scanner) page() (page, error) {
 	}
 	p.lines = s.head.len() + s.tail.len()
 	out := s.head.appendNumbered(make([]byte, 0, s.head.used+s.tail.used+256))
-	content := append([]byte(nil), s.head.text()...)
+	content := s.head.text()
 	if s.split {
 		p.leftOut = s.middle(p.total)
 		from, n := p.leftOut.Offset, p.leftOut.Limit

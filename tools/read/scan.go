@@ -26,6 +26,11 @@ func newScanner(q request) *scanner {
 	if q.limit == 0 && q.size > pagedFrom {
 		s.room = min(s.room, pagedFrom)
 	}
+	// Most files are shown whole, and have lines of 40 bytes or so.
+	if expected := min(int64(s.room), q.size+1); q.offset == 1 && expected > 0 {
+		s.head.buf = make([]byte, 0, expected)
+		s.head.refs = make([]ref, 0, expected/32+1)
+	}
 	return s
 }
 
