@@ -1,5 +1,5 @@
-// Package notebook reads Jupyter notebooks, nbformat 3 and 4, and says what of
-// one an answer shows.
+// Package notebook reads Jupyter notebooks, nbformat 3 and 4, says what of one
+// an answer shows, and edits cells of nbformat 4 in the bytes of the file.
 //
 // What a notebook says is kept, except where other programs would show
 // something else: a key that matters and stands twice is refused. What only a
@@ -128,6 +128,9 @@ func languageName(v value) string {
 	return name
 }
 
+// placeName is what the name of a place in the notebook begins with.
+const placeName = "cell-"
+
 // identify gives every cell an identity of its own: the format's id, or cell-N
 // counting from 0 where there is none, where it is not what the format allows,
 // and where an earlier cell has it.
@@ -144,7 +147,7 @@ func (n *Notebook) identify() {
 		if n.Cells[i].ID != "" {
 			continue
 		}
-		id := "cell-" + strconv.Itoa(i)
+		id := placeName + strconv.Itoa(i)
 		for taken[id] { // another cell calls itself that
 			id += "-"
 		}

@@ -28,11 +28,12 @@ var errMoved = errors.New("path changed while it was being opened")
 // both.
 type Check func(literal, canonical string) error
 
-// Files opens files for one call, each only after its Check has allowed it.
+// Files opens and writes files for one call, each only after its Check has allowed it.
 // It is safe for concurrent use if the Check is.
 type Files struct {
 	opener opener
 	check  Check
+	swept  *sweeps
 }
 
 // opener opens a canonical path without following a link, even one that
@@ -41,6 +42,8 @@ type opener interface {
 	// open asks fits about the file before it is opened, since opening a pipe
 	// or a device acts on it, and again about the file that was opened.
 	open(canonical string, fits func(fs.FileInfo) error) (*os.File, error)
+	// folder opens a directory, as what file names are then looked up in.
+	folder(canonical string) (*os.Root, error)
 	// entry makes the Info of a directory's entry as safe as open.
 	entry(dir string, d fs.DirEntry) fs.DirEntry
 }
@@ -48,7 +51,7 @@ type opener interface {
 // NewFiles returns Files that asks check, which must not be nil, before it
 // opens anything.
 func NewFiles(roots *Roots, check Check) *Files {
-	return &Files{opener: roots.opener, check: check}
+	return &Files{opener: roots.opener, check: check, swept: &roots.swept}
 }
 
 // Open opens the regular file that path, absolute and clean, leads to, for

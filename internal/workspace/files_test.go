@@ -198,7 +198,7 @@ func BenchmarkOpen(b *testing.B) {
 		}
 		bench("os.Open", func() (*os.File, error) { return os.Open(path) })
 		for _, o := range []opener{r.opener, walk{r}} {
-			files := &Files{o, inside(r)}
+			files := &Files{opener: o, check: inside(r)}
 			bench(fmt.Sprintf("%T", o), func() (*os.File, error) {
 				f, _, err := files.Open(path)
 				return f, err

@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +16,7 @@ const (
 )
 
 // kernel leaves it to one openat2 call to follow no link anywhere in the path.
-type kernel struct{}
+type kernel struct{ roots *Roots }
 
 // newOpener asks the kernel once. Old kernels lack openat2, and containers may
 // filter it out with any of several errors, so any error means "not here".
@@ -24,7 +26,7 @@ func newOpener(r *Roots) opener {
 		return walk{r}
 	}
 	unix.Close(fd)
-	return kernel{}
+	return kernel{r}
 }
 
 func (kernel) open(canonical string, fits func(fs.FileInfo) error) (*os.File, error) {
@@ -54,6 +56,32 @@ func (kernel) open(canonical string, fits func(fs.FileInfo) error) (*os.File, er
 		return nil, err
 	}
 	return file, nil
+}
+
+// folder opens the directory at the canonical path, which alone has to be
+// readable. An os.Root is only to be had by path, so it is taken by the name
+// that the descriptor has in /proc; where that is not mounted, by walking.
+func (k kernel) folder(canonical string) (*os.Root, error) {
+	fd, err := openat2(canonical, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	held := os.NewFile(uintptr(fd), canonical)
+	defer held.Close()
+	dir, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", fd))
+	if errors.Is(err, fs.ErrNotExist) {
+		return walk(k).folder(canonical)
+	}
+	if err != nil {
+		return nil, err
+	}
+	want, err1 := held.Stat()
+	got, err2 := dir.Stat(".")
+	if err := errors.Join(err1, err2); err != nil || !os.SameFile(want, got) {
+		dir.Close()
+		return walk(k).folder(canonical)
+	}
+	return dir, nil
 }
 
 // look describes what is at the canonical path without opening it.

@@ -19,6 +19,17 @@ func (w walk) open(canonical string, fits func(fs.FileInfo) error) (*os.File, er
 		return nil, err
 	}
 	defer dir.Close()
+	return openIn(dir, name, fits)
+}
+
+// folder opens the directory at the canonical path.
+func (w walk) folder(canonical string) (*os.Root, error) {
+	dir, _, err := w.parent(join(canonical, "."))
+	return dir, err
+}
+
+// openIn opens the file called name in dir for reading.
+func openIn(dir *os.Root, name string, fits func(fs.FileInfo) error) (*os.File, error) {
 	seen, err := dir.Lstat(name)
 	if err != nil {
 		return nil, err

@@ -175,12 +175,17 @@ func (o *restless) open(string, func(fs.FileInfo) error) (*os.File, error) {
 	return nil, errMoved
 }
 
+func (o *restless) folder(string) (*os.Root, error) {
+	_, err := o.open("", nil)
+	return nil, err
+}
+
 func (o *restless) entry(_ string, d fs.DirEntry) fs.DirEntry { return d }
 
 func TestOpenGivesUp(t *testing.T) {
 	path := write(t, "x", tempDir(t), "f")
 	o := new(restless)
-	_, _, err := (&Files{o, anything}).Open(path)
+	_, _, err := (&Files{opener: o, check: anything}).Open(path)
 	var at *fs.PathError
 	if !errors.Is(err, errMoved) || !errors.As(err, &at) || at.Path != path || o.opens != maxAttempts {
 		t.Errorf("after %d opens: %v", o.opens, err)

@@ -1,4 +1,4 @@
-// Package workspace knows where files are and opens them safely.
+// Package workspace knows where files are, and opens and writes them safely.
 //
 // Its rules:
 //   - A root folder is resolved once, when the server starts.
@@ -6,6 +6,7 @@
 //     in it. A path that cannot be resolved is an error, never a guess.
 //   - What is opened is what was judged. Opening follows no link, so a folder
 //     swapped for a link after the judgement is noticed, not followed.
+//   - What is written replaces the old content in one step or not at all.
 //   - Nothing but regular files and directories is ever opened: no pipe that
 //     blocks, no device that acts.
 //
@@ -25,6 +26,7 @@ import (
 type Roots struct {
 	list   []root
 	opener opener
+	swept  sweeps
 }
 
 type root struct {
@@ -122,8 +124,12 @@ func (r *Roots) Close() error {
 // name the path as the caller wrote it, not where its links led.
 func cause(err error) error {
 	var at *fs.PathError
-	if errors.As(err, &at) {
+	var renamed *os.LinkError
+	switch {
+	case errors.As(err, &at):
 		return at.Err
+	case errors.As(err, &renamed):
+		return renamed.Err
 	}
 	return err
 }

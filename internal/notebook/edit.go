@@ -1,0 +1,199 @@
+package notebook
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/fault"
+)
+
+// Mode is what an edit does with a cell. The zero Mode is Replace.
+type Mode string
+
+// The modes, as the tool's input calls them.
+const (
+	Replace Mode = "replace" // the source, and the type if one is given
+	Insert  Mode = "insert"  // a new cell behind the one named
+	Delete  Mode = "delete"
+)
+
+// Edit is a change of one cell.
+type Edit struct {
+	Mode Mode
+	// CellID names the cell: its identity as Parse gives it, or else cell-N for
+	// its place, counted from 0, also of a cell that has an id. With Insert ""
+	// is the place before the first cell.
+	CellID   string
+	CellType string    // code or markdown; "" keeps the type. Insert needs one
+	Source   string    // valid UTF-8, kept as it is; Delete ignores it
+	Random   io.Reader // of the ids of new cells; nil: crypto/rand
+}
+
+// Change is what an edit has done.
+type Change struct {
+	ID                   string // of the cell; of a deleted one as it was
+	Number               int    // place of the cell, from 1; of a deleted one as it was
+	Total                int    // cells that the notebook has now
+	OldType, Type        string // "": there was, or is, no cell
+	OldSource, NewSource string
+	Cleared              bool // outputs or an execution count went
+	Renamed              bool // other cells are called otherwise now: cell-N is a place
+}
+
+// Apply edits the bytes of a notebook and returns the new ones; data stays as
+// it is. Only the cell concerned and the commas around it change: all else is
+// copied, whatever its order, form and escapes. A replaced code cell has no
+// outputs and no execution count.
+//
+// Only nbformat 4 is edited. Errors are *fault.Fault as those of Parse are, but
+// for an error of Random.
+func Apply(data []byte, e Edit) ([]byte, Change, error) {
+	e.Mode = cmp.Or(e.Mode, Replace)
+	if err := e.check(); err != nil {
+		return nil, Change{}, err
+	}
+	d, err := open(data)
+	if err != nil {
+		return nil, Change{}, err
+	}
+	at := -1
+	if e.CellID != "" || e.Mode != Insert {
+		if at, err = d.find(e.CellID); err != nil {
+			return nil, Change{}, err
+		}
+	}
+	switch e.Mode {
+	case Insert:
+		return d.insert(at+1, e)
+	case Delete:
+		out, c := d.delete(at)
+		return out, c, nil
+	}
+	return d.replace(at, e)
+}
+
+// check refuses what no notebook can take.
+func (e Edit) check() error {
+	switch {
+	case e.Mode != Replace && e.Mode != Insert && e.Mode != Delete:
+		return fault.New("was not changed: there is no edit_mode "+named(string(e.Mode)), "Use replace, insert or delete.")
+	case e.Mode == Delete:
+		return nil
+	case e.CellType == "" && e.Mode == Insert:
+		return fault.New("was not changed: a new cell needs a type", "Set cell_type to code or markdown.")
+	case e.CellType != "" && e.CellType != "code" && e.CellType != "markdown":
+		return fault.New("was not changed: a cell cannot get the type "+named(e.CellType), "Set cell_type to code or markdown.")
+	case !utf8.ValidString(e.Source):
+		return fault.New("was not changed: the new source is not valid UTF-8", "Send it as UTF-8.")
+	}
+	return nil
+}
+
+// draft is a notebook of nbformat 4 that is being edited.
+type draft struct {
+	*Notebook
+	data  []byte  // the file
+	mark  int     // length of its byte order mark: where values count from
+	root  value   // the notebook
+	list  value   // its cells
+	cells []value // each of them
+}
+
+// open reads what Apply edits.
+func open(data []byte) (*draft, error) {
+	n, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if n.Format != 4 {
+		return nil, fault.New(fmt.Sprintf("is a notebook of nbformat %d, which can be read but not edited", n.Format),
+			"Convert a copy with `jupyter nbconvert --to notebook --nbformat 4` and edit that.")
+	}
+	text := bytes.TrimPrefix(data, []byte("\ufeff"))
+	root := value{text, len(text) - len(bytes.TrimLeft(text, space)), len(bytes.TrimRight(text, space))}
+	d := &draft{Notebook: n, data: data, mark: len(data) - len(text), root: root}
+	top, err := d.root.fields(place{}, topKeys)
+	if err != nil {
+		return nil, err
+	}
+	d.list = top.of("cells")
+	d.cells = slices.AppendSeq(make([]value, 0, len(n.Cells)), d.list.items())
+	return d, nil
+}
+
+// splice is the file with text in the place of some of its bytes.
+func (d *draft) splice(from, to int, text ...[]byte) []byte {
+	text = append([][]byte{d.data[:d.mark+from]}, text...)
+	return bytes.Join(append(text, d.data[d.mark+to:]), nil)
+}
+
+func (d *draft) replace(at int, e Edit) ([]byte, Change, error) {
+	old, v := d.Cells[at], d.cells[at]
+	kind := cmp.Or(e.CellType, old.Type)
+	if kind == old.Type && e.Source == old.Source {
+		return nil, Change{}, fault.New("has this source in cell "+named(old.ID)+" already", "Nothing needs to be changed there.")
+	}
+	list, cell := d.layouts(at)
+	o := objectOf(v, cell)
+	c := Change{ID: old.ID, Number: at + 1, Total: len(d.cells), OldType: old.Type, Type: kind, OldSource: old.Source, NewSource: e.Source}
+	if kind == "code" || kind != old.Type {
+		c.Cleared = o.ran()
+	}
+	if kind != old.Type {
+		o.retype(kind)
+	} else if kind == "code" {
+		o.reset()
+	}
+	o.set("source", d.source(e.Source, at, list, cell, sourceOf(v)))
+	return d.splice(v.from, v.to, o.bytes()), c, nil
+}
+
+func (d *draft) insert(at int, e Edit) ([]byte, Change, error) {
+	near := max(at-1, 0) // the cell that the new one looks like
+	list, cell := d.layouts(near)
+	o := object{open: cell.open, close: cell.close, layout: cell}
+	o.set("cell_type", quoted(e.CellType))
+	var id string // before nbformat 4.5 there is none
+	if d.Minor >= 5 {
+		var err error
+		if id, err = d.newID(e.Random); err != nil {
+			return nil, Change{}, err
+		}
+		o.set("id", quoted(id))
+	}
+	o.set("metadata", []byte("{}"))
+	if e.CellType == "code" {
+		o.reset()
+	}
+	o.set("source", d.source(e.Source, near, list, cell, value{}))
+
+	names, renamed := d.renamed(at, at, id)
+	c := Change{ID: names[at], Number: at + 1, Total: len(names), Type: e.CellType, NewSource: e.Source, Renamed: renamed}
+	between := []byte(list.between)
+	switch {
+	case len(d.cells) == 0:
+		return d.splice(d.list.from, d.list.to, []byte("["+list.open), o.bytes(), []byte(list.close+"]")), c, nil
+	case at == 0:
+		return d.splice(d.cells[0].from, d.cells[0].from, o.bytes(), between), c, nil
+	}
+	return d.splice(d.cells[near].to, d.cells[near].to, between, o.bytes()), c, nil
+}
+
+// delete takes a cell out, with one comma and the lines that it stood on.
+func (d *draft) delete(at int) ([]byte, Change) {
+	old := d.Cells[at]
+	o := objectOf(d.cells[at], layout{})
+	names, renamed := d.renamed(at, at+1)
+	c := Change{ID: old.ID, Number: at + 1, Total: len(names), OldType: old.Type, OldSource: old.Source, Cleared: o.ran(), Renamed: renamed}
+	switch {
+	case len(d.cells) == 1:
+		return d.splice(d.list.from, d.list.to, []byte("[]")), c
+	case at == 0:
+		return d.splice(d.cells[0].from, d.cells[1].from), c
+	}
+	return d.splice(d.cells[at-1].to, d.cells[at].to), c
+}

@@ -1,0 +1,281 @@
+package textfile
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// difference is one way in which two texts may differ and still be taken for
+// the same.
+type difference struct {
+	name string
+	// fold takes it away.
+	fold func(string) string
+	// detail says more; nil: nothing. It gets both texts, folded as far as the
+	// other differences between them need it.
+	detail func(file, old string) string
+}
+
+// differences is in the order of folding.
+var differences = []difference{
+	{"line endings", func(s string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	}, endingsDetail},
+	{"invisible characters", without(invisible), invisibleDetail},
+	{"the Unicode form of accents (composed or not)", norm.NFC.String, nil},
+	{"upper and lower case", func(s string) string { return strings.Map(unicode.ToLower, s) }, nil},
+	{"quotes", func(s string) string { return strings.Map(plainQuote, s) }, characters},
+	{"dashes", func(s string) string { return strings.Map(plainDash, s) }, characters},
+	{"special spaces", func(s string) string { return strings.Map(plainSpace, s) }, characters},
+	{"accents or the width of characters", bareForm, nil},
+	{"white space at the end of lines", perLine(func(s string) string { return strings.TrimRight(s, blanks) }), nil},
+	{"indentation", perLine(func(s string) string { return strings.TrimLeft(s, blanks) }), tabsDetail},
+	{"the number of blank lines", dropBlank, nil},
+	{"white space inside lines", without(isBlank), nil},
+	{"where lines break", func(s string) string { return strings.ReplaceAll(s, "\n", "") }, nil},
+}
+
+// blanks is the white space inside lines that people type.
+const blanks = " \t\v\f"
+
+// isBlank reports whether a character is any white space inside lines.
+func isBlank(r rune) bool { return r != '\n' && unicode.IsSpace(r) }
+
+// between returns the differences of two texts, as few as explain that they
+// are not the same, as people would list them. ok is false if they do not.
+func between(file, old string) (names []string, ok bool) {
+	all := make([]bool, len(differences))
+	for i := range all {
+		all[i] = true
+	}
+	if file == old { // seen without the "\r" of each "\r\n", and yet not the same
+		return []string{`line endings (the file has \r\r\n where old_string has \r\n)`}, true
+	}
+	if folded(file, all) != folded(old, all) {
+		return nil, false
+	}
+	// The last ones take away the most: try to do without them first.
+	for i := len(all) - 1; i >= 0; i-- {
+		all[i] = false
+		all[i] = folded(file, all) != folded(old, all)
+	}
+	for i, d := range differences {
+		if !all[i] {
+			continue
+		}
+		name := d.name
+		if d.detail != nil {
+			rest := slices.Clone(all)
+			rest[i] = false
+			if more := d.detail(folded(file, rest), folded(old, rest)); more != "" {
+				name += " (" + more + ")"
+			}
+		}
+		names = append(names, name)
+	}
+	return names, true
+}
+
+func folded(s string, which []bool) string {
+	for i, d := range differences {
+		if which[i] {
+			s = d.fold(s)
+		}
+	}
+	return s
+}
+
+func perLine(f func(string) string) func(string) string {
+	return func(s string) string {
+		lines := strings.Split(s, "\n")
+		for i, line := range lines {
+			lines[i] = f(line)
+		}
+		return strings.Join(lines, "\n")
+	}
+}
+
+func dropBlank(s string) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Trim(l, blanks) == "" }), "\n")
+}
+
+func without(drop func(rune) bool) func(string) string {
+	return func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if drop(r) {
+				return -1
+			}
+			return r
+		}, s)
+	}
+}
+
+// bareForm leaves of each character what a sketch does.
+func bareForm(s string) string {
+	return strings.Map(func(r rune) rune {
+		if norm.NFKD.PropertiesString(string(r)).CCC() != 0 {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(s))
+}
+
+// invisible reports whether a character takes no room and is no white space.
+func invisible(r rune) bool {
+	return r == 0xad || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e ||
+		r >= 0x2060 && r <= 0x2064 || r == 0xfeff
+}
+
+// plainQuote is the ASCII quote that a quote stands for.
+func plainQuote(r rune) rune {
+	switch r {
+	case '‘', '’', '‚', '‛', '′', '‹', '›', '´', '`':
+		return '\''
+	case '“', '”', '„', '‟', '″', '«', '»':
+		return '"'
+	}
+	return r
+}
+
+// plainDash is the hyphen that a dash stands for.
+func plainDash(r rune) rune {
+	if r >= 0x2010 && r <= 0x2015 || r == 0x2212 {
+		return '-'
+	}
+	return r
+}
+
+// plainSpace is the space that a special one, such as a no-break space, stands
+// for.
+func plainSpace(r rune) rune {
+	if r > 0x7f && unicode.Is(unicode.Zs, r) {
+		return ' '
+	}
+	return r
+}
+
+// characters names the first characters that differ.
+func characters(file, old string) string {
+	a, b := []rune(file), []rune(old)
+	if len(a) != len(b) {
+		return ""
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return fmt.Sprintf("the file has %s, old_string %s", character(a[i]), character(b[i]))
+		}
+	}
+	return ""
+}
+
+func character(r rune) string {
+	if unicode.IsGraphic(r) && !unicode.IsSpace(r) {
+		return fmt.Sprintf("%c (U+%04X)", r, r)
+	}
+	return fmt.Sprintf("U+%04X", r)
+}
+
+func invisibleDetail(file, old string) string {
+	if i := strings.IndexFunc(file, invisible); i >= 0 {
+		return "the file has " + character([]rune(file[i:])[0])
+	}
+	if i := strings.IndexFunc(old, invisible); i >= 0 {
+		return "old_string has " + character([]rune(old[i:])[0])
+	}
+	return ""
+}
+
+func endingsDetail(file, old string) string {
+	switch {
+	case strings.Contains(old, "\r\n"):
+		return `old_string has \r\n where the file has not; \n matches both`
+	case strings.Contains(file, "\r"):
+		return `the file has \r`
+	}
+	return `old_string has \r`
+}
+
+func tabsDetail(file, old string) string {
+	a, b := strings.Contains(indents(file), "\t"), strings.Contains(indents(old), "\t")
+	switch {
+	case a && !b:
+		return "tabs in the file, spaces in old_string"
+	case b && !a:
+		return "spaces in the file, tabs in old_string"
+	}
+	return ""
+}
+
+// indents is the indentation of all lines.
+func indents(s string) string {
+	return perLine(func(line string) string { return line[:len(line)-len(strings.TrimLeft(line, blanks))] })(s)
+}
+
+// variant is old_string as it should perhaps have been.
+type variant struct {
+	text string
+	why  string // goes on after "line 3 has it "
+	next string
+}
+
+// variants undoes what is often done to a text on its way.
+func variants(old string) []variant {
+	var out []variant
+	add := func(text, why, next string) {
+		if text != old && strings.TrimSpace(text) != "" {
+			out = append(out, variant{text, why, next})
+		}
+	}
+	add(withoutNumbers(old), "without the line numbers that old_string begins its lines with", "Leave the numbers and the tab behind each out.")
+	add(unescaped(old), `with real characters where old_string has escapes such as \n, \t or \"`, "Send the characters themselves.")
+	add(escapes.Replace(old), `with escapes such as \n, \t or \" where old_string has the characters themselves`, "Send the backslashes as they are in the file.")
+	add(controlEscapes.Replace(old), `with escapes such as \n or \t where old_string has the characters themselves`, "Send the backslashes as they are in the file.")
+	add(html.UnescapeString(old), "with real characters where old_string has HTML entities", "Send the characters themselves.")
+	add(html.EscapeString(old), "with HTML entities where old_string has the characters themselves", "Send the entities as they are in the file.")
+	add(entities.Replace(old), "with HTML entities where old_string has the characters themselves", "Send the entities as they are in the file.")
+	return out
+}
+
+var (
+	controlEscapes = strings.NewReplacer("\n", `\n`, "\t", `\t`, "\r", `\r`)
+	escapes        = strings.NewReplacer("\n", `\n`, "\t", `\t`, "\r", `\r`, `"`, `\"`, `\`, `\\`)
+	entities       = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+	unescape       = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`, `\'`, "'")
+)
+
+func unescaped(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	return unescape.Replace(s)
+}
+
+// withoutNumbers leaves out the numbers that Read shows before lines. The
+// first line may have lost its own.
+func withoutNumbers(s string) string {
+	lines := strings.Split(s, "\n")
+	numbered := 0
+	for i, line := range lines {
+		digits := strings.TrimLeft(line, " ")
+		rest := strings.TrimLeft(digits, "0123456789")
+		tab := strings.TrimPrefix(strings.TrimPrefix(rest, "\t"), "→")
+		if rest == digits || tab == rest {
+			if i > 0 && line != "" {
+				return s
+			}
+			continue
+		}
+		numbered++
+		lines[i] = tab
+	}
+	if numbered == 0 {
+		return s
+	}
+	return strings.Join(lines, "\n")
+}

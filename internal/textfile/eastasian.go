@@ -1,0 +1,86 @@
+package textfile
+
+// guessEastAsian names an encoding of Chinese, Japanese or Korean text: every
+// byte must fit it, and most characters must be where it has the common ones.
+func guessEastAsian(b []byte) (guess, bool) {
+	for _, e := range eastAsian {
+		if e.fits(b) {
+			return guess{"is not UTF-8; it looks like " + e.name + " text", e.iconv}, true
+		}
+	}
+	return guess{}, false
+}
+
+// doubleByte describes an encoding of one or two bytes a character.
+type doubleByte struct {
+	name, iconv string
+	lead        func(c byte) bool
+	trail       func(c byte) bool
+	single      func(c byte) bool // beyond ASCII
+	common      func(lead, trail byte) bool
+	share       int // of the characters that must be common, in percent
+	plainTrail  int // of the trails that must be below 0x80, in percent
+}
+
+// eastAsian is in the order of asking: the narrower one first. The common
+// characters are kana and the first level of kanji (JIS X 0208), the hangul
+// (KS X 1001), the first level of hanzi (GB 2312, Big5), and punctuation.
+var eastAsian = []doubleByte{
+	{"Shift JIS", "CP932",
+		func(c byte) bool { return in(c, 0x81, 0x9f) || in(c, 0xe0, 0xfc) },
+		func(c byte) bool { return in(c, 0x40, 0x7e) || in(c, 0x80, 0xfc) },
+		func(c byte) bool { return in(c, 0xa1, 0xdf) },
+		func(l, _ byte) bool { return in(l, 0x81, 0x83) || in(l, 0x88, 0x97) }, 80, 0},
+	{"EUC-JP", "EUC-JP", isG, isG, never,
+		func(l, _ byte) bool { return l == 0xa4 || l == 0xa5 }, 30, 0},
+	{"EUC-KR", "CP949", isG, isG, never,
+		func(l, _ byte) bool { return in(l, 0xa1, 0xa3) || in(l, 0xb0, 0xc8) }, 98, 0},
+	{"Big5", "BIG5",
+		func(c byte) bool { return in(c, 0xa1, 0xf9) },
+		func(c byte) bool { return in(c, 0x40, 0x7e) || isG(c) },
+		never,
+		func(l, _ byte) bool { return in(l, 0xa1, 0xc6) }, 90, 15},
+	{"GB18030", "GB18030",
+		func(c byte) bool { return in(c, 0x81, 0xfe) },
+		func(c byte) bool { return in(c, 0x40, 0x7e) || in(c, 0x80, 0xfe) },
+		never,
+		func(l, t byte) bool { return (in(l, 0xa1, 0xa3) || in(l, 0xb0, 0xd7)) && isG(t) }, 80, 0},
+}
+
+func in(c, from, to byte) bool { return from <= c && c <= to }
+
+// isG reports whether a byte is of the graphic set of an EUC encoding.
+func isG(c byte) bool { return in(c, 0xa1, 0xfe) }
+
+func never(byte) bool { return false }
+
+// fits reports whether b is such text. Its last character may be cut off.
+func (e doubleByte) fits(b []byte) bool {
+	pairs, common, plain := 0, 0, 0
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if c < 0x80 || e.single(c) {
+			continue
+		}
+		if !e.lead(c) {
+			return false
+		}
+		i++
+		if i == len(b) {
+			break
+		}
+		if !e.trail(b[i]) {
+			return false
+		}
+		pairs++
+		if e.common(c, b[i]) {
+			common++
+		}
+		if b[i] < 0x80 {
+			plain++
+		}
+	}
+	// A letter with an accent before a plain one looks like a character, too;
+	// in real text the second byte is plain in no more than about half.
+	return pairs > 0 && common*100 >= pairs*e.share && plain*100 >= pairs*e.plainTrail && plain*3 <= pairs*2
+}

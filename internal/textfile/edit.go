@@ -1,0 +1,139 @@
+package textfile
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/fault"
+)
+
+// mostReplacements is the most that one edit replaces. Each costs memory many
+// times its size; so many are a script's work.
+const mostReplacements = 1 << 20
+
+// Edit replaces a text by another. Both are valid UTF-8.
+//
+// "\n" in Old matches "\n" and "\r\n". "\r\n" in Old matches "\r\n" only; it
+// is the same as "\n" in a text whose line endings are all CRLF, while in a
+// mixed one an Old with "\r\n" in it is matched exactly, "\n" to "\n". A "\r"
+// of a "\r\n" is never matched alone, nor is a byte order mark.
+//
+// "\r\n" in New is always written so. "\n" takes the ending of what it
+// replaces: the i-th "\n" of what changes that of the i-th line ending there,
+// any further one that of the line the change ends in, else of the nearest
+// line before; "\n" where there is none.
+//
+// If New is empty and Old is one or more lines whole but for the last line's
+// ending, that ending goes too. It stays if Old begins or ends with a line
+// ending itself: then exactly Old goes. The last line has no ending to take
+// along if the file ends without; then the ending before it stays.
+type Edit struct {
+	Old string // "": only for an empty text, of which New becomes the content
+	New string
+	// All replaces every match, from the beginning and without overlap. Else
+	// Old must match once; of overlapping matches ("aa" in "aaa") each counts.
+	All bool
+}
+
+// Place is where an edit replaced a match of Old.
+type Place struct {
+	Old Lines // in the text before
+	New Lines // in the text after; where New is empty, the line where the match was
+}
+
+// Lines are numbered from 1. A line ending belongs to the line it ends.
+type Lines struct{ First, Last int }
+
+// Apply makes an edited copy and says which lines changed, in order. An error
+// is a *Miss, an *Ambiguous or a *fault.Fault.
+func (t *Text) Apply(e Edit) (*Text, []Place, error) {
+	if err := e.check(); err != nil {
+		return nil, nil, err
+	}
+	d := t.decoded()
+	if e.Old == "" {
+		if len(d) > 0 {
+			return nil, nil, notEmpty()
+		}
+		return Encode(e.New, t.enc), []Place{{Lines{1, 1}, Lines{1, 1 + inner(e.New)}}}, nil
+	}
+	spans, err := find(d, e)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, done := make([]change, len(spans)), false
+	ends := endings{d: d, next: -1, last: -2}
+	for i, s := range spans {
+		changes[i] = e.change(s, &ends)
+		done = done || changes[i] != change{span: span{changes[i].from, changes[i].from}}
+	}
+	if !done {
+		return nil, nil, same()
+	}
+	return &Text{t.splice(d, changes), t.enc}, e.places(d, spans, changes), nil
+}
+
+// check refuses what is wrong whatever the file holds.
+func (e Edit) check() error {
+	switch {
+	case !utf8.ValidString(e.Old):
+		return notUTF8("old_string")
+	case !utf8.ValidString(e.New):
+		return notUTF8("new_string")
+	case e.Old == e.New:
+		return same()
+	}
+	return nil
+}
+
+func notUTF8(name string) error {
+	return &fault.Fault{Fact: "stays as it is: " + name + " is not valid UTF-8", Next: "Send the text in UTF-8."}
+}
+
+func same() error {
+	return &fault.Fault{
+		Fact: "stays as it is: new_string is the same as old_string",
+		Next: "Put the changed text into new_string.",
+	}
+}
+
+func notEmpty() error {
+	return &fault.Fault{
+		Fact: "is not empty, so old_string must not be",
+		Next: "Put the text to replace into old_string; to add a line, put the line beside it there and both into new_string.",
+	}
+}
+
+func tooMany() error {
+	return &fault.Fault{
+		Fact: fmt.Sprintf("contains old_string more than %d times", mostReplacements),
+		Next: "Make old_string longer, or replace it with a script.",
+	}
+}
+
+// places says which lines were replaced.
+func (e Edit) places(d []byte, spans []span, changes []change) []Place {
+	places := make([]Place, len(spans))
+	added := strings.Count(e.New, "\n")
+	line, at, moved := 1, 0, 0 // line is that of d[at]; moved is how much further down it is now
+	for i, s := range spans {
+		line += bytes.Count(d[at:s.from], []byte{'\n'})
+		places[i].Old = Lines{line, line + bytes.Count(d[s.from:s.to-1], []byte{'\n'})}
+		places[i].New = Lines{line + moved, line + moved + inner(e.New)}
+		at = max(s.to, changes[i].to) // a line's ending that goes too is behind the match
+		gone := bytes.Count(d[s.from:at], []byte{'\n'})
+		line += gone
+		moved += added - gone
+	}
+	return places
+}
+
+// inner counts the lines of s that do not end it.
+func inner(s string) int {
+	if s == "" {
+		return 0
+	}
+	return strings.Count(s[:len(s)-1], "\n")
+}

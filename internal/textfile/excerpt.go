@@ -1,0 +1,96 @@
+package textfile
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+)
+
+const (
+	// excerptLines is the most lines of an excerpt: more is read with Read.
+	excerptLines = 10
+	// excerptWidth is the most of a line, in characters.
+	excerptWidth = 400
+	// excerptBefore is how many characters are shown before the place in a
+	// line that is too long.
+	excerptBefore = 80
+	// leadIn is how many lines are shown before the first that differs.
+	leadIn = 2
+)
+
+// miss makes a Miss about a place. next ends without a full stop if the
+// excerpt goes on with it.
+func (m misser) miss(p span, fact, next string) *Miss {
+	lines := m.lines(p)
+	excerpt, legend := m.excerpt(p, lines)
+	switch {
+	case next != copyAs:
+		next += "The file has" + legend + ":\n" + excerpt
+	default:
+		next += legend + ":\n" + excerpt
+	}
+	return &Miss{
+		Fault: fault.Fault{Fact: fact, Next: next},
+		First: lines.First, Last: lines.Last, Excerpt: excerpt,
+	}
+}
+
+// excerpt shows lines of a place, those around the first difference if there
+// are too many. The legend explains the signs used.
+func (m misser) excerpt(p span, lines Lines) (text, legend string) {
+	first := lines.First
+	if lines.Last-first >= excerptLines {
+		first = max(first, min(m.firstDifferent(p)-leadIn, lines.Last-excerptLines+1))
+	}
+	at := lineStart(m.view, first-1)
+	var b strings.Builder
+	for n := first; n <= min(lines.Last, first+excerptLines-1); n++ {
+		line, _, _ := bytes.Cut(m.view[at:], []byte{'\n'})
+		shown := visible(string(line), max(0, p.from-at))
+		fmt.Fprintf(&b, "%6d\t%s\n", n, shown)
+		at = min(at+len(line)+1, len(m.view))
+	}
+	text = strings.TrimSuffix(b.String(), "\n")
+	var signs []string
+	if strings.Contains(text, "→") {
+		signs = append(signs, "→ is a tab")
+	}
+	if strings.Contains(text, "·") {
+		signs = append(signs, "· a space at the end of a line")
+	}
+	if len(signs) > 0 {
+		legend = " (" + strings.Replace(strings.Join(signs, ", "), "(· a", "(· is a", 1) + ")"
+	}
+	return text, legend
+}
+
+// visible is a line with its tabs and the spaces at its end made visible, cut
+// around an offset if it is too long.
+func visible(line string, at int) string {
+	body := strings.TrimRight(line, " ")
+	line = body + strings.Repeat("·", len(line)-len(body))
+	before, after := "", ""
+	if utf8.RuneCountInString(line) > excerptWidth {
+		from := min(at, len(line))
+		for n := 0; from > 0 && (n < excerptBefore || !utf8.RuneStart(line[from])); n++ {
+			from--
+		}
+		line = line[from:]
+		if from > 0 {
+			before = "…"
+		}
+		width := 0
+		for i := range line {
+			if width == excerptWidth {
+				line, after = line[:i], "…"
+				break
+			}
+			width++
+		}
+	}
+	return before + plain.Line(strings.ReplaceAll(line, "\t", "→")) + after
+}

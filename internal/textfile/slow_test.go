@@ -1,0 +1,5 @@
+//go:build slow
+
+package textfile
+
+const randomEdits = 10_000

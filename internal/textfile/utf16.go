@@ -1,0 +1,82 @@
+package textfile
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// order is the byte order of a UTF-16 encoding.
+func (e Encoding) order() interface {
+	binary.ByteOrder
+	binary.AppendByteOrder
+} {
+	if e == UTF16BE {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// decodeWide decodes UTF-16 of an even number of bytes. What is no character
+// becomes U+FFFD, one for each unit.
+func decodeWide(b []byte, enc Encoding) []byte {
+	out := make([]byte, 0, len(b)/2+len(b)/8)
+	high := 1 // where the high byte of a unit is
+	if enc == UTF16BE {
+		high = 0
+	}
+	unit := func(i int) rune { return rune(b[i+high])<<8 | rune(b[i+1-high]) }
+	for i := 0; i+1 < len(b); i += 2 {
+		u := unit(i)
+		if u < utf8.RuneSelf {
+			out = append(out, byte(u))
+			continue
+		}
+		if utf16.IsSurrogate(u) {
+			r := rune(utf8.RuneError)
+			if i+3 < len(b) {
+				r = utf16.DecodeRune(u, unit(i+2))
+			}
+			if r != utf8.RuneError { // a pair never stands for U+FFFD
+				i += 2
+			}
+			u = r
+		}
+		out = utf8.AppendRune(out, u)
+	}
+	return out
+}
+
+// appendText appends text in the encoding.
+func (e Encoding) appendText(out []byte, text string) []byte {
+	if !e.wide() {
+		return append(out, text...)
+	}
+	order := e.order()
+	for _, r := range text {
+		if r >= 1<<16 {
+			hi, lo := utf16.EncodeRune(r)
+			out = order.AppendUint16(order.AppendUint16(out, uint16(hi)), uint16(lo))
+			continue
+		}
+		out = order.AppendUint16(out, uint16(r))
+	}
+	return out
+}
+
+// size is how many bytes of a file decoded text stands for.
+func (e Encoding) size(decoded []byte) int {
+	if !e.wide() {
+		return len(decoded)
+	}
+	units := 0
+	for _, c := range decoded {
+		if utf8.RuneStart(c) {
+			units++
+		}
+		if c >= 0xf0 { // four bytes of UTF-8 are a pair of surrogates
+			units++
+		}
+	}
+	return 2 * units
+}

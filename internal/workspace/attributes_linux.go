@@ -1,0 +1,67 @@
+package workspace
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	accessList    = "system.posix_acl_access"
+	userAttribute = "user."
+)
+
+// keepAttributes copies the user's extended attributes, as far as it can, and
+// the access control list, and reports whether file has the same list as old,
+// which may be none. Without the list the group bits would mean something else.
+// Labels and capabilities (security.*) are the system's to give.
+func keepAttributes(file, old *os.File) (sameList bool) {
+	err := onFd(file, func(to int) error {
+		return onFd(old, func(from int) error {
+			for _, name := range attributeNames(from) {
+				if strings.HasPrefix(name, userAttribute) {
+					_ = copyAttribute(to, from, name)
+				}
+			}
+			err := copyAttribute(to, from, accessList)
+			if err == unix.ENODATA {
+				// The folder may have handed one down.
+				err = unix.Fremovexattr(to, accessList)
+			}
+			return err
+		})
+	})
+	return err == nil || err == unix.ENODATA || err == unix.EOPNOTSUPP
+}
+
+func copyAttribute(to, from int, name string) error {
+	value, err := attribute(func(b []byte) (int, error) { return unix.Fgetxattr(from, name, b) })
+	if err != nil {
+		return err
+	}
+	return unix.Fsetxattr(to, name, value, 0)
+}
+
+func attributeNames(fd int) []string {
+	list, err := attribute(func(b []byte) (int, error) { return unix.Flistxattr(fd, b) })
+	if err != nil {
+		return nil
+	}
+	return strings.Split(string(list), "\x00")
+}
+
+// attribute asks for the size and then for the value. One that grows in
+// between is an error. The system has none above 64 KiB.
+func attribute(get func([]byte) (int, error)) ([]byte, error) {
+	size, err := get(nil)
+	if err != nil || size == 0 {
+		return nil, err
+	}
+	value := make([]byte, size)
+	n, err := get(value)
+	if err != nil {
+		return nil, err
+	}
+	return value[:n], nil
+}

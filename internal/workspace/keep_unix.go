@@ -1,0 +1,92 @@
+//go:build unix
+
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// keep gives file, which is ours and private, the owner, group, permission
+// bits and attributes of old, as far as the system lets us. What it does not
+// let us keep never opens the file to more users.
+func keep(file *os.File, old *Old) error {
+	st, ok := old.Info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	if file.Chown(int(st.Uid), int(st.Gid)) != nil {
+		_ = file.Chown(-1, int(st.Gid)) // who is in the group may still give that
+	}
+	now, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	mine, ok := now.Sys().(*syscall.Stat_t)
+	perm := old.Info.Mode().Perm()
+	if !keepAttributes(file, old.File) || !ok || mine.Gid != st.Gid {
+		perm &^= 0o070 &^ (perm << 3) // the group may do what others may
+	}
+	// Some file systems have no modes to set. The file is private then.
+	if err := file.Chmod(perm); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// mayWrite returns nil if this process might write to the file in place.
+func mayWrite(p *place, _ fs.FileInfo) error {
+	dir, err := p.dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	err = onFd(dir, func(fd int) error {
+		return unix.Faccessat(fd, p.name, unix.W_OK, unix.AT_EACCESS)
+	})
+	if errors.Is(err, fs.ErrPermission) {
+		return ErrProtected
+	}
+	return unlessGone(err)
+}
+
+// links is how many names the file has.
+func links(file *os.File) uint64 {
+	var st unix.Stat_t
+	if err := onFd(file, func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
+		return 1
+	}
+	return uint64(st.Nlink)
+}
+
+// syncFolder has the system store the names in dir. Not every file system can
+// be asked to.
+func syncFolder(root *os.Root) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// onFd calls f with the descriptor, and leaves its mode as it is, as Fd does not.
+func onFd(file *os.File, f func(fd int) error) error {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var result error
+	if err := conn.Control(func(fd uintptr) { result = f(int(fd)) }); err != nil {
+		return err
+	}
+	return result
+}

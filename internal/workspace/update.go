@@ -1,0 +1,161 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// ErrNoChange is for the change given to Update to return if the file is as it
+// should be.
+var ErrNoChange = errors.New("nothing to change")
+
+// ErrProtected says that a file may not be written to, though its folder would
+// allow replacing it. It is an fs.ErrPermission.
+var ErrProtected = fmt.Errorf("file is write-protected: %w", fs.ErrPermission)
+
+// Old is the file that an Update is about to replace.
+type Old struct {
+	File *os.File    // for reading, until change returns
+	Info fs.FileInfo // of the open file
+}
+
+// Written says what an Update did.
+type Written struct {
+	Path        string   // canonical
+	Identity    Identity // of the file as it is now; zero if there is none
+	Created     bool     // there was no file
+	BrokeLink   bool     // the file had other hard links, which keep the old content
+	DroppedBits bool     // setuid or setgid is not set any more
+	MadeDirs    []string // folders that were missing, canonical, the upper ones first
+}
+
+// verdict is an error of change, which Update hands on as it is.
+type verdict struct{ error }
+
+// Update replaces the content of the regular file that path, absolute and
+// clean, leads to, or creates the file and the folders it lacks. Whoever looks,
+// also after a crash, finds the whole old file or the whole new one: the new
+// content is written beside the old, synced, and takes its name in one step.
+//
+// change gets the open old file, nil if there is none, and returns the new
+// content. With ErrNoChange everything stays as it is, which is no error; any
+// other error of change is returned as it is. It is called again, with the file
+// as it is by then, if somebody replaced or wrote to it meanwhile. What happens
+// between the last look at that and the rename, some microseconds, goes
+// unnoticed, so writers that know of each other share a lock (package filelock).
+//
+// The path is resolved and judged as by Open. A link is followed and stays; a
+// link to nothing creates what it leads to. What is replaced is the file at the
+// canonical path that was checked, through the open folder that holds it.
+//
+// Kept are permission bits (not setuid, setgid and sticky), owner and group
+// where the system allows it, and on Linux the access control list and the
+// user's extended attributes. If the group cannot be kept, the group that the
+// file gets may do no more than everybody. Other hard links are left behind
+// with the old content. A file that may not be written to in place is refused
+// with ErrProtected: somebody protected it. Root may write to all.
+//
+// A refusal by the Check or by change and the error of ctx are returned as
+// they are; anything but a regular file is a *KindError; every other error is
+// a *fs.PathError with the literal path that keeps the system's error for
+// errors.Is: ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EBUSY for a file that is
+// mounted. After an error the file is as it was, with nothing beside it,
+// unless it is that of syncing the folder, which comes last.
+func (f *Files) Update(ctx context.Context, path string, change func(old *Old) ([]byte, error)) (Written, error) {
+	for range maxAttempts {
+		canonical, err := f.judge(path)
+		if err != nil {
+			return Written{}, err
+		}
+		written, err := f.replace(ctx, path, canonical, change)
+		var own verdict
+		var kind *KindError
+		switch {
+		case err == nil:
+			return written, nil
+		case errors.As(err, &own):
+			return Written{}, own.error
+		case errors.As(err, &kind):
+			return Written{}, err
+		case errors.Is(err, ctx.Err()):
+			return Written{}, err
+		case !errors.Is(err, errMoved):
+			return Written{}, &fs.PathError{Op: "writing", Path: path, Err: cause(err)}
+		}
+	}
+	return Written{}, &fs.PathError{Op: "writing", Path: path, Err: errMoved}
+}
+
+// replace is one attempt of an Update.
+func (f *Files) replace(ctx context.Context, path, canonical string, change func(*Old) ([]byte, error)) (w Written, err error) {
+	p, err := f.find(canonical)
+	if err != nil {
+		return w, err
+	}
+	defer p.close()
+	old, err := p.old(path)
+	if err != nil {
+		return w, err
+	}
+	w.Path = canonical
+	if old != nil {
+		// Open to the end, so that no other file gets its number meanwhile.
+		defer old.File.Close()
+		w.Identity = IdentityOf(old.Info)
+		w.BrokeLink = links(old.File) > 1 // a link made later is a change, and seen as one
+		w.DroppedBits = old.Info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0
+		if err := mayWrite(p, old.Info); err != nil {
+			return w, err
+		}
+	}
+	content, err := change(old)
+	switch {
+	case errors.Is(err, ErrNoChange):
+		return Written{Path: canonical, Identity: w.Identity}, nil
+	case err != nil:
+		return w, verdict{err}
+	}
+	if err := p.makeFolders(); err != nil {
+		p.unmake()
+		return w, err
+	}
+	f.swept.sweep(p)
+	if w.Identity, err = p.put(ctx, content, old); err != nil {
+		p.unmake()
+		return w, err
+	}
+	w.Created = old == nil
+	w.MadeDirs = p.made()
+	return w, p.sync()
+}
+
+// put makes content the file at p, if that is still old.
+func (p *place) put(ctx context.Context, content []byte, old *Old) (Identity, error) {
+	t, err := newTemp(p.dir, p.name, old != nil)
+	if err != nil {
+		return Identity{}, err
+	}
+	defer t.close()
+	if err := t.fill(content, old); err != nil {
+		return Identity{}, err
+	}
+	if err := p.still(old); err != nil {
+		return Identity{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Identity{}, err
+	}
+	if err := t.rename(p.name); err != nil {
+		// Such as a folder that has just taken the name: that is judged anew.
+		return Identity{}, errors.Join(p.still(old), err)
+	}
+	// Renaming changed one of the times, so it is asked for only now.
+	info, err := t.file.Stat()
+	if err != nil {
+		return Identity{}, err
+	}
+	return IdentityOf(info), nil
+}

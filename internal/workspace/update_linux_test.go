@@ -1,0 +1,283 @@
+package workspace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	nobody = 65534
+	group  = 54321 // nobody is not in it
+)
+
+// asNobody runs f, which root calls, with the rights on files of a user who is
+// not. They are those of a thread, which ends with its goroutine.
+func asNobody(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		for call, id := range map[uintptr]uintptr{unix.SYS_SETFSUID: nobody, unix.SYS_SETFSGID: nobody} {
+			if _, _, errno := unix.RawSyscall(call, id, 0, 0); errno != 0 {
+				t.Error(errno)
+			}
+		}
+		f()
+	}()
+	<-done
+}
+
+// publicDir is a new directory that everybody may reach.
+func publicDir(t *testing.T, mode fs.FileMode) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "workspace-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if dir, err = Canonical(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, mode); err != nil {
+		t.Fatal(err)
+	}
+	for up := dir; up != separator; up = filepath.Dir(up) {
+		if _, _, mode := stat(t, up); mode&0o005 != 0o005 {
+			t.Skip(up, "is closed to others")
+		}
+	}
+	return dir
+}
+
+// owned writes a file that belongs to them.
+func owned(t *testing.T, path string, uid, gid int, mode fs.FileMode) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root may give files away")
+	}
+	write(t, "old", path)
+	if err := errors.Join(os.Chown(path, uid, gid), os.Chmod(path, mode)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func stat(t *testing.T, path string) (uid, gid int, mode fs.FileMode) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return int(st.Uid), int(st.Gid), info.Mode()
+}
+
+func TestUpdateOwner(t *testing.T) {
+	dir := tempDir(t)
+	path := owned(t, filepath.Join(dir, "f"), nobody, group, 0o640)
+	if _, err := NewFiles(openRoots(t, dir), anything).Update(t.Context(), path, set("new")); err != nil {
+		t.Fatal(err)
+	}
+	if uid, gid, mode := stat(t, path); uid != nobody || gid != group || mode != 0o640 {
+		t.Errorf("owner %d, group %d, mode %v", uid, gid, mode)
+	}
+}
+
+// Who may write to a file but not give it its owner and group makes it their
+// own, and lets their group do no more than everybody.
+func TestUpdateNotOwner(t *testing.T) {
+	dir := publicDir(t, 0o777)
+	files := NewFiles(openRoots(t, dir), anything)
+	want := map[string]fs.FileMode{}
+	for mode, becomes := range map[fs.FileMode]fs.FileMode{0o666: 0o666, 0o676: 0o666, 0o646: 0o646, 0o647: 0o647} {
+		want[owned(t, filepath.Join(dir, mode.String()), 0, group, mode)] = becomes
+	}
+	mine := owned(t, filepath.Join(dir, "mine"), nobody, nobody, 0o640)
+	asNobody(t, func() {
+		for path := range want {
+			if _, err := files.Update(t.Context(), path, set("new")); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := files.Update(t.Context(), mine, set("new")); err != nil {
+			t.Error(err)
+		}
+	})
+	want[mine] = 0o640
+	for path, want := range want {
+		if uid, gid, mode := stat(t, path); uid != nobody || gid != nobody || mode != want {
+			t.Errorf("%s: owner %d, group %d, mode %v, want %v", filepath.Base(path), uid, gid, mode, want)
+		}
+	}
+}
+
+func TestUpdateProtected(t *testing.T) {
+	dir := publicDir(t, 0o777)
+	theirs := owned(t, filepath.Join(dir, "theirs"), 0, 0, 0o644)
+	mine := owned(t, filepath.Join(dir, "mine"), nobody, nobody, 0o444)
+	closed := filepath.Join(dir, "closed", "f")
+	write(t, "old", closed)
+	owned(t, closed, nobody, nobody, 0o644)
+	if err := os.Chmod(filepath.Dir(closed), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	files := NewFiles(openRoots(t, dir), anything)
+	asNobody(t, func() {
+		for _, path := range []string{theirs, mine, closed, filepath.Join(dir, "closed", "new"), filepath.Join(dir, "closed", "a", "b")} {
+			_, err := files.Update(t.Context(), path, set("new"))
+			var at *fs.PathError
+			protected := path == theirs || path == mine
+			if !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrProtected) != protected || !errors.As(err, &at) || at.Path != path {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	})
+	for _, path := range []string{theirs, mine, closed} {
+		if content(path) != "old" {
+			t.Errorf("%s holds %q", path, content(path))
+		}
+	}
+	onlyNames(t, filepath.Dir(closed), "f")
+	onlyNames(t, dir, "closed", "mine", "theirs")
+	if _, err := files.Update(t.Context(), mine, set("new")); err != nil {
+		t.Error("not even root:", err)
+	}
+}
+
+// accessListOf lets user 1000 read and write, and the group only read.
+func accessListOf(mask uint16) []byte {
+	list := binary.LittleEndian.AppendUint32(nil, 2) // version
+	for _, e := range []struct {
+		tag, perm uint16
+		id        uint32
+	}{{1, 6, 1<<32 - 1}, {2, 6, 1000}, {4, 4, 1<<32 - 1}, {16, mask, 1<<32 - 1}, {32, 0, 1<<32 - 1}} {
+		list = binary.LittleEndian.AppendUint16(list, e.tag)
+		list = binary.LittleEndian.AppendUint16(list, e.perm)
+		list = binary.LittleEndian.AppendUint32(list, e.id)
+	}
+	return list
+}
+
+func TestUpdateAttributes(t *testing.T) {
+	get := func(path, name string) []byte {
+		buf := make([]byte, 4096)
+		n, err := unix.Getxattr(path, name, buf)
+		if err != nil {
+			return nil
+		}
+		return buf[:n]
+	}
+	dir := tempDir(t)
+	files := NewFiles(openRoots(t, dir), anything)
+	with, without := write(t, "old", dir, "with"), write(t, "old", dir, "without")
+	values := map[string][]byte{"user.one": []byte("1"), "user.two": bytes.Repeat([]byte("2"), 1000), "user.empty": {}, accessList: accessListOf(6)}
+	for name, value := range values {
+		if err := unix.Setxattr(with, name, value, 0); err != nil {
+			t.Skip("no such attributes here:", err)
+		}
+	}
+	// Files made here from now on get a list of the folder's.
+	if err := unix.Setxattr(dir, "system.posix_acl_default", accessListOf(6), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, _, before := stat(t, with)
+	for _, path := range []string{with, without, filepath.Join(dir, "new")} {
+		if _, err := files.Update(t.Context(), path, set("new")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range values {
+		if got := get(with, name); !bytes.Equal(got, want) {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if _, _, after := stat(t, with); after != before {
+		t.Errorf("mode was %v and is %v", before, after)
+	}
+	if got := get(without, accessList); got != nil {
+		t.Errorf("got an access control list: %x", got)
+	}
+	if get(filepath.Join(dir, "new"), accessList) == nil {
+		t.Error("a new file did not get the folder's access control list")
+	}
+}
+
+// A full disk, and one that is read-only: the old content stays.
+func TestUpdateDiskFull(t *testing.T) {
+	dir := tempDir(t)
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("mounting is not allowed here:", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	old := strings.Repeat("old ", 5000)
+	path := write(t, old, dir, "f")
+	files := NewFiles(openRoots(t, dir), anything)
+	for _, want := range []error{syscall.ENOSPC, syscall.EROFS} {
+		for _, path := range []string{path, filepath.Join(dir, "new"), filepath.Join(dir, "a", "b", "c")} {
+			_, err := files.Update(t.Context(), path, set(strings.Repeat("new ", 50_000)))
+			var at *fs.PathError
+			if !errors.Is(err, want) || !errors.As(err, &at) || at.Path != path {
+				t.Errorf("%v; want %v", err, want)
+			}
+		}
+		onlyNames(t, dir, "f")
+		if content(path) != old {
+			t.Errorf("%v: holds %.20q", want, content(path))
+		}
+		if want == syscall.EROFS {
+			break
+		}
+		if _, err := files.Update(t.Context(), path, set(old)); err != nil {
+			t.Errorf("the same size still fits: %v", err)
+		}
+		if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A file that is mounted on cannot be replaced, and is not written in place.
+func TestUpdateMounted(t *testing.T) {
+	dir := tempDir(t)
+	path, below := write(t, "old", dir, "f"), write(t, "below", dir, "below")
+	if err := unix.Mount(below, path, "", unix.MS_BIND, ""); err != nil {
+		t.Skip("mounting is not allowed here:", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(path, unix.MNT_DETACH) })
+	_, err := NewFiles(openRoots(t, dir), anything).Update(t.Context(), path, set("new"))
+	if !errors.Is(err, syscall.EBUSY) || content(path) != "below" {
+		t.Errorf("%v, holds %q", err, content(path))
+	}
+	onlyNames(t, dir, "below", "f")
+}
+
+// Folders on the way that may be passed but not listed do not stand in the way.
+func TestUpdateUnlistable(t *testing.T) {
+	top := publicDir(t, 0o777)
+	path := filepath.Join(top, "search", "d", "f")
+	write(t, "old", path)
+	if err := errors.Join(os.Chmod(filepath.Dir(path), 0o777), os.Chmod(filepath.Join(top, "search"), 0o711)); err != nil {
+		t.Fatal(err)
+	}
+	owned(t, path, nobody, nobody, 0o600)
+	r := openRoots(t)
+	if _, ok := r.opener.(kernel); !ok {
+		t.Skip("only openat2 can do that")
+	}
+	asNobody(t, func() {
+		if _, err := NewFiles(r, anything).Update(t.Context(), path, set("new")); err != nil {
+			t.Error(err)
+		}
+	})
+}
