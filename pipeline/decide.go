@@ -20,7 +20,7 @@ func (c *call) env() *tools.Env {
 	}
 	env := &tools.Env{
 		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
-		Progress: progress, Now: c.p.Now,
+		Progress: progress, Now: c.p.Now, Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
 	}
 	// The policy judges a path again right before it is opened, and whatever
 	// else the call opens on its way: what was allowed is what is opened.

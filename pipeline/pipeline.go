@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -29,14 +31,18 @@ import (
 // maxDepth bounds calls made by calls made by calls.
 const maxDepth = 8
 
-// Config is what a pipeline works with. All fields but Now are required.
+// Config is what a pipeline works with. All fields but Now and Snapshots are required.
 type Config struct {
 	Registry *tools.Registry
 	Policy   *policy.Policy
 	Roots    *workspace.Roots
 	Results  *results.Store
+	Locks    *filelock.Locks
 	Home     string // the user's home folder, "" if there is none
 	Now      func() time.Time
+
+	// Snapshots are kept for as long as the pipeline is. nil: none are.
+	Snapshots *snapshot.Cache
 }
 
 // Pipeline runs calls. It is safe for concurrent use.
@@ -143,6 +149,10 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 		return c.nested(ctx, tool, args)
 	}
 	resp, err := r.Run(ctx, env)
+	var recorded *tools.Recorded
+	if errors.As(err, &recorded) {
+		c.effects = append(c.effects, recorded.Effect)
+	}
 	if err != nil {
 		return nil, err
 	}

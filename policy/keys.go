@@ -8,7 +8,7 @@ import (
 
 // The keys of the settings.
 var (
-	topKeys        = []string{"$schema", "features", "permissions", "reminder"}
+	topKeys        = []string{"$schema", "editGuard", "features", "permissions", "reminder"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -27,6 +27,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readFeatures(f)
 		case "reminder":
 			err = s.readReminder(f)
+		case "editGuard":
+			err = s.readEditGuard(f)
 		default:
 			s.unknown("", f.key, topKeys)
 		}
@@ -119,6 +121,26 @@ func (s *Settings) readFeatures(f field) error {
 		}
 	}
 	return nil
+}
+
+// editGuards are how much must be known of a file before a tool changes it.
+var editGuards = []string{"default", "strict", "off"}
+
+func (s *Settings) readEditGuard(f field) error {
+	if f.value.kind != isString || !slices.Contains(editGuards, f.value.text) {
+		return f.value.want(f.key, `"strict", "default" or "off"`)
+	}
+	s.editGuard = f.value.text
+	return nil
+}
+
+// EditGuard is the value of editGuard: "strict", "default" or "off"; "default"
+// if the settings, which may be nil, have none.
+func (s *Settings) EditGuard() string {
+	if s == nil || s.editGuard == "" {
+		return editGuards[0]
+	}
+	return s.editGuard
 }
 
 // unknown warns about a key, with the one that was probably meant: the same but

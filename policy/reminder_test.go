@@ -37,3 +37,16 @@ func TestReminder(t *testing.T) {
 		t.Error("no settings: no reminder")
 	}
 }
+
+func TestEditGuard(t *testing.T) {
+	var none *Settings
+	if got := none.EditGuard(); got != "default" {
+		t.Errorf("no settings: %s", got)
+	}
+	for text, want := range map[string]string{`{}`: "default", `{"editGuard":"strict"}`: "strict", `{"editGuard":"off"}`: "off", `{"editGuard":"default"}`: "default"} {
+		s, err := ParseSettings([]byte(text), "s", "/")
+		if err != nil || len(s.Warnings()) != 0 || s.EditGuard() != want {
+			t.Errorf("%s: %v, %v", text, s, err)
+		}
+	}
+}

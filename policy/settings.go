@@ -24,6 +24,7 @@ type Settings struct {
 	directories []string  // as written
 	features    map[string]bool
 	noReminder  bool
+	editGuard   string
 	exempt      []string // models that get no reminder
 	warnings    []string
 }
@@ -68,6 +69,7 @@ func LoadSettings(path string) (*Settings, error) {
 //	    "defaultMode": "default"
 //	  },
 //	  "features": {name: true, false, "on" or "off"},
+//	  "editGuard": "strict", "default" or "off",
 //	  "reminder": true, false, "on", "off" or {"exempt": [model...]}
 //	}
 //

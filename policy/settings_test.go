@@ -72,6 +72,8 @@ func TestParseSettingsErrors(t *testing.T) {
 		`{"permissions":{"additionalDirectories":[true]}}`:  `line 1: permissions.additionalDirectories[0]: want a string, have a boolean`,
 		`{"permissions":{"defaultMode":3}}`:                 `line 1: permissions.defaultMode: want a string, have a number`,
 		`{"features":[]}`:                                   `line 1: features: want an object, have an array`,
+		`{"editGuard":true}`:                                `line 1: editGuard: want "strict", "default" or "off", have a boolean`,
+		`{"editGuard":"On"}`:                                `line 1: editGuard: want "strict", "default" or "off", have the string On`,
 		`{"reminder":1}`:                                    `line 1: reminder: want true, false, "on", "off" or {"exempt": [model...]}, have a number`,
 		`{"reminder":{"exempt":"m"}}`:                       `line 1: reminder.exempt: want an array of strings, have the string m`,
 		`{"features":{"a":1}}`:                              `line 1: features.a: want true, false, "on" or "off", have a number`,

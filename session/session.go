@@ -29,6 +29,7 @@ type Session struct {
 	reads     reads
 	listeners []*func(Read)
 	loaded    map[string]bool
+	failures  failures
 }
 
 // New starts a session whose working directory is its first root.
@@ -80,10 +81,13 @@ type Effect struct {
 	Dir    string   // new working directory; "" keeps it
 	Reads  []Read   // what was read of files
 	Loaded []string // tools loaded
+	Failed []string // keys of calls that failed, for Failures
 }
 
 // IsZero reports whether applying e would change nothing.
-func (e Effect) IsZero() bool { return e.Dir == "" && len(e.Reads) == 0 && len(e.Loaded) == 0 }
+func (e Effect) IsZero() bool {
+	return e.Dir == "" && len(e.Reads) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0
+}
 
 // Apply changes the session, then tells who listens. A stateless session
 // forgets everything at once, so for it Apply does nothing.
@@ -109,6 +113,9 @@ func (s *Session) apply(e Effect) (listeners []*func(Read)) {
 	}
 	for _, name := range e.Loaded {
 		s.loaded[name] = true
+	}
+	for _, key := range e.Failed {
+		s.failures.add(key)
 	}
 	return slices.Clone(s.listeners)
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/session"
 )
@@ -25,6 +26,13 @@ type Env struct {
 	// What a call of this session saved under a name is not saved again; what
 	// has another name that begins with family and a hyphen makes room for it.
 	SaveParts func(family, name string, next func() (string, error)) (folder string, count int, err error)
+
+	// Snapshots are contents of files as they were read or written.
+	Snapshots *snapshot.Cache
+
+	// Lock waits until this call alone, among all servers of this user, may
+	// change the file with a canonical path, until release.
+	Lock func(ctx context.Context, canonical string) (release func(), err error)
 
 	// Call runs another tool as part of this call: parsed, decided, hooked and
 	// recorded as its own, inside this call's place in the schedule, one at a

@@ -54,5 +54,17 @@ func (Image) content()        {}
 func (ResourceLink) content() {}
 func (Resource) content()     {}
 
+// Recorded is an error that the session remembers: its effect is applied though
+// the call failed.
+type Recorded struct {
+	Err    error
+	Effect session.Effect
+}
+
+func (r *Recorded) Error() string { return r.Err.Error() }
+
+// Unwrap returns the error.
+func (r *Recorded) Unwrap() error { return r.Err }
+
 // Fault is an error that is the caller's to fix: one fact and one next step.
 type Fault = fault.Fault

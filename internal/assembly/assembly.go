@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
@@ -97,6 +99,7 @@ func (a *Assembly) assemble(c Config) error {
 		Scheduler: concurrency.New(c.Limits), Structured: c.Structured, Drain: c.Drain,
 		Pipeline: pipeline.New(pipeline.Config{
 			Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home,
+			Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
 		}),
 	})
 	return err

@@ -19,6 +19,7 @@ package toolstest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -31,7 +32,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -70,6 +73,8 @@ type Workspace struct {
 	Now     func() time.Time
 	roots   *workspace.Roots
 	results *results.Store
+	texts   *snapshot.Cache
+	locks   *filelock.Locks
 }
 
 // NewWorkspace makes a workspace that ends with the test.
@@ -83,9 +88,10 @@ func NewWorkspace(t *testing.T) *Workspace {
 	root := roots.Paths()[0]
 	store := results.New(filepath.Join(t.TempDir(), "state", "results"), results.Quota, time.Now)
 	t.Cleanup(func() { _ = store.Close() })
-	return &Workspace{Root: root, Now: time.Now, roots: roots, results: store, Session: session.New(session.Config{
-		ID: "test", Roots: []string{root}, Results: store.Hold("test"),
-	})}
+	return &Workspace{Root: root, Now: time.Now, roots: roots, results: store,
+		texts: snapshot.New(snapshot.Total), locks: filelock.New(filepath.Join(t.TempDir(), "state", "locks")), Session: session.New(session.Config{
+			ID: "test", Roots: []string{root}, Results: store.Hold("test"),
+		})}
 }
 
 // Env is what a call in the workspace gets. Everything in the root may be
@@ -100,10 +106,12 @@ func (w *Workspace) Env() *tools.Env {
 			}
 			return nil
 		}),
-		Home:     w.Root,
-		Log:      slog.New(slog.DiscardHandler),
-		Progress: func(tools.Progress) {},
-		Now:      w.Now,
+		Home:      w.Root,
+		Log:       slog.New(slog.DiscardHandler),
+		Progress:  func(tools.Progress) {},
+		Now:       w.Now,
+		Snapshots: w.texts,
+		Lock:      w.locks.Take,
 		SaveParts: func(family, name string, next func() (string, error)) (string, int, error) {
 			return w.results.SaveParts(view.Results, family, name, next)
 		},
@@ -126,6 +134,10 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 		return nil, err
 	}
 	resp, err := resolved.Run(ctx, env)
+	var recorded *tools.Recorded
+	if errors.As(err, &recorded) {
+		w.Session.Apply(recorded.Effect)
+	}
 	if err != nil {
 		return nil, err
 	}
