@@ -8,7 +8,7 @@ test: ## needs only Go and git
 	go test ./...
 
 update: ## rewrite goldens, snapshots and the README's tool table; read the diff
-	go test ./tools/... ./e2e ./internal/cli -update
+	go test ./tools/... ./e2e ./internal/cli ./internal/textfile -update
 
 bench: ## beside a peer, which needs npm
 	go run ./bench

@@ -36,8 +36,8 @@ func addSpecial(c *corpus) {
 	c.read("up_and_down", numbered("target"))
 	c.refused("target.txt/x", `.*\$ROOT/target\.txt/x.* not a directory\. .+`)
 	c.refused("../x", `/.+/x is outside the workspace roots \(\$ROOT\)\. .+`)
-	c.refused("/dev/zero", `/dev/zero is a device or belongs to a running process\. Only files can be read\.`)
-	c.refused("/proc/self/fd/0", `/proc/self/fd/0 is a device or belongs to a running process\. Only files can be read\.`)
+	c.refused("/dev/zero", `/dev/zero is a device or belongs to a running process\. Use the path of a file\.`)
+	c.refused("/proc/self/fd/0", `/proc/self/fd/0 is a device or belongs to a running process\. Use the path of a file\.`)
 	c.refused("/proc/self/environ", `/proc/.+ is in a folder of the kernel \(/proc, /sys, /dev\)\. .+`)
 	c.refused(`\\server\share\f`, `\\\\server\\share\\f is a network path of Windows, and this machine is not one\. .+`)
 	for pages, fact := range map[string]string{"abc": `pages is "abc", which is neither a page nor a range\.`, "5-3": `pages is "5-3", which ends before it begins\.`, "0": `pages is "0", and pages count from 1\.`, "1-99": `pages is "1-99", and a call reads 20 pages at most\.`} {

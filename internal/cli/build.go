@@ -20,6 +20,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
+	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/read"
 )
 
@@ -93,7 +94,7 @@ func (c *common) tools(host *Host, config assembly.Config) ([]*tools.Tool, error
 	if c.readDedup != "on" && c.readDedup != "off" {
 		return nil, usagef("--read-dedup is %q; use on or off", c.readDedup)
 	}
-	return builtin.List(builtin.Options{Read: read.Options{
+	return builtin.List(builtin.Options{EditGuard: file.Guard(config.Settings.EditGuard()), Read: read.Options{
 		MaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 		Repeat:    c.readDedup == "off",
 		Reminder:  config.Settings.Reminder(c.model),

@@ -4,17 +4,25 @@ package builtin
 
 import (
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/edit"
+	"mcp-toolset/tools/file"
+	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/write"
 )
 
 // Options are what a server can set of its tools. The zero value will do.
 type Options struct {
-	Read read.Options
+	Read      read.Options
+	EditGuard file.Guard // what must be known of a file before it is changed
 }
 
 // List returns the built-in tools.
 func List(o Options) []*tools.Tool {
 	return []*tools.Tool{
+		edit.New(edit.Options{Guard: o.EditGuard}),
+		notebook.New(notebook.Options{Guard: o.EditGuard}),
 		read.New(o.Read),
+		write.New(write.Options{Guard: o.EditGuard}),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/notebook"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 )
 
 // pictureBudget bounds all pictures of one answer, in bytes before base64: ten
@@ -23,13 +24,13 @@ func (r *reading) about(err error) error {
 	if errors.As(err, &f) {
 		return &tools.Fault{Fact: r.shown + " " + f.Fact, Next: f.Next}
 	}
-	return readError(r.shown, err)
+	return file.ReadError(r.shown, err)
 }
 
 func (r *reading) picture(ctx context.Context) (Output, error) {
 	p, err := r.Documents.Picture(ctx, r.file.File, r.file.info.Size())
 	if err == nil {
-		err = r.file.hashAll()
+		err = r.file.hashAll(r.env)
 	}
 	if err != nil {
 		return Output{}, r.about(err)
@@ -67,7 +68,7 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 		Budget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
 	})
 	if err == nil {
-		err = r.file.hashAll()
+		err = r.file.hashAll(r.env)
 	}
 	if err != nil {
 		return Output{}, r.about(err)
@@ -83,7 +84,7 @@ func (r *reading) pdf(ctx context.Context) (Output, error) {
 		TextBudget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
 	})
 	if err == nil {
-		err = r.file.hashAll()
+		err = r.file.hashAll(r.env)
 	}
 	var f *fault.Fault
 	if errors.As(err, &f) && strings.HasPrefix(f.Fact, "is a damaged PDF") && r.in.Pages == "" && r.file.extension() != ".pdf" && isText(r.file.head) {

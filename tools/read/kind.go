@@ -42,7 +42,7 @@ const (
 
 // kind tells from the content what the file is; the name decides only where the
 // content cannot. The name it returns is that of the type.
-func (f *file) kind() (kind, string, error) {
+func (f *source) kind() (kind, string, error) {
 	f.head = make([]byte, headSize)
 	n, err := io.ReadFull(f.File, f.head)
 	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -53,7 +53,7 @@ func (f *file) kind() (kind, string, error) {
 	return k, name, nil
 }
 
-func (f *file) extension() string { return strings.ToLower(filepath.Ext(f.Name())) }
+func (f *source) extension() string { return strings.ToLower(filepath.Ext(f.Name())) }
 
 func sniff(head []byte, extension string) (kind, string) {
 	switch {

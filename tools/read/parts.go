@@ -13,13 +13,14 @@ import (
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 )
 
 // parts stores a line that is longer than an answer in pieces that Read can
 // show, and shows the first.
 func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
-		return Output{}, readError(r.shown, err)
+		return Output{}, file.ReadError(r.shown, err)
 	}
 	text, _ := decode(r.file.head, steadily{ctx, r.file})
 	number := r.file.asked.Offset
@@ -101,7 +102,7 @@ func (r *reading) settled() error {
 // one did.
 func (r *reading) changed(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) {
-		return readError(r.shown, err)
+		return file.ReadError(r.shown, err)
 	}
 	return &tools.Fault{Fact: r.shown + " changed while it was read", Next: "Read it again."}
 }

@@ -17,6 +17,7 @@ import (
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 )
 
 // Input is what a call is given.
@@ -71,7 +72,7 @@ func New(o Options) *tools.Tool {
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),
 		Path:              func(in Input) string { return in.FilePath },
-		Backfill:          backfill,
+		Backfill:          func(env *tools.Env, in *Input) { file.CompletePath(env, &in.FilePath) },
 		Validate:          validate,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, deadline, func(ctx context.Context) (tools.Result[Output], error) {
@@ -105,7 +106,7 @@ type reading struct {
 	Options
 	env   *tools.Env
 	in    Input
-	file  *file
+	file  *source
 	shown string // the path, safe to show
 }
 
@@ -136,7 +137,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 func (r *reading) read(ctx context.Context) (Output, error) {
 	kind, name, err := r.file.kind()
 	if err != nil {
-		return Output{}, readError(r.shown, err)
+		return Output{}, file.ReadError(r.shown, err)
 	}
 	if r.in.Pages != "" && kind != pdfFile {
 		return Output{}, &tools.Fault{Fact: r.shown + " is not a PDF file, so it has no pages", Next: "Leave pages out."}

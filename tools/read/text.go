@@ -1,6 +1,7 @@
 package read
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"io"
@@ -8,7 +9,9 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
+	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 )
 
 // Budgets of an answer.
@@ -55,7 +58,12 @@ type request struct {
 
 func (r *reading) text(ctx context.Context) (Output, error) {
 	src, hash := r.file.content(), sha256.New()
-	if r.file.info.Size() <= hashedTo {
+	seen := bytes.NewBuffer(nil)
+	switch size := r.file.info.Size(); {
+	case size <= snapshot.MaxFile:
+		seen.Grow(int(size) + 1)
+		src = io.TeeReader(src, io.MultiWriter(hash, &upTo{seen, snapshot.MaxFile + 1}))
+	case size <= hashedTo:
 		src = io.TeeReader(src, hash)
 	}
 	text, encoding := decode(r.file.head, src)
@@ -68,6 +76,9 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	}
 	if r.file.info.Size() <= hashedTo && p.total >= 0 {
 		hash.Sum(r.file.hash[:0])
+		if r.file.info.Size() <= snapshot.MaxFile {
+			r.env.Snapshots.Put(r.file.hash, seen.Bytes())
+		}
 	}
 	if encoding != "" {
 		note := "the file is encoded as " + encoding
@@ -84,6 +95,18 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		out.shown = r.texts(out.shown...)
 	}
 	return out, nil
+}
+
+// upTo takes what is written to it up to a number of bytes: a file may have
+// more than its size says.
+type upTo struct {
+	buf *bytes.Buffer
+	max int
+}
+
+func (u *upTo) Write(p []byte) (int, error) {
+	u.buf.Write(p[:min(len(p), u.max-u.buf.Len())])
+	return len(p), nil
 }
 
 // decode makes UTF-8 without a byte order mark of a text file that begins with
@@ -120,7 +143,7 @@ func readText(ctx context.Context, r io.Reader, q request) (page, error) {
 			break
 		}
 		if err != nil && ctx.Err() == nil {
-			err = readError(q.path, err)
+			err = file.ReadError(q.path, err)
 		}
 		if err != nil {
 			return page{}, err

@@ -2,51 +2,21 @@ package read
 
 import (
 	"fmt"
-	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"mcp-toolset/internal/document/pdf"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 )
-
-// network begins the path of a file on another Windows machine.
-const network = `\\`
-
-// backfill makes the path absolute. A network path is not one of this machine,
-// and stays what it is for validate to say so.
-func backfill(env *tools.Env, in *Input) {
-	if !isNetwork(in.FilePath) {
-		in.FilePath = env.Abs(in.FilePath)
-	}
-}
-
-func isNetwork(path string) bool {
-	return runtime.GOOS != "windows" && strings.HasPrefix(path, network)
-}
-
-// device are paths that name no file: what is read from them is without end,
-// waits for a person, or is a process's own.
-var device = regexp.MustCompile(`^(/dev/(zero|full|null|u?random|stdin|stdout|stderr|tty\w*|console|ptmx|pts/.*|fd/.*|mem|kmem|kmsg|port)|` +
-	`/proc/(kmsg|kcore)|/proc/[^/]+/(task/[^/]+/)?(fd/.*|mem))$`)
 
 // validate judges a call by its words alone.
 func validate(in Input) error {
-	_, _, err := pages(in.Pages)
-	switch {
-	case err != nil:
+	if _, _, err := pages(in.Pages); err != nil {
 		return err
-	case isNetwork(in.FilePath):
-		return &tools.Fault{
-			Fact: plain.Line(in.FilePath) + " is a network path of Windows, and this machine is not one",
-			Next: "Use the path at which the share is mounted here.",
-		}
-	case device.MatchString(in.FilePath):
-		return &tools.Fault{Fact: plain.Line(in.FilePath) + " is a device or belongs to a running process", Next: "Only files can be read."}
 	}
-	return nil
+	return file.CheckPath(in.FilePath)
 }
 
 // pages reads the pages of a PDF that a call asks for; "" is 0, 0.

@@ -44,8 +44,8 @@ func TestValidate(t *testing.T) {
 		`"file_path":"/f","pages":"11-31"`:                `pages is "11-31", and a call reads 20 pages at most. Use "11-30", then go on from there.`,
 		`"file_path":"\\\\server\\share\\f"`:              `\\server\share\f is a network path of Windows, and this machine is not one. Use the path at which the share is mounted here.`,
 		`"file_path":"\\\\server\\f","pages":"x"`:         `pages is "x", which is neither a page nor a range.` + onePage,
-		`"file_path":"/dev/zero"`:                         "/dev/zero is a device or belongs to a running process. Only files can be read.",
-		`"file_path":"/dev/../dev/./zero"`:                "/dev/zero is a device or belongs to a running process. Only files can be read.",
+		`"file_path":"/dev/zero"`:                         "/dev/zero is a device or belongs to a running process. Use the path of a file.",
+		`"file_path":"/dev/../dev/./zero"`:                "/dev/zero is a device or belongs to a running process. Use the path of a file.",
 		`"file_path":"/proc/self/fd/0","pages":"0"`:       `pages is "0", and pages count from 1.` + onePage,
 	} {
 		if runtime.GOOS == "windows" && strings.Contains(args, `\\\\`) {

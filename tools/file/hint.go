@@ -1,4 +1,4 @@
-package read
+package file
 
 import (
 	"errors"
@@ -10,14 +10,15 @@ import (
 	"strings"
 	"syscall"
 
+	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/nearest"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/tools"
 )
 
-// openError says why a file did not open, and what to do.
-func openError(env *tools.Env, path string, err error) error {
+// OpenError says why a file did not open, and what to do.
+func OpenError(env *tools.Env, path string, err error) error {
 	var kind *workspace.KindError
 	var other *fs.PathError
 	shown := plain.Line(path)
@@ -27,7 +28,7 @@ func openError(env *tools.Env, path string, err error) error {
 	case errors.As(err, &kind):
 		return &tools.Fault{Fact: fmt.Sprintf("%s is a %s, not a file", shown, kind.Kind), Next: "Only regular files can be read."}
 	case errors.Is(err, fs.ErrNotExist):
-		return &tools.Fault{Fact: shown + " does not exist", Next: missingHint(env, path)}
+		return Missing(env, path)
 	case errors.Is(err, fs.ErrPermission):
 		return &tools.Fault{Fact: shown + " may not be read by the user the server runs as", Next: "A person can change its mode, or read it for you."}
 	case errors.Is(err, syscall.ENAMETOOLONG):
@@ -38,8 +39,8 @@ func openError(env *tools.Env, path string, err error) error {
 	return err
 }
 
-// readError says why an open file could not be read to its end.
-func readError(shown string, err error) error {
+// ReadError says why an open file could not be read to its end.
+func ReadError(shown string, err error) error {
 	var system *fs.PathError
 	if !errors.As(err, &system) {
 		return fmt.Errorf("reading %s: %w", shown, err)
@@ -49,6 +50,24 @@ func readError(shown string, err error) error {
 		Next: "Try once more, or another file; a person can look after the disk.",
 	}
 }
+
+// About puts the name of a file before an error whose fact goes on after it. A
+// nil error stays nil.
+func About(path string, err error) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	return &about{fault.Fault{Fact: plain.Line(path) + " " + f.Fact, Next: f.Next}, err}
+}
+
+// about is a fault that says of which file, and what it was made of.
+type about struct {
+	fault.Fault
+	of error
+}
+
+func (a *about) Unwrap() []error { return []error{&a.Fault, a.of} }
 
 // Limits of what hints look at: a folder can hold millions of entries.
 const (
@@ -70,6 +89,11 @@ func directoryHint(env *tools.Env, path string) string {
 		names[i] = plain.Line(names[i])
 	}
 	return "Use Glob to list it, or read a file in it; it has " + strings.Join(names, ", ") + more + "."
+}
+
+// Missing says that a file does not exist, with the nearest names there are.
+func Missing(env *tools.Env, path string) error {
+	return &tools.Fault{Fact: plain.Line(path) + " does not exist", Next: missingHint(env, path)}
 }
 
 func missingHint(env *tools.Env, path string) string {

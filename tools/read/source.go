@@ -11,9 +11,11 @@ import (
 	"os"
 	"time"
 
+	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 )
 
 const (
@@ -25,8 +27,8 @@ const (
 	hashedTo = 64 << 20
 )
 
-// file is an open file with what the session's record needs.
-type file struct {
+// source is an open file with what the session's record needs.
+type source struct {
 	*os.File
 	info     fs.FileInfo
 	identity workspace.Identity
@@ -36,23 +38,23 @@ type file struct {
 	head     []byte // its first bytes, read by kind
 }
 
-func open(env *tools.Env, in Input) (*file, error) {
+func open(env *tools.Env, in Input) (*source, error) {
 	f, info, err := env.Files.Open(in.FilePath)
 	if err != nil {
-		return nil, openError(env, in.FilePath, err)
+		return nil, file.OpenError(env, in.FilePath, err)
 	}
 	first, last, err := pages(in.Pages)
 	if err != nil {
 		return nil, errors.Join(err, f.Close()) // Validate has refused it before
 	}
-	return &file{
+	return &source{
 		File: f, info: info, identity: workspace.IdentityOf(info), at: env.Now(),
 		asked: session.Range{Offset: max(in.Offset, 1), Limit: in.Limit, FirstPage: first, LastPage: last},
 	}, nil
 }
 
 // record is what the session remembers of a successful read.
-func (f *file) record(env *tools.Env) session.Read {
+func (f *source) record(env *tools.Env) session.Read {
 	return session.Read{Path: f.Name(), Range: f.asked, File: f.identity, Hash: f.hash, At: f.at, Shown: true}
 }
 
@@ -89,12 +91,20 @@ func (r *reading) again(had session.Read) tools.Result[Output] {
 }
 
 // hashAll computes the hash of a file that is read by others.
-func (f *file) hashAll() error {
-	if f.info.Size() > hashedTo {
+func (f *source) hashAll(env *tools.Env) error {
+	switch size := f.info.Size(); {
+	case size > hashedTo:
 		return nil
+	case size > snapshot.MaxFile:
+		var err error
+		f.hash, err = sum(io.NewSectionReader(f.File, 0, hashedTo+1))
+		return err
 	}
-	var err error
-	f.hash, err = sum(io.NewSectionReader(f.File, 0, hashedTo+1))
+	data, err := io.ReadAll(io.NewSectionReader(f.File, 0, hashedTo+1))
+	if err == nil {
+		f.hash = sha256.Sum256(data)
+		env.Snapshots.Put(f.hash, data)
+	}
 	return err
 }
 
@@ -108,7 +118,7 @@ func sum(r io.Reader) (hash [sha256.Size]byte, err error) {
 
 // content is the file from its first byte. Files of /proc cannot always be read
 // twice, so what kind has read is not read again.
-func (f *file) content() io.Reader { return io.MultiReader(bytes.NewReader(f.head), f.File) }
+func (f *source) content() io.Reader { return io.MultiReader(bytes.NewReader(f.head), f.File) }
 
 // steadily is r until ctx ends.
 type steadily struct {

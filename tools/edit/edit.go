@@ -1,0 +1,143 @@
+// Package edit is the Edit tool: a text in a file replaced by another.
+package edit
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/textfile"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
+)
+
+// Input is what a call is given.
+type Input struct {
+	FilePath   string `json:"file_path" minLength:"1" jsonschema:"The file to edit: absolute, starting with ~, or relative to the working directory"`
+	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it is in the file; empty to make a new file or fill an empty one"`
+	NewString  string `json:"new_string" jsonschema:"The text to put in its place; must differ from old_string"`
+	ReplaceAll bool   `json:"replace_all,omitempty" default:"false" jsonschema:"Replace every place where old_string occurs, not just a single one"`
+}
+
+// Output is what a call did.
+type Output struct {
+	Type     string `json:"type" enum:"create,update" jsonschema:"Whether the file was made or changed"`
+	FilePath string `json:"filePath" jsonschema:"The file, absolute"`
+	Places   int    `json:"places" jsonschema:"In how many places it was changed"`
+
+	text string
+}
+
+// Options are what a server can set.
+type Options struct{ Guard file.Guard }
+
+//go:embed prompt.md
+var prompt string
+
+// New makes the tool.
+func New(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[Input, Output]{
+		Name:          "Edit",
+		Title:         "Edit file",
+		Prompt:        prompt,
+		SearchHint:    "replace change modify text in a file",
+		Description:   func(in Input) string { return "Edit " + in.FilePath },
+		Loading:       tools.LoadAlways,
+		IsDestructive: tools.Always[Input](),
+		Path:          func(in Input) string { return in.FilePath },
+		Backfill:      func(env *tools.Env, in *Input) { file.CompletePath(env, &in.FilePath) },
+		Validate:      validate,
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			return run(ctx, env, in, o)
+		},
+		Render: func(o Output) []tools.Content { return file.Shown(o.text) },
+	})
+}
+
+func validate(in Input) error {
+	if err := file.CheckPath(in.FilePath); err != nil {
+		return err
+	}
+	if strings.EqualFold(filepath.Ext(in.FilePath), ".ipynb") {
+		return fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest.")
+	}
+	return nil
+}
+
+func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+	var before, after *textfile.Text
+	var places []textfile.Place
+	c, err := file.Change(ctx, env, in.FilePath, func(old file.Old) (data []byte, err error) {
+		if !old.Exists && in.OldString != "" {
+			return nil, file.Missing(env, in.FilePath)
+		}
+		if old.Exists && old.Data == nil {
+			return nil, fault.New(fmt.Sprintf("%s has %d bytes, and files over %d are not edited", plain.Line(in.FilePath), old.Size, file.MaxEdit),
+				"Change it with a program such as sed or perl.")
+		}
+		if o.Guard == file.GuardStrict && old.Exists && old.Known == file.Unread {
+			return nil, file.NotRead(in.FilePath)
+		}
+		if before, err = textfile.Decode(old.Data); err != nil {
+			return nil, file.About(in.FilePath, err)
+		}
+		if after, places, err = before.Apply(in.edit()); err != nil {
+			return nil, failure(env, in, old, err)
+		}
+		if err := allowed(in, old, places, o.Guard); err != nil {
+			return nil, err
+		}
+		return after.Bytes(), nil
+	})
+	if err != nil {
+		return tools.Result[Output]{}, err
+	}
+	out := Output{Type: "update", FilePath: in.FilePath, Places: len(places)}
+	done := "Edited " + plain.Line(in.FilePath)
+	if !c.Old.Exists {
+		out.Type, done = "create", "Created "+plain.Line(in.FilePath)
+	}
+	if len(places) > 1 {
+		done += fmt.Sprintf(" in %d places", len(places))
+	}
+	hunks := file.Diff(before.String(), after.String())
+	out.text = file.Answer(done+".", hunks, c.Tell())
+	effect := c.Seen(env, func(seen []byte) ([]byte, error) {
+		t, err := textfile.Decode(seen)
+		if err == nil {
+			t, _, err = t.Apply(in.edit())
+		}
+		if err != nil {
+			return nil, err
+		}
+		return t.Bytes(), nil
+	})
+	return tools.Result[Output]{Data: out, Effect: effect, Meta: file.Meta(hunks)}, nil
+}
+
+func (in Input) edit() textfile.Edit {
+	return textfile.Edit{Old: in.OldString, New: in.NewString, All: in.ReplaceAll}
+}
+
+// allowed judges an edit by what the session knows of the file.
+func allowed(in Input, old file.Old, places []textfile.Place, guard file.Guard) error {
+	switch {
+	case !old.Exists || len(old.Data) == 0 || guard == file.GuardOff || old.Known == file.Current:
+		return nil
+	case old.Known == file.Unread && len(places) > 1:
+		return file.NotRead(in.FilePath)
+	case old.Known == file.Unread:
+		return nil
+	}
+	// The file has changed: the place must be the only one, and not among what
+	// changed.
+	since := file.SinceRead(old)
+	if guard == file.GuardStrict || since == nil || len(places) != 1 || file.Touches(since, places[0].Old.First, places[0].Old.Last) {
+		return file.HasChanged(in.FilePath, old)
+	}
+	return nil
+}

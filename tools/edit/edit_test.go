@@ -1,0 +1,9 @@
+package edit
+
+import (
+	"testing"
+
+	"mcp-toolset/tools/toolstest"
+)
+
+func TestCases(t *testing.T) { toolstest.Run(t, New(Options{}), "testdata") }

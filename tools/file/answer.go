@@ -1,0 +1,33 @@
+package file
+
+import (
+	"strings"
+
+	"mcp-toolset/tools"
+)
+
+// MetaHunks is the key of a result's _meta under which programs find what
+// changed, as a list of Hunk.
+const MetaHunks = "mcp-toolset/hunks"
+
+// Answer is the text of a result: what was done, the diff, the notes.
+func Answer(done string, hunks []Hunk, notes []string) string {
+	var b strings.Builder
+	b.WriteString(done + "\n")
+	b.WriteString(Unified(hunks))
+	for _, n := range notes {
+		b.WriteString("[" + n + "]\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Meta is the _meta of a result with what changed.
+func Meta(hunks []Hunk) map[string]any {
+	if len(hunks) == 0 {
+		return nil
+	}
+	return map[string]any{MetaHunks: hunks}
+}
+
+// Shown is a text as the content of a result.
+func Shown(text string) []tools.Content { return []tools.Content{tools.Text{Text: text}} }

@@ -1,0 +1,166 @@
+// Package file has what the tools that work on one file share: how a path is
+// checked and a missing one explained, how a file is changed, and how a change
+// is told.
+package file
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/snapshot"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// MaxEdit is the largest file that is edited, in bytes: what fits into memory
+// some times over.
+const MaxEdit = 64 << 20
+
+// Knowledge is what a session knows of a file as it is now.
+type Knowledge int
+
+// What a session can know.
+const (
+	Unread  Knowledge = iota // it has not read the file
+	Current                  // it has read, or written, what is there now
+	Stale                    // the file has changed since
+)
+
+// Old is a file before its change.
+type Old struct {
+	Exists bool
+	Size   int64
+	Data   []byte // nil for a file over MaxEdit
+	Known  Knowledge
+	Seen   []byte // what a stale file was when it was read; nil when that is not kept
+}
+
+// Changed is what was done to a file.
+type Changed struct {
+	Path    string // as asked for
+	Old     Old
+	Data    []byte // the new content
+	Kept    bool   // it is the old content: nothing was written
+	Written workspace.Written
+	Effect  session.Effect
+}
+
+// Change replaces the content of the file at path, or creates it: make gets the
+// old content and returns the new, alone with the file among all who change
+// files through a server of this user. Its errors are returned as they are, and
+// then nothing changes. A content that is the old one is not written.
+func Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]byte, error)) (Changed, error) {
+	canonical, err := workspace.Canonical(path)
+	if err != nil {
+		canonical = path // Update says what is wrong with it
+	}
+	release, err := env.Lock(ctx, canonical)
+	if err != nil {
+		return Changed{}, err
+	}
+	defer release()
+	c := Changed{Path: path}
+	c.Written, err = env.Files.Update(ctx, path, func(f *workspace.Old) ([]byte, error) {
+		var err error
+		if c.Old, err = look(env, canonical, f); err != nil {
+			return nil, ReadError(plain.Line(path), err)
+		}
+		c.Data, err = make(c.Old)
+		if c.Kept = err == nil && c.Old.Data != nil && bytes.Equal(c.Data, c.Old.Data); c.Kept {
+			err = workspace.ErrNoChange
+		}
+		return c.Data, err
+	})
+	if err != nil {
+		return Changed{}, writeError(path, err)
+	}
+	hash := sha256.Sum256(c.Data)
+	env.Snapshots.Put(hash, c.Data)
+	c.Effect = session.Effect{Reads: []session.Read{{Path: c.Written.Path, File: c.Written.Identity, Hash: hash, At: env.Now()}}}
+	return c, nil
+}
+
+// Seen is the effect of a change of a part of the file: what the session had not
+// seen of it, it has not seen now. apply makes the same change of another
+// content.
+func (c Changed) Seen(env *tools.Env, apply func([]byte) ([]byte, error)) session.Effect {
+	switch {
+	case !c.Old.Exists || c.Old.Size == 0 || c.Old.Known == Current:
+		return c.Effect
+	case c.Old.Known == Unread || c.Old.Seen == nil:
+		return session.Effect{}
+	}
+	data, err := apply(c.Old.Seen)
+	if err != nil {
+		return session.Effect{}
+	}
+	r := c.Effect.Reads[0]
+	r.Hash, r.File = sha256.Sum256(data), workspace.Identity{} // no file has been seen so
+	env.Snapshots.Put(r.Hash, data)
+	return session.Effect{Reads: []session.Read{r}}
+}
+
+// look reads the old file and tells what the session knows of it.
+func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
+	if f == nil {
+		return Old{}, nil
+	}
+	old := Old{Exists: true, Size: f.Info.Size()}
+	if old.Size <= MaxEdit {
+		data, err := io.ReadAll(io.LimitReader(f.File, MaxEdit+1))
+		if err != nil {
+			return old, err
+		}
+		if len(data) <= MaxEdit { // it may be growing
+			old.Data = data
+		}
+	}
+	had, ok := env.Session.LastRead(canonical)
+	switch {
+	case !ok:
+		return old, nil
+	case had.File == workspace.IdentityOf(f.Info) && !had.File.Fresh(had.At):
+		old.Known = Current
+	case had.Hash != snapshot.Hash{} && old.Data != nil && sha256.Sum256(old.Data) == had.Hash:
+		old.Known = Current
+	default:
+		old.Known = Stale
+		old.Seen, _ = env.Snapshots.Get(had.Hash)
+	}
+	return old, nil
+}
+
+// writeError words what kept a file from being written.
+func writeError(path string, err error) error {
+	var kind *workspace.KindError
+	var system *fs.PathError
+	shown := plain.Line(path)
+	switch {
+	case errors.As(err, &kind) && kind.Kind == "directory":
+		return fault.New(shown+" is a directory", "Name a file in it.")
+	case errors.As(err, &kind):
+		return fault.New(fmt.Sprintf("%s is a %s, not a file", shown, kind.Kind), "Only regular files can be written.")
+	case errors.Is(err, workspace.ErrProtected):
+		return fault.New(shown+" is write-protected", "A person can change its mode if it is to be written.")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return fault.New("there is no room left to write "+shown+"; it is as it was", "Free some space first.")
+	case errors.Is(err, syscall.EROFS):
+		return fault.New(shown+" is on a file system that is read-only", "Write somewhere else.")
+	case errors.Is(err, fs.ErrPermission):
+		return fault.New(shown+" may not be written by the user the server runs as", "A person can change the rights of its folder, or write it for you.")
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return fault.New(shown+" is a path too long", "Use a shorter one.")
+	case errors.As(err, &system):
+		return fault.New(shown+" cannot be written: "+plain.Line(system.Err.Error())+"; it is as it was", "Check the path, then try once more.")
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+package file
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// Limits of a diff.
+const (
+	// around is how many unchanged lines stand around a change, as in diff -u.
+	around = 3
+	// maxDiffed is the most that is compared line by line, in bytes of what is
+	// between the first and the last change; finding a small diff of more takes
+	// longer than a write.
+	maxDiffed = 256 << 10
+	// maxShown is the most of a diff that an answer shows, in bytes: some 1,500
+	// tokens. Who wrote the change knows it already.
+	maxShown = 6000
+	// maxLine is the longest line shown, in bytes.
+	maxLine = 500
+)
+
+// Hunk is one region of a diff. Lines are numbered from 1.
+type Hunk struct {
+	OldStart int      `json:"oldStart"`
+	OldLines int      `json:"oldLines"`
+	NewStart int      `json:"newStart"`
+	NewLines int      `json:"newLines"`
+	Lines    []string `json:"lines"` // each begins with a blank, - or +
+}
+
+// Diff is what changed between two texts. Of a change too large to compare it
+// is one hunk without lines.
+func Diff(before, after string) []Hunk {
+	if before == after {
+		return nil
+	}
+	skipped, head, tail := same(before, after)
+	old, new := before[head:len(before)-tail], after[head:len(after)-tail]
+	if len(old)+len(new) > maxDiffed {
+		return []Hunk{{OldStart: skipped + 1, OldLines: count(old), NewStart: skipped + 1, NewLines: count(new)}}
+	}
+	u, err := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, new), around)
+	if err != nil {
+		return nil // the edits are the library's own
+	}
+	var hunks []Hunk
+	shift := 0 // how much further down a line is in after
+	for _, h := range u.Hunks {
+		hunk := Hunk{OldStart: skipped + h.FromLine, NewStart: skipped + h.FromLine + shift}
+		for _, l := range h.Lines {
+			sign := " "
+			switch l.Kind {
+			case udiff.Delete:
+				sign = "-"
+				hunk.OldLines++
+				shift--
+			case udiff.Insert:
+				sign = "+"
+				hunk.NewLines++
+				shift++
+			default:
+				hunk.OldLines++
+				hunk.NewLines++
+			}
+			hunk.Lines = append(hunk.Lines, sign+strings.TrimSuffix(l.Content, "\n"))
+			if !strings.HasSuffix(l.Content, "\n") {
+				hunk.Lines = append(hunk.Lines, `\ No newline at end of file`)
+			}
+		}
+		hunks = append(hunks, hunk)
+	}
+	return hunks
+}
+
+// same finds what two texts begin and end with in common, in whole lines but
+// for the lines of context: so many lines are skipped, head bytes at the
+// beginning and tail bytes at the end.
+func same(a, b string) (skipped, head, tail int) {
+	n := min(len(a), len(b))
+	for head < n && a[head] == b[head] {
+		head++
+	}
+	for tail < n-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	head = strings.LastIndexByte(a[:head], '\n') + 1
+	for range around {
+		head = strings.LastIndexByte(a[:max(head-1, 0)], '\n') + 1
+	}
+	end := len(a) - tail
+	for range around + 1 {
+		i := strings.IndexByte(a[end:], '\n')
+		if i < 0 {
+			end = len(a)
+			break
+		}
+		end += i + 1
+	}
+	return strings.Count(a[:head], "\n"), head, len(a) - end
+}
+
+// count counts lines; a last one needs no newline.
+func count(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// Unified is a diff in the usual form, as far as it is not too long to show.
+func Unified(hunks []Hunk) string {
+	var b strings.Builder
+	for i, h := range hunks {
+		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
+		if h.Lines == nil {
+			b.WriteString("[too much changed to show]\n")
+		}
+		for j, l := range h.Lines {
+			if b.Len() > maxShown {
+				fmt.Fprintf(&b, "[%d more lines of the diff", len(h.Lines)-j)
+				if rest := len(hunks) - i - 1; rest > 0 {
+					fmt.Fprintf(&b, " here and %d more places", rest)
+				}
+				b.WriteString("]\n")
+				return b.String()
+			}
+			b.WriteString(shorten(l) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// shorten cuts a line that is too long to show.
+func shorten(l string) string {
+	if len(l) <= maxLine {
+		return l
+	}
+	return fmt.Sprintf("%s…[%d more bytes]", strings.ToValidUTF8(l[:maxLine], ""), len(l)-maxLine)
+}

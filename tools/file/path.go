@@ -1,0 +1,42 @@
+package file
+
+import (
+	"regexp"
+	"runtime"
+	"strings"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/tools"
+)
+
+// network begins the path of a file on another Windows machine.
+const network = `\\`
+
+// CompletePath makes the path of a call absolute. A network path is not one of
+// this machine, and stays what it is for CheckPath to say so.
+func CompletePath(env *tools.Env, path *string) {
+	if !isNetwork(*path) {
+		*path = env.Abs(*path)
+	}
+}
+
+func isNetwork(path string) bool {
+	return runtime.GOOS != "windows" && strings.HasPrefix(path, network)
+}
+
+// device are paths that name no file: what is read from them is without end,
+// waits for a person, or is a process's own.
+var device = regexp.MustCompile(`^(/dev/(zero|full|null|u?random|stdin|stdout|stderr|tty\w*|console|ptmx|pts/.*|fd/.*|mem|kmem|kmsg|port)|` +
+	`/proc/(kmsg|kcore)|/proc/[^/]+/(task/[^/]+/)?(fd/.*|mem))$`)
+
+// CheckPath judges a completed path by its words alone.
+func CheckPath(path string) error {
+	switch {
+	case isNetwork(path):
+		return fault.New(plain.Line(path)+" is a network path of Windows, and this machine is not one", "Use the path at which the share is mounted here.")
+	case device.MatchString(path):
+		return fault.New(plain.Line(path)+" is a device or belongs to a running process", "Use the path of a file.")
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package file_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/edit"
+	"mcp-toolset/tools/file"
+	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/toolstest"
+	"mcp-toolset/tools/write"
+)
+
+// desk is a session that reads and changes one file, f, which others change too.
+type desk struct {
+	*testing.T
+	w     *toolstest.Workspace
+	tools map[string]*tools.Tool
+}
+
+func newDesk(t *testing.T, guard file.Guard, content string) *desk {
+	d := &desk{t, toolstest.NewWorkspace(t), map[string]*tools.Tool{
+		"Read": read.New(read.Options{Repeat: true}), "Write": write.New(write.Options{Guard: guard}), "Edit": edit.New(edit.Options{Guard: guard}),
+	}}
+	d.put(content)
+	return d
+}
+
+// put changes the file behind the session's back.
+func (d *desk) put(content string) {
+	d.Helper()
+	if err := os.WriteFile(filepath.Join(d.w.Root, "f"), []byte(content), 0o600); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *desk) has(want string) {
+	d.Helper()
+	if got, err := os.ReadFile(filepath.Join(d.w.Root, "f")); err != nil || string(got) != want {
+		d.Errorf("the file has %q, %v; want %q", got, err, want)
+	}
+}
+
+func (d *desk) call(tool string, args map[string]any) string {
+	d.Helper()
+	all := map[string]any{"file_path": "f"}
+	for k, v := range args {
+		all[k] = v
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		d.Fatal(err)
+	}
+	resp, err := d.w.Call(d.Context(), d.tools[tool], string(data))
+	if err != nil {
+		return "error: " + strings.ReplaceAll(err.Error(), d.w.Root, "$ROOT")
+	}
+	return strings.ReplaceAll(toolstest.Text(resp), d.w.Root, "$ROOT")
+}
+
+func (d *desk) read() { d.Helper(); d.call("Read", nil) }
+func (d *desk) write(content string) string {
+	return d.call("Write", map[string]any{"content": content})
+}
+func (d *desk) edit(old, new string) string {
+	return d.call("Edit", map[string]any{"old_string": old, "new_string": new})
+}
+
+func (d *desk) refused(answer, why string) {
+	d.Helper()
+	if !strings.HasPrefix(answer, "error: $ROOT/f "+why) {
+		d.Errorf("%s\nwant it refused: %s", answer, why)
+	}
+}
+
+func (d *desk) done(answer string) {
+	d.Helper()
+	if strings.HasPrefix(answer, "error: ") {
+		d.Error(answer)
+	}
+}
+
+const (
+	unread  = "was not read in this session; nothing was changed. Read it, then send the call again if it is still right."
+	changed = "has changed since it was read; nothing was written. Read it again, then send the call again if it is still right."
+	lines   = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
+)
+
+func TestWriteOverWhatNobodyRead(t *testing.T) {
+	d := newDesk(t, "", lines)
+	d.refused(d.write("x"), unread)
+	d.has(lines)
+	d.read()
+	d.done(d.write("x"))
+	d.done(d.write("y")) // what was written is known
+	d.has("y")
+}
+
+func TestWriteOverWhatChanged(t *testing.T) {
+	d := newDesk(t, "", lines)
+	d.read()
+	other := strings.Replace(lines, "6\n", "six\n", 1)
+	d.put(other)
+	d.refused(d.write("x"), changed+" What changed:\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9")
+	d.has(other)
+	d.put(lines) // touched, with the same content
+	d.done(d.write("x"))
+}
+
+func TestEditOfWhatChanged(t *testing.T) {
+	d := newDesk(t, "", lines)
+	d.read()
+	other := strings.Replace(lines, "6\n", "six\n", 1)
+	d.put(other)
+	d.refused(d.edit("six", "SIX"), changed)
+	d.refused(d.edit("5\nsix", "x"), changed)
+	d.done(d.edit("1\n2\n", "1\ntwo\n")) // away from what changed
+	d.has(strings.Replace(other, "2\n", "two\n", 1))
+	// The change of the other is still not known, the own one is.
+	d.refused(d.write("x"), changed)
+	d.refused(d.edit("six", "SIX"), changed)
+	d.done(d.edit("two", "zwei"))
+	d.read()
+	d.done(d.edit("six", "SIX"))
+	d.done(d.write("x"))
+}
+
+// TestEditBesideWhatIsGone: lines that were removed between two lines are a
+// change of what spans both.
+func TestEditBesideWhatIsGone(t *testing.T) {
+	d := newDesk(t, "", lines)
+	d.read()
+	d.put(strings.Replace(lines, "6\n", "", 1))
+	d.refused(d.edit("5\n7", "x"), changed)
+	d.done(d.edit("5\n", "five\n"))
+	d.done(d.edit("8\n9", "8\nnine"))
+	d.has("1\n2\n3\n4\nfive\n7\n8\nnine\n10\n11\n12\n")
+}
+
+// TestEditOfWhatNobodyRead: exact and unique is enough, and leaves the rest
+// unread.
+func TestEditOfWhatNobodyRead(t *testing.T) {
+	d := newDesk(t, "", lines)
+	d.done(d.edit("6\n", "six\n"))
+	d.refused(d.write("x"), unread)
+	d.refused(d.call("Edit", map[string]any{"old_string": "1", "new_string": "x", "replace_all": true}), unread)
+	d.has(strings.Replace(lines, "6\n", "six\n", 1))
+}
+
+func TestStrictGuard(t *testing.T) {
+	d := newDesk(t, file.GuardStrict, lines)
+	d.refused(d.edit("6\n", "six\n"), unread)
+	d.read()
+	d.done(d.edit("6\n", "six\n"))
+	d.put("0\n" + lines)
+	d.refused(d.edit("12\n", "twelve\n"), changed)
+	d.refused(d.write("x"), changed)
+}
+
+func TestGuardOff(t *testing.T) {
+	d := newDesk(t, file.GuardOff, lines)
+	d.done(d.call("Edit", map[string]any{"old_string": "1", "new_string": "x", "replace_all": true}))
+	d.put(lines)
+	d.done(d.edit("6\n", "six\n"))
+	d.put(lines)
+	d.done(d.write("x"))
+	d.has("x")
+}
+
+// TestEditsAtOnce: of edits of one file that run at the same time none is lost.
+func TestEditsAtOnce(t *testing.T) {
+	var content strings.Builder
+	for i := range 100 {
+		content.WriteString("<" + string(rune('a'+i/26)) + string(rune('a'+i%26)) + ">\n")
+	}
+	d := newDesk(t, "", content.String())
+	var all sync.WaitGroup
+	for line := range strings.Lines(content.String()) {
+		all.Go(func() { d.done(d.edit(line, "done "+line)) })
+	}
+	all.Wait()
+	d.has("done " + strings.ReplaceAll(strings.TrimSuffix(content.String(), "\n"), "\n", "\ndone ") + "\n")
+}

@@ -1,0 +1,125 @@
+// Package notebook is the NotebookEdit tool: one cell of a Jupyter notebook
+// replaced, inserted or deleted.
+package notebook
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/notebook"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
+)
+
+// Input is what a call is given.
+type Input struct {
+	NotebookPath string `json:"notebook_path" minLength:"1" jsonschema:"The notebook to edit: absolute, starting with ~, or relative to the working directory"`
+	NewSource    string `json:"new_source" jsonschema:"The source of the cell; ignored when it is deleted"`
+	CellID       string `json:"cell_id,omitempty" jsonschema:"The cell to edit, as Read shows it; with insert the cell in front of the new one"`
+	CellType     string `json:"cell_type,omitempty" enum:"code,markdown" jsonschema:"Type of the cell; needed to insert one"`
+	EditMode     string `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"\"replace\"" jsonschema:"What to do with the cell"`
+}
+
+// Output is what a call did.
+type Output struct {
+	FilePath string `json:"filePath" jsonschema:"The notebook, absolute"`
+	CellID   string `json:"cellId" jsonschema:"The cell that was replaced, inserted or deleted"`
+	EditMode string `json:"editMode" enum:"replace,insert,delete" jsonschema:"What was done"`
+	Cells    int    `json:"cells" jsonschema:"How many cells the notebook has now"`
+
+	text string
+}
+
+// Options are what a server can set.
+type Options struct{ Guard file.Guard }
+
+//go:embed prompt.md
+var prompt string
+
+// New makes the tool.
+func New(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[Input, Output]{
+		Name:          "NotebookEdit",
+		Title:         "Edit notebook",
+		Prompt:        prompt,
+		SearchHint:    "change insert delete a Jupyter notebook cell",
+		Description:   func(in Input) string { return "Edit " + in.NotebookPath },
+		IsDestructive: tools.Always[Input](),
+		Path:          func(in Input) string { return in.NotebookPath },
+		Backfill:      func(env *tools.Env, in *Input) { file.CompletePath(env, &in.NotebookPath) },
+		Validate:      validate,
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			return run(ctx, env, in, o)
+		},
+		Render: func(o Output) []tools.Content { return file.Shown(o.text) },
+	})
+}
+
+func validate(in Input) error {
+	if err := file.CheckPath(in.NotebookPath); err != nil {
+		return err
+	}
+	if !strings.EqualFold(filepath.Ext(in.NotebookPath), ".ipynb") {
+		return fault.New(plain.Line(in.NotebookPath)+" is not a notebook (.ipynb)", "Use Edit.")
+	}
+	return nil
+}
+
+func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+	var change notebook.Change
+	c, err := file.Change(ctx, env, in.NotebookPath, func(old file.Old) (data []byte, err error) {
+		switch {
+		case !old.Exists:
+			return nil, file.Missing(env, in.NotebookPath)
+		case old.Data == nil:
+			return nil, fault.New(fmt.Sprintf("%s has %d bytes, and notebooks over %d are not edited", plain.Line(in.NotebookPath), old.Size, file.MaxEdit),
+				"Remove outputs from it first, with a program such as jupyter nbconvert --clear-output.")
+		case o.Guard == file.GuardStrict && old.Known == file.Unread:
+			return nil, file.NotRead(in.NotebookPath)
+		case o.Guard != file.GuardOff && old.Known == file.Stale:
+			return nil, file.HasChanged(in.NotebookPath, old)
+		}
+		data, change, err = notebook.Apply(old.Data, notebook.Edit{
+			Mode: notebook.Mode(in.EditMode), CellID: in.CellID, CellType: in.CellType, Source: in.NewSource,
+		})
+		return data, file.About(in.NotebookPath, err)
+	})
+	if err != nil {
+		return tools.Result[Output]{}, err
+	}
+	mode := in.EditMode
+	if mode == "" {
+		mode = string(notebook.Replace)
+	}
+	hunks := file.Diff(change.OldSource, change.NewSource)
+	out := Output{FilePath: in.NotebookPath, CellID: change.ID, EditMode: mode, Cells: change.Total}
+	out.text = file.Answer(told(in, change, mode), hunks, append(c.Tell(), notes(change)...))
+	effect := c.Seen(env, func([]byte) ([]byte, error) { return nil, errors.ErrUnsupported })
+	return tools.Result[Output]{Data: out, Effect: effect, Meta: file.Meta(hunks)}, nil
+}
+
+// told says what was done to which cell.
+func told(in Input, change notebook.Change, mode string) string {
+	verb := map[string]string{"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[mode]
+	return fmt.Sprintf("%s cell %s (number %d) of %s, which has %d cells now.", verb, plain.Line(change.ID), change.Number, plain.Line(in.NotebookPath), change.Total)
+}
+
+func notes(change notebook.Change) []string {
+	var out []string
+	if change.OldType != "" && change.Type != "" && change.OldType != change.Type {
+		out = append(out, fmt.Sprintf("its type was %s and is %s now", change.OldType, change.Type))
+	}
+	if change.Cleared && change.Type != "" {
+		out = append(out, "its outputs and execution count are gone")
+	}
+	if change.Renamed {
+		out = append(out, "cells behind it are called otherwise now: cell-N is a place; read the notebook again for their names")
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+// Package write is the Write tool: a file made, or replaced as a whole.
+package write
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/textfile"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
+)
+
+// Input is what a call is given.
+type Input struct {
+	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file to write: absolute, starting with ~, or relative to the working directory"`
+	Content  string `json:"content" jsonschema:"The whole content of the file"`
+}
+
+// Output is what a call did.
+type Output struct {
+	Type     string `json:"type" enum:"create,update,unchanged" jsonschema:"Whether the file was made, replaced, or had this content already"`
+	FilePath string `json:"filePath" jsonschema:"The file, absolute"`
+	Size     int    `json:"size" jsonschema:"How many bytes the file has now"`
+
+	text string
+}
+
+// Options are what a server can set.
+type Options struct{ Guard file.Guard }
+
+//go:embed prompt.md
+var prompt string
+
+// New makes the tool.
+func New(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[Input, Output]{
+		Name:          "Write",
+		Title:         "Write file",
+		Prompt:        prompt,
+		SearchHint:    "create save overwrite a file with new content",
+		Description:   func(in Input) string { return "Write " + in.FilePath },
+		Loading:       tools.LoadAlways,
+		IsDestructive: tools.Always[Input](),
+		IsIdempotent:  tools.Always[Input](),
+		Path:          func(in Input) string { return in.FilePath },
+		Backfill:      func(env *tools.Env, in *Input) { file.CompletePath(env, &in.FilePath) },
+		Validate:      func(in Input) error { return file.CheckPath(in.FilePath) },
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			return run(ctx, env, in, o)
+		},
+		Render: func(o Output) []tools.Content { return file.Shown(o.text) },
+	})
+}
+
+func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+	c, err := file.Change(ctx, env, in.FilePath, func(old file.Old) ([]byte, error) {
+		switch {
+		case !old.Exists || o.Guard == file.GuardOff || old.Data != nil && string(old.Data) == in.Content:
+		case old.Known == file.Unread:
+			return nil, file.NotRead(in.FilePath)
+		case old.Known == file.Stale:
+			return nil, file.HasChanged(in.FilePath, old)
+		}
+		return []byte(in.Content), nil
+	})
+	if err != nil {
+		return tools.Result[Output]{}, err
+	}
+	out := Output{Type: "create", FilePath: in.FilePath, Size: len(in.Content)}
+	shown, notes := plain.Line(in.FilePath), c.Tell()
+	var hunks []file.Hunk
+	switch {
+	case c.Kept:
+		out.Type, out.text = "unchanged", shown+" has this content already; nothing was written."
+	case !c.Old.Exists:
+		out.text = file.Answer(fmt.Sprintf("Created %s: %s.", shown, measure(in.Content)), nil, notes)
+	default:
+		var form []string
+		hunks, form = compare(c)
+		out.Type = "update"
+		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, measure(in.Content)), hunks, append(form, notes...))
+	}
+	return tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks)}, nil
+}
+
+// compare tells what changed in the text, and in its form.
+func compare(c file.Changed) (hunks []file.Hunk, form []string) {
+	before, err := textfile.Decode(c.Old.Data)
+	if err != nil || c.Old.Data == nil {
+		return nil, []string{"the old content was no text that can be compared"}
+	}
+	after, err := textfile.Decode(c.Data)
+	if err != nil {
+		return nil, nil
+	}
+	if a, b := before.Encoding(), after.Encoding(); a != b {
+		form = append(form, fmt.Sprintf("the file was %s and is %s now", a, b))
+	}
+	if a, b := endings(before), endings(after); a != b && a != "" && b != "" {
+		form = append(form, fmt.Sprintf("line endings were %s and are %s now", a, b))
+	}
+	return file.Diff(before.String(), after.String()), form
+}
+
+// endings names the line endings of a text; "" if it has none.
+func endings(t *textfile.Text) string {
+	e := t.Endings()
+	switch {
+	case e.LF > 0 && e.CRLF > 0:
+		return "mixed"
+	case e.CRLF > 0:
+		return "CRLF"
+	case e.LF > 0:
+		return "LF"
+	}
+	return ""
+}
+
+func measure(s string) string {
+	lines := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		lines++
+	}
+	return fmt.Sprintf("%d lines, %d bytes", lines, len(s))
+}
