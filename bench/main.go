@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -90,8 +91,12 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	if err != nil {
 		return false, err
 	}
+	editors, err := measureEdits(ctx, ours, sample.dir)
+	if err != nil {
+		return false, err
+	}
 	if missed, err = printTable(out, ours, theirs, o); err != nil {
 		return missed, err
 	}
-	return missed, printLog(out, ways)
+	return missed, errors.Join(printLog(out, ways), printEdits(out, editors))
 }

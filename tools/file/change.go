@@ -116,12 +116,13 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 	}
 	old := Old{Exists: true, Size: f.Info.Size()}
 	if old.Size <= MaxEdit {
-		data, err := io.ReadAll(io.LimitReader(f.File, MaxEdit+1))
-		if err != nil {
+		var data bytes.Buffer
+		data.Grow(int(old.Size) + bytes.MinRead)
+		if _, err := data.ReadFrom(io.LimitReader(f.File, MaxEdit+1)); err != nil {
 			return old, err
 		}
-		if len(data) <= MaxEdit { // it may be growing
-			old.Data = data
+		if data.Len() <= MaxEdit { // it may be growing
+			old.Data = data.Bytes()
 		}
 	}
 	had, ok := env.Session.LastRead(canonical)

@@ -79,9 +79,16 @@ func Diff(before, after string) []Hunk {
 // for the lines of context: so many lines are skipped, head bytes at the
 // beginning and tail bytes at the end.
 func same(a, b string) (skipped, head, tail int) {
+	const block = 4096 // compared at once, since most of a large file is the same
 	n := min(len(a), len(b))
+	for head+block <= n && a[head:head+block] == b[head:head+block] {
+		head += block
+	}
 	for head < n && a[head] == b[head] {
 		head++
+	}
+	for tail+block <= n-head && a[len(a)-tail-block:len(a)-tail] == b[len(b)-tail-block:len(b)-tail] {
+		tail += block
 	}
 	for tail < n-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++

@@ -95,6 +95,28 @@ func TestDiffLeadsToTheNewText(t *testing.T) {
 	}
 }
 
+// TestDiffOfLargeTexts: changes near the places where blocks meet.
+func TestDiffOfLargeTexts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var lines []string
+	for i := range 3000 {
+		lines = append(lines, fmt.Sprint("line ", i, strings.Repeat("x", rnd.IntN(8))))
+	}
+	before := strings.Join(lines, "\n") + "\n"
+	for range 300 {
+		from := rnd.IntN(len(before))
+		to := min(from+rnd.IntN(30), len(before))
+		after := before[:from] + strings.Repeat("y", rnd.IntN(20)) + before[to:]
+		hunks := Diff(before, after)
+		if got := apply(before, hunks); got != after {
+			t.Fatalf("from %d to %d: another text", from, to)
+		}
+		if n := len(Unified(hunks)); n > 500 {
+			t.Fatalf("a diff of a few bytes has %d", n)
+		}
+	}
+}
+
 func TestUnified(t *testing.T) {
 	numbers := func(n int) string {
 		var b strings.Builder
