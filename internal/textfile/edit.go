@@ -13,6 +13,10 @@ import (
 // times its size; so many are a script's work.
 const mostReplacements = 1 << 20
 
+// MaxSize is the longest text that an edit makes of a shorter one, in bytes: a
+// text that is replaced in many places can grow beyond any memory.
+const MaxSize = 64 << 20
+
 // Edit replaces a text by another. Both are valid UTF-8.
 //
 // "\n" in Old matches "\n" and "\r\n". "\r\n" in Old matches "\r\n" only; it
@@ -63,6 +67,9 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if grown := int64(len(d)) + int64(len(spans))*int64(len(e.New)-len(e.Old)); grown > MaxSize && len(e.New) > len(e.Old) {
+		return nil, nil, tooLong(grown)
+	}
 	changes, done := make([]change, len(spans)), false
 	ends := endings{d: d, next: -1, last: -2}
 	for i, s := range spans {
@@ -103,6 +110,13 @@ func notEmpty() error {
 	return &fault.Fault{
 		Fact: "is not empty, so old_string must not be",
 		Next: "Put the text to replace into old_string; to add a line, put the line beside it there and both into new_string.",
+	}
+}
+
+func tooLong(size int64) error {
+	return &fault.Fault{
+		Fact: fmt.Sprintf("would become %d bytes long, more than the %d that are edited", size, MaxSize),
+		Next: "Replace fewer places, or use a script.",
 	}
 }
 

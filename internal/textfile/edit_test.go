@@ -175,3 +175,19 @@ func TestRepetitive(t *testing.T) {
 		t.Errorf("many places in one long line: %v", err)
 	}
 }
+
+// TestGrowth: an edit that would grow a text beyond all measure is refused
+// before it takes the memory.
+func TestGrowth(t *testing.T) {
+	text, err := Decode([]byte(strings.Repeat("a", 1<<20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = text.Apply(Edit{Old: "a", New: strings.Repeat("b", 20_000), All: true})
+	if want := "would become 20971520000 bytes long, more than the 67108864 that are edited. Replace fewer places, or use a script."; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, _, err := text.Apply(Edit{Old: "a", New: "bc", All: true}); err != nil {
+		t.Errorf("twice as long: %v", err)
+	}
+}

@@ -45,11 +45,19 @@ func now(old file.Old, err error) string {
 	if decodeErr != nil {
 		return "Read the file, and make old_string from what is there."
 	}
-	lines := strings.Split(strings.TrimSuffix(t.String(), "\n"), "\n")
-	rest := len(lines) - fewLines
+	text := t.String()
+	var lines []string
+	rest := strings.Count(text, "\n")
+	for line := range strings.Lines(text) {
+		if len(lines) == fewLines {
+			break
+		}
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	}
+	rest -= len(lines)
 	var b strings.Builder
 	b.WriteString("Read the file, and make old_string from what is there. It begins:\n")
-	for i, l := range lines[:min(len(lines), fewLines)] {
+	for i, l := range lines {
 		fmt.Fprintf(&b, "%6d\t%s\n", i+1, plain.Line(l))
 	}
 	if rest > 0 {

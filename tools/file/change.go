@@ -129,12 +129,18 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 	switch {
 	case !ok:
 		return old, nil
+	case had.Hash != snapshot.Hash{} && old.Data != nil:
+		// The content decides: times can stay as they were through a change.
+		old.Known = Stale
+		if sha256.Sum256(old.Data) == had.Hash {
+			old.Known = Current
+		}
 	case had.File == workspace.IdentityOf(f.Info) && !had.File.Fresh(had.At):
-		old.Known = Current
-	case had.Hash != snapshot.Hash{} && old.Data != nil && sha256.Sum256(old.Data) == had.Hash:
 		old.Known = Current
 	default:
 		old.Known = Stale
+	}
+	if old.Known == Stale {
 		old.Seen, _ = env.Snapshots.Get(had.Hash)
 	}
 	return old, nil

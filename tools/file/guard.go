@@ -43,7 +43,7 @@ func HasChanged(path string, old Old) error {
 // SinceRead is what has changed in a file since the session read it; nil if
 // nothing did, or if that is not known.
 func SinceRead(old Old) []Hunk {
-	if old.Known != Stale || old.Seen == nil {
+	if old.Known != Stale || old.Seen == nil || old.Data == nil {
 		return nil
 	}
 	before, err := textfile.Decode(old.Seen)

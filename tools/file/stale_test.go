@@ -7,7 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/edit"
 	"mcp-toolset/tools/file"
@@ -110,6 +112,23 @@ func TestWriteOverWhatChanged(t *testing.T) {
 	d.has(other)
 	d.put(lines) // touched, with the same content
 	d.done(d.write("x"))
+}
+
+// TestContentDecides: a change that leaves the times as they were is seen.
+func TestContentDecides(t *testing.T) {
+	d := newDesk(t, "", lines)
+	long := time.Now().Add(-time.Hour)
+	path := filepath.Join(d.w.Root, "f")
+	if err := os.Chtimes(path, long, long); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Add(time.Hour)
+	d.w.Now = func() time.Time { return now }
+	d.read()
+	had, _ := d.w.Session.View().LastRead(path)
+	had.Hash[0]++ // as if the file had been another with the same times
+	d.w.Session.Apply(session.Effect{Reads: []session.Read{had}})
+	d.refused(d.write("x"), changed)
 }
 
 func TestEditOfWhatChanged(t *testing.T) {
