@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -111,18 +109,10 @@ func (e *editor) once(ctx context.Context, path string) error {
 
 // printEdits prints the medians, and Edit in relation to the others.
 func printEdits(w io.Writer, editors []*editor) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "\nONE LINE OF AN 8 MB FILE REPLACED\tMEDIAN\tRATIO\t\n")
-	for i, x := range editors {
-		ratio := math.NaN()
-		if i > 0 {
-			ratio = pairedRatio(editors[0].ms, x.ms)
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t\n", x.name, show("%.0f ms", median(x.ms)), show("%.3f", ratio))
+	rows := make([]turnsOf, len(editors))
+	for i, e := range editors {
+		rows[i] = turnsOf{e.name, e.ms}
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "%d edits of each, in turns; a ratio is the median of Edit / the other over the turns. Edit syncs file and folder.\n", editRounds)
-	return err
+	return printRows(w, "ONE LINE OF AN 8 MB FILE REPLACED", rows,
+		fmt.Sprintf("%d edits of each, in turns; a ratio is the median of Edit / the other over the turns. Edit syncs file and folder.", editRounds))
 }

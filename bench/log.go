@@ -133,19 +133,35 @@ func (w *way) once(ctx context.Context) error {
 
 // printLog prints the medians, and Read in relation to the others.
 func printLog(w io.Writer, ways []*way) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "\nONE LINE OF A 1 GB LOG\tMEDIAN\tRATIO\t\n")
+	rows := make([]turnsOf, len(ways))
 	for i, x := range ways {
+		rows[i] = turnsOf{x.name, x.ms}
+	}
+	return printRows(w, "ONE LINE OF A 1 GB LOG", rows,
+		fmt.Sprintf("%d reads of each, in turns, of %d lines from line %d of %d; a ratio is the median of Read / the other over the turns.",
+			logRounds, logCount, logFrom, logLines))
+}
+
+// turnsOf is one way to do something, with what it took in each turn.
+type turnsOf struct {
+	name string
+	ms   []float64
+}
+
+// printRows prints the medians, and the first way in relation to the others.
+func printRows(w io.Writer, title string, rows []turnsOf, note string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "\n%s\tMEDIAN\tRATIO\t\n", title)
+	for i, r := range rows {
 		ratio := math.NaN()
 		if i > 0 {
-			ratio = pairedRatio(ways[0].ms, x.ms)
+			ratio = pairedRatio(rows[0].ms, r.ms)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t\n", x.name, show("%.0f ms", median(x.ms)), show("%.3f", ratio))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t\n", r.name, show("%.0f ms", median(r.ms)), show("%.3f", ratio))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d reads of each, in turns, of %d lines from line %d of %d; a ratio is the median of Read / the other over the turns.\n",
-		logRounds, logCount, logFrom, logLines)
+	_, err := fmt.Fprintln(w, note)
 	return err
 }

@@ -3,9 +3,9 @@
 // Layout: <root>/<server>/<holder>/<file>, or <folder>/<part> in place of the
 // file. A server holds the lock on <root>/<server>.lock while it lives, taken
 // before its folder exists; a holder is a session, or a principal for calls
-// without a session, and is held until released. Cleaning happens while storing, never at start,
-// and takes only what nobody holds: results older than maxAge, then the oldest
-// until the quota is kept.
+// without a session, and is held until released. Cleaning happens while
+// storing, never at start, and takes only what nobody holds: results older than
+// maxAge, then the oldest until the quota is kept.
 package results
 
 import (

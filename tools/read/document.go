@@ -22,7 +22,7 @@ const pictureBudget = 10 * picture.MaxBytes
 func (r *reading) about(err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {
-		return &tools.Fault{Fact: r.shown + " " + f.Fact, Next: f.Next}
+		return file.About(r.in.FilePath, f)
 	}
 	return file.ReadError(r.shown, err)
 }

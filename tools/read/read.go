@@ -128,7 +128,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if err := ctx.Err(); err != nil {
 		return tools.Result[Output]{}, context.Cause(ctx)
 	}
-	seen := r.file.record(env)
+	seen := r.file.record()
 	seen.Told = again && had.Told
 	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{seen}}}, nil
 }

@@ -23,8 +23,8 @@ const (
 	// its context may well have been cut.
 	againFor = 10 * time.Minute
 	// hashedTo is the largest file whose content is told apart by its hash, in
-	// bytes: that of the largest file that can be edited.
-	hashedTo = 64 << 20
+	// bytes.
+	hashedTo = file.MaxEdit
 )
 
 // source is an open file with what the session's record needs.
@@ -54,7 +54,7 @@ func open(env *tools.Env, in Input) (*source, error) {
 }
 
 // record is what the session remembers of a successful read.
-func (f *source) record(env *tools.Env) session.Read {
+func (f *source) record() session.Read {
 	return session.Read{Path: f.Name(), Range: f.asked, File: f.identity, Hash: f.hash, At: f.at, Shown: true}
 }
 
