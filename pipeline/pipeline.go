@@ -31,7 +31,8 @@ import (
 // maxDepth bounds calls made by calls made by calls.
 const maxDepth = 8
 
-// Config is what a pipeline works with. All fields but Now and Snapshots are required.
+// Config is what a pipeline works with. Fields are required but for Now and
+// those that say otherwise.
 type Config struct {
 	Registry *tools.Registry
 	Policy   *policy.Policy
@@ -43,6 +44,11 @@ type Config struct {
 
 	// Snapshots are kept for as long as the pipeline is. nil: none are.
 	Snapshots *snapshot.Cache
+
+	// AfterCall runs after a call that did what it should, in its place in the
+	// schedule and before the session has its effects. What it does to files
+	// that the call wrote is taken for the call's own. nil: nothing.
+	AfterCall func(ctx context.Context, r *tools.Resolved, resp *tools.Response)
 }
 
 // Pipeline runs calls. It is safe for concurrent use.
@@ -155,6 +161,10 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.p.AfterCall != nil {
+		c.p.AfterCall(ctx, r, resp)
+		c.lookAgain(env, &resp.Effect)
 	}
 	if !resp.Effect.IsZero() {
 		c.effects = append(c.effects, resp.Effect)

@@ -32,6 +32,8 @@ type Read struct {
 
 	Shown bool // the answer had the content; not for a file that the model wrote
 	Told  bool // since then an answer was only that nothing has changed
+	Wrote bool // the call wrote the file, and this is what it wrote
+	Moved bool // since the model saw it, cells have other places than then
 }
 
 // LastRead returns the latest record of a canonical path.

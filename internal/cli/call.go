@@ -6,12 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
 )
+
+// callDrain is how long the server may take to put away a call that it has
+// answered.
+const callDrain = time.Second
 
 func callCommand(host *Host) *cobra.Command {
 	var c common
@@ -45,7 +50,7 @@ func callCommand(host *Host) *cobra.Command {
 			if !cmd.Flags().Changed("log-level") {
 				c.logLevel = "warn"
 			}
-			a, err := c.build(host, nil, 0)
+			a, err := c.build(host, nil, callDrain)
 			if err != nil {
 				return err
 			}

@@ -41,6 +41,7 @@ type Change struct {
 	OldType, Type        string // "": there was, or is, no cell
 	OldSource, NewSource string
 	Cleared              bool // outputs or an execution count went
+	Placed               bool // the edit named the cell by its place
 	Renamed              bool // other cells are called otherwise now: cell-N is a place
 }
 
@@ -66,6 +67,15 @@ func Apply(data []byte, e Edit) ([]byte, Change, error) {
 			return nil, Change{}, err
 		}
 	}
+	out, c, err := d.edit(at, e)
+	if err != nil {
+		return nil, Change{}, err
+	}
+	c.Placed = at >= 0 && d.ownID(at) != e.CellID
+	return out, c, nil
+}
+
+func (d *draft) edit(at int, e Edit) ([]byte, Change, error) {
 	switch e.Mode {
 	case Insert:
 		return d.insert(at+1, e)

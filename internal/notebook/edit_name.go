@@ -99,14 +99,19 @@ func (d *draft) newID(random io.Reader) (string, error) {
 	}
 }
 
+// ownID is the id that the file gives a cell; "" if it gives none.
+func (d *draft) ownID(at int) string {
+	f, _ := d.cells[at].fields(place{}, []string{"id"}) // Parse has refused doubled ones
+	return f.of("id").unquoted()
+}
+
 // renamed are the identities of the cells when those from..to have gone and
 // cells with the given ids are in their place, and whether one that stays has
 // got another identity.
 func (d *draft) renamed(from, to int, ids ...string) (names []string, changed bool) {
 	n := &Notebook{Cells: make([]Cell, 0, len(d.cells)+1)}
-	for _, v := range d.cells {
-		f, _ := v.fields(place{}, []string{"id"}) // Parse has refused doubled ones
-		n.Cells = append(n.Cells, Cell{ID: f.of("id").unquoted()})
+	for at := range d.cells {
+		n.Cells = append(n.Cells, Cell{ID: d.ownID(at)})
 	}
 	added := make([]Cell, len(ids))
 	for i, id := range ids {

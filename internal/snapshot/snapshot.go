@@ -3,6 +3,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"container/list"
 	"crypto/sha256"
 	"sync"
@@ -49,6 +50,9 @@ func (c *Cache) Put(hash Hash, data []byte) {
 	if e, ok := c.items[hash]; ok {
 		c.order.MoveToFront(e)
 		return
+	}
+	if cap(data)-len(data) > len(data)/8+bytes.MinRead { // what counts is memory, too
+		data = bytes.Clone(data)
 	}
 	c.items[hash] = c.order.PushFront(item{hash, data})
 	c.used += len(data)

@@ -16,6 +16,11 @@ var ErrNoChange = errors.New("nothing to change")
 // allow replacing it. It is an fs.ErrPermission.
 var ErrProtected = fmt.Errorf("file is write-protected: %w", fs.ErrPermission)
 
+// ErrUnconfirmed says that the new file is in its place, for all to see, but
+// that the system did not confirm that it would still be there after a loss of
+// power.
+var ErrUnconfirmed = errors.New("written, but not confirmed to be on disk")
+
 // Old is the file that an Update is about to replace.
 type Old struct {
 	File *os.File    // for reading, until change returns
@@ -25,7 +30,7 @@ type Old struct {
 // Written says what an Update did.
 type Written struct {
 	Path        string   // canonical
-	Identity    Identity // of the file as it is now; zero if there is none
+	Identity    Identity // of the file as it is now; zero if there is none, or it is not known
 	Created     bool     // there was no file
 	BrokeLink   bool     // the file had other hard links, which keep the old content
 	DroppedBits bool     // setuid or setgid is not set any more
@@ -62,8 +67,9 @@ type verdict struct{ error }
 // they are; anything but a regular file is a *KindError; every other error is
 // a *fs.PathError with the literal path that keeps the system's error for
 // errors.Is: ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EBUSY for a file that is
-// mounted. After an error the file is as it was, with nothing beside it,
-// unless it is that of syncing the folder, which comes last.
+// mounted. After an error the file is as it was, with nothing beside it, but
+// for ErrUnconfirmed, with which Written is filled in: syncing the folder comes
+// last.
 func (f *Files) Update(ctx context.Context, path string, change func(old *Old) ([]byte, error)) (Written, error) {
 	for range maxAttempts {
 		canonical, err := f.judge(path)
@@ -76,6 +82,8 @@ func (f *Files) Update(ctx context.Context, path string, change func(old *Old) (
 		switch {
 		case err == nil:
 			return written, nil
+		case errors.Is(err, ErrUnconfirmed):
+			return written, &fs.PathError{Op: "syncing", Path: path, Err: err}
 		case errors.As(err, &own):
 			return Written{}, own.error
 		case errors.As(err, &kind):
@@ -129,7 +137,10 @@ func (f *Files) replace(ctx context.Context, path, canonical string, change func
 	}
 	w.Created = old == nil
 	w.MadeDirs = p.made()
-	return w, p.sync()
+	if err := p.sync(); err != nil {
+		return w, fmt.Errorf("%w: %w", ErrUnconfirmed, cause(err))
+	}
+	return w, nil
 }
 
 // put makes content the file at p, if that is still old.
@@ -152,10 +163,11 @@ func (p *place) put(ctx context.Context, content []byte, old *Old) (Identity, er
 		// Such as a folder that has just taken the name: that is judged anew.
 		return Identity{}, errors.Join(p.still(old), err)
 	}
-	// Renaming changed one of the times, so it is asked for only now.
+	// Renaming changed one of the times, so they are asked for only now. The
+	// file is written, so it is no error if they are not to be had.
 	info, err := t.file.Stat()
 	if err != nil {
-		return Identity{}, err
+		return Identity{}, nil
 	}
 	return IdentityOf(info), nil
 }

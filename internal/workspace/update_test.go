@@ -302,3 +302,21 @@ func TestTempName(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdateUnconfirmed: what is in its place is told as written, also if the
+// system does not confirm it.
+func TestUpdateUnconfirmed(t *testing.T) {
+	dir := tempDir(t)
+	path := write(t, "old", dir, "f")
+	defer func(was func(*os.Root) error) { storeNames = was }(storeNames)
+	storeNames = func(*os.Root) error { return &fs.PathError{Op: "fsync", Path: ".", Err: syscall.EIO} }
+	w, err := NewFiles(openRoots(t, dir), anything).Update(t.Context(), path, set("new"))
+	if !errors.Is(err, ErrUnconfirmed) || !errors.Is(err, syscall.EIO) || content(path) != "new" {
+		t.Errorf("%v, holds %q", err, content(path))
+	}
+	info, err := os.Stat(path)
+	if err != nil || w.Path != path || w.Identity != IdentityOf(info) {
+		t.Errorf("%+v, %v", w, err)
+	}
+	onlyNames(t, dir, "f")
+}

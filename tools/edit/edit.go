@@ -70,6 +70,7 @@ func validate(in Input) error {
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
 	var before, after *textfile.Text
+	var seen []byte
 	var places []textfile.Place
 	c, err := file.Change(ctx, env, in.FilePath, func(old file.Old) (data []byte, err error) {
 		if !old.Exists && in.OldString != "" {
@@ -88,7 +89,8 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		if after, places, err = before.Apply(in.edit()); err != nil {
 			return nil, failure(env, in, old, err)
 		}
-		if err := allowed(in, old, places, o.Guard); err != nil {
+		seen = alike(in, old)
+		if err := allowed(in, old, places, seen, o.Guard); err != nil {
 			return nil, err
 		}
 		return after.Bytes(), nil
@@ -106,25 +108,16 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}
 	hunks := file.Diff(before.String(), after.String())
 	out.text = file.Answer(done+".", hunks, c.Tell())
-	effect := c.Seen(env, func(seen []byte) ([]byte, error) {
-		t, err := textfile.Decode(seen)
-		if err == nil {
-			t, _, err = t.Apply(in.edit())
-		}
-		if err != nil {
-			return nil, err
-		}
-		return t.Bytes(), nil
-	})
-	return tools.Result[Output]{Data: out, Effect: effect, Meta: file.Meta(hunks)}, nil
+	return tools.Result[Output]{Data: out, Effect: c.Partly(env, seen), Meta: file.Meta(hunks)}, nil
 }
 
 func (in Input) edit() textfile.Edit {
 	return textfile.Edit{Old: in.OldString, New: in.NewString, All: in.ReplaceAll}
 }
 
-// allowed judges an edit by what the session knows of the file.
-func allowed(in Input, old file.Old, places []textfile.Place, guard file.Guard) error {
+// allowed judges an edit by what the session knows of the file; seen is what it
+// has read of a stale one, edited alike.
+func allowed(in Input, old file.Old, places []textfile.Place, seen []byte, guard file.Guard) error {
 	switch {
 	case !old.Exists || len(old.Data) == 0 || guard == file.GuardOff || old.Known == file.Current:
 		return nil
@@ -133,11 +126,27 @@ func allowed(in Input, old file.Old, places []textfile.Place, guard file.Guard) 
 	case old.Known == file.Unread:
 		return nil
 	}
-	// The file has changed: the place must be the only one, and not among what
-	// changed.
-	since := file.SinceRead(old)
-	if guard == file.GuardStrict || since == nil || len(places) != 1 || file.Touches(since, places[0].Old.First, places[0].Old.Last) {
+	// The file has changed: the place must be the only one, now and when it was
+	// read, and not among what changed.
+	since, _, ok := file.SinceRead(old)
+	if guard == file.GuardStrict || !ok || seen == nil || len(places) != 1 || file.Touches(since, places[0].Old.First, places[0].Old.Last) {
 		return file.HasChanged(in.FilePath, old)
 	}
 	return nil
+}
+
+// alike makes the edit in what the session has read of a stale file, where it
+// must have a single place; nil if that is not known or not so.
+func alike(in Input, old file.Old) []byte {
+	if old.Known != file.Stale || old.Seen == nil {
+		return nil
+	}
+	t, err := textfile.Decode(old.Seen)
+	if err != nil {
+		return nil
+	}
+	if t, _, err = t.Apply(textfile.Edit{Old: in.OldString, New: in.NewString}); err != nil {
+		return nil
+	}
+	return t.Bytes()
 }

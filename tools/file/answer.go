@@ -1,6 +1,7 @@
 package file
 
 import (
+	"slices"
 	"strings"
 
 	"mcp-toolset/tools"
@@ -21,12 +22,23 @@ func Answer(done string, hunks []Hunk, notes []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Meta is the _meta of a result with what changed.
+// Meta is the _meta of a result with what changed; the lines of hunks are left
+// out once there is too much of them.
 func Meta(hunks []Hunk) map[string]any {
 	if len(hunks) == 0 {
 		return nil
 	}
-	return map[string]any{MetaHunks: hunks}
+	told := slices.Clone(hunks)
+	size := 0
+	for i, h := range told {
+		for _, l := range h.Lines {
+			size += len(l)
+		}
+		if size > maxMeta {
+			told[i] = h.omit()
+		}
+	}
+	return map[string]any{MetaHunks: told}
 }
 
 // Shown is a text as the content of a result.

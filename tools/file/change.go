@@ -41,6 +41,7 @@ type Old struct {
 	Size   int64
 	Data   []byte // nil for a file over MaxEdit
 	Known  Knowledge
+	Moved  bool   // since a notebook was shown, cells have other places
 	Seen   []byte // what a stale file was when it was read; nil when that is not kept
 }
 
@@ -65,7 +66,7 @@ func Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]
 	}
 	release, err := env.Lock(ctx, canonical)
 	if err != nil {
-		return Changed{}, err
+		return Changed{}, lockError(ctx, path, err)
 	}
 	defer release()
 	c := Changed{Path: path}
@@ -80,32 +81,33 @@ func Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]
 		}
 		return c.Data, err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, workspace.ErrUnconfirmed) {
 		return Changed{}, writeError(path, err)
 	}
 	hash := sha256.Sum256(c.Data)
 	env.Snapshots.Put(hash, c.Data)
-	c.Effect = session.Effect{Reads: []session.Read{{Path: c.Written.Path, File: c.Written.Identity, Hash: hash, At: env.Now()}}}
+	c.Effect = session.Effect{Reads: []session.Read{{
+		Path: c.Written.Path, File: c.Written.Identity, Hash: hash, At: env.Now(), Wrote: true,
+	}}}
+	if err != nil {
+		return Changed{}, &tools.Recorded{Err: unconfirmed(path, err), Effect: c.Partly(env, nil)}
+	}
 	return c, nil
 }
 
-// Seen is the effect of a change of a part of the file: what the session had not
-// seen of it, it has not seen now. apply makes the same change of another
-// content.
-func (c Changed) Seen(env *tools.Env, apply func([]byte) ([]byte, error)) session.Effect {
+// Partly is the effect of a change of a part of the file: what the session had
+// not seen of it, it has not seen now. seen is what it had read, with the same
+// change; nil if that is not known.
+func (c Changed) Partly(env *tools.Env, seen []byte) session.Effect {
 	switch {
 	case !c.Old.Exists || c.Old.Size == 0 || c.Old.Known == Current:
 		return c.Effect
-	case c.Old.Known == Unread || c.Old.Seen == nil:
-		return session.Effect{}
-	}
-	data, err := apply(c.Old.Seen)
-	if err != nil {
+	case c.Old.Known == Unread || seen == nil:
 		return session.Effect{}
 	}
 	r := c.Effect.Reads[0]
-	r.Hash, r.File = sha256.Sum256(data), workspace.Identity{} // no file has been seen so
-	env.Snapshots.Put(r.Hash, data)
+	r.Hash, r.File, r.Wrote = sha256.Sum256(seen), workspace.Identity{}, false // no file has been so
+	env.Snapshots.Put(r.Hash, seen)
 	return session.Effect{Reads: []session.Read{r}}
 }
 
@@ -126,6 +128,7 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 		}
 	}
 	had, ok := env.Session.LastRead(canonical)
+	old.Moved = had.Moved
 	switch {
 	case !ok:
 		return old, nil
@@ -144,6 +147,25 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 		old.Seen, _ = env.Snapshots.Get(had.Hash)
 	}
 	return old, nil
+}
+
+// lockError words what kept a call from having a file alone.
+func lockError(ctx context.Context, path string, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return fault.New("the lock of "+plain.Line(path)+" cannot be taken: "+plain.Line(err.Error())+"; nothing was written",
+		"A person can look after the server's state folder.")
+}
+
+// unconfirmed words an ErrUnconfirmed.
+func unconfirmed(path string, err error) error {
+	fact := plain.Line(path) + " was written, but the system did not confirm that it is on disk"
+	var reason syscall.Errno
+	if errors.As(err, &reason) {
+		fact += ": " + reason.Error()
+	}
+	return fault.New(fact, "It has the new content, so do not write it once more; a person can look after the disk.")
 }
 
 // writeError words what kept a file from being written.

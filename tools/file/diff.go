@@ -20,15 +20,20 @@ const (
 	maxShown = 6000
 	// maxLine is the longest line shown, in bytes.
 	maxLine = 500
+	// maxMeta is the most of a diff that programs are given, in bytes of its
+	// lines; hosts keep _meta with the conversation.
+	maxMeta = 64 << 10
 )
 
-// Hunk is one region of a diff. Lines are numbered from 1.
+// Hunk is one region of a diff. Lines are numbered from 1; a side that has no
+// lines starts at the line before it, as in diff -u.
 type Hunk struct {
 	OldStart int      `json:"oldStart"`
 	OldLines int      `json:"oldLines"`
 	NewStart int      `json:"newStart"`
 	NewLines int      `json:"newLines"`
-	Lines    []string `json:"lines"` // each begins with a blank, - or +
+	Lines    []string `json:"lines"`             // each begins with a blank, -, + or, for a missing last newline, \
+	Omitted  bool     `json:"omitted,omitempty"` // the lines are too many to tell
 }
 
 // Diff is what changed between two texts. Of a change too large to compare it
@@ -40,7 +45,8 @@ func Diff(before, after string) []Hunk {
 	skipped, head, tail := same(before, after)
 	old, new := before[head:len(before)-tail], after[head:len(after)-tail]
 	if len(old)+len(new) > maxDiffed {
-		return []Hunk{{OldStart: skipped + 1, OldLines: count(old), NewStart: skipped + 1, NewLines: count(new)}}
+		h := Hunk{OldStart: skipped + 1, OldLines: count(old), NewStart: skipped + 1, NewLines: count(new)}
+		return []Hunk{h.omit().fromEmpty()}
 	}
 	u, err := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, new), around)
 	if err != nil {
@@ -70,9 +76,25 @@ func Diff(before, after string) []Hunk {
 				hunk.Lines = append(hunk.Lines, `\ No newline at end of file`)
 			}
 		}
-		hunks = append(hunks, hunk)
+		hunks = append(hunks, hunk.fromEmpty())
 	}
 	return hunks
+}
+
+// fromEmpty moves the start of a side that has no lines.
+func (h Hunk) fromEmpty() Hunk {
+	if h.OldLines == 0 {
+		h.OldStart--
+	}
+	if h.NewLines == 0 {
+		h.NewStart--
+	}
+	return h
+}
+
+func (h Hunk) omit() Hunk {
+	h.Lines, h.Omitted = []string{}, true
+	return h
 }
 
 // same finds what two texts begin and end with in common, in whole lines but
@@ -123,7 +145,7 @@ func Unified(hunks []Hunk) string {
 	var b strings.Builder
 	for i, h := range hunks {
 		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
-		if h.Lines == nil {
+		if h.Omitted {
 			b.WriteString("[too much changed to show]\n")
 		}
 		for j, l := range h.Lines {
@@ -135,14 +157,14 @@ func Unified(hunks []Hunk) string {
 				b.WriteString("]\n")
 				return b.String()
 			}
-			b.WriteString(shorten(l) + "\n")
+			b.WriteString(Shorten(l) + "\n")
 		}
 	}
 	return b.String()
 }
 
-// shorten cuts a line that is too long to show.
-func shorten(l string) string {
+// Shorten cuts a line that is too long to show.
+func Shorten(l string) string {
 	if len(l) <= maxLine {
 		return l
 	}

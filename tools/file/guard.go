@@ -33,39 +33,79 @@ func NotRead(path string) error {
 // HasChanged refuses to change a file that is not what the session has read, and
 // shows what has changed as far as that is known.
 func HasChanged(path string, old Old) error {
-	next := "Read it again, then send the call again if it is still right."
-	if hunks := SinceRead(old); len(hunks) > 0 {
-		next += " What changed:\n" + strings.TrimSuffix(Unified(hunks), "\n")
+	fact := plain.Line(path) + " has changed since it was read; nothing was written"
+	if old.Data == nil {
+		fact = plain.Line(path) + " may have changed since it was read, which cannot be told of so large a file; nothing was written"
 	}
-	return fault.New(plain.Line(path)+" has changed since it was read; nothing was written", next)
+	next := "Read it again, then send the call again if it is still right."
+	if what := old.WhatChanged(); what != "" {
+		next += " What changed:\n" + what
+	}
+	return fault.New(fact, next)
 }
 
-// SinceRead is what has changed in a file since the session read it; nil if
-// nothing did, or if that is not known.
-func SinceRead(old Old) []Hunk {
+// WhatChanged shows what has changed in a stale file since it was read, without
+// a newline at its end; "" if that is not known.
+func (old Old) WhatChanged() string {
+	hunks, form, ok := SinceRead(old)
+	if !ok {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(Unified(hunks))
+	for _, f := range form {
+		b.WriteString("[" + f + "]\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// SinceRead is what has changed in a stale file since the session read it: of
+// its text, and of its form. ok is false if that is not known.
+func SinceRead(old Old) (hunks []Hunk, form []string, ok bool) {
 	if old.Known != Stale || old.Seen == nil || old.Data == nil {
-		return nil
+		return nil, nil, false
 	}
 	before, err := textfile.Decode(old.Seen)
 	if err != nil {
-		return nil
+		return nil, nil, false
 	}
 	after, err := textfile.Decode(old.Data)
 	if err != nil {
-		return nil
+		return nil, nil, false
 	}
-	hunks := Diff(before.String(), after.String())
-	if hunks == nil { // the encoding, or line endings
-		return []Hunk{}
-	}
-	return hunks
+	return Diff(before.String(), after.String()), Form(before, after), true
 }
 
-// Touches reports whether the lines from first to last of the new text are
-// among those that changed, or beside lines that are gone.
+// Form says how the form of a text changed: its encoding, its line endings.
+func Form(before, after *textfile.Text) (form []string) {
+	if a, b := before.Encoding(), after.Encoding(); a != b {
+		form = append(form, fmt.Sprintf("the file was %s and is %s now", a, b))
+	}
+	if a, b := endings(before), endings(after); a != b && a != "" && b != "" {
+		form = append(form, fmt.Sprintf("line endings were %s and are %s now", a, b))
+	}
+	return form
+}
+
+// endings names the line endings of a text; "" if it has none.
+func endings(t *textfile.Text) string {
+	e := t.Endings()
+	switch {
+	case e.LF > 0 && e.CRLF > 0:
+		return "mixed"
+	case e.CRLF > 0:
+		return "CRLF"
+	case e.LF > 0:
+		return "LF"
+	}
+	return ""
+}
+
+// Touches reports whether one of the lines from first to last of the new text
+// has changed, or whether lines are gone between two of them.
 func Touches(hunks []Hunk, first, last int) bool {
 	for _, h := range hunks {
-		if h.Lines == nil && first <= h.NewStart+h.NewLines && last >= h.NewStart {
+		if h.Omitted && first <= h.NewStart+h.NewLines && last >= h.NewStart {
 			return true
 		}
 		at := h.NewStart // line of the new text
@@ -92,7 +132,7 @@ func Touches(hunks []Hunk, first, last int) bool {
 func (c Changed) Tell() []string {
 	var notes []string
 	if n := len(c.Written.MadeDirs); n > 0 {
-		notes = append(notes, "made "+plural(n, "folder")+": "+plain.Line(strings.Join(c.Written.MadeDirs, ", ")))
+		notes = append(notes, "made "+Plural(n, "folder")+": "+plain.Line(strings.Join(c.Written.MadeDirs, ", ")))
 	}
 	if c.Written.BrokeLink {
 		notes = append(notes, "the file had other hard links; they keep the old content")
@@ -103,7 +143,8 @@ func (c Changed) Tell() []string {
 	return notes
 }
 
-func plural(n int, word string) string {
+// Plural is a number with the noun it counts.
+func Plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}

@@ -5,7 +5,6 @@ package notebook
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -73,6 +72,7 @@ func validate(in Input) error {
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
 	var change notebook.Change
+	var moved bool
 	c, err := file.Change(ctx, env, in.NotebookPath, func(old file.Old) (data []byte, err error) {
 		switch {
 		case !old.Exists:
@@ -80,7 +80,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		case old.Data == nil:
 			return nil, fault.New(fmt.Sprintf("%s has %d bytes, and notebooks over %d are not edited", plain.Line(in.NotebookPath), old.Size, file.MaxEdit),
 				"Remove outputs from it first, with a program such as jupyter nbconvert --clear-output.")
-		case o.Guard == file.GuardStrict && old.Known == file.Unread:
+		case o.Guard != file.GuardOff && old.Known == file.Unread:
 			return nil, file.NotRead(in.NotebookPath)
 		case o.Guard != file.GuardOff && old.Known == file.Stale:
 			return nil, file.HasChanged(in.NotebookPath, old)
@@ -88,6 +88,11 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		data, change, err = notebook.Apply(old.Data, notebook.Edit{
 			Mode: notebook.Mode(in.EditMode), CellID: in.CellID, CellType: in.CellType, Source: in.NewSource,
 		})
+		if err == nil && change.Placed && old.Moved && o.Guard != file.GuardOff {
+			return nil, fault.New(fmt.Sprintf("cells of %s have moved since it was read, so %s may be another one now; nothing was changed",
+				plain.Line(in.NotebookPath), plain.Line(in.CellID)), "Read it again, then send the call again with the name the cell has now.")
+		}
+		moved = old.Moved || in.EditMode == string(notebook.Insert) || in.EditMode == string(notebook.Delete)
 		return data, file.About(in.NotebookPath, err)
 	})
 	if err != nil {
@@ -100,14 +105,17 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	hunks := file.Diff(change.OldSource, change.NewSource)
 	out := Output{FilePath: in.NotebookPath, CellID: change.ID, EditMode: mode, Cells: change.Total}
 	out.text = file.Answer(told(in, change, mode), hunks, append(c.Tell(), notes(change)...))
-	effect := c.Seen(env, func([]byte) ([]byte, error) { return nil, errors.ErrUnsupported })
+	effect := c.Partly(env, nil)
+	for i := range effect.Reads {
+		effect.Reads[i].Moved = moved
+	}
 	return tools.Result[Output]{Data: out, Effect: effect, Meta: file.Meta(hunks)}, nil
 }
 
 // told says what was done to which cell.
 func told(in Input, change notebook.Change, mode string) string {
 	verb := map[string]string{"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[mode]
-	return fmt.Sprintf("%s cell %s (number %d) of %s, which has %d cells now.", verb, plain.Line(change.ID), change.Number, plain.Line(in.NotebookPath), change.Total)
+	return fmt.Sprintf("%s cell %s (number %d) of %s, which has %s now.", verb, plain.Line(change.ID), change.Number, plain.Line(in.NotebookPath), file.Plural(change.Total, "cell"))
 }
 
 func notes(change notebook.Change) []string {

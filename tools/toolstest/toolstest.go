@@ -5,7 +5,8 @@
 // A case is a txtar archive. Its comment says why it is there; then come, in
 // this order:
 //
-//	-- files/NAME --    a file of the workspace, before the calls
+//	-- files/NAME --    a file of the workspace; between calls one that somebody else writes
+//	-- read/NAME --     the session reads the file
 //	-- call --          the arguments of a call; there may be several, in sequence
 //	-- want --          the text of its result; `want failed` for a result that is a failure
 //	-- error --         instead of want: the error of a call refused or failed
@@ -18,6 +19,7 @@ package toolstest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -145,6 +147,25 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 	return resp, nil
 }
 
+// Read records that the session has read a file of the workspace as it is.
+func (w *Workspace) Read(t *testing.T, name string) {
+	t.Helper()
+	path := filepath.Join(w.Root, name)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(data)
+	w.texts.Put(hash, data)
+	w.Session.Apply(session.Effect{Reads: []session.Read{{
+		Path: path, File: workspace.IdentityOf(info), Hash: hash, At: w.Now(), Shown: true,
+	}}})
+}
+
 // Text is the text of a response; other content appears as [kind].
 func Text(r *tools.Response) string {
 	var parts []string
@@ -178,6 +199,8 @@ func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive) {
 			if err := os.WriteFile(path, f.Data, 0o644); err != nil {
 				t.Fatal(err)
 			}
+		case "read":
+			w.Read(t, name)
 		case "call":
 			if called {
 				t.Error("a call has no want or error behind it")

@@ -88,35 +88,18 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 
 // compare tells what changed in the text, and in its form.
 func compare(c file.Changed) (hunks []file.Hunk, form []string) {
+	if c.Old.Data == nil {
+		return nil, []string{fmt.Sprintf("the old content, %d bytes, was too large to be compared", c.Old.Size)}
+	}
 	before, err := textfile.Decode(c.Old.Data)
-	if err != nil || c.Old.Data == nil {
+	if err != nil {
 		return nil, []string{"the old content was no text that can be compared"}
 	}
 	after, err := textfile.Decode(c.Data)
 	if err != nil {
 		return nil, nil
 	}
-	if a, b := before.Encoding(), after.Encoding(); a != b {
-		form = append(form, fmt.Sprintf("the file was %s and is %s now", a, b))
-	}
-	if a, b := endings(before), endings(after); a != b && a != "" && b != "" {
-		form = append(form, fmt.Sprintf("line endings were %s and are %s now", a, b))
-	}
-	return file.Diff(before.String(), after.String()), form
-}
-
-// endings names the line endings of a text; "" if it has none.
-func endings(t *textfile.Text) string {
-	e := t.Endings()
-	switch {
-	case e.LF > 0 && e.CRLF > 0:
-		return "mixed"
-	case e.CRLF > 0:
-		return "CRLF"
-	case e.LF > 0:
-		return "LF"
-	}
-	return ""
+	return file.Diff(before.String(), after.String()), file.Form(before, after)
 }
 
 func measure(s string) string {
@@ -124,5 +107,5 @@ func measure(s string) string {
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		lines++
 	}
-	return fmt.Sprintf("%d lines, %d bytes", lines, len(s))
+	return file.Plural(lines, "line") + ", " + file.Plural(len(s), "byte")
 }

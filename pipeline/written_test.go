@@ -1,0 +1,50 @@
+package pipeline
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-toolset/internal/filelock"
+	"mcp-toolset/internal/snapshot"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/write"
+)
+
+// TestFormatter: what a hook does to a file right after it was written is not
+// taken for somebody else's change; what comes later is.
+func TestFormatter(t *testing.T) {
+	b := newBench(t, "{}")
+	registry, err := tools.NewRegistry([]*tools.Tool{write.New(write.Options{})}, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Registry, b.Snapshots, b.Locks = registry, snapshot.New(snapshot.Total), filelock.New(t.TempDir())
+	path := filepath.Join(b.root, "a.txt")
+	b.AfterCall = func(context.Context, *tools.Resolved, *tools.Response) {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, []byte(strings.ToUpper(string(data))), 0o600)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, content := range []string{"one", "two", "three"} {
+		if got := b.run(t, t.Context(), "Write", `{"file_path":"a.txt","content":"`+content+`"}`); strings.HasPrefix(got, "failed") {
+			t.Fatal(got)
+		}
+	}
+	if got, _ := os.ReadFile(path); string(got) != "THREE" {
+		t.Errorf("the file has %q", got)
+	}
+	if err := os.WriteFile(path, []byte("else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := b.run(t, t.Context(), "Write", `{"file_path":"a.txt","content":"four"}`)
+	if !strings.Contains(got, "has changed since it was read") || !strings.Contains(got, "-THREE") {
+		t.Error(got)
+	}
+}

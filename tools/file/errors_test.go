@@ -1,0 +1,58 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"mcp-toolset/internal/workspace"
+)
+
+// TestWriteErrors holds the words for what keeps a file from being written.
+func TestWriteErrors(t *testing.T) {
+	at := func(err error) error { return &fs.PathError{Op: "writing", Path: "/w/a", Err: err} }
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{&workspace.KindError{Path: "/w/a", Kind: "directory"}, "/w/a is a directory. Name a file in it."},
+		{&workspace.KindError{Path: "/w/a", Kind: "named pipe (FIFO)"}, "/w/a is a named pipe (FIFO), not a file. Only regular files can be written."},
+		{at(workspace.ErrProtected), "/w/a is write-protected. A person can change its mode if it is to be written."},
+		{at(syscall.ENOSPC), "there is no room left to write /w/a; it is as it was. Free some space first."},
+		{at(syscall.EDQUOT), "there is no room left to write /w/a; it is as it was. Free some space first."},
+		{at(syscall.EFBIG), "there is no room left to write /w/a; it is as it was. Free some space first."},
+		{at(syscall.EROFS), "/w/a is on a file system that is read-only. Write somewhere else."},
+		{at(syscall.EACCES), "/w/a may not be written by the user the server runs as. A person can change the rights of its folder, or write it for you."},
+		{at(syscall.ENAMETOOLONG), "/w/a is a path too long. Use a shorter one."},
+		{at(syscall.EBUSY), "/w/a cannot be written: device or resource busy; it is as it was. Check the path, then try once more."},
+		{context.Canceled, "context canceled"},
+	} {
+		if got := writeError("/w/a", tc.err).Error(); got != tc.want {
+			t.Errorf("%v:\n got %s\nwant %s", tc.err, got, tc.want)
+		}
+	}
+}
+
+func TestUnconfirmed(t *testing.T) {
+	err := fmt.Errorf("%w: %w", workspace.ErrUnconfirmed, syscall.EIO)
+	want := "/w/a was written, but the system did not confirm that it is on disk: input/output error. " +
+		"It has the new content, so do not write it once more; a person can look after the disk."
+	if got := unconfirmed("/w/a", err).Error(); got != want {
+		t.Errorf(" got %s\nwant %s", got, want)
+	}
+}
+
+func TestLockError(t *testing.T) {
+	want := "the lock of /w/a cannot be taken: /state/locks is not a folder; nothing was written. A person can look after the server's state folder."
+	if got := lockError(t.Context(), "/w/a", errors.New("/state/locks is not a folder")).Error(); got != want {
+		t.Errorf(" got %s\nwant %s", got, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := lockError(ctx, "/w/a", ctx.Err()); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancel is worded as %v", err)
+	}
+}
