@@ -37,7 +37,7 @@ var rules = []rule{
 		[]string{"github.com/aymanbagabas/go-udiff"}, "what the tools on one file share"},
 	{"tools/write", []string{"tools", "tools/file", "internal/plain", "internal/textfile"}, nil, "the Write tool"},
 	{"tools/edit", []string{"tools", "tools/file", "session", "internal/fault", "internal/plain", "internal/textfile"}, nil, "the Edit tool"},
-	{"tools/notebook", []string{"tools", "tools/file", "internal/fault", "internal/notebook", "internal/plain"}, nil, "the NotebookEdit tool"},
+	{"tools/notebook", []string{"tools", "tools/file", "session", "internal/fault", "internal/notebook", "internal/plain"}, nil, "the NotebookEdit tool"},
 	{"tools/read", []string{"tools", "tools/file", "internal/snapshot", "session", "internal/bounded", "internal/document", "internal/document/*", "internal/fault", "internal/notebook", "internal/nearest", "internal/plain", "internal/workspace"},
 		[]string{"github.com/gabriel-vasile/mimetype", "golang.org/x/text"}, "the Read tool: what a file is, and old encodings"},
 	{"concurrency", nil, nil, "decides when, knows nothing of what"},

@@ -163,8 +163,9 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 		return nil, err
 	}
 	if c.p.AfterCall != nil {
+		written := stillWritten(env, resp.Effect)
 		c.p.AfterCall(ctx, r, resp)
-		c.lookAgain(env, &resp.Effect)
+		c.lookAgain(env, written)
 	}
 	if !resp.Effect.IsZero() {
 		c.effects = append(c.effects, resp.Effect)

@@ -14,16 +14,27 @@ import (
 // that the tools edit.
 const maxWritten = 64 << 20
 
+// stillWritten are the records of files that are what the call wrote: nobody
+// else has changed them before the hooks run.
+func stillWritten(env *tools.Env, e session.Effect) (written []*session.Read) {
+	for i := range e.Reads {
+		if r := &e.Reads[i]; r.Wrote {
+			if now, _, err := readWritten(env.Files, r.Path); err == nil && now.Hash == r.Hash {
+				written = append(written, r)
+			}
+		}
+	}
+	return written
+}
+
 // lookAgain takes what AfterCall did to the files that a call wrote for the
 // call's own: a file that a formatter changed at once is not one that somebody
 // else has changed. A file that cannot be read now stays what the call wrote.
-func (c *call) lookAgain(env *tools.Env, e *session.Effect) {
-	for i := range e.Reads {
-		if r := &e.Reads[i]; r.Wrote {
-			if now, data, err := readWritten(env.Files, r.Path); err == nil && now.Hash != r.Hash {
-				r.Hash, r.File = now.Hash, now.File
-				c.p.Snapshots.Put(r.Hash, data)
-			}
+func (c *call) lookAgain(env *tools.Env, written []*session.Read) {
+	for _, r := range written {
+		if now, data, err := readWritten(env.Files, r.Path); err == nil && now.Hash != r.Hash {
+			r.Hash, r.File = now.Hash, now.File
+			c.p.Snapshots.Put(r.Hash, data)
 		}
 	}
 }

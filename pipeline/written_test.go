@@ -10,6 +10,8 @@ import (
 	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/edit"
+	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/write"
 )
 
@@ -45,6 +47,34 @@ func TestFormatter(t *testing.T) {
 	}
 	got := b.run(t, t.Context(), "Write", `{"file_path":"a.txt","content":"four"}`)
 	if !strings.Contains(got, "has changed since it was read") || !strings.Contains(got, "-THREE") {
+		t.Error(got)
+	}
+}
+
+// TestFormatterAfterAStaleEdit: what somebody else had changed before is not
+// taken for the formatter's doing.
+func TestFormatterAfterAStaleEdit(t *testing.T) {
+	b := newBench(t, "{}")
+	registry, err := tools.NewRegistry([]*tools.Tool{read.New(read.Options{}), write.New(write.Options{}), edit.New(edit.Options{})}, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Registry, b.Snapshots, b.Locks = registry, snapshot.New(snapshot.Total), filelock.New(t.TempDir())
+	path := filepath.Join(b.root, "a.txt")
+	put := func(s string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("one\n2\n3\n4\n5\n6\nseven\n")
+	b.run(t, t.Context(), "Read", `{"file_path":"a.txt"}`)
+	put("one\n2\n3\n4\n5\n6\nprecious\n")
+	b.AfterCall = func(context.Context, *tools.Resolved, *tools.Response) { put("ONE\n2\n3\n4\n5\n6\nprecious\n") }
+	if got := b.run(t, t.Context(), "Edit", `{"file_path":"a.txt","old_string":"one","new_string":"One"}`); strings.HasPrefix(got, "failed") {
+		t.Fatal(got)
+	}
+	if got := b.run(t, t.Context(), "Write", `{"file_path":"a.txt","content":"x"}`); !strings.Contains(got, "+precious") {
 		t.Error(got)
 	}
 }

@@ -30,10 +30,26 @@ type Read struct {
 	Hash  [sha256.Size]byte // SHA-256 of the whole file's bytes; zero: not known
 	At    time.Time
 
+	// First to Last are the lines, or cells, that the answer had, of Total; a
+	// Last of 0 is all of the file, one below First nothing. A Total of 0 or
+	// less is not known.
+	First, Last, Total int
+
 	Shown bool // the answer had the content; not for a file that the model wrote
 	Told  bool // since then an answer was only that nothing has changed
 	Wrote bool // the call wrote the file, and this is what it wrote
 	Moved bool // since the model saw it, cells have other places than then
+}
+
+// Seen returns what the session has seen of a canonical path.
+func (v View) Seen(path string) (Seen, bool) {
+	if v.of == nil {
+		return Seen{}, false
+	}
+	v.of.mu.Lock()
+	defer v.of.mu.Unlock()
+	s, ok := v.of.reads.seen[path]
+	return s, ok
 }
 
 // LastRead returns the latest record of a canonical path.
@@ -78,26 +94,34 @@ func (s *Session) OnRead(f func(Read)) (stop func()) {
 // reads are the records of a session.
 type reads struct {
 	of    map[string][]Read // by path, the latest last
+	seen  map[string]Seen   // by path
 	order []string          // paths, the latest read last
 }
 
-func newReads() reads { return reads{of: map[string][]Read{}} }
+func newReads() reads { return reads{of: map[string][]Read{}, seen: map[string]Seen{}} }
 
 // add remembers a read, in place of what was known of the same range and of
 // other states of the file.
 func (m *reads) add(r Read) {
-	had, again := m.of[r.Path]
-	if again {
-		m.order = slices.DeleteFunc(m.order, func(p string) bool { return p == r.Path })
-	}
-	had = slices.DeleteFunc(had, func(o Read) bool { return o.Range == r.Range || o.File != r.File })
+	m.see(r)
+	had := slices.DeleteFunc(m.of[r.Path], func(o Read) bool { return o.Range == r.Range || o.File != r.File })
 	if len(had) == maxRanges {
 		had = slices.Delete(had, 0, 1)
 	}
 	m.of[r.Path] = append(had, r)
+}
+
+// see remembers what was seen of a file.
+func (m *reads) see(r Read) {
+	had, again := m.seen[r.Path]
+	if again {
+		m.order = slices.DeleteFunc(m.order, func(p string) bool { return p == r.Path })
+	}
+	m.seen[r.Path] = had.with(r)
 	m.order = append(m.order, r.Path)
 	if len(m.order) > maxReads {
 		delete(m.of, m.order[0])
+		delete(m.seen, m.order[0])
 		m.order = m.order[1:]
 	}
 }

@@ -80,13 +80,14 @@ func (s *Session) View() View {
 type Effect struct {
 	Dir    string   // new working directory; "" keeps it
 	Reads  []Read   // what was read of files
+	Unread []Read   // files that were read and could not be shown, for Seen
 	Loaded []string // tools loaded
 	Failed []string // keys of calls that failed, for Failures
 }
 
 // IsZero reports whether applying e would change nothing.
 func (e Effect) IsZero() bool {
-	return e.Dir == "" && len(e.Reads) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0
+	return e.Dir == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0
 }
 
 // Apply changes the session, then tells who listens. A stateless session
@@ -110,6 +111,9 @@ func (s *Session) apply(e Effect) (listeners []*func(Read)) {
 	}
 	for _, r := range e.Reads {
 		s.reads.add(r)
+	}
+	for _, r := range e.Unread {
+		s.reads.see(r)
 	}
 	for _, name := range e.Loaded {
 		s.loaded[name] = true

@@ -42,6 +42,7 @@ type Change struct {
 	OldSource, NewSource string
 	Cleared              bool // outputs or an execution count went
 	Placed               bool // the edit named the cell by its place
+	Doubled              bool // two cells had one id before the edit: an id may be another cell's now
 	Renamed              bool // other cells are called otherwise now: cell-N is a place
 }
 
@@ -72,6 +73,7 @@ func Apply(data []byte, e Edit) ([]byte, Change, error) {
 		return nil, Change{}, err
 	}
 	c.Placed = at >= 0 && d.ownID(at) != e.CellID
+	c.Doubled = d.doubled()
 	return out, c, nil
 }
 

@@ -105,6 +105,20 @@ func (d *draft) ownID(at int) string {
 	return f.of("id").unquoted()
 }
 
+// doubled reports whether two cells of the file have one id.
+func (d *draft) doubled() bool {
+	ids := make(map[string]bool, len(d.cells))
+	for at := range d.cells {
+		if id := d.ownID(at); id != "" {
+			if ids[id] {
+				return true
+			}
+			ids[id] = true
+		}
+	}
+	return false
+}
+
 // renamed are the identities of the cells when those from..to have gone and
 // cells with the given ids are in their place, and whether one that stays has
 // got another identity.

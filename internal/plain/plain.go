@@ -13,28 +13,9 @@ import (
 // can read.
 const most = 500
 
-// Line returns s in one line. Characters that do not print (control, format
-// and bidirectional characters, invalid UTF-8) appear as Go escapes, and a
-// text too long is cut in the middle.
+// Line is Text in which a text too long is cut in the middle.
 func Line(s string) string {
-	if strings.IndexFunc(s, hidden) >= 0 || !utf8.ValidString(s) {
-		var b strings.Builder
-		for i, r := range s {
-			if r == utf8.RuneError {
-				if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
-					b.WriteString(`\x` + strconv.FormatUint(uint64(s[i]), 16))
-					continue
-				}
-			}
-			if hidden(r) {
-				q := strconv.QuoteRuneToASCII(r)
-				b.WriteString(q[1 : len(q)-1])
-				continue
-			}
-			b.WriteRune(r)
-		}
-		s = b.String()
-	}
+	s = Text(s)
 	if len(s) <= most {
 		return s
 	}
@@ -43,6 +24,30 @@ func Line(s string) string {
 		return s
 	}
 	return string(r[:most/2]) + "…" + string(r[len(r)-most/2:])
+}
+
+// Text returns s in one line. Characters that do not print (control, format
+// and bidirectional characters, invalid UTF-8) appear as Go escapes.
+func Text(s string) string {
+	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				b.WriteString(`\x` + strconv.FormatUint(uint64(s[i]), 16))
+				continue
+			}
+		}
+		if hidden(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 func hidden(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }

@@ -14,9 +14,9 @@ type Hash = [sha256.Size]byte
 
 // Limits of what is kept.
 const (
-	// MaxFile is the largest content kept, in bytes: source files are smaller,
-	// and of larger ones a diff says little.
-	MaxFile = 1 << 20
+	// MaxFile is the largest content kept, in bytes: hardly any text that people
+	// write is larger.
+	MaxFile = 8 << 20
 	// Total bounds all content kept, in bytes: hundreds of files, and a quarter
 	// of the memory a busy server may take.
 	Total = 48 << 20

@@ -46,33 +46,56 @@ func (m misser) excerpt(p span, lines Lines) (text, legend string) {
 	if lines.Last-first >= excerptLines {
 		first = max(first, min(m.firstDifferent(p)-leadIn, lines.Last-excerptLines+1))
 	}
-	at := lineStart(m.view, first-1)
+	last := min(lines.Last, first+excerptLines-1)
+	from := lineStart(m.view, first-1)
+	to := from
+	for range last - first + 1 {
+		line, _, _ := bytes.Cut(m.view[to:], []byte{'\n'})
+		to = min(to+len(line)+1, len(m.view))
+	}
+	s := signsFor(m.view[from:to])
 	var b strings.Builder
-	for n := first; n <= min(lines.Last, first+excerptLines-1); n++ {
+	for n, at := first, from; n <= last; n++ {
 		line, _, _ := bytes.Cut(m.view[at:], []byte{'\n'})
-		shown := visible(string(line), max(0, p.from-at))
-		fmt.Fprintf(&b, "%6d\t%s\n", n, shown)
+		fmt.Fprintf(&b, "%6d\t%s\n", n, s.visible(string(line), max(0, p.from-at)))
 		at = min(at+len(line)+1, len(m.view))
 	}
 	text = strings.TrimSuffix(b.String(), "\n")
-	var signs []string
-	if strings.Contains(text, "→") {
-		signs = append(signs, "→ is a tab")
+	return text, s.legend(text)
+}
+
+// signs stand for what cannot be seen: a tab, a space at the end of a line.
+type signs struct{ tab, space string }
+
+// signsFor chooses signs that are not in a text.
+func signsFor(text []byte) signs {
+	for _, s := range []signs{{"→", "·"}, {"⇥", "␣"}} {
+		if !bytes.Contains(text, []byte(s.tab)) && !bytes.Contains(text, []byte(s.space)) {
+			return s
+		}
 	}
-	if strings.Contains(text, "·") {
-		signs = append(signs, "· a space at the end of a line")
+	return signs{`\t`, `\s`}
+}
+
+// legend explains the signs that are in what is shown.
+func (s signs) legend(shown string) string {
+	tab, space := strings.Contains(shown, s.tab), strings.Contains(shown, s.space)
+	switch {
+	case tab && space:
+		return " (" + s.tab + " is a tab, " + s.space + " a space at the end of a line)"
+	case tab:
+		return " (" + s.tab + " is a tab)"
+	case space:
+		return " (" + s.space + " is a space at the end of a line)"
 	}
-	if len(signs) > 0 {
-		legend = " (" + strings.Replace(strings.Join(signs, ", "), "(· a", "(· is a", 1) + ")"
-	}
-	return text, legend
+	return ""
 }
 
 // visible is a line with its tabs and the spaces at its end made visible, cut
 // around an offset if it is too long.
-func visible(line string, at int) string {
+func (s signs) visible(line string, at int) string {
 	body := strings.TrimRight(line, " ")
-	line = body + strings.Repeat("·", len(line)-len(body))
+	line = body + strings.Repeat(s.space, len(line)-len(body))
 	before, after := "", ""
 	if utf8.RuneCountInString(line) > excerptWidth {
 		from := min(at, len(line))
@@ -92,5 +115,5 @@ func visible(line string, at int) string {
 			width++
 		}
 	}
-	return before + plain.Line(strings.ReplaceAll(line, "\t", "→")) + after
+	return before + plain.Line(strings.ReplaceAll(line, "\t", s.tab)) + after
 }

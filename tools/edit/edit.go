@@ -49,7 +49,7 @@ func New(o Options) *tools.Tool {
 		Loading:       tools.LoadAlways,
 		IsDestructive: tools.Always[Input](),
 		Path:          func(in Input) string { return in.FilePath },
-		Backfill:      func(env *tools.Env, in *Input) { file.CompletePath(env, &in.FilePath) },
+		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.FilePath) },
 		Validate:      validate,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
@@ -59,56 +59,65 @@ func New(o Options) *tools.Tool {
 }
 
 func validate(in Input) error {
-	if err := file.CheckPath(in.FilePath); err != nil {
+	if err := file.CheckTarget(in.FilePath); err != nil {
 		return err
 	}
 	if strings.EqualFold(filepath.Ext(in.FilePath), ".ipynb") {
-		return fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest.")
+		return fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest; Write makes a new one.")
 	}
 	return nil
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
-	var before, after *textfile.Text
-	var seen []byte
-	var places []textfile.Place
+	var d done
 	c, err := file.Change(ctx, env, in.FilePath, func(old file.Old) (data []byte, err error) {
-		if !old.Exists && in.OldString != "" {
-			return nil, file.Missing(env, in.FilePath)
-		}
-		if old.Exists && old.Data == nil {
-			return nil, fault.New(fmt.Sprintf("%s has %d bytes, and files over %d are not edited", plain.Line(in.FilePath), old.Size, file.MaxEdit),
-				"Change it with a program such as sed or perl.")
-		}
-		if o.Guard == file.GuardStrict && old.Exists && old.Known == file.Unread {
-			return nil, file.NotRead(in.FilePath)
-		}
-		if before, err = textfile.Decode(old.Data); err != nil {
-			return nil, file.About(in.FilePath, err)
-		}
-		if after, places, err = before.Apply(in.edit()); err != nil {
+		if d, err = apply(env, in, old, o.Guard); err != nil {
 			return nil, failure(env, in, old, err)
 		}
-		seen = alike(in, old)
-		if err := allowed(in, old, places, seen, o.Guard); err != nil {
-			return nil, err
-		}
-		return after.Bytes(), nil
+		return d.after.Bytes(), nil
 	})
 	if err != nil {
 		return tools.Result[Output]{}, err
 	}
-	out := Output{Type: "update", FilePath: in.FilePath, Places: len(places)}
-	done := "Edited " + plain.Line(in.FilePath)
+	out := Output{Type: "update", FilePath: in.FilePath, Places: len(d.places)}
+	said := "Edited " + plain.Line(in.FilePath)
 	if !c.Old.Exists {
-		out.Type, done = "create", "Created "+plain.Line(in.FilePath)
+		out.Type, said = "create", "Created "+plain.Line(in.FilePath)
 	}
-	if len(places) > 1 {
-		done += fmt.Sprintf(" in %d places", len(places))
+	if len(d.places) > 1 {
+		said += fmt.Sprintf(" in %d places", len(d.places))
 	}
-	hunks := file.Diff(before.String(), after.String())
-	out.text = file.Answer(done+".", hunks, c.Tell())
-	return tools.Result[Output]{Data: out, Effect: c.Partly(env, seen), Meta: file.Meta(hunks)}, nil
+	hunks := file.Diff(d.before.String(), d.after.String())
+	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Tell()...))
+	return tools.Result[Output]{Data: out, Effect: c.Partly(env, d.seen), Meta: file.Meta(hunks)}, nil
+}
+
+// done is an edit that was made.
+type done struct {
+	before, after *textfile.Text
+	places        []textfile.Place
+	seen          []byte // what the session has read of a stale file, edited alike
+}
+
+// apply makes the edit of the old content.
+func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, err error) {
+	switch {
+	case !old.Exists && in.OldString != "":
+		return d, file.Missing(env, in.FilePath)
+	case old.Exists && old.Data == nil:
+		return d, fault.New(fmt.Sprintf("%s has %d bytes, and files over %d are not edited", plain.Line(in.FilePath), old.Size, file.MaxEdit),
+			"Change it with a program such as sed or perl.")
+	case guard == file.GuardStrict && old.Exists && old.Known == file.Unread:
+		return d, file.NotRead(in.FilePath)
+	}
+	if d.before, err = textfile.Decode(old.Data); err != nil {
+		return d, file.About(in.FilePath, err)
+	}
+	if d.after, d.places, err = d.before.Apply(in.edit()); err != nil {
+		return d, notThere(in, old, guard, err)
+	}
+	d.seen = alike(in, old)
+	return d, allowed(in, old, d.places, d.seen, guard)
 }
 
 func (in Input) edit() textfile.Edit {

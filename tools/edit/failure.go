@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/textfile"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -23,32 +22,66 @@ const (
 	fewLines = 10
 )
 
-// failure words why an edit could not be applied, and remembers it.
-func failure(env *tools.Env, in Input, old file.Old, err error) error {
+// notThere words why the text could not be replaced. What it tells to do next is
+// something that will be done.
+func notThere(in Input, old file.Old, guard file.Guard, err error) error {
 	var miss *textfile.Miss
 	var several *textfile.Ambiguous
-	var f *fault.Fault
-	if !errors.As(file.About(in.FilePath, err), &f) {
-		return err
+	about := file.About(in.FilePath, err)
+	if guard == file.GuardOff || !errors.As(err, &miss) && !errors.As(err, &several) {
+		return about
 	}
+	var f *fault.Fault
+	errors.As(about, &f)
 	told := *f
-	place := errors.As(err, &miss) || errors.As(err, &several)
-	if what := old.WhatChanged(); place && what != "" {
-		told.Next += "\nThe file has changed since it was read:\n" + what
+	switch what := old.WhatChanged(); {
+	case old.Known == file.Stale && what != "":
+		told.Next = "The file has changed since it was read: read it again, then make old_string from what is there. What changed:\n" + what
+	case old.Known == file.Stale:
+		told.Next = "The file has changed since it was read: read it again, then make old_string from what is there."
+	case old.Known == file.Unread && several != nil && strings.Contains(told.Next, "replace_all"):
+		told.Next = "Put more of the lines around the one you mean into old_string, or read the file first to replace all of them with replace_all."
+	}
+	return &worded{told, err}
+}
+
+// worded is an error in other words.
+type worded struct {
+	fault.Fault
+	of error
+}
+
+func (w *worded) Unwrap() []error { return []error{&w.Fault, w.of} }
+
+// failure remembers that an edit could not be made, and changes the answer when
+// that has happened before.
+func failure(env *tools.Env, in Input, old file.Old, err error) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) {
+		return err
 	}
 	key := fmt.Sprintf("Edit %x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q %v %x",
 		in.FilePath, in.OldString, in.NewString, in.ReplaceAll, sha256.Sum256(old.Data))))
 	if failed := env.Session.Failures(key); failed >= patience {
-		told.Fact += fmt.Sprintf("; the same edit has failed %d times before", failed)
-		told.Next = "Stop repeating it. " + told.Next
-		switch {
-		case several != nil:
-			told.Next += "\nThese are the lines:\n" + lines(old, several.Lines)
-		case miss != nil && miss.Excerpt == "" && len(old.Data) > 0:
-			told.Next += "\nThe file begins:\n" + lines(old, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-		}
+		err = repeated(*f, failed, old, err)
 	}
-	return &tools.Recorded{Err: &told, Effect: session.Effect{Failed: []string{key}}}
+	return &tools.Recorded{Err: err, Effect: session.Effect{Failed: []string{key}}}
+}
+
+// repeated words a failure that has been there before, with the lines that the
+// edit may be meant for.
+func repeated(f fault.Fault, failed int, old file.Old, err error) error {
+	f.Fact += fmt.Sprintf("; the same edit has failed %d times before", failed)
+	f.Next = "Stop repeating it. " + f.Next
+	var miss *textfile.Miss
+	var several *textfile.Ambiguous
+	switch {
+	case errors.As(err, &several):
+		f.Next += "\nThese are the lines:\n" + lines(old, several.Lines)
+	case errors.As(err, &miss) && miss.Excerpt == "" && len(old.Data) > 0:
+		f.Next += "\nThe file begins:\n" + lines(old, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+	}
+	return &f
 }
 
 // lines shows lines of the file, numbered, and those around them: fewLines in
@@ -70,17 +103,8 @@ func lines(old file.Old, which []int) string {
 			break
 		}
 		if n >= which[0]-around {
-			fmt.Fprintf(&b, "%6d\t%s\n", n, shown(line))
+			fmt.Fprintf(&b, "%6d\t%s\n", n, file.Shorten(file.Plain(strings.TrimSuffix(line, "\n"))))
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// shown is a line with its tabs, for a model to copy.
-func shown(line string) string {
-	parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-	for i, p := range parts {
-		parts[i] = plain.Line(p)
-	}
-	return file.Shorten(strings.Join(parts, "\t"))
 }

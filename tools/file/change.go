@@ -37,12 +37,14 @@ const (
 
 // Old is a file before its change.
 type Old struct {
+	path   string // canonical
 	Exists bool
 	Size   int64
 	Data   []byte // nil for a file over MaxEdit
 	Known  Knowledge
-	Moved  bool   // since a notebook was shown, cells have other places
-	Seen   []byte // what a stale file was when it was read; nil when that is not kept
+	Moved  bool           // since a notebook was shown, cells have other places
+	parts  []session.Part // what was shown of a stale file as it is now
+	Seen   []byte         // what a stale file was when it was read; nil when that is not kept
 }
 
 // Changed is what was done to a file.
@@ -116,7 +118,7 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 	if f == nil {
 		return Old{}, nil
 	}
-	old := Old{Exists: true, Size: f.Info.Size()}
+	old := Old{path: canonical, Exists: true, Size: f.Info.Size()}
 	if old.Size <= MaxEdit {
 		var data bytes.Buffer
 		data.Grow(int(old.Size) + bytes.MinRead)
@@ -127,16 +129,20 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 			old.Data = data.Bytes()
 		}
 	}
-	had, ok := env.Session.LastRead(canonical)
+	had, ok := env.Session.Seen(canonical)
 	old.Moved = had.Moved
 	switch {
 	case !ok:
 		return old, nil
 	case had.Hash != snapshot.Hash{} && old.Data != nil:
 		// The content decides: times can stay as they were through a change.
+		now := sha256.Sum256(old.Data)
 		old.Known = Stale
-		if sha256.Sum256(old.Data) == had.Hash {
+		switch {
+		case now == had.Hash:
 			old.Known = Current
+		case now == had.Later && len(had.Parts) > 0:
+			old.parts = had.Parts
 		}
 	case had.File == workspace.IdentityOf(f.Info) && !had.File.Fresh(had.At):
 		old.Known = Current
@@ -145,6 +151,9 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 	}
 	if old.Known == Stale {
 		old.Seen, _ = env.Snapshots.Get(had.Hash)
+	}
+	if len(old.parts) > 0 && shownIn(old) {
+		old.Known, old.Seen = Current, nil
 	}
 	return old, nil
 }

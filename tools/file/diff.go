@@ -3,8 +3,11 @@ package file
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"mcp-toolset/internal/plain"
 )
 
 // Limits of a diff.
@@ -148,6 +151,7 @@ func Unified(hunks []Hunk) string {
 		if h.Omitted {
 			b.WriteString("[too much changed to show]\n")
 		}
+		pairs := h.pairs()
 		for j, l := range h.Lines {
 			if b.Len() > maxShown {
 				fmt.Fprintf(&b, "[%d more lines of the diff", len(h.Lines)-j)
@@ -157,16 +161,79 @@ func Unified(hunks []Hunk) string {
 				b.WriteString("]\n")
 				return b.String()
 			}
-			b.WriteString(Shorten(l) + "\n")
+			at := 0
+			if other, ok := pairs[j]; ok && len(l) > maxLine {
+				at = differs(l[1:], h.Lines[other][1:])
+			}
+			b.WriteString(l[:1] + cut(Plain(l[1:]), at) + "\n")
 		}
 	}
 	return b.String()
 }
 
+// pairs are the lines that replace each other.
+func (h Hunk) pairs() map[int]int {
+	pairs := map[int]int{}
+	var gone, added []int
+	flush := func() {
+		for k := range min(len(gone), len(added)) {
+			pairs[gone[k]], pairs[added[k]] = added[k], gone[k]
+		}
+		gone, added = gone[:0], added[:0]
+	}
+	for i, l := range h.Lines {
+		switch l[0] {
+		case '-':
+			if len(added) > 0 {
+				flush()
+			}
+			gone = append(gone, i)
+		case '+':
+			added = append(added, i)
+		case ' ':
+			flush()
+		}
+	}
+	flush()
+	return pairs
+}
+
+// differs is where two lines begin to differ, in bytes.
+func differs(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Plain is a line that is safe to show, with its tabs.
+func Plain(l string) string {
+	parts := strings.Split(l, "\t")
+	for i, p := range parts {
+		parts[i] = plain.Text(p)
+	}
+	return strings.Join(parts, "\t")
+}
+
 // Shorten cuts a line that is too long to show.
-func Shorten(l string) string {
+func Shorten(l string) string { return cut(l, 0) }
+
+// cut cuts a line that is too long to show, around a place in it.
+func cut(l string, around int) string {
 	if len(l) <= maxLine {
 		return l
 	}
-	return fmt.Sprintf("%s…[%d more bytes]", strings.ToValidUTF8(l[:maxLine], ""), len(l)-maxLine)
+	from := min(max(0, around-maxLine/4), len(l)-maxLine)
+	for from > 0 && !utf8.RuneStart(l[from]) {
+		from--
+	}
+	shown := strings.ToValidUTF8(l[from:from+maxLine], "")
+	if from > 0 {
+		shown = fmt.Sprintf("[%d bytes]…", from) + shown
+	}
+	if rest := len(l) - from - maxLine; rest > 0 {
+		shown += fmt.Sprintf("…[%d more bytes]", rest)
+	}
+	return shown
 }

@@ -127,13 +127,17 @@ func TestUnified(t *testing.T) {
 	}
 	ten := numbers(10)
 	for name, tc := range map[string]struct{ before, after, want string }{
-		"nothing":        {ten, ten, ""},
-		"one line":       {ten, strings.Replace(ten, "line 5", "LINE 5", 1), "@@ -2,7 +2,7 @@\n line 2\n line 3\n line 4\n-line 5\n+LINE 5\n line 6\n line 7\n line 8\n"},
-		"a new file":     {"", "a\n", "@@ -0,0 +1,1 @@\n+a\n"},
-		"no newline":     {"a\n", "a", "@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n"},
-		"too much":       {numbers(40_000), strings.ReplaceAll(numbers(40_000), "line", "LINE"), "@@ -1,40000 +1,40000 @@\n[too much changed to show]\n"},
-		"a long line":    {"", strings.Repeat("é", 400), "@@ -0,0 +1,1 @@\n+" + strings.Repeat("é", 249) + "…[301 more bytes]\n\\ No newline at end of file\n"},
-		"two far places": {ten, strings.NewReplacer("line 1\n", "", "line 10", "X").Replace(ten), "@@ -1,4 +1,3 @@\n-line 1\n line 2\n line 3\n line 4\n@@ -7,4 +6,4 @@\n line 7\n line 8\n line 9\n-line 10\n+X\n"},
+		"nothing":     {ten, ten, ""},
+		"one line":    {ten, strings.Replace(ten, "line 5", "LINE 5", 1), "@@ -2,7 +2,7 @@\n line 2\n line 3\n line 4\n-line 5\n+LINE 5\n line 6\n line 7\n line 8\n"},
+		"a new file":  {"", "a\n", "@@ -0,0 +1,1 @@\n+a\n"},
+		"no newline":  {"a\n", "a", "@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n"},
+		"too much":    {numbers(40_000), strings.ReplaceAll(numbers(40_000), "line", "LINE"), "@@ -1,40000 +1,40000 @@\n[too much changed to show]\n"},
+		"a long line": {"", strings.Repeat("é", 400), "@@ -0,0 +1,1 @@\n+" + strings.Repeat("é", 250) + "…[300 more bytes]\n\\ No newline at end of file\n"},
+		"far in a long line": {strings.Repeat("a", 900) + "1" + strings.Repeat("b", 900), strings.Repeat("a", 900) + "2" + strings.Repeat("b", 900),
+			"@@ -1,1 +1,1 @@\n-[775 bytes]…" + strings.Repeat("a", 125) + "1" + strings.Repeat("b", 374) + "…[526 more bytes]\n\\ No newline at end of file\n" +
+				"+[775 bytes]…" + strings.Repeat("a", 125) + "2" + strings.Repeat("b", 374) + "…[526 more bytes]\n\\ No newline at end of file\n"},
+		"what drives a terminal": {"a\n", "\ta\x1b[31m\u2028\u202e\n", "@@ -1,1 +1,1 @@\n-a\n+\ta\\x1b[31m\\u2028\\u202e\n"},
+		"two far places":         {ten, strings.NewReplacer("line 1\n", "", "line 10", "X").Replace(ten), "@@ -1,4 +1,3 @@\n-line 1\n line 2\n line 3\n line 4\n@@ -7,4 +6,4 @@\n line 7\n line 8\n line 9\n-line 10\n+X\n"},
 	} {
 		if got := Unified(Diff(tc.before, tc.after)); got != tc.want {
 			t.Errorf("%s: %q\nwant %q", name, got, tc.want)

@@ -2,11 +2,14 @@ package file
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/textfile"
+	"mcp-toolset/session"
 )
 
 // Guard is how much a session must know of a file before it changes it: the
@@ -76,6 +79,36 @@ func SinceRead(old Old) (hunks []Hunk, form []string, ok bool) {
 	return Diff(before.String(), after.String()), Form(before, after), true
 }
 
+// shownIn reports whether all that has changed in a stale text is among the
+// parts of it that were shown since.
+func shownIn(old Old) bool {
+	if strings.EqualFold(filepath.Ext(old.path), ".ipynb") {
+		return false // its parts are cells
+	}
+	hunks, form, ok := SinceRead(old)
+	if !ok || len(form) > 0 {
+		return false
+	}
+	shown := func(line int) bool {
+		return slices.ContainsFunc(old.parts, func(p session.Part) bool { return p.First <= line && line <= p.Last })
+	}
+	for _, h := range hunks {
+		at := h.NewStart // line of the new text
+		for _, l := range h.Lines {
+			switch {
+			case l[0] == '+' && !shown(at), l[0] == '-' && !shown(at) && !shown(at-1):
+				return false
+			case l[0] == '+' || l[0] == ' ':
+				at++
+			}
+		}
+		if h.Omitted {
+			return false
+		}
+	}
+	return true
+}
+
 // Form says how the form of a text changed: its encoding, its line endings.
 func Form(before, after *textfile.Text) (form []string) {
 	if a, b := before.Encoding(), after.Encoding(); a != b {
@@ -91,12 +124,14 @@ func Form(before, after *textfile.Text) (form []string) {
 func endings(t *textfile.Text) string {
 	e := t.Endings()
 	switch {
-	case e.LF > 0 && e.CRLF > 0:
+	case e.LF > 0 && e.CRLF > 0, e.CR > 0 && e.LF+e.CRLF > 0:
 		return "mixed"
 	case e.CRLF > 0:
 		return "CRLF"
 	case e.LF > 0:
 		return "LF"
+	case e.CR > 0:
+		return "CR"
 	}
 	return ""
 }

@@ -1,6 +1,8 @@
 package file
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -19,6 +21,23 @@ func CompletePath(env *tools.Env, path *string) {
 	if !isNetwork(*path) {
 		*path = env.Abs(*path)
 	}
+}
+
+// CompleteTarget is CompletePath for a file that is to be written: a path that
+// ends as one of a folder keeps that end for CheckTarget to refuse it.
+func CompleteTarget(env *tools.Env, path *string) {
+	folder := len(*path) > 1 && os.IsPathSeparator((*path)[len(*path)-1])
+	if CompletePath(env, path); folder && len(*path) > 1 {
+		*path += string(filepath.Separator)
+	}
+}
+
+// CheckTarget is CheckPath for a file that is to be written.
+func CheckTarget(path string) error {
+	if len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) {
+		return fault.New(plain.Line(path)+" is the path of a folder", "Name a file in it.")
+	}
+	return CheckPath(path)
 }
 
 func isNetwork(path string) bool {

@@ -2,6 +2,8 @@ package file_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -204,4 +206,145 @@ func TestEditsAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	d.has("done " + strings.ReplaceAll(strings.TrimSuffix(content.String(), "\n"), "\n", "\ndone ") + "\n")
+}
+
+// TestPartOfWhatChanged: who reads a part of a file that has changed knows that
+// part, and not the rest.
+func TestPartOfWhatChanged(t *testing.T) {
+	other := strings.Replace(lines, "9\n", "nine precious\n", 1)
+	part := func(d *desk, offset, limit int) {
+		d.Helper()
+		d.call("Read", map[string]any{"offset": offset, "limit": limit})
+	}
+	d := newDesk(t, "", lines)
+	d.read()
+	d.put(other)
+	part(d, 1, 1)
+	d.refused(d.write("x"), changed)
+	d.refused(d.edit("nine precious", "9"), changed)
+	part(d, 8, 2)
+	d.done(d.edit("nine precious", "NINE"))
+	d.done(d.write("x"))
+
+	d = newDesk(t, "", lines)
+	d.read()
+	d.put(strings.Replace(other, "2\n", "", 1))
+	part(d, 7, 3)
+	d.refused(d.write("x"), changed) // that a line has gone was not seen
+	part(d, 1, 1)
+	d.done(d.write("x"))
+
+	d = newDesk(t, "", lines)
+	d.read()
+	d.put(other)
+	part(d, 1, 6)
+	d.refused(d.write("x"), changed)
+	part(d, 7, 9)
+	d.done(d.write("x"))
+
+	d = newDesk(t, "", strings.ReplaceAll(lines, "\n", "\r\n"))
+	d.read()
+	d.put(lines)
+	part(d, 3, 1)
+	d.refused(d.write("x"), changed) // the line endings of the rest were not seen
+	d.read()
+	d.done(d.write("x"))
+}
+
+// TestOnlyOnePlace: a text at several places is not the one that was meant,
+// whether they are there now or were there when the file was read.
+func TestOnlyOnePlace(t *testing.T) {
+	d := newDesk(t, "", "k\na\nb\nc\nd\ne\n")
+	d.read()
+	d.put("k\na\nb\nc\nd\ne\nk\n")
+	d.refused(d.call("Edit", map[string]any{"old_string": "k", "new_string": "x", "replace_all": true}), changed)
+	d = newDesk(t, "", "5\n6\n7\nx\n5\n7\n")
+	d.read()
+	d.put("5\n7\nx\n5\n8\n")
+	d.refused(d.edit("5\n7", "y"), changed) // it was another then
+}
+
+// TestTooMuchChanged: of a change too large to compare, the lines that it may
+// have are not edited.
+func TestTooMuchChanged(t *testing.T) {
+	var b strings.Builder
+	for i := range 8000 {
+		b.WriteString(strings.Repeat("x", 60) + fmt.Sprintf("%05d\n", i))
+	}
+	d := newDesk(t, "", b.String())
+	d.read()
+	d.put(strings.NewReplacer("00010\n", "AAAAA\n", "07990\n", "BBBBB\n").Replace(b.String()))
+	d.refused(d.edit("04000\n", "CCCCC\n"), changed)
+	d.done(d.edit("00001\n", "CCCCC\n"))
+}
+
+// TestRepeatedRefusals: a refusal that comes again and again says so.
+func TestRepeatedRefusals(t *testing.T) {
+	d := newDesk(t, "", lines)
+	d.read()
+	d.put(strings.Replace(lines, "6\n", "six\n", 1))
+	for range 2 {
+		d.refused(d.edit("six", "SIX"), changed)
+	}
+	d.refused(d.edit("six", "SIX"), "has changed since it was read; nothing was written; the same edit has failed 2 times before. Stop repeating it. Read it again")
+	d.put(strings.Replace(lines, "6\n", "Six\n", 1)) // another content: another failure
+	d.refused(d.edit("six", "SIX"), "does not contain old_string; line 6 differs from it only in upper and lower case. ")
+}
+
+// TestWriteOverWhatCannotBeShown: to have tried to read it is enough.
+func TestWriteOverWhatCannotBeShown(t *testing.T) {
+	d := newDesk(t, "", "\x00\x01\x02")
+	d.refused(d.write("x"), unread)
+	if answer := d.call("Read", nil); !strings.Contains(answer, "is a binary file") {
+		t.Error(answer)
+	}
+	d.done(d.write("x"))
+	d = newDesk(t, "", "")
+	d.done(d.write("x")) // nothing is lost
+}
+
+// TestLargeFiles: what is too large to be edited is replaced as a whole when it
+// was read, and not when it may have changed since.
+func TestLargeFiles(t *testing.T) {
+	d := newDesk(t, "", "")
+	path := filepath.Join(d.w.Root, "f")
+	grow := func(size int64) {
+		t.Helper()
+		old := time.Now().Add(-time.Hour)
+		if err := errors.Join(os.Truncate(path, size), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.put("line\n")
+	grow(file.MaxEdit + 1)
+	d.refused(d.edit("line", "x"), "has 67108865 bytes, and files over 67108864 are not edited. Change it with a program such as sed or perl.")
+	d.refused(d.write(""), unread)
+	grow(file.MaxEdit)
+	if answer := d.edit("line", "LINE"); strings.Contains(answer, "are not edited") {
+		t.Error(answer) // it has NULs, which is another thing
+	}
+	d = newDesk(t, file.GuardOff, "")
+	path = filepath.Join(d.w.Root, "f")
+	grow(file.MaxEdit + 1)
+	if answer := d.write(""); !strings.Contains(answer, "the old content, 67108865 bytes, was too large to be compared") {
+		t.Error(answer)
+	}
+	d.has("")
+}
+
+// TestThroughALink: what is known of a file is known by all its names.
+func TestThroughALink(t *testing.T) {
+	d := newDesk(t, "", lines)
+	if err := os.Symlink("f", filepath.Join(d.w.Root, "link")); err != nil {
+		t.Skip(err)
+	}
+	d.call("Read", map[string]any{"file_path": "link"})
+	d.done(d.write("one\n"))
+	d.done(d.call("Write", map[string]any{"file_path": "link", "content": "two\n"}))
+	d.done(d.write("three\n"))
+	d.has("three\n")
+	d.put("else\n")
+	if answer := d.call("Write", map[string]any{"file_path": "link", "content": "two\n"}); !strings.HasPrefix(answer, "error: $ROOT/link has changed since") {
+		t.Error(answer)
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/notebook"
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )
@@ -51,7 +52,7 @@ func New(o Options) *tools.Tool {
 		Description:   func(in Input) string { return "Edit " + in.NotebookPath },
 		IsDestructive: tools.Always[Input](),
 		Path:          func(in Input) string { return in.NotebookPath },
-		Backfill:      func(env *tools.Env, in *Input) { file.CompletePath(env, &in.NotebookPath) },
+		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.NotebookPath) },
 		Validate:      validate,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
@@ -61,7 +62,7 @@ func New(o Options) *tools.Tool {
 }
 
 func validate(in Input) error {
-	if err := file.CheckPath(in.NotebookPath); err != nil {
+	if err := file.CheckTarget(in.NotebookPath); err != nil {
 		return err
 	}
 	if !strings.EqualFold(filepath.Ext(in.NotebookPath), ".ipynb") {
@@ -92,7 +93,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 			return nil, fault.New(fmt.Sprintf("cells of %s have moved since it was read, so %s may be another one now; nothing was changed",
 				plain.Line(in.NotebookPath), plain.Line(in.CellID)), "Read it again, then send the call again with the name the cell has now.")
 		}
-		moved = old.Moved || in.EditMode == string(notebook.Insert) || in.EditMode == string(notebook.Delete)
+		moved = old.Moved || moves(in, change)
 		return data, file.About(in.NotebookPath, err)
 	})
 	if err != nil {
@@ -106,10 +107,24 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	out := Output{FilePath: in.NotebookPath, CellID: change.ID, EditMode: mode, Cells: change.Total}
 	out.text = file.Answer(told(in, change, mode), hunks, append(c.Tell(), notes(change)...))
 	effect := c.Partly(env, nil)
+	if change.Doubled && change.Renamed {
+		effect = session.Effect{} // an id the session knows is another cell's now: it has to read again
+	}
 	for i := range effect.Reads {
 		effect.Reads[i].Moved = moved
 	}
 	return tools.Result[Output]{Data: out, Effect: effect, Meta: file.Meta(hunks)}, nil
+}
+
+// moves reports whether cells have other places after a change.
+func moves(in Input, change notebook.Change) bool {
+	switch notebook.Mode(in.EditMode) {
+	case notebook.Insert:
+		return change.Number < change.Total
+	case notebook.Delete:
+		return change.Number <= change.Total
+	}
+	return false
 }
 
 // told says what was done to which cell.

@@ -10,6 +10,7 @@ import (
 	"mcp-toolset/internal/document/picture"
 	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/notebook"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )
@@ -27,13 +28,23 @@ func (r *reading) about(err error) error {
 	return file.ReadError(r.shown, err)
 }
 
+// unshown is the error of a file that was read and is not to be shown: who knows
+// that may replace it.
+func (r *reading) unshown(err error) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) || r.file.hashAll(r.env) != nil {
+		return err
+	}
+	return &tools.Recorded{Err: err, Effect: session.Effect{Unread: []session.Read{r.file.record()}}}
+}
+
 func (r *reading) picture(ctx context.Context) (Output, error) {
 	p, err := r.Documents.Picture(ctx, r.file.File, r.file.info.Size())
 	if err == nil {
 		err = r.file.hashAll(r.env)
 	}
 	if err != nil {
-		return Output{}, r.about(err)
+		return Output{}, r.unshown(r.about(err))
 	}
 	return Output{
 		Type: "image", FilePath: r.in.FilePath, OriginalSize: r.file.info.Size(), MIMEType: p.OriginalMIMEType,
@@ -71,8 +82,9 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 		err = r.file.hashAll(r.env)
 	}
 	if err != nil {
-		return Output{}, r.about(err)
+		return Output{}, r.unshown(r.about(err))
 	}
+	r.file.showed(len(v.Cells), v.Total)
 	return Output{
 		Type: "notebook", FilePath: r.in.FilePath, Cells: cellsOf(v), shown: r.texts(showNotebook(r.shown, v)...),
 	}, nil

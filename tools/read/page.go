@@ -51,6 +51,17 @@ func (s *scanner) page() (page, error) {
 	return p, nil
 }
 
+// known is how many lines from offset on were shown whole.
+func (p page) known(offset int) int {
+	switch {
+	case p.long > 0:
+		return 0
+	case p.leftOut != nil:
+		return p.leftOut.Offset - offset
+	}
+	return p.lines
+}
+
 // fault is the answer when there is nothing to show.
 func (s *scanner) fault() error {
 	switch {

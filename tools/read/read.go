@@ -156,8 +156,8 @@ func (r *reading) read(ctx context.Context) (Output, error) {
 	if size := r.file.info.Size(); size > 0 { // files of /proc do not say
 		fact += " of " + plural(size, "byte")
 	}
-	return Output{}, &tools.Fault{
+	return Output{}, r.unshown(&tools.Fault{
 		Fact: fact,
 		Next: "Read shows text, pictures, notebooks and PDF files; other tools can take it apart.",
-	}
+	})
 }

@@ -36,6 +36,8 @@ type source struct {
 	asked    session.Range
 	hash     [sha256.Size]byte
 	head     []byte // its first bytes, read by kind
+
+	first, last, total int // what was shown of it, as session.Read has it
 }
 
 func open(env *tools.Env, in Input) (*source, error) {
@@ -55,7 +57,18 @@ func open(env *tools.Env, in Input) (*source, error) {
 
 // record is what the session remembers of a successful read.
 func (f *source) record() session.Read {
-	return session.Read{Path: f.Name(), Range: f.asked, File: f.identity, Hash: f.hash, At: f.at, Shown: true}
+	return session.Read{
+		Path: f.Name(), Range: f.asked, File: f.identity, Hash: f.hash, At: f.at, Shown: true,
+		First: f.first, Last: f.last, Total: f.total,
+	}
+}
+
+// showed notes that n lines or cells were shown, of total.
+func (f *source) showed(n, total int) {
+	f.first, f.last, f.total = f.asked.Offset, f.asked.Offset+n-1, total
+	if f.first == 1 && total >= 0 && f.last >= total {
+		f.last = 0 // all of it
+	}
 }
 
 // recent is the record of the same range of the file in its present state, if

@@ -85,8 +85,10 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		p.text, p.notes = p.text+"\n["+note+"]", append(p.notes, note)
 	}
 	if splits(p.long, p.room, r.file.asked.Offset) {
+		r.file.showed(1, p.total)
 		return r.parts(ctx, p)
 	}
+	r.file.showed(p.known(r.file.asked.Offset), p.total)
 	out := Output{
 		Type: "text", FilePath: r.in.FilePath, Content: p.content, NumLines: p.lines,
 		StartLine: r.file.asked.Offset, TotalLines: p.total, LeftOut: p.leftOut, shown: []tools.Content{tools.Text{Text: p.text}},

@@ -46,8 +46,8 @@ func New(o Options) *tools.Tool {
 		IsDestructive: tools.Always[Input](),
 		IsIdempotent:  tools.Always[Input](),
 		Path:          func(in Input) string { return in.FilePath },
-		Backfill:      func(env *tools.Env, in *Input) { file.CompletePath(env, &in.FilePath) },
-		Validate:      func(in Input) error { return file.CheckPath(in.FilePath) },
+		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.FilePath) },
+		Validate:      func(in Input) error { return file.CheckTarget(in.FilePath) },
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
 		},
@@ -58,7 +58,7 @@ func New(o Options) *tools.Tool {
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
 	c, err := file.Change(ctx, env, in.FilePath, func(old file.Old) ([]byte, error) {
 		switch {
-		case !old.Exists || o.Guard == file.GuardOff || old.Data != nil && string(old.Data) == in.Content:
+		case !old.Exists || old.Size == 0 && len(old.Data) == 0 || o.Guard == file.GuardOff || old.Data != nil && string(old.Data) == in.Content:
 		case old.Known == file.Unread:
 			return nil, file.NotRead(in.FilePath)
 		case old.Known == file.Stale:
