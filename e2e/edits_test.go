@@ -13,12 +13,73 @@ import (
 	"time"
 )
 
+// call is a call of a tool, one of a burst.
+type call struct {
+	tool      string
+	arguments map[string]string
+}
+
+// burst has a server of its own, with this state folder, make the calls as fast
+// as it can, and returns its answers by the calls' places.
+func burst(root, binary, state string, calls []call) ([]answer, error) {
+	var in strings.Builder
+	in.WriteString(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
+	for i, c := range calls {
+		arguments, err := json.Marshal(c.arguments)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", i, c.tool, arguments)
+	}
+	cmd := exec.Command(binary, "stdio", root)
+	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+state)
+	cmd.Stdin = strings.NewReader(in.String())
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]answer, len(calls))
+	for line := range strings.Lines(string(out)) {
+		var message struct {
+			ID     any
+			Result struct {
+				IsError bool
+				Content []struct{ Text string }
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &message); err != nil {
+			return nil, fmt.Errorf("%w: %s", err, line)
+		}
+		if id, ok := message.ID.(float64); ok && len(message.Result.Content) > 0 {
+			answers[int(id)] = answer{message.Result.Content[0].Text, message.Result.IsError}
+		}
+	}
+	return answers, nil
+}
+
+// answer is what a call was told.
+type answer struct {
+	text   string
+	failed bool
+}
+
 // TestEditsOfManyServers: several server processes change one file at the same
-// time, each with a burst of its own, and no change is lost.
+// time, each with a burst of its own and half of them through a link, and no
+// change is lost; nor if they share no state folder.
 func TestEditsOfManyServers(t *testing.T) {
-	const servers, edits = 4, 25
-	root, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	shared := filepath.Join(t.TempDir(), "state")
+	t.Run("one state folder", func(t *testing.T) { editsOfManyServers(t, func() string { return shared }) })
+	t.Run("each its own", func(t *testing.T) { editsOfManyServers(t, t.TempDir) })
+}
+
+func editsOfManyServers(t *testing.T, state func() string) {
+	const servers, edits = 4, 40
+	root := t.TempDir()
 	path := filepath.Join(root, "f.txt")
+	names := []string{"f.txt", "f.txt"}
+	if err := os.Symlink("f.txt", filepath.Join(root, "link.txt")); err == nil { // not everybody may on Windows
+		names[1] = "link.txt"
+	}
 	var content strings.Builder
 	for i := range servers * edits {
 		fmt.Fprintf(&content, "line %03d\r\n", i)
@@ -26,21 +87,29 @@ func TestEditsOfManyServers(t *testing.T) {
 	if err := os.WriteFile(path, []byte(content.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	before, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var all sync.WaitGroup
 	for server := range servers {
-		burst := strings.Builder{}
-		burst.WriteString(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
+		var calls []call
 		for i := range edits {
 			line := fmt.Sprintf("line %03d", i*servers+server)
-			fmt.Fprintf(&burst, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"Edit","arguments":{"file_path":"f.txt","old_string":%q,"new_string":%q}}}`+"\n", i, line+"\n", line+" edited\n")
+			calls = append(calls, call{"Edit", map[string]string{
+				"file_path": names[server%2], "old_string": line + "\n", "new_string": line + " edited\n",
+			}})
 		}
+		binary, state := binary(t), state()
 		all.Go(func() {
-			cmd := exec.Command(binary(t), "stdio", root)
-			cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+state)
-			cmd.Stdin = strings.NewReader(burst.String())
-			out, err := cmd.Output()
-			if err != nil || strings.Contains(string(out), `"isError":true`) || strings.Count(string(out), "Edited ") != edits {
-				t.Errorf("%v: %s", err, out)
+			answers, err := burst(root, binary, state, calls)
+			if err != nil {
+				t.Error(err)
+			}
+			for i, a := range answers {
+				if a.failed || !strings.HasPrefix(a.text, "Edited ") {
+					t.Errorf("edit %d of server %d: %s", i, server, a.text)
+				}
 			}
 		})
 	}
@@ -49,9 +118,54 @@ func TestEditsOfManyServers(t *testing.T) {
 	if want := strings.ReplaceAll(content.String(), "\r\n", " edited\r\n"); err != nil || string(got) != want {
 		t.Errorf("%d of %d edits are in the file, %v", strings.Count(string(got), "edited"), servers*edits, err)
 	}
-	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
-		t.Errorf("left in the folder: %v, %v", entries, err)
+	if after, err := os.ReadDir(root); err != nil || len(after) != len(before) {
+		t.Errorf("left in the folder: %v, %v", after, err)
 	}
+}
+
+// TestEditsCreatedByOne: of two servers that share nothing and write the same new
+// files, one is told that it created a file; the other, which has not read it,
+// may not overwrite it.
+func TestEditsCreatedByOne(t *testing.T) {
+	const files = 80
+	root := t.TempDir()
+	var answers [2][]answer
+	var all sync.WaitGroup
+	for server := range answers {
+		var calls []call
+		for i := range files {
+			calls = append(calls, call{"Write", map[string]string{"file_path": fmt.Sprint(i), "content": fmt.Sprint("of server ", server)}})
+		}
+		binary, state := binary(t), t.TempDir()
+		all.Go(func() {
+			var err error
+			if answers[server], err = burst(root, binary, state, calls); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		return
+	}
+	won := [2]int{}
+	for i := range files {
+		winner := 0
+		if answers[0][i].failed {
+			winner = 1
+		}
+		won[winner]++
+		if a := answers[winner][i]; a.failed || !strings.HasPrefix(a.text, "Created ") {
+			t.Errorf("file %d: the first was told %s", i, a.text)
+		}
+		if a := answers[1-winner][i]; !a.failed || !strings.Contains(a.text, "not read") {
+			t.Errorf("file %d: the second was told %s", i, a.text)
+		}
+		if got, err := os.ReadFile(filepath.Join(root, fmt.Sprint(i))); err != nil || string(got) != fmt.Sprint("of server ", winner) {
+			t.Errorf("file %d, created by server %d, is %q, %v", i, winner, got, err)
+		}
+	}
+	t.Logf("created %v", won)
 }
 
 // TestKilledWrites: a server that is killed at any moment leaves the old file

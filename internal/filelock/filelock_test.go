@@ -16,6 +16,22 @@ import (
 
 const name = "/work/a.txt"
 
+// lockFile is the lock file of name in dir, as another process asks for it.
+func lockFile(dir string) *waiter {
+	return &waiter{dir: dir, path: filepath.Join(dir, fmt.Sprintf("%02x.lock", bucket(name)))}
+}
+
+// free reports whether w takes its lock.
+func free(t *testing.T, w *waiter) bool {
+	t.Helper()
+	t.Cleanup(w.drop)
+	ok, err := w.try()
+	if err != nil {
+		t.Error(err)
+	}
+	return ok
+}
+
 func take(t *testing.T, l *Locks, name string) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // only a failure waits for it
@@ -89,8 +105,8 @@ func TestCancelled(t *testing.T) {
 	take(t, other, name)() // nobody who gave up is in the way
 	again := take(t, held, name)
 	release()
-	if file, err := held.try(filepath.Join(dir, fmt.Sprintf("%02x.lock", bucket(name)))); file != nil || err != nil {
-		t.Errorf("released twice, taken by two: %v, %v", file, err)
+	if w := lockFile(dir); free(t, w) {
+		t.Error("released twice, taken by two")
 	}
 	again()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -109,6 +125,114 @@ func TestFolderRemoved(t *testing.T) {
 	}
 	release()
 	take(t, l, name)()
+}
+
+// A process that does not let go is waited for half a minute, by all who want
+// its lock together, and those who come later wait as long.
+func TestHeld(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, other := New(dir), New(dir)
+		release := take(t, other, name)
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				start := time.Now()
+				_, err := l.Take(t.Context(), name)
+				waited := time.Since(start)
+				if !errors.Is(err, ErrHeld) || waited < patience-10*time.Second || waited > patience+lastPause {
+					t.Errorf("after %v: %v", waited, err)
+				}
+			})
+		}
+		wg.Wait()
+		start := time.Now()
+		if _, err := l.Take(t.Context(), name); !errors.Is(err, ErrHeld) || time.Since(start) < patience {
+			t.Errorf("later, after %v: %v", time.Since(start), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := l.Take(ctx, name); errors.Is(err, ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the caller's own limit: %v", err)
+		}
+		release()
+		take(t, l, name)()
+	})
+}
+
+// Waiting for calls of one's own does not count.
+func TestLongQueue(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l := New(dir)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				release, err := l.Take(t.Context(), name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(patience / 3)
+				release()
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// Nor is another process given less time for that.
+func TestHeldAfterQueue(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		l, other := New(dir), New(dir)
+		q := &l.queues[bucket(name)]
+		q.turn <- struct{}{} // a long call of our own
+		release := take(t, other, name)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			release, err := l.Take(t.Context(), name)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			release()
+		})
+		time.Sleep(2 * patience)
+		<-q.turn
+		time.Sleep(patience / 2)
+		release()
+		wg.Wait()
+	})
+}
+
+// Lock waits for the holder of an open file.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	open := func() *os.File {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { file.Close() })
+		return file
+	}
+	synctest.Test(t, func(t *testing.T) {
+		first, second := open(), open()
+		if err := Lock(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := Lock(ctx, second); err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+		time.AfterFunc(time.Second, func() { first.Close() })
+		if err := Lock(t.Context(), second); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestFolderRefused(t *testing.T) {

@@ -5,6 +5,7 @@ package filelock
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,7 +13,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -87,7 +90,13 @@ func child(t *testing.T, what, dir string) *exec.Cmd {
 // start runs a child that says one line once it is ready.
 func start(t *testing.T, what, dir string) (end func()) {
 	t.Helper()
-	cmd := child(t, what, dir)
+	_, end = startProcess(t, what, dir)
+	return end
+}
+
+func startProcess(t *testing.T, what, dir string) (cmd *exec.Cmd, end func()) {
+	t.Helper()
+	cmd = child(t, what, dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +111,7 @@ func start(t *testing.T, what, dir string) (end func()) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	return sync.OnceFunc(func() {
+	return cmd, sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		in.Close()
@@ -147,17 +156,32 @@ func TestHolderKilled(t *testing.T) {
 	take(t, l, name)()
 }
 
+// A process that is stopped while it holds a lock is not waited for without end.
+func TestHolderStopped(t *testing.T) {
+	dir := t.TempDir()
+	cmd, end := startProcess(t, "hold", dir)
+	defer end()
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := New(dir).Take(t.Context(), name); !errors.Is(err, ErrHeld) {
+			t.Error(err)
+		}
+	})
+}
+
 // A child of the holder, started while it holds the lock, does not keep it.
 func TestNotInherited(t *testing.T) {
 	dir := t.TempDir()
 	l := New(dir)
-	file, err := l.try(filepath.Join(dir, fmt.Sprintf("%02x.lock", bucket(name))))
-	if err != nil || file == nil {
-		t.Fatal(file, err)
+	w := lockFile(dir)
+	if !free(t, w) {
+		t.Fatal("held by nobody")
 	}
 	end := start(t, "idle", dir)
 	defer end()
-	file.Close() // not unlocked, as if the process had died
+	w.drop() // not unlocked, as if the process had died
 	take(t, l, name)()
 }
 

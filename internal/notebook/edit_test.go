@@ -231,7 +231,7 @@ func TestChange(t *testing.T) {
 		"delete by place a cell that has an id": {cells(`{"cell_type":"raw","id":"a"}`), Edit{Mode: Delete, CellID: "cell-0"},
 			Change{ID: "a", Number: 1, OldType: "raw", Placed: true}},
 		"delete the first of two with one id": {cells(`{"cell_type":"raw","id":"a"},{"cell_type":"raw","id":"a"}`), Edit{Mode: Delete, CellID: "a"},
-			Change{ID: "a", Number: 1, Total: 1, OldType: "raw", Renamed: true}},
+			Change{ID: "a", Number: 1, Total: 1, OldType: "raw", Doubled: true, Renamed: true}},
 	} {
 		_, got, err := Apply([]byte(tc.data), tc.e)
 		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {

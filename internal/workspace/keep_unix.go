@@ -13,42 +13,38 @@ import (
 
 // keep gives file, which is ours and private, the owner, group, permission
 // bits and attributes of old, as far as the system lets us. What it does not
-// let us keep never opens the file to more users.
-func keep(file *os.File, old *Old) error {
+// let us keep never opens the file to more users; owner and group are reported.
+func keep(file *os.File, old *Old) (newOwner, newGroup bool, err error) {
 	st, ok := old.Info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return errors.ErrUnsupported
+		return false, false, errors.ErrUnsupported
 	}
 	if file.Chown(int(st.Uid), int(st.Gid)) != nil {
 		_ = file.Chown(-1, int(st.Gid)) // who is in the group may still give that
 	}
 	now, err := file.Stat()
 	if err != nil {
-		return err
+		return false, false, err
 	}
 	mine, ok := now.Sys().(*syscall.Stat_t)
+	newOwner, newGroup = !ok || mine.Uid != st.Uid, !ok || mine.Gid != st.Gid
 	perm := old.Info.Mode().Perm()
-	if !keepAttributes(file, old.File) || !ok || mine.Gid != st.Gid {
+	if !keepAttributes(file, old.File) || newGroup {
 		perm &^= 0o070 &^ (perm << 3) // the group may do what others may
 	}
 	// Some file systems have no modes to set. The file is private then.
 	if err := file.Chmod(perm); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+		return newOwner, newGroup, err
 	}
-	return nil
+	return newOwner, newGroup, nil
 }
 
 // mayWrite returns nil if this process might write to the file in place.
 func mayWrite(p *place, _ fs.FileInfo) error {
-	dir, err := p.dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	err = onFd(dir, func(fd int) error {
+	err := onFolder(p.dir, func(fd int) error {
 		return unix.Faccessat(fd, p.name, unix.W_OK, unix.AT_EACCESS)
 	})
-	if errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, syscall.EACCES) { // EPERM is not for the mode
 		return ErrProtected
 	}
 	return unlessGone(err)
@@ -76,6 +72,16 @@ func syncFolder(root *os.Root) error {
 		return nil
 	}
 	return err
+}
+
+// onFolder calls f with a descriptor of the folder.
+func onFolder(root *os.Root, f func(fd int) error) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return onFd(dir, f)
 }
 
 // onFd calls f with the descriptor, and leaves its mode as it is, as Fd does not.

@@ -8,7 +8,7 @@ import (
 
 // keep does nothing: new content gets the access control list that its folder
 // hands down.
-func keep(*os.File, *Old) error { return nil }
+func keep(*os.File, *Old) (newOwner, newGroup bool, err error) { return false, false, nil }
 
 // mayWrite refuses what has the read-only attribute. What the access control
 // list says shows when the file is replaced.

@@ -35,6 +35,12 @@ type temp struct {
 	name string // "" once it has the file's
 }
 
+// What a test has in place of one of these sees when it is done.
+var (
+	makeFile     = (*os.Root).OpenFile
+	storeContent = (*os.File).Sync
+)
+
 // newTemp creates the file that is to get name. What will be given the mode of
 // an old file is nobody's business before; a new file gets from the start what
 // the umask and the folder's default access control list leave.
@@ -45,7 +51,7 @@ func newTemp(dir *os.Root, name string, private bool) (*temp, error) {
 	}
 	t := &temp{dir: dir, name: tempName(name)}
 	// O_EXCL never follows a link.
-	file, err := dir.OpenFile(t.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+	file, err := makeFile(dir, t.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return nil, errMoved // somebody guessed the name; the folder has gone
 	}
@@ -82,22 +88,17 @@ func isTempName(name string) bool {
 	return err == nil
 }
 
-// fill writes the content, gives the file what is kept of old, and has the
-// system store both.
-func (t *temp) fill(content []byte, old *Old) error {
-	if old != nil {
-		if err := keep(t.file, old); err != nil {
-			return err
-		}
-	}
+// fill writes the content and has the system store it.
+func (t *temp) fill(content []byte) error {
 	if _, err := t.file.Write(content); err != nil {
 		return err
 	}
-	return t.file.Sync()
+	return storeContent(t.file)
 }
 
-// rename gives the file its name, in one step.
-func (t *temp) rename(name string) error {
+// rename gives the file its name, in one step. Another file that has the name
+// loses it if replace says so; otherwise that is errMoved.
+func (t *temp) rename(name string, replace bool) error {
 	there, err := t.dir.Lstat(t.name)
 	if err != nil {
 		return unlessGone(err)
@@ -105,7 +106,14 @@ func (t *temp) rename(name string) error {
 	if mine, err := t.file.Stat(); err != nil || !os.SameFile(mine, there) {
 		return errMoved // another would get the name
 	}
-	if err := t.dir.Rename(t.name, name); err != nil {
+	give := renameNew
+	if replace {
+		give = (*os.Root).Rename
+	}
+	switch err := give(t.dir, t.name, name); {
+	case errors.Is(err, fs.ErrExist):
+		return errMoved
+	case err != nil:
 		return unlessGone(err)
 	}
 	t.name = ""

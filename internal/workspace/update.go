@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // ErrNoChange is for the change given to Update to return if the file is as it
@@ -34,6 +35,8 @@ type Written struct {
 	Created     bool     // there was no file
 	BrokeLink   bool     // the file had other hard links, which keep the old content
 	DroppedBits bool     // setuid or setgid is not set any more
+	NewOwner    bool     // it could not be given the old one's owner: it is our user's
+	NewGroup    bool     // it could not be given the old one's group: its own may do no more than everybody
 	MadeDirs    []string // folders that were missing, canonical, the upper ones first
 }
 
@@ -48,9 +51,11 @@ type verdict struct{ error }
 // change gets the open old file, nil if there is none, and returns the new
 // content. With ErrNoChange everything stays as it is, which is no error; any
 // other error of change is returned as it is. It is called again, with the file
-// as it is by then, if somebody replaced or wrote to it meanwhile. What happens
-// between the last look at that and the rename, some microseconds, goes
-// unnoticed, so writers that know of each other share a lock (package filelock).
+// as it is by then, if somebody replaced or wrote to it meanwhile. Updates of one
+// file take turns, by whatever names and in whatever process, as long as the
+// system lets them lock it (see place.hold). What others do between the last
+// look and the rename, some microseconds, goes unnoticed; but a file that was
+// not there when change was called is never overwritten.
 //
 // The path is resolved and judged as by Open. A link is followed and stays; a
 // link to nothing creates what it leads to. What is replaced is the file at the
@@ -66,17 +71,19 @@ type verdict struct{ error }
 // A refusal by the Check or by change and the error of ctx are returned as
 // they are; anything but a regular file is a *KindError; every other error is
 // a *fs.PathError with the literal path that keeps the system's error for
-// errors.Is: ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EBUSY for a file that is
-// mounted. After an error the file is as it was, with nothing beside it, but
-// for ErrUnconfirmed, with which Written is filled in: syncing the folder comes
-// last.
+// errors.Is: ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM for a file that cannot
+// be changed or in a folder where everybody may only replace their own, EBUSY
+// for a file that is mounted. After an error the file is as it was, with
+// nothing beside it, but for ErrUnconfirmed, with which Written is filled in:
+// syncing the folder comes last.
 func (f *Files) Update(ctx context.Context, path string, change func(old *Old) ([]byte, error)) (Written, error) {
+	patience := time.Now().Add(holdAll)
 	for range maxAttempts {
 		canonical, err := f.judge(path)
 		if err != nil {
 			return Written{}, err
 		}
-		written, err := f.replace(ctx, path, canonical, change)
+		written, err := f.replace(ctx, path, canonical, patience, change)
 		var own verdict
 		var kind *KindError
 		switch {
@@ -98,26 +105,24 @@ func (f *Files) Update(ctx context.Context, path string, change func(old *Old) (
 }
 
 // replace is one attempt of an Update.
-func (f *Files) replace(ctx context.Context, path, canonical string, change func(*Old) ([]byte, error)) (w Written, err error) {
+func (f *Files) replace(ctx context.Context, path, canonical string, patience time.Time, change func(*Old) ([]byte, error)) (w Written, err error) {
 	p, err := f.find(canonical)
 	if err != nil {
 		return w, err
 	}
 	defer p.close()
-	old, err := p.old(path)
+	old, err := p.hold(ctx, path, patience)
 	if err != nil {
 		return w, err
 	}
 	w.Path = canonical
 	if old != nil {
-		// Open to the end, so that no other file gets its number meanwhile.
+		// Open, and so locked, until the new file has its name, and so that no
+		// other file gets its number meanwhile.
 		defer old.File.Close()
 		w.Identity = IdentityOf(old.Info)
 		w.BrokeLink = links(old.File) > 1 // a link made later is a change, and seen as one
 		w.DroppedBits = old.Info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0
-		if err := mayWrite(p, old.Info); err != nil {
-			return w, err
-		}
 	}
 	content, err := change(old)
 	switch {
@@ -131,9 +136,12 @@ func (f *Files) replace(ctx context.Context, path, canonical string, change func
 		return w, err
 	}
 	f.swept.sweep(p)
-	if w.Identity, err = p.put(ctx, content, old); err != nil {
+	if err := p.put(ctx, content, old, &w); err != nil {
 		p.unmake()
 		return w, err
+	}
+	if old != nil {
+		old.File.Close() // those who wait for its lock look for the new file
 	}
 	w.Created = old == nil
 	w.MadeDirs = p.made()
@@ -143,31 +151,36 @@ func (f *Files) replace(ctx context.Context, path, canonical string, change func
 	return w, nil
 }
 
-// put makes content the file at p, if that is still old.
-func (p *place) put(ctx context.Context, content []byte, old *Old) (Identity, error) {
+// put makes content the file at p, if that is still old, and completes w.
+func (p *place) put(ctx context.Context, content []byte, old *Old, w *Written) error {
 	t, err := newTemp(p.dir, p.name, old != nil)
 	if err != nil {
-		return Identity{}, err
+		return err
 	}
 	defer t.close()
-	if err := t.fill(content, old); err != nil {
-		return Identity{}, err
+	if old != nil {
+		if w.NewOwner, w.NewGroup, err = keep(t.file, old); err != nil {
+			return err
+		}
+	}
+	if err := t.fill(content); err != nil {
+		return err
 	}
 	if err := p.still(old); err != nil {
-		return Identity{}, err
+		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return Identity{}, err
+		return err
 	}
-	if err := t.rename(p.name); err != nil {
+	if err := t.rename(p.name, old != nil); err != nil {
 		// Such as a folder that has just taken the name: that is judged anew.
-		return Identity{}, errors.Join(p.still(old), err)
+		return errors.Join(p.still(old), err)
 	}
 	// Renaming changed one of the times, so they are asked for only now. The
 	// file is written, so it is no error if they are not to be had.
-	info, err := t.file.Stat()
-	if err != nil {
-		return Identity{}, nil
+	w.Identity = Identity{}
+	if info, err := t.file.Stat(); err == nil {
+		w.Identity = IdentityOf(info)
 	}
-	return IdentityOf(info), nil
+	return nil
 }

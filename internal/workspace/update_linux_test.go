@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,13 +22,18 @@ const (
 )
 
 // asNobody runs f, which root calls, with the rights on files of a user who is
-// not. They are those of a thread, which ends with its goroutine.
-func asNobody(t *testing.T, f func()) {
+// not, and who is in these groups beside their own. They are those of a thread,
+// which ends with its goroutine.
+func asNobody(t *testing.T, f func(), groups ...uint32) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
+		list := append(groups, nobody) // never empty
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(list)), uintptr(unsafe.Pointer(&list[0])), 0); errno != 0 {
+			t.Error(errno)
+		}
 		for call, id := range map[uintptr]uintptr{unix.SYS_SETFSUID: nobody, unix.SYS_SETFSGID: nobody} {
 			if _, _, errno := unix.RawSyscall(call, id, 0, 0); errno != 0 {
 				t.Error(errno)
@@ -86,8 +92,9 @@ func stat(t *testing.T, path string) (uid, gid int, mode fs.FileMode) {
 func TestUpdateOwner(t *testing.T) {
 	dir := tempDir(t)
 	path := owned(t, filepath.Join(dir, "f"), nobody, group, 0o640)
-	if _, err := NewFiles(openRoots(t, dir), anything).Update(t.Context(), path, set("new")); err != nil {
-		t.Fatal(err)
+	w, err := NewFiles(openRoots(t, dir), anything).Update(t.Context(), path, set("new"))
+	if err != nil || w.NewOwner || w.NewGroup {
+		t.Fatalf("%+v, %v", w, err)
 	}
 	if uid, gid, mode := stat(t, path); uid != nobody || gid != group || mode != 0o640 {
 		t.Errorf("owner %d, group %d, mode %v", uid, gid, mode)
@@ -106,12 +113,12 @@ func TestUpdateNotOwner(t *testing.T) {
 	mine := owned(t, filepath.Join(dir, "mine"), nobody, nobody, 0o640)
 	asNobody(t, func() {
 		for path := range want {
-			if _, err := files.Update(t.Context(), path, set("new")); err != nil {
-				t.Error(err)
+			if w, err := files.Update(t.Context(), path, set("new")); err != nil || !w.NewOwner || !w.NewGroup {
+				t.Errorf("%+v, %v", w, err)
 			}
 		}
-		if _, err := files.Update(t.Context(), mine, set("new")); err != nil {
-			t.Error(err)
+		if w, err := files.Update(t.Context(), mine, set("new")); err != nil || w.NewOwner || w.NewGroup {
+			t.Errorf("%+v, %v", w, err)
 		}
 	})
 	want[mine] = 0o640
@@ -120,6 +127,73 @@ func TestUpdateNotOwner(t *testing.T) {
 			t.Errorf("%s: owner %d, group %d, mode %v, want %v", filepath.Base(path), uid, gid, mode, want)
 		}
 	}
+}
+
+// Who is in the file's group keeps that, and so all that the group may do.
+func TestUpdateInGroup(t *testing.T) {
+	dir := publicDir(t, 0o777)
+	path := owned(t, filepath.Join(dir, "f"), 0, group, 0o664)
+	files := NewFiles(openRoots(t, dir), anything)
+	asNobody(t, func() {
+		if w, err := files.Update(t.Context(), path, set("new")); err != nil || !w.NewOwner || w.NewGroup {
+			t.Errorf("%+v, %v", w, err)
+		}
+	}, group)
+	if uid, gid, mode := stat(t, path); uid != nobody || gid != group || mode != 0o664 {
+		t.Errorf("owner %d, group %d, mode %v", uid, gid, mode)
+	}
+}
+
+// What nobody may do is told from what the mode forbids.
+func TestUpdateNotPermitted(t *testing.T) {
+	refused := func(path string, want error) {
+		t.Helper()
+		_, err := NewFiles(openRoots(t, filepath.Dir(path)), anything).Update(t.Context(), path, set("new"))
+		var at *fs.PathError
+		if !errors.Is(err, want) || !errors.Is(err, fs.ErrPermission) || !errors.As(err, &at) || at.Path != path {
+			t.Errorf("%v; want %v", err, want)
+		}
+		if errors.Is(err, syscall.EPERM) != (want == syscall.EPERM) {
+			t.Errorf("%v is EPERM: %v", err, errors.Is(err, syscall.EPERM))
+		}
+		if content(path) != "old" {
+			t.Errorf("holds %q", content(path))
+		}
+	}
+	t.Run("sticky folder", func(t *testing.T) {
+		dir := publicDir(t, 0o777|fs.ModeSticky)
+		path := owned(t, filepath.Join(dir, "f"), 0, 0, 0o666)
+		asNobody(t, func() { refused(path, syscall.EPERM) })
+		onlyNames(t, dir, "f")
+	})
+	t.Run("folder", func(t *testing.T) {
+		dir := publicDir(t, 0o755)
+		path := owned(t, filepath.Join(dir, "f"), 0, 0, 0o666)
+		asNobody(t, func() { refused(path, syscall.EACCES) })
+		onlyNames(t, dir, "f")
+	})
+	t.Run("immutable", func(t *testing.T) {
+		dir := tempDir(t)
+		path := write(t, "old", dir, "f")
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		set := func(flags int) error {
+			return onFd(file, func(fd int) error { return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags) })
+		}
+		if err := set(unix.STATX_ATTR_IMMUTABLE); err != nil { // the same bit
+			t.Skip("files cannot be made immutable here:", err)
+		}
+		defer func() {
+			if err := set(0); err != nil {
+				t.Error(err)
+			}
+		}()
+		refused(path, syscall.EPERM)
+		onlyNames(t, dir, "f")
+	})
 }
 
 func TestUpdateProtected(t *testing.T) {
@@ -260,6 +334,18 @@ func TestUpdateMounted(t *testing.T) {
 		t.Errorf("%v, holds %q", err, content(path))
 	}
 	onlyNames(t, dir, "below", "f")
+}
+
+// A file that is reached by two paths is still one file.
+func TestUpdateTurnsMounted(t *testing.T) {
+	dir := memoryDir(t)
+	path := write(t, "", dir, "a", "f")
+	other := mkdir(t, dir, "b")
+	if err := unix.Mount(filepath.Dir(path), other, "", unix.MS_BIND, ""); err != nil {
+		t.Skip("mounting is not allowed here:", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(other, unix.MNT_DETACH) })
+	takesTurns(t, path, filepath.Join(other, "f"), path, filepath.Join(other, "f"))
 }
 
 // Folders on the way that may be passed but not listed do not stand in the way.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestUpdateMode(t *testing.T) {
@@ -34,19 +36,6 @@ func TestUpdateMode(t *testing.T) {
 			t.Errorf("%v became %v, %v", mode, info.Mode(), err)
 		}
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	private, err := newTemp(root, "f", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer private.close()
-	if info, err := private.file.Stat(); err != nil || info.Mode() != 0o600 {
-		t.Errorf("what replaces an old file begins as %v, %v", info.Mode(), err)
-	}
 	path := filepath.Join(dir, "a", "f")
 	if _, err := files.Update(t.Context(), path, set("new")); err != nil {
 		t.Fatal(err)
@@ -55,6 +44,40 @@ func TestUpdateMode(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode() != want {
 			t.Errorf("made with umask 027: %v, %v", info.Mode(), err)
 		}
+	}
+}
+
+// What replaces a file begins as nobody's business; what creates one has from
+// the start the mode it will have.
+func TestUpdateBegins(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o022))
+	dir := tempDir(t)
+	path := write(t, "old", dir, "f")
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var began []fs.FileMode
+	defer func(was func(*os.Root, string, int, fs.FileMode) (*os.File, error)) { makeFile = was }(makeFile)
+	makeFile = func(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
+		file, err := (*os.Root).OpenFile(root, name, flag, perm)
+		if err != nil {
+			return nil, err
+		}
+		info, err := file.Stat()
+		if info.Size() != 0 {
+			t.Error("there is something in it already")
+		}
+		began = append(began, info.Mode())
+		return file, err
+	}
+	files := NewFiles(openRoots(t, dir), anything)
+	for _, path := range []string{path, filepath.Join(dir, "new")} {
+		if _, err := files.Update(t.Context(), path, set("new")); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff([]fs.FileMode{0o600, 0o644}, began); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -74,11 +97,11 @@ func TestTempSwapped(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, used.name)); err != nil {
 		t.Fatal(err)
 	}
-	if err := used.rename("f"); err != errMoved {
+	if err := used.rename("f", true); err != errMoved {
 		t.Errorf("renamed what is not there: %v", err)
 	}
 	link(t, "/etc/hostname", dir, used.name)
-	if err := used.rename("f"); err != errMoved {
+	if err := used.rename("f", true); err != errMoved {
 		t.Errorf("renamed a link: %v", err)
 	}
 	onlyNames(t, dir, used.name)

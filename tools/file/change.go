@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
@@ -160,8 +161,12 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 
 // lockError words what kept a call from having a file alone.
 func lockError(ctx context.Context, path string, err error) error {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return err
+	case errors.Is(err, filelock.ErrHeld):
+		return fault.New("another server has been holding the lock of "+plain.Line(path)+" for 30 seconds; nothing was written",
+			"Try again; a person can look for an mcp-toolset process that is stopped.")
 	}
 	return fault.New("the lock of "+plain.Line(path)+" cannot be taken: "+plain.Line(err.Error())+"; nothing was written",
 		"A person can look after the server's state folder.")
@@ -193,6 +198,8 @@ func writeError(path string, err error) error {
 		return fault.New("there is no room left to write "+shown+"; it is as it was", "Free some space first.")
 	case errors.Is(err, syscall.EROFS):
 		return fault.New(shown+" is on a file system that is read-only", "Write somewhere else.")
+	case errors.Is(err, syscall.EPERM):
+		return fault.New(shown+" may not be replaced: it is immutable, or its folder is sticky and another user's", "A person can change that, or write it for you.")
 	case errors.Is(err, fs.ErrPermission):
 		return fault.New(shown+" may not be written by the user the server runs as", "A person can change the rights of its folder, or write it for you.")
 	case errors.Is(err, syscall.ENAMETOOLONG):

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 	"testing"
 
+	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/workspace"
 )
 
@@ -25,6 +27,7 @@ func TestWriteErrors(t *testing.T) {
 		{at(syscall.EDQUOT), "there is no room left to write /w/a; it is as it was. Free some space first."},
 		{at(syscall.EFBIG), "there is no room left to write /w/a; it is as it was. Free some space first."},
 		{at(syscall.EROFS), "/w/a is on a file system that is read-only. Write somewhere else."},
+		{at(syscall.EPERM), "/w/a may not be replaced: it is immutable, or its folder is sticky and another user's. A person can change that, or write it for you."},
 		{at(syscall.EACCES), "/w/a may not be written by the user the server runs as. A person can change the rights of its folder, or write it for you."},
 		{at(syscall.ENAMETOOLONG), "/w/a is a path too long. Use a shorter one."},
 		{at(syscall.EBUSY), "/w/a cannot be written: device or resource busy; it is as it was. Check the path, then try once more."},
@@ -50,9 +53,31 @@ func TestLockError(t *testing.T) {
 	if got := lockError(t.Context(), "/w/a", errors.New("/state/locks is not a folder")).Error(); got != want {
 		t.Errorf(" got %s\nwant %s", got, want)
 	}
+	want = "another server has been holding the lock of /w/a for 30 seconds; nothing was written. Try again; a person can look for an mcp-toolset process that is stopped."
+	if got := lockError(t.Context(), "/w/a", fmt.Errorf("waiting: %w", filelock.ErrHeld)).Error(); got != want {
+		t.Errorf(" got %s\nwant %s", got, want)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := lockError(ctx, "/w/a", ctx.Err()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancel is worded as %v", err)
+	}
+}
+
+// TestTell holds the words for what else was done, or could not be.
+func TestTell(t *testing.T) {
+	for want, w := range map[string]workspace.Written{
+		"":                           {Created: true},
+		"made 1 folder: /w/a":        {MadeDirs: []string{"/w/a"}},
+		"made 2 folders: /w/a, /w/b": {MadeDirs: []string{"/w/a", "/w/b"}},
+		"the file had other hard links; they keep the old content":                         {BrokeLink: true},
+		"setuid and setgid are not set any more":                                           {DroppedBits: true},
+		"the file belongs to the user the server runs as now: its owner could not be kept": {NewOwner: true, NewGroup: true},
+		"the file's group could not be kept":                                               {NewGroup: true},
+		"the file's group could not be kept; setuid and setgid are not set any more":       {NewGroup: true, DroppedBits: true},
+	} {
+		if got := strings.Join(Changed{Written: w}.Tell(), "; "); got != want {
+			t.Errorf("%+v: %s", w, got)
+		}
 	}
 }

@@ -172,6 +172,12 @@ func (c Changed) Tell() []string {
 	if c.Written.BrokeLink {
 		notes = append(notes, "the file had other hard links; they keep the old content")
 	}
+	switch {
+	case c.Written.NewOwner:
+		notes = append(notes, "the file belongs to the user the server runs as now: its owner could not be kept")
+	case c.Written.NewGroup:
+		notes = append(notes, "the file's group could not be kept")
+	}
 	if c.Written.DroppedBits {
 		notes = append(notes, "setuid and setgid are not set any more")
 	}

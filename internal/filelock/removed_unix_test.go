@@ -1,0 +1,44 @@
+//go:build unix
+
+package filelock
+
+import (
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Who waits for a lock file that was removed does not wait for its holder, and
+// who gets one that was removed meanwhile does not take that for the lock.
+func TestFileRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		l, other := New(dir), New(dir)
+		defer take(t, l, name)()
+		path := lockFile(dir).path
+		go func() {
+			time.Sleep(10 * lastPause) // the other waits by then
+			_ = os.Remove(path)
+		}()
+		start := time.Now()
+		release := take(t, other, name)
+		if waited := time.Since(start); waited > 10*lastPause+lookEvery+2*lastPause {
+			t.Errorf("waited for %v", waited)
+		}
+		release()
+		w := lockFile(dir)
+		if err := w.open(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if free(t, w) {
+			t.Error("took a file that nobody else will ask for")
+		}
+		if !free(t, w) {
+			t.Error("the file that is there now was not taken")
+		}
+	})
+}
