@@ -1,0 +1,89 @@
+package ignore
+
+// token returns the length of the token at s[0]: an escaped byte, a bracket
+// expression, or one byte; and a fault or "".
+func token(s string) (n int, fault string) {
+	switch s[0] {
+	case '\\':
+		if len(s) == 1 {
+			return 1, danglingBackslash
+		}
+		return 2, ""
+	case '[':
+		_, n, backward, fault := parseClass(s)
+		if fault == "" && backward {
+			fault = backwardRange
+		}
+		return n, fault
+	}
+	return 1, ""
+}
+
+// check looks for what makes a glob invalid: the offset and the fault, or "".
+func check(glob string) (at int, fault string) {
+	var open []int
+	for i := 0; i < len(glob); {
+		n, fault := token(glob[i:])
+		switch {
+		case fault != "":
+			return i, fault
+		case glob[i] == '{':
+			open = append(open, i)
+		case glob[i] == '}' && len(open) == 0:
+			return i, "no { is open"
+		case glob[i] == '}':
+			open = open[:len(open)-1]
+		}
+		i += n
+	}
+	if len(open) > 0 {
+		return open[len(open)-1], "the { is not closed"
+	}
+	return 0, ""
+}
+
+// expand returns the globs without braces that a valid glob stands for; false
+// if they are more than limit.
+func expand(glob string, limit int) (globs []string, ok bool) {
+	var from func(glob string, i int) bool
+	from = func(glob string, i int) bool {
+		for i < len(glob) && glob[i] != '{' {
+			n, _ := token(glob[i:])
+			i += n
+		}
+		if i == len(glob) {
+			globs = append(globs, glob)
+			return len(globs) <= limit
+		}
+		parts, end := alternatives(glob, i)
+		for _, part := range parts {
+			if !from(glob[:i]+part+glob[end:], i) {
+				return false
+			}
+		}
+		return true
+	}
+	ok = from(glob, 0)
+	return globs, ok
+}
+
+// alternatives splits the braces at glob[open] at their own commas. end is
+// behind the closing one.
+func alternatives(glob string, open int) (parts []string, end int) {
+	depth, start := 0, open+1
+	for i := open; ; {
+		n, _ := token(glob[i:])
+		switch c := glob[i]; {
+		case c == '{':
+			depth++
+		case c == ',' && depth == 1:
+			parts = append(parts, glob[start:i])
+			start = i + 1
+		case c == '}':
+			if depth--; depth == 0 {
+				return append(parts, glob[start:i]), i + 1
+			}
+		}
+		i += n
+	}
+}

@@ -1,0 +1,162 @@
+package ignore
+
+import "strings"
+
+type kind uint8
+
+const (
+	literal kind = iota // the byte b
+	one                 // ? : any byte but a slash
+	class               // [..]: a byte of set
+	star                // * : any number of bytes but slashes
+	folders             // **/ : nothing, or anything that ends with a slash
+	all                 // ** at the end or before \/ : anything
+)
+
+// op is one step of a pattern.
+type op struct {
+	kind kind
+	b    byte
+	set  *byteSet
+}
+
+// rule is a compiled pattern: prefix, then ops, then suffix.
+type rule struct {
+	prefix, suffix string // literal
+	ops            []op   // between them; none if the pattern is a literal, which is prefix
+	need           mask   // bytes of the name
+	least          int32  // bytes that a match has at least
+	depth          int32  // slashes that a match has; anyDepth if that is open
+	next           int32  // next older rule of the same bucket, as an index + 1
+	negated        bool
+	folders        bool // matches folders only
+	path           bool // matches the path, not the name
+}
+
+const anyDepth = -1
+
+// compile makes a rule of a pattern; false if it can match nothing.
+func compile(p pattern) (rule, bool) {
+	r := rule{negated: p.negated, folders: p.folders, path: p.path}
+	ops, ok := parseOps(p)
+	if !ok || len(ops) == 0 {
+		return r, false
+	}
+	if r.path && ops[0].kind == folders && isName(ops[1:]) {
+		// **/name is name at any depth.
+		r.path = false
+		ops = ops[1:]
+	}
+	r.measure(ops)
+	ops, r.prefix = cutLiteral(ops, true)
+	ops, r.suffix = cutLiteral(ops, false)
+	if len(ops) > 0 {
+		r.ops = ops
+	}
+	return r, true
+}
+
+// measure finds what is cheap to ask of an entry first.
+func (r *rule) measure(ops []op) {
+	for _, o := range ops {
+		if o.kind < star {
+			r.least++
+		}
+		switch {
+		case o.kind == folders || o.kind == all:
+			r.depth = anyDepth
+			r.need = 0 // what came before may be in the name of a folder
+		case o.kind == literal && o.b == '/':
+			if r.depth != anyDepth {
+				r.depth++
+			}
+			r.need = 0
+		case o.kind == literal:
+			r.need.add(o.b)
+		}
+	}
+}
+
+// isName reports whether no step can match a slash.
+func isName(ops []op) bool {
+	for _, o := range ops {
+		if o.kind == folders || o.kind == all || o.kind == literal && o.b == '/' {
+			return false
+		}
+	}
+	return len(ops) > 0
+}
+
+func parseOps(p pattern) (ops []op, ok bool) {
+	s := p.text
+	for i := 0; i < len(s); {
+		switch s[i] {
+		case '\\':
+			if i++; i == len(s) {
+				return nil, false
+			}
+			ops = append(ops, op{kind: literal, b: s[i]})
+			i++
+		case '?':
+			ops = append(ops, op{kind: one})
+			i++
+		case '[':
+			set, n, _, fault := parseClass(s[i:])
+			if fault != "" {
+				return nil, false
+			}
+			ops = append(ops, op{kind: class, set: &set})
+			i += n
+		case '*':
+			kind, n := parseStars(p, i)
+			if kind != folders || len(ops) == 0 || ops[len(ops)-1].kind != folders {
+				ops = append(ops, op{kind: kind})
+			}
+			i += n
+		default:
+			ops = append(ops, op{kind: literal, b: s[i]})
+			i++
+		}
+	}
+	return ops, true
+}
+
+// parseStars reads the asterisks at p.text[i]. Two or more are special in a
+// path if they are all there is between two slashes, or an end and a slash.
+func parseStars(p pattern, i int) (k kind, n int) {
+	rest := strings.TrimLeft(p.text[i:], "*")
+	n = len(p.text) - i - len(rest)
+	switch {
+	case n < 2 || !p.path || i != p.start && p.text[i-1] != '/':
+		return star, n
+	case rest == "" || strings.HasPrefix(rest, `\/`):
+		return all, n
+	case rest[0] == '/':
+		return folders, n + 1
+	}
+	return star, n
+}
+
+// cutLiteral takes the literal bytes off the front, or else the end, of ops.
+func cutLiteral(ops []op, front bool) ([]op, string) {
+	n := 0
+	for n < len(ops) {
+		i := n
+		if !front {
+			i = len(ops) - 1 - n
+		}
+		if ops[i].kind != literal {
+			break
+		}
+		n++
+	}
+	cut, rest := ops[:n], ops[n:]
+	if !front {
+		cut, rest = ops[len(ops)-n:], ops[:len(ops)-n]
+	}
+	text := make([]byte, n)
+	for i, o := range cut {
+		text[i] = o.b
+	}
+	return rest, string(text)
+}

@@ -1,0 +1,104 @@
+package ignore
+
+// Lists is what was found in one folder.
+type Lists struct {
+	RgIgnore  *List // .rgignore
+	Ignore    *List // .ignore
+	GitIgnore *List // .gitignore
+	Exclude   *List // info/exclude of the repository whose top this is, see [Exclude]
+	Repo      bool  // has .git: the .gitignore and info/exclude above do not hold here
+}
+
+// Folder is the rules that hold for the entries of one folder: its own lists
+// and those above. It never changes and is safe for concurrent use.
+type Folder struct {
+	path   string // from the folder the outermost list is in: "" or ending with a slash
+	depth  int    // slashes in path
+	scopes []scope
+	global *List // core.excludesFile, for folders entered later
+}
+
+// scope is a list and where its folder is. Scopes stand in the order in which
+// they are asked.
+type scope struct {
+	list  *List
+	kind  listKind
+	base  int // length of its folder's path
+	depth int // slashes in it
+}
+
+// listKind is where a list comes from, the most important first.
+type listKind uint8
+
+const (
+	rgIgnoreFile listKind = iota
+	ignoreFile
+	gitIgnoreFile
+	excludeFile
+	globalFile
+)
+
+// Top returns the rules at the top of a walk before its own lists: those of
+// core.excludesFile only, which may be nil. See [Above] for a top whose
+// parents have a say.
+func Top(global *List) *Folder {
+	f := &Folder{global: global}
+	return f.With(Lists{Repo: true})
+}
+
+// With returns the rules of the same folder with the lists found in it.
+//
+// The patterns of core.excludesFile are relative to the top of the innermost
+// repository, as in git, or to where the first Folder began if there is none.
+func (f *Folder) With(l Lists) *Folder {
+	own := [...]*List{l.RgIgnore, l.Ignore, l.GitIgnore, l.Exclude, nil}
+	if l.Repo {
+		own[globalFile] = f.global
+	} else if own == ([len(own)]*List{}) {
+		return f
+	}
+	with := *f
+	with.scopes = make([]scope, 0, len(f.scopes)+len(own))
+	above := f.scopes
+	for kind, list := range own {
+		kind := listKind(kind)
+		if list != nil && len(list.rules) > 0 {
+			with.scopes = append(with.scopes, scope{list, kind, len(f.path), f.depth})
+		}
+		for len(above) > 0 && above[0].kind == kind {
+			if !l.Repo || kind < gitIgnoreFile {
+				with.scopes = append(with.scopes, above[0])
+			}
+			above = above[1:]
+		}
+	}
+	return &with
+}
+
+// Enter returns the rules of the folder name in f, in which l was found. A
+// folder without lists costs two small allocations.
+func (f *Folder) Enter(name string, l Lists) *Folder {
+	below := &Folder{path: f.path + name + "/", depth: f.depth + 1, scopes: f.scopes, global: f.global}
+	return below.With(l)
+}
+
+// Match judges the entry name of the folder. isFolder tells whether it is a
+// folder; a link to a folder is none.
+func (f *Folder) Match(name string, isFolder bool) Verdict {
+	if len(f.scopes) == 0 {
+		return Undecided
+	}
+	e := newEntry(name, isFolder)
+	for i := range f.scopes {
+		s := &f.scopes[i]
+		if v := s.list.match(f.path[s.base:], f.depth-s.depth, &e); v != Undecided {
+			return v
+		}
+	}
+	return Undecided
+}
+
+// Ignored reports whether the entry name of the folder is left out.
+func (f *Folder) Ignored(name string, isFolder bool) bool {
+	return f.Match(name, isFolder) == Ignored
+}

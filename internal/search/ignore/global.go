@@ -1,0 +1,141 @@
+package ignore
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Global returns the patterns of the user's core.excludesFile, or nil.
+//
+// Its place is taken from $XDG_CONFIG_HOME/git/config (by default
+// home/.config) and home/.gitconfig, where the later wins; without a setting it
+// is git/ignore beside the former. Includes are not followed. A path must be
+// absolute or begin with ~/ : what else git allows depends on where it is run.
+// read reads a file; what it cannot read counts as empty.
+func Global(home string, getenv func(string) string, read func(path string) ([]byte, error)) *List {
+	xdg := getenv("XDG_CONFIG_HOME")
+	if xdg == "" {
+		xdg = filepath.Join(home, ".config")
+	}
+	file := filepath.Join(xdg, "git", "ignore")
+	for _, config := range []string{filepath.Join(xdg, "git", "config"), filepath.Join(home, ".gitconfig")} {
+		data, err := read(config)
+		if err != nil {
+			continue
+		}
+		if value, ok := excludesFile(string(data)); ok {
+			file = value
+			if rest, ok := strings.CutPrefix(value, "~/"); ok {
+				file = filepath.Join(home, rest)
+			}
+		}
+	}
+	if !filepath.IsAbs(file) {
+		return nil
+	}
+	data, err := read(file)
+	if err != nil {
+		return nil
+	}
+	return Parse(data)
+}
+
+// excludesFile returns the last value of core.excludesFile in a git
+// configuration, see the section Syntax of git-config(1).
+func excludesFile(config string) (value string, ok bool) {
+	config = strings.TrimPrefix(config, "\uFEFF")
+	config = strings.ReplaceAll(config, "\r\n", "\n")
+	core := false
+	for config != "" {
+		config = strings.TrimLeft(config, " \t\n")
+		switch {
+		case config == "":
+		case config[0] == '#' || config[0] == ';':
+			_, config, _ = strings.Cut(config, "\n")
+		case config[0] == '[':
+			var header string
+			header, config = cutHeader(config[1:])
+			core = strings.EqualFold(header, "core")
+		default:
+			end := strings.IndexAny(config, "=\n")
+			if end < 0 || config[end] == '\n' {
+				_, config, _ = strings.Cut(config, "\n") // a key alone
+				continue
+			}
+			key := strings.TrimRight(config[:end], " \t")
+			var v string
+			v, config = cutValue(config[end+1:])
+			if core && strings.EqualFold(key, "excludesfile") {
+				value, ok = v, true
+			}
+		}
+	}
+	return value, ok
+}
+
+// cutHeader reads a section's name up to its bracket, which may stand between
+// the quotes of a subsection.
+func cutHeader(s string) (header, rest string) {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && quoted:
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == ']' && !quoted:
+			return s[:i], s[i+1:]
+		}
+	}
+	return "", ""
+}
+
+// cutValue reads a value: quotes, escapes, a comment, lines joined by a
+// backslash. Blanks at its ends do not count, unless quoted.
+func cutValue(s string) (value, rest string) {
+	var b strings.Builder
+	quoted := false
+	blanks := "" // not yet known to be inside
+	i := 0
+	for ; i < len(s) && s[i] != '\n'; i++ {
+		c := s[i]
+		switch {
+		case !quoted && (c == '#' || c == ';'):
+			_, rest, _ := strings.Cut(s[i:], "\n")
+			return b.String(), rest
+		case !quoted && (c == ' ' || c == '\t'):
+			if b.Len() > 0 {
+				blanks += string(c)
+			}
+			continue
+		case c == '"':
+			quoted = !quoted
+			b.WriteString(blanks)
+			blanks = ""
+			continue
+		case c == '\\' && i+1 < len(s):
+			i++
+			c = s[i]
+			if c == '\n' {
+				continue
+			}
+			c = unescape(c)
+		}
+		b.WriteString(blanks)
+		blanks = ""
+		b.WriteByte(c)
+	}
+	return b.String(), s[min(i+1, len(s)):]
+}
+
+func unescape(c byte) byte {
+	switch c {
+	case 'n':
+		return '\n'
+	case 't':
+		return '\t'
+	case 'b':
+		return '\b'
+	}
+	return c
+}

@@ -1,0 +1,88 @@
+package ignore
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	// maxGlob is the length of one glob in bytes. No path on Linux is longer
+	// (PATH_MAX).
+	maxGlob = 4096
+	// maxExpanded is the number of patterns that all globs together make once
+	// their braces are expanded. People write a dozen; {a,b} ten times in a
+	// row is the first to be refused.
+	maxExpanded = 1000
+)
+
+// Override is globs a person gave: patterns of a .gitignore with the meaning
+// turned round. A plain glob includes, one with ! in front leaves out. A nil
+// Override has no opinion. It is safe for concurrent use.
+type Override struct {
+	list  *List
+	plain bool // a plain glob is among them
+}
+
+// GlobError is a glob that has no meaning.
+type GlobError struct {
+	Glob   string
+	Offset int    // in bytes
+	Fact   string // what is wrong there
+}
+
+func (e *GlobError) Error() string {
+	return fmt.Sprintf("glob %q, byte %d: %s", e.Glob, e.Offset, e.Fact)
+}
+
+// Globs compiles globs. They differ from patterns of a file in this: {a,b}
+// stands for either, nested too, and an alternative may be empty; # is no
+// comment; ** is special only if it stands alone between slashes. An empty
+// glob has no effect. The error is a *[GlobError].
+func Globs(globs []string) (*Override, error) {
+	o := &Override{list: &List{}}
+	for _, glob := range globs {
+		text, negated := strings.CutPrefix(glob, "!")
+		if len(glob) > maxGlob {
+			return nil, &GlobError{glob, maxGlob, fmt.Sprintf("longer than %d bytes", maxGlob)}
+		}
+		if at, fact := check(text); fact != "" {
+			return nil, &GlobError{glob, at + len(glob) - len(text), fact}
+		}
+		text = trimBlanks(text)
+		whole := newPattern(text, negated)
+		room := maxExpanded - o.list.Len()
+		expanded, ok := expand(text, room)
+		if !ok {
+			return nil, &GlobError{glob, 0, fmt.Sprintf("braces make more than %d globs", maxExpanded)}
+		}
+		for _, text := range expanded {
+			p := newPattern(text, negated)
+			p.path = whole.path
+			p.start = 0
+			if r, ok := compile(p); ok {
+				o.list.add(r)
+				o.plain = o.plain || !negated
+			}
+		}
+	}
+	if o.list.Len() == 0 {
+		return nil, nil
+	}
+	o.list.index()
+	return o, nil
+}
+
+// Match judges an entry by its path below the folder the globs are relative
+// to, with slashes. Ignored and Included win over the rules of ignore files;
+// Undecided leaves it to them. If there is a plain glob, a file that no glob
+// matches is Ignored; a folder is not, for the sake of what is in it.
+func (o *Override) Match(path string, folder bool) Verdict {
+	if o == nil {
+		return Undecided
+	}
+	v := o.list.Match(path, folder).invert()
+	if v == Undecided && o.plain && !folder {
+		return Ignored
+	}
+	return v
+}

@@ -1,0 +1,67 @@
+package ignore
+
+import (
+	"bytes"
+	"strings"
+)
+
+// pattern is one line, taken apart as git's parse_path_pattern does.
+type pattern struct {
+	text    string // without !, the slash before it and the slash after it
+	negated bool   // began with !
+	folders bool   // ended with a slash: matches folders only
+	path    bool   // has a slash: matches the path below the list's folder, not the name
+	start   int    // length of the literal beginning, see [newPattern]
+}
+
+// Parse reads the patterns of an ignore file as git does: a byte order mark
+// is skipped, a line ends at LF or CRLF, # begins a comment, blanks at the end
+// do not count unless quoted with a backslash, and a NUL ends the line's
+// pattern. A line that can match nothing (an unclosed bracket, a backslash at
+// the end) is skipped. It returns nil if no pattern remains.
+func Parse(data []byte) *List {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	l := &List{}
+	for len(data) > 0 {
+		var line []byte
+		line, data, _ = bytes.Cut(data, []byte{'\n'})
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		line, _, _ = bytes.Cut(line, []byte{0})
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		text, negated := strings.CutPrefix(trimBlanks(string(line)), "!")
+		if r, ok := compile(newPattern(text, negated)); ok {
+			l.add(r)
+		}
+	}
+	if len(l.rules) == 0 {
+		return nil
+	}
+	l.index()
+	return l
+}
+
+// trimBlanks removes the blanks (no tabs) at the end that no backslash quotes.
+func trimBlanks(s string) string {
+	end := len(strings.TrimRight(s, " "))
+	if end < len(s) {
+		quotes := end - len(strings.TrimRight(s[:end], `\`))
+		end += quotes % 2
+	}
+	return s[:end]
+}
+
+// newPattern takes apart a pattern without its exclamation mark.
+//
+// git compares the beginning up to the first special character literally and
+// hands the rest to wildmatch, for which ** then stands at the start. So
+// doc/a** matches doc/abc/def, as if ** stood between slashes. start says where.
+func newPattern(text string, negated bool) pattern {
+	p := pattern{negated: negated}
+	p.text, p.folders = strings.CutSuffix(text, "/")
+	p.path = strings.Contains(p.text, "/")
+	p.text = strings.TrimPrefix(p.text, "/")
+	p.start = strings.IndexAny(p.text, `*?[\`)
+	return p
+}
