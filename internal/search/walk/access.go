@@ -1,0 +1,95 @@
+package walk
+
+import "os"
+
+// Top is the open top folder, to reach the files of a listing. It is safe for
+// concurrent use until it is closed.
+type Top struct {
+	file *os.File
+	top  folder
+}
+
+// Folder is one open folder of a listing. It is safe for concurrent use until
+// it is closed, and good after its Top is closed.
+type Folder struct{ folder folder }
+
+// Open opens the top folder. The errors are those of the Opener.
+func (l *Listing) Open() (*Top, error) { return openTop(l.open) }
+
+func openTop(open Opener) (*Top, error) {
+	file, err := open()
+	if err != nil {
+		return nil, err
+	}
+	top, err := topFolder(file)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &Top{file, top}, nil
+}
+
+// Close closes the top folder.
+func (t *Top) Close() error {
+	t.top.closeTop()
+	return t.file.Close()
+}
+
+// Folder opens a folder, without following links: one call for all the files
+// in it.
+func (t *Top) Folder(d *Dir) (*Folder, error) {
+	loc := locator{top: t.top}
+	defer loc.close()
+	f, err := loc.enter(d.place)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{f}, nil
+}
+
+// Open opens a file of the folder for reading and tells its state, which is
+// that before anything is read. Links are not followed, and it never waits;
+// what is no regular file is an error.
+func (f *Folder) Open(name string) (Handle, Stamp, error) {
+	h, err := f.folder.open(name)
+	if err != nil {
+		return Handle{}, Stamp{}, err
+	}
+	s, err := h.Stamp()
+	if err != nil {
+		h.Close()
+		return Handle{}, Stamp{}, err
+	}
+	return h, s, nil
+}
+
+// Stat tells the state of a file of the folder without opening it. The zero
+// Stamp says that it is gone or not regular.
+func (f *Folder) Stat(name string) Stamp {
+	s, k, err := f.folder.stat(name)
+	if err != nil || k != kindFile {
+		return Stamp{}
+	}
+	return s
+}
+
+// Close closes the folder.
+func (f *Folder) Close() { f.folder.close() }
+
+// enter opens a folder to reach what is in it.
+func (l *locator) enter(p *place) (folder, error) {
+	from, err := l.find(p)
+	if err != nil {
+		return folder{}, err
+	}
+	return from.enter(p.rel)
+}
+
+// read opens a folder to list it.
+func (l *locator) read(p *place) (folder, error) {
+	from, err := l.find(p)
+	if err != nil {
+		return folder{}, err
+	}
+	return from.read(p.rel)
+}

@@ -1,0 +1,236 @@
+package walk
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// stampsTell says that a folder's stamps show every change of its entries.
+const stampsTell = true
+
+// folder is an open folder.
+type folder struct{ fd int }
+
+// topFolder gives the folder that file has open; file must stay open.
+func topFolder(file *os.File) (folder, error) { return folder{int(file.Fd())}, nil }
+
+// descriptor is that of the folder.
+func (f folder) descriptor() int { return f.fd }
+
+func (f folder) closeTop() {}
+
+func (f folder) close() { unix.Close(f.fd) }
+
+// enter opens a folder below to reach what is in it, without following links.
+// The right to search it is enough.
+func (f folder) enter(rel string) (folder, error) { return f.dir(rel, unix.O_PATH) }
+
+// read opens a folder below to list it, without following links.
+func (f folder) read(rel string) (folder, error) { return f.dir(rel, unix.O_RDONLY|unix.O_NONBLOCK) }
+
+func (f folder) dir(rel string, flags int) (folder, error) {
+	fd, err := f.openat(rel, flags|unix.O_DIRECTORY)
+	if err != nil {
+		return folder{}, err
+	}
+	return folder{fd}, nil
+}
+
+// noOpenat2 is set once the kernel (before 5.6) or a sandbox has no openat2.
+var noOpenat2 atomic.Bool
+
+// openat opens what is below f without following any link on the way.
+func (f folder) openat(rel string, flags int) (int, error) {
+	if rel == "" {
+		rel = "."
+	}
+	flags |= unix.O_NOFOLLOW | unix.O_CLOEXEC
+	if strings.IndexByte(rel, '/') < 0 {
+		return retry(func() (int, error) { return unix.Openat(f.fd, rel, flags, 0) })
+	}
+	if !noOpenat2.Load() {
+		how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
+		fd, err := retry(func() (int, error) { return unix.Openat2(f.fd, rel, &how) })
+		switch err {
+		case unix.ENOSYS, unix.EPERM: // EPERM is what some seccomp filters say
+			noOpenat2.Store(true)
+		case unix.EAGAIN: // something was renamed meanwhile
+		default:
+			return fd, err
+		}
+	}
+	return f.stepwise(rel, flags)
+}
+
+// stepwise opens one folder after the other.
+func (f folder) stepwise(rel string, flags int) (int, error) {
+	dir, name := path.Split(rel)
+	at := f.fd
+	for step := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
+		next, err := retry(func() (int, error) {
+			return unix.Openat(at, step, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		})
+		if at != f.fd {
+			unix.Close(at)
+		}
+		if err != nil {
+			return -1, err
+		}
+		at = next
+	}
+	defer unix.Close(at)
+	return retry(func() (int, error) { return unix.Openat(at, name, flags, 0) })
+}
+
+// retry does a call again that a signal broke off: with network and FUSE
+// file systems that happens to any.
+func retry(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// stat looks at an entry. A link at its end is not followed.
+func (f folder) stat(rel string) (Stamp, kind, error) {
+	var st unix.Stat_t
+	for {
+		err := unix.Fstatat(f.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT)
+		if err == nil {
+			return stampOf(&st), kindOf(st.Mode), nil
+		}
+		if err != unix.EINTR {
+			return Stamp{}, 0, err
+		}
+	}
+}
+
+// stamp looks at the folder itself, which takes no rights.
+func (f folder) stamp() (Stamp, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(f.fd, &st)
+	return stampOf(&st), err
+}
+
+func stampOf(st *unix.Stat_t) Stamp {
+	return Stamp{
+		Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size,
+		Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(),
+		Links: uint32(st.Nlink),
+	}
+}
+
+func kindOf(mode uint32) kind {
+	switch mode & unix.S_IFMT {
+	case 0: // only in a listing
+		return kindUnknown
+	case unix.S_IFREG:
+		return kindFile
+	case unix.S_IFDIR:
+		return kindDir
+	case unix.S_IFLNK:
+		return kindLink
+	}
+	return kindSpecial
+}
+
+// Of struct linux_dirent64, see getdents64(2): where the length of the record,
+// the type and the name are. The inode is at 0.
+const (
+	direntLen  = 16
+	direntType = 18
+	direntName = 19
+)
+
+// entries adds all entries of the folder to e.
+func (f folder) entries(ctx context.Context, e *entries) error {
+	for {
+		n, err := retry(func() (int, error) { return unix.Getdents(f.fd, e.buf) })
+		if err != nil || n <= 0 {
+			return err
+		}
+		for rest := e.buf[:n]; len(rest) > direntName; {
+			size := int(binary.NativeEndian.Uint16(rest[direntLen:]))
+			if size <= direntName || size > len(rest) {
+				return unix.EIO
+			}
+			record := rest[:size]
+			rest = rest[size:]
+			name := record[direntName:]
+			for i, c := range name {
+				if c == 0 {
+					name = name[:i]
+					break
+				}
+			}
+			e.add(name, binary.NativeEndian.Uint64(record), kindOf(uint32(record[direntType])<<12))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// Handle is an open regular file.
+type Handle struct{ fd int }
+
+var errNotRegular = errors.New("not a regular file")
+
+// open opens a regular file below f for reading, without following links and
+// without waiting for whoever is at the other end of a FIFO.
+func (f folder) open(rel string) (Handle, error) {
+	fd, err := f.openat(rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	return Handle{fd}, err
+}
+
+// Stamp tells the state of the file. It is an error if that is not regular.
+func (h Handle) Stamp() (Stamp, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(h.fd, &st); err != nil {
+		return Stamp{}, err
+	}
+	if kindOf(st.Mode) != kindFile {
+		return Stamp{}, errNotRegular
+	}
+	return stampOf(&st), nil
+}
+
+// Read reads on, as [io.Reader] has it.
+func (h Handle) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return h.result(retry(func() (int, error) { return unix.Read(h.fd, p) }))
+}
+
+// ReadAt reads at an offset. Other than [io.ReaderAt] has it, fewer bytes
+// than asked for may come without an error; at the end it is io.EOF.
+func (h Handle) ReadAt(p []byte, off int64) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return h.result(retry(func() (int, error) { return unix.Pread(h.fd, p, off) }))
+}
+
+func (h Handle) result(n int, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Close closes the file.
+func (h Handle) Close() error { return unix.Close(h.fd) }

@@ -1,0 +1,109 @@
+package walk
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+const excludeFile = ".git/info/exclude"
+
+// ignoreFile is an ignore file as it was when read.
+type ignoreFile struct {
+	name  string // relative to its folder
+	stamp Stamp  // zero if it was not there
+	sum   [sha256.Size]byte
+}
+
+// same says whether the file is still as it was read.
+func (g *ignoreFile) same(loc *locator, p *place) bool {
+	s, k, err := loc.stat(p, g.name)
+	if g.stamp == (Stamp{}) {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return err == nil && k == kindFile && s == g.stamp
+}
+
+// findRules reads the ignore files that the folder has and enters its rules,
+// if they are not those it had. It says whether they are new.
+func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
+	above := w.above
+	if n.parent != nil {
+		above = n.parent.rules
+	}
+	if above == nil {
+		had := n.rules != nil
+		n.rules, n.ignores = nil, nil
+		return had
+	}
+	var found Found
+	var ignores []ignoreFile
+	read := func(name string) []byte {
+		g, data, young := readIgnoreFile(f, name, settled)
+		if young {
+			n.retry.Store(true)
+		}
+		ignores = append(ignores, g)
+		return data
+	}
+	for _, file := range []struct {
+		name string
+		data *[]byte
+	}{{".rgignore", &found.Rgignore}, {".ignore", &found.Ignore}, {".gitignore", &found.Gitignore}} {
+		if k, ok := w.find(file.name); ok && k == kindFile {
+			*file.data = read(file.name)
+		}
+	}
+	if k, ok := w.find(".git"); ok {
+		found.Repo = true
+		if k == kindDir {
+			found.Exclude = read(excludeFile)
+		}
+	}
+	if _, ok := w.find(".jj"); ok {
+		found.Repo = true
+	}
+
+	alike := slices.EqualFunc(n.ignores, ignores, func(a, b ignoreFile) bool {
+		return a.name == b.name && a.sum == b.sum && (a.stamp == Stamp{}) == (b.stamp == Stamp{})
+	})
+	fresh := n.judge || n.rules == nil || !alike || n.repo != found.Repo
+	n.ignores, n.repo = ignores, found.Repo
+	if fresh {
+		n.rules = above.Enter(n.place.name, found)
+	}
+	return fresh
+}
+
+// readIgnoreFile reads an ignore file of the folder f. young says that it
+// must be read again next time: it might change and have the same stamp, or
+// it could not be read.
+func readIgnoreFile(f folder, name string, settled time.Time) (g ignoreFile, data []byte, young bool) {
+	g.name = name
+	h, err := f.open(name)
+	if err != nil {
+		return g, nil, !errors.Is(err, fs.ErrNotExist)
+	}
+	defer h.Close()
+	stamp, err := h.Stamp()
+	if err != nil {
+		return g, nil, true
+	}
+	data, err = io.ReadAll(io.LimitReader(h, maxIgnoreFile+1))
+	if err != nil {
+		return g, nil, true
+	}
+	if len(data) > maxIgnoreFile { // half a pattern would be another one
+		data = data[:bytes.LastIndexByte(data[:maxIgnoreFile], '\n')+1]
+	}
+	g.stamp, g.sum = stamp, sha256.Sum256(data)
+	return g, data, stamp.key().after(settled)
+}
+
+// after says whether the key has a stamp of after t, so that a change made
+// now might leave the same key.
+func (k key) after(t time.Time) bool { return max(k.mtime, k.ctime) > t.UnixNano() }

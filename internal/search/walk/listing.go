@@ -1,0 +1,133 @@
+package walk
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// Listing is the files of a tree at one moment. It never changes.
+type Listing struct {
+	// Dirs is every folder, the top first. A folder comes before what is
+	// below it, neighbours in the byte order of their names.
+	Dirs []*Dir
+	// First has, for each of Dirs, the number of its first file when all
+	// files are counted in order, as Stat does.
+	First []int
+	// Files is how many files there are.
+	Files int
+	// Unreadable is how many folders have an Err.
+	Unreadable int
+
+	open    Opener
+	workers int
+}
+
+// Root is the top folder.
+func (l *Listing) Root() *Dir { return l.Dirs[0] }
+
+// Dir is one folder's entries. It never changes: when the entries do, there
+// is a new Dir. What happens in folders below does not matter to it, so what
+// others know by *Dir stays good as long as it is in the newest listing.
+type Dir struct {
+	// Files is the files listed, in the byte order of their names.
+	Files []File
+	// Left names entries left out, the first 20 in order of names.
+	Left []Left
+	// LeftMore is how many were left out that Left does not name.
+	LeftMore int
+	// Err is why the folder could not be read, or not to its end. A folder
+	// that is gone is no error and not listed.
+	Err error
+
+	place *place
+}
+
+// Path is relative to the top, with slashes; "" is the top. It may be longer
+// than the system's calls take, up to 100,000 bytes.
+func (d *Dir) Path() string { return d.place.path() }
+
+// File is one regular file.
+type File struct {
+	Name string
+	// ID is unlike that of any other file of the Tree ever. It stays as long
+	// as the folder at this path lists the same inode under the same name.
+	// It says nothing of the content: see Stamp. Elsewhere than on Linux the
+	// name alone decides.
+	ID uint64
+
+	ino uint64 // as the folder lists it, which overlays may give otherwise than stat
+}
+
+// Left is an entry left out of a listing.
+type Left struct {
+	Name   string
+	Reason Reason
+}
+
+// Reason is why an entry is left out.
+type Reason uint8
+
+const (
+	Ignored Reason = iota + 1 // by the rules, a file or a folder with all below it
+	Link                      // a symbolic link, whatever it leads to
+	Special                   // a FIFO, a socket, a device
+)
+
+// Stamp is what tells one state of a file from another. The zero Stamp is
+// that of a file that is gone or no longer regular.
+type Stamp struct {
+	Dev, Ino     uint64 // 0 where the system does not tell
+	Size         int64  // bytes
+	Mtime, Ctime int64  // nanoseconds since 1970; Ctime 0 where the system does not tell
+	Links        uint32 // hard links; 0 where the system does not tell
+}
+
+// Stat looks at every file now and gives their stamps, counted as in First,
+// in buf if that has the room. Files that cannot be looked at have the zero
+// Stamp. The errors are those of the Opener and of ctx.
+func (l *Listing) Stat(ctx context.Context, buf []Stamp) ([]Stamp, error) {
+	top, err := l.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer top.Close()
+	if cap(buf) < l.Files {
+		buf = make([]Stamp, l.Files)
+	}
+	buf = buf[:l.Files]
+	var next atomic.Int64
+	parallel(l.workers, func() {
+		loc := locator{top: top.top}
+		defer loc.close()
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(l.Dirs) {
+				return
+			}
+			d := l.Dirs[i]
+			statFiles(ctx, &loc, d, buf[l.First[i]:][:len(d.Files)])
+		}
+	})
+	return buf, ctx.Err()
+}
+
+// statFiles fills in the stamps of one folder's files.
+func statFiles(ctx context.Context, loc *locator, d *Dir, stamps []Stamp) {
+	clear(stamps)
+	if len(stamps) == 0 {
+		return
+	}
+	f, err := loc.enter(d.place)
+	if err != nil {
+		return
+	}
+	defer f.close()
+	for i := range d.Files {
+		if i%stride == stride-1 && ctx.Err() != nil {
+			return
+		}
+		if s, k, err := f.stat(d.Files[i].Name); err == nil && k == kindFile {
+			stamps[i] = s
+		}
+	}
+}

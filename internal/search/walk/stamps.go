@@ -1,0 +1,389 @@
+package walk
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"mcp-toolset/internal/search/watch"
+)
+
+// The stamps of files are remembered while each file is watched itself: a
+// folder is not told of stores through links elsewhere, nor of such links.
+//
+// A stamp remembered with one link, of a file that is not loose, is that of
+// an inode which was watched before it was looked at. All others are looked
+// at every time. So are stamps that are young: a store through a shared
+// mapping is not told, but gives a stamp now and then.
+
+const (
+	// youngStamp is how young a ctime is looked at again.
+	youngStamp = 2 * time.Second
+	// youngMapping is the same if no more than fewYoung are that young: the
+	// kernel writes back what is mapped every 30 s and stamps the next store.
+	youngMapping = 35 * time.Second
+	fewYoung     = 500
+	// maxLooks, or an eighth of all files, is how many files a call looks at
+	// one by one. More are quicker looked at by Stat, in parallel.
+	maxLooks = 2000
+	// maxTouched is how many files of a folder are told apart.
+	maxTouched = 64
+)
+
+// stampMemory is the stamps of the files of a listing.
+type stampMemory struct {
+	on      bool // files are watched
+	listing *Listing
+	stamps  []Stamp
+	shared  bool            // the stamps were handed out: they are changed no more
+	again   []int32         // to be looked at every time, as numbers in stamps
+	queue   []*node         // with files to be looked at once
+	loose   map[uint64]bool // IDs of files whose watches cannot be relied on
+}
+
+// sight is what the memory has of one folder.
+type sight struct {
+	dir     *Dir // whose files' stamps there are; nil is none
+	at      int  // the first
+	all     bool // look at all files
+	queued  bool
+	touched []uint64 // look at these files
+}
+
+func (m *stampMemory) files() int {
+	if m.listing == nil {
+		return 0
+	}
+	return m.listing.Files
+}
+
+func (m *stampMemory) enqueue(n *node) {
+	if !n.sight.queued {
+		n.sight.queued = true
+		m.queue = append(m.queue, n)
+	}
+}
+
+// touch notes that a file has changed; ended says that its watch is gone.
+func (m *stampMemory) touch(key mark, ended bool) {
+	if !m.on {
+		return
+	}
+	if ended {
+		m.loose[key.id] = true
+	}
+	s := &key.node.sight
+	switch {
+	case s.all || slices.Contains(s.touched, key.id):
+	case len(s.touched) == maxTouched:
+		s.all, s.touched = true, nil
+	default:
+		s.touched = append(s.touched, key.id)
+	}
+	m.enqueue(key.node)
+}
+
+// forgetStamps ends the remembering.
+func (t *Tree) forgetStamps() {
+	for _, n := range t.nodes {
+		n.sight = sight{}
+	}
+	t.vouch.memory = stampMemory{}
+}
+
+// Stamps gives what l.Stat gives, not older than the call. While a watcher
+// vouches for the tree and l is what the last Refresh gave, it looks only at
+// files that may have changed. The slice must not be changed. It is the former
+// one itself if no stamp is another.
+//
+// What no watcher is told (see package watch) is missed here, where Stat sees
+// it: above all the first store through a shared mapping into a file that has
+// been left alone for longer than youngMapping, until the mapping ends or the
+// file is otherwise told of. Audit finds such, and ends the watching.
+func (t *Tree) Stamps(ctx context.Context, l *Listing) ([]Stamp, error) {
+	if !t.options.Watch {
+		return l.Stat(ctx, nil)
+	}
+	if err := t.begin(ctx); err != nil {
+		return nil, err
+	}
+	stamps, err := t.recall(ctx, l)
+	t.end()
+	if stamps != nil || err != nil {
+		return stamps, err
+	}
+	return l.Stat(ctx, nil)
+}
+
+// recall is Stamps from memory; it gives nil if that does not do.
+func (t *Tree) recall(ctx context.Context, l *Listing) ([]Stamp, error) {
+	v, m := &t.vouch, &t.vouch.memory
+	if !t.drain() || !m.on || t.dirty || v.marked || v.all || l != t.listing {
+		return nil, nil
+	}
+	t.arrange()
+	looks := len(m.again)
+	for _, n := range m.queue {
+		if looks += len(n.sight.touched); n.sight.all {
+			looks += len(n.dir.Files)
+		}
+	}
+	if looks > max(maxLooks, l.Files/8) {
+		return nil, nil
+	}
+	top, err := openTop(t.open)
+	if err != nil {
+		return nil, err
+	}
+	defer top.Close()
+	if !t.sameTop(top.top) {
+		return nil, nil
+	}
+	if (len(m.queue) > 0 || len(m.again) > 0) && !t.catchUp(ctx, top, len(m.again), math.MaxInt) {
+		return nil, ctx.Err()
+	}
+	m.shared = true
+	return m.stamps, nil
+}
+
+// catchUp looks at the first few of again, and then at what is queued till
+// some files were looked at. It is false if it was broken off.
+func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
+	m := &t.vouch.memory
+	loc := locator{top: top.top}
+	defer loc.close()
+	now := time.Now()
+	due, rest := m.again[:again:again], m.again[again:]
+	m.again = nil
+	for len(due) > 0 {
+		i := m.folderOf(due[0])
+		end := m.listing.First[i] + len(t.nodes[i].dir.Files)
+		k := sort.Search(len(due), func(j int) bool { return int(due[j]) >= end })
+		if ctx.Err() != nil || !t.see(&loc, t.nodes[i], due[:k]) {
+			m.again = slices.Concat(m.again, due, rest)
+			return false
+		}
+		due = due[k:]
+	}
+	queue := m.queue // what is queued meanwhile is for the next time
+	m.queue = nil
+	for len(queue) > 0 && files > 0 {
+		n := queue[0]
+		which := t.which(n)
+		n.sight.all, n.sight.touched, n.sight.queued = false, nil, false
+		if ctx.Err() != nil || len(which) > 0 && !t.see(&loc, n, which) {
+			n.sight.all, n.sight.queued = true, true
+			m.again = append(m.again, rest...)
+			m.queue = append(queue, m.queue...)
+			if !m.on {
+				t.forgetStamps()
+			}
+			return false
+		}
+		queue, files = queue[1:], files-len(which)
+	}
+	m.queue = append(queue, m.queue...)
+	m.settle(now.Add(-t.vouch.young), now.Add(-t.vouch.mapping))
+	m.again = append(m.again, rest...)
+	slices.Sort(m.again)
+	m.again = slices.Compact(m.again)
+	return true
+}
+
+// which gives the files of a folder to be looked at, as numbers of stamps.
+func (t *Tree) which(n *node) []int32 {
+	if !t.live(n) {
+		return nil
+	}
+	var all []int32
+	for i := range n.dir.Files {
+		if n.sight.all || slices.Contains(n.sight.touched, n.dir.Files[i].ID) {
+			all = append(all, int32(n.sight.at+i))
+		}
+	}
+	return all
+}
+
+// folderOf gives the number of the folder that a stamp belongs to.
+func (m *stampMemory) folderOf(at int32) int {
+	return sort.SearchInts(m.listing.First, int(at)+1) - 1
+}
+
+// see looks at files of one folder, and watches those that need it. It is
+// false if the watcher is no longer to be relied on.
+func (t *Tree) see(loc *locator, n *node, which []int32) bool {
+	m := &t.vouch.memory
+	f, err := loc.enter(n.place)
+	if err == nil {
+		defer f.close()
+	}
+	for _, at := range which {
+		file := &n.dir.Files[int(at)-n.sight.at]
+		var s Stamp
+		if err == nil {
+			s = f.regular(file.Name)
+		}
+		if s.Links == 1 && (m.stamps[at].Links != 1 || m.loose[file.ID]) {
+			if !t.watchFile(n, f, file) {
+				return false
+			}
+			s = f.regular(file.Name) // after it was watched
+		}
+		if s.Dev != n.key.dev { // mounted on the name, or gone
+			m.loose[file.ID] = true
+		}
+		m.set(at, s)
+		m.again = append(m.again, at) // settle judges
+	}
+	return true
+}
+
+// regular is the stamp of a file, zero if there is none of the name.
+func (f folder) regular(name string) Stamp {
+	s, k, err := f.stat(name)
+	if err != nil || k != kindFile {
+		return Stamp{}
+	}
+	return s
+}
+
+// watchFile watches a file; one that cannot be watched is loose. It is false
+// if the watcher is no longer to be relied on.
+func (t *Tree) watchFile(n *node, f folder, file *File) bool {
+	m, key := &t.vouch.memory, mark{n, file.ID}
+	former, had, err := t.vouch.watcher.File(f.descriptor(), file.Name, key)
+	switch {
+	case errors.Is(err, watch.ErrFull):
+		t.forgetStamps() // folders are still watched
+		return false
+	case err != nil:
+		m.loose[file.ID] = true
+		return true
+	}
+	delete(m.loose, file.ID)
+	switch {
+	case !had || former == key:
+	case former.id == 0: // a folder took the name meanwhile, and is not watched as one any more
+		t.stopVouching(watch.ErrLost)
+		return false
+	default: // another link, or moved from there
+		m.touch(former, true)
+	}
+	return true
+}
+
+// set changes a stamp, but not in what was handed out.
+func (m *stampMemory) set(at int32, s Stamp) {
+	if m.stamps[at] == s {
+		return
+	}
+	if m.shared {
+		m.stamps, m.shared = slices.Clone(m.stamps), false
+	}
+	m.stamps[at] = s
+}
+
+// settle leaves in again what must be looked at every time. All that is in it
+// was looked at just now; stamps after youngest and, if few, after mapping are
+// young.
+func (m *stampMemory) settle(youngest, mapping time.Time) {
+	few := 0
+	always := func(at int32) bool {
+		s := &m.stamps[at]
+		return s.Links != 1 || s.Ctime > youngest.UnixNano() || len(m.loose) > 0 && m.loose[m.id(at)]
+	}
+	for _, at := range m.again {
+		if m.stamps[at].Ctime > mapping.UnixNano() && !always(at) {
+			few++
+		}
+	}
+	m.again = slices.DeleteFunc(m.again, func(at int32) bool {
+		return !always(at) && (few > fewYoung || m.stamps[at].Ctime <= mapping.UnixNano())
+	})
+}
+
+func (m *stampMemory) id(at int32) uint64 {
+	i := m.folderOf(at)
+	return m.listing.Dirs[i].Files[int(at)-m.listing.First[i]].ID
+}
+
+// arrange puts the stamps in the order of the listing, if that is another.
+// Those of files that are still there are kept.
+func (t *Tree) arrange() {
+	m := &t.vouch.memory
+	if m.listing == t.listing {
+		return
+	}
+	again := map[int32]bool{}
+	for _, at := range m.again {
+		again[at] = true
+	}
+	old, loose := *m, map[uint64]bool{}
+	m.listing, m.stamps, m.shared, m.again = t.listing, make([]Stamp, t.listing.Files), false, nil
+	for i, n := range t.nodes {
+		was := n.sight
+		n.sight.dir, n.sight.at = n.dir, t.listing.First[i]
+		if was.dir != n.dir {
+			n.sight.all, n.sight.touched = true, nil
+			m.enqueue(n)
+		}
+		if was.dir == nil {
+			continue
+		}
+		k := 0
+		for j := range n.dir.Files {
+			f := &n.dir.Files[j]
+			for k < len(was.dir.Files) && was.dir.Files[k].Name < f.Name {
+				k++
+			}
+			if k < len(was.dir.Files) && was.dir.Files[k].ID == f.ID {
+				from, to := int32(was.at+k), int32(n.sight.at+j)
+				m.stamps[to] = old.stamps[from]
+				if again[from] {
+					m.again = append(m.again, to)
+				}
+				if old.loose[f.ID] {
+					loose[f.ID] = true
+				}
+			}
+		}
+	}
+	m.loose = loose
+}
+
+// watchFiles watches and looks at some files more.
+func (t *Tree) watchFiles(ctx context.Context, top *Top) (done bool, err error) {
+	v, m := &t.vouch, &t.vouch.memory
+	if !v.vouches || !m.on {
+		return true, nil
+	}
+	if !t.dirty && !v.marked && m.listing == t.listing && len(m.queue) == 0 && len(m.again) <= fewYoung {
+		return true, nil
+	}
+	if _, err := t.refresh(ctx, top.top, t.sameTop(top.top)); err != nil || v.watcher == nil {
+		return false, err
+	}
+	if v.marked { // folders mounted twice: never at rest
+		return true, nil
+	}
+	t.arrange()
+	if !t.catchUp(ctx, top, 0, watchBatch) {
+		return !m.on, ctx.Err()
+	}
+	if len(m.queue) > 0 {
+		return false, nil
+	}
+	return true, t.seeAgain(ctx, top)
+}
+
+// seeAgain looks at those of again that are too many for a query.
+func (t *Tree) seeAgain(ctx context.Context, top *Top) error {
+	m := &t.vouch.memory
+	if len(m.again) > max(maxLooks, m.files()/8)/2 {
+		t.catchUp(ctx, top, len(m.again), 0)
+	}
+	return ctx.Err()
+}
