@@ -1,0 +1,333 @@
+package pattern
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Literals is a necessary condition in conjunctive form: a text that matches
+// contains, of every clause, at least one literal. The text is the line, or
+// with Multiline the file; the literals lie inside the match. The most
+// selective clause comes first. Empty: nothing is known.
+type Literals []Clause
+
+// Clause is a choice of literals, none of them empty.
+type Clause []Literal
+
+// Literal is a text to look for.
+type Literal struct {
+	Text string // UTF-8
+	// Fold compares by Unicode's simple folding (unicode.SimpleFold), rune by
+	// rune. That reaches beyond ASCII from inside it: k is also U+212A (KELVIN
+	// SIGN) and s also U+017F (LONG S), and no other ASCII letter has such a
+	// partner. The partner may differ in length.
+	Fold bool
+}
+
+// Limits of the analysis. It may always know less.
+const (
+	maxChoice  = 16      // literals of a clause: what a set search does well
+	maxLiteral = 128     // bytes of a literal: longer ones find no better
+	maxClauses = 8       // of a condition: each is a look-up in an index
+	maxWork    = 500_000 // comparisons of literals in an analysis, some 10 ms
+	maxWeak    = 3       // bytes: a shorter literal is in most files
+	maxPairs   = 4       // clauses of each side of an alternative that are put together: time is its square
+)
+
+// work bounds the time of an analysis.
+type work struct{ left int } // comparisons of literals
+
+// facts are what is known of the texts that a tree matches. Lists hold what
+// can be there, at most maxChoice.
+type facts struct {
+	exact          bool      // the matches are all of prefix, and no others
+	plain          bool      // exact says all: no anchors, nothing folded that was not
+	prefix, suffix []Literal // every match begins, ends with one; may hold ""
+	must           Literals
+}
+
+var nothing = []Literal{{}}
+
+func unknown() facts { return facts{prefix: nothing, suffix: nothing} }
+func exactly(list []Literal, plain bool) facts {
+	return facts{exact: true, plain: plain, prefix: list, suffix: list}
+}
+
+// Required finds literals that every match of a tree contains. The tree has no
+// counted repeats, as those of Parse.
+func Required(re *syntax.Regexp) Literals {
+	w := &work{maxWork}
+	return w.clauses(w.analyse(re)).best(maxClauses)
+}
+
+// Literal gives the text that is all of the pattern, with whether case is the
+// same. ok is false if there is more to the pattern, or it is empty.
+func (p *Pattern) Literal() (text string, fold, ok bool) {
+	if p.Tree.Op != syntax.OpLiteral {
+		return "", false, false
+	}
+	return string(p.Tree.Rune), p.Tree.Flags&syntax.FoldCase != 0, true
+}
+
+// Alternatives gives the texts of a pattern that is a choice of at most 16
+// short texts with their case, in the order of preference; nil for others.
+func (p *Pattern) Alternatives() []string {
+	f := (&work{maxWork}).analyse(p.Tree)
+	if !f.exact || !f.plain {
+		return nil
+	}
+	var out []string
+	for _, l := range f.prefix {
+		if l.Fold || l.Text == "" {
+			return nil
+		}
+		out = append(out, l.Text)
+	}
+	return out
+}
+
+// clauses are all that is known as clauses.
+func (w *work) clauses(f facts) Literals {
+	return w.with(w.with(f.must, f.prefix), f.suffix)
+}
+
+// with adds a clause, unless it says nothing or is said already. Clauses that
+// the new one makes needless go.
+func (w *work) with(ls Literals, c Clause) Literals {
+	if len(c) == 0 || slices.ContainsFunc(c, func(l Literal) bool { return l.Text == "" }) {
+		return ls
+	}
+	for _, old := range ls {
+		w.left -= 2 * len(old) * len(c)
+	}
+	if w.left < 0 {
+		return ls // less is known than could be
+	}
+	if slices.ContainsFunc(ls, func(old Clause) bool { return c.needless(old) }) {
+		return ls
+	}
+	out := slices.DeleteFunc(slices.Clone(ls), func(old Clause) bool { return old.needless(c) })
+	out = append(out, c)
+	if len(out) > 2*maxClauses {
+		worst := 0
+		for i := range out {
+			if out[i].worth() < out[worst].worth() {
+				worst = i
+			}
+		}
+		out = slices.Delete(out, worst, worst+1)
+	}
+	return out
+}
+
+// best is at most n clauses, the most selective first.
+func (ls Literals) best(n int) Literals {
+	out := slices.Clone(ls)
+	slices.SortStableFunc(out, func(a, b Clause) int { return b.worth() - a.worth() })
+	return out[:min(len(out), n)]
+}
+
+// needless tells whether c adds nothing beside d. A clause that follows from
+// another may still be worth having: fewer literals are found faster.
+func (c Clause) needless(d Clause) bool {
+	return d.implies(c) && (len(d) <= len(c) || c.shortest() < maxWeak)
+}
+
+// implies tells whether every literal of c contains one of d.
+func (c Clause) implies(d Clause) bool {
+	for _, l := range c {
+		if !slices.ContainsFunc(d, func(m Literal) bool {
+			return strings.Contains(l.Text, m.Text) && (m.Fold || !l.Fold)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// worth orders clauses: the shortest literal decides, up to where length helps
+// no more, then that there are few.
+func (c Clause) worth() int { return min(c.shortest(), 12)*2*maxChoice - len(c) }
+
+// shortest is the length of the shortest literal; folded ones say less.
+func (c Clause) shortest() int {
+	short := maxLiteral
+	for _, l := range c {
+		n := len(l.Text)
+		if l.Fold {
+			n = n * 3 / 4
+		}
+		short = min(short, n)
+	}
+	return short
+}
+
+// analyse finds the facts of a tree.
+func (w *work) analyse(re *syntax.Regexp) facts {
+	switch re.Op {
+	case syntax.OpEmptyMatch:
+		return exactly(nothing, true)
+	case syntax.OpBeginLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return exactly(nothing, false)
+	case syntax.OpLiteral:
+		return w.ofLiteral(re)
+	case syntax.OpCharClass:
+		return ofClass(set(re.Rune))
+	case syntax.OpCapture:
+		return w.analyse(re.Sub[0])
+	case syntax.OpQuest:
+		f := w.analyse(re.Sub[0])
+		if re.Flags&syntax.NonGreedy != 0 {
+			return w.either(exactly(nothing, true), f)
+		}
+		return w.either(f, exactly(nothing, true))
+	case syntax.OpPlus:
+		f := w.analyse(re.Sub[0])
+		f.must, f.exact, f.plain = w.clauses(f), false, false
+		return f
+	case syntax.OpConcat:
+		f := exactly(nothing, true)
+		for _, sub := range re.Sub {
+			f = w.join(f, w.analyse(sub))
+		}
+		return f
+	case syntax.OpAlternate:
+		f := w.analyse(re.Sub[0])
+		for _, sub := range re.Sub[1:] {
+			f = w.either(f, w.analyse(sub))
+		}
+		return f
+	}
+	// A star, any rune, or $: a carriage return may stand between it and what
+	// comes next.
+	return unknown()
+}
+
+// ofLiteral gives a literal. One cased rune among others without case is
+// written out: its cases are searched for exactly.
+func (w *work) ofLiteral(re *syntax.Regexp) facts {
+	fold := re.Flags&syntax.FoldCase != 0
+	if fold && len(re.Rune) == 1 {
+		return ofClass(rangeSet(re.Rune[0], re.Rune[0]).folded())
+	}
+	if slices.Contains(re.Rune, unicode.ReplacementChar) {
+		return unknown() // regexp matches an invalid byte with it
+	}
+	text := string(re.Rune)
+	if len(text) <= maxLiteral {
+		return exactly([]Literal{{text, fold}}, true)
+	}
+	head, tail := maxLiteral, len(text)-maxLiteral
+	for !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	f := facts{prefix: []Literal{{text[:head], fold}}, suffix: []Literal{{text[tail:], fold}}}
+	f.must = w.clauses(f)
+	return f
+}
+
+// ofClass gives the runes of a small class.
+func ofClass(s set) facts {
+	if s.count() > maxChoice || s.has(unicode.ReplacementChar) {
+		return unknown()
+	}
+	var list []Literal
+	for i := 0; i < len(s); i += 2 {
+		for r := s[i]; r <= s[i+1]; r++ {
+			list = append(list, Literal{Text: string(r)})
+		}
+	}
+	return exactly(list, true)
+}
+
+// either gives the facts of an alternative.
+func (w *work) either(a, b facts) facts {
+	f := facts{exact: a.exact && b.exact, plain: a.plain && b.plain}
+	f.prefix, f.suffix = unite(a.prefix, b.prefix), unite(a.suffix, b.suffix)
+	if f.exact && f.prefix != nil {
+		return f
+	}
+	// Every clause of one side or every clause of the other: the best of each
+	// together, and the best of those that fit.
+	f.exact, f.plain = false, false
+	for _, c := range w.clauses(a).best(maxPairs) {
+		for _, d := range w.clauses(b).best(maxPairs) {
+			if both := unite(c, d); both != nil {
+				f.must = w.with(f.must, both)
+			}
+		}
+	}
+	if f.prefix == nil {
+		f.prefix = nothing
+	}
+	if f.suffix == nil {
+		f.suffix = nothing
+	}
+	return f
+}
+
+// unite is both lists without repeats; nil if that is too much.
+func unite(a, b []Literal) []Literal {
+	out := slices.Clone(a)
+	for _, l := range b {
+		if !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	if len(out) > maxChoice {
+		return nil
+	}
+	return out
+}
+
+// join gives the facts of a followed by b.
+func (w *work) join(a, b facts) facts {
+	across, plain := cross(a.suffix, b.prefix)
+	if a.exact && b.exact && across != nil {
+		return facts{exact: true, plain: plain && a.plain && b.plain, prefix: across, suffix: across}
+	}
+	f := facts{prefix: a.prefix, suffix: b.suffix, must: w.clauses(a)}
+	for _, c := range w.clauses(b) {
+		f.must = w.with(f.must, c)
+	}
+	if across != nil {
+		f.must = w.with(f.must, across)
+		if a.exact {
+			f.prefix = across
+		}
+		if b.exact {
+			f.suffix = across
+		}
+	}
+	return f
+}
+
+// cross is every literal of a followed by every one of b; nil if that is too
+// much. plain is false if something is folded that was not.
+func cross(a, b []Literal) (out []Literal, plain bool) {
+	if len(a)*len(b) > maxChoice {
+		return nil, false
+	}
+	plain = true
+	for _, x := range a {
+		for _, y := range b {
+			if len(x.Text)+len(y.Text) > maxLiteral {
+				return nil, false
+			}
+			l := Literal{x.Text + y.Text, x.Fold || y.Fold}
+			if x.Fold != y.Fold && !caseless([]rune(x.Text)) && !caseless([]rune(y.Text)) {
+				plain = false
+			}
+			if !slices.Contains(out, l) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out, plain
+}
