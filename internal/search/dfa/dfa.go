@@ -1,0 +1,261 @@
+// Package dfa finds the lines of a buffer that match a regular expression.
+//
+// The expression becomes a deterministic automaton over bytes, built lazily
+// while it runs (Cox, "Regular Expression Matching in the Wild", 2010). A
+// table lookup for each byte waits for the one before; since lines are
+// independent of each other, a buffer is cut into segments at newlines and
+// four of them are advanced in one loop, which is three times as fast.
+//
+// The rules:
+//   - A line ends at '\n', which is not part of it; the last one needs none,
+//     and none follows a final '\n'. A match lies within one line.
+//   - OpBeginLine and OpEndLine hold at the ends of a line, OpEndLine also
+//     before a "\r" that ends it. OpBeginText and OpEndText hold at the ends
+//     of the text only, so not before its final '\n'. Beware that
+//     syntax.Parse makes those of ^ and $ unless told otherwise.
+//   - Runes are matched as UTF-8. Nothing matches an invalid byte. No class
+//     and no dot matches '\n'. Letters fold as unicode.SimpleFold has it.
+//   - OpWordBoundary is Unicode's, see IsWord. Where it depends on a byte from
+//     0x80 on, the line may have to be decided by a slower matcher.
+//   - Time is linear in the text, memory bounded; expressions too large are
+//     declined.
+package dfa
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"sync"
+)
+
+const (
+	maxInsts  = 1 << 16 // some 4 MB; \w{100} has 30,000
+	maxEdges  = 1 << 19 // 4 MB
+	maxWeight = 1 << 16 // nodes of a tree with its repeats written out, each of which makes an instruction
+	maxDepth  = 1000    // of a tree, as for package regexp/syntax: walking one recurses
+
+	maxStates = 8192    // a row of the table has 1 KB, so 8 MB a cache
+	maxKeys   = 8 << 20 // bytes of the states' keys: those of large programs are long
+
+	minSegment = 512      // below, starting a segment costs more than it wins
+	maxSegment = 16 << 10 // four of them stay in the second level cache
+
+	freeSteps    = 16 << 10 // transitions that are built without asking what for: some 10 ms
+	watchSteps   = 2048     // transitions after which that is asked again
+	stepWorth    = 16       // bytes that have to be read for a transition built to pay
+	slowBytes    = 1 << 20  // how long the automaton is given up first
+	maxSlowBytes = 1 << 30  // and at most
+)
+
+// ErrDeclined is wrapped by New's error: the expression is valid, but too
+// large. Package regexp may take it.
+var ErrDeclined = errors.New("dfa: expression declined")
+
+// Options change what an expression means or how it is searched.
+type Options struct {
+	// LF takes "\r" for an ordinary byte: OpEndLine does not hold before it.
+	LF bool
+	// Must has texts of which every line that matches contains one or more.
+	// They make the search faster if they are rare. None: nothing is known.
+	Must []string
+	// MustFold says that the texts may be in any case, as unicode.SimpleFold
+	// has it.
+	MustFold bool
+}
+
+// Finder finds the lines of a buffer that match. Positions are byte offsets
+// in the buffer; buf[start:end] is a line without its '\n'.
+type Finder interface {
+	// Lines calls yield for each line that matches, in order, until it
+	// returns false.
+	Lines(buf []byte, yield func(start, end int) bool)
+	// First gives the first line that matches, or -1, -1.
+	First(buf []byte) (start, end int)
+	// Count is the number of lines that match.
+	Count(buf []byte) int
+	// Match tells whether a line, given without its '\n', matches.
+	Match(line []byte) bool
+	// Spans gives where a line matches, as [FindAllIndex] of package regexp
+	// does: preferred matches from the left, up to max of them, all if max is
+	// negative. Time may be quadratic in the line where matches are many.
+	Spans(line []byte, max int) [][2]int
+}
+
+// DFA is a compiled expression. Goroutines may share it: each call takes
+// tables from a pool and puts them back, so there are as many as there have
+// been calls at one time, of up to about 20 MB each. Nothing is allocated
+// once these are built.
+type DFA struct {
+	m          *machine
+	begin, end bool // the buffers begin and end the text
+}
+
+var _ Finder = (*DFA)(nil)
+
+// machine is what the parts of a DFA share.
+type machine struct {
+	prog       *program
+	unanchored []uint32 // the instructions that a match can begin with inside a line
+	first      [256]bool
+	firstKnown bool // a match begins with a byte in first, and looks at nothing before
+	all        bool // every line matches
+	textOnly   bool // the first line of a text matches
+	filter     filter
+	maxStates  int
+
+	mu   sync.Mutex
+	idle []*cache
+}
+
+// New compiles a tree for searching line by line. It does not change the
+// tree. The error wraps ErrDeclined.
+func New(re *syntax.Regexp, o Options) (*DFA, error) {
+	if weight(re, maxWeight, 0) >= maxWeight {
+		return nil, fmt.Errorf("%w: it has more than %d parts, or is nested deeper than %d", ErrDeclined, maxWeight, maxDepth)
+	}
+	c := newCompiler(!o.LF)
+	prog, err := c.finish(c.tree(re.Simplify()))
+	if err != nil {
+		return nil, err
+	}
+	d := newDFA(prog)
+	d.m.filter = newFilter(o.Must, o.MustFold, false)
+	if !d.m.filter.usable() && d.m.firstKnown {
+		d.m.filter = byteFilter(&d.m.first)
+	}
+	return d, nil
+}
+
+func newDFA(prog *program) *DFA {
+	m := &machine{prog: prog, maxStates: maxStates}
+	c := newCache(m)
+	m.all = m.startMatches(c, lookBeginLine)
+	m.textOnly = m.startMatches(c, lookBeginLine|lookBeginText)
+	m.start(c)
+	m.put(c)
+	return &DFA{m: m, begin: true, end: true}
+}
+
+func (m *machine) startMatches(c *cache, have look) bool {
+	c.to.clear()
+	return c.closure(&c.to, m.prog.start, have)
+}
+
+// start learns what a match can begin with.
+func (m *machine) start(c *cache) {
+	c.to.clear()
+	c.closure(&c.to, m.prog.start, 0)
+	m.firstKnown = true
+	for _, pc := range c.to.dense {
+		switch in := &m.prog.insts[pc]; in.op {
+		case opBytes:
+			for _, e := range in.edges {
+				for b := int(e.lo); b <= int(e.hi); b++ {
+					m.first[b] = true
+				}
+			}
+			m.unanchored = append(m.unanchored, pc)
+		case opLook, opMatch:
+			m.firstKnown = false
+			if in.look&looksAhead != 0 {
+				m.unanchored = append(m.unanchored, pc)
+			}
+		}
+	}
+}
+
+func (m *machine) get() *cache {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.idle); n > 0 {
+		c := m.idle[n-1]
+		m.idle = m.idle[:n-1]
+		return c
+	}
+	return newCache(m)
+}
+
+func (m *machine) put(c *cache) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.idle = append(m.idle, c)
+}
+
+// Part gives a DFA, of the same tables, for buffers that are parts of a
+// text: whether they begin and whether they end it. A part begins where a
+// line begins, and ends behind a '\n' unless it ends the text. New's is for
+// buffers that do both.
+func (d *DFA) Part(begin, end bool) *DFA { return &DFA{d.m, begin, end} }
+
+// Lines is as [Finder] says.
+func (d *DFA) Lines(buf []byte, yield func(start, end int) bool) {
+	d.search(scan{buf: buf, yield: yield})
+}
+
+// First is as [Finder] says.
+func (d *DFA) First(buf []byte) (start, end int) {
+	if s := d.search(scan{buf: buf, one: true}); s.count > 0 {
+		return s.first[0], s.first[1]
+	}
+	return -1, -1
+}
+
+// Count is as [Finder] says.
+func (d *DFA) Count(buf []byte) int { return d.search(scan{buf: buf}).count }
+
+// search does what s asks for.
+func (d *DFA) search(s scan) scan {
+	if d.m.all {
+		s.everyLine()
+		return s
+	}
+	if len(s.buf) == 0 {
+		return s
+	}
+	s.c, s.begin, s.end = d.m.get(), d.begin, d.end
+	defer d.m.put(s.c)
+	from := 0
+	if d.begin && d.m.textOnly {
+		end := s.lineEnd(0)
+		if !s.report(0, end) {
+			return s
+		}
+		from = end + 1
+	}
+	if d.m.filter.usable() && s.c.credit > 0 {
+		from = s.sift(from)
+	}
+	if from < len(s.buf) && !s.stopped {
+		s.run(from)
+		s.c.credit = min(s.c.credit+(len(s.buf)-from)/creditBack, maxCredit)
+	}
+	return s
+}
+
+func (s *scan) everyLine() {
+	for start := 0; start < len(s.buf); {
+		end := s.lineEnd(start)
+		if !s.report(start, end) {
+			return
+		}
+		start = end + 1
+	}
+}
+
+// Match is as [Finder] says. A line with a '\n' in it does not match.
+func (d *DFA) Match(line []byte) bool {
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return false
+	}
+	c := d.m.get()
+	defer d.m.put(c)
+	return d.m.all || d.begin && d.m.textOnly || c.match(text{line, d.begin, d.end})
+}
+
+// Spans is as [Finder] says.
+func (d *DFA) Spans(line []byte, max int) [][2]int {
+	c := d.m.get()
+	defer d.m.put(c)
+	return c.vm.spans(d.m, text{line, d.begin, d.end}, max)
+}

@@ -1,0 +1,142 @@
+package dfa
+
+import "bytes"
+
+const (
+	maxNeedles = 6 // each is a pass of its own
+
+	// What things cost in nanoseconds, as measured: a byte passed by IndexByte
+	// and by the loop for pairs, a place looked at, a line verified, a byte read
+	// by the automaton.
+	skipCost, pairCost, lookCost, lineCost, automatonCost = 0.03, 0.16, 7.0, 100.0, 0.6
+
+	// maxCost is what a filter may be thought to cost. It may be more than the
+	// automaton does, since texts differ and the account below ends it in time.
+	maxCost = 2 * automatonCost
+
+	// The filter's account is kept in bytes that the automaton reads in that time.
+	lookWorth = 12
+	lineWorth = 160
+	// pairWorth is how many bytes the loop for pairs passes in the time of a
+	// look, freeLooks how many looks are too few to judge by.
+	pairWorth = 44
+	freeLooks = 8
+	maxCredit = 16 << 10
+	// creditBack is how many bytes the automaton reads for one of credit: the
+	// filter is tried again, but costs no more than this part of the time.
+	creditBack = 16
+)
+
+// filter finds lines that may match: those with one of its needles.
+type filter struct {
+	needles []needle
+	exact   bool    // a line with a needle matches
+	cost    float64 // nanoseconds a byte, as guessed
+	gain    int     // 16ths of the automaton's time that are saved where there are no needles
+}
+
+func (f *filter) usable() bool { return len(f.needles) > 0 }
+
+// newFilter makes a filter of the texts, one of which a line must contain, in
+// any case if fold is set, and with exact need contain nothing else; or one
+// that is not usable if that would be slower than the automaton.
+func newFilter(must []string, fold, exact bool) filter {
+	f := filter{exact: true}
+	scan := 0.0
+	for _, text := range must {
+		n := newNeedle(text, fold)
+		if len(n.text) == 0 {
+			return filter{}
+		}
+		n.exact = n.exact && exact
+		f.needles = append(f.needles, n)
+		f.cost += n.cost()
+		scan += n.scanCost()
+		f.exact = f.exact && n.exact
+	}
+	if len(f.needles) > maxNeedles || f.cost > maxCost {
+		return filter{}
+	}
+	f.gain = int(16 * (1 - scan/automatonCost))
+	return f
+}
+
+// byteFilter is for lines that must have a byte of a set.
+func byteFilter(set *[256]bool) filter {
+	var must []string
+	for b, in := range set {
+		if in {
+			must = append(must, string([]byte{byte(b)}))
+		}
+	}
+	return newFilter(must, false, false)
+}
+
+// sift reports the lines from position from, which begins a line, that have
+// a needle and match. It stops where the needles are too common, and returns
+// the beginning of that line.
+func (s *scan) sift(from int) int {
+	f, c := &s.c.m.filter, s.c
+	var at [maxNeedles]int
+	for k := range f.needles {
+		at[k] = -1
+	}
+	for pos := from; pos < len(s.buf); {
+		best := len(s.buf)
+		for k := range f.needles {
+			if at[k] < pos {
+				place, looks, ok := f.needles[k].find(s.buf, pos, c.credit)
+				if !ok {
+					c.credit = 0
+					return pos
+				}
+				at[k] = place
+				c.credit -= looks * lookWorth
+			}
+			best = min(best, at[k])
+		}
+		c.credit = min(c.credit+(best-pos)*f.gain/16, maxCredit)
+		if best == len(s.buf) {
+			break
+		}
+		end := s.lineEnd(best)
+		if f.exact && s.yield == nil && !s.one {
+			s.count++
+		} else {
+			start := s.lineStart(best)
+			t := text{s.buf[start:end], s.begin && start == 0, s.end && end == len(s.buf)}
+			if (f.exact || c.match(t)) && !s.report(start, end) {
+				return len(s.buf)
+			}
+		}
+		pos = end + 1
+		if !f.exact {
+			if c.credit -= lineWorth; c.credit < 0 {
+				return pos
+			}
+		}
+	}
+	return len(s.buf)
+}
+
+// report hands a line to the caller.
+func (s *scan) report(start, end int) bool {
+	s.count++
+	if s.one {
+		s.first, s.stopped = [2]int{start, end}, true
+	} else if s.yield != nil && !s.yield(start, end) {
+		s.stopped = true
+	}
+	return !s.stopped
+}
+
+// lineEnd is the end of the line that pos lies in.
+func (s *scan) lineEnd(pos int) int {
+	if n := bytes.IndexByte(s.buf[pos:], '\n'); n >= 0 {
+		return pos + n
+	}
+	return len(s.buf)
+}
+
+// lineStart is the beginning of the line that pos lies in or ends.
+func (s *scan) lineStart(pos int) int { return lastNewline(s.buf[:pos]) + 1 }

@@ -1,0 +1,48 @@
+package dfa
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Literal is for the lines that contain a text, whose bytes need not be
+// valid UTF-8; with fold, in any case, as unicode.SimpleFold has it. The
+// empty text is in every line, one with a '\n' in none. The error wraps
+// ErrDeclined: the text has more than about 30,000 bytes.
+func Literal(text string, fold bool) (*DFA, error) {
+	c := newCompiler(true)
+	f := c.empty()
+	for i := 0; i < len(text) && c.err == nil; {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		var next frag
+		switch {
+		case r == utf8.RuneError && n == 1:
+			c.prog.raw = true
+			pc := c.emit(inst{op: opJump})
+			next = frag{c.emit(inst{op: opBytes, edges: []edge{{text[i], text[i], pc}}}), []uint32{pc * 2}, false}
+		case fold:
+			next = c.class(orbit(r))
+		default:
+			next = c.class([]rune{r, r})
+		}
+		c.patch(f.out, next.start)
+		f.out = next.out
+		i += n
+	}
+	prog, err := c.finish(f)
+	if err != nil {
+		return nil, err
+	}
+	d := newDFA(prog)
+	d.m.filter = newFilter([]string{text}, fold, true)
+	return d, nil
+}
+
+// orbit is the set of runes that fold to r, as a class.
+func orbit(r rune) []rune {
+	set := []rune{r, r}
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		set = append(set, f, f)
+	}
+	return set
+}

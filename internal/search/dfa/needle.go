@@ -1,0 +1,221 @@
+package dfa
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// needle is a text to look for: by its rarest byte, if that is rare enough,
+// else by two of its bytes at a time.
+type needle struct {
+	text  []byte // letters in lower case where fold is set
+	fold  []byte // 0x20 where the case of a letter does not matter; nil: nowhere
+	exact bool   // this is all of the text asked for, not only a part
+
+	x, y   int  // where in text its two rarest bytes are, x the rarest
+	single bool // look for that at x only, until it turns out to be common
+}
+
+// newNeedle makes a needle of a text, or with fold of a part of it that has
+// only ASCII of which no letter folds to one beyond. None: it has no text.
+func newNeedle(s string, fold bool) (best needle) {
+	if !fold {
+		n := needle{text: []byte(s), exact: bytes.IndexByte([]byte(s), '\n') < 0}
+		n.choose()
+		return n
+	}
+	for i := 0; i < len(s); {
+		if !foldsInASCII(s[i]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(s) && foldsInASCII(s[i]) {
+			i++
+		}
+		n := needle{exact: i-start == len(s)}
+		for _, b := range []byte(s[start:i]) {
+			letter := byte(0)
+			if b|0x20 >= 'a' && b|0x20 <= 'z' {
+				letter = 0x20
+			}
+			n.text, n.fold = append(n.text, b|letter), append(n.fold, letter)
+		}
+		if n.choose(); len(best.text) == 0 || n.cost() < best.cost() {
+			best = n
+		}
+	}
+	return best
+}
+
+// foldsInASCII: k and s do not, nor does a line have a '\n'.
+func foldsInASCII(b byte) bool {
+	if b >= utf8.RuneSelf || b == '\n' {
+		return false
+	}
+	for i, r := range orbit(rune(b)) {
+		if i%2 == 0 && r >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// share is the part of all bytes that could be text[i].
+func (n *needle) share(i int) float64 {
+	sum := float64(frequency[n.text[i]])
+	if n.fold != nil && n.fold[i] != 0 {
+		sum += float64(frequency[n.text[i]&^0x20])
+	}
+	return sum / frequencySum
+}
+
+// choose takes the two rarest bytes, and decides whether one is enough.
+func (n *needle) choose() {
+	if len(n.text) == 0 {
+		return
+	}
+	for i := range n.text {
+		switch s := n.share(i); {
+		case s < n.share(n.x):
+			n.x, n.y = i, n.x
+		case i > 0 && (n.y == n.x || s < n.share(n.y)):
+			n.y = i
+		}
+	}
+	if n.fold == nil || n.fold[n.x] == 0 {
+		pair := n.cost()
+		n.single = true
+		n.single = n.cost() <= pair
+	}
+}
+
+func (n *needle) scanCost() float64 {
+	if n.single {
+		return skipCost
+	}
+	return pairCost
+}
+
+// cost is what it takes to look for the needle, in nanoseconds a byte, as guessed.
+func (n *needle) cost() float64 {
+	look := lookCost
+	if len(n.text) == 1 && !n.exact {
+		look = lineCost
+	}
+	if n.single || n.x == n.y {
+		return n.scanCost() + n.share(n.x)*look
+	}
+	const related = 3 // pairs of letters are more frequent than by chance
+	return n.scanCost() + related*n.share(n.x)*n.share(n.y)*look
+}
+
+// find gives the first place of the needle in buf from position from on, or
+// len(buf), and how many places it has looked at in vain: it gives up when
+// those cost more than credit and what it has saved.
+func (n *needle) find(buf []byte, from, credit int) (at, looks int, ok bool) {
+	last, single := len(buf)-len(n.text), n.single
+	for i := from; i <= last; i++ {
+		k := n.candidate(buf, i, last-i+1, single)
+		if k < 0 {
+			break
+		}
+		i += k
+		if n.here(buf[i : i+len(n.text)]) {
+			return i, looks, true
+		}
+		looks++
+		if looks*lookWorth > credit+(i-from)/2 {
+			return 0, looks, false
+		}
+		single = single && looks*pairWorth < i-from+freeLooks*pairWorth
+	}
+	return len(buf), looks, true
+}
+
+// here tells whether the needle is found in a text of its length.
+func (n *needle) here(b []byte) bool {
+	if n.fold == nil {
+		return string(b) == string(n.text)
+	}
+	fold := n.fold[:len(b)]
+	for i, c := range n.text[:len(b)] {
+		if b[i]|fold[i] != c {
+			return false
+		}
+	}
+	return true
+}
+
+// candidate gives the first of count places from i on that has the bytes
+// looked for, counted from i, or -1.
+func (n *needle) candidate(buf []byte, i, count int, single bool) int {
+	if single {
+		return bytes.IndexByte(buf[i+n.x:i+n.x+count], n.text[n.x])
+	}
+	p := pair{x: uint64(n.text[n.x]) * ones, y: uint64(n.text[n.y]) * ones}
+	if n.fold != nil {
+		p.foldX, p.foldY = uint64(n.fold[n.x])*ones, uint64(n.fold[n.y])*ones
+	}
+	return p.index(buf[i+n.x:i+n.x+count], buf[i+n.y:i+n.y+count])
+}
+
+const ones, highs = 0x01 * (1<<64 - 1) / 0xff, 0x80 * ((1<<64 - 1) / 0xff)
+
+// pair looks for two bytes, each eight times in a word, at a time in two
+// texts. A fold of 0x20 in each byte ignores the case of a letter.
+type pair struct{ x, y, foldX, foldY uint64 }
+
+// zero gives, in the highest bit of each byte, whether the texts have the
+// pair there. Only the first that is set is sure: a borrow may go on from it
+// (Mycroft, 1987).
+func (p *pair) zero(a, b []byte) uint64 {
+	v := (binary.LittleEndian.Uint64(a) | p.foldX) ^ p.x
+	v |= (binary.LittleEndian.Uint64(b) | p.foldY) ^ p.y
+	return (v - ones) &^ v & highs
+}
+
+// index is the first place where a has x and b, of the same length, has y.
+func (p *pair) index(a, b []byte) int {
+	n := len(a)
+	b = b[:n]
+	for len(a) >= 32 && len(b) >= 32 {
+		z0, z1, z2, z3 := p.zero(a, b), p.zero(a[8:], b[8:]), p.zero(a[16:], b[16:]), p.zero(a[24:], b[24:])
+		if z0|z1|z2|z3 != 0 {
+			break
+		}
+		a, b = a[32:], b[32:]
+	}
+	for len(a) >= 8 && len(b) >= 8 {
+		if z := p.zero(a, b); z != 0 {
+			return n - len(a) + bits.TrailingZeros64(z)/8
+		}
+		a, b = a[8:], b[8:]
+	}
+	for i := range a {
+		if a[i]|byte(p.foldX) == byte(p.x) && b[i]|byte(p.foldY) == byte(p.y) {
+			return n - len(a) + i
+		}
+	}
+	return -1
+}
+
+// lastNewline is bytes.LastIndexByte(b, '\n'), eight bytes at a time.
+func lastNewline(b []byte) int {
+	for len(b) >= 8 {
+		v := binary.LittleEndian.Uint64(b[len(b)-8:]) ^ '\n'*ones
+		// Here the last one has to be sure: no carry leaves its byte.
+		if z := ^((v&^highs + ^uint64(highs)) | v) & highs; z != 0 {
+			return len(b) - 1 - bits.LeadingZeros64(z)/8
+		}
+		b = b[:len(b)-8]
+	}
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] == '\n' {
+			return i
+		}
+	}
+	return -1
+}

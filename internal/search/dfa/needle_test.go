@@ -1,0 +1,105 @@
+package dfa
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestNeedle compares with the obvious way on texts in which needles, and
+// what is nearly one, are frequent.
+func TestNeedle(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	const letters = "abAB[{@`_9\n\n\x0b\x80"
+	random := func(n int) []byte {
+		b := make([]byte, r.IntN(n))
+		for i := range b {
+			b[i] = letters[r.IntN(len(letters))]
+		}
+		return b
+	}
+	for range randomCases {
+		text, buf := string(random(6)), random(200)
+		fold := r.IntN(2) == 0
+		n := newNeedle(text, fold)
+		if len(n.text) == 0 {
+			if text != "" && !fold {
+				t.Fatalf("no needle for %q", text)
+			}
+			continue
+		}
+		n.single = n.single || n.fold == nil && r.IntN(2) == 0
+		from := r.IntN(len(buf) + 1)
+		hay, want := string(buf), string(n.text)
+		if fold {
+			if !n.exact && len(n.text) == len(text) || !strings.Contains(lowerASCII(text), want) {
+				t.Fatalf("%q is no needle of %q", n.text, text)
+			}
+			hay = lowerASCII(hay)
+		}
+		at := strings.Index(hay[from:], want)
+		if at += from; at < from {
+			at = len(buf)
+		}
+		if got, _, ok := n.find(buf, from, 1<<20); !ok || got != at {
+			t.Fatalf("needle %+v of %q in %q from %d: got %d, want %d", n, text, buf, from, got, at)
+		}
+		if got, want := lastNewline(buf), bytes.LastIndexByte(buf, '\n'); got != want {
+			t.Fatalf("last newline of %q: got %d, want %d", buf, got, want)
+		}
+	}
+}
+
+func lowerASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+	return string(b)
+}
+
+// TestFoldedLiteral: k and s have partners beyond ASCII.
+func TestFoldedLiteral(t *testing.T) {
+	for text, want := range map[string]int{"zK_s": 4, "_S": 4, "k": 4, "z": 4, "zk_sx": 1, "x\nz": 0} {
+		d, _ := Literal(text, true)
+		buf := []byte("zk_sX\nZK_S\nz\u212a_\u017f\nz\u212a_S\nno")
+		if got := d.Count(buf); got != want {
+			t.Errorf("%q: got %d lines, want %d", text, got, want)
+		}
+	}
+}
+
+// TestCredit: a filter whose needle is everywhere is given up, and used again
+// in other texts.
+func TestCredit(t *testing.T) {
+	d, _ := New(parse(t, `q\d`), Options{Must: []string{"q"}})
+	common, rare := bytes.Repeat([]byte("q q\n"), 1<<14), bytes.Repeat([]byte("other text\n"), 1<<14)
+	if !d.m.filter.usable() {
+		t.Fatal("no filter")
+	}
+	d.Count(common)
+	c := d.m.idle[0]
+	if c.credit >= maxCredit/2 {
+		t.Errorf("credit %d after many lines in vain", c.credit)
+	}
+	for range 4 {
+		d.Count(rare)
+	}
+	if c.credit < maxCredit/2 {
+		t.Errorf("credit %d after many bytes without any", c.credit)
+	}
+}
+
+// TestGivenUp: where the filter is given up the automaton begins with a whole line.
+func TestGivenUp(t *testing.T) {
+	d, _ := New(parse(t, `^a.*qaz`), Options{Must: []string{"qaz"}})
+	if got := d.Count([]byte("a" + strings.Repeat(" qbz", 10_000) + "qaz\n")); got != 1 {
+		t.Errorf("got %d lines", got)
+	}
+	if c := d.m.idle[0]; c.credit >= maxCredit/2 {
+		t.Errorf("not given up: credit %d", c.credit)
+	}
+}

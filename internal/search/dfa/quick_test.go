@@ -1,0 +1,5 @@
+//go:build !slow
+
+package dfa
+
+const randomCases = 1000

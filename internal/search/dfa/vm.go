@@ -1,0 +1,164 @@
+package dfa
+
+import "unicode/utf8"
+
+// vm runs the program on one line with a list of threads in order of
+// preference (Pike's virtual machine). It is exact where the automaton is not
+// and finds where a match begins, some 50 times slower.
+type vm struct {
+	cur, next threads
+	stack     []uint32
+}
+
+type threads struct {
+	set   sparse
+	begin []int // of each thread's match, by its place in set.dense
+}
+
+// text is a line and whether it lies at the ends of the text.
+type text struct {
+	line       []byte
+	begin, end bool
+}
+
+func (v *vm) init(p *program) {
+	if v.cur.set.index == nil {
+		v.cur.set, v.next.set = newSparse(len(p.insts)), newSparse(len(p.insts))
+	}
+}
+
+// find gives the preferred match of those that begin first, at from or
+// later, or, if any is set, tells only whether there is a match.
+func (v *vm) find(m *machine, t text, from int, any bool) (begin, end int, ok bool) {
+	v.init(m.prog)
+	v.cur.clear()
+	inside := from // no match begins before: the rest of a rune
+	for i := from; i <= len(t.line); i++ {
+		if len(v.cur.set.dense) == 0 {
+			if ok {
+				break
+			}
+			if m.firstKnown {
+				for i < len(t.line) && !m.first[t.line[i]] {
+					i++
+				}
+				inside = max(inside, i)
+			}
+		}
+		if !ok && i >= inside {
+			v.add(m.prog, &v.cur, m.prog.start, i, t.looks(m.prog, i))
+			if i < len(t.line) && t.line[i] >= 0x80 && !m.prog.raw {
+				_, n := utf8.DecodeRune(t.line[i:])
+				inside = i + n
+			}
+		}
+		v.next.clear()
+		have, known := look(0), false
+		for k, pc := range v.cur.set.dense {
+			in := &m.prog.insts[pc]
+			if in.op == opMatch {
+				begin, end, ok = v.cur.begin[k], i, true
+				break
+			}
+			if in.op != opBytes || i == len(t.line) {
+				continue
+			}
+			if out, hit := in.next(t.line[i]); hit {
+				if !known {
+					have, known = t.looks(m.prog, i+1), true
+				}
+				v.add(m.prog, &v.next, out, v.cur.begin[k], have)
+			}
+		}
+		if ok && any {
+			break
+		}
+		v.cur, v.next = v.next, v.cur
+	}
+	return begin, end, ok
+}
+
+func (l *threads) clear() { l.set.clear(); l.begin = l.begin[:0] }
+
+// add appends the threads that start at pc, preferred ones first.
+func (v *vm) add(p *program, to *threads, pc uint32, begin int, have look) {
+	v.stack = append(v.stack[:0], pc)
+	for len(v.stack) > 0 {
+		pc := v.stack[len(v.stack)-1]
+		v.stack = v.stack[:len(v.stack)-1]
+		if !to.set.add(pc) {
+			continue
+		}
+		to.begin = append(to.begin, begin)
+		switch in := &p.insts[pc]; in.op {
+		case opJump:
+			v.stack = append(v.stack, in.out)
+		case opSplit:
+			v.stack = append(v.stack, in.alt, in.out)
+		case opLook:
+			if in.look&have != 0 {
+				v.stack = append(v.stack, in.out)
+			}
+		}
+	}
+}
+
+// looks are the facts about position i of the line that the program asks for.
+// An invalid byte is no word character, and beside one nothing is known to be
+// no boundary: so has it ripgrep.
+func (t text) looks(p *program, i int) look {
+	if p.looks == 0 {
+		return 0
+	}
+	have := look(0)
+	if i == 0 {
+		have |= lookBeginLine
+		if t.begin {
+			have |= lookBeginText
+		}
+	}
+	if i == len(t.line) {
+		have |= lookEndLine | lookLF
+		if t.end {
+			have |= lookEndText
+		}
+	} else if p.crlf && i == len(t.line)-1 && t.line[i] == '\r' {
+		have |= lookEndLine
+	}
+	if p.looks&looksWord != 0 {
+		before, n := utf8.DecodeLastRune(t.line[:i])
+		after, k := utf8.DecodeRune(t.line[i:])
+		valid := !(before == utf8.RuneError && n == 1) && !(after == utf8.RuneError && k == 1)
+		if (n > 0 && IsWord(before)) != (k > 0 && IsWord(after)) {
+			have |= lookWord
+		} else if valid {
+			have |= lookNotWord
+		}
+	}
+	return have
+}
+
+// spans gives the matches in a line that do not overlap, up to max of them.
+// As in package regexp, an empty match that touches the one before is left
+// out.
+func (v *vm) spans(m *machine, t text, max int) [][2]int {
+	var out [][2]int
+	for from, last := 0, -1; from <= len(t.line) && len(out) != max; {
+		begin, end, ok := v.find(m, t, from, false)
+		if !ok {
+			break
+		}
+		if end > begin || begin != last {
+			out = append(out, [2]int{begin, end})
+		}
+		last, from = end, end
+		if end == begin {
+			_, n := utf8.DecodeRune(t.line[end:])
+			from += n
+			if n == 0 {
+				break
+			}
+		}
+	}
+	return out
+}
