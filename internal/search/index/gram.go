@@ -1,0 +1,132 @@
+package index
+
+import (
+	"encoding/binary"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A gram is hashed by one multiplication; the upper 16 bits of the product
+// are its place in the map. The factors are odd and have no pattern, as
+// Knuth asks for multiplicative hashing (TAOCP 3, 6.4): 2^32 divided by the
+// golden ratio and a prime of the xxHash family.
+const (
+	factor3 = 0x9E3779B1
+	factor4 = 0x85EBCA77
+
+	// foldCase sets the bit in which the cases of an ASCII letter differ. It
+	// merges some other bytes too, such as [ and {. That costs little, and
+	// finding the letters would cost more than all the rest of the hash.
+	foldCase = 0x20202020
+)
+
+// hash3 hashes the first three bytes of v in folded case, hash4 all four as
+// they are. v is in little-endian order.
+func hash3(v uint32) uint32 { return (v | foldCase) << 8 * factor3 >> 16 }
+func hash4(v uint32) uint32 { return v * factor4 >> 16 }
+
+// A gram is a place in the map, with the bits of information its bytes hold.
+type gram struct {
+	hash uint16
+	info int
+}
+
+// grams returns the places that are set in every block in which l starts,
+// those first that are likely to be missing elsewhere, and an estimate in
+// bits of how rare l is. Nothing can be asked for when there are none.
+//
+// In folded case grams are asked for as far as they are ASCII. The block is
+// not odd then, so that k and s stand for themselves. 4-grams keep their case
+// and are good only without letters.
+func (l Literal) grams() (hashes []uint16, info int) {
+	text := l.prefix()
+	var all []gram
+	for i := range len(text) - 2 {
+		three := text[i : i+3]
+		if !l.Fold || isASCII(three) {
+			all = append(all, gram{uint16(hash3(load(three))), information(three)})
+		}
+		if i+4 > len(text) {
+			break
+		}
+		if four := text[i : i+4]; !l.Fold || isASCII(four) && !hasLetter(four) {
+			all = append(all, gram{uint16(hash4(load(four))), information(four)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b gram) int { return b.info - a.info })
+	for _, g := range all {
+		if !slices.Contains(hashes, g.hash) {
+			hashes = append(hashes, g.hash)
+		}
+	}
+	return hashes, information(text)
+}
+
+// prefix cuts l to what surely lies within reach of its first byte: in folded
+// case the text may have a longer form of a rune than l has.
+func (l Literal) prefix() string {
+	if !l.Fold {
+		return l.Text[:min(len(l.Text), reach)]
+	}
+	need := 0
+	for i, r := range l.Text {
+		if need += foldedLen(r); need > reach {
+			return l.Text[:i]
+		}
+	}
+	return l.Text
+}
+
+// foldedLen is the length in bytes of the longest rune that r folds to.
+func foldedLen(r rune) int {
+	n := utf8.RuneLen(r)
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		n = max(n, utf8.RuneLen(f))
+	}
+	return n
+}
+
+// load reads up to four bytes as Signer does.
+func load(s string) uint32 {
+	var b [4]byte
+	copy(b[:], s)
+	return binary.LittleEndian.Uint32(b[:])
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func hasLetter(s string) bool {
+	for i := range len(s) {
+		if c := s[i] | 0x20; 'a' <= c && c <= 'z' {
+			return true
+		}
+	}
+	return false
+}
+
+// information is a rough estimate of how much s tells in bits: the logarithm
+// of how rare its bytes are in source text. Only the order of the questions
+// hangs on it.
+func information(s string) (bits int) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == ' ', c == '\t', c == 'e', c == 't', c == 'i', c == 'n', c == 'r', c == 's', c == 'a', c == 'o':
+			bits += 4
+		case c == 'j', c == 'q', c == 'x', c == 'z', c >= utf8.RuneSelf:
+			bits += 8
+		case 'a' <= c && c <= 'z', c == '_', c == '0':
+			bits += 5
+		default:
+			bits += 6
+		}
+	}
+	return bits
+}

@@ -1,0 +1,150 @@
+package index
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// maxLiterals is the largest clause that is asked for. With more, one of
+	// them is in nearly every block, and asking costs more than it saves.
+	maxLiterals = 256
+
+	// maxClauses is how many clauses are asked for, the rarest. Few blocks
+	// have the first of them; what the later ones exclude is little.
+	maxClauses = 16
+)
+
+// A Literal is a text a line may have to contain. With Fold it is compared
+// rune by rune under Unicode simple case folding: each rune of the line is in
+// the [unicode.SimpleFold] orbit of the rune of Text. So k also stands for
+// U+212A and s for U+017F.
+type Literal struct {
+	Text string
+	Fold bool
+}
+
+// A Query asks signatures for literals. It does not change and may be used by
+// many goroutines at once. The nil Query excludes nothing.
+type Query struct {
+	clauses []clause // the rarest first
+}
+
+// A clause holds in a block when one of its literals may start in it.
+type clause struct {
+	literals []literal
+	fold     bool    // some literal is folded: odd blocks cannot be judged
+	share    float64 // estimate of the share of texts that have it
+}
+
+// literal is the places that must be set, those first that are likely not.
+type literal []uint16
+
+// NewQuery makes a query of clauses in conjunctive form: a matching line
+// contains, of every clause, at least one literal. It returns nil and false
+// when that gives nothing to filter by.
+//
+// A literal gives nothing when it is shorter than three bytes or, in folded
+// case, has no three ASCII bytes in a row. A clause with such a literal, or
+// with none, is left out. Of a literal longer than 64 bytes only that much is
+// looked at.
+func NewQuery(clauses [][]Literal) (*Query, bool) {
+	var q Query
+	for _, c := range clauses {
+		if c, ok := newClause(c); ok {
+			q.clauses = append(q.clauses, c)
+		}
+	}
+	if len(q.clauses) == 0 {
+		return nil, false
+	}
+	slices.SortStableFunc(q.clauses, func(a, b clause) int {
+		switch {
+		case a.share < b.share:
+			return -1
+		case a.share > b.share:
+			return 1
+		}
+		return 0
+	})
+	q.clauses = q.clauses[:min(len(q.clauses), maxClauses)]
+	return &q, true
+}
+
+func newClause(literals []Literal) (clause, bool) {
+	var c clause
+	if len(literals) == 0 || len(literals) > maxLiterals {
+		return c, false
+	}
+	for _, l := range literals {
+		hashes, info := l.grams()
+		if len(hashes) == 0 {
+			return c, false
+		}
+		c.literals = append(c.literals, hashes)
+		c.fold = c.fold || l.Fold
+		c.share += math.Exp2(-float64(info))
+	}
+	return c, true
+}
+
+// in tells whether a literal of the clause may start in block b of n.
+func (c *clause) in(s Signature, b, n int) bool {
+	bits, odd := s.filter(b, n)
+	if odd && c.fold {
+		return true
+	}
+	for _, l := range c.literals {
+		if l.in(bits) {
+			return true
+		}
+	}
+	return false
+}
+
+// in tells whether all places of l are set. Four are looked at without a
+// branch between: fifteen in sixteen blocks fail there, which the processor
+// predicts, and goes on to the next block while the memory is still slow.
+func (l literal) in(bits []uint64) bool {
+	if len(l) >= 4 {
+		if bit(bits, l[0])&bit(bits, l[1])&bit(bits, l[2])&bit(bits, l[3])&1 == 0 {
+			return false
+		}
+		l = l[4:]
+	}
+	for _, h := range l {
+		if bit(bits, h)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// bit has place h in its lowest bit.
+func bit(bits []uint64, h uint16) uint64 {
+	return bits[place(int(h/64), len(bits))] >> (h % 64)
+}
+
+// File tells whether the text of s can hold a match that runs over lines:
+// every clause is asked for in the whole text.
+func (q *Query) File(s Signature) bool {
+	if q == nil || s == nil {
+		return true
+	}
+	return s.blocks() > 0 && allIn(q.clauses, s, 0, s.blocks()-1)
+}
+
+// allIn tells whether every clause may have a literal in blocks first to last.
+func allIn(clauses []clause, s Signature, first, last int) bool {
+	n := s.blocks()
+	for i := range clauses {
+		b := first
+		for b <= last && !clauses[i].in(s, b, n) {
+			b++
+		}
+		if b > last {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,120 @@
+// Package match decides which lines of a text a pattern matches. It puts
+// together what the packages around it know: pattern reads the expression, dfa
+// finds lines quickly, index tells from the literals what need not be read,
+// and the standard regexp does what spans lines.
+package match
+
+import (
+	"errors"
+	"regexp/syntax"
+	"slices"
+
+	"mcp-toolset/internal/search/dfa"
+	"mcp-toolset/internal/search/index"
+	"mcp-toolset/internal/search/pattern"
+)
+
+// Options are what a caller says beside the pattern.
+type Options struct {
+	Fold      bool // upper and lower case are the same
+	Multiline bool // a match may span lines, and a dot matches a newline
+}
+
+// Matcher finds the lines that match. It is safe for concurrent use.
+type Matcher struct {
+	lines  *dfa.DFA     // nil: spans, or declined
+	slow   places       // of a pattern too large for dfa, or that spans lines
+	spans  bool         // a match may span lines
+	filter *index.Query // nil: nothing to filter by
+	must   []need       // of a pattern that spans lines
+}
+
+// Compile reads a pattern. An error that a caller can mend is a
+// *pattern.Error.
+func Compile(src string, o Options) (*Matcher, error) {
+	p, err := pattern.Parse(src, pattern.Options(o))
+	if err != nil {
+		return nil, err
+	}
+	required := pattern.Required(p.Tree)
+	m := &Matcher{filter: filter(required), spans: o.Multiline && takesNewline(p.Tree)}
+	if !m.spans {
+		if m.lines, err = finder(p, required); err == nil {
+			return m, nil
+		} else if !errors.Is(err, dfa.ErrDeclined) {
+			return nil, err
+		}
+	}
+	if m.slow, err = newPlaces(p); err != nil {
+		return nil, err
+	}
+	if m.spans {
+		m.must = needs(required)
+	}
+	return m, nil
+}
+
+// finder makes the finder of lines.
+func finder(p *pattern.Pattern, required pattern.Literals) (*dfa.DFA, error) {
+	if text, fold, ok := p.Literal(); ok {
+		return dfa.Literal(text, fold)
+	}
+	var must []string
+	for _, c := range required { // the most selective first
+		if must = texts(c); must != nil {
+			break
+		}
+	}
+	return dfa.New(p.Tree, dfa.Options{Must: must})
+}
+
+// texts are the literals of a clause as they are; nil if some are folded.
+func texts(c pattern.Clause) []string {
+	var list []string
+	for _, l := range c {
+		if l.Fold {
+			return nil
+		}
+		list = append(list, l.Text)
+	}
+	return list
+}
+
+func filter(required pattern.Literals) *index.Query {
+	var clauses [][]index.Literal
+	for _, c := range required {
+		var clause []index.Literal
+		for _, l := range c {
+			clause = append(clause, index.Literal(l))
+		}
+		clauses = append(clauses, clause)
+	}
+	q, _ := index.NewQuery(clauses)
+	return q
+}
+
+// takesNewline reports whether a tree can match a newline: one that cannot
+// matches within lines, whatever it was read for.
+func takesNewline(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		return true
+	case syntax.OpLiteral:
+		return slices.Contains(re.Rune, '\n')
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(re.Sub, takesNewline)
+}
+
+// Spanning reports whether a match may span lines: then a text must be given
+// as a whole.
+func (m *Matcher) Spanning() bool { return m.spans }
+
+// Filter is the literals that a line must contain, or a text if a match may
+// span lines; nil if nothing is known.
+func (m *Matcher) Filter() *index.Query { return m.filter }

@@ -1,0 +1,193 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"unicode/utf8"
+)
+
+// errStop ends a scan that found a NUL or is not wanted any more.
+var errStop = errors.New("stop")
+
+// scan is the way through a text or a part of it. The window is buf[:n]: what
+// was read and not yet given.
+type scan struct {
+	ctx  context.Context
+	in   input
+	mode Mode
+	each func(Chunk) bool
+
+	buf    []byte
+	n      int
+	target int // the window is filled to this ...
+	goal   int // ... and not given before it has reached this, or the end
+
+	offset int64 // of the window
+	line   int64 // of the window
+	cut    bool  // the window begins inside a line
+	final  bool  // where the input ends is the end of the text
+
+	result Result
+}
+
+// head reads the first bytes and tells what they are by their byte order mark.
+func (s *scan) head() error {
+	s.target = headBytes
+	for s.n < 4 && !s.in.ended() {
+		if err := s.read(); err != nil {
+			return err
+		}
+	}
+	b := s.buf[:s.n]
+	switch {
+	case bytes.HasPrefix(b, []byte("\xEF\xBB\xBF")):
+		s.n = copy(b, b[3:])
+	case bytes.HasPrefix(b, []byte("\xFF\xFE\x00\x00")): // UTF-32; it has a NUL
+	case bytes.HasPrefix(b, []byte("\xFF\xFE")), bytes.HasPrefix(b, []byte("\xFE\xFF")):
+		s.result.Kind = UTF16
+		s.in.decode(b[2:], b[0] == 0xFE)
+		s.n = 0
+	}
+	return s.look(0)
+}
+
+// plan decides, after the head, how much is gathered before it is given.
+func (s *scan) plan() {
+	size := s.in.limit
+	switch {
+	case size == math.MaxInt64:
+		s.target, s.goal = bufferBytes, wholeBytes+1 // one more, to see the end
+	case s.in.decoding && size/2*3 <= int64(wholeBytes):
+		s.target, s.goal = bufferBytes, wholeBytes+1
+	case !s.in.decoding && size <= int64(wholeBytes):
+		s.target, s.goal = int(size), int(size)
+	default:
+		s.target, s.goal = chunkBytes, chunkBytes
+	}
+}
+
+// run gives the text from the window on.
+func (s *scan) run() error {
+	for {
+		for s.n < s.target && !s.in.ended() {
+			from := s.n
+			err := s.read()
+			if err == nil {
+				err = s.look(from)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if s.in.ended() {
+			return s.give(s.n, true)
+		}
+		// The last byte stays back, so that the text's last chunk is not
+		// given before that is known to be the last.
+		end := 0
+		if s.target >= s.goal {
+			end = bytes.LastIndexByte(s.buf[:s.n-1], '\n') + 1
+			if end == 0 && s.target > lineBytes {
+				end = wholeRunes(s.buf[:s.n-1])
+			}
+		}
+		if end == 0 {
+			s.target = min(2*s.target, max(s.goal, lineBytes+1))
+			continue
+		}
+		if err := s.give(end, false); err != nil {
+			return err
+		}
+		s.goal = chunkBytes
+		s.target = max(chunkBytes, min(2*s.n, lineBytes+1)) // what was kept back may be long
+	}
+}
+
+// read reads once, to the end of the window.
+func (s *scan) read() error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	want := s.target
+	if s.in.decoding {
+		want = max(want, s.n+utf8.UTFMax) // room for a rune
+	}
+	if want > len(s.buf) {
+		grown := make([]byte, want)
+		copy(grown, s.buf[:s.n])
+		s.buf = grown
+	}
+	n, err := s.in.read(s.buf[s.n:want])
+	s.n += n
+	if err == nil || err == io.EOF { // the input knows that it has ended
+		return nil
+	}
+	// What came before the failure is the caller's all the same.
+	s.final = false
+	if stop := s.give(s.n, true); stop != nil {
+		return stop
+	}
+	return err
+}
+
+// look looks for a NUL in the window from a place on.
+func (s *scan) look(from int) error {
+	if s.mode == Search || s.result.Nul >= 0 {
+		return nil
+	}
+	i := bytes.IndexByte(s.buf[from:s.n], 0)
+	if i < 0 {
+		return nil
+	}
+	s.result.Kind = Binary
+	s.result.Nul = s.offset + int64(from+i)
+	if s.mode == Skip {
+		return errStop
+	}
+	return nil
+}
+
+// give gives the first bytes of the window and moves what is left to the front.
+// ended says that nothing follows.
+func (s *scan) give(n int, ended bool) error {
+	if n == 0 {
+		return nil
+	}
+	text := s.buf[:n:n]
+	c := Chunk{
+		Text: text, Line: s.line, Offset: s.offset,
+		First: s.offset == 0, Last: ended && s.final,
+		Inside: s.cut,
+		Binary: s.result.Nul >= 0 && s.result.Nul < s.offset+int64(n),
+	}
+	s.cut = text[n-1] != '\n' && !c.Last
+	c.Cut = s.cut
+	s.result.Bytes += int64(n)
+	if !s.each(c) {
+		return errStop
+	}
+	if !ended {
+		s.line += int64(bytes.Count(text, newline))
+		s.offset += int64(n)
+		s.n = copy(s.buf, s.buf[n:s.n])
+	}
+	return nil
+}
+
+var newline = []byte("\n")
+
+// wholeRunes returns how many bytes of text do not end inside a rune.
+func wholeRunes(text []byte) int {
+	for i := 1; i < utf8.UTFMax && i < len(text); i++ {
+		if tail := text[len(text)-i:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return len(text) - i
+			}
+			break
+		}
+	}
+	return len(text)
+}
