@@ -34,3 +34,17 @@ func Expand(path, dir, home string) string {
 	}
 	return filepath.Join(dir, path)
 }
+
+// Shown is what the paths of files below folder begin with where they are shown:
+// nothing in the working directory dir, a relative path and a slash below it,
+// else the absolute path and a slash. Both are absolute and clean.
+func Shown(dir, folder string) string {
+	rel, err := filepath.Rel(dir, folder)
+	switch {
+	case err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)):
+		return strings.TrimSuffix(filepath.ToSlash(folder), "/") + "/"
+	case rel == ".":
+		return ""
+	}
+	return filepath.ToSlash(rel) + "/"
+}

@@ -1,0 +1,230 @@
+package search
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-toolset/internal/search/index"
+	"mcp-toolset/internal/search/source"
+	"mcp-toolset/internal/search/walk"
+)
+
+const (
+	// spareRecords is how many records of files that are gone a tree may have
+	// beside those of the files there are, for each of these and at all. IDs
+	// are never used again.
+	spareRecords, fewRecords = 4, 1 << 16
+)
+
+// index brings the index of the tree up to date in the background, if a plan
+// found that there is something to do and it is not being done. Queries go
+// first.
+func (t *Tree) index(p *plan) {
+	s := t.s
+	if s.options.Index < 0 || t.plain.Load() || p == nil || !p.news {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	full := t.built == p.listing && s.indexed.Load() >= s.limit()
+	if s.done || t.building || t.gone || full {
+		return
+	}
+	t.building = true
+	s.build.Go(func() {
+		t.build()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.building = false
+	})
+}
+
+// build reads what is not known and keeps what can be said of it.
+func (t *Tree) build() {
+	if !t.s.queries.wait() {
+		return
+	}
+	ctx := t.s.ctx
+	l, err := t.list.Refresh(ctx)
+	if err != nil {
+		return
+	}
+	stamps, err := l.Stat(ctx, nil)
+	if err != nil {
+		return
+	}
+	top, err := l.Open()
+	if err != nil {
+		return
+	}
+	defer top.Close()
+	if !t.prune(l) {
+		t.s.mu.Lock()
+		defer t.s.mu.Unlock()
+		t.s.drop(t)
+		return
+	}
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range t.s.workers {
+		wait.Go(func() {
+			b := builder{t: t, l: l, stamps: stamps, top: top, reader: source.Get()}
+			defer b.reader.Release()
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(l.Dirs) || !b.folder(i) {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ready, t.built = !t.gone, l
+}
+
+// prune forgets the files that are gone. It is false if hardly any others are
+// left: then it is better to begin anew.
+func (t *Tree) prune(l *walk.Listing) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.records) > spareRecords*l.Files+fewRecords {
+		return false
+	}
+	alive := make([]bool, len(t.records))
+	for _, d := range l.Dirs {
+		for i := range d.Files {
+			if id := d.Files[i].ID; id < uint64(len(alive)) {
+				alive[id] = true
+			}
+		}
+	}
+	for id, ok := range alive {
+		if !ok && t.records[id].kind != unknown {
+			t.records[id] = record{}
+			t.store.Delete(uint32(id))
+		}
+	}
+	t.account()
+	return true
+}
+
+// account tells the Searcher how much memory the tree takes; t.mu is held.
+func (t *Tree) account() {
+	held := int64(cap(t.records))*recordSize + t.store.Bytes()
+	if t.gone {
+		held = 0
+	}
+	t.s.indexed.Add(held - t.held)
+	t.held = held
+}
+
+// forget gives the memory of the tree back.
+func (t *Tree) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.records, t.store, t.ready, t.gone = nil, index.Store{}, false, true
+	t.account()
+}
+
+// builder signs files.
+type builder struct {
+	t      *Tree
+	l      *walk.Listing
+	stamps []walk.Stamp
+	top    *walk.Top
+	reader *source.Reader
+	signer index.Signer
+}
+
+// folder signs the files of a folder that are not known; false says to stop.
+func (b *builder) folder(at int) bool {
+	d := b.l.Dirs[at]
+	var open *walk.Folder
+	for i := range d.Files {
+		stamp := b.stamps[b.l.First[at]+i]
+		if stamp == (walk.Stamp{}) || !b.t.settled(stamp) || stamp.Dev != b.t.device.Load() {
+			continue
+		}
+		b.t.mu.RLock()
+		_, known := b.t.knows(d.Files[i].ID, stamp)
+		gone := b.t.gone
+		b.t.mu.RUnlock()
+		if known {
+			continue
+		}
+		if gone || b.t.s.indexed.Load() >= b.t.s.limit() || !b.t.s.queries.wait() {
+			return false
+		}
+		if open == nil {
+			var err error
+			if open, err = b.top.Folder(d); err != nil {
+				return true
+			}
+			defer open.Close()
+		}
+		b.file(open, &d.Files[i], stamp)
+	}
+	return true
+}
+
+// settled reports whether a change from now on gives a file another stamp.
+func (t *Tree) settled(s walk.Stamp) bool {
+	return s.Ctime != 0 && time.Now().UnixNano()-s.Ctime > int64(t.s.racy)
+}
+
+// file reads a file and keeps what can be said of it, if it did not change
+// meanwhile. One that cannot be opened is not tried again before it changes:
+// queries try each time.
+func (b *builder) file(folder *walk.Folder, f *walk.File, seen walk.Stamp) {
+	h, before, err := folder.Open(f.Name)
+	if err != nil {
+		b.t.keep(f.ID, recordOf(seen, unsigned), nil)
+		return
+	}
+	defer h.Close()
+	if !b.t.settled(before) || before.Dev != b.t.device.Load() {
+		return
+	}
+	var sig index.Signature
+	b.reader.Mode = source.Report
+	r, err := b.reader.Read(b.t.s.ctx, h, before.Size, func(k source.Chunk) bool {
+		if !k.First || !k.Last {
+			sig = nil
+			return false
+		}
+		sig = b.signer.Sign(k.Text)
+		return true
+	})
+	after, errAfter := h.Stamp()
+	if err != nil || errAfter != nil || after != before {
+		return
+	}
+	k := signed
+	switch {
+	case r.Kind == source.Binary:
+		k = binary
+	case r.Kind == source.UTF16 || sig == nil && before.Size > 0:
+		k, sig = unsigned, nil
+	}
+	b.t.keep(f.ID, recordOf(before, k), sig)
+}
+
+// keep remembers what was learned of a file.
+func (t *Tree) keep(id uint64, r record, sig index.Signature) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone || id > 1<<31 {
+		return
+	}
+	for uint64(len(t.records)) <= id {
+		t.records = append(t.records, record{})
+	}
+	t.records[id] = r
+	t.store.Put(uint32(id), sig)
+	t.account()
+}

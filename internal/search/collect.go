@@ -1,0 +1,230 @@
+package search
+
+import (
+	"bytes"
+	"slices"
+
+	"mcp-toolset/internal/search/match"
+	"mcp-toolset/internal/search/source"
+)
+
+// keptText is the most memory for text, in bytes, that is kept from one file to
+// the next.
+const keptText = 1 << 20
+
+// collector finds what a file has, chunk after chunk.
+type collector struct {
+	q    *Query
+	keep int // entries worth keeping
+	path string
+	f    *found
+
+	shown int    // the last line shown, by number
+	after int    // lines that are still to be shown behind a match
+	tail  []byte // the last lines of the chunk before, as many as may be shown before a match
+	parts [][2]int
+
+	text    []byte // what is shown, until the file is done
+	entries []entry
+}
+
+// reset begins a file.
+func (c *collector) reset(q *Query, keep int, path string) {
+	if cap(c.text) > keptText {
+		c.text, c.entries = nil, nil
+	}
+	*c = collector{q: q, keep: keep, path: path, f: &found{path: path},
+		tail: c.tail[:0], parts: c.parts[:0], text: c.text[:0], entries: c.entries[:0]}
+}
+
+// take searches a chunk.
+func (c *collector) take(k source.Chunk) {
+	t := textOf(k)
+	switch {
+	case c.q.Mode == Names:
+		if c.f.shown == 0 && c.q.Match.Any(t) {
+			c.f.shown, c.f.hits = 1, 1
+		}
+	case c.q.Mode == Counts:
+		if c.f.hits += c.q.Match.Count(t); c.f.hits > 0 {
+			c.f.shown = 1
+		}
+	case c.q.Parts && c.q.Match.Spanning():
+		c.pieces(k)
+	case c.q.Before+c.q.After == 0 && !c.q.Parts && c.f.shown >= c.keep:
+		n := c.q.Match.Count(t)
+		c.f.hits, c.f.shown = c.f.hits+n, c.f.shown+n
+	default:
+		c.lines(k, t)
+	}
+}
+
+func textOf(k source.Chunk) match.Text {
+	return match.Text{Data: k.Text, Begin: k.First, End: k.Last}
+}
+
+// lines shows the lines of a chunk that match, and those around them.
+func (c *collector) lines(k source.Chunk, t match.Text) {
+	cur := cursor{text: k.Text, n: int(k.Line)}
+	c.q.Match.Lines(t, func(start, end int) bool {
+		c.following(&cur, start)
+		n := cur.seek(start)
+		c.preceding(k, start, n)
+		c.f.hits++
+		if c.q.Parts {
+			line := k.Text[start:end]
+			for _, s := range c.q.Match.LineSpans(t, start, end) {
+				if s[0] < s[1] {
+					c.show(n, trimCR(line[s[0]:s[1]]), true)
+				}
+			}
+		} else {
+			c.show(n, trimCR(k.Text[start:end]), true)
+		}
+		c.after = c.q.After
+		return true
+	})
+	c.following(&cur, len(k.Text))
+	if c.q.Before > 0 && !k.Last {
+		c.remember(k.Text)
+	}
+}
+
+// following shows the lines behind a match, up to the one that begins at limit.
+func (c *collector) following(cur *cursor, limit int) {
+	if c.after == 0 || c.shown == 0 {
+		return
+	}
+	at := 0
+	if c.shown >= cur.n {
+		at = cur.behind(c.shown)
+	}
+	for n := c.shown + 1; c.after > 0 && at < limit; n++ {
+		line, size := lineAt(cur.text, at)
+		c.show(n, trimCR(line), false)
+		at += size
+		c.after--
+	}
+}
+
+// preceding shows the lines before the one that begins at start and has the
+// number n.
+func (c *collector) preceding(k source.Chunk, start, n int) {
+	want := min(c.q.Before, n-1-c.shown)
+	if want <= 0 {
+		return
+	}
+	at, have := back(k.Text[:start], want)
+	if missing := want - have; missing > 0 {
+		c.fromTail(int(k.Line)-1, missing)
+	}
+	for m := n - have; m < n; m++ {
+		line, size := lineAt(k.Text, at)
+		c.show(m, trimCR(line), false)
+		at += size
+	}
+}
+
+// fromTail shows the last lines of the chunk before, of which last is the
+// number of the last.
+func (c *collector) fromTail(last, want int) {
+	at, have := back(c.tail, want)
+	for m := last - have + 1; m <= last; m++ {
+		line, size := lineAt(c.tail, at)
+		c.show(m, trimCR(line), false)
+		at += size
+	}
+}
+
+// remember keeps the last lines of a text for the chunk behind it.
+func (c *collector) remember(text []byte) {
+	at, have := back(text, c.q.Before)
+	old, _ := back(c.tail, c.q.Before-have)
+	c.tail = append(c.tail[:copy(c.tail, c.tail[old:])], text[at:]...)
+}
+
+// back is where the last n lines of a text begin, and how many there are.
+func back(text []byte, n int) (at, have int) {
+	for at = len(text); have < n && at > 0; have++ {
+		at = bytes.LastIndexByte(text[:at-1], '\n') + 1
+	}
+	return at, have
+}
+
+// pieces shows the matches of a pattern that spans lines, line by line.
+func (c *collector) pieces(k source.Chunk) {
+	cur := cursor{text: k.Text, n: int(k.Line)}
+	c.q.Match.Matches(textOf(k), func(start, end int) bool {
+		c.f.hits++
+		for at := start; at < end; {
+			stop := end
+			if i := bytes.IndexByte(k.Text[at:end], '\n'); i >= 0 {
+				stop = at + i
+			}
+			if at < stop {
+				c.show(cur.seek(at), trimCR(k.Text[at:stop]), true)
+			}
+			at = stop + 1
+		}
+		return true
+	})
+}
+
+// show adds a line to what is shown.
+func (c *collector) show(n int, line []byte, hit bool) {
+	if c.f.shown < c.keep && len(c.text) < maxText {
+		if c.q.Before+c.q.After > 0 && (c.shown == 0 || n > c.shown+1) {
+			c.text = append(c.text, Gap...)
+		}
+		start := len(c.text)
+		c.text = c.q.Line(c.text, c.path, n, line, hit)
+		c.entries = append(c.entries, entry{start, len(c.text)})
+	}
+	c.f.shown++
+	c.shown = n
+}
+
+// cursor counts lines from one place of a text to the next.
+type cursor struct {
+	text []byte
+	at   int
+	n    int // of the line at
+}
+
+// seek returns the number of the line that holds the byte at to, which is not
+// before the last one sought.
+func (c *cursor) seek(to int) int {
+	c.n += bytes.Count(c.text[c.at:to], []byte{'\n'})
+	c.at = to
+	return c.n
+}
+
+// behind returns where the line behind the line n begins; n is the line at or
+// one further on.
+func (c *cursor) behind(n int) int {
+	at := c.at
+	for m := c.n; m <= n; m++ {
+		_, size := lineAt(c.text, at)
+		at += size
+	}
+	return at
+}
+
+// lineAt is the line at a place of a text, and how far the next one is.
+func lineAt(text []byte, at int) (line []byte, size int) {
+	i := bytes.IndexByte(text[at:], '\n')
+	if i < 0 {
+		return text[at:], len(text) - at + 1
+	}
+	return text[at : at+i], i + 1
+}
+
+func trimCR(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }
+
+// done ends a file.
+func (c *collector) done() *found {
+	f := c.f
+	f.text, f.entries = bytes.Clone(c.text), slices.Clone(c.entries)
+	f.skipped = f.shown == 0
+	return f
+}

@@ -1,0 +1,41 @@
+package search
+
+import (
+	"context"
+	"io"
+
+	"mcp-toolset/internal/search/source"
+)
+
+// File searches one file that was named, whatever it is: a binary file is
+// searched, too. path is what the query is told of it. What is not found for
+// lack of time is in Answer.Incomplete.
+func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size int64, path string) (*Answer, error) {
+	a := &Answer{Listed: 1, Picked: 1}
+	limited := ctx
+	if !q.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, q.Deadline)
+		defer cancel()
+	}
+	s.queries.begin()
+	defer s.queries.end()
+	g := newGather(q, 1, false, a)
+	w := worker{q: q, g: g, reader: source.Get(), named: true}
+	defer w.end()
+	f, err := w.read(limited, file, size, path, nil)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil:
+		g.note(late)
+	case f == nil:
+		return nil, err
+	default:
+		f.failed = true
+	}
+	g.put(0, f)
+	g.end()
+	return a, nil
+}

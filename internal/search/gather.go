@@ -1,0 +1,197 @@
+package search
+
+import (
+	"bytes"
+	"math"
+	"sync"
+)
+
+const (
+	// maxText is the most text of an answer, in bytes: ten times what any
+	// client takes, kept for those that ask for all.
+	maxText = 64 << 20
+	// countOn is how many files are still searched once a page is full, only to
+	// know how many entries there are in all: some milliseconds of work. With
+	// more of them the answer says "more than".
+	countOn = 1000
+	// maxWaiting is how much of the results, in bytes, may wait for a file
+	// before them that takes long: workers wait then, too.
+	maxWaiting = 16 << 20
+)
+
+// found is what one file has.
+type found struct {
+	path    string
+	hits    int     // lines that match
+	shown   int     // entries: 1 for a file, the lines shown else
+	text    []byte  // the first of the lines shown
+	entries []entry // where they are in text
+	mtime   int64   // of Names that are put in order at the end
+	failed  bool    // could not be read
+	skipped bool    // does not count: no match, binary, not to be shown
+}
+
+// entry is a line shown: where it begins in a text, behind the gap before it if
+// there is one, and where it ends.
+type entry struct{ start, end int }
+
+// size is the memory of a result, in bytes, about.
+func (f *found) size() int {
+	if f == nil {
+		return 0
+	}
+	return 128 + len(f.path) + cap(f.text) + 16*cap(f.entries)
+}
+
+// gather puts the results of files together in their order, while they come in
+// any order.
+type gather struct {
+	q     *Query
+	total int // of jobs
+
+	mu      sync.Mutex
+	waiting map[int]*found // those that came before their turn
+	held    int            // their size
+	turn    *sync.Cond     // of mu: next or stopped changed
+	next    int            // whose turn it is
+	answer  *Answer
+	pieces  [][]byte // of the text of the answer
+	size    int      // of these, in bytes
+	names   []*found // those to be put in order at the end
+	later   bool     // Names come in any order
+	full    bool     // the page is
+	stopped bool     // no more jobs are taken up
+}
+
+func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
+	g := &gather{q: q, total: jobs, waiting: map[int]*found{}, later: later, answer: a}
+	g.turn = sync.NewCond(&g.mu)
+	return g
+}
+
+// put takes the result of a job; nil says that there is none.
+func (g *gather) put(job int, f *found) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	// Jobs are taken up in order: who has the next one does not wait here.
+	for job != g.next && g.held > maxWaiting && !g.stopped {
+		g.turn.Wait()
+	}
+	g.waiting[job] = f
+	g.held += f.size()
+	defer g.turn.Broadcast()
+	for {
+		f, ok := g.waiting[g.next]
+		if !ok {
+			return
+		}
+		delete(g.waiting, g.next)
+		g.held -= f.size()
+		g.next++
+		if !g.stopped && f != nil {
+			g.add(f)
+		}
+		if g.full && !g.stopped && g.total-g.next > countOn && g.q.Mode != Counts {
+			g.answer.More, g.stopped = true, true
+		}
+	}
+}
+
+// stop ends the search, incomplete.
+func (g *gather) stop(why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.next < g.total && !g.stopped {
+		g.stopped = true
+		g.incomplete(why)
+		g.turn.Broadcast()
+	}
+}
+
+// note says what was not searched as asked.
+func (g *gather) note(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.incomplete(what)
+}
+
+// incomplete keeps the first reason.
+func (g *gather) incomplete(why string) {
+	if g.answer.Incomplete == "" {
+		g.answer.Incomplete = why
+	}
+}
+
+// wanted reports whether jobs are to be taken up.
+func (g *gather) wanted() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.stopped
+}
+
+// keep is how many entries of a file are worth keeping.
+func (g *gather) keep() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch end := g.q.page(); {
+	case g.full:
+		return 0
+	case end > 0:
+		return end
+	}
+	return math.MaxInt
+}
+
+// end completes the answer; no job runs any more.
+func (g *gather) end() { g.answer.Text = bytes.Join(g.pieces, nil) }
+
+// add takes the result of the next file.
+func (g *gather) add(f *found) {
+	a := g.answer
+	if f.failed {
+		a.Unreadable++
+	}
+	if f.skipped {
+		return
+	}
+	a.Matched++
+	a.Hits += f.hits
+	first, end := a.Total, g.q.page()
+	a.Total += f.shown
+	g.full = end > 0 && a.Total >= end
+	if end > 0 && first >= end || first+f.shown <= g.q.Offset {
+		return
+	}
+	if g.later {
+		g.names = append(g.names, f)
+		return
+	}
+	if g.q.Mode != Lines {
+		a.Files = append(a.Files, File{f.path, f.hits})
+		return
+	}
+	from, to := max(0, g.q.Offset-first), f.shown
+	if end > 0 {
+		to = min(to, end-first)
+	}
+	if to <= len(f.entries) {
+		if text := f.slice(from, to, g.size == 0); g.size+len(text) <= maxText {
+			g.pieces, g.size = append(g.pieces, text), g.size+len(text)
+			return
+		}
+	}
+	g.stopped = true
+	g.incomplete("the answer is longer than 64 MiB")
+}
+
+// slice is the text of some entries; a page does not begin with a gap.
+func (f *found) slice(from, to int, first bool) []byte {
+	start := 0
+	switch {
+	case first:
+		start = f.entries[from].start
+	case from > 0:
+		start = f.entries[from-1].end
+	}
+	return f.text[start:f.entries[to-1].end]
+}

@@ -1,0 +1,379 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestManyFiles: 100,000 files in one folder, with tag slow.
+func TestManyFiles(t *testing.T) {
+	const files = many
+	dir := t.TempDir()
+	for i := range files {
+		fd, err := unix.Open(fmt.Sprintf("%s/f%06d", dir, i), unix.O_CREAT|unix.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%1000 == 0 {
+			unix.Write(fd, []byte("foo\n"))
+		}
+		unix.Close(fd)
+	}
+	s := New(options(0, dir))
+	defer s.Close()
+	for range 2 {
+		a := search(t, s, dir, asked{pattern: "foo", mode: Counts}.query(t))
+		if a.Listed != files || a.Total != files/1000 || a.Hits != files/1000 {
+			t.Errorf("%+v", a)
+		}
+		s.build.Wait()
+	}
+}
+
+// TestDeepTree: a path far longer than the system's calls take.
+func TestDeepTree(t *testing.T) {
+	const deep = deepest
+	dir := t.TempDir()
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range deep {
+		unix.Mkdirat(fd, "d", 0o755)
+		next, err := unix.Openat(fd, "d", unix.O_PATH|unix.O_DIRECTORY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(fd)
+		fd = next
+	}
+	file, err := unix.Openat(fd, "f", unix.O_CREAT|unix.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Write(file, []byte("foo\n"))
+	unix.Close(file)
+	unix.Close(fd)
+	s := New(options(0, dir))
+	defer s.Close()
+	for range 2 {
+		a := search(t, s, dir, asked{pattern: "foo"}.query(t))
+		if len(a.Files) != 1 || a.Files[0].Path != strings.Repeat("d/", deep)+"f" || a.Unreadable != 0 {
+			t.Errorf("%d files, %d unreadable", len(a.Files), a.Unreadable)
+		}
+		s.build.Wait()
+	}
+}
+
+// TestSpecial: what is no regular file is not opened, or it would wait for ever.
+func TestSpecial(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	unix.Mknod(filepath.Join(dir, "zero"), unix.S_IFCHR|0o644, 1<<8|5) // needs rights
+	unix.Mkfifo(filepath.Join(dir, ".gitignore"), 0o644)
+	s := New(options(0, dir))
+	defer s.Close()
+	for range 2 {
+		if a := search(t, s, dir, asked{pattern: "foo"}.query(t)); a.Total != 1 || a.Listed != 1 || a.Unreadable != 0 {
+			t.Errorf("%+v", a)
+		}
+		s.build.Wait()
+	}
+}
+
+// TestHuge: a file far larger than memory should be is read in pieces.
+func TestHuge(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "huge")
+	write(t, path, "foo\n")
+	if err := os.Truncate(path, 1<<hugeLog); err != nil {
+		t.Fatal(err)
+	}
+	s := New(options(0, dir))
+	defer s.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, c := range []struct {
+		k     asked
+		total int
+	}{
+		{asked{pattern: "foo"}, 0}, {asked{pattern: "foo", mode: Lines}, 1}, {asked{pattern: "bar", mode: Lines}, 0},
+		{asked{pattern: "bar", mode: Counts}, 0},
+	} {
+		if a := search(t, s, dir, c.k.query(t)); a.Total != c.total || a.Incomplete != "" {
+			t.Errorf("%v: Total %d, %q", c.k, a.Total, a.Incomplete)
+		}
+		s.build.Wait()
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 512<<20 {
+		t.Errorf("%d MiB were allocated", got>>20)
+	}
+}
+
+// TestUnrest searches while the tree changes: what stands still is found.
+func TestUnrest(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 200 {
+		write(t, filepath.Join(dir, "still", fmt.Sprint(i%7), fmt.Sprint("f", i)), "foo\n")
+	}
+	s := New(options(0, dir))
+	defer s.Close()
+	believe(t, s, dir)
+	var stop atomic.Bool
+	var wait sync.WaitGroup
+	for w := range 2 {
+		wait.Go(func() {
+			for i := 0; !stop.Load(); i++ {
+				d := filepath.Join(dir, "still", fmt.Sprint(i%7), fmt.Sprint("w", w, i%5))
+				switch i % 4 {
+				case 0:
+					os.MkdirAll(filepath.Join(d, "x"), 0o755)
+				case 1:
+					os.WriteFile(filepath.Join(d, "x", "f"), []byte("foo\nbar\n"), 0o644)
+				case 2:
+					os.Rename(d, d+"moved")
+				case 3:
+					os.RemoveAll(d)
+					os.RemoveAll(d + "moved")
+				}
+			}
+		})
+	}
+	wait.Go(func() { // a second searcher at the same time
+		for !stop.Load() {
+			q := asked{pattern: "foo", mode: Lines, limit: 50}.query(t)
+			if a, err := s.Tree(dir, opener(dir)).Search(context.Background(), q); err != nil || a.Total < 50 {
+				t.Errorf("%+v, %v", a, err)
+			}
+		}
+	})
+	for i := range 100 {
+		a := search(t, s, dir, asked{pattern: "foo", mode: Mode(i % 3), limit: 10 * (i % 2)}.query(t))
+		still := 0
+		for _, f := range a.Files {
+			if strings.Contains(f.Path, "/f") && !strings.Contains(f.Path, "/x/") {
+				still++
+			}
+		}
+		if i%2 == 0 && i%3 != int(Lines) && still != 200 || a.Total < 200 {
+			t.Errorf("query %d: %d of 200 files that stood still, Total %d", i, still, a.Total)
+		}
+	}
+	stop.Store(true)
+	wait.Wait()
+}
+
+// slowly is a file that cancels a search after some reads.
+type slowly struct {
+	reads  int
+	cancel func()
+}
+
+func (f *slowly) ReadAt(p []byte, off int64) (int, error) {
+	if f.reads--; f.reads == 0 {
+		f.cancel()
+	}
+	n := copy(p, bytes.Repeat([]byte("foo\n"), len(p)/4))
+	if n == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, nil
+}
+
+func TestEnds(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 500 {
+		write(t, filepath.Join(dir, fmt.Sprint(i)), "foo\n")
+	}
+	s := New(options(-1, dir))
+	defer s.Close()
+	tree := s.Tree(dir, opener(dir))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := tree.Search(ctx, asked{pattern: "foo"}.query(t)); err != context.Canceled {
+		t.Errorf("canceled before: %v", err)
+	}
+	for _, mode := range []Mode{Names, Counts, Lines} {
+		// Cancelled from within.
+		ctx, cancel = context.WithCancel(context.Background())
+		q := asked{pattern: "foo", mode: mode}.query(t)
+		q.Show = func(string) bool { cancel(); return true }
+		if _, err := tree.Search(ctx, q); err != context.Canceled {
+			t.Errorf("canceled within: %v", err)
+		}
+		// It was up before.
+		q = asked{pattern: "foo", mode: mode}.query(t)
+		q.Deadline = time.Now().Add(-time.Hour)
+		if a, err := tree.Search(context.Background(), q); err != nil || a.Incomplete == "" || a.Total != 0 {
+			t.Errorf("no time: %+v, %v", a, err)
+		}
+	}
+	// Time is up while files are searched.
+	soon, late := context.WithCancel(context.Background())
+	q := asked{pattern: "foo", mode: Lines}.query(t)
+	var n atomic.Int32
+	q.Show = func(string) bool {
+		if n.Add(1) >= 100 {
+			late()
+		}
+		return true
+	}
+	a := new(Answer)
+	p, err := tree.plan(soon, q, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.run(soon, q, p, a); err != context.Canceled || a.Incomplete == "" || a.Total >= 500 || a.Unreadable != 0 {
+		t.Errorf("deadline: %+v, %v", a, err)
+	}
+	// One long file.
+	ctx, cancel = context.WithCancel(context.Background())
+	if _, err := s.File(ctx, asked{pattern: "foo", mode: Lines, limit: 5}.query(t), &slowly{100, cancel}, 1<<40, "f"); err != context.Canceled {
+		t.Errorf("canceled in a file: %v", err)
+	}
+	q = asked{pattern: "foo", mode: Lines, limit: 5}.query(t)
+	q.Deadline = time.Now().Add(50 * time.Millisecond)
+	a, err = s.File(context.Background(), q, &slowly{0, nil}, 1<<40, "f")
+	if err != nil || a.Incomplete == "" || strings.Count(string(a.Text), "\n") != 5 || a.Unreadable != 0 {
+		t.Errorf("deadline in a file: %q, %v", a.Text, err)
+	}
+}
+
+// TestClose: nothing is left open or running.
+func TestClose(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 300 {
+		write(t, filepath.Join(dir, fmt.Sprint("d", i%10), fmt.Sprint(i)), strings.Repeat("foo\n", i))
+	}
+	before, open := runtime.NumGoroutine(), openFiles(t)
+	for i := range 9 {
+		s := New(options(0, dir))
+		believe(t, s, dir)
+		ctx, cancel := context.WithCancel(context.Background())
+		q := asked{pattern: "foo", limit: i}.query(t)
+		if i%3 == 0 {
+			q.Show = func(string) bool { cancel(); return true }
+		}
+		s.Tree(dir, opener(dir)).Search(ctx, q)
+		s.Close() // while the index is built
+		cancel()
+		if _, err := s.Tree(dir, opener(dir)).Search(context.Background(), asked{pattern: "foo"}.query(t)); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := 0; runtime.NumGoroutine() > before && i < 1000; i++ {
+		runtime.Gosched()
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines, before %d", n, before)
+	}
+	if n := openFiles(t); n != open {
+		t.Errorf("%d descriptors are open, before %d", n, open)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	return len(list)
+}
+
+// TestLimit: the indexes of all trees stay in their limit, nothing is kept of a
+// tree that is forgotten, and what is forgotten is still searched.
+func TestLimit(t *testing.T) {
+	const limit = 100 << 10
+	s := New(Options{Index: limit, Getenv: func(string) string { return "" }})
+	defer s.Close()
+	var trees []*Tree
+	for range 5 {
+		dir := t.TempDir()
+		for i := range 100 {
+			write(t, filepath.Join(dir, fmt.Sprint(i)), fmt.Sprint(strings.Repeat("foo bar baz\n", i*5), i))
+		}
+		believe(t, s, dir)
+		for range 2 {
+			if a := search(t, s, dir, asked{pattern: "foo"}.query(t)); a.Total != 99 {
+				t.Errorf("%d files", a.Total)
+			}
+			s.build.Wait()
+		}
+		if held := s.indexed.Load(); held > limit+limit/2 {
+			t.Errorf("%d bytes are held", held)
+		}
+		trees = append(trees, s.Tree(dir, opener(dir)))
+	}
+	for _, tree := range trees {
+		a, err := tree.Search(context.Background(), asked{pattern: "foo"}.query(t))
+		if err != nil || a.Total != 99 {
+			t.Errorf("%+v, %v", a, err)
+		}
+	}
+	s.mu.Lock()
+	for _, tree := range append([]*Tree(nil), s.used...) {
+		s.drop(tree)
+	}
+	s.mu.Unlock()
+	s.build.Wait()
+	if held := s.indexed.Load(); held != 0 || len(s.trees) != 0 {
+		t.Errorf("%d bytes are held of %d trees", held, len(s.trees))
+	}
+}
+
+// TestSpare: records of files that are gone do not pile up.
+func TestSpare(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), "foo")
+	s := New(options(0, dir))
+	defer s.Close()
+	believe(t, s, dir)
+	search(t, s, dir, asked{pattern: "foo"}.query(t))
+	s.build.Wait()
+	tree := s.Tree(dir, opener(dir))
+	tree.keep(10*fewRecords, record{kind: unsigned}, nil)
+	write(t, filepath.Join(dir, "b"), "foo")
+	search(t, s, dir, asked{pattern: "foo"}.query(t))
+	s.build.Wait()
+	if next := s.Tree(dir, opener(dir)); next == tree || s.indexed.Load() != 0 {
+		t.Errorf("the tree is kept with %d bytes", s.indexed.Load())
+	}
+}
+
+// TestRest: once all is known the index is left alone.
+func TestRest(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 10 {
+		write(t, filepath.Join(dir, fmt.Sprint(i)), "foo")
+	}
+	write(t, filepath.Join(dir, "secret"), "foo")
+	os.Chmod(filepath.Join(dir, "secret"), 0)
+	s := New(options(0, dir))
+	defer s.Close()
+	believe(t, s, dir)
+	for i := range 3 {
+		var a Answer
+		p, err := s.Tree(dir, opener(dir)).plan(context.Background(), asked{pattern: "foo"}.query(t), &a)
+		if err != nil || p.news != (i == 0) {
+			t.Errorf("query %d has news: %t, %v", i, p.news, err)
+		}
+		search(t, s, dir, asked{pattern: "foo"}.query(t))
+		s.build.Wait()
+	}
+}

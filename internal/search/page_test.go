@@ -1,0 +1,164 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPages puts the pages of random queries together: they are the whole, with
+// an index and without.
+func TestPages(t *testing.T) {
+	for seed := range uint64(pageSet) {
+		f := newForest(t, 2000+seed)
+		f.grow()
+		indexed, plain := New(options(0, f.dir)), New(options(-1, f.dir))
+		believe(t, indexed, f.dir)
+		search(t, indexed, f.dir, asked{pattern: "x"}.query(t))
+		indexed.build.Wait()
+		for range 10 {
+			k := f.ask()
+			whole := search(t, plain, f.dir, k.query(t))
+			size := 1 + whole.Total/12 + f.IntN(whole.Total+2)
+			var text []byte
+			var files []File
+			for k.offset, k.limit = 0, size; k.offset < whole.Total+size; k.offset += size {
+				s := pick(f, indexed, plain)
+				a := search(t, s, f.dir, k.query(t))
+				if a.Total != whole.Total || a.Hits != whole.Hits || a.Matched != whole.Matched || a.More || a.Incomplete != "" {
+					t.Fatalf("seed %d, %v, offset %d limit %d: Total %d, Hits %d, Matched %d of %d, %d, %d", seed, k, k.offset, size, a.Total, a.Hits, a.Matched, whole.Total, whole.Hits, whole.Matched)
+				}
+				if bytes.HasPrefix(a.Text, []byte(Gap)) {
+					t.Fatalf("seed %d, %v, offset %d: the page begins with a gap", seed, k, k.offset)
+				}
+				// The gap between pages is in neither of them.
+				if bytes.HasPrefix(whole.Text[min(len(text), len(whole.Text)):], []byte(Gap)) && len(a.Text) > 0 {
+					text = append(text, Gap...)
+				}
+				text, files = append(text, a.Text...), append(files, a.Files...)
+			}
+			if !bytes.Equal(text, whole.Text) || !slices.Equal(files, whole.Files) {
+				t.Fatalf("seed %d, %v, limit %d: the pages are\n%s%v\nthe whole is\n%s%v", seed, k, size, text, files, whole.Text, whole.Files)
+			}
+			// Without a limit all that is behind the offset comes.
+			k.offset, k.limit = f.IntN(whole.Total+1), 0
+			a := search(t, pick(f, indexed, plain), f.dir, k.query(t))
+			if !bytes.HasSuffix(whole.Text, a.Text) || k.mode != Lines && !slices.Equal(a.Files, whole.Files[k.offset:]) ||
+				k.mode == Lines && entriesOf(a.Text) != whole.Total-k.offset || a.Total != whole.Total {
+				t.Fatalf("seed %d, %v: from offset %d on:\n%s%v\nthe whole is\n%s%v", seed, k, k.offset, a.Text, a.Files, whole.Text, whole.Files)
+			}
+		}
+		indexed.Close()
+		plain.Close()
+	}
+}
+
+func entriesOf(text []byte) int {
+	return bytes.Count(text, []byte{'\n'}) - strings.Count("\n"+string(text), "\n"+Gap)
+}
+
+// TestGapIsNoText: a line that looks like a gap is none.
+func TestGapIsNoText(t *testing.T) {
+	q := asked{pattern: "x", mode: Lines, after: 1}.query(t)
+	q.Line = func(dst []byte, _ string, _ int, text []byte, _ bool) []byte {
+		return append(append(dst, text...), '\n')
+	}
+	q.Offset, q.Limit = 1, 5
+	s := New(options(-1, t.TempDir()))
+	defer s.Close()
+	text := "x\n--\n\n\nx\n"
+	a, err := s.File(context.Background(), q, strings.NewReader(text), int64(len(text)), "f")
+	if want := "--\n--\nx\n"; err != nil || string(a.Text) != want {
+		t.Errorf("%q, %v; want %q", a.Text, err, want)
+	}
+}
+
+// TestMore: where a page is full early, the rest is not searched; else the total
+// is right.
+func TestMore(t *testing.T) {
+	dir := t.TempDir()
+	const files = countOn + 500
+	for i := range files {
+		write(t, filepath.Join(dir, "f"+string(rune('a'+i%26)), "n"+strings.Repeat("x", i/26)), "foo\nfoo\n")
+	}
+	s := New(options(-1, dir))
+	defer s.Close()
+	for _, c := range []struct {
+		mode          Mode
+		offset, limit int
+		more          bool
+		total         int
+	}{
+		{Lines, 0, 10, true, 0},
+		{Lines, 2*files - 500, 10, false, 2 * files},
+		{Lines, 0, 0, false, 2 * files},
+		{Counts, 0, 10, false, files},
+		{Names, 0, 10, false, files}, // cold: the newest are not known before all were read
+	} {
+		a := search(t, s, dir, asked{pattern: "foo", mode: c.mode, offset: c.offset, limit: c.limit}.query(t))
+		if a.More != c.more || !c.more && (a.Total != c.total || a.Hits < a.Matched) || c.more && a.Total < c.offset+c.limit {
+			t.Errorf("%+v: More %t, Total %d, Hits %d", c, a.More, a.Total, a.Hits)
+		}
+	}
+}
+
+// TestNewestFirst: the order of names is that of their times, then of paths,
+// with an index and without.
+func TestNewestFirst(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	var want []string
+	for i, p := range []string{"b", "a/z", "a", "c/d/e", "B", "é"} {
+		for j := range 3 {
+			path := p + string(rune('0'+j))
+			write(t, filepath.Join(dir, path), "foo")
+			at := now.Add(-time.Duration(i/2) * time.Hour)
+			if err := os.Chtimes(filepath.Join(dir, path), at, at); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, path)
+		}
+	}
+	for i := 0; i < len(want); i += 6 {
+		slices.SortFunc(want[i:i+6], func(a, b string) int { return cmp.Compare(a, b) })
+	}
+	s := New(options(0, dir))
+	defer s.Close()
+	for _, pattern := range []string{"foo", ".", "foo"} { // the second has nothing to filter by
+		for _, limit := range []int{0, 4, 100} {
+			a := search(t, s, dir, asked{pattern: pattern, limit: limit}.query(t))
+			var have []string
+			for _, f := range a.Files {
+				have = append(have, f.Path)
+			}
+			full := want
+			if limit > 0 {
+				full = want[:min(limit, len(want))]
+			}
+			if !slices.Equal(have, full) || a.Total != len(want) {
+				t.Errorf("%s, limit %d: %q of %d, want %q", pattern, limit, have, a.Total, full)
+			}
+		}
+		s.build.Wait()
+	}
+	found, err := s.Tree(dir, opener(dir)).Names(context.Background(), func(string, string) bool { return true }, nil)
+	if err != nil || !slices.Equal(found.Files, want) {
+		t.Errorf("Names: %q, %v, want %q", found.Files, err, want)
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,87 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"mcp-toolset/internal/search/index"
+	"mcp-toolset/internal/search/source"
+)
+
+// maxSpan is the longest text that is searched as a whole by a pattern whose
+// matches may span lines, in bytes. A longer one is searched in pieces of this
+// length.
+const maxSpan = 64 << 20
+
+// read searches an open file: the ranges of it, or all if there are none. It
+// returns nil if the file has nothing to tell; with an error, what was found
+// before that.
+func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path string, ranges []index.Range) (*found, error) {
+	w.c.reset(w.q, w.g.keep(), path)
+	switch {
+	case w.q.Mode == Lines:
+		w.reader.Mode = source.Report
+	case w.named:
+		w.reader.Mode = source.Search
+	default:
+		w.reader.Mode = source.Skip
+	}
+	seen := false // a match in a binary file
+	each := func(k source.Chunk) bool {
+		if (k.Binary || w.binary) && w.q.Mode == Lines {
+			seen = seen || w.c.f.hits > 0 || w.q.Match.Any(textOf(k))
+			return !seen
+		}
+		w.c.take(k)
+		return true
+	}
+	if w.q.Match.Spanning() {
+		each = w.whole(each)
+	}
+	var r source.Result
+	var err error
+	if len(ranges) > 0 {
+		r, err = w.reader.ReadRanges(ctx, file, size, ranges, each)
+	} else {
+		r, err = w.reader.Read(ctx, file, size, each)
+	}
+	f := w.c.done()
+	if w.binary && !errors.Is(err, source.ErrChanged) {
+		r.Kind = source.Binary // its NUL may be in no range
+	}
+	switch {
+	case r.Kind == source.Binary && seen: // in Lines only
+		f = &found{path: path, hits: 1, shown: 1}
+		f.text = w.q.Binary(nil, path)
+		f.entries = []entry{{0, len(f.text)}}
+	case r.Kind == source.Binary, f.shown == 0, errors.Is(err, source.ErrChanged):
+		return nil, err
+	}
+	return f, err
+}
+
+// whole gathers the chunks of a text for a pattern that spans lines.
+func (w *worker) whole(each func(source.Chunk) bool) func(source.Chunk) bool {
+	var all source.Chunk
+	var text []byte
+	return func(k source.Chunk) bool {
+		if k.First && k.Last {
+			return each(k)
+		}
+		if len(text) == 0 {
+			all = k
+		}
+		text = append(text, k.Text...)
+		if !k.Last && len(text) < maxSpan {
+			return true
+		}
+		if !k.Last {
+			w.g.note("a file over 64 MiB was searched in pieces: a match that spans two of them is not found")
+		}
+		all.Text, all.Last, all.Cut, all.Binary = text, k.Last, k.Cut, all.Binary || k.Binary
+		more := each(all)
+		text = text[:0]
+		return more
+	}
+}

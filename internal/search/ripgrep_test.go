@@ -1,0 +1,391 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/internal/search/match"
+)
+
+// What is meant to differ from ripgrep, and how the comparison allows for it:
+//   - A binary file is left out of names and counts wherever its NUL is, and
+//     gives one line if lines are asked for. ripgrep lists a file whose match is
+//     found before the NUL, and prints the lines before it. So what it says of
+//     binary files is replaced by what rg --text -l says.
+//   - A carriage return is white space and is matched by a dot, as for ripgrep
+//     without --crlf, and yet $ holds before it at the end of a line, as with
+//     --crlf. So on texts with one no pattern is tried that can match it.
+//   - A carriage return that no newline follows is no end of a line, as it is for
+//     the anchors of ripgrep with --crlf. So there is none.
+//   - A carriage return at the end of a line is not shown.
+//   - A pattern that spans lines is matched by package regexp, which matches an
+//     invalid byte as U+FFFD and has ASCII word boundaries. So it gets no text
+//     with such bytes, or, if it has boundaries, runes.
+//   - Counts of a pattern that spans lines are of lines; ripgrep's are of matches.
+//   - What is called .git, .jj, .hg or .svn is skipped; ripgrep is told to.
+//   - The .gitignore files around a repository do not hold inside it, as for git
+//     and for ripgrep without --no-require-git. So .git is at the top only.
+//   - An ignore file that is a link is not read: there is none in the trees.
+//   - \A and \z hold at the ends of the text; for ripgrep without -U at those of
+//     what it looks at, and with it \A also where it goes on after a match. So
+//     they are tried with -U only, and \A for names only.
+//   - An empty match gives nothing to show with only the matches asked for.
+
+// asked is a query for both.
+type asked struct {
+	pattern       string
+	fold, multi   bool
+	before, after int
+	parts         bool
+	mode          Mode
+	offset, limit int
+}
+
+func (k asked) String() string {
+	return fmt.Sprintf("mode %d fold %t multi %t parts %t -B %d -A %d %q", k.mode, k.fold, k.multi, k.parts, k.before, k.after, k.pattern)
+}
+
+func (k asked) query(t testing.TB) *Query {
+	t.Helper()
+	m, err := match.Compile(k.pattern, match.Options{Fold: k.fold, Multiline: k.multi})
+	if err != nil {
+		t.Fatalf("%q: %v", k.pattern, err)
+	}
+	return &Query{Match: m, Mode: k.mode, Before: k.before, After: k.after, Parts: k.parts, Offset: k.offset, Limit: k.limit,
+		Line: quotedLine, Binary: func(dst []byte, path string) []byte { return append(strconv.AppendQuote(dst, path), " binary\n"...) }}
+}
+
+// quotedLine is a line in which any path and any text can be told apart.
+func quotedLine(dst []byte, path string, n int, text []byte, hit bool) []byte {
+	sep := "-"
+	if hit {
+		sep = ":"
+	}
+	return fmt.Appendf(dst, "%q%s%d%s%q\n", path, sep, n, sep, text)
+}
+
+// atoms are parts of patterns. Those of the second list can match a carriage
+// return.
+var (
+	atoms   = []string{"foo", "bar", "o", "x", "FooBar", "return", "k", "s", "Foo", "(?i:bar)", `\w+`, `\w`, `\d`, "[a-f]", "[a-z]+", "^", "$", `\b`, "--", `\(`, "zz", "(?i)k", "end\\.", "_id", `\pL`, "é", "(?:foo|bar)", "b?", "(?:func|return|x)"}
+	crAtoms = []string{".", ".*", `\s`, `\s+`, `\W`, "[^a]", `[^\w\s]`, `\B`}
+	spans   = []string{`\n`, `\n+`, `\s+`, "(?s:.)", `(?s:.*?)`, `\A`, `\z`, `[^x]*`, `\n\n`, `o\n`, `\nfoo`, "(?:\n|x)"}
+)
+
+func (f *forest) pattern(multi bool) string {
+	var b strings.Builder
+	for range 1 + f.IntN(3) {
+		switch {
+		case multi && f.one(2):
+			b.WriteString(pick(f, spans...))
+		case !f.cr && f.one(3):
+			b.WriteString(pick(f, crAtoms...))
+		default:
+			b.WriteString(pick(f, atoms...))
+		}
+	}
+	if f.one(6) {
+		return b.String() + "|" + pick(f, atoms...)
+	}
+	return b.String()
+}
+
+func (f *forest) ask() asked {
+	k := asked{mode: Mode(f.IntN(3)), fold: f.one(4), multi: !f.cr && !f.raw && f.one(4)}
+	for {
+		k.pattern = f.pattern(k.multi)
+		boundary, begin := strings.Contains(strings.ToLower(k.pattern), `\b`), strings.Contains(k.pattern, `\A`)
+		if !(k.multi && f.wide && boundary || begin && k.mode != Names) {
+			break
+		}
+	}
+	if k.mode == Lines {
+		switch f.IntN(4) {
+		case 0:
+			k.parts = !f.huge // or they may be more than an answer holds
+		case 1:
+			k.before, k.after = f.IntN(4), f.IntN(4)
+		}
+	}
+	return k
+}
+
+// rg runs ripgrep.
+type rg struct {
+	t    testing.TB
+	path string
+	dir  string
+	cr   bool
+}
+
+func newRg(t testing.TB, f *forest) rg {
+	path := rgPath()
+	if path == "" {
+		t.Skip("ripgrep is neither in PATH nor named by RIPGREP")
+	}
+	return rg{t, path, f.dir, f.cr}
+}
+
+func (r rg) run(k asked, flags ...string) []byte {
+	r.t.Helper()
+	args := []string{"--no-config", "--hidden", "--no-require-git", "--sort", "none", "--null", "--no-mmap", "-g", "!.git", "-g", "!.jj", "-g", "!.hg", "-g", "!.svn"}
+	if r.cr {
+		args = append(args, "--crlf")
+	}
+	if k.fold {
+		args = append(args, "-i")
+	}
+	if k.multi {
+		args = append(args, "-U", "--multiline-dotall")
+	}
+	cmd := exec.Command(r.path, append(append(args, flags...), "-e", k.pattern, ".")...)
+	cmd.Dir = r.dir
+	cmd.Env = []string{"HOME=" + r.dir + "/.none"}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
+		r.t.Fatalf("rg %q: %v: %s", cmd.Args, err, &stderr)
+	}
+	return out
+}
+
+// names are the files that match.
+func (r rg) names(k asked, flags ...string) map[string]bool {
+	all := map[string]bool{}
+	for p := range strings.SplitSeq(strings.TrimSuffix(string(r.run(k, append(flags, "-l")...)), "\x00"), "\x00") {
+		if p != "" {
+			all[strings.TrimPrefix(p, "./")] = true
+		}
+	}
+	return all
+}
+
+// want is what each file should give, as the lines of ours have it.
+func (r rg) want(k asked) map[string][]string {
+	all := map[string][]string{}
+	binary := r.names(k, "--text")
+	for p := range binary {
+		if !isBinary(r.t, filepath.Join(r.dir, p)) {
+			delete(binary, p)
+		}
+	}
+	switch {
+	case k.mode == Names:
+		for p := range r.names(k) {
+			all[p] = []string{strconv.Quote(p)}
+		}
+	case k.mode == Counts && !k.multi:
+		out := r.run(k, "-c")
+		for len(out) > 0 {
+			p, rest, _ := bytes.Cut(out, []byte{0})
+			n, next, _ := bytes.Cut(rest, []byte{'\n'})
+			n = bytes.TrimSuffix(n, []byte{'\r'}) // with --crlf
+			path := strings.TrimPrefix(string(p), "./")
+			all[path], out = []string{fmt.Sprintf("%q %s", path, n)}, next
+		}
+	case k.mode == Counts:
+		for p, lines := range r.lines(k) {
+			all[p] = []string{fmt.Sprintf("%q %d", p, len(lines))}
+		}
+	default:
+		all = r.lines(k)
+	}
+	maps.DeleteFunc(all, func(p string, _ []string) bool { return isBinary(r.t, filepath.Join(r.dir, p)) })
+	if k.mode == Lines {
+		for p := range binary {
+			all[p] = []string{strconv.Quote(p) + " binary"}
+		}
+	}
+	return all
+}
+
+// message is a line of rg --json.
+type message struct {
+	Type string
+	Data struct {
+		Path, Lines bytesOrText
+		Number      int `json:"line_number"`
+		Submatches  []struct{ Start, End int }
+	}
+}
+
+type bytesOrText struct {
+	Text  string
+	Bytes []byte
+}
+
+func (b bytesOrText) String() string { return b.Text + string(b.Bytes) }
+
+// lines are the lines shown of each file.
+func (r rg) lines(k asked) map[string][]string {
+	all, last := map[string][]string{}, map[string]int{}
+	dec := json.NewDecoder(bytes.NewReader(r.run(k, "--json", "-B", strconv.Itoa(k.before), "-A", strconv.Itoa(k.after))))
+	for dec.More() {
+		var m message
+		if err := dec.Decode(&m); err != nil {
+			r.t.Fatal(err)
+		}
+		if m.Type != "match" && m.Type != "context" {
+			continue
+		}
+		path := strings.TrimPrefix(m.Data.Path.String(), "./")
+		text := m.Data.Lines.String()
+		show := func(n int, s string) {
+			if k.before+k.after > 0 && last[path] > 0 && n > last[path]+1 {
+				all[path] = append(all[path], "--")
+			}
+			last[path] = n
+			s = strings.TrimSuffix(s, "\r")
+			all[path] = append(all[path], strings.TrimSuffix(string(quotedLine(nil, path, n, []byte(s), m.Type == "match")), "\n"))
+		}
+		if k.parts {
+			for _, s := range m.Data.Submatches {
+				n := m.Data.Number + strings.Count(text[:s.Start], "\n")
+				for piece := range strings.SplitSeq(text[s.Start:s.End], "\n") {
+					if piece != "" {
+						show(n, piece)
+					}
+					n++
+				}
+			}
+			continue
+		}
+		n := m.Data.Number
+		for s := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+			show(n, s)
+			n++
+		}
+	}
+	return all
+}
+
+// isBinary reports whether a text, decoded, has a NUL.
+func isBinary(t testing.TB, path string) bool {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.HasPrefix(data, []byte("\xFF\xFE")) || bytes.HasPrefix(data, []byte("\xFE\xFF")) {
+		for i := 2; i+1 < len(data); i += 2 {
+			if data[i] == 0 && data[i+1] == 0 {
+				return true
+			}
+		}
+		return false
+	}
+	return bytes.IndexByte(data, 0) >= 0
+}
+
+// got is what an answer gives of each file. The order is looked at elsewhere.
+func got(t testing.TB, k asked, a *Answer) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for _, f := range a.Files {
+		line := strconv.Quote(f.Path)
+		if k.mode == Counts {
+			line += " " + strconv.Itoa(f.Lines)
+		}
+		all[f.Path] = append(all[f.Path], line)
+	}
+	last, gap := "", false
+	for line := range strings.Lines(string(a.Text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "--" {
+			if gap {
+				t.Fatalf("%v: two gaps", k)
+			}
+			gap = true
+			continue
+		}
+		quoted, err := strconv.QuotedPrefix(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, _ := strconv.Unquote(quoted)
+		context := k.before+k.after > 0 && !strings.HasSuffix(line, " binary")
+		switch {
+		case gap && path == last:
+			all[path] = append(all[path], "--")
+		case path != last && last != "" && context && !gap, !context && gap:
+			t.Fatalf("%v: gap is %t before %s", k, gap, line)
+		case path != last && all[path] != nil:
+			t.Fatalf("%v: %s comes twice", k, path)
+		}
+		all[path] = append(all[path], line)
+		last, gap = path, false
+	}
+	if a.Incomplete != "" || a.Unreadable > 0 || a.More {
+		t.Fatalf("%v: incomplete %q, %d unreadable, more %t", k, a.Incomplete, a.Unreadable, a.More)
+	}
+	total := 0
+	for _, lines := range all {
+		total += len(slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return l == "--" }))
+	}
+	if total != a.Total || a.Matched != len(all) {
+		t.Fatalf("%v: %d entries of %d files, Total %d, Matched %d", k, total, len(all), a.Total, a.Matched)
+	}
+	return all
+}
+
+// differ is what cmp.Diff gives, which takes long for what is the same.
+func differ(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got)
+}
+
+func search(t testing.TB, s *Searcher, dir string, q *Query) *Answer {
+	t.Helper()
+	a, err := s.Tree(dir, opener(dir)).Search(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func options(index int64, dir string) Options {
+	return Options{Index: index, Home: filepath.Join(dir, ".none"), Getenv: func(string) string { return "" }}
+}
+
+// TestRipgrep compares with ripgrep: file sets, lines, counts.
+func TestRipgrep(t *testing.T) {
+	const each = 10 // queries of a tree
+	hits := 0
+	for seed := range uint64(rgCases / each) {
+		f := newForest(t, seed)
+		f.big = rgCases > 100
+		f.grow()
+		theirs := newRg(t, f)
+		ours := New(options(-1, f.dir))
+		for range each {
+			k := f.ask()
+			want := theirs.want(k)
+			hits += len(want)
+			if diff := differ(want, got(t, k, search(t, ours, f.dir, k.query(t)))); diff != "" {
+				t.Errorf("seed %d, %v (-rg +ours):\n%s", seed, k, diff)
+			}
+		}
+		ours.Close()
+		os.RemoveAll(f.dir)
+	}
+	if hits < rgCases {
+		t.Errorf("%d cases have only %d files that match", rgCases, hits)
+	}
+}

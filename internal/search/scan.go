@@ -1,0 +1,212 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"mcp-toolset/internal/search/source"
+	"mcp-toolset/internal/search/walk"
+)
+
+// batch is how many files a worker takes up at a time: neighbours share their
+// folder, and few are done in vain when a page is full.
+const batch = 16
+
+const late = "time was up"
+
+// Search answers a query. What is not found for lack of time is in
+// Answer.Incomplete; the errors are those of ctx and of opening the top.
+func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
+	t.s.queries.begin()
+	var p *plan // what the index may learn from
+	defer func() {
+		t.s.queries.end()
+		t.index(p)
+		t.watch()
+	}()
+	a := new(Answer)
+	limited := ctx
+	if !q.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, q.Deadline)
+		defer cancel()
+	}
+	var err error
+	p, err = t.plan(limited, q, a)
+	switch {
+	case err != nil && ctx.Err() == nil && limited.Err() != nil:
+		a.Incomplete = late + " while the folders were listed"
+		return a, nil
+	case err != nil:
+		return nil, err
+	}
+	if err := t.run(limited, q, p, a); err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	} else if err != nil && limited.Err() == nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// run searches the files of a plan.
+func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
+	top, err := p.listing.Open()
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	paged := *q
+	if !p.sorted {
+		paged.Offset, paged.Limit = 0, 0 // all of it, to be put in order
+	}
+	g := newGather(&paged, len(p.jobs), !p.sorted, a)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range t.s.workers {
+		wait.Go(func() {
+			w := worker{t: t, q: &paged, p: p, g: g, top: top, reader: source.Get()}
+			defer w.end()
+			for {
+				to := int(next.Add(batch))
+				for i := to - batch; i < min(to, len(p.jobs)); i++ {
+					if !g.wanted() {
+						return
+					}
+					if ctx.Err() != nil {
+						g.stop(late)
+						return
+					}
+					g.put(i, w.search(ctx, p.jobs[i]))
+				}
+				if to >= len(p.jobs) {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	g.end()
+	if !p.sorted {
+		t.order(q, g, a)
+	}
+	return ctx.Err()
+}
+
+// order puts the files of Names in their order, and cuts the page out.
+func (t *Tree) order(q *Query, g *gather, a *Answer) {
+	slices.SortFunc(g.names, func(x, y *found) int {
+		if c := cmp.Compare(y.mtime, x.mtime); c != 0 {
+			return c
+		}
+		return strings.Compare(x.path, y.path)
+	})
+	from, to := min(q.Offset, len(g.names)), len(g.names)
+	if end := q.page(); end > 0 {
+		to = min(to, end)
+	}
+	a.Files = a.Files[:0]
+	for _, f := range g.names[min(from, to):to] {
+		a.Files = append(a.Files, File{f.path, f.hits})
+	}
+}
+
+// worker searches files one after the other.
+type worker struct {
+	t      *Tree
+	q      *Query
+	p      *plan
+	g      *gather
+	top    *walk.Top
+	reader *source.Reader
+	named  bool // the file was named, not found: it is searched whatever it is
+	binary bool // it is known to be binary
+	c      collector
+
+	dir    int32 // whose folder is open
+	folder *walk.Folder
+	path   string // of it
+	err    error  // why it is not
+}
+
+func (w *worker) end() {
+	w.reader.Release()
+	if w.folder != nil {
+		w.folder.Close()
+	}
+}
+
+// enter opens the folder of a job.
+func (w *worker) enter(dir int32) {
+	if w.dir == dir && (w.folder != nil || w.err != nil) {
+		return
+	}
+	if w.folder != nil {
+		w.folder.Close()
+	}
+	d := w.p.listing.Dirs[dir]
+	w.dir, w.path = dir, d.Path()
+	w.folder, w.err = w.top.Folder(d)
+	if w.err != nil {
+		w.folder = nil
+	}
+}
+
+// search searches a file; nil says that there is nothing to tell of it.
+func (w *worker) search(ctx context.Context, j job) *found {
+	w.enter(j.dir)
+	name := w.p.listing.Dirs[j.dir].Files[j.file].Name
+	f, err := w.file(ctx, j, name)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		w.g.note(late)
+	case errors.Is(err, fs.ErrNotExist): // it is gone
+	case err != nil && f == nil:
+		f = &found{path: join(w.path, name), failed: true, skipped: true}
+	case err != nil:
+		f.failed = true
+	}
+	if f == nil || w.q.Show != nil && !w.q.Show(f.path) {
+		return nil
+	}
+	return f
+}
+
+// file opens and reads a file.
+func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	h, stamp, err := w.folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	// Ranges are those of the state that the plan saw.
+	ranges := w.p.ranges[j.from:j.to]
+	if len(ranges) > 0 && stamp == w.p.stamp(j) {
+		w.binary = j.binary
+		f, err := w.read(ctx, h, stamp.Size, join(w.path, name), ranges)
+		w.binary = false
+		after, failed := h.Stamp()
+		if after == stamp && failed == nil && !errors.Is(err, source.ErrChanged) {
+			return f.at(stamp), err
+		}
+		stamp.Size = after.Size
+	}
+	f, err := w.read(ctx, h, stamp.Size, join(w.path, name), nil)
+	return f.at(stamp), err
+}
+
+// at sets the time of a result, if there is one.
+func (f *found) at(s walk.Stamp) *found {
+	if f != nil {
+		f.mtime = s.Mtime
+	}
+	return f
+}
