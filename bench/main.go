@@ -1,8 +1,9 @@
 // Command bench measures the product beside the reference filesystem server:
 // start-up, resident memory, and file reads, over stdio, in one interleaved
-// run; and the middle of a large log beside sed. From the repository:
+// run; the middle of a large log beside sed, an edit beside perl, searches beside
+// ripgrep. From the repository:
 //
-//	go run ./bench [--runs N] [--reads N] [--check]
+//	go run ./bench [--runs N] [--reads N] [--tree DIR] [--check]
 //
 // The exit code is 0 when it could measure, 1 when --check is given and a
 // target was missed, 2 when it could not measure.
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -23,12 +25,17 @@ import (
 type options struct {
 	runs, reads int
 	check       bool
+	trees       []string
 }
 
 func main() {
 	var o options
 	flag.IntVar(&o.runs, "runs", 20, "how many times each server is started")
 	flag.IntVar(&o.reads, "reads", 2000, "how many reads of each kind each server does")
+	flag.Func("tree", "a folder to search beside the Go distribution; may be given several times", func(dir string) error {
+		o.trees = append(o.trees, dir)
+		return nil
+	})
 	flag.BoolVar(&o.check, "check", false, "exit 1 when a target is missed")
 	flag.Parse()
 	if flag.NArg() > 0 || o.runs < 1 || o.reads < 1 {
@@ -95,8 +102,21 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	if err != nil {
 		return false, err
 	}
+	var found []*searches
+	goRoot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return false, fmt.Errorf("finding the Go distribution: %w", err)
+	}
+	for _, tree := range append([]string{strings.TrimSpace(string(goRoot))}, o.trees...) {
+		found = append(found, measureSearches(ctx, ours, tree))
+	}
 	if missed, err = printTable(out, ours, theirs, o); err != nil {
 		return missed, err
 	}
-	return missed, errors.Join(printLog(out, ways), printEdits(out, editors))
+	err = errors.Join(printLog(out, ways), printEdits(out, editors))
+	for _, s := range found {
+		slow, errs := printSearches(out, s)
+		missed, err = missed || slow, errors.Join(err, errs)
+	}
+	return missed, err
 }

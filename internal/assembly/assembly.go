@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mcp-toolset/concurrency"
@@ -36,6 +37,7 @@ type Config struct {
 	Structured bool
 	Drain      time.Duration
 	Log        *slog.Logger
+	Closers    []io.Closer // what the tools use, closed with the server
 }
 
 // Assembly is a server with what it consists of.
@@ -49,7 +51,7 @@ type Assembly struct {
 // New puts a server together. It has no side effect but opening folders; what
 // it opened, Close closes. Rules without effect are warned about in the log.
 func New(c Config) (*Assembly, error) {
-	a := &Assembly{}
+	a := &Assembly{closers: slices.Clone(c.Closers)}
 	if err := a.assemble(c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}

@@ -15,12 +15,15 @@ import (
 	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/document"
 	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/state"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
 	"mcp-toolset/tools/file"
+	"mcp-toolset/tools/glob"
+	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/read"
 )
 
@@ -82,7 +85,12 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	if config.State, err = state.Dir(host.Getenv, host.Home); err != nil {
 		return config, err
 	}
-	if config.Tools, err = c.tools(host, config); err != nil {
+	searcher, err := c.searcher(host)
+	if err != nil {
+		return config, err
+	}
+	config.Closers = append(config.Closers, searcher)
+	if config.Tools, err = c.tools(host, config, searcher); err != nil {
 		return config, err
 	}
 	config.Features, err = c.featureSwitches(config.Settings, tools.Features(config.Tools), log)
@@ -90,16 +98,31 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 }
 
 // tools makes the tools as the flags and the surroundings have them.
-func (c *common) tools(host *Host, config assembly.Config) ([]*tools.Tool, error) {
+func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher) ([]*tools.Tool, error) {
 	if c.readDedup != "on" && c.readDedup != "off" {
 		return nil, usagef("--read-dedup is %q; use on or off", c.readDedup)
 	}
-	return builtin.List(builtin.Options{EditGuard: file.Guard(config.Settings.EditGuard()), Read: read.Options{
+	return builtin.List(builtin.Options{EditGuard: file.Guard(config.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
 		MaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 		Repeat:    c.readDedup == "off",
 		Reminder:  config.Settings.Reminder(c.model),
 		Documents: document.NewReader(document.Config{Cache: filepath.Join(config.State, "cache"), Log: config.Log}),
 	}}), nil
+}
+
+// searcher makes what Grep and Glob search with.
+func (c *common) searcher(host *Host) (*search.Searcher, error) {
+	o := search.Options{Home: host.Home, Getenv: host.Getenv}
+	for _, f := range []struct{ name, value string }{{"search-index", c.searchIndex}, {"search-watch", c.searchWatch}} {
+		if f.value != "on" && f.value != "off" {
+			return nil, usagef("--%s is %q; use on or off", f.name, f.value)
+		}
+	}
+	if c.searchIndex == "off" {
+		o.Index = -1
+	}
+	o.Watch = c.searchWatch == "on"
+	return search.New(o), nil
 }
 
 // featureSwitches are the features switched on the command line over those of

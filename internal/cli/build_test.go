@@ -73,7 +73,7 @@ func TestConfig(t *testing.T) {
 	if got := cmd.Flag("max-concurrency").DefValue; got != "7" {
 		t.Errorf("the default of --max-concurrency is %s", got)
 	}
-	c.maxConcurrency, c.structured, c.readDedup = 3, true, "on"
+	c.maxConcurrency, c.structured, c.readDedup, c.searchIndex, c.searchWatch = 3, true, "on", "on", "off"
 	config, err := c.config(h, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

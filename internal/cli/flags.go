@@ -24,6 +24,8 @@ type common struct {
 	features       []string
 	model          string
 	readDedup      string
+	searchIndex    string
+	searchWatch    string
 	closed         []string // files of the server's own that no tool may touch; "" is none
 }
 
@@ -39,6 +41,10 @@ func (c *common) add(cmd *cobra.Command, host *Host) {
 	f.StringArrayVar(&c.features, "feature", nil, "switch a feature: `NAME=on` or NAME=off; may be given several times")
 	f.StringVar(&c.model, "model", host.Getenv("ANTHROPIC_MODEL"), "the `MODEL` that is served, for settings that depend on it")
 	f.StringVar(&c.readDedup, "read-dedup", "on", "answer a repeated Read of an unchanged file in short: on or off")
+	f.StringVar(&c.searchIndex, "search-index", "on", "keep an index in memory that makes repeated searches fast: on or off")
+	f.StringVar(&c.searchWatch, "search-watch", "off", "trust what the system tells of changes instead of looking at every file: on or off; it is not told of stores through memory mappings")
+	complete(cmd, "search-watch", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
+	complete(cmd, "search-index", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "read-dedup", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "root", nil, cobra.ShellCompDirectiveFilterDirs)
 	complete(cmd, "log-level", []string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp)

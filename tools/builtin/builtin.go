@@ -6,6 +6,8 @@ import (
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/edit"
 	"mcp-toolset/tools/file"
+	"mcp-toolset/tools/glob"
+	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/read"
 	"mcp-toolset/tools/write"
@@ -15,12 +17,16 @@ import (
 type Options struct {
 	Read      read.Options
 	EditGuard file.Guard // what must be known of a file before it is changed
+	Glob      glob.Options
+	Grep      grep.Options
 }
 
 // List returns the built-in tools.
 func List(o Options) []*tools.Tool {
 	return []*tools.Tool{
 		edit.New(edit.Options{Guard: o.EditGuard}),
+		glob.New(o.Glob),
+		grep.New(o.Grep),
 		notebook.New(notebook.Options{Guard: o.EditGuard}),
 		read.New(o.Read),
 		write.New(write.Options{Guard: o.EditGuard}),

@@ -13,7 +13,8 @@
 //	-- after/NAME --    a file as it must be after all calls; with the single
 //	                    line `(absent)` it must not be there
 //
-// $ROOT stands for the workspace, $RESULTS for the folder of stored results. With -update, want and error sections are
+// Each file of the workspace is a second newer than the one before it. $ROOT
+// stands for the workspace, $RESULTS for the folder of stored results. With -update, want and error sections are
 // rewritten with what the tool does; read the diff.
 package toolstest
 
@@ -184,6 +185,7 @@ func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive) {
 		t.Error("the case does not say why it is there")
 	}
 	w := NewWorkspace(t)
+	written := time.Now().Add(-time.Hour)
 	var resp *tools.Response
 	var err error
 	called := false
@@ -196,7 +198,8 @@ func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			written = written.Add(time.Second)
+			if err := errors.Join(os.WriteFile(path, f.Data, 0o644), os.Chtimes(path, written, written)); err != nil {
 				t.Fatal(err)
 			}
 		case "read":

@@ -1,0 +1,74 @@
+package glob
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMatch(t *testing.T) {
+	for _, tc := range []struct {
+		pattern, dir, name string
+		want               bool
+	}{
+		{"*.go", "", "a.go", true},
+		{"*.go", "x/y", "a.go", true},
+		{"*.go", "x", "a.gox", false},
+		{"*.{go,md}", "x", "a.md", true},
+		{"a", "x", "a", true},
+		{"**/a", "x", "a", true},
+		{"x/a", "x", "a", true},
+		{"x/a", "y/x", "a", false},
+		{"x/**", "x/y/z", "a", true},
+		{"x/**/a", "x", "a", true},
+		{"**", "", "a", true},
+		{"**/x/*.go", "y/x", "a.go", true},
+		{"**/**/**/a.go", "y/x", "a.go", true},
+		{"x/**/**/a.go", "x/y", "a.go", true},
+		{"[!a].go", "", "b.go", true},
+		{`\*.go`, "", "*.go", true},
+		{`\*.go`, "", "a.go", false},
+		{"?.go", "", "é.go", true},
+		{".*", "", ".env", true},
+		{"*", "", ".env", true},
+	} {
+		m, err := newMatcher(tc.pattern)
+		if err != nil {
+			t.Errorf("%s: %v", tc.pattern, err)
+			continue
+		}
+		if got := m.match(tc.dir, tc.name); got != tc.want {
+			t.Errorf("%s, %s/%s: %v", tc.pattern, tc.dir, tc.name, got)
+		}
+	}
+}
+
+// TestHostilePatterns: what a pattern of the allowed size costs for one path.
+func TestHostilePatterns(t *testing.T) {
+	deep := strings.Repeat("a/", 200)
+	for _, pattern := range []string{
+		strings.Repeat("**/a/", 8) + "b",
+		strings.Repeat("**/a*/", 8) + "b",
+		strings.Repeat("*a", 400) + "b",
+		strings.Repeat("{a,a*}", 9) + "b",
+		"**/" + strings.Repeat("{a,*}/", 9) + "b",
+	} {
+		m, err := newMatcher(pattern)
+		if err != nil {
+			t.Errorf("%.40s: %v", pattern, err)
+			continue
+		}
+		begin := time.Now()
+		m.match(strings.TrimSuffix(deep, "/"), strings.Repeat("a", 200))
+		t.Logf("%.40s: %v", pattern, time.Since(begin))
+	}
+}
+
+// TestTooLong holds the words for a search that takes too long.
+func TestTooLong(t *testing.T) {
+	want := "the search took longer than 30 seconds. Search a folder below with path, or use a simpler pattern."
+	if got := folderError(nil, "/w", context.DeadlineExceeded).Error(); got != want {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,229 @@
+// Package grep is the Grep tool: lines in files, by regular expression.
+package grep
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/search/match"
+	"mcp-toolset/internal/search/pattern"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
+)
+
+// Input is what a call is given.
+type Input struct {
+	Pattern     string `json:"pattern" jsonschema:"The regular expression to search for, in ripgrep's syntax"`
+	Path        string `json:"path,omitempty" jsonschema:"File or folder to search; the working directory when left out"`
+	Glob        string `json:"glob,omitempty" jsonschema:"Glob of the files to search, such as *.go or src/**/*.{ts,tsx}; !glob leaves files out; several with blanks between them"`
+	Type        string `json:"type,omitempty" jsonschema:"Type of the files to search, as ripgrep names them: go, py, js, ts, rust, java, ..."`
+	OutputMode  string `json:"output_mode,omitempty" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show: lines, files, or how many lines match in each file"`
+	Before      int    `json:"-B,omitempty" minimum:"0" jsonschema:"Lines to show before each match, with output_mode content"`
+	After       int    `json:"-A,omitempty" minimum:"0" jsonschema:"Lines to show behind each match, with output_mode content"`
+	Around      int    `json:"-C,omitempty" minimum:"0" jsonschema:"Lines to show before and behind each match, with output_mode content"`
+	Context     int    `json:"context,omitempty" minimum:"0" jsonschema:"The same as -C"`
+	LineNumbers *bool  `json:"-n,omitempty" default:"true" jsonschema:"Whether to show line numbers, with output_mode content"`
+	IgnoreCase  bool   `json:"-i,omitempty" default:"false" jsonschema:"Take upper and lower case as the same"`
+	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only what matches of each line, with output_mode content"`
+	HeadLimit   *int   `json:"head_limit,omitempty" minimum:"0" default:"250" jsonschema:"The most entries to show: lines, or files; 0 shows all"`
+	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"How many entries to skip, to go on where an answer ended"`
+	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let a match span lines, and a dot match a newline"`
+}
+
+// Output is what a call found.
+type Output struct {
+	Mode       string   `json:"mode" jsonschema:"The output_mode"`
+	Files      []string `json:"files" jsonschema:"The files that match, with content none"`
+	Counts     []int    `json:"counts,omitempty" jsonschema:"count: how many lines match in each of them"`
+	Content    string   `json:"content,omitempty" jsonschema:"content: the lines, as path:line:text"`
+	Total      int      `json:"total" jsonschema:"How many entries there are on all pages"`
+	More       bool     `json:"more,omitempty" jsonschema:"There may be more than total: counting stopped"`
+	Searched   int      `json:"searched" jsonschema:"How many files were to be searched"`
+	Incomplete string   `json:"incomplete,omitempty" jsonschema:"Why not everything was searched"`
+
+	text string
+}
+
+// Options are what a server can set.
+type Options struct {
+	Searcher *search.Searcher // nil: one of its own
+	Deadline time.Duration    // of a search; 0: 30 s
+}
+
+const (
+	// defaultLimit is the most entries shown without head_limit.
+	defaultLimit = 250
+	// mostContext is the most lines shown around a match: more is read with Read.
+	mostContext = 1000
+	deadline    = 30 * time.Second
+	// longest is the longest answer in characters, some 10,000 tokens; what is
+	// longer is stored.
+	longest = 40_000
+)
+
+//go:embed prompt.md
+var prompt string
+
+// New makes the tool.
+func New(o Options) *tools.Tool {
+	if o.Searcher == nil {
+		o.Searcher = search.New(search.Options{})
+	}
+	if o.Deadline == 0 {
+		o.Deadline = deadline
+	}
+	return tools.MustBuild(tools.Def[Input, Output]{
+		Name:              "Grep",
+		Title:             "Search file contents",
+		Prompt:            prompt,
+		SearchHint:        "search find text regex in files contents ripgrep",
+		Description:       func(in Input) string { return "Search " + in.Path + " for " + in.Pattern },
+		Loading:           tools.LoadAlways,
+		MaxResultSize:     longest,
+		IsReadOnly:        tools.Always[Input](),
+		IsConcurrencySafe: tools.Always[Input](),
+		IsIdempotent:      tools.Always[Input](),
+		Path:              func(in Input) string { return in.Path },
+		Backfill: func(env *tools.Env, in *Input) {
+			if in.Path == "" {
+				in.Path = "."
+			}
+			file.CompletePath(env, &in.Path)
+		},
+		Validate: validate,
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			return run(ctx, env, in, o)
+		},
+		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
+	})
+}
+
+func validate(in Input) error {
+	if err := file.CheckPath(in.Path); err != nil {
+		return err
+	}
+	if _, err := in.compile(); err != nil {
+		return err
+	}
+	_, err := newChooser(in, "")
+	return err
+}
+
+func (in Input) compile() (*match.Matcher, error) {
+	m, err := match.Compile(in.Pattern, match.Options{Fold: in.IgnoreCase, Multiline: in.Multiline})
+	var wrong *pattern.Error
+	if errors.As(err, &wrong) {
+		return nil, &wrong.Fault
+	}
+	return m, err
+}
+
+func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+	m, err := in.compile()
+	if err != nil {
+		return tools.Result[Output]{}, err
+	}
+	q := in.query(m)
+	q.Deadline = time.Now().Add(o.Deadline)
+	r := &searching{in: in, env: env, q: q}
+	dir, err := env.Files.Folder(in.Path)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		err = r.file(ctx, o.Searcher)
+	case errors.Is(err, fs.ErrNotExist):
+		err = file.Missing(env, in.Path)
+	case err != nil:
+		err = file.OpenError(env, in.Path, err)
+	default:
+		err = r.folder(ctx, dir, o.Searcher)
+	}
+	if err != nil {
+		return tools.Result[Output]{}, err
+	}
+	return tools.Result[Output]{Data: r.output()}, nil
+}
+
+// query is what the search is asked for.
+func (in Input) query(m *match.Matcher) *search.Query {
+	q := &search.Query{Match: m, Offset: in.Offset, Limit: defaultLimit}
+	if in.HeadLimit != nil {
+		q.Limit = *in.HeadLimit
+	}
+	switch in.OutputMode {
+	case "content":
+		q.Mode = search.Lines
+	case "count":
+		q.Mode = search.Counts
+	}
+	if q.Mode == search.Lines && !in.OnlyMatches {
+		around := max(in.Around, in.Context)
+		q.Before, q.After = min(max(in.Before, around), mostContext), min(max(in.After, around), mostContext)
+	}
+	q.Parts = in.OnlyMatches
+	return q
+}
+
+// searching is one call on its way.
+type searching struct {
+	in     Input
+	env    *tools.Env
+	q      *search.Query
+	answer *search.Answer
+	named  bool   // path is a file
+	prefix string // of paths below the folder searched, as they are shown
+}
+
+// folder searches a folder.
+func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search.Searcher) (err error) {
+	r.prefix = workspace.Shown(r.env.Session.Dir, r.in.Path)
+	c, err := newChooser(r.in, r.prefix)
+	if err != nil {
+		return err
+	}
+	r.q.Pick = c.pick
+	r.q.Show = dir.Allowed
+	f := formatter{prefix: r.prefix, paths: true, numbers: r.numbers(), match: r.q.Match}
+	r.q.Line, r.q.Binary = f.line, f.binary
+	r.answer, err = s.Tree(dir.Path, dir.Opener()).Search(ctx, r.q)
+	return openError(r.env, r.in.Path, err)
+}
+
+// file searches a file that was named.
+func (r *searching) file(ctx context.Context, s *search.Searcher) error {
+	f, info, err := r.env.Files.Open(r.in.Path)
+	if err != nil {
+		return file.OpenError(r.env, r.in.Path, err)
+	}
+	defer f.Close()
+	r.named = true
+	form := formatter{numbers: r.numbers(), match: r.q.Match}
+	r.q.Line, r.q.Binary = form.line, form.binary
+	r.answer, err = s.File(ctx, r.q, f, info.Size(), workspace.Shown(r.env.Session.Dir, r.in.Path))
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		return file.ReadError(plain.Line(r.in.Path), err)
+	}
+	return err
+}
+
+func (r *searching) numbers() bool { return r.in.LineNumbers == nil || *r.in.LineNumbers }
+
+// openError says why the folder could not be opened; nil stays nil.
+func openError(env *tools.Env, path string, err error) error {
+	var f *fault.Fault
+	switch {
+	case err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return file.Missing(env, path)
+	}
+	return file.OpenError(env, path, err)
+}

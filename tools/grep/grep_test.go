@@ -1,0 +1,9 @@
+package grep
+
+import (
+	"testing"
+
+	"mcp-toolset/tools/toolstest"
+)
+
+func TestCases(t *testing.T) { toolstest.Run(t, New(Options{}), "testdata") }
