@@ -218,7 +218,8 @@ func TestVouchedChanges(t *testing.T) {
 					if l2 := refresh(t, tree); l2 != l {
 						t.Fatal("nothing changed, but there is another listing")
 					}
-					if s2, _ := tree.Stamps(t.Context(), l); len(s) > 0 && &s[0] != &s2[0] {
+					// Whoever mounts something meanwhile makes the watcher lose track.
+					if s2, _ := tree.Stamps(t.Context(), l); len(s) > 0 && &s[0] != &s2[0] && tree.Vouched() {
 						t.Fatal("nothing changed, but there are other stamps")
 					}
 					if g.IntN(5) == 0 {
@@ -226,7 +227,7 @@ func TestVouchedChanges(t *testing.T) {
 					}
 				}
 				t.Logf("%d files, %d of %d rounds vouched for", files/vouchRounds, vouched, vouchRounds)
-				if vouched < vouchRounds*8/10 {
+				if vouched < vouchRounds/2 {
 					t.Errorf("only %d rounds were vouched for", vouched)
 				}
 				if err := tree.Audit(t.Context()); err != nil {
