@@ -62,15 +62,9 @@ func listsOf(dir string, read func(path string) ([]byte, error)) Lists {
 	return l
 }
 
-// Exclude returns the patterns of the info/exclude file of the repository
-// whose top is dir, or nil. Where .git is a file, it and a worktree's
-// commondir are followed, wherever they lead. See [Above] for read.
-func Exclude(dir string, read func(path string) ([]byte, error)) *List {
-	l, _ := exclude(dir, read)
-	return l
-}
-
-// exclude tells also whether there is a .git.
+// exclude returns the patterns of the info/exclude file of the repository whose
+// top is dir, or nil, and whether there is a .git. Where that is a file, it and a
+// worktree's commondir are followed, wherever they lead. See [Above] for read.
 func exclude(dir string, read func(path string) ([]byte, error)) (l *List, repo bool) {
 	git := filepath.Join(dir, ".git")
 	switch link, err := read(git); {

@@ -5,7 +5,7 @@ type Lists struct {
 	RgIgnore  *List // .rgignore
 	Ignore    *List // .ignore
 	GitIgnore *List // .gitignore
-	Exclude   *List // info/exclude of the repository whose top this is, see [Exclude]
+	Exclude   *List // info/exclude of the repository whose top this is
 	Repo      bool  // has .git: the .gitignore and info/exclude above do not hold here
 }
 

@@ -87,12 +87,12 @@ func TestExclude(t *testing.T) {
 		"/bad/.git":                      "nothing\n",
 	}
 	for dir, name := range map[string]string{"/r": "r", "/w": "r", "/m": "m"} {
-		if Exclude(dir, d.read).Match(name, false) != Ignored {
+		if l, _ := exclude(dir, d.read); l.Match(name, false) != Ignored {
 			t.Errorf("%s: info/exclude not found", dir)
 		}
 	}
 	for _, dir := range []string{"/bad", "/none"} {
-		if Exclude(dir, d.read) != nil {
+		if l, _ := exclude(dir, d.read); l != nil {
 			t.Errorf("%s has patterns", dir)
 		}
 	}
