@@ -29,12 +29,13 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 	}
 	seen := false // a match in a binary file
 	each := func(k source.Chunk) bool {
-		if (k.Binary || w.binary) && w.q.Mode == Lines {
+		if (k.Binary || w.known == binary) && w.q.Mode == Lines {
 			seen = seen || w.c.f.hits > 0 || w.q.Match.Any(textOf(k))
 			return !seen
 		}
 		w.c.take(k)
-		return true
+		// A NUL that is still to come would undo what was found.
+		return w.q.Mode != Names || w.known != signed || w.c.f.shown == 0
 	}
 	if w.q.Match.Spanning() {
 		each = w.whole(each)
@@ -47,7 +48,7 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 		r, err = w.reader.Read(ctx, file, size, each)
 	}
 	f := w.c.done()
-	if w.binary && !errors.Is(err, source.ErrChanged) {
+	if w.known == binary && !errors.Is(err, source.ErrChanged) {
 		r.Kind = source.Binary // its NUL may be in no range
 	}
 	switch {

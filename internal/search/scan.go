@@ -125,7 +125,7 @@ type worker struct {
 	top    *walk.Top
 	reader *source.Reader
 	named  bool // the file was named, not found: it is searched whatever it is
-	binary bool // it is known to be binary
+	known  kind // of the file
 	c      collector
 
 	dir    int32 // whose folder is open
@@ -187,12 +187,10 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		return nil, err
 	}
 	defer h.Close()
-	// Ranges are those of the state that the plan saw.
-	ranges := w.p.ranges[j.from:j.to]
-	if len(ranges) > 0 && stamp == w.p.stamp(j) {
-		w.binary = j.binary
-		f, err := w.read(ctx, h, stamp.Size, join(w.path, name), ranges)
-		w.binary = false
+	if j.known != unknown && stamp == w.p.stamp(j) {
+		w.known = j.known
+		f, err := w.read(ctx, h, stamp.Size, join(w.path, name), w.p.ranges[j.from:j.to])
+		w.known = unknown
 		after, failed := h.Stamp()
 		if after == stamp && failed == nil && !errors.Is(err, source.ErrChanged) {
 			return f.at(stamp), err

@@ -101,7 +101,7 @@ type job struct {
 	file int32
 	// ranges from..to of plan.ranges are what can match; none: all of it.
 	from, to int32
-	binary   bool // the file is known to be binary
+	known    kind // of the state that the plan saw
 }
 
 // plan is which files are searched, in the order of the answer.
@@ -171,8 +171,8 @@ func (t *Tree) filter(q *Query, p *plan, a *Answer) {
 			}
 			a.Picked++
 			from := len(p.ranges)
-			if ok, bin := t.possible(q, p, d.Files[j].ID, p.stamps[p.listing.First[i]+j]); ok {
-				p.jobs = append(p.jobs, job{int32(i), int32(j), int32(from), int32(len(p.ranges)), bin})
+			if ok, k := t.possible(q, p, d.Files[j].ID, p.stamps[p.listing.First[i]+j]); ok {
+				p.jobs = append(p.jobs, job{int32(i), int32(j), int32(from), int32(len(p.ranges)), k})
 			}
 		}
 	}
@@ -180,35 +180,34 @@ func (t *Tree) filter(q *Query, p *plan, a *Answer) {
 
 // possible reports whether a file can have something to tell, and adds the
 // ranges of it that can; it adds none if all of it must be read. A file without
-// a stamp is for the search to find gone or unreadable. bin says that it is known
-// to be binary.
-func (t *Tree) possible(q *Query, p *plan, id uint64, s walk.Stamp) (ok, bin bool) {
+// a stamp is for the search to find gone or unreadable. The kind is unknown if
+// the file is not in the state that is known.
+func (t *Tree) possible(q *Query, p *plan, id uint64, s walk.Stamp) (bool, kind) {
 	r, ok := t.knows(id, s)
 	if !ok {
 		p.news = p.news || s.Dev == t.device.Load() && t.settled(s)
-		return true, false
+		return true, unknown
 	}
-	bin = r.kind == binary
 	ask, sig := q.Match.Filter(), t.store.Get(uint32(id))
 	switch {
-	case bin && q.Mode != Lines:
-		return false, bin
+	case r.kind == binary && q.Mode != Lines:
+		return false, r.kind
 	case r.kind == unsigned || ask == nil || sig == nil:
-		return true, bin
+		return true, r.kind
 	case q.Match.Spanning():
-		return ask.File(sig), bin
+		return ask.File(sig), r.kind
 	}
 	from := len(p.ranges)
 	p.ranges = ask.AppendRanges(p.ranges, sig)
 	found := p.ranges[from:]
 	if len(found) == 0 {
-		return false, bin
+		return false, r.kind
 	}
 	// Lines around a match may lie elsewhere.
 	if q.Before+q.After > 0 || found[0].Start == 0 && found[0].End >= sig.TextSize() {
 		p.ranges = p.ranges[:from]
 	}
-	return true, bin
+	return true, r.kind
 }
 
 // left counts what is ignored in a folder.
@@ -227,19 +226,53 @@ func (p *plan) newestFirst() {
 		if c := cmp.Compare(p.stamp(b).Mtime, p.stamp(a).Mtime); c != 0 {
 			return c
 		}
-		return strings.Compare(p.path(a), p.path(b))
+		d, e := p.listing.Dirs[a.dir], p.listing.Dirs[b.dir]
+		return comparePaths(d.Path(), d.Files[a.file].Name, e.Path(), e.Files[b.file].Name)
 	})
 	p.sorted = true
 }
 
+// comparePaths compares the paths of files as strings, without making them: in
+// a tree that was unpacked all files may be of the same time.
+func comparePaths(dir, name, dir2, name2 string) int {
+	if dir == dir2 {
+		return strings.Compare(name, name2)
+	}
+	n := min(len(dir), len(dir2))
+	if c := strings.Compare(dir[:n], dir2[:n]); c != 0 {
+		return c
+	}
+	if len(dir) > n {
+		return -compareBelow(name2, dir[n:], name, n == 0)
+	}
+	return compareBelow(name, dir2[n:], name2, n == 0)
+}
+
+// compareBelow compares the path of a file with one that begins with the path of
+// its folder, which is the top or not; rest is what the folder of the other
+// has more.
+func compareBelow(name, rest, name2 string, top bool) int {
+	if !top {
+		if c := cmp.Compare('/', rest[0]); c != 0 { // the folder may be another
+			return c
+		}
+		rest = rest[1:]
+	}
+	n := min(len(name), len(rest))
+	if c := strings.Compare(name[:n], rest[:n]); c != 0 {
+		return c
+	}
+	if len(name) == n {
+		return -1 // a file is not a folder: it is shorter
+	}
+	if c := cmp.Compare(name[n], '/'); c != 0 {
+		return c
+	}
+	return strings.Compare(name[n+1:], name2)
+}
+
 // stamp is that of a job's file, if they were looked at.
 func (p *plan) stamp(j job) walk.Stamp { return p.stamps[p.listing.First[j.dir]+int(j.file)] }
-
-// path is that of a job's file, below the top.
-func (p *plan) path(j job) string {
-	d := p.listing.Dirs[j.dir]
-	return join(d.Path(), d.Files[j.file].Name)
-}
 
 func join(dir, name string) string {
 	if dir == "" {

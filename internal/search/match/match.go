@@ -59,25 +59,14 @@ func finder(p *pattern.Pattern, required pattern.Literals) (*dfa.DFA, error) {
 	if text, fold, ok := p.Literal(); ok {
 		return dfa.Literal(text, fold)
 	}
-	var must []string
-	for _, c := range required { // the most selective first
-		if must = texts(c); must != nil {
-			break
+	var o dfa.Options
+	if len(required) > 0 { // the most selective clause first
+		for _, l := range required[0] {
+			o.Must = append(o.Must, l.Text)
+			o.MustFold = o.MustFold || l.Fold
 		}
 	}
-	return dfa.New(p.Tree, dfa.Options{Must: must})
-}
-
-// texts are the literals of a clause as they are; nil if some are folded.
-func texts(c pattern.Clause) []string {
-	var list []string
-	for _, l := range c {
-		if l.Fold {
-			return nil
-		}
-		list = append(list, l.Text)
-	}
-	return list
+	return dfa.New(p.Tree, o)
 }
 
 func filter(required pattern.Literals) *index.Query {

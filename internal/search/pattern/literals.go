@@ -44,7 +44,6 @@ type work struct{ left int } // comparisons of literals
 // can be there, at most maxChoice.
 type facts struct {
 	exact          bool      // the matches are all of prefix, and no others
-	plain          bool      // exact says all: no anchors, nothing folded that was not
 	prefix, suffix []Literal // every match begins, ends with one; may hold ""
 	must           Literals
 }
@@ -52,8 +51,8 @@ type facts struct {
 var nothing = []Literal{{}}
 
 func unknown() facts { return facts{prefix: nothing, suffix: nothing} }
-func exactly(list []Literal, plain bool) facts {
-	return facts{exact: true, plain: plain, prefix: list, suffix: list}
+func exactly(list []Literal) facts {
+	return facts{exact: true, prefix: list, suffix: list}
 }
 
 // Required finds literals that every match of a tree contains. The tree has no
@@ -70,23 +69,6 @@ func (p *Pattern) Literal() (text string, fold, ok bool) {
 		return "", false, false
 	}
 	return string(p.Tree.Rune), p.Tree.Flags&syntax.FoldCase != 0, true
-}
-
-// Alternatives gives the texts of a pattern that is a choice of at most 16
-// short texts with their case, in the order of preference; nil for others.
-func (p *Pattern) Alternatives() []string {
-	f := (&work{maxWork}).analyse(p.Tree)
-	if !f.exact || !f.plain {
-		return nil
-	}
-	var out []string
-	for _, l := range f.prefix {
-		if l.Fold || l.Text == "" {
-			return nil
-		}
-		out = append(out, l.Text)
-	}
-	return out
 }
 
 // clauses are all that is known as clauses.
@@ -169,9 +151,9 @@ func (c Clause) shortest() int {
 func (w *work) analyse(re *syntax.Regexp) facts {
 	switch re.Op {
 	case syntax.OpEmptyMatch:
-		return exactly(nothing, true)
+		return exactly(nothing)
 	case syntax.OpBeginLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return exactly(nothing, false)
+		return exactly(nothing)
 	case syntax.OpLiteral:
 		return w.ofLiteral(re)
 	case syntax.OpCharClass:
@@ -181,15 +163,15 @@ func (w *work) analyse(re *syntax.Regexp) facts {
 	case syntax.OpQuest:
 		f := w.analyse(re.Sub[0])
 		if re.Flags&syntax.NonGreedy != 0 {
-			return w.either(exactly(nothing, true), f)
+			return w.either(exactly(nothing), f)
 		}
-		return w.either(f, exactly(nothing, true))
+		return w.either(f, exactly(nothing))
 	case syntax.OpPlus:
 		f := w.analyse(re.Sub[0])
-		f.must, f.exact, f.plain = w.clauses(f), false, false
+		f.must, f.exact = w.clauses(f), false
 		return f
 	case syntax.OpConcat:
-		f := exactly(nothing, true)
+		f := exactly(nothing)
 		for _, sub := range re.Sub {
 			f = w.join(f, w.analyse(sub))
 		}
@@ -218,7 +200,7 @@ func (w *work) ofLiteral(re *syntax.Regexp) facts {
 	}
 	text := string(re.Rune)
 	if len(text) <= maxLiteral {
-		return exactly([]Literal{{text, fold}}, true)
+		return exactly([]Literal{{text, fold}})
 	}
 	head, tail := maxLiteral, len(text)-maxLiteral
 	for !utf8.RuneStart(text[head]) {
@@ -243,19 +225,19 @@ func ofClass(s set) facts {
 			list = append(list, Literal{Text: string(r)})
 		}
 	}
-	return exactly(list, true)
+	return exactly(list)
 }
 
 // either gives the facts of an alternative.
 func (w *work) either(a, b facts) facts {
-	f := facts{exact: a.exact && b.exact, plain: a.plain && b.plain}
+	f := facts{exact: a.exact && b.exact}
 	f.prefix, f.suffix = unite(a.prefix, b.prefix), unite(a.suffix, b.suffix)
 	if f.exact && f.prefix != nil {
 		return f
 	}
 	// Every clause of one side or every clause of the other: the best of each
 	// together, and the best of those that fit.
-	f.exact, f.plain = false, false
+	f.exact = false
 	for _, c := range w.clauses(a).best(maxPairs) {
 		for _, d := range w.clauses(b).best(maxPairs) {
 			if both := unite(c, d); both != nil {
@@ -288,9 +270,9 @@ func unite(a, b []Literal) []Literal {
 
 // join gives the facts of a followed by b.
 func (w *work) join(a, b facts) facts {
-	across, plain := cross(a.suffix, b.prefix)
+	across := cross(a.suffix, b.prefix)
 	if a.exact && b.exact && across != nil {
-		return facts{exact: true, plain: plain && a.plain && b.plain, prefix: across, suffix: across}
+		return exactly(across)
 	}
 	f := facts{prefix: a.prefix, suffix: b.suffix, must: w.clauses(a)}
 	for _, c := range w.clauses(b) {
@@ -309,25 +291,21 @@ func (w *work) join(a, b facts) facts {
 }
 
 // cross is every literal of a followed by every one of b; nil if that is too
-// much. plain is false if something is folded that was not.
-func cross(a, b []Literal) (out []Literal, plain bool) {
+// much.
+func cross(a, b []Literal) (out []Literal) {
 	if len(a)*len(b) > maxChoice {
-		return nil, false
+		return nil
 	}
-	plain = true
 	for _, x := range a {
 		for _, y := range b {
 			if len(x.Text)+len(y.Text) > maxLiteral {
-				return nil, false
+				return nil
 			}
 			l := Literal{x.Text + y.Text, x.Fold || y.Fold}
-			if x.Fold != y.Fold && !caseless([]rune(x.Text)) && !caseless([]rune(y.Text)) {
-				plain = false
-			}
 			if !slices.Contains(out, l) {
 				out = append(out, l)
 			}
 		}
 	}
-	return out, plain
+	return out
 }

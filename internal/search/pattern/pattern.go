@@ -4,7 +4,7 @@
 // flags are resolved into nodes, classes are explicit ranges of runes, counted
 // repeats are written out, groups do not capture. From the tree come a
 // regexp.Regexp (Compile) and the texts that a line must contain to match
-// (Required, Literal, Alternatives).
+// (Required, Literal).
 //
 // Rules of the meaning:
 //   - It is that of the Rust crate regex with Unicode on, as ripgrep sets it up:
