@@ -17,6 +17,7 @@ type collector struct {
 	q    *Query
 	keep int // entries worth keeping
 	path string
+	stop func() bool // is asked whether to give up
 	f    *found
 
 	shown int    // the last line shown, by number
@@ -29,17 +30,17 @@ type collector struct {
 }
 
 // reset begins a file.
-func (c *collector) reset(q *Query, keep int, path string) {
+func (c *collector) reset(q *Query, keep int, path string, stop func() bool) {
 	if cap(c.text) > keptText {
 		c.text, c.entries = nil, nil
 	}
-	*c = collector{q: q, keep: keep, path: path, f: &found{path: path},
+	*c = collector{q: q, keep: keep, path: path, stop: stop, f: &found{path: path},
 		tail: c.tail[:0], parts: c.parts[:0], text: c.text[:0], entries: c.entries[:0]}
 }
 
 // take searches a chunk.
 func (c *collector) take(k source.Chunk) {
-	t := textOf(k)
+	t := c.part(k)
 	switch {
 	case c.q.Mode == Names:
 		if c.f.shown == 0 && c.q.Match.Any(t) {
@@ -59,8 +60,9 @@ func (c *collector) take(k source.Chunk) {
 	}
 }
 
-func textOf(k source.Chunk) match.Text {
-	return match.Text{Data: k.Text, Begin: k.First, End: k.Last}
+// part is a chunk as the matcher takes it.
+func (c *collector) part(k source.Chunk) match.Text {
+	return match.Text{Data: k.Text, Begin: k.First, End: k.Last, Stop: c.stop}
 }
 
 // lines shows the lines of a chunk that match, and those around them.
@@ -154,7 +156,7 @@ func back(text []byte, n int) (at, have int) {
 // pieces shows the matches of a pattern that spans lines, line by line.
 func (c *collector) pieces(k source.Chunk) {
 	cur := cursor{text: k.Text, n: int(k.Line)}
-	c.q.Match.Matches(textOf(k), func(start, end int) bool {
+	c.q.Match.Matches(c.part(k), func(start, end int) bool {
 		c.f.hits++
 		for at := start; at < end; {
 			stop := end

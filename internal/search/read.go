@@ -18,7 +18,7 @@ const maxSpan = 64 << 20
 // returns nil if the file has nothing to tell; with an error, what was found
 // before that.
 func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path string, ranges []index.Range) (*found, error) {
-	w.c.reset(w.q, w.g.keep(), path)
+	w.c.reset(w.q, w.g.keep(), path, func() bool { return ctx.Err() != nil })
 	switch {
 	case w.q.Mode == Lines:
 		w.reader.Mode = source.Report
@@ -30,7 +30,7 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 	seen := false // a match in a binary file
 	each := func(k source.Chunk) bool {
 		if (k.Binary || w.known == binary) && w.q.Mode == Lines {
-			seen = seen || w.c.f.hits > 0 || w.q.Match.Any(textOf(k))
+			seen = seen || w.c.f.hits > 0 || w.q.Match.Any(w.c.part(k))
 			return !seen
 		}
 		w.c.take(k)
@@ -46,6 +46,9 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 		r, err = w.reader.ReadRanges(ctx, file, size, ranges, each)
 	} else {
 		r, err = w.reader.Read(ctx, file, size, each)
+	}
+	if err == nil && w.q.Match.Spanning() {
+		err = ctx.Err() // the matcher may have stopped
 	}
 	f := w.c.done()
 	if w.known == binary && !errors.Is(err, source.ErrChanged) {

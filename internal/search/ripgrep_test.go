@@ -32,9 +32,6 @@ import (
 //   - A carriage return that no newline follows is no end of a line, as it is for
 //     the anchors of ripgrep with --crlf. So there is none.
 //   - A carriage return at the end of a line is not shown.
-//   - A pattern that spans lines is matched by package regexp, which matches an
-//     invalid byte as U+FFFD and has ASCII word boundaries. So it gets no text
-//     with such bytes, or, if it has boundaries, runes.
 //   - Counts of a pattern that spans lines are of lines; ripgrep's are of matches.
 //   - What is called .git, .jj, .hg or .svn is skipped; ripgrep is told to.
 //   - The .gitignore files around a repository do not hold inside it, as for git
@@ -105,11 +102,10 @@ func (f *forest) pattern(multi bool) string {
 }
 
 func (f *forest) ask() asked {
-	k := asked{mode: Mode(f.IntN(3)), fold: f.one(4), multi: !f.cr && !f.raw && f.one(4)}
+	k := asked{mode: Mode(f.IntN(3)), fold: f.one(4), multi: !f.cr && f.one(4)}
 	for {
 		k.pattern = f.pattern(k.multi)
-		boundary, begin := strings.Contains(strings.ToLower(k.pattern), `\b`), strings.Contains(k.pattern, `\A`)
-		if !(k.multi && f.wide && boundary || begin && k.mode != Names) {
+		if begin := strings.Contains(k.pattern, `\A`); !begin || k.mode == Names {
 			break
 		}
 	}

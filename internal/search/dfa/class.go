@@ -21,14 +21,14 @@ const classEnd = ^uint32(0)
 type runeRange struct{ lo, hi rune }
 
 // newClass builds the automaton of pairs of first and last rune, in any
-// order. '\n' and surrogates are left out: no line has them.
-func newClass(pairs []rune) *class {
+// order. Surrogates are left out, and, but for a Text, '\n': no line has them.
+func newClass(pairs []rune, newlines bool) *class {
 	cl := &class{root: -1, ids: map[string]uint32{}}
 	cl.full[0] = classEnd
 	for n := 1; n < len(cl.full); n++ {
 		cl.full[n] = cl.node([]edge{{0x80, 0xbf, cl.full[n-1]}})
 	}
-	ranges := normal(pairs)
+	ranges := normal(pairs, newlines)
 	var root []edge
 	lead := [...]int{1: 0, 2: 0xc0, 3: 0xe0, 4: 0xf0}
 	for n := 1; n <= 4; n++ {
@@ -46,7 +46,7 @@ func newClass(pairs []rune) *class {
 }
 
 // normal sorts and merges ranges.
-func normal(pairs []rune) []runeRange {
+func normal(pairs []rune, newlines bool) []runeRange {
 	var in []runeRange
 	for i := 0; i+1 < len(pairs); i += 2 {
 		in = append(in, runeRange{max(pairs[i], 0), min(pairs[i+1], runeMax[4])})
@@ -61,6 +61,9 @@ func normal(pairs []rune) []runeRange {
 		}
 	}
 	out := clip(merged, 0, '\n'-1)
+	if newlines {
+		out = append(out, clip(merged, '\n', '\n')...)
+	}
 	out = append(out, clip(merged, '\n'+1, 0xd7ff)...)
 	return append(out, clip(merged, 0xe000, runeMax[4])...)
 }

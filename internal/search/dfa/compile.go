@@ -20,11 +20,12 @@ type compiler struct {
 	prog    *program
 	classes map[string]*class
 	edges   int
+	size    int // times maxInsts and maxEdges are the limit
 	err     error
 }
 
 func newCompiler(crlf bool) *compiler {
-	c := &compiler{prog: &program{crlf: crlf}, classes: map[string]*class{}}
+	c := &compiler{prog: &program{crlf: crlf}, classes: map[string]*class{}, size: 1}
 	c.emit(inst{op: opFail})
 	c.emit(inst{op: opMatch})
 	c.emit(inst{op: opLook, look: lookLF, out: pcMatch})
@@ -45,8 +46,8 @@ func (c *compiler) finish(f frag) (*program, error) {
 
 func (c *compiler) emit(in inst) uint32 {
 	c.edges += len(in.edges)
-	if c.err == nil && (len(c.prog.insts) >= maxInsts || c.edges > maxEdges) {
-		c.err = fmt.Errorf("%w: its program would have more than %d instructions or %d edges", ErrDeclined, maxInsts, maxEdges)
+	if c.err == nil && (len(c.prog.insts) >= c.size*maxInsts || c.edges > c.size*maxEdges) {
+		c.err = fmt.Errorf("%w: its program would have more than %d instructions or %d edges", ErrDeclined, c.size*maxInsts, c.size*maxEdges)
 	}
 	if c.err != nil {
 		return pcFail
@@ -78,8 +79,10 @@ func (c *compiler) tree(re *syntax.Regexp) frag {
 		return c.literal(re)
 	case syntax.OpCharClass:
 		return c.class(re.Rune)
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+	case syntax.OpAnyChar:
 		return c.class([]rune{0, unicode.MaxRune})
+	case syntax.OpAnyCharNotNL:
+		return c.class([]rune{0, '\n' - 1, '\n' + 1, unicode.MaxRune})
 	case syntax.OpBeginLine:
 		return c.look(lookBeginLine)
 	case syntax.OpEndLine:
@@ -204,7 +207,7 @@ func (c *compiler) class(pairs []rune) frag {
 	key := string(fmt.Append(nil, pairs))
 	cl := c.classes[key]
 	if cl == nil {
-		cl = newClass(pairs)
+		cl = newClass(pairs, c.prog.newlines)
 		c.classes[key] = cl
 	}
 	if cl.root < 0 {

@@ -32,6 +32,7 @@ import (
 const (
 	maxInsts  = 1 << 16 // some 4 MB; \w{100} has 30,000
 	maxEdges  = 1 << 19 // 4 MB
+	textSize  = 16      // times as much may a Text have
 	maxWeight = 1 << 16 // nodes of a tree with its repeats written out, each of which makes an instruction
 	maxDepth  = 1000    // of a tree, as for package regexp/syntax: walking one recurses
 
@@ -98,9 +99,10 @@ type machine struct {
 	prog       *program
 	unanchored []uint32 // the instructions that a match can begin with inside a line
 	first      [256]bool
-	firstKnown bool // a match begins with a byte in first, and looks at nothing before
-	all        bool // every line matches
-	textOnly   bool // the first line of a text matches
+	firstKnown bool   // a match begins with a byte in first, and looks at nothing before
+	prefix     []byte // every match begins with it, and looks at nothing before
+	all        bool   // every line matches
+	textOnly   bool   // the first line of a text matches
 	filter     filter
 	maxStates  int
 

@@ -77,6 +77,9 @@ type program struct {
 	looks look // all that occur
 	raw   bool // a match may begin inside a rune
 	crlf  bool // lookEndLine holds before a "\r" that ends the line
+	// newlines says that it is for a Text: its "line" may be many, and classes
+	// may have '\n'.
+	newlines bool
 	// starts says where an interval of bytes begins that no instruction tells
 	// apart; the next one ends it.
 	starts [257]bool

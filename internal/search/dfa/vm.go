@@ -1,6 +1,12 @@
 package dfa
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// stopStride is how many bytes the vm reads between looks at stop.
+const stopStride = 64 << 10
 
 // vm runs the program on one line with a list of threads in order of
 // preference (Pike's virtual machine). It is exact where the automaton is not
@@ -8,6 +14,8 @@ import "unicode/utf8"
 type vm struct {
 	cur, next threads
 	stack     []uint32
+	stop      func() bool // is asked now and then whether to give up; nil: never
+	here      bool        // only a match that begins where the search does is wanted
 }
 
 type threads struct {
@@ -33,19 +41,34 @@ func (v *vm) find(m *machine, t text, from int, any bool) (begin, end int, ok bo
 	v.init(m.prog)
 	v.cur.clear()
 	inside := from // no match begins before: the rest of a rune
+	ask := from + stopStride
 	for i := from; i <= len(t.line); i++ {
+		if i >= ask && v.stop != nil {
+			if v.stop() {
+				return 0, 0, false
+			}
+			ask = i + stopStride
+		}
 		if len(v.cur.set.dense) == 0 {
-			if ok {
+			if ok || v.here && i > from {
 				break
 			}
-			if m.firstKnown {
+			switch {
+			case v.here:
+			case len(m.prefix) > 0:
+				k := bytes.Index(t.line[i:], m.prefix)
+				if k < 0 {
+					return 0, 0, false
+				}
+				i += k
+			case m.firstKnown:
 				for i < len(t.line) && !m.first[t.line[i]] {
 					i++
 				}
-				inside = max(inside, i)
 			}
+			inside = max(inside, i)
 		}
-		if !ok && i >= inside {
+		if !ok && i >= inside && (!v.here || i == from) {
 			v.add(m.prog, &v.cur, m.prog.start, i, t.looks(m.prog, i))
 			if i < len(t.line) && t.line[i] >= 0x80 && !m.prog.raw {
 				_, n := utf8.DecodeRune(t.line[i:])
@@ -111,18 +134,19 @@ func (t text) looks(p *program, i int) look {
 		return 0
 	}
 	have := look(0)
-	if i == 0 {
+	if i == 0 || p.newlines && t.line[i-1] == '\n' {
 		have |= lookBeginLine
-		if t.begin {
-			have |= lookBeginText
-		}
 	}
-	if i == len(t.line) {
+	if i == 0 && t.begin {
+		have |= lookBeginText
+	}
+	if i == len(t.line) && t.end {
+		have |= lookEndText
+	}
+	switch {
+	case t.endsLine(p, i):
 		have |= lookEndLine | lookLF
-		if t.end {
-			have |= lookEndText
-		}
-	} else if p.crlf && i == len(t.line)-1 && t.line[i] == '\r' {
+	case p.crlf && t.line[i] == '\r' && t.endsLine(p, i+1):
 		have |= lookEndLine
 	}
 	if p.looks&looksWord != 0 {
@@ -138,27 +162,39 @@ func (t text) looks(p *program, i int) look {
 	return have
 }
 
-// spans gives the matches in a line that do not overlap, up to max of them.
-// As in package regexp, an empty match that touches the one before is left
-// out.
-func (v *vm) spans(m *machine, t text, max int) [][2]int {
-	var out [][2]int
-	for from, last := 0, -1; from <= len(t.line) && len(out) != max; {
+// endsLine tells whether a line ends at position i.
+func (t text) endsLine(p *program, i int) bool {
+	return i == len(t.line) || p.newlines && t.line[i] == '\n'
+}
+
+// each calls yield for the matches in a line that do not overlap, until it
+// returns false. As in package regexp, an empty match that touches the one
+// before is left out.
+func (v *vm) each(m *machine, t text, yield func(begin, end int) bool) {
+	for from, last := 0, -1; from <= len(t.line); {
 		begin, end, ok := v.find(m, t, from, false)
-		if !ok {
-			break
-		}
-		if end > begin || begin != last {
-			out = append(out, [2]int{begin, end})
+		if !ok || (end > begin || begin != last) && !yield(begin, end) {
+			return
 		}
 		last, from = end, end
 		if end == begin {
 			_, n := utf8.DecodeRune(t.line[end:])
 			from += n
 			if n == 0 {
-				break
+				return
 			}
 		}
 	}
+}
+
+// spans gives the matches in a line, up to max of them.
+func (v *vm) spans(m *machine, t text, max int) (out [][2]int) {
+	if max == 0 {
+		return nil
+	}
+	v.each(m, t, func(begin, end int) bool {
+		out = append(out, [2]int{begin, end})
+		return len(out) != max
+	})
 	return out
 }

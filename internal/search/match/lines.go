@@ -2,20 +2,18 @@ package match
 
 import "bytes"
 
-// Matches of a text are found in batches that grow: at first few, since a search
-// may need no more, and never so many that they take much memory, unless they
-// lie in one line.
-const firstBatch, fullBatch = 4, 1 << 12
-
 // Text is a text to search, or a part of it made of whole lines.
 type Text struct {
 	Data       []byte
 	Begin, End bool // it begins, ends the text
+	// Stop is asked now and then whether to end a search for matches that span
+	// lines: it is slow. Nil: never.
+	Stop func() bool
 }
 
 // piece is a part of the data with its place in the text.
 func (t Text) piece(start, end int) Text {
-	return Text{t.Data[start:end], t.Begin && start == 0, t.End && end == len(t.Data)}
+	return Text{t.Data[start:end], t.Begin && start == 0, t.End && end == len(t.Data), t.Stop}
 }
 
 // Lines calls yield for every line with a match, in order and each once, as
@@ -34,7 +32,7 @@ func (m *Matcher) Lines(t Text, yield func(start, end int) bool) {
 }
 
 // within reports whether a text, taken as one, has a match.
-func (m *Matcher) within(t Text) bool { return m.slow.of(t.Begin, t.End).Match(t.Data) }
+func (m *Matcher) within(t Text) bool { return m.text.Part(t.Begin, t.End).Match(t.Data) }
 
 // Count counts the lines that Lines would give.
 func (m *Matcher) Count(t Text) (n int) {
@@ -59,7 +57,7 @@ func (m *Matcher) Any(t Text) bool {
 // Spans are the matches in a line, as if that were the text, up to max of them,
 // all if max is negative. Of a pattern that spans lines it is none; see Matches.
 func (m *Matcher) Spans(line []byte, max int) [][2]int {
-	return m.spansAt(Text{line, true, true}, max)
+	return m.spansAt(Text{Data: line, Begin: true, End: true}, max)
 }
 
 // LineSpans are the matches in the line that Lines gave at start and end.
@@ -74,11 +72,11 @@ func (m *Matcher) spansAt(line Text, max int) [][2]int {
 	case m.spans:
 		return nil
 	}
-	found := m.slow.of(line.Begin, line.End).FindAllIndex(line.Data, max)
-	list := make([][2]int, len(found))
-	for i, f := range found {
-		list[i] = [2]int{f[0], f[1]}
-	}
+	var list [][2]int
+	m.text.Part(line.Begin, line.End).Each(line.Data, line.Stop, func(start, end int) bool {
+		list = append(list, [2]int{start, end})
+		return len(list) != max
+	})
 	return list
 }
 
@@ -89,41 +87,7 @@ func (m *Matcher) Matches(t Text, yield func(start, end int) bool) {
 	if !m.spans || len(t.Data) == 0 || !m.possible(t.Data) {
 		return
 	}
-	batch := firstBatch
-	for from := 0; ; {
-		rest := t.piece(from, len(t.Data))
-		found := m.slow.of(rest.Begin, rest.End).FindAllIndex(rest.Data, batch)
-		sure, next := len(found), -1
-		if len(found) == batch {
-			if sure, next = resume(rest.Data, found); sure == 0 {
-				batch *= 4
-				continue
-			}
-		}
-		for _, f := range found[:sure] {
-			if !yield(from+f[0], from+f[1]) {
-				return
-			}
-		}
-		if next < 0 {
-			return
-		}
-		from += next
-		batch = max(batch, min(4*batch, fullBatch))
-	}
-}
-
-// resume is where the search can go on, and how many matches lie before that.
-// Package regexp cannot go on from a place, with what it looks at before it; but
-// at the beginning of a line between two matches that makes no difference.
-func resume(data []byte, found [][]int) (matches, next int) {
-	for k := len(found) - 1; k > 0; k-- {
-		end, start := found[k-1][1], found[k][0]
-		if i := bytes.LastIndexByte(data[end:start], '\n'); i >= 0 {
-			return k, end + i + 1
-		}
-	}
-	return 0, -1
+	m.text.Part(t.Begin, t.End).Each(t.Data, t.Stop, yield)
 }
 
 // spanning gives the lines that matches of a text touch.
@@ -158,8 +122,7 @@ func (m *Matcher) emptyAt(t Text, from, to int) bool {
 	if from == to || to == len(t.Data) || t.Data[to-1] != '\n' {
 		return false
 	}
-	found := m.slow.of(false, t.End).FindIndex(t.Data[to:])
-	return found != nil && found[1] == 0
+	return m.text.Part(false, t.End).EmptyFirst(t.Data[to:])
 }
 
 // eachLine calls f for each line until it returns false.

@@ -1,7 +1,7 @@
 // Package match decides which lines of a text a pattern matches. It puts
 // together what the packages around it know: pattern reads the expression, dfa
-// finds lines quickly, index tells from the literals what need not be read,
-// and the standard regexp does what spans lines.
+// finds lines quickly and matches that span lines, index tells from the literals
+// what need not be read.
 package match
 
 import (
@@ -23,7 +23,7 @@ type Options struct {
 // Matcher finds the lines that match. It is safe for concurrent use.
 type Matcher struct {
 	lines  *dfa.DFA     // nil: spans, or declined
-	slow   places       // of a pattern too large for dfa, or that spans lines
+	text   *dfa.Text    // instead of lines
 	spans  bool         // a match may span lines
 	filter *index.Query // nil: nothing to filter by
 	must   []need       // of a pattern that spans lines
@@ -45,7 +45,7 @@ func Compile(src string, o Options) (*Matcher, error) {
 			return nil, err
 		}
 	}
-	if m.slow, err = newPlaces(p); err != nil {
+	if m.text, err = dfa.NewText(p.Tree, m.spans); err != nil {
 		return nil, err
 	}
 	if m.spans {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/search/dfa"
 	"mcp-toolset/internal/search/pattern"
 )
 
@@ -19,7 +20,7 @@ func compile(t testing.TB, src string, o Options) *Matcher {
 	return m
 }
 
-func whole(s string) Text { return Text{[]byte(s), true, true} }
+func whole(s string) Text { return Text{Data: []byte(s), Begin: true, End: true} }
 
 func linesOf(m *Matcher, t Text) (all []string) {
 	m.Lines(t, func(start, end int) bool {
@@ -75,9 +76,26 @@ func TestSpanning(t *testing.T) {
 	}
 }
 
-// TestBatches: where there are more matches than are found at once, they are
-// those that would be.
-func TestBatches(t *testing.T) {
+// standard is package regexp's matcher of a multiline pattern for a text that
+// may be a part: \A and \z hold only at the ends of the whole.
+func standard(t *testing.T, src string, place Text) *regexp.Regexp {
+	t.Helper()
+	p, err := pattern.Parse(src, pattern.Options{Multiline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := p.String()
+	if !place.Begin {
+		all = strings.ReplaceAll(all, `\A`, `[^\x00-\x{10FFFF}]`)
+	}
+	if !place.End {
+		all = strings.ReplaceAll(all, `\z`, `[^\x00-\x{10FFFF}]`)
+	}
+	return regexp.MustCompile(all)
+}
+
+// TestStandard: on ASCII the matches are those of package regexp.
+func TestStandard(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, pattern := range []string{`\n?a`, `a\n?`, `^a|\n\n`, `(?s:.)`, `\s*`, `\ba\n?`, `$\n?`, `(?:^|x)\n?`, `\A\na|b\n`, `(?:a\n)*?\z|b`, `[^b]*`, `^ab|a|\n\n`} {
 		m := compile(t, pattern, Options{Multiline: true})
@@ -90,10 +108,10 @@ func TestBatches(t *testing.T) {
 			if r.IntN(4) == 0 {
 				text = strings.ReplaceAll(text, "\n", "") + "\n"
 			}
-			for _, place := range []Text{whole(text), {[]byte(text), false, true}, {[]byte(text), true, false}} {
+			for _, place := range []Text{whole(text), {Data: []byte(text), End: true}, {Data: []byte(text), Begin: true}} {
 				var want []string
 				if len(text) > 0 {
-					want = m.slow.of(place.Begin, place.End).FindAllString(text, -1)
+					want = standard(t, pattern, place).FindAllString(text, -1)
 				}
 				if got := matchesOf(m, place); !slices.Equal(got, want) {
 					t.Fatalf("%q in %q:\n%q, want\n%q", pattern, text, got, want)
@@ -124,11 +142,11 @@ func declined(t *testing.T, src string) *Matcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow, err := newPlaces(p)
+	text, err := dfa.NewText(p.Tree, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Matcher{slow: slow}
+	return &Matcher{text: text}
 }
 
 // large is declined by package dfa, by the number of its parts.
@@ -154,7 +172,7 @@ func TestFallback(t *testing.T) {
 			t.Errorf("%q in %q: %q, want %q", c.pattern, c.text, got, c.lines)
 		}
 	}
-	if n := declined(t, `\Aa`).Count(Text{[]byte("a\n"), false, true}); n != 0 {
+	if n := declined(t, `\Aa`).Count(Text{Data: []byte("a\n"), End: true}); n != 0 {
 		t.Errorf("\\A holds at a part that does not begin the text: %d", n)
 	}
 }
@@ -207,7 +225,7 @@ func TestAgree(t *testing.T) {
 		for i := range text {
 			text[i] = "aabx\n\n"[r.IntN(6)]
 		}
-		m, p := compile(t, src.String(), Options{Multiline: multi}), Text{text, true, true}
+		m, p := compile(t, src.String(), Options{Multiline: multi}), whole(string(text))
 		lines := linesOf(m, p)
 		if m.Count(p) != len(lines) || m.Any(p) != (len(lines) > 0) {
 			t.Fatalf("%q in %q: %d lines, Count %d, Any %t", &src, text, len(lines), m.Count(p), m.Any(p))

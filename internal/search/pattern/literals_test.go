@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"regexp/syntax"
 	"strings"
 	"testing"
@@ -122,7 +123,7 @@ func checkRequired(t *testing.T, pattern string, fold bool, texts ...string) {
 	if err != nil {
 		return
 	}
-	re, err := p.Compile()
+	re, err := regexp.Compile(p.String())
 	if err != nil {
 		t.Fatalf("%q: %v", pattern, err)
 	}

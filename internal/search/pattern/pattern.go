@@ -2,9 +2,8 @@
 //
 // The result is a tree of regexp/syntax that has a plain meaning of its own:
 // flags are resolved into nodes, classes are explicit ranges of runes, counted
-// repeats are written out, groups do not capture. From the tree come a
-// regexp.Regexp (Compile) and the texts that a line must contain to match
-// (Required, Literal).
+// repeats are written out, groups do not capture. From the tree come the texts
+// that a line must contain to match (Required, Literal).
 //
 // Rules of the meaning:
 //   - It is that of the Rust crate regex with Unicode on, as ripgrep sets it up:
@@ -23,7 +22,6 @@ package pattern
 
 import (
 	"regexp/syntax"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -46,9 +44,6 @@ type Options struct {
 type Pattern struct {
 	// Tree is the simplified expression. It has no OpCapture and no OpRepeat.
 	Tree *syntax.Regexp
-	// Boundary tells that the tree has a word boundary. On text with bytes of
-	// 0x80 and up a regexp then may find too much or too little.
-	Boundary bool
 }
 
 // Parse reads a pattern in ripgrep's syntax. An error is an *Error.
@@ -75,10 +70,5 @@ func Parse(src string, o Options) (p *Pattern, err error) {
 		}
 	}()
 	tree := ps.pattern()
-	return &Pattern{Tree: tree, Boundary: hasBoundary(tree)}, nil
-}
-
-// hasBoundary tells whether a tree has \b or \B.
-func hasBoundary(re *syntax.Regexp) bool {
-	return re.Op == syntax.OpWordBoundary || re.Op == syntax.OpNoWordBoundary || slices.ContainsFunc(re.Sub, hasBoundary)
+	return &Pattern{Tree: tree}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"testing"
@@ -60,14 +61,14 @@ func found(t *testing.T, lines []string, pattern string, o Options) (string, err
 	if err != nil {
 		return "", err
 	}
-	re, err := p.Compile()
+	re, err := regexp.Compile(p.String())
 	if err != nil {
 		t.Fatalf("%q was read, but: %v", pattern, err)
 	}
 	must := Required(p.Tree)
 	var out []string
 	for i, l := range lines {
-		if p.Boundary && strings.IndexFunc(l, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
+		if hasBoundary(p.Tree) && strings.IndexFunc(l, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
 			continue // package regexp cannot tell
 		}
 		if re.MatchString(l) {
@@ -262,7 +263,7 @@ func TestMeaning(t *testing.T) {
 			args = []string{"-i"}
 		}
 		got, ok := rgLines(t, rg, file, tc.pattern, args...)
-		if p, err := Parse(tc.pattern, Options{}); err == nil && p.Boundary {
+		if p, err := Parse(tc.pattern, Options{}); err == nil && hasBoundary(p.Tree) {
 			got = strings.Join(slices.DeleteFunc(strings.Fields(got), func(n string) bool { return slices.Contains(beyondASCII, n) }), " ")
 		}
 		if !ok || got != tc.want {
@@ -290,7 +291,7 @@ func TestMultiline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		re, err := p.Compile()
+		re, err := regexp.Compile(p.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +328,7 @@ func TestProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		re, err := p.Compile()
+		re, err := regexp.Compile(p.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,7 +380,7 @@ func TestRandomAgainstRipgrep(t *testing.T) {
 			refused++ // half boundaries beside nothing, mostly
 			continue
 		}
-		if p.Boundary {
+		if hasBoundary(p.Tree) {
 			// package regexp is right on ASCII only.
 			for i := range lines {
 				lines[i] = strings.Map(func(r rune) rune {
@@ -465,7 +466,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if _, err := p.Compile(); err != nil {
+		if _, err := regexp.Compile(p.String()); err != nil {
 			t.Fatalf("%q: %v", src, err)
 		}
 		if !multiline {
@@ -491,4 +492,10 @@ func TestString(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// hasBoundary tells whether a tree has \b or \B: package regexp has them of
+// ASCII only.
+func hasBoundary(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpWordBoundary || re.Op == syntax.OpNoWordBoundary || slices.ContainsFunc(re.Sub, hasBoundary)
 }

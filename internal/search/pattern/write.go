@@ -7,16 +7,13 @@ import (
 	"strings"
 )
 
-// Compile makes a regexp of the tree, for spans. It differs from the tree
-// where package regexp cannot do the same:
+// String is the tree in the syntax of package regexp, with which it differs:
 //   - A match that ends with $ may include the carriage return before it.
 //   - A dot and a negated class match an invalid byte, as U+FFFD.
-//   - Word boundaries are ASCII; see Pattern.Boundary.
-func (p *Pattern) Compile() (*regexp.Regexp, error) { return regexp.Compile(p.String()) }
-
-// String is the text of the tree for package regexp, with the differences of
-// Compile. Tree.String is not used: as of Go 1.26 it can misplace the
-// parenthesis of a flag, as in the tree of (?i:ab)*(?i:ab)[0-9].
+//   - Word boundaries are ASCII.
+//
+// Tree.String is not used: as of Go 1.26 it can misplace the parenthesis of a
+// flag, as in the tree of (?i:ab)*(?i:ab)[0-9].
 func (p *Pattern) String() string {
 	var b strings.Builder
 	write(&b, p.Tree)
