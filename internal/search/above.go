@@ -1,12 +1,14 @@
 package search
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"mcp-toolset/internal/search/ignore"
@@ -49,6 +51,12 @@ func (a *above) look() walk.Rules {
 	return a.rules
 }
 
+// exclude is the list of a repository below the top: see walk.Options.
+func (a *above) exclude(dir string) []byte {
+	data, _ := ignore.Exclude(filepath.Join(a.top, filepath.FromSlash(dir)), readRegular)
+	return data
+}
+
 // leftOut is the folder, the top or one above it, that the rules leave out; ""
 // if none is.
 func (a *above) leftOut() string {
@@ -71,5 +79,9 @@ func readRegular(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxIgnoreFile))
+	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile+1))
+	if len(data) > maxIgnoreFile { // half a pattern would be another one
+		data = data[:bytes.LastIndexByte(data[:maxIgnoreFile], '\n')+1]
+	}
+	return data, err
 }

@@ -32,10 +32,10 @@ func (t *Tree) Names(ctx context.Context, pick func(dir, name string) bool, show
 	f.Ignored = t.above.leftOut()
 	var hits []named
 	for i, d := range l.Dirs {
-		f.Left += left(d)
+		f.Left += d.Ignored
 		path := d.Path()
 		for j := range d.Files {
-			if j%256 == 0 && ctx.Err() != nil { // a pattern may be slow to match
+			if j%stride == 0 && ctx.Err() != nil { // a pattern may be slow to match
 				return nil, ctx.Err()
 			}
 			if !pick(path, d.Files[j].Name) {
@@ -105,8 +105,8 @@ func (t *Tree) stamp(ctx context.Context, l *walk.Listing, hits []named) error {
 						}
 					}
 					if folder != nil {
-						s := folder.Stat(hits[i].name)
-						hits[i].mtime, hits[i].there = s.Mtime, s != walk.Stamp{}
+						s, err := folder.Stat(hits[i].name)
+						hits[i].mtime, hits[i].there = s.Mtime, err == nil || !walk.Gone(err)
 					}
 				}
 				if to >= len(hits) {

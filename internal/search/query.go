@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"time"
 
 	"mcp-toolset/internal/search/match"
@@ -44,10 +45,13 @@ type Query struct {
 	Deadline time.Time
 }
 
-// Page is the end of the page asked for; 0 if it has none.
+// page is the end of the page asked for; 0 if it has none.
 func (q *Query) page() int {
 	if q.Limit == 0 {
 		return 0
+	}
+	if q.Offset > math.MaxInt-q.Limit {
+		return math.MaxInt
 	}
 	return q.Offset + q.Limit
 }

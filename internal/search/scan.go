@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -46,10 +45,14 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := t.run(limited, q, p, a); err != nil && ctx.Err() != nil {
+	switch err := t.run(limited, q, p, a); {
+	case err == nil:
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	} else if err != nil && limited.Err() == nil {
+	case !errors.Is(err, context.DeadlineExceeded):
 		return nil, err
+	case a.Incomplete == "" && !a.More:
+		a.Incomplete = late
 	}
 	return a, nil
 }
@@ -165,7 +168,7 @@ func (w *worker) search(ctx context.Context, j job) *found {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		w.g.note(late)
-	case errors.Is(err, fs.ErrNotExist): // it is gone
+	case err != nil && walk.Gone(err):
 	case err != nil && f == nil:
 		f = &found{path: join(w.path, name), failed: true, skipped: true}
 	case err != nil:

@@ -18,6 +18,9 @@ import (
 // change to be sure to give it another one: see package walk.
 const racy = 2 * time.Second
 
+// stride is how many files are handled between looks at the context.
+const stride = 256
+
 // Tree is a folder and all below it, with what is known of it. It is safe for
 // concurrent use.
 type Tree struct {
@@ -68,11 +71,11 @@ func newTree(s *Searcher, top string, open walk.Opener) *Tree {
 	t := &Tree{s: s, top: top}
 	o := walk.Options{Workers: s.workers, Watch: s.options.Watch}
 	t.above = &above{top: top, home: s.options.Home, getenv: s.options.Getenv}
-	o.Above = t.above.look
+	o.Above, o.Exclude = t.above.look, t.above.exclude
 	t.list = walk.New(func() (*os.File, error) {
 		f, err := open()
 		if err == nil {
-			ok, dev := trusted(f)
+			ok, dev := walk.Tells(f)
 			t.device.Store(dev)
 			t.plain.Store(!ok)
 		}
@@ -128,14 +131,15 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	a.Ignored = t.above.leftOut()
 	// Looking at every stamp pays if few files are left to be read.
 	if !ready || t.plain.Load() || q.Match.Filter() == nil && (q.Mode != Names || q.page() == 0) {
-		p.all(q, a)
 		p.news = !ready
-		return p, nil
+		return p, p.all(ctx, q, a)
 	}
 	if p.stamps, err = t.list.Stamps(ctx, l); err != nil {
 		return nil, err
 	}
-	t.filter(q, p, a)
+	if err := t.filter(ctx, q, p, a); err != nil {
+		return nil, err
+	}
 	if q.Mode == Names {
 		p.newestFirst()
 	}
@@ -143,29 +147,36 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 }
 
 // all takes every file.
-func (p *plan) all(q *Query, a *Answer) {
+func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
 	p.jobs = make([]job, 0, p.listing.Files)
 	for i, d := range p.listing.Dirs {
 		path := d.Path()
-		a.Left += left(d)
+		a.Left += d.Ignored
 		for j := range d.Files {
+			if j%stride == 0 && ctx.Err() != nil { // a glob may be slow to match
+				return ctx.Err()
+			}
 			if q.Pick == nil || q.Pick(path, d.Files[j].Name) {
 				p.jobs = append(p.jobs, job{dir: int32(i), file: int32(j)})
 			}
 		}
 	}
 	a.Picked = len(p.jobs)
+	return nil
 }
 
 // filter takes the files that can match, by what is known of those that are in
 // the state that is known.
-func (t *Tree) filter(q *Query, p *plan, a *Answer) {
+func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for i, d := range p.listing.Dirs {
 		path := d.Path()
-		a.Left += left(d)
+		a.Left += d.Ignored
 		for j := range d.Files {
+			if j%stride == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if q.Pick != nil && !q.Pick(path, d.Files[j].Name) {
 				continue
 			}
@@ -176,6 +187,7 @@ func (t *Tree) filter(q *Query, p *plan, a *Answer) {
 			}
 		}
 	}
+	return nil
 }
 
 // possible reports whether a file can have something to tell, and adds the
@@ -208,16 +220,6 @@ func (t *Tree) possible(q *Query, p *plan, id uint64, s walk.Stamp) (bool, kind)
 		p.ranges = p.ranges[:from]
 	}
 	return true, r.kind
-}
-
-// left counts what is ignored in a folder.
-func left(d *walk.Dir) (n int) {
-	for _, l := range d.Left {
-		if l.Reason == walk.Ignored {
-			n++
-		}
-	}
-	return n + d.LeftMore
 }
 
 // newestFirst puts the jobs in the order of Names.

@@ -35,7 +35,6 @@ func (t *Tree) watch() {
 		if err != nil {
 			t.failed = time.Now()
 		}
-		t.unwatchable = errors.Is(err, errors.ErrUnsupported) || errors.Is(err, walk.ErrNotReported) ||
-			errors.Is(err, walk.ErrMissed) || errors.Is(err, watch.ErrClosed)
+		t.unwatchable = errors.Is(err, errors.ErrUnsupported) || errors.Is(err, walk.ErrNotReported) || errors.Is(err, watch.ErrClosed)
 	})
 }

@@ -12,7 +12,7 @@ import (
 // lists of dir itself are for the caller to add with [Folder.With].
 //
 // .rgignore and .ignore files count up to the top of the file system,
-// .gitignore and info/exclude up to the first folder that has .git. If dir has
+// .gitignore and info/exclude up to the first folder that has .git or .jj. If dir has
 // .git itself, adding its lists with Repo drops the latter again.
 //
 // ignored is the outermost of the folders on the way to dir, dir included, that
@@ -58,14 +58,18 @@ func listsOf(dir string, read func(path string) ([]byte, error)) Lists {
 		return Parse(data)
 	}
 	l := Lists{RgIgnore: list(".rgignore"), Ignore: list(".ignore"), GitIgnore: list(".gitignore")}
-	l.Exclude, l.Repo = exclude(dir, read)
+	data, repo := Exclude(dir, read)
+	if _, err := read(filepath.Join(dir, ".jj")); !errors.Is(err, fs.ErrNotExist) {
+		repo = true
+	}
+	l.Exclude, l.Repo = Parse(data), repo
 	return l
 }
 
-// exclude returns the patterns of the info/exclude file of the repository whose
-// top is dir, or nil, and whether there is a .git. Where that is a file, it and a
-// worktree's commondir are followed, wherever they lead. See [Above] for read.
-func exclude(dir string, read func(path string) ([]byte, error)) (l *List, repo bool) {
+// Exclude returns the info/exclude file of the repository whose top is dir, or
+// nil, and whether there is a .git. Where that is a file, it and a worktree's
+// commondir are followed, wherever they lead. See [Above] for read.
+func Exclude(dir string, read func(path string) ([]byte, error)) (data []byte, repo bool) {
 	git := filepath.Join(dir, ".git")
 	switch link, err := read(git); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -84,7 +88,7 @@ func exclude(dir string, read func(path string) ([]byte, error)) (l *List, repo 
 	if err != nil {
 		return nil, true
 	}
-	return Parse(data), true
+	return data, true
 }
 
 // join resolves a path that git wrote into a file of dir.

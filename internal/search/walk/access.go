@@ -63,14 +63,14 @@ func (f *Folder) Open(name string) (Handle, Stamp, error) {
 	return h, s, nil
 }
 
-// Stat tells the state of a file of the folder without opening it. The zero
-// Stamp says that it is gone or not regular.
-func (f *Folder) Stat(name string) Stamp {
+// Stat tells the state of a file of the folder without opening it. See [Gone]
+// for the error.
+func (f *Folder) Stat(name string) (Stamp, error) {
 	s, k, err := f.folder.stat(name)
-	if err != nil || k != kindFile {
-		return Stamp{}
+	if err == nil && k != kindFile {
+		err = errNotRegular
 	}
-	return s
+	return s, err
 }
 
 // Close closes the folder.

@@ -42,11 +42,13 @@ func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
 	}
 	var found Found
 	var ignores []ignoreFile
+	unread := false // the last file is there, and could not be read
 	read := func(name string) []byte {
 		g, data, young := readIgnoreFile(f, name, settled)
 		if young {
 			n.retry.Store(true)
 		}
+		unread = young && g.stamp == (Stamp{})
 		ignores = append(ignores, g)
 		return data
 	}
@@ -60,8 +62,15 @@ func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
 	}
 	if k, ok := w.find(".git"); ok {
 		found.Repo = true
-		if k == kindDir {
+		linked := k != kindDir // a worktree's or submodule's leads elsewhere
+		if !linked {
 			found.Exclude = read(excludeFile)
+			linked = unread // the list may be a link
+		}
+		if linked && w.exclude != nil {
+			found.Exclude = w.exclude(n.place.path())
+			ignores = append(ignores, ignoreFile{name: ".git", sum: sha256.Sum256(found.Exclude)})
+			n.retry.Store(true) // nobody looks at stamps there
 		}
 	}
 	if _, ok := w.find(".jj"); ok {

@@ -31,10 +31,8 @@ func (l *Listing) Root() *Dir { return l.Dirs[0] }
 type Dir struct {
 	// Files is the files listed, in the byte order of their names.
 	Files []File
-	// Left names entries left out, the first 20 in order of names.
-	Left []Left
-	// LeftMore is how many were left out that Left does not name.
-	LeftMore int
+	// Ignored is how many files and folders the rules left out.
+	Ignored int
 	// Err is why the folder could not be read, or not to its end. A folder
 	// that is gone is no error and not listed.
 	Err error
@@ -57,21 +55,6 @@ type File struct {
 
 	ino uint64 // as the folder lists it, which overlays may give otherwise than stat
 }
-
-// Left is an entry left out of a listing.
-type Left struct {
-	Name   string
-	Reason Reason
-}
-
-// Reason is why an entry is left out.
-type Reason uint8
-
-const (
-	Ignored Reason = iota + 1 // by the rules, a file or a folder with all below it
-	Link                      // a symbolic link, whatever it leads to
-	Special                   // a FIFO, a socket, a device
-)
 
 // Stamp is what tells one state of a file from another. The zero Stamp is
 // that of a file that is gone or no longer regular.

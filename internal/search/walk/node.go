@@ -20,6 +20,7 @@ type node struct {
 	key     key
 	rules   Rules
 	repo    bool
+	untold  bool // its file system's stamps do not tell of every change
 	ignores []ignoreFile
 
 	changed bool        // must be read again

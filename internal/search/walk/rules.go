@@ -18,7 +18,7 @@ type Rules interface {
 // above 1 MiB only the whole lines of the first MiB are given.
 type Found struct {
 	Rgignore, Ignore, Gitignore []byte // .rgignore, .ignore, .gitignore
-	Exclude                     []byte // .git/info/exclude, where .git is a folder
+	Exclude                     []byte // info/exclude of the repository
 	Repo                        bool   // has .git or .jj, as a folder or a file
 }
 

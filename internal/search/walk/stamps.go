@@ -102,7 +102,7 @@ func (t *Tree) forgetStamps() {
 // What no watcher is told (see package watch) is missed here, where Stat sees
 // it: above all the first store through a shared mapping into a file that has
 // been left alone for longer than youngMapping, until the mapping ends or the
-// file is otherwise told of. Audit finds such, and ends the watching.
+// file is otherwise told of.
 func (t *Tree) Stamps(ctx context.Context, l *Listing) ([]Stamp, error) {
 	if !t.options.Watch {
 		return l.Stat(ctx, nil)
@@ -110,8 +110,10 @@ func (t *Tree) Stamps(ctx context.Context, l *Listing) ([]Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, err
 	}
-	stamps, err := t.recall(ctx, l)
-	t.end()
+	stamps, err := func() ([]Stamp, error) {
+		defer t.end()
+		return t.recall(ctx, l)
+	}()
 	if stamps != nil || err != nil {
 		return stamps, err
 	}
@@ -158,6 +160,10 @@ func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
 	now := time.Now()
 	due, rest := m.again[:again:again], m.again[again:]
 	m.again = nil
+	defer func() { // in order, however it ends: due is taken folder by folder
+		slices.Sort(m.again)
+		m.again = slices.Compact(m.again)
+	}()
 	for len(due) > 0 {
 		i := m.folderOf(due[0])
 		end := m.listing.First[i] + len(t.nodes[i].dir.Files)
@@ -188,8 +194,6 @@ func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
 	m.queue = append(queue, m.queue...)
 	m.settle(now.Add(-t.vouch.young), now.Add(-t.vouch.mapping))
 	m.again = append(m.again, rest...)
-	slices.Sort(m.again)
-	m.again = slices.Compact(m.again)
 	return true
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,12 +22,14 @@ type worker struct {
 	entries
 	loc   locator
 	above Rules
-	ids   *atomic.Uint64
-	racy  time.Duration
-	watch *watcher
-	files []File // of the folder at hand, the names in a string of no use later
-	dirs  []int  // entries that are folders to walk
-	due   []*node
+
+	exclude func(dir string) []byte
+	ids     *atomic.Uint64
+	racy    time.Duration
+	watch   *watcher
+	files   []File // of the folder at hand, the names in a string of no use later
+	dirs    []int  // entries that are folders to walk
+	due     []*node
 }
 
 // update visits all folders that are due.
@@ -40,7 +41,7 @@ func (t *Tree) update(ctx context.Context, top folder) error {
 	parallel(workers, func() {
 		buf := direntBuffers.Get().(*[direntBytes]byte)
 		defer direntBuffers.Put(buf)
-		w := worker{loc: locator{top: top}, above: t.above, ids: &t.ids, racy: t.racy, watch: t.vouch.watcher}
+		w := worker{loc: locator{top: top}, above: t.above, exclude: t.options.Exclude, ids: &t.ids, racy: t.racy, watch: t.vouch.watcher}
 		w.buf = buf[:]
 		defer w.loc.close()
 		for {
@@ -92,6 +93,13 @@ func (w *worker) visit(ctx context.Context, q *queue, t task) (f folder, owned b
 	return f, true
 }
 
+// Gone reports whether an error of opening or looking says that what was listed
+// is not there any more, or is something else now.
+func Gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotRegular) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO)
+}
+
 // finish ends a visit: all of the folder is known again.
 func (w *worker) finish(n *node) {
 	n.changed, n.judge, n.below = false, false, false
@@ -106,8 +114,7 @@ func (w *worker) finish(n *node) {
 // no folder any more, is left out; the parent is read again next time, since
 // it may come back without leaving a trace.
 func (w *worker) fail(n *node, err error) {
-	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
-	if gone {
+	if Gone(err) {
 		n.gone = true
 		if n.parent != nil {
 			n.parent.retry.Store(true)
@@ -153,8 +160,12 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 	}
 
 	another := n.key.dev != s.Dev || n.key.ino != s.Ino
-	n.key = s.key()
-	n.recheck.Store(n.key.after(settled))
+	if n.parent == nil || n.parent.key.dev != s.Dev {
+		n.untold = !tells(f)
+	} else {
+		n.untold = n.parent.untold
+	}
+	n.recheck.Store(n.untold || s.key().after(settled))
 	n.retry.Store(readErr != nil)
 	if w.findRules(n, f, settled) {
 		// Kept even if this visit is broken off: those below have not
@@ -167,6 +178,7 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 	}
 	judged.place, judged.Err = n.place, readErr
 	w.setDir(n, judged, another)
+	n.key = s.key() // only now: whoever carries on must know that it is another
 	w.setKids(n)
 	w.finish(n)
 	return true
@@ -184,13 +196,9 @@ func (w *worker) judge(ctx context.Context, rules Rules) *Dir {
 		}
 		name := all[e.off:][:e.size]
 		switch {
-		case skipped(name):
-		case e.kind == kindLink:
-			d.leave(name, Link)
-		case e.kind == kindSpecial:
-			d.leave(name, Special)
+		case skipped(name), e.kind == kindLink, e.kind == kindSpecial:
 		case rules != nil && rules.Ignored(name, e.kind == kindDir):
-			d.leave(name, Ignored)
+			d.Ignored++
 		case e.kind == kindDir:
 			w.dirs = append(w.dirs, i)
 		default:
@@ -204,14 +212,6 @@ func (w *worker) judge(ctx context.Context, rules Rules) *Dir {
 // or of the file that leads there.
 func skipped(name string) bool {
 	return name == ".git" || name == ".jj" || name == ".hg" || name == ".svn"
-}
-
-func (d *Dir) leave(name string, why Reason) {
-	if len(d.Left) == maxLeft {
-		d.LeftMore++
-		return
-	}
-	d.Left = append(d.Left, Left{strings.Clone(name), why})
 }
 
 // setDir makes d, with the files found, the entries of n; files that were
@@ -235,8 +235,7 @@ func (w *worker) setDir(n *node, d *Dir, another bool) {
 		}
 		unknown++
 	}
-	if !another && unknown == 0 && len(old) == len(w.files) && n.dir.LeftMore == d.LeftMore &&
-		slices.Equal(n.dir.Left, d.Left) && fmt.Sprint(n.dir.Err) == fmt.Sprint(d.Err) {
+	if !another && unknown == 0 && len(old) == len(w.files) && n.dir.Ignored == d.Ignored && fmt.Sprint(n.dir.Err) == fmt.Sprint(d.Err) {
 		return
 	}
 	id := w.ids.Add(uint64(unknown)) - uint64(unknown)

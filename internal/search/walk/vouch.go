@@ -33,20 +33,15 @@ const (
 	spareWatches = 1000
 )
 
-var (
-	// ErrNotReported says that a folder is on a file system that does not
-	// tell of every change. There is no use in trying again soon.
-	ErrNotReported = errors.New("the file system does not tell of changes")
-	// ErrMissed says that an Audit found a change that the watcher had not
-	// told of. The Tree watches no more.
-	ErrMissed = errors.New("the watcher missed a change")
-)
+// ErrNotReported says that a folder is on a file system that does not tell of
+// every change. There is no use in trying again soon.
+var ErrNotReported = errors.New("the file system does not tell of changes")
 
 // vouch is what a Tree knows of its watcher; the turn guards it.
 type vouch struct {
 	watcher *watcher
 	vouches bool    // every folder is watched and was looked at
-	err     error   // why there is no watcher any more; final if it is ErrClosed or ErrMissed
+	err     error   // why there is no watcher any more; final if it is ErrClosed
 	attend  []*node // to be looked at whatever is told: see flatten
 	marked  bool    // some nodes are changed that check has not seen
 	all     bool    // look at every folder: the right to enter one may have changed
@@ -181,8 +176,7 @@ func (t *Tree) stopVouching(err error) {
 //
 // Any error leaves the Tree as it is without a watcher; another call may do
 // better, unless the error is ErrNotReported, errors.ErrUnsupported (always
-// elsewhere than on Linux, and without Options.Watch), watch.ErrClosed or
-// ErrMissed. After watch.ErrLost (more changes than the kernel keeps) or
+// elsewhere than on Linux, and without Options.Watch) or watch.ErrClosed. After watch.ErrLost (more changes than the kernel keeps) or
 // watch.ErrFull it is well to wait for a while.
 func (t *Tree) StartWatching(ctx context.Context) error {
 	if !t.options.Watch || !stampsTell {
@@ -255,7 +249,7 @@ func (t *Tree) renewWatcher(ctx context.Context) error {
 	if v.watcher != nil {
 		err = nil
 		t.prune()
-	} else if !errors.Is(err, watch.ErrClosed) && !errors.Is(err, ErrMissed) {
+	} else if !errors.Is(err, watch.ErrClosed) {
 		var w *watch.Watcher[mark]
 		if w, err = watch.New[mark](v.limit); err == nil {
 			v.watcher = &watcher{Watcher: w}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -287,9 +288,6 @@ func TestVouchedLooksAtNothing(t *testing.T) {
 	}
 	if now, _ := tree.Stamps(t.Context(), l); now[0] == before[0] {
 		t.Error("still from memory")
-	}
-	if err := tree.StartWatching(t.Context()); !errors.Is(err, ErrMissed) {
-		t.Error(err)
 	}
 	unix.Munmap(page)
 
@@ -877,5 +875,41 @@ func TestVouchedBetween(t *testing.T) {
 	same(t, tree, refresh(t, tree))
 	if handed[0] != was {
 		t.Error("stamps handed out were changed")
+	}
+}
+
+// breaking is a context that is cancelled once it was asked a few times.
+type breaking struct {
+	context.Context
+	left int
+}
+
+func (b *breaking) Err() error {
+	if b.left--; b.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestVouchedBrokenOff: a look that is broken off anywhere leaves what the next
+// one can go on with.
+func TestVouchedBrokenOff(t *testing.T) {
+	dir := memory(t)
+	for i := range 8 {
+		build(t, dir, fmt.Sprintf("d%d/a", i), fmt.Sprintf("d%d/b", i))
+	}
+	tree := watchedTree(t, dir, nil)
+	for left := range 40 {
+		for i := 7; i >= 0; i-- { // told in another order than that of the tree
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("d%d/a", i)), []byte(strconv.Itoa(left)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l, err := tree.Refresh(t.Context()); err == nil {
+			_, _ = tree.Stamps(&breaking{t.Context(), left}, l)
+		}
+		if !compare(t, tree, dir, nil) {
+			t.Fatal("not from memory")
+		}
 	}
 }

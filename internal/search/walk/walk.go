@@ -49,9 +49,6 @@ const (
 	// paths are relative to that of a folder above, so that the memory of a
 	// deep tree stays linear and no call gets more than PATH_MAX.
 	maxBase = 1024
-	// maxLeft is how many entries left out are named in a folder: enough
-	// for a message.
-	maxLeft = 20
 	// maxIgnoreFile is how much of an ignore file is read. Git allows 100 MB;
 	// lists of more than some KB are not written by people.
 	maxIgnoreFile = 1 << 20
@@ -79,6 +76,11 @@ type Options struct {
 	// give the same one while nothing changed. Nil, or nil rules, ignore
 	// nothing.
 	Above func() Rules
+	// Exclude gives the info/exclude list of the repository whose top is a
+	// folder of the tree, where that is not .git/info/exclude itself: .git is
+	// a file that leads elsewhere, or the list is a link. It is called at every
+	// Refresh. Nil: there is none.
+	Exclude func(dir string) []byte
 	// Watch allows StartWatching. Such a Tree ends with Close.
 	Watch bool
 }

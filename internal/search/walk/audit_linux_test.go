@@ -2,8 +2,12 @@ package walk
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// ErrMissed says that an Audit found a change that the watcher had not told of.
+var ErrMissed = errors.New("the watcher missed a change")
 
 // auditPatience is how long a change may be seen before it is told of: the
 // kernel stamps a file when a call begins to write, and tells when it ends.
