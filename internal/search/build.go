@@ -85,6 +85,7 @@ func (t *Tree) build() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ready, t.built = !t.gone, l
+	t.account()
 }
 
 // prune forgets the files that are gone. It is false if hardly any others are
@@ -116,6 +117,9 @@ func (t *Tree) prune(l *walk.Listing) bool {
 // account tells the Searcher how much memory the tree takes; t.mu is held.
 func (t *Tree) account() {
 	held := int64(cap(t.records))*recordSize + t.store.Bytes()
+	if t.built != nil {
+		held += t.built.Bytes()
+	}
 	if t.gone {
 		held = 0
 	}
@@ -127,7 +131,7 @@ func (t *Tree) account() {
 func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.records, t.store, t.ready, t.gone = nil, index.Store{}, false, true
+	t.records, t.store, t.ready, t.gone, t.built = nil, index.Store{}, false, true, nil
 	t.account()
 }
 

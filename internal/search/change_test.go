@@ -3,8 +3,10 @@ package search
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
@@ -33,67 +35,97 @@ func believe(t testing.TB, s *Searcher, dir string) {
 }
 
 // TestChanges compares, after random changes, a Searcher with an index, one
-// without, one with a watcher, and ripgrep.
+// without, one with a watcher, and ripgrep. Every second tree is a git
+// repository of which other branches are checked out.
 func TestChanges(t *testing.T) {
 	const changes = 15 // rounds of a tree
-	skipped := 0       // files that the index excluded
-	vouched := 0       // rounds that ended with a watcher that vouched
-	for seed := range uint64((rounds + changes - 1) / changes) {
+	if rgPath() == "" {
+		t.Skip(noRg)
+	}
+	believing(t) // or skips here: the sums below would be too small
+	_, noGit := exec.LookPath("git")
+	if noGit != nil {
+		t.Log("no other branches are checked out:", noGit)
+	}
+	var sum changed
+	eachSeed(t, (rounds+changes-1)/changes, func(t *testing.T, seed uint64) {
 		f := newForest(t, 1000+seed)
 		f.grow()
-		indexed, plain := New(options(0, f.dir)), New(options(-1, f.dir))
-		believe(t, indexed, f.dir)
-		o := options(0, f.dir)
-		o.Watch = true
-		watched := New(o)
-		watched.racy, watched.retry = indexed.racy, 0
-		theirs := newRg(t, f)
-		for round := range changes {
-			for range f.IntN(5) {
-				f.disturb()
+		if seed%2 == 1 && noGit == nil {
+			f.branch()
+		}
+		testChanges(t, f, changes, &sum)
+	})
+	t.Logf("%d files excluded by the index, %d rounds vouched for, %d branches checked out", sum.skipped.Load(), sum.vouched.Load(), sum.switched.Load())
+	if n := sum.skipped.Load(); n < rounds {
+		t.Errorf("the index excluded only %d files in %d rounds", n, rounds)
+	}
+	if n := sum.vouched.Load(); runtime.GOOS == "linux" && n < rounds/2 {
+		t.Errorf("a watcher vouched in only %d of %d rounds", n, rounds)
+	}
+	if n := sum.switched.Load(); noGit == nil && n < rounds/10 {
+		t.Errorf("another branch was checked out only %d times in %d rounds", n, rounds)
+	}
+}
+
+// changed is what happened in the trees of TestChanges.
+type changed struct {
+	skipped  atomic.Int64 // files that the index excluded
+	vouched  atomic.Int64 // rounds that ended with a watcher that vouched
+	switched atomic.Int64 // how often another branch was checked out
+}
+
+func testChanges(t *testing.T, f *forest, changes int, sum *changed) {
+	indexed, plain := New(options(0, f.dir)), New(options(-1, f.dir))
+	defer indexed.Close()
+	defer plain.Close()
+	believe(t, indexed, f.dir)
+	o := options(0, f.dir)
+	o.Watch = true
+	watched := New(o)
+	defer watched.Close()
+	watched.racy, watched.retry = indexed.racy, 0
+	theirs := newRg(t, f)
+	for round := range changes {
+		for range f.IntN(5) {
+			f.disturb()
+		}
+		if f.branches[0] != "" && f.one(3) {
+			f.checkout()
+			sum.switched.Add(1)
+		}
+		for range 4 {
+			k := f.ask()
+			a := search(t, indexed, f.dir, k.query(t))
+			if f.one(2) {
+				indexed.build.Wait()
 			}
-			for range 4 {
-				k := f.ask()
-				a := search(t, indexed, f.dir, k.query(t))
-				if f.one(2) {
-					indexed.build.Wait()
-				}
-				want := theirs.want(k)
-				if diff := differ(want, got(t, k, a)); diff != "" {
-					t.Fatalf("seed %d, round %d, %v (-rg +indexed):\n%s", seed, round, k, diff)
-				}
-				if f.one(2) {
-					watched.build.Wait()
-				}
-				if diff := differ(a, search(t, watched, f.dir, k.query(t))); diff != "" {
-					t.Fatalf("seed %d, round %d, %v (-indexed +watched):\n%s", seed, round, k, diff)
-				}
-				b := search(t, plain, f.dir, k.query(t))
-				if diff := differ(b, a); diff != "" {
-					t.Fatalf("seed %d, round %d, %v (-plain +indexed):\n%s", seed, round, k, diff)
-				}
+			want := theirs.want(k)
+			if diff := differ(want, got(t, k, a)); diff != "" {
+				t.Fatalf("round %d, %v (-rg +indexed):\n%s", round, k, diff)
 			}
-			indexed.build.Wait()
-			tree := indexed.Tree(f.dir, opener(f.dir))
-			q := asked{pattern: "not there"}.query(t)
-			p, err := tree.plan(context.Background(), q, new(Answer))
-			if err != nil {
-				t.Fatal(err)
+			if f.one(2) {
+				watched.build.Wait()
 			}
-			skipped += p.listing.Files - len(p.jobs)
-			watched.build.Wait()
-			if watched.Tree(f.dir, opener(f.dir)).list.Vouched() {
-				vouched++
+			if diff := differ(a, search(t, watched, f.dir, k.query(t))); diff != "" {
+				t.Fatalf("round %d, %v (-indexed +watched):\n%s", round, k, diff)
+			}
+			b := search(t, plain, f.dir, k.query(t))
+			if diff := differ(b, a); diff != "" {
+				t.Fatalf("round %d, %v (-plain +indexed):\n%s", round, k, diff)
 			}
 		}
-		indexed.Close()
-		plain.Close()
-		watched.Close()
-	}
-	if skipped < rounds {
-		t.Errorf("the index excluded only %d files in %d rounds", skipped, rounds)
-	}
-	if runtime.GOOS == "linux" && vouched < rounds/2 {
-		t.Errorf("a watcher vouched in only %d of %d rounds", vouched, rounds)
+		indexed.build.Wait()
+		tree := indexed.Tree(f.dir, opener(f.dir))
+		q := asked{pattern: "not there"}.query(t)
+		p, err := tree.plan(context.Background(), q, new(Answer))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.skipped.Add(int64(p.listing.Files - len(p.jobs)))
+		watched.build.Wait()
+		if watched.Tree(f.dir, opener(f.dir)).list.Vouched() {
+			sum.vouched.Add(1)
+		}
 	}
 }

@@ -8,20 +8,28 @@ import (
 	"mcp-toolset/internal/search/source"
 )
 
-// keptText is the most memory for text, in bytes, that is kept from one file to
-// the next.
-const keptText = 1 << 20
+const (
+	// keptText is the most memory for text, in bytes, that is kept from one file
+	// to the next.
+	keptText = 1 << 20
+	// turnText is how much text, in bytes, is gathered before it is asked which
+	// of it is wanted.
+	turnText = 1 << 20
+)
 
 // collector finds what a file has, chunk after chunk.
 type collector struct {
-	q    *Query
-	keep int // entries worth keeping
-	path string
-	stop func() bool // is asked whether to give up
-	f    *found
+	q          *Query
+	skip, keep int                     // the entries worth keeping, from and to
+	window     func() (skip, keep int) // gives the exact ones, when it is the file's turn
+	exact      bool                    // it has
+	path       string
+	stop       func() bool // is asked whether to give up
+	f          *found
 
 	shown int    // the last line shown, by number
 	after int    // lines that are still to be shown behind a match
+	cut   bool   // the line that the chunk before was cut in has matched
 	tail  []byte // the last lines of the chunk before, as many as may be shown before a match
 	parts [][2]int
 
@@ -30,11 +38,11 @@ type collector struct {
 }
 
 // reset begins a file.
-func (c *collector) reset(q *Query, keep int, path string, stop func() bool) {
+func (c *collector) reset(q *Query, path string, stop func() bool) {
 	if cap(c.text) > keptText {
 		c.text, c.entries = nil, nil
 	}
-	*c = collector{q: q, keep: keep, path: path, stop: stop, f: &found{path: path},
+	*c = collector{q: q, path: path, stop: stop, f: &found{path: path},
 		tail: c.tail[:0], parts: c.parts[:0], text: c.text[:0], entries: c.entries[:0]}
 }
 
@@ -47,13 +55,13 @@ func (c *collector) take(k source.Chunk) {
 			c.f.shown, c.f.hits = 1, 1
 		}
 	case c.q.Mode == Counts:
-		if c.f.hits += c.q.Match.Count(t); c.f.hits > 0 {
+		if c.f.hits += c.count(k, t); c.f.hits > 0 {
 			c.f.shown = 1
 		}
 	case c.q.Parts && c.q.Match.Spanning():
 		c.pieces(k)
 	case c.q.Before+c.q.After == 0 && !c.q.Parts && c.f.shown >= c.keep:
-		n := c.q.Match.Count(t)
+		n := c.count(k, t)
 		c.f.hits, c.f.shown = c.f.hits+n, c.f.shown+n
 	default:
 		c.lines(k, t)
@@ -65,10 +73,33 @@ func (c *collector) part(k source.Chunk) match.Text {
 	return match.Text{Data: k.Text, Begin: k.First, End: k.Last, Stop: c.stop}
 }
 
+// count counts the lines of a chunk that match.
+func (c *collector) count(k source.Chunk, t match.Text) (n int) {
+	if !k.Inside && !k.Cut {
+		return c.q.Match.Count(t)
+	}
+	c.each(k, t, func(int, int) { n++ })
+	return n
+}
+
+// each gives the lines of a chunk that match. A line that is cut into several
+// chunks is given once.
+func (c *collector) each(k source.Chunk, t match.Text, yield func(start, end int)) {
+	last := false
+	c.q.Match.Lines(t, func(start, end int) bool {
+		last = end == len(k.Text)
+		if start > 0 || !k.Inside || !c.cut {
+			yield(start, end)
+		}
+		return true
+	})
+	c.cut = k.Cut && (last || c.cut && k.Inside && bytes.IndexByte(k.Text, '\n') < 0)
+}
+
 // lines shows the lines of a chunk that match, and those around them.
 func (c *collector) lines(k source.Chunk, t match.Text) {
 	cur := cursor{text: k.Text, n: int(k.Line)}
-	c.q.Match.Lines(t, func(start, end int) bool {
+	c.each(k, t, func(start, end int) {
 		c.following(&cur, start)
 		n := cur.seek(start)
 		c.preceding(k, start, n)
@@ -84,7 +115,6 @@ func (c *collector) lines(k source.Chunk, t match.Text) {
 			c.show(n, trimCR(k.Text[start:end]), true)
 		}
 		c.after = c.q.After
-		return true
 	})
 	c.following(&cur, len(k.Text))
 	if c.q.Before > 0 && !k.Last {
@@ -174,7 +204,9 @@ func (c *collector) pieces(k source.Chunk) {
 
 // show adds a line to what is shown.
 func (c *collector) show(n int, line []byte, hit bool) {
-	if c.f.shown < c.keep && len(c.text) < maxText {
+	if c.f.shown < c.skip {
+		c.f.base = c.f.shown + 1
+	} else if c.f.shown < c.keep && len(c.text) < maxText {
 		if c.q.Before+c.q.After > 0 && (c.shown == 0 || n > c.shown+1) {
 			c.text = append(c.text, Gap...)
 		}
@@ -184,6 +216,31 @@ func (c *collector) show(n int, line []byte, hit bool) {
 	}
 	c.f.shown++
 	c.shown = n
+	if len(c.text) > turnText && !c.exact {
+		c.exact = true
+		c.skip, c.keep = c.window()
+		c.drop()
+	}
+}
+
+// drop drops the entries that are not worth keeping.
+func (c *collector) drop() {
+	from := min(max(0, c.skip-c.f.base), len(c.entries))
+	to := min(max(from, c.keep-c.f.base), len(c.entries))
+	if to < len(c.entries) {
+		c.text, c.entries = c.text[:c.entries[to].start], c.entries[:to]
+	}
+	if from == 0 {
+		return
+	}
+	start := c.entries[from-1].end
+	c.text = c.text[:copy(c.text, c.text[start:])]
+	c.entries = c.entries[:copy(c.entries, c.entries[from:])]
+	for i := range c.entries {
+		c.entries[i].start -= start
+		c.entries[i].end -= start
+	}
+	c.f.base += from
 }
 
 // cursor counts lines from one place of a text to the next.

@@ -60,7 +60,7 @@ func FuzzFilter(f *testing.F) {
 
 func TestFilter(t *testing.T) {
 	f := &forest{Rand: rand.New(rand.NewPCG(5, 6)), wide: true, raw: true}
-	for range 10 * rgCases {
+	for range filterCases {
 		k := f.ask()
 		text := f.text(30)
 		if f.one(4) { // a line over more than a block

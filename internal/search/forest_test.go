@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -23,6 +24,9 @@ type forest struct {
 	wide bool // some runes are not ASCII
 	big  bool // files over 16 MiB are allowed
 	huge bool // there is one
+
+	fresh    string    // the word that was put into a file last
+	branches [2]string // of the repository at the top, the next to check out first; none: it is not one
 }
 
 func newForest(t testing.TB, seed uint64) *forest {
@@ -38,12 +42,13 @@ func (f *forest) one(in int) bool { return f.IntN(in) == 0 }
 func pick[T any](f *forest, from ...T) T { return from[f.IntN(len(from))] }
 
 var (
-	baseNames = []string{"a", "b", "c.go", "d.log", "Makefile", ".hidden", ".env", "sub", "deep", "vendor", "e.txt", "f.min.js"}
-	oddNames  = []string{"a b", "new\nline", "ü.txt", "\xff\xfe", "-dash", "#x", "!bang", `back\slash`, "[x]", "trail ", "quo\"te", "{y}", "*"}
-	words     = []string{"foo", "bar", "Foo", "BAR", "foobar", "x", "k", "K", "s", "func", "return", "_id", "a1", "42", "--", "end.", "(x)", "FooBar_baz"}
-	wideWords = []string{"é", "Ünder", "\u212A", "\u017Fafe", "日本語", "naïve", "\u2028", "x\u0301", "ß", "😀"}
-	rawWords  = []string{"\xff", "caf\xe9", "\xe2\x82", "\xc0\x80", "foo\xffbar", "\xed\xa0\x80"}
-	rules     = []string{"*.log", "!d.log", "a", "/a", "sub/", "!sub/", "deep/**", "*", "!*.go", "!*/", ".*", "!.env", "c.*", "/vendor", "**/b", "sub/b", "[ab]", "?", "# note", "", "!.hidden", "*.js", "!f.min.js"}
+	baseNames   = []string{"a", "b", "c.go", "d.log", "Makefile", ".hidden", ".env", "sub", "deep", "vendor", "e.txt", "f.min.js"}
+	oddNames    = []string{"a b", "new\nline", "ü.txt", "\xff\xfe", "-dash", "#x", "!bang", `back\slash`, "[x]", "trail ", "quo\"te", "{y}", "*"}
+	words       = []string{"foo", "bar", "Foo", "BAR", "foobar", "x", "k", "K", "s", "func", "return", "_id", "a1", "42", "--", "end.", "(x)", "FooBar_baz"}
+	wideWords   = []string{"é", "Ünder", "\u212A", "\u017Fafe", "日本語", "naïve", "\u2028", "x\u0301", "ß", "😀"}
+	rawWords    = []string{"\xff", "caf\xe9", "\xe2\x82", "\xc0\x80", "foo\xffbar", "\xed\xa0\x80"}
+	rules       = []string{"*.log", "!d.log", "a", "/a", "sub/", "!sub/", "deep/**", "*", "!*.go", "!*/", ".*", "!.env", "c.*", "/vendor", "**/b", "sub/b", "[ab]", "?", "# note", "", "!.hidden", "*.js", "!f.min.js"}
+	ignoreFiles = []string{".gitignore", ".gitignore", ".ignore", ".rgignore"}
 )
 
 func (f *forest) name() string {
@@ -150,7 +155,11 @@ func (f *forest) utf16(text []byte) []byte {
 func (f *forest) folder() string {
 	all := []string{f.dir}
 	filepath.WalkDir(f.dir, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() != ".git" {
+		switch {
+		case err != nil || !d.IsDir():
+		case d.Name() == ".git":
+			return fs.SkipDir
+		default:
 			all = append(all, p)
 		}
 		return nil
@@ -184,7 +193,7 @@ func (f *forest) change() {
 	case 0, 1, 2:
 		os.MkdirAll(filepath.Join(p, f.name()), 0o755)
 	case 3:
-		os.WriteFile(filepath.Join(f.folder(), pick(f, ".gitignore", ".gitignore", ".ignore", ".rgignore")), f.rules(), 0o644)
+		os.WriteFile(filepath.Join(f.folder(), pick(f, ignoreFiles...)), f.rules(), 0o644)
 	case 4:
 		os.Symlink(f.entry(), filepath.Join(f.folder(), "link"))
 	case 5:
@@ -192,19 +201,12 @@ func (f *forest) change() {
 	}
 }
 
-// others puts other words of the same length into a text.
-var others = strings.NewReplacer("foo", "bar", "bar", "foo", "return", "foobar", "func", "_id(", "@@@@", "end.", "k", "x", "42", "a1")
-
 // disturb changes a tree that has been searched, in ways that are easily missed.
 func (f *forest) disturb() {
 	p := f.file()
-	switch f.IntN(12) {
-	case 0: // in place, of the same length, with the time put back
-		if info, err := os.Stat(p); err == nil {
-			text, _ := os.ReadFile(p)
-			os.WriteFile(p, []byte(others.Replace(string(text))), 0o644)
-			os.Chtimes(p, time.Time{}, info.ModTime())
-		}
+	switch f.IntN(15) {
+	case 0, 14:
+		f.freshen(p)
 	case 1: // put in its place, with its time
 		if info, err := os.Stat(p); err == nil {
 			q := filepath.Join(f.dir, "put")
@@ -227,7 +229,7 @@ func (f *forest) disturb() {
 			os.RemoveAll(d)
 		}
 	case 6:
-		os.Remove(filepath.Join(f.folder(), pick(f, ".gitignore", ".ignore", ".rgignore")))
+		os.Remove(filepath.Join(f.folder(), pick(f, ignoreFiles...)))
 	case 7:
 		if file, err := os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0); err == nil {
 			file.Write(f.text(3))
@@ -245,16 +247,59 @@ func (f *forest) disturb() {
 		text, _ := os.ReadFile(p)
 		os.Remove(p)
 		os.WriteFile(f.entry(), text, 0o644)
+	case 10: // other rules, with the time put back
+		list := filepath.Join(f.folder(), pick(f, ignoreFiles...))
+		info, err := os.Stat(list)
+		os.WriteFile(list, f.rules(), 0o644)
+		if err == nil {
+			os.Chtimes(list, time.Time{}, info.ModTime())
+		}
+	case 11: // those of the repository alone, if there is one
+		os.WriteFile(filepath.Join(f.dir, ".git", "info", "exclude"), f.rules(), 0o644)
 	default:
 		f.change()
 	}
+}
+
+// freshen puts a word that was nowhere into a file, in place or as another file
+// of its name. The size is as it was, and the time is put back.
+func (f *forest) freshen(p string) {
+	info, err := os.Stat(p)
+	text, _ := os.ReadFile(p)
+	word := fmt.Sprintf("new%03d", f.IntN(1000))
+	at, run := -1, 0 // what has no meaning but as text
+	for i, c := range text {
+		if run++; c < ' ' || c > '~' {
+			run = 0
+		}
+		if run == len(word) {
+			at = i + 1 - run
+			break
+		}
+	}
+	if err != nil || at < 0 {
+		return
+	}
+	copy(text[at:], word)
+	to := p
+	if f.one(2) {
+		to = filepath.Join(f.dir, "put")
+	}
+	os.WriteFile(to, text, 0o644)
+	os.Chtimes(to, time.Time{}, info.ModTime())
+	os.Rename(to, p)
+	f.fresh = word
 }
 
 // file is one of the tree, ignored or not.
 func (f *forest) file() string {
 	all := []string{filepath.Join(f.dir, "a")}
 	filepath.WalkDir(f.dir, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && !strings.Contains(p, "/.git/") {
+		switch {
+		case err != nil:
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case d.Type().IsRegular():
 			all = append(all, p)
 		}
 		return nil

@@ -14,6 +14,8 @@ const (
 	// know how many entries there are in all: some milliseconds of work. With
 	// more of them the answer says "more than".
 	countOn = 1000
+	// countBytes is how much of them is read at most, about, in bytes.
+	countBytes = 64 << 20
 	// maxWaiting is how much of the results, in bytes, may wait for a file
 	// before them that takes long: workers wait then, too.
 	maxWaiting = 16 << 20
@@ -24,11 +26,13 @@ type found struct {
 	path    string
 	hits    int     // lines that match
 	shown   int     // entries: 1 for a file, the lines shown else
-	text    []byte  // the first of the lines shown
+	text    []byte  // some of the lines shown, from the number base on
 	entries []entry // where they are in text
-	mtime   int64   // of Names that are put in order at the end
-	failed  bool    // could not be read
-	skipped bool    // does not count: no match, binary, not to be shown
+	base    int
+	bytes   int64 // that were read
+	mtime   int64 // of Names that are put in order at the end
+	failed  bool  // could not be read
+	skipped bool  // does not count: no match, binary, not to be shown
 }
 
 // entry is a line shown: where it begins in a text, behind the gap before it if
@@ -60,6 +64,7 @@ type gather struct {
 	names   []*found // those to be put in order at the end
 	later   bool     // Names come in any order
 	full    bool     // the page is
+	past    int64    // bytes that were read since
 	stopped bool     // no more jobs are taken up
 }
 
@@ -88,10 +93,13 @@ func (g *gather) put(job int, f *found) {
 		delete(g.waiting, g.next)
 		g.held -= f.size()
 		g.next++
+		if g.full && f != nil {
+			g.past += f.bytes
+		}
 		if !g.stopped && f != nil {
 			g.add(f)
 		}
-		if g.full && !g.stopped && g.total-g.next > countOn && g.q.Mode != Counts {
+		if g.full && !g.stopped && (g.total-g.next > countOn || g.past > countBytes && g.next < g.total) && g.q.Mode != Counts {
 			g.answer.More, g.stopped = true, true
 		}
 	}
@@ -103,7 +111,11 @@ func (g *gather) stop(why string) {
 	defer g.mu.Unlock()
 	if g.next < g.total && !g.stopped {
 		g.stopped = true
-		g.incomplete(why)
+		if g.full && g.q.Mode != Counts {
+			g.answer.More = true // all that was asked for is there
+		} else {
+			g.incomplete(why)
+		}
 		g.turn.Broadcast()
 	}
 }
@@ -142,6 +154,26 @@ func (g *gather) keep() int {
 	return math.MaxInt
 }
 
+// window is which entries of a job's file are worth keeping, from and to. It
+// waits for its turn: only then is it known how many there are before.
+func (g *gather) window(job int) (skip, keep int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for job != g.next && !g.stopped {
+		g.turn.Wait()
+	}
+	first := g.answer.Total
+	switch end := g.q.page(); {
+	case g.full || g.stopped:
+		return 0, 0
+	case end > 0:
+		keep = end - first
+	default:
+		keep = math.MaxInt
+	}
+	return max(0, g.q.Offset-first), keep
+}
+
 // end completes the answer; no job runs any more.
 func (g *gather) end() { g.answer.Text = bytes.Join(g.pieces, nil) }
 
@@ -174,8 +206,8 @@ func (g *gather) add(f *found) {
 	if end > 0 {
 		to = min(to, end-first)
 	}
-	if to <= len(f.entries) {
-		if text := f.slice(from, to, g.size == 0); g.size+len(text) <= maxText {
+	if from >= f.base && to-f.base <= len(f.entries) {
+		if text := f.slice(from-f.base, to-f.base, g.size == 0); g.size+len(text) <= maxText {
 			g.pieces, g.size = append(g.pieces, text), g.size+len(text)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,19 +18,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// memory gives a folder on a file system in memory, if there is one with room
+// for so many files; else one on disk.
+func memory(t testing.TB, files uint64) string {
+	t.Helper()
+	var fs unix.Statfs_t
+	if unix.Statfs("/dev/shm", &fs) == nil && fs.Ffree > files {
+		if dir, err := os.MkdirTemp("/dev/shm", "search"); err == nil {
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	return t.TempDir()
+}
+
 // TestManyFiles: 100,000 files in one folder, with tag slow.
 func TestManyFiles(t *testing.T) {
 	const files = many
-	dir := t.TempDir()
+	dir := memory(t, files)
 	for i := range files {
-		fd, err := unix.Open(fmt.Sprintf("%s/f%06d", dir, i), unix.O_CREAT|unix.O_WRONLY, 0o644)
+		name := fmt.Sprintf("%s/f%06d", dir, i)
+		err := unix.Mknod(name, unix.S_IFREG|0o644, 0)
+		if i%1000 == 0 && err == nil {
+			err = os.WriteFile(name, []byte("foo\n"), 0o644)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i%1000 == 0 {
-			unix.Write(fd, []byte("foo\n"))
-		}
-		unix.Close(fd)
 	}
 	s := New(options(0, dir))
 	defer s.Close()
@@ -42,30 +57,105 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// TestDeepTree: a path far longer than the system's calls take.
+// TestManyEntries: a tree of a million files in a thousand folders, with tag
+// slow. What is kept of it, lists and index together, is bounded for each file.
+func TestManyEntries(t *testing.T) {
+	const (
+		each = 1000 // files of a folder, all one by many names: that is quicker made
+		kept = 200  // bytes of the heap for each file
+	)
+	dir := memory(t, manyFolders*(each+1))
+	for i := range manyFolders {
+		folder := filepath.Join(dir, fmt.Sprint("d", i))
+		text := "bar\n"
+		if i%100 == 7 {
+			text = "foo\n"
+		}
+		write(t, filepath.Join(folder, "0"), text)
+		fd, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY, 0)
+		for j := 1; j < each && err == nil; j++ {
+			err = unix.Linkat(fd, "0", fd, strconv.Itoa(j), 0)
+		}
+		unix.Close(fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const files, hits = manyFolders * each, (manyFolders + 92) / 100 * each
+	before := heap()
+	s := New(options(0, dir))
+	defer s.Close()
+	for range 2 {
+		a := search(t, s, dir, asked{pattern: "foo", mode: Counts}.query(t))
+		if a.Listed != files || a.Total != hits || a.Hits != hits || a.Incomplete != "" || a.Unreadable != 0 {
+			t.Errorf("%d listed, Total %d, Hits %d, incomplete %q, %d unreadable", a.Listed, a.Total, a.Hits, a.Incomplete, a.Unreadable)
+		}
+		s.build.Wait()
+	}
+	a := search(t, s, dir, asked{pattern: "foo|bar", mode: Lines, limit: 250}.query(t))
+	if n := bytes.Count(a.Text, []byte{'\n'}); n != 250 || a.Total < 250 || a.More == (a.Total == files) {
+		t.Errorf("a page of %d lines, Total %d, more %t", n, a.Total, a.More)
+	}
+	found, err := s.Tree(dir, opener(dir)).Names(context.Background(), func(_, name string) bool { return name == "999" }, nil)
+	if err != nil || len(found.Files) != manyFolders || found.Listed != files {
+		t.Errorf("%d names, %d listed, %v", len(found.Files), found.Listed, err)
+	}
+	now := heap()
+	t.Logf("%d bytes for each file, of which the index says %d", (now-before)/files, s.indexed.Load()/files)
+	if now-before > 8<<20+kept*files {
+		t.Errorf("the heap grew by %d MiB for %d files", (now-before)>>20, files)
+	}
+	if held := s.indexed.Load(); held > DefaultIndex {
+		t.Errorf("the index takes %d MiB", held>>20)
+	}
+	runtime.KeepAlive(s)
+}
+
+// heap is what the program holds, in bytes.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // pools are emptied by the second
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestDeepTree: a path far longer than the system's calls take, 10,000 folders
+// deep with tag slow.
 func TestDeepTree(t *testing.T) {
 	const deep = deepest
-	dir := t.TempDir()
+	dir := memory(t, deep)
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range deep {
-		unix.Mkdirat(fd, "d", 0o755)
-		next, err := unix.Openat(fd, "d", unix.O_PATH|unix.O_DIRECTORY, 0)
+	step := func(to string) {
+		t.Helper()
+		next, err := unix.Openat(fd, to, unix.O_PATH|unix.O_DIRECTORY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		unix.Close(fd)
 		fd = next
 	}
+	for range deep {
+		unix.Mkdirat(fd, "d", 0o755)
+		step("d")
+	}
+	defer func() { // os.RemoveAll would hold all of them open
+		unix.Unlinkat(fd, "f", 0)
+		for range deep {
+			step("..")
+			unix.Unlinkat(fd, "d", unix.AT_REMOVEDIR)
+		}
+		unix.Close(fd)
+	}()
 	file, err := unix.Openat(fd, "f", unix.O_CREAT|unix.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
 	unix.Write(file, []byte("foo\n"))
 	unix.Close(file)
-	unix.Close(fd)
 	s := New(options(0, dir))
 	defer s.Close()
 	for range 2 {
@@ -98,7 +188,7 @@ func TestSpecial(t *testing.T) {
 
 // TestHuge: a file far larger than memory should be is read in pieces.
 func TestHuge(t *testing.T) {
-	dir := t.TempDir()
+	dir := memory(t, 1)
 	path := filepath.Join(dir, "huge")
 	write(t, path, "foo\n")
 	if err := os.Truncate(path, 1<<hugeLog); err != nil {

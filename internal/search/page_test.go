@@ -15,10 +15,12 @@ import (
 // TestPages puts the pages of random queries together: they are the whole, with
 // an index and without.
 func TestPages(t *testing.T) {
-	for seed := range uint64(pageSet) {
+	eachSeed(t, pageSet, func(t *testing.T, seed uint64) {
 		f := newForest(t, 2000+seed)
 		f.grow()
 		indexed, plain := New(options(0, f.dir)), New(options(-1, f.dir))
+		defer indexed.Close()
+		defer plain.Close()
 		believe(t, indexed, f.dir)
 		search(t, indexed, f.dir, asked{pattern: "x"}.query(t))
 		indexed.build.Wait()
@@ -32,10 +34,10 @@ func TestPages(t *testing.T) {
 				s := pick(f, indexed, plain)
 				a := search(t, s, f.dir, k.query(t))
 				if a.Total != whole.Total || a.Hits != whole.Hits || a.Matched != whole.Matched || a.More || a.Incomplete != "" {
-					t.Fatalf("seed %d, %v, offset %d limit %d: Total %d, Hits %d, Matched %d of %d, %d, %d", seed, k, k.offset, size, a.Total, a.Hits, a.Matched, whole.Total, whole.Hits, whole.Matched)
+					t.Fatalf("%v, offset %d limit %d: Total %d, Hits %d, Matched %d of %d, %d, %d", k, k.offset, size, a.Total, a.Hits, a.Matched, whole.Total, whole.Hits, whole.Matched)
 				}
 				if bytes.HasPrefix(a.Text, []byte(Gap)) {
-					t.Fatalf("seed %d, %v, offset %d: the page begins with a gap", seed, k, k.offset)
+					t.Fatalf("%v, offset %d: the page begins with a gap", k, k.offset)
 				}
 				// The gap between pages is in neither of them.
 				if bytes.HasPrefix(whole.Text[min(len(text), len(whole.Text)):], []byte(Gap)) && len(a.Text) > 0 {
@@ -44,19 +46,17 @@ func TestPages(t *testing.T) {
 				text, files = append(text, a.Text...), append(files, a.Files...)
 			}
 			if !bytes.Equal(text, whole.Text) || !slices.Equal(files, whole.Files) {
-				t.Fatalf("seed %d, %v, limit %d: the pages are\n%s%v\nthe whole is\n%s%v", seed, k, size, text, files, whole.Text, whole.Files)
+				t.Fatalf("%v, limit %d: the pages are\n%s%v\nthe whole is\n%s%v", k, size, text, files, whole.Text, whole.Files)
 			}
 			// Without a limit all that is behind the offset comes.
 			k.offset, k.limit = f.IntN(whole.Total+1), 0
 			a := search(t, pick(f, indexed, plain), f.dir, k.query(t))
 			if !bytes.HasSuffix(whole.Text, a.Text) || k.mode != Lines && !slices.Equal(a.Files, whole.Files[k.offset:]) ||
 				k.mode == Lines && entriesOf(a.Text) != whole.Total-k.offset || a.Total != whole.Total {
-				t.Fatalf("seed %d, %v: from offset %d on:\n%s%v\nthe whole is\n%s%v", seed, k, k.offset, a.Text, a.Files, whole.Text, whole.Files)
+				t.Fatalf("%v: from offset %d on:\n%s%v\nthe whole is\n%s%v", k, k.offset, a.Text, a.Files, whole.Text, whole.Files)
 			}
 		}
-		indexed.Close()
-		plain.Close()
-	}
+	})
 }
 
 func entriesOf(text []byte) int {

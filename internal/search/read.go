@@ -18,7 +18,8 @@ const maxSpan = 64 << 20
 // returns nil if the file has nothing to tell; with an error, what was found
 // before that.
 func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path string, ranges []index.Range) (*found, error) {
-	w.c.reset(w.q, w.g.keep(), path, func() bool { return ctx.Err() != nil })
+	w.c.reset(w.q, path, func() bool { return ctx.Err() != nil })
+	w.c.keep, w.c.window = w.g.keep(), func() (int, int) { return w.g.window(w.job) }
 	switch {
 	case w.q.Mode == Lines:
 		w.reader.Mode = source.Report
@@ -33,12 +34,15 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 			seen = seen || w.c.f.hits > 0 || w.q.Match.Any(w.c.part(k))
 			return !seen
 		}
+		if k.Inside || k.Cut {
+			w.note(path, "a line over 16 MiB was searched in pieces, as if each were a line")
+		}
 		w.c.take(k)
 		// A NUL that is still to come would undo what was found.
 		return w.q.Mode != Names || w.known != signed || w.c.f.shown == 0
 	}
 	if w.q.Match.Spanning() {
-		each = w.whole(each)
+		each = w.whole(path, each)
 	}
 	var r source.Result
 	var err error
@@ -47,9 +51,10 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 	} else {
 		r, err = w.reader.Read(ctx, file, size, each)
 	}
-	if err == nil && w.q.Match.Spanning() {
+	if err == nil {
 		err = ctx.Err() // the matcher may have stopped
 	}
+	w.bytes += r.Bytes
 	f := w.c.done()
 	if w.known == binary && !errors.Is(err, source.ErrChanged) {
 		r.Kind = source.Binary // its NUL may be in no range
@@ -65,8 +70,15 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 	return f, err
 }
 
+// note says why the answer is incomplete, if the file may be shown.
+func (w *worker) note(path, why string) {
+	if w.q.Show == nil || w.q.Show(path) {
+		w.g.note(why)
+	}
+}
+
 // whole gathers the chunks of a text for a pattern that spans lines.
-func (w *worker) whole(each func(source.Chunk) bool) func(source.Chunk) bool {
+func (w *worker) whole(path string, each func(source.Chunk) bool) func(source.Chunk) bool {
 	var all source.Chunk
 	var text []byte
 	return func(k source.Chunk) bool {
@@ -81,7 +93,7 @@ func (w *worker) whole(each func(source.Chunk) bool) func(source.Chunk) bool {
 			return true
 		}
 		if !k.Last {
-			w.g.note("a file over 64 MiB was searched in pieces: a match that spans two of them is not found")
+			w.note(path, "a file over 64 MiB was searched in pieces: a match that spans two of them is not found")
 		}
 		all.Text, all.Last, all.Cut, all.Binary = text, k.Last, k.Cut, all.Binary || k.Binary
 		more := each(all)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,8 +24,8 @@ import (
 // What is meant to differ from ripgrep, and how the comparison allows for it:
 //   - A binary file is left out of names and counts wherever its NUL is, and
 //     gives one line if lines are asked for. ripgrep lists a file whose match is
-//     found before the NUL, and prints the lines before it. So what it says of
-//     binary files is replaced by what rg --text -l says.
+//     found before the NUL, and prints the lines before it. So it runs with
+//     --text, and what it says of binary files is replaced.
 //   - A carriage return is white space and is matched by a dot, as for ripgrep
 //     without --crlf, and yet $ holds before it at the end of a line, as with
 //     --crlf. So on texts with one no pattern is tried that can match it.
@@ -103,8 +103,11 @@ func (f *forest) pattern(multi bool) string {
 
 func (f *forest) ask() asked {
 	k := asked{mode: Mode(f.IntN(3)), fold: f.one(4), multi: !f.cr && f.one(4)}
+	fresh := f.fresh != "" && f.one(3)
 	for {
-		k.pattern = f.pattern(k.multi)
+		if k.pattern = f.fresh; !fresh {
+			k.pattern = f.pattern(k.multi)
+		}
 		if begin := strings.Contains(k.pattern, `\A`); !begin || k.mode == Names {
 			break
 		}
@@ -128,17 +131,22 @@ type rg struct {
 	cr   bool
 }
 
+const noRg = "ripgrep is neither in PATH nor named by RIPGREP"
+
 func newRg(t testing.TB, f *forest) rg {
 	path := rgPath()
 	if path == "" {
-		t.Skip("ripgrep is neither in PATH nor named by RIPGREP")
+		t.Skip(noRg)
 	}
 	return rg{t, path, f.dir, f.cr}
 }
 
+// run gives what ripgrep prints. It is told that no file is binary, which makes
+// no difference to those that are not, and to use one thread: on a small tree
+// that is quicker.
 func (r rg) run(k asked, flags ...string) []byte {
 	r.t.Helper()
-	args := []string{"--no-config", "--hidden", "--no-require-git", "--sort", "none", "--null", "--no-mmap", "-g", "!.git", "-g", "!.jj", "-g", "!.hg", "-g", "!.svn"}
+	args := []string{"--no-config", "--hidden", "--no-require-git", "--sort", "none", "--null", "--no-mmap", "--text", "--threads", "1", "-g", "!.git", "-g", "!.jj", "-g", "!.hg", "-g", "!.svn"}
 	if r.cr {
 		args = append(args, "--crlf")
 	}
@@ -161,30 +169,17 @@ func (r rg) run(k asked, flags ...string) []byte {
 	return out
 }
 
-// names are the files that match.
-func (r rg) names(k asked, flags ...string) map[string]bool {
-	all := map[string]bool{}
-	for p := range strings.SplitSeq(strings.TrimSuffix(string(r.run(k, append(flags, "-l")...)), "\x00"), "\x00") {
-		if p != "" {
-			all[strings.TrimPrefix(p, "./")] = true
-		}
-	}
-	return all
-}
-
-// want is what each file should give, as the lines of ours have it.
+// want is what each file should give, as the lines of ours have it. It is of
+// all files as if none were binary, less what is said of those that are.
 func (r rg) want(k asked) map[string][]string {
 	all := map[string][]string{}
-	binary := r.names(k, "--text")
-	for p := range binary {
-		if !isBinary(r.t, filepath.Join(r.dir, p)) {
-			delete(binary, p)
-		}
-	}
 	switch {
 	case k.mode == Names:
-		for p := range r.names(k) {
-			all[p] = []string{strconv.Quote(p)}
+		for p := range strings.SplitSeq(strings.TrimSuffix(string(r.run(k, "-l")), "\x00"), "\x00") {
+			if p != "" {
+				p = strings.TrimPrefix(p, "./")
+				all[p] = []string{strconv.Quote(p)}
+			}
 		}
 	case k.mode == Counts && !k.multi:
 		out := r.run(k, "-c")
@@ -202,10 +197,16 @@ func (r rg) want(k asked) map[string][]string {
 	default:
 		all = r.lines(k)
 	}
-	maps.DeleteFunc(all, func(p string, _ []string) bool { return isBinary(r.t, filepath.Join(r.dir, p)) })
-	if k.mode == Lines {
-		for p := range binary {
+	for p := range all {
+		switch {
+		case !isBinary(r.t, filepath.Join(r.dir, p)):
+			if len(all[p]) == 0 { // only empty matches, of which there is nothing to show
+				delete(all, p)
+			}
+		case k.mode == Lines:
 			all[p] = []string{strconv.Quote(p) + " binary"}
+		default:
+			delete(all, p)
 		}
 	}
 	return all
@@ -231,44 +232,61 @@ func (b bytesOrText) String() string { return b.Text + string(b.Bytes) }
 // lines are the lines shown of each file.
 func (r rg) lines(k asked) map[string][]string {
 	all, last := map[string][]string{}, map[string]int{}
-	dec := json.NewDecoder(bytes.NewReader(r.run(k, "--json", "-B", strconv.Itoa(k.before), "-A", strconv.Itoa(k.after))))
+	show := func(path string, n int, text string, hit bool) {
+		if k.before+k.after > 0 && last[path] > 0 && n > last[path]+1 {
+			all[path] = append(all[path], "--")
+		}
+		last[path] = n
+		line := quotedLine(nil, path, n, []byte(strings.TrimSuffix(text, "\r")), hit)
+		all[path] = append(all[path], strings.TrimSuffix(string(line), "\n"))
+	}
+	if k.parts {
+		r.parts(k, func(path string) {
+			if all[path] == nil { // a binary file matches, if with nothing to show or not
+				all[path] = []string{}
+			}
+		}, show)
+		return all
+	}
+	out := string(r.run(k, "-n", "-H", "--no-heading", "--no-context-separator", "-B", strconv.Itoa(k.before), "-A", strconv.Itoa(k.after)))
+	for out != "" {
+		path, rest, _ := strings.Cut(out, "\x00")
+		line, next, _ := strings.Cut(rest, "\n")
+		at := strings.IndexAny(line, ":-")
+		n, err := strconv.Atoi(line[:max(at, 0)])
+		if err != nil {
+			r.t.Fatalf("%q of rg's answer: %v", line, err)
+		}
+		show(strings.TrimPrefix(path, "./"), n, line[at+1:], line[at] == ':')
+		out = next
+	}
+	return all
+}
+
+// parts calls match for each match, and show for what it has of each line, if
+// that is not empty.
+func (r rg) parts(k asked, match func(path string), show func(path string, n int, text string, hit bool)) {
+	dec := json.NewDecoder(bytes.NewReader(r.run(k, "--json")))
 	for dec.More() {
 		var m message
 		if err := dec.Decode(&m); err != nil {
 			r.t.Fatal(err)
 		}
-		if m.Type != "match" && m.Type != "context" {
+		if m.Type != "match" {
 			continue
 		}
-		path := strings.TrimPrefix(m.Data.Path.String(), "./")
-		text := m.Data.Lines.String()
-		show := func(n int, s string) {
-			if k.before+k.after > 0 && last[path] > 0 && n > last[path]+1 {
-				all[path] = append(all[path], "--")
-			}
-			last[path] = n
-			s = strings.TrimSuffix(s, "\r")
-			all[path] = append(all[path], strings.TrimSuffix(string(quotedLine(nil, path, n, []byte(s), m.Type == "match")), "\n"))
-		}
-		if k.parts {
-			for _, s := range m.Data.Submatches {
-				n := m.Data.Number + strings.Count(text[:s.Start], "\n")
-				for piece := range strings.SplitSeq(text[s.Start:s.End], "\n") {
-					if piece != "" {
-						show(n, piece)
-					}
-					n++
+		path, text := strings.TrimPrefix(m.Data.Path.String(), "./"), m.Data.Lines.String()
+		match(path)
+		for _, s := range m.Data.Submatches {
+			n := m.Data.Number + strings.Count(text[:s.Start], "\n")
+			for piece := range strings.SplitSeq(text[s.Start:s.End], "\n") {
+				if piece != "" {
+					show(path, n, piece, true)
 				}
+				n++
 			}
-			continue
-		}
-		n := m.Data.Number
-		for s := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-			show(n, s)
-			n++
 		}
 	}
-	return all
 }
 
 // isBinary reports whether a text, decoded, has a NUL.
@@ -360,28 +378,42 @@ func options(index int64, dir string) Options {
 	return Options{Index: index, Home: filepath.Join(dir, ".none"), Getenv: func(string) string { return "" }}
 }
 
+// eachSeed runs a test for some seeds, as many at once as there are processors.
+func eachSeed(t *testing.T, seeds int, test func(t *testing.T, seed uint64)) {
+	t.Run("seed", func(t *testing.T) { // ends when all have
+		for seed := range uint64(seeds) {
+			t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+				t.Parallel()
+				test(t, seed)
+			})
+		}
+	})
+}
+
 // TestRipgrep compares with ripgrep: file sets, lines, counts.
 func TestRipgrep(t *testing.T) {
 	const each = 10 // queries of a tree
-	hits := 0
-	for seed := range uint64(rgCases / each) {
+	if rgPath() == "" {
+		t.Skip(noRg)
+	}
+	var hits atomic.Int64
+	eachSeed(t, rgCases/each, func(t *testing.T, seed uint64) {
 		f := newForest(t, seed)
 		f.big = rgCases > 100
 		f.grow()
 		theirs := newRg(t, f)
 		ours := New(options(-1, f.dir))
+		defer ours.Close()
 		for range each {
 			k := f.ask()
 			want := theirs.want(k)
-			hits += len(want)
+			hits.Add(int64(len(want)))
 			if diff := differ(want, got(t, k, search(t, ours, f.dir, k.query(t)))); diff != "" {
-				t.Errorf("seed %d, %v (-rg +ours):\n%s", seed, k, diff)
+				t.Errorf("%v (-rg +ours):\n%s", k, diff)
 			}
 		}
-		ours.Close()
-		os.RemoveAll(f.dir)
-	}
-	if hits < rgCases {
-		t.Errorf("%d cases have only %d files that match", rgCases, hits)
+	})
+	if hits.Load() < rgCases {
+		t.Errorf("%d cases have only %d files that match", rgCases, hits.Load())
 	}
 }

@@ -85,6 +85,7 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 						g.stop(late)
 						return
 					}
+					w.job = i
 					g.put(i, w.search(ctx, p.jobs[i]))
 				}
 				if to >= len(p.jobs) {
@@ -127,8 +128,10 @@ type worker struct {
 	g      *gather
 	top    *walk.Top
 	reader *source.Reader
-	named  bool // the file was named, not found: it is searched whatever it is
-	known  kind // of the file
+	job    int   // the number of the file in the plan
+	named  bool  // the file was named, not found: it is searched whatever it is
+	known  kind  // of the file
+	bytes  int64 // that were read of it
 	c      collector
 
 	dir    int32 // whose folder is open
@@ -163,6 +166,7 @@ func (w *worker) enter(dir int32) {
 // search searches a file; nil says that there is nothing to tell of it.
 func (w *worker) search(ctx context.Context, j job) *found {
 	w.enter(j.dir)
+	w.bytes = 0
 	name := w.p.listing.Dirs[j.dir].Files[j.file].Name
 	f, err := w.file(ctx, j, name)
 	switch {
@@ -174,10 +178,14 @@ func (w *worker) search(ctx context.Context, j job) *found {
 	case err != nil:
 		f.failed = true
 	}
-	if f == nil || w.q.Show != nil && !w.q.Show(f.path) {
-		return nil
+	if f != nil && (w.q.Show == nil || w.q.Show(f.path)) {
+		f.bytes = w.bytes
+		return f
 	}
-	return f
+	if w.bytes > countBytes/countOn {
+		return &found{skipped: true, bytes: w.bytes}
+	}
+	return nil
 }
 
 // file opens and reads a file.

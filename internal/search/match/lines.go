@@ -6,8 +6,7 @@ import "bytes"
 type Text struct {
 	Data       []byte
 	Begin, End bool // it begins, ends the text
-	// Stop is asked now and then whether to end a search for matches that span
-	// lines: it is slow. Nil: never.
+	// Stop is asked now and then whether to end a search. Nil: never.
 	Stop func() bool
 }
 
@@ -19,15 +18,48 @@ func (t Text) piece(start, end int) Text {
 // Lines calls yield for every line with a match, in order and each once, as
 // offsets into the data without the newline, until yield returns false.
 func (m *Matcher) Lines(t Text, yield func(start, end int) bool) {
-	switch {
-	case m.lines != nil:
-		m.lines.Part(t.Begin, t.End).Lines(t.Data, yield)
-	case m.spans:
+	if m.spans {
 		m.spanning(t, yield)
-	default:
-		eachLine(t.Data, func(start, end int) bool {
-			return !m.within(t.piece(start, end)) || yield(start, end)
+		return
+	}
+	m.inPieces(t, func(p Text, at int) (more bool) {
+		more = true
+		each := func(start, end int) bool {
+			more = yield(at+start, at+end)
+			return more
+		}
+		if m.lines != nil {
+			m.lines.Part(p.Begin, p.End).Lines(p.Data, each)
+			return more
+		}
+		eachLine(p.Data, func(start, end int) bool {
+			return !m.within(p.piece(start, end)) || each(start, end)
 		})
+		return more
+	})
+}
+
+// pieceBytes is how much of a text is searched between looks at Stop. Of the
+// slowest patterns, where the automaton does not help, some 2 MB a second.
+const pieceBytes = 256 << 10
+
+// inPieces calls do for whole lines of a text, with where they begin in it,
+// until it returns false.
+func (m *Matcher) inPieces(t Text, do func(p Text, at int) (more bool)) {
+	for at := 0; at < len(t.Data); {
+		end := len(t.Data)
+		if t.Stop != nil && end-at > pieceBytes {
+			if at > 0 && t.Stop() {
+				return
+			}
+			if n := bytes.IndexByte(t.Data[at+pieceBytes:], '\n'); n >= 0 {
+				end = at + pieceBytes + n + 1
+			}
+		}
+		if !do(t.piece(at, end), at) {
+			return
+		}
+		at = end
 	}
 }
 
@@ -37,7 +69,11 @@ func (m *Matcher) within(t Text) bool { return m.text.Part(t.Begin, t.End).Match
 // Count counts the lines that Lines would give.
 func (m *Matcher) Count(t Text) (n int) {
 	if m.lines != nil {
-		return m.lines.Part(t.Begin, t.End).Count(t.Data)
+		m.inPieces(t, func(p Text, _ int) bool {
+			n += m.lines.Part(p.Begin, p.End).Count(p.Data)
+			return true
+		})
+		return n
 	}
 	m.Lines(t, func(int, int) bool { n++; return true })
 	return n
@@ -45,11 +81,15 @@ func (m *Matcher) Count(t Text) (n int) {
 
 // Any reports whether a line matches.
 func (m *Matcher) Any(t Text) bool {
-	if m.lines != nil {
-		start, _ := m.lines.Part(t.Begin, t.End).First(t.Data)
-		return start >= 0
-	}
 	found := false
+	if m.lines != nil {
+		m.inPieces(t, func(p Text, _ int) bool {
+			start, _ := m.lines.Part(p.Begin, p.End).First(p.Data)
+			found = start >= 0
+			return !found
+		})
+		return found
+	}
 	m.Lines(t, func(int, int) bool { found = true; return false })
 	return found
 }
@@ -97,8 +137,11 @@ func (m *Matcher) spanning(t Text, yield func(start, end int) bool) {
 		if from == len(data) && data[from-1] == '\n' {
 			return false // behind the last line
 		}
-		start := bytes.LastIndexByte(data[:from], '\n') + 1
-		for start = max(start, next); start < to || start <= from; start = next {
+		start := next // what is before was looked at: a line may have many matches
+		if from > next {
+			start += bytes.LastIndexByte(data[next:from], '\n') + 1
+		}
+		for ; start < to || start <= from; start = next {
 			end := len(data)
 			if n := bytes.IndexByte(data[start:], '\n'); n >= 0 {
 				end = start + n

@@ -20,7 +20,11 @@ type Listing struct {
 
 	open    Opener
 	workers int
+	bytes   int64
 }
+
+// Bytes is the memory that the listing takes, about.
+func (l *Listing) Bytes() int64 { return l.bytes }
 
 // Root is the top folder.
 func (l *Listing) Root() *Dir { return l.Dirs[0] }

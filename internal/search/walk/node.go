@@ -35,6 +35,10 @@ type node struct {
 	sight   sight
 }
 
+// nodeBytes and fileBytes are what is kept of a folder and of a file, beside
+// their names.
+const nodeBytes, fileBytes = 600, 32
+
 // key is what a folder must still have to be taken as unchanged.
 type key struct {
 	dev, ino     uint64
@@ -93,6 +97,10 @@ func (t *Tree) publish() {
 	}
 	for i, n := range t.nodes {
 		l.Dirs[i], l.First[i] = n.dir, l.Files
+		l.bytes += nodeBytes + int64(n.place.size)
+		for j := range n.dir.Files {
+			l.bytes += fileBytes + int64(len(n.dir.Files[j].Name))
+		}
 		l.Files += len(n.dir.Files)
 		if n.dir.Err != nil {
 			l.Unreadable++

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ type garden struct {
 }
 
 var plants = []string{"a", "b", "c", "d", ".e", "f-long-name", "f-long-none", "ü", ".git", "\xff", "g h"}
+
+// others puts other names of the same length into a list.
+var others = strings.NewReplacer("a", "b", "b", "c", "c", "d", "d", "a")
 
 var lists = []string{".gitignore", ".ignore", ".rgignore", ".git/info/exclude"}
 
@@ -73,10 +77,17 @@ func (g garden) change() {
 			os.Rename(q, p)
 			os.Rename(aside, q)
 		}
-	case 8, 9: // a list of the same length is another content
+	case 8, 9:
 		p = filepath.Join(g.folder(), lists[g.IntN(len(lists))])
 		os.MkdirAll(filepath.Dir(p), 0o755)
-		os.WriteFile(p, g.words(), 0o644)
+		info, err := os.Stat(p)
+		if err != nil || g.IntN(2) == 0 {
+			os.WriteFile(p, g.words(), 0o644)
+			break
+		}
+		text, _ := os.ReadFile(p) // of the same length, and mtime is set back
+		os.WriteFile(p, []byte(others.Replace(string(text))), 0o644)
+		os.Chtimes(p, info.ModTime(), info.ModTime())
 	case 10:
 		os.Remove(filepath.Join(g.folder(), lists[g.IntN(len(lists))]))
 	case 11: // mtime is set back
@@ -117,6 +128,7 @@ func TestChanges(t *testing.T) {
 	for seed := range uint64(changeTrees) {
 		for _, believe := range []bool{false, true} {
 			t.Run(fmt.Sprint(seed, believe), func(t *testing.T) {
+				t.Parallel()
 				g := garden{rand.New(rand.NewPCG(seed, 2)), t.TempDir()} // tmpfs has coarse stamps
 				if believe && !fineStamps(t, g.dir) {
 					t.Skip("the file system's stamps are coarse")

@@ -3,15 +3,15 @@
 package walk
 
 const (
-	randomTrees = 300
-	changeTrees = 20  // that are changed again and again
-	changes     = 200 // rounds for each
-	swaps       = 10000
+	randomTrees = 150
+	changeTrees = 8   // that are changed again and again
+	changes     = 100 // rounds for each
+	swaps       = 5000
 	deep        = 10000
-	huge        = 300_000
+	huge        = 100_000
 	inMemory    = false
-	vouchTrees  = 5 // in memory and on disk
-	vouchRounds = 300
-	vouchWrites = 60 // of each writer beside readers
-	vouchStress = 10
+	vouchTrees  = 3 // in memory and on disk
+	vouchRounds = 150
+	vouchWrites = 40 // of each writer beside readers
+	vouchStress = 4
 )

@@ -180,6 +180,7 @@ func TestVouchedChanges(t *testing.T) {
 	for name, make := range vouchDirs(t) {
 		for seed := range uint64(vouchTrees) {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
+				t.Parallel()
 				top := make()
 				outside := filepath.Join(top, "outside")
 				g := garden{rand.New(rand.NewPCG(seed, 3)), filepath.Join(top, "tree")}

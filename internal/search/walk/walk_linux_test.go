@@ -233,8 +233,7 @@ func readInside(t *testing.T, l *Listing, d *Dir) {
 
 func TestDeepPath(t *testing.T) {
 	dir := memory(t)
-	buildDeep(t, dir)
-	defer clearDeep(t, dir)
+	defer clearDeep(buildDeep(t, dir))
 	withoutOpenat2(t, func(t *testing.T) {
 		tree := New(opener(dir), Options{})
 		tree.racy = -time.Hour
@@ -256,9 +255,9 @@ func TestDeepPath(t *testing.T) {
 	})
 }
 
-// buildDeep makes the folder d/d/d and so on with the file f in the last, and
-// a folder e beside every tenth.
-func buildDeep(t *testing.T, dir string) {
+// buildDeep makes the folder d/d/d and so on with the file f in the last, which
+// is given, and a folder e beside every tenth.
+func buildDeep(t *testing.T, dir string) (last int) {
 	t.Helper()
 	at, err := unix.Open(dir, unix.O_PATH, 0)
 	for i := 0; i < deep && err == nil; i++ {
@@ -274,21 +273,28 @@ func buildDeep(t *testing.T, dir string) {
 	}
 	if err == nil {
 		err = unix.Mknodat(at, "f", unix.S_IFREG|0o644, 0)
-		unix.Close(at)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return at
 }
 
-// clearDeep removes folders too deep for os.RemoveAll, which keeps all open.
-func clearDeep(t *testing.T, dir string) {
-	top, next, aside := filepath.Join(dir, "d"), filepath.Join(dir, "d/d"), filepath.Join(dir, "aside")
-	for os.Rename(next, aside) == nil {
-		if err := errors.Join(os.RemoveAll(top), os.Rename(aside, top)); err != nil {
-			t.Fatal(err)
+// clearDeep removes, from the last one up, folders too deep for os.RemoveAll,
+// which holds all of them open.
+func clearDeep(at int) {
+	unix.Unlinkat(at, "f", 0)
+	for range deep {
+		up, err := unix.Openat(at, "..", unix.O_PATH, 0)
+		unix.Close(at)
+		if err != nil {
+			return
 		}
+		unix.Unlinkat(up, "d", unix.AT_REMOVEDIR)
+		unix.Unlinkat(up, "e", unix.AT_REMOVEDIR)
+		at = up
 	}
+	unix.Close(at)
 }
 
 func TestPathTooLong(t *testing.T) {
