@@ -41,7 +41,7 @@ var rules = []rule{
 	{"tools/read", []string{"tools", "tools/file", "internal/snapshot", "session", "internal/bounded", "internal/document", "internal/document/*", "internal/fault", "internal/notebook", "internal/nearest", "internal/plain", "internal/workspace"},
 		[]string{"github.com/gabriel-vasile/mimetype", "golang.org/x/text"}, "the Read tool: what a file is, and old encodings"},
 	{"tools/grep", []string{"tools", "tools/file", "internal/fault", "internal/plain", "internal/search", "internal/search/*", "internal/workspace"}, nil, "the Grep tool"},
-	{"tools/glob", []string{"tools", "tools/file", "internal/fault", "internal/plain", "internal/search", "internal/workspace"}, []string{"github.com/bmatcuk/doublestar/v4"}, "the Glob tool"},
+	{"tools/glob", []string{"tools", "tools/file", "internal/fault", "internal/plain", "internal/search", "internal/search/ignore", "internal/workspace"}, []string{"github.com/bmatcuk/doublestar/v4"}, "the Glob tool"},
 	{"concurrency", nil, nil, "decides when, knows nothing of what"},
 	{"policy", nil, []string{"github.com/bmatcuk/doublestar/v4"}, "decides whether, does nothing"},
 	{"session", []string{"internal/workspace"}, nil, "state, no behaviour; a record of a read has the file's identity"},

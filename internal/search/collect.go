@@ -99,6 +99,8 @@ func (c *collector) each(k source.Chunk, t match.Text, yield func(start, end int
 // lines shows the lines of a chunk that match, and those around them.
 func (c *collector) lines(k source.Chunk, t match.Text) {
 	cur := cursor{text: k.Text, n: int(k.Line)}
+	where := places{m: c.q.Match, t: t}
+	defer where.end()
 	c.each(k, t, func(start, end int) {
 		c.following(&cur, start)
 		n := cur.seek(start)
@@ -108,11 +110,15 @@ func (c *collector) lines(k source.Chunk, t match.Text) {
 			line := k.Text[start:end]
 			for _, s := range c.q.Match.LineSpans(t, start, end) {
 				if s[0] < s[1] {
-					c.show(n, trimCR(line[s[0]:s[1]]), true)
+					c.show(n, trimCR(line[s[0]:s[1]]), 0)
 				}
 			}
 		} else {
-			c.show(n, trimCR(k.Text[start:end]), true)
+			at := 0
+			if c.q.Wide > 0 && end-start > c.q.Wide && c.f.shown < c.keep {
+				at = where.in(start, end)
+			}
+			c.show(n, trimCR(k.Text[start:end]), at)
 		}
 		c.after = c.q.After
 	})
@@ -133,7 +139,7 @@ func (c *collector) following(cur *cursor, limit int) {
 	}
 	for n := c.shown + 1; c.after > 0 && at < limit; n++ {
 		line, size := lineAt(cur.text, at)
-		c.show(n, trimCR(line), false)
+		c.show(n, trimCR(line), -1)
 		at += size
 		c.after--
 	}
@@ -152,7 +158,7 @@ func (c *collector) preceding(k source.Chunk, start, n int) {
 	}
 	for m := n - have; m < n; m++ {
 		line, size := lineAt(k.Text, at)
-		c.show(m, trimCR(line), false)
+		c.show(m, trimCR(line), -1)
 		at += size
 	}
 }
@@ -163,7 +169,7 @@ func (c *collector) fromTail(last, want int) {
 	at, have := back(c.tail, want)
 	for m := last - have + 1; m <= last; m++ {
 		line, size := lineAt(c.tail, at)
-		c.show(m, trimCR(line), false)
+		c.show(m, trimCR(line), -1)
 		at += size
 	}
 }
@@ -194,7 +200,7 @@ func (c *collector) pieces(k source.Chunk) {
 				stop = at + i
 			}
 			if at < stop {
-				c.show(cur.seek(at), trimCR(k.Text[at:stop]), true)
+				c.show(cur.seek(at), trimCR(k.Text[at:stop]), 0)
 			}
 			at = stop + 1
 		}
@@ -202,8 +208,8 @@ func (c *collector) pieces(k source.Chunk) {
 	})
 }
 
-// show adds a line to what is shown.
-func (c *collector) show(n int, line []byte, hit bool) {
+// show adds a line to what is shown; at is that of Query.Line.
+func (c *collector) show(n int, line []byte, at int) {
 	if c.f.shown < c.skip {
 		c.f.base = c.f.shown + 1
 	} else if c.f.shown < c.keep && len(c.text) < maxText {
@@ -211,7 +217,7 @@ func (c *collector) show(n int, line []byte, hit bool) {
 			c.text = append(c.text, Gap...)
 		}
 		start := len(c.text)
-		c.text = c.q.Line(c.text, c.path, n, line, hit)
+		c.text = c.q.Line(c.text, c.path, n, line, at)
 		c.entries = append(c.entries, entry{start, len(c.text)})
 	}
 	c.f.shown++

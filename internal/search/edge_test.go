@@ -60,7 +60,7 @@ func TestLongLine(t *testing.T) {
 			t.Errorf("%q: %d lines, want %d; %q", pattern, a.Hits, want, a.Incomplete)
 		}
 		q := asked{pattern: pattern, mode: Lines}.query(t)
-		q.Line = func(dst []byte, _ string, n int, _ []byte, _ bool) []byte { return fmt.Appendln(dst, n) }
+		q.Line = func(dst []byte, _ string, n int, _ []byte, _ int) []byte { return fmt.Appendln(dst, n) }
 		if a := search(t, s, dir, q); a.Total != want {
 			t.Errorf("%q: lines %s", pattern, a.Text)
 		}

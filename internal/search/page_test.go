@@ -66,7 +66,7 @@ func entriesOf(text []byte) int {
 // TestGapIsNoText: a line that looks like a gap is none.
 func TestGapIsNoText(t *testing.T) {
 	q := asked{pattern: "x", mode: Lines, after: 1}.query(t)
-	q.Line = func(dst []byte, _ string, _ int, text []byte, _ bool) []byte {
+	q.Line = func(dst []byte, _ string, _ int, text []byte, _ int) []byte {
 		return append(append(dst, text...), '\n')
 	}
 	q.Offset, q.Limit = 1, 5

@@ -33,9 +33,12 @@ type Query struct {
 	// of a line that matches only the matches, each as a line.
 	Before, After int
 	Parts         bool
-	// Line appends a line as the answer has it, with a newline: n is its
-	// number, hit whether it matches. For Lines.
-	Line func(dst []byte, path string, n int, line []byte, hit bool) []byte
+	// Line appends a line as the answer has it, with a newline: n is its number,
+	// at is negative if it does not match. Of a line longer than Wide, in bytes,
+	// at is where the first match in it begins; else, and if a match goes on from
+	// the line before, it is 0. For Lines. Wide 0: no line is so long.
+	Line func(dst []byte, path string, n int, line []byte, at int) []byte
+	Wide int
 	// Binary is Line for a binary file that matches: it is told once.
 	Binary func(dst []byte, path string) []byte
 	// Offset and Limit are the page asked for, in what the mode lists: files, or
@@ -77,8 +80,8 @@ type Answer struct {
 	// Listed is how many files there are, Picked how many of them were chosen.
 	Listed, Picked int
 	// Unreadable is how many files and folders could not be read, whole or at
-	// all; files only if they may be shown.
-	Unreadable int
+	// all; files only if they may be shown. Closed is how many are folders.
+	Unreadable, Closed int
 	// Left is how many files and folders were left out because they are ignored;
 	// Ignored is the searched folder, or one above it, if that is; else "".
 	Left    int

@@ -41,6 +41,13 @@ import (
 //     what it looks at, and with it \A also where it goes on after a match. So
 //     they are tried with -U only, and \A for names only.
 //   - An empty match gives nothing to show with only the matches asked for.
+//   - Grep shows no lines around a match with only the matches asked for, where
+//     ripgrep does: who wants the parts wants to read them as a list. So the two
+//     are not asked for together.
+//   - Grep's glob chooses among the files that are not ignored, where one of
+//     ripgrep's -g also brings ignored ones back: *.js is meant to find a
+//     project's files and not those in node_modules. See TestPickLikeRipgrep of
+//     tools/grep.
 
 // asked is a query for both.
 type asked struct {
@@ -67,9 +74,9 @@ func (k asked) query(t testing.TB) *Query {
 }
 
 // quotedLine is a line in which any path and any text can be told apart.
-func quotedLine(dst []byte, path string, n int, text []byte, hit bool) []byte {
+func quotedLine(dst []byte, path string, n int, text []byte, at int) []byte {
 	sep := "-"
-	if hit {
+	if at >= 0 {
 		sep = ":"
 	}
 	return fmt.Appendf(dst, "%q%s%d%s%q\n", path, sep, n, sep, text)
@@ -237,7 +244,11 @@ func (r rg) lines(k asked) map[string][]string {
 			all[path] = append(all[path], "--")
 		}
 		last[path] = n
-		line := quotedLine(nil, path, n, []byte(strings.TrimSuffix(text, "\r")), hit)
+		at := -1
+		if hit {
+			at = 0
+		}
+		line := quotedLine(nil, path, n, []byte(strings.TrimSuffix(text, "\r")), at)
 		all[path] = append(all[path], strings.TrimSuffix(string(line), "\n"))
 	}
 	if k.parts {

@@ -45,6 +45,7 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	case err != nil:
 		return nil, err
 	}
+	a.Closed = a.Unreadable
 	switch err := t.run(limited, q, p, a); {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -98,6 +98,14 @@ func (s *Searcher) Tree(top string, open walk.Opener) *Tree {
 	return t
 }
 
+// LeftOut is the file or folder at a canonical path, or a folder above it, that
+// ignore files leave out; "" if none does.
+func (s *Searcher) LeftOut(path string) string {
+	a := above{top: path, home: s.options.Home, getenv: s.options.Getenv}
+	a.look()
+	return a.leftOut()
+}
+
 // drop forgets a tree, if it has not been yet; queries that have it go on with
 // it. s.mu is held.
 func (s *Searcher) drop(t *Tree) {

@@ -40,11 +40,11 @@ func TestTornWithin(t *testing.T) {
 	search(t, s, dir, asked{pattern: "foo"}.query(t))
 	s.build.Wait()
 	q, lines := asked{pattern: "foo", mode: Lines}.query(t), 0
-	q.Line = func(dst []byte, path string, n int, text []byte, hit bool) []byte {
+	q.Line = func(dst []byte, path string, n int, text []byte, at int) []byte {
 		if lines++; lines == 1 {
 			write(t, filepath.Join(dir, path), "foo one"+filler+"foo two\n")
 		}
-		return quotedLine(dst, path, n, text[:min(len(text), 7)], hit)
+		return quotedLine(dst, path, n, text[:min(len(text), 7)], at)
 	}
 	if a := search(t, s, dir, q); string(a.Text) != "\"f\":1:\"foo one\"\n\"f\":2001:\"foo two\"\n" || lines != 3 {
 		t.Errorf("%q", a.Text)
@@ -117,7 +117,7 @@ func TestAroundChunks(t *testing.T) {
 	s := New(options(-1, dir))
 	defer s.Close()
 	q := asked{pattern: "foo", mode: Lines, before: 9}.query(t)
-	q.Line = func(dst []byte, _ string, n int, text []byte, _ bool) []byte {
+	q.Line = func(dst []byte, _ string, n int, text []byte, _ int) []byte {
 		return fmt.Appendf(dst, "%d %.3s\n", n, text)
 	}
 	const want = "42 @@@ 43 21 44 @@@ 45 22 46 @@@ 47 23 48 @@@ 49 24 50 @@@ 51 foo"
@@ -134,9 +134,9 @@ func TestLateInFile(t *testing.T) {
 	defer s.Close()
 	ctx, late := context.WithCancel(context.Background())
 	q := asked{pattern: "foo", mode: Lines}.query(t)
-	q.Line = func(dst []byte, path string, n int, text []byte, hit bool) []byte {
+	q.Line = func(dst []byte, path string, n int, text []byte, at int) []byte {
 		late()
-		return quotedLine(dst, path, n, text, hit)
+		return quotedLine(dst, path, n, text, at)
 	}
 	tree, a := s.Tree(dir, opener(dir)), new(Answer)
 	p, err := tree.plan(ctx, q, a)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,11 +38,15 @@ type Output struct {
 // Options are what a server can set.
 type Options struct {
 	Searcher *search.Searcher // nil: one of its own
+	Deadline time.Duration    // of a search; 0: 30 s
 }
 
 const (
 	most     = 100 // files shown
 	deadline = 30 * time.Second
+	// room is how long their paths may be together, in bytes: with what is said
+	// behind them they stay below the limit of a result.
+	room = tools.DefaultResultSize - 10_000
 )
 
 // special are the characters that mean something in a pattern.
@@ -54,6 +59,9 @@ var prompt string
 func New(o Options) *tools.Tool {
 	if o.Searcher == nil {
 		o.Searcher = search.New(search.Options{})
+	}
+	if o.Deadline == 0 {
+		o.Deadline = deadline
 	}
 	return tools.MustBuild(tools.Def[Input, Output]{
 		Name:              "Glob",
@@ -83,16 +91,23 @@ func complete(env *tools.Env, in *Input) {
 	}
 	file.CompletePath(env, &in.Path)
 	pattern := filepath.ToSlash(in.Pattern)
-	up := strings.HasPrefix(pattern, "../")
-	if up || path.IsAbs(pattern) || filepath.IsAbs(in.Pattern) || strings.HasPrefix(pattern, "~/") {
-		base, rest := literal(pattern)
-		if up {
-			base = filepath.Join(in.Path, filepath.FromSlash(base))
-		}
+	base, rest := literal(pattern)
+	if rest == "." || rest == ".." || slices.Contains(env.Session.Roots, filepath.Clean(in.Pattern)) {
+		base, rest = pattern, "" // a folder
+	}
+	if strings.HasPrefix(base, "~") && (base == "~" || base[1] == '/') || path.IsAbs(base) || filepath.IsAbs(in.Pattern) {
 		in.Path, in.Pattern = filepath.FromSlash(base), rest
 		file.CompletePath(env, &in.Path)
+		return
 	}
-	in.Pattern = strings.TrimPrefix(in.Pattern, "./")
+	switch base = path.Clean(base); {
+	case base == "." || base == "":
+		in.Pattern = rest
+	case base == ".." || strings.HasPrefix(base, "../"):
+		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), rest
+	default:
+		in.Pattern = base + "/" + rest
+	}
 }
 
 // literal divides a pattern at the last slash before anything special.
@@ -117,7 +132,7 @@ func validate(in Input) error {
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
+	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
 	m, err := newMatcher(in.Pattern)
 	if err != nil {
@@ -127,46 +142,86 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if err != nil {
 		return tools.Result[Output]{}, folderError(env, in.Path, err)
 	}
-	found, err := o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, m.match, dir.Allowed)
-	if err == nil && len(found.Files) == 0 {
-		found, err = explicit(ctx, env, in, o, found)
+	r := &listing{in: in, env: env}
+	r.found, err = o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, r.seeing(m.match, dir), dir.Allowed)
+	if err == nil && len(r.found.Files) == 0 {
+		err = r.explicit(ctx, m, o.Searcher)
 	}
 	if err != nil {
 		return tools.Result[Output]{}, folderError(env, in.Path, err)
 	}
-	return tools.Result[Output]{Data: output(env, in, found)}, nil
+	return tools.Result[Output]{Data: r.output()}, nil
+}
+
+// listing is one call on its way.
+type listing struct {
+	in    Input
+	env   *tools.Env
+	found *search.Found
+	any   bool // there is a file that may be shown
+	hints []string
+}
+
+// seeing is pick, and notes whether there is a file that may be shown: how many
+// there are is not told, since that would tell of those that may not.
+func (r *listing) seeing(pick func(dir, name string) bool, dir *workspace.Folder) func(dir, name string) bool {
+	return func(at, name string) bool {
+		r.any = r.any || dir.Allowed(path.Join(at, name))
+		return pick(at, name)
+	}
 }
 
 // explicit looks into what is ignored, if the pattern begins with its path.
-func explicit(ctx context.Context, env *tools.Env, in Input, o Options, none *search.Found) (*search.Found, error) {
-	if !strings.ContainsAny(in.Pattern, special) {
-		if f, _, err := env.Files.Open(filepath.Join(in.Path, filepath.FromSlash(in.Pattern))); err == nil {
-			none.Files = []string{in.Pattern}
-			return none, f.Close()
-		}
-		return none, nil
+func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) error {
+	if !strings.ContainsAny(r.in.Pattern, special) {
+		r.named(s)
+		return nil
 	}
-	base, rest := literal(in.Pattern)
+	r.hints = hints(r.in.Pattern)
+	base, _ := literal(r.in.Pattern)
 	if base == "" {
-		return none, nil
+		return nil
 	}
-	dir, err := env.Files.Folder(filepath.Join(in.Path, filepath.FromSlash(base)))
+	dir, err := r.env.Files.Folder(filepath.Join(r.in.Path, filepath.FromSlash(base)))
 	if err != nil {
-		return none, nil // there is nothing there, or nothing to be seen
+		return nil // there is nothing there, or nothing to be seen
 	}
-	m, err := newMatcher(rest)
+	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, func(at, name string) bool { return m.match(path.Join(base, at), name) }, dir.Allowed)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m.here = !strings.Contains(rest, "/") // it is the end of a pattern with a slash
-	found, err := o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, m.match, dir.Allowed)
-	if err != nil {
-		return nil, err
+	if len(found.Files) == 0 && found.Ignored == "" {
+		return nil // what is said of the folder searched holds
 	}
 	for i, f := range found.Files {
 		found.Files[i] = base + "/" + f
 	}
-	return found, nil
+	r.found = found
+	return nil
+}
+
+// named looks at what a pattern without anything special names.
+func (r *listing) named(s *search.Searcher) {
+	full := filepath.Join(r.in.Path, filepath.FromSlash(r.in.Pattern))
+	f, _, err := r.env.Files.Open(full)
+	var kind *workspace.KindError
+	switch {
+	case errors.As(err, &kind) && kind.Kind == "directory":
+		name := r.in.Pattern
+		if r.in.Path != r.env.Session.Dir {
+			name = filepath.ToSlash(full)
+		}
+		r.hints = []string{fmt.Sprintf("%s is a folder; use %s/** for its files", plain.Line(name), plain.Line(name))}
+		return
+	case err != nil:
+		r.hints = hints(r.in.Pattern)
+		return
+	}
+	f.Close()
+	r.found.Files = []string{r.in.Pattern}
+	if dir, err := r.env.Files.Folder(filepath.Dir(full)); err == nil {
+		r.found.Ignored = s.LeftOut(filepath.Join(dir.Path, filepath.Base(full)))
+	}
 }
 
 func tooLong() error {
@@ -191,31 +246,46 @@ func folderError(env *tools.Env, name string, err error) error {
 }
 
 // output words what was found.
-func output(env *tools.Env, in Input, found *search.Found) Output {
+func (r *listing) output() Output {
+	found, where := r.found, plain.Line(r.in.Path)
 	out := Output{Files: []string{}, Total: len(found.Files), Left: found.Left}
-	prefix := workspace.Shown(env.Session.Dir, in.Path)
+	prefix := workspace.Shown(r.env.Session.Dir, r.in.Path)
 	var b strings.Builder
 	for _, f := range found.Files[:min(most, len(found.Files))] {
 		name := plain.Text(prefix + f)
+		if b.Len()+len(name) > room {
+			break
+		}
 		out.Files = append(out.Files, name)
 		b.WriteString(name + "\n")
 	}
 	switch {
-	case out.Total == 0 && found.Listed == 0 && found.Left == 0:
-		fmt.Fprintf(&b, "[there are no files in %s]\n", plain.Line(in.Path))
+	case out.Total == 0 && !r.any && found.Left == 0:
+		fmt.Fprintf(&b, "[there are no files in %s]\n", where)
 	case out.Total == 0:
-		fmt.Fprintf(&b, "[none of the %d files in %s matches %s]\n", found.Listed, plain.Line(in.Path), plain.Line(in.Pattern))
-	case out.Total > most:
-		fmt.Fprintf(&b, "[the newest %d of %d files; narrow the pattern, or search a folder below with path]\n", most, out.Total)
+		fmt.Fprintf(&b, "[no file in %s matches %s]\n", where, plain.Line(r.in.Pattern))
+	case out.Total > len(out.Files):
+		fmt.Fprintf(&b, "[the newest %d of %d files; narrow the pattern, or search a folder below with path]\n", len(out.Files), out.Total)
 	}
-	if found.Ignored != "" {
-		fmt.Fprintf(&b, "[%s is left out by a .gitignore or .ignore file; it was searched because it was named]\n", plain.Line(found.Ignored))
-	} else if found.Left > 0 {
-		fmt.Fprintf(&b, "[files and folders left out by .gitignore or .ignore files: %d; a pattern or path that begins with theirs finds them]\n", found.Left)
+	for _, h := range r.hints {
+		if out.Total == 0 {
+			b.WriteString("[" + h + "]\n")
+		}
 	}
-	if found.Unreadable > 0 {
-		fmt.Fprintf(&b, "[folders that could not be read: %d]\n", found.Unreadable)
-	}
+	b.WriteString(leftOut(found))
 	out.text = strings.TrimSuffix(b.String(), "\n")
 	return out
+}
+
+// leftOut says what was not looked at, or was only because it was named.
+func leftOut(found *search.Found) (text string) {
+	if found.Ignored != "" {
+		text = fmt.Sprintf("[%s is left out by a .gitignore or .ignore file; it was looked at because it was named]\n", plain.Line(found.Ignored))
+	} else if found.Left > 0 {
+		text = fmt.Sprintf("[files and folders left out by .gitignore or .ignore files: %d; a pattern or path that begins with theirs finds them]\n", found.Left)
+	}
+	if found.Unreadable > 0 {
+		text += fmt.Sprintf("[folders that could not be read: %d]\n", found.Unreadable)
+	}
+	return text
 }

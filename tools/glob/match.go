@@ -3,6 +3,7 @@ package glob
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -10,11 +11,12 @@ import (
 
 	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/search/ignore"
 )
 
 const (
 	// maxPattern is the longest pattern, in bytes: no path is longer.
-	maxPattern = 4096
+	maxPattern = 4095
 	// maxBraces bounds what the alternatives of a pattern stand for together,
 	// and maxStars its **: matching may try each with each.
 	maxBraces = 1000
@@ -25,20 +27,19 @@ const (
 type matcher struct {
 	pattern string
 	name    bool   // it is about the name alone
-	here    bool   // only files in the folder itself
 	suffix  string // all that it asks is this end of the name; "": it asks more
 }
 
 // newMatcher reads a pattern.
 func newMatcher(pattern string) (*matcher, error) {
+	wrong := check(pattern)
 	switch {
 	case pattern == "":
 		return nil, fault.New("the pattern names a folder and no files", "Add what to find in it, such as /**/*.go.")
 	case len(pattern) > maxPattern:
 		return nil, fault.New(fmt.Sprintf("the pattern has %d bytes, and %d is the most", len(pattern), maxPattern), "Use a shorter one.")
-	case !doublestar.ValidatePattern(pattern):
-		return nil, fault.New("pattern "+plain.Line(pattern)+" is not valid: a [ or { is not closed, a range runs backwards, or it ends with a \\",
-			`Mend it, or put a \ before a character that is meant as it is.`)
+	case wrong != nil:
+		return nil, wrong
 	case strings.HasSuffix(pattern, "/"):
 		return nil, fault.New("pattern "+plain.Line(pattern)+" names folders, and only files are found", "Use "+plain.Line(pattern)+"** for the files below.")
 	case alternatives(pattern) > maxBraces:
@@ -63,8 +64,6 @@ func newMatcher(pattern string) (*matcher, error) {
 // match reports whether a file is meant.
 func (m *matcher) match(dir, name string) bool {
 	switch {
-	case m.here && dir != "":
-		return false
 	case m.suffix != "":
 		return strings.HasSuffix(name, m.suffix)
 	case !m.name && dir != "":
@@ -90,6 +89,44 @@ func alternatives(pattern string) int {
 		}
 	}
 	return all
+}
+
+// posix is a class of characters that the matcher does not know.
+var posix = regexp.MustCompile(`\[[^\]]*\[:\w+:\]`)
+
+// check says what makes a pattern invalid; nil if nothing does.
+func check(pattern string) error {
+	const mend = `Mend it, or put a \ before a character that is meant as it is.`
+	shown := plain.Line(pattern)
+	if posix.MatchString(pattern) {
+		return fault.New("pattern "+shown+" has a class such as [:alpha:], which is not known here", "Write the characters, such as [a-zA-Z].")
+	}
+	var wrong *ignore.GlobError
+	// What begins with a ! is no negation here, and how much braces stand for is seen to elsewhere.
+	if _, err := ignore.Globs([]string{"/" + pattern}); errors.As(err, &wrong) && !strings.HasPrefix(wrong.Fact, "braces ") {
+		return fault.New(fmt.Sprintf("pattern %s is not valid: %s, at position %d", shown, wrong.Fact, wrong.Offset), mend)
+	}
+	if !doublestar.ValidatePattern(pattern) {
+		return fault.New("pattern "+shown+" is not valid: a ] that is one of the characters in [ ] must be \\]", mend)
+	}
+	return nil
+}
+
+// steps is what looks like a range of numbers in braces.
+var steps = regexp.MustCompile(`\{\w+\.\.\w+\}`)
+
+// hints are what may have been meant by a pattern that matches nothing.
+func hints(pattern string) (hints []string) {
+	if strings.HasPrefix(pattern, "!") {
+		hints = append(hints, "a ! at the beginning leaves nothing out: a pattern says what to find")
+	}
+	if s := steps.FindString(pattern); s != "" {
+		hints = append(hints, s+" is no range: write such as [1-3] or {1,2,3}")
+	}
+	if several := strings.Fields(pattern); len(several) > 1 {
+		hints = append(hints, "blanks are part of the pattern; for one of several write "+plain.Line("{"+strings.Join(several, ",")+"}"))
+	}
+	return hints
 }
 
 func isNoFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

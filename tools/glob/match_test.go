@@ -32,6 +32,8 @@ func TestMatch(t *testing.T) {
 		{"?.go", "", "é.go", true},
 		{".*", "", ".env", true},
 		{"*", "", ".env", true},
+		{"x/{**,b}", "x/y/z", "a", true},
+		{"x/*", "x/y", "a", false},
 	} {
 		m, err := newMatcher(tc.pattern)
 		if err != nil {
@@ -62,6 +64,26 @@ func TestHostilePatterns(t *testing.T) {
 		begin := time.Now()
 		m.match(strings.TrimSuffix(deep, "/"), strings.Repeat("a", 200))
 		t.Logf("%.40s: %v", pattern, time.Since(begin))
+	}
+}
+
+// TestLimits: the longest pattern is taken, and a longer one is not; ** in a row
+// is one.
+func TestLimits(t *testing.T) {
+	for pattern, want := range map[string]string{
+		strings.Repeat("a", maxPattern):         "",
+		strings.Repeat("a", maxPattern+1):       "the pattern has 4096 bytes, and 4095 is the most. Use a shorter one.",
+		strings.Repeat("**/", 200) + "a":        "",
+		strings.Repeat("**/a/", maxStars) + "a": "",
+		strings.Repeat("{a,b}", 9):              "",
+	} {
+		m, err := newMatcher(pattern)
+		switch {
+		case want != "" && (err == nil || err.Error() != want), want == "" && err != nil:
+			t.Errorf("%.20s: %v", pattern, err)
+		case strings.HasPrefix(pattern, "**/**/") && m.pattern != "a":
+			t.Errorf("%.20s is %.40s", pattern, m.pattern)
+		}
 	}
 }
 

@@ -1,8 +1,10 @@
 package grep
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
@@ -11,45 +13,73 @@ import (
 // output words what was found.
 func (r *searching) output() Output {
 	a := r.answer
-	out := Output{
-		Mode: r.in.OutputMode, Files: []string{}, Content: string(a.Text), Total: a.Total, More: a.More,
-		Searched: a.Picked, Incomplete: a.Incomplete,
-	}
+	out := Output{Mode: r.in.OutputMode, Files: []string{}, Total: a.Total, More: a.More, Incomplete: a.Incomplete}
 	if out.Mode == "" {
 		out.Mode = "files_with_matches"
 	}
-	var b strings.Builder
-	b.Write(a.Text)
+	text := a.Text
 	for _, f := range a.Files {
 		path := shownPath(r.prefix, f.Path)
 		if r.named {
 			path = shownPath("", strings.TrimSuffix(f.Path, "/"))
 		}
 		out.Files = append(out.Files, path)
-		b.WriteString(path)
+		text = append(text, path...)
 		if r.q.Mode == search.Counts {
 			out.Counts = append(out.Counts, f.Lines)
-			fmt.Fprintf(&b, ":%d", f.Lines)
+			text = fmt.Appendf(text, ":%d", f.Lines)
 		}
-		b.WriteByte('\n')
+		text = append(text, '\n')
 	}
-	for _, n := range r.notes() {
-		b.WriteString("[" + n + "]\n")
+	limit := r.q.Limit
+	if limit > 0 {
+		fits, n := fit(text, longest-notesRoom, r.q.Before+r.q.After > 0)
+		if len(fits) < len(text) {
+			text, limit = fits, n
+			out.Files, out.Counts = out.Files[:min(n, len(out.Files))], out.Counts[:min(n, len(out.Counts))]
+		}
 	}
-	out.text = strings.TrimSuffix(b.String(), "\n")
+	text = bytes.ReplaceAll(text, []byte{noGap}, nil)
+	if r.q.Mode == search.Lines {
+		out.Content = string(text)
+	}
+	for _, n := range append(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), r.hints()...) {
+		text = append(append(append(text, '['), n...), "]\n"...)
+	}
+	out.text = string(bytes.TrimSuffix(text, []byte{'\n'}))
 	return out
 }
 
-// notes are what must be known beside what was found.
-func (r *searching) notes() (notes []string) {
-	a := r.answer
+// notesRoom is set aside for what is said behind a page, in characters.
+const notesRoom = 4000
+
+// fit is the first entries of a page, a line each, that have no more than room
+// characters, and how many they are. There may be gaps between them.
+func fit(text []byte, room int, gaps bool) (fits []byte, n int) {
+	end, at := 0, 0 // of the last entry, of what was looked at
+	for line := range bytes.Lines(text) {
+		if room -= utf8.RuneCount(line); room < 0 {
+			break
+		}
+		at += len(line)
+		if !gaps || string(line) != search.Gap {
+			end, n = at, n+1
+		}
+	}
+	return text[:end], n
+}
+
+// notes are what must be known beside what was found, on the page of limit
+// entries that begins at offset; limit 0 is all. nothing says why there is no
+// match.
+func notes(a *search.Answer, mode search.Mode, offset, limit int, nothing string) (notes []string) {
 	switch {
 	case a.Matched == 0 && a.Incomplete == "":
-		notes = append(notes, r.nothing())
-	case r.q.Mode == search.Counts:
+		notes = append(notes, nothing)
+	case a.Matched > 0 && mode == search.Counts:
 		notes = append(notes, fmt.Sprintf("%s in %s", counted(a.Hits, "matching line", "matching lines"), counted(a.Matched, "file", "files")))
 	}
-	if n := r.paged(); n != "" {
+	if n := paged(a, mode, offset, limit); n != "" {
 		notes = append(notes, n)
 	}
 	if a.Ignored != "" {
@@ -65,14 +95,17 @@ func (r *searching) notes() (notes []string) {
 }
 
 // paged says which page this is and how to go on; "" if it is all.
-func (r *searching) paged() string {
-	a, one, many := r.answer, "file", "files"
-	if r.q.Mode == search.Lines {
+func paged(a *search.Answer, mode search.Mode, offset, limit int) string {
+	one, many := "file", "files"
+	if mode == search.Lines {
 		one, many = "line", "lines"
 	}
-	first, last := r.q.Offset+1, a.Total
-	if r.q.Limit > 0 {
-		last = min(last, r.q.Offset+r.q.Limit)
+	if a.Total > 0 && offset >= a.Total {
+		return fmt.Sprintf("offset %d is past the end: %s in all", offset, counted(a.Total, one, many))
+	}
+	first, last := offset+1, a.Total
+	if limit > 0 && limit < last-offset {
+		last = offset + limit
 	}
 	span := fmt.Sprintf("%s %d to %d", many, first, last)
 	if first == last {
@@ -81,8 +114,6 @@ func (r *searching) paged() string {
 	switch {
 	case a.Total == 0 || first == 1 && last == a.Total && !a.More:
 		return ""
-	case first > a.Total:
-		return fmt.Sprintf("offset %d is past the end: there are %s in all", r.q.Offset, counted(a.Total, one, many))
 	case a.More:
 		return fmt.Sprintf("%s of more than %d; go on with offset %d", span, a.Total, last)
 	case last < a.Total:
@@ -91,19 +122,20 @@ func (r *searching) paged() string {
 	return fmt.Sprintf("%s of %d", span, a.Total)
 }
 
-// nothing says why there is no match.
+// nothing says why there is no match; "" if there is one.
 func (r *searching) nothing() string {
-	a := r.answer
-	where := plain.Line(r.in.Path)
+	a, where := r.answer, plain.Line(r.in.Path)
 	switch {
+	case a.Matched > 0:
+		return ""
 	case r.named:
 		return "no match in " + where
-	case a.Picked > 0:
-		return "no match in " + counted(a.Picked, "file", "files")
-	case a.Listed == 0 && a.Left > 0:
-		return fmt.Sprintf("no file was searched: the %s in %s are left out by .gitignore or .ignore files; to search one, name it as path",
-			counted(a.Left, "entry", "entries"), where)
-	case a.Listed == 0:
+	case r.c.chosen > 0:
+		return noMatch(r.c.chosen, a.Unreadable-a.Closed)
+	case !r.c.any && a.Left > 0:
+		return fmt.Sprintf("no file was searched: what is in %s is left out by .gitignore or .ignore files (%s); to search some of it, name that as path",
+			where, counted(a.Left, "entry", "entries"))
+	case !r.c.any:
 		return "no file was searched: there is none in " + where
 	}
 	var by []string
@@ -113,9 +145,22 @@ func (r *searching) nothing() string {
 	if r.in.Type != "" {
 		by = append(by, "is of type "+plain.Line(r.in.Type))
 	}
-	s := fmt.Sprintf("no file was searched: none of the %s in %s %s", counted(a.Listed, "file", "files"), where, strings.Join(by, " and "))
+	s := fmt.Sprintf("no file was searched: none in %s %s", where, strings.Join(by, " and "))
 	if a.Left > 0 {
-		s += fmt.Sprintf("; %s left out by .gitignore or .ignore files were not looked at", counted(a.Left, "entry", "entries"))
+		s += "; not looked at, since .gitignore or .ignore files leave them out: " + counted(a.Left, "entry", "entries")
 	}
 	return s
+}
+
+// noMatch says in how many of the files chosen there is no match.
+func noMatch(chosen, unreadable int) string {
+	switch {
+	case chosen > mostCounted:
+		return fmt.Sprintf("no match in more than %d files", mostCounted)
+	case unreadable >= chosen:
+		return "no file was searched: none could be read"
+	case unreadable > 0:
+		return fmt.Sprintf("no match in %d of %s", chosen-unreadable, counted(chosen, "file", "files"))
+	}
+	return "no match in " + counted(chosen, "file", "files")
 }

@@ -1,8 +1,6 @@
 package grep
 
 import (
-	"errors"
-	"fmt"
 	"path"
 	"strings"
 
@@ -12,86 +10,108 @@ import (
 	"mcp-toolset/internal/search/ignore"
 )
 
+// mostCounted is how many files are counted, since the rules are asked about each
+// (some 2 µs): what is more is "more than" it.
+const mostCounted = 100
+
 // chooser chooses the files of a search by glob and type. A glob with a slash is
 // relative to the working directory, as it would be for ripgrep. Where another
 // folder is searched it may also be relative to that, as it is often meant: then
 // a file is chosen that either way of reading chooses and none leaves out.
 type chooser struct {
-	isType  func(base string) bool
-	globs   *ignore.Override // all, for a search of the working directory
-	in, out *ignore.Override // those that choose, those that leave out
-	prefix  string           // of paths below the folder searched
-	asked   string           // the folder asked about last
-	dir     string           // it with the prefix
+	isType func(base string) bool
+	globs  *ignore.Override
+	leave  *ignore.Override // those that leave out
+	prefix string           // of paths below the folder searched; "": they are read one way
+	asked  string           // the folder asked about last
+	shut   bool             // it, or a folder it is in, is left out
+
+	// Only what may be shown is counted: a count is an answer, too.
+	show   func(path string) bool // nil: all
+	chosen int                    // files, up to mostCounted+1
+	any    bool                   // there is a file, chosen or not
 }
 
-// newChooser reads the globs and the type of a call.
-func newChooser(in Input, prefix string) (*chooser, error) {
+// newChooser reads the globs and the type of a call. prefix is that of paths
+// below the folder searched, dir the working directory.
+func newChooser(in Input, prefix, dir string) (*chooser, error) {
+	if path.IsAbs(prefix) {
+		prefix, dir = "", in.Path // nothing there is below the working directory
+	}
 	c := &chooser{prefix: prefix, asked: "\x00"}
 	var err error
+	if strings.ContainsAny(in.Type, ", ") {
+		return nil, fault.New("type is "+plain.Line(in.Type)+", and it is one type", "Use glob for several, such as *.{go,py}.")
+	}
 	if in.Type != "" {
 		if c.isType, err = filetype.Match(in.Type); err != nil {
 			return nil, err
 		}
 	}
 	globs := split(in.Glob)
-	if c.globs, err = compile(globs); err != nil {
-		return nil, err
-	}
-	var choose, leave []string
-	for _, g := range globs {
+	var leave []string
+	for i, g := range globs {
+		globs[i] = below(g, dir)
 		if strings.HasPrefix(g, "!") {
-			leave = append(leave, g)
-		} else {
-			choose = append(choose, g)
+			leave = append(leave, globs[i])
 		}
 	}
-	if c.in, err = compile(choose); err == nil {
-		c.out, err = compile(leave)
+	if c.globs, err = compile(globs); err == nil {
+		c.leave, err = compile(leave)
 	}
 	return c, err
 }
 
-func compile(globs []string) (*ignore.Override, error) {
-	o, err := ignore.Globs(globs)
-	var wrong *ignore.GlobError
-	if errors.As(err, &wrong) {
-		return nil, fault.New(fmt.Sprintf("glob %s is not valid: %s, at position %d", plain.Line(wrong.Glob), wrong.Fact, wrong.Offset+1),
-			`Mend it, or put a \ before a character that is meant as it is.`)
-	}
-	return o, err
-}
-
-// split divides several globs: at blanks, and at commas outside of braces.
-func split(globs string) []string {
-	depth := 0
-	return strings.FieldsFunc(globs, func(r rune) bool {
-		switch r {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-		return r == ' ' || r == '\t' || r == '\n' || r == ',' && depth <= 0
-	})
-}
-
 // pick reports whether a file is to be searched.
 func (c *chooser) pick(dir, name string) bool {
+	ok := c.chooses(dir, name)
+	if (ok && c.chosen <= mostCounted || !c.any) && (c.show == nil || c.show(path.Join(dir, name))) {
+		c.any = true
+		if ok {
+			c.chosen++
+		}
+	}
+	return ok
+}
+
+func (c *chooser) chooses(dir, name string) bool {
 	switch {
 	case c.isType != nil && !c.isType(name):
 		return false
 	case c.globs == nil:
 		return true
-	case c.prefix == "" || path.IsAbs(c.prefix):
-		return c.globs.Match(path.Join(dir, name), false) != ignore.Ignored
 	}
 	if dir != c.asked {
-		c.asked, c.dir = dir, path.Join(c.prefix, dir)
+		c.asked, c.shut = dir, false
+		for at := dir; at != "" && at != "." && !c.shut; at = path.Dir(at) {
+			c.shut = c.verdict(at, true) == ignore.Ignored
+		}
 	}
-	here, there := path.Join(c.dir, name), path.Join(dir, name)
-	if c.out.Match(here, false) == ignore.Ignored || c.out.Match(there, false) == ignore.Ignored {
-		return false
+	return !c.shut && c.verdict(path.Join(dir, name), false) == ignore.Included
+}
+
+// verdict judges what is below the folder searched, by either way of reading:
+// Ignored is what a glob leaves out, Included a file that is chosen.
+func (c *chooser) verdict(below string, folder bool) ignore.Verdict {
+	v := c.oneWay(below, folder)
+	if c.prefix == "" || v == ignore.Ignored {
+		return v
 	}
-	return c.in == nil || c.in.Match(here, false) == ignore.Included || c.in.Match(there, false) == ignore.Included
+	if w := c.oneWay(c.prefix+below, folder); w != ignore.Undecided {
+		return w
+	}
+	return v
+}
+
+func (c *chooser) oneWay(path string, folder bool) ignore.Verdict {
+	v := c.globs.Match(path, folder)
+	switch {
+	case folder:
+		return v
+	case v != ignore.Ignored:
+		return ignore.Included
+	case c.leave.Match(path, false) == ignore.Ignored:
+		return ignore.Ignored
+	}
+	return ignore.Undecided // no glob chooses it, and none leaves it out
 }

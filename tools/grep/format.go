@@ -6,28 +6,34 @@ import (
 	"unicode/utf8"
 
 	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/search/match"
+	"mcp-toolset/internal/search"
 )
 
 const (
-	// widest is the longest line shown whole, in bytes.
+	// widest is the longest line shown whole, in characters; an invalid byte is
+	// one.
 	widest = 500
-	// before is how much of a longer one is shown in front of what matches.
+	// before is how many characters of a longer one are shown in front of what
+	// matches.
 	before = 100
 )
+
+// noGap marks a line that looks like the gap between groups of lines. Nothing
+// that is shown has this byte.
+const noGap = '\xFF'
 
 // formatter makes lines as they are shown. It is used by many goroutines.
 type formatter struct {
 	prefix  string // of paths
 	paths   bool   // show them
 	numbers bool
-	match   *match.Matcher
 }
 
-// line appends path:number:text, with - for : beside a match.
-func (f *formatter) line(dst []byte, path string, n int, text []byte, hit bool) []byte {
+// line appends path:number:text, with - for : beside a match. at is that of
+// search.Query.Line.
+func (f *formatter) line(dst []byte, path string, n int, text []byte, at int) []byte {
 	sep := byte('-')
-	if hit {
+	if at >= 0 {
 		sep = ':'
 	}
 	if f.paths {
@@ -36,28 +42,27 @@ func (f *formatter) line(dst []byte, path string, n int, text []byte, hit bool) 
 	if f.numbers {
 		dst = append(strconv.AppendInt(dst, int64(n), 10), sep)
 	}
-	if len(text) > widest {
-		return append(f.cut(dst, text, hit), '\n')
+	switch {
+	case !f.paths && !f.numbers && string(text)+"\n" == search.Gap:
+		return append(append(dst, noGap), search.Gap...)
+	case len(text) > widest: // in bytes; it may have fewer characters
+		return append(cut(dst, text, max(at, 0)), '\n')
 	}
 	return append(appendValid(dst, text), '\n')
 }
 
-// cut appends the part of a long line around what matches.
-func (f *formatter) cut(dst, text []byte, hit bool) []byte {
-	from := 0
-	if hit {
-		if spans := f.match.Spans(text, 1); len(spans) > 0 {
-			from = max(0, min(spans[0][0]-before, len(text)-widest))
-		}
+// cut appends the part of a line around the place at; all of it if it is not too
+// long.
+func cut(dst, text []byte, at int) []byte {
+	from := back(text, min(at, len(text)), before)
+	to := from
+	for n := 0; n < widest && to < len(text); n++ {
+		_, size := utf8.DecodeRune(text[to:])
+		to += size
 	}
-	for from > 0 && from < len(text) && !utf8.RuneStart(text[from]) {
-		from--
+	if to == len(text) {
+		from = back(text, to, widest)
 	}
-	to := from + widest
-	for to < len(text) && to > from && !utf8.RuneStart(text[to]) {
-		to--
-	}
-	to = min(to, len(text))
 	if from > 0 {
 		dst = append(append(append(dst, '['), strconv.Itoa(from)...), " bytes]…"...)
 	}
@@ -66,6 +71,15 @@ func (f *formatter) cut(dst, text []byte, hit bool) []byte {
 		dst = append(append(append(dst, "…["...), strconv.Itoa(len(text)-to)...), " more bytes]"...)
 	}
 	return dst
+}
+
+// back is n characters before a place of a text.
+func back(text []byte, at, n int) int {
+	for ; n > 0 && at > 0; n-- {
+		_, size := utf8.DecodeLastRune(text[:at])
+		at -= size
+	}
+	return at
 }
 
 // appendValid appends text with U+FFFD for what is not UTF-8.

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -23,11 +24,11 @@ import (
 type Input struct {
 	Pattern     string `json:"pattern" jsonschema:"The regular expression to search for, in ripgrep's syntax"`
 	Path        string `json:"path,omitempty" jsonschema:"File or folder to search; the working directory when left out"`
-	Glob        string `json:"glob,omitempty" jsonschema:"Glob of the files to search, such as *.go or src/**/*.{ts,tsx}; !glob leaves files out; several with blanks between them"`
+	Glob        string `json:"glob,omitempty" jsonschema:"Glob of the files to search, such as *.go or src/**/*.{ts,tsx}; !glob leaves files or folders out; several with blanks between them"`
 	Type        string `json:"type,omitempty" jsonschema:"Type of the files to search, as ripgrep names them: go, py, js, ts, rust, java, ..."`
 	OutputMode  string `json:"output_mode,omitempty" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show: lines, files, or how many lines match in each file"`
-	Before      int    `json:"-B,omitempty" minimum:"0" jsonschema:"Lines to show before each match, with output_mode content"`
-	After       int    `json:"-A,omitempty" minimum:"0" jsonschema:"Lines to show behind each match, with output_mode content"`
+	Before      *int   `json:"-B,omitempty" minimum:"0" jsonschema:"Lines to show before each match, with output_mode content"`
+	After       *int   `json:"-A,omitempty" minimum:"0" jsonschema:"Lines to show behind each match, with output_mode content"`
 	Around      int    `json:"-C,omitempty" minimum:"0" jsonschema:"Lines to show before and behind each match, with output_mode content"`
 	Context     int    `json:"context,omitempty" minimum:"0" jsonschema:"The same as -C"`
 	LineNumbers *bool  `json:"-n,omitempty" default:"true" jsonschema:"Whether to show line numbers, with output_mode content"`
@@ -46,7 +47,6 @@ type Output struct {
 	Content    string   `json:"content,omitempty" jsonschema:"content: the lines, as path:line:text"`
 	Total      int      `json:"total" jsonschema:"How many entries there are on all pages"`
 	More       bool     `json:"more,omitempty" jsonschema:"There may be more than total: counting stopped"`
-	Searched   int      `json:"searched" jsonschema:"How many files were to be searched"`
 	Incomplete string   `json:"incomplete,omitempty" jsonschema:"Why not everything was searched"`
 
 	text string
@@ -64,8 +64,8 @@ const (
 	// mostContext is the most lines shown around a match: more is read with Read.
 	mostContext = 1000
 	deadline    = 30 * time.Second
-	// longest is the longest answer in characters, some 10,000 tokens; what is
-	// longer is stored.
+	// longest is the longest answer in characters, some 10,000 tokens: a page ends
+	// there, and all, if asked for, is stored.
 	longest = 40_000
 )
 
@@ -88,6 +88,7 @@ func New(o Options) *tools.Tool {
 		Description:       func(in Input) string { return "Search " + in.Path + " for " + in.Pattern },
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     longest,
+		Keep:              tools.KeepEnds, // with all asked for; what must be known is at the end
 		IsReadOnly:        tools.Always[Input](),
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),
@@ -113,7 +114,7 @@ func validate(in Input) error {
 	if _, err := in.compile(); err != nil {
 		return err
 	}
-	_, err := newChooser(in, "")
+	_, err := newChooser(in, "", "")
 	return err
 }
 
@@ -165,10 +166,19 @@ func (in Input) query(m *match.Matcher) *search.Query {
 	}
 	if q.Mode == search.Lines && !in.OnlyMatches {
 		around := max(in.Around, in.Context)
-		q.Before, q.After = min(max(in.Before, around), mostContext), min(max(in.After, around), mostContext)
+		q.Before, q.After = lines(in.Before, around), lines(in.After, around)
 	}
 	q.Parts = in.OnlyMatches
 	return q
+}
+
+// lines is how many lines are shown on a side of a match: as many as asked for
+// there, else around it.
+func lines(side *int, around int) int {
+	if side != nil {
+		around = *side
+	}
+	return min(around, mostContext)
 }
 
 // searching is one call on its way.
@@ -177,21 +187,21 @@ type searching struct {
 	env    *tools.Env
 	q      *search.Query
 	answer *search.Answer
-	named  bool   // path is a file
-	prefix string // of paths below the folder searched, as they are shown
+	c      *chooser // of the files of a folder
+	named  bool     // path is a file
+	prefix string   // of paths below the folder searched, as they are shown
 }
 
 // folder searches a folder.
 func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search.Searcher) (err error) {
 	r.prefix = workspace.Shown(r.env.Session.Dir, r.in.Path)
-	c, err := newChooser(r.in, r.prefix)
-	if err != nil {
+	if r.c, err = newChooser(r.in, r.prefix, r.env.Session.Dir); err != nil {
 		return err
 	}
-	r.q.Pick = c.pick
-	r.q.Show = dir.Allowed
-	f := formatter{prefix: r.prefix, paths: true, numbers: r.numbers(), match: r.q.Match}
-	r.q.Line, r.q.Binary = f.line, f.binary
+	r.c.show = dir.Allowed
+	r.q.Pick, r.q.Show = r.c.pick, dir.Allowed
+	f := formatter{prefix: r.prefix, paths: true, numbers: r.numbers()}
+	r.q.Line, r.q.Wide, r.q.Binary = f.line, widest, f.binary
 	r.answer, err = s.Tree(dir.Path, dir.Opener()).Search(ctx, r.q)
 	return openError(r.env, r.in.Path, err)
 }
@@ -204,12 +214,15 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 	}
 	defer f.Close()
 	r.named = true
-	form := formatter{numbers: r.numbers(), match: r.q.Match}
-	r.q.Line, r.q.Binary = form.line, form.binary
+	form := formatter{numbers: r.numbers()}
+	r.q.Line, r.q.Wide, r.q.Binary = form.line, widest, form.binary
 	r.answer, err = s.File(ctx, r.q, f, info.Size(), workspace.Shown(r.env.Session.Dir, r.in.Path))
 	var system *fs.PathError
 	if errors.As(err, &system) {
 		return file.ReadError(plain.Line(r.in.Path), err)
+	}
+	if dir, failed := r.env.Files.Folder(filepath.Dir(r.in.Path)); err == nil && failed == nil {
+		r.answer.Ignored = s.LeftOut(filepath.Join(dir.Path, filepath.Base(r.in.Path)))
 	}
 	return err
 }

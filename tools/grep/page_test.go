@@ -1,0 +1,83 @@
+package grep
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mcp-toolset/tools/toolstest"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// pageOf searches a text for its lines of x, with those around them, and reads
+// from the answer where the next page begins.
+func pageOf(t *testing.T, text string, numbers bool, offset int) (o Output, next int) {
+	t.Helper()
+	w := toolstest.NewWorkspace(t)
+	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args, err := json.Marshal(map[string]any{"pattern": "x", "path": "f", "output_mode": "content", "-C": 1, "-n": numbers, "head_limit": 1000, "offset": offset})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.Call(t.Context(), New(Options{}), string(args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := resp.Structured()
+	if err == nil {
+		err = json.Unmarshal(data, &o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.text = toolstest.Text(resp)
+	if m := regexp.MustCompile(`go on with offset (\d+)\]$`).FindStringSubmatch(o.text); m != nil {
+		next, _ = strconv.Atoi(m[1])
+	} else if strings.HasSuffix(o.text, "of 301]") {
+		next = 301
+	} else {
+		t.Fatalf("the end is %q", o.text[max(0, len(o.text)-200):])
+	}
+	return o, next
+}
+
+// TestRoomForFiles: lists of files end where the room does.
+func TestRoomForFiles(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	dir := filepath.Join(w.Root, strings.Repeat("d", 200), strings.Repeat("e", 200))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 120 {
+		if err := os.WriteFile(filepath.Join(dir, strings.Repeat("f", 50)+itoa(i)), []byte("x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for mode, n := range map[string]int{"files_with_matches": 79, "count": 78} {
+		resp, err := w.Call(t.Context(), New(Options{}), `{"pattern": "x", "output_mode": "`+mode+`"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := toolstest.Text(resp)
+		if want := "[files 1 to " + itoa(n) + " of 120; go on with offset " + itoa(n) + "]"; len(text) > longest || !strings.HasSuffix(text, want) {
+			t.Errorf("%s: %d characters, the end is %q", mode, len(text), text[len(text)-200:])
+		}
+		data, err := resp.Structured()
+		var o Output
+		if err != nil || json.Unmarshal(data, &o) != nil || len(o.Files) != n || mode == "count" && len(o.Counts) != n {
+			t.Errorf("%s: %d files, %d counts, %v", mode, len(o.Files), len(o.Counts), err)
+		}
+		// With all asked for, all of it is there, to be stored.
+		resp, err = w.Call(t.Context(), New(Options{}), `{"pattern": "x", "head_limit": 0, "output_mode": "`+mode+`"}`)
+		if err != nil || strings.Count(toolstest.Text(resp), "ffff0") != strings.Count(toolstest.Text(resp), "ffff119") || len(toolstest.Text(resp)) < longest {
+			t.Errorf("%s: all of it has %d characters, %v", mode, len(toolstest.Text(resp)), err)
+		}
+	}
+}
