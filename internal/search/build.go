@@ -195,7 +195,7 @@ func (b *builder) file(folder *walk.Folder, f *walk.File, seen walk.Stamp) {
 		return
 	}
 	var sig index.Signature
-	b.reader.Mode = source.Report
+	b.reader.Mode, b.reader.Gather = source.Report, source.Whole
 	r, err := b.reader.Read(b.t.s.ctx, h, before.Size, func(k source.Chunk) bool {
 		if !k.First || !k.Last {
 			sig = nil

@@ -28,6 +28,10 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 	default:
 		w.reader.Mode = source.Skip
 	}
+	w.reader.Gather = source.Chunks
+	if w.q.Mode == Names && w.known == signed && !w.q.Match.Spanning() {
+		w.reader.Gather = source.Little
+	}
 	seen := false // a match in a binary file
 	each := func(k source.Chunk) bool {
 		if (k.Binary || w.known == binary) && w.q.Mode == Lines {

@@ -194,22 +194,37 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
+	path := join(w.path, name)
+	if j.known != unknown {
+		f, err := w.inState(ctx, j, name, path)
+		if !errors.Is(err, source.ErrChanged) {
+			return f, err
+		}
+	}
 	h, stamp, err := w.folder.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	if j.known != unknown && stamp == w.p.stamp(j) {
-		w.known = j.known
-		f, err := w.read(ctx, h, stamp.Size, join(w.path, name), w.p.ranges[j.from:j.to])
-		w.known = unknown
-		after, failed := h.Stamp()
-		if after == stamp && failed == nil && !errors.Is(err, source.ErrChanged) {
-			return f.at(stamp), err
-		}
-		stamp.Size = after.Size
+	f, err := w.read(ctx, h, stamp.Size, path, nil)
+	return f.at(stamp), err
+}
+
+// inState searches a file in the state that the plan saw. It is ErrChanged if
+// that is not its state any more.
+func (w *worker) inState(ctx context.Context, j job, name, path string) (*found, error) {
+	h, err := w.folder.OpenKnown(name)
+	if err != nil {
+		return nil, err
 	}
-	f, err := w.read(ctx, h, stamp.Size, join(w.path, name), nil)
+	defer h.Close()
+	stamp := w.p.stamp(j)
+	w.known = j.known
+	f, err := w.read(ctx, h, stamp.Size, path, w.p.ranges[j.from:j.to])
+	w.known = unknown
+	if after, failed := h.Stamp(); failed != nil || after != stamp {
+		return nil, source.ErrChanged
+	}
 	return f.at(stamp), err
 }
 

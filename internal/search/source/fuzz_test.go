@@ -23,7 +23,7 @@ func FuzzChunks(f *testing.F) {
 		if known {
 			size = int64(len(data))
 		}
-		chunks, result, err := collect(&Reader{Mode: Report}, &fake{data: data, short: rnd}, size)
+		chunks, result, err := collect(&Reader{Mode: Report, Gather: Gather(rnd.IntN(3))}, &fake{data: data, short: rnd}, size)
 		if err == nil {
 			err = verify(chunks, want, 0, 1, true)
 		}

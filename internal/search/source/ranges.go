@@ -84,7 +84,7 @@ func (s *scan) part(p index.Range, mark, size int64) error {
 	}
 	s.in.at, s.in.limit = mark+p.Start, mark+p.End
 	s.n, s.offset, s.line, s.cut = 0, p.Start, p.Line, false
-	s.target, s.goal = chunkBytes, chunkBytes
+	s.target, s.goal = s.first(), s.first()
 	s.final = p.End == size
 	if err := s.run(); err != nil {
 		return err

@@ -11,7 +11,9 @@ import (
 // Reader reads files one after the other. It holds the memory for that: have
 // one a goroutine. The zero value is ready.
 type Reader struct {
-	Mode Mode // what to do with a NUL; it may be changed between files
+	// Both may be changed between files.
+	Mode   Mode // what to do with a NUL
+	Gather Gather
 
 	buf  []byte
 	scan scan // kept here so that a file allocates nothing
@@ -19,12 +21,12 @@ type Reader struct {
 
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
-// Get gives a Reader of mode Skip that may have its memory already.
+// Get gives a Reader of mode Skip and Chunks that may have its memory already.
 func Get() *Reader { return readers.Get().(*Reader) }
 
 // Release hands the Reader to a later Get. It must not be used any more.
 func (r *Reader) Release() {
-	r.Mode = Skip
+	r.Mode, r.Gather = Skip, Chunks
 	readers.Put(r)
 }
 
@@ -58,7 +60,7 @@ func (r *Reader) begin(ctx context.Context, f io.ReaderAt, each func(Chunk) bool
 	}
 	raw := r.scan.in.raw
 	r.scan = scan{
-		ctx: ctx, each: each, mode: r.Mode, buf: r.buf, line: 1,
+		ctx: ctx, each: each, mode: r.Mode, gather: r.Gather, buf: r.buf, line: 1,
 		in:     input{file: f, limit: math.MaxInt64, raw: raw},
 		result: Result{Nul: -1},
 	}

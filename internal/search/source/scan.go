@@ -18,7 +18,9 @@ type scan struct {
 	ctx  context.Context
 	in   input
 	mode Mode
-	each func(Chunk) bool
+
+	gather Gather
+	each   func(Chunk) bool
 
 	buf    []byte
 	n      int
@@ -35,7 +37,7 @@ type scan struct {
 
 // head reads the first bytes and tells what they are by their byte order mark.
 func (s *scan) head() error {
-	s.target = headBytes
+	s.target = min(headBytes, s.first())
 	for s.n < 4 && !s.in.ended() {
 		if err := s.read(); err != nil {
 			return err
@@ -54,10 +56,20 @@ func (s *scan) head() error {
 	return s.look(0)
 }
 
+// first is how much is gathered for the first chunk.
+func (s *scan) first() int {
+	if s.gather == Little {
+		return littleBytes
+	}
+	return chunkBytes
+}
+
 // plan decides, after the head, how much is gathered before it is given.
 func (s *scan) plan() {
 	size := s.in.limit
 	switch {
+	case s.gather != Whole:
+		s.target, s.goal = s.first(), s.first()
 	case size == math.MaxInt64:
 		s.target, s.goal = bufferBytes, wholeBytes+1 // one more, to see the end
 	case s.in.decoding && size/2*3 <= int64(wholeBytes):

@@ -7,8 +7,7 @@
 // The rules:
 //   - Lines end with "\n". A chunk ends at the end of a line, but for a line
 //     longer than 16 MiB, which comes in pieces that are marked.
-//   - A text of up to 16 MiB is one chunk. A longer one comes in chunks of
-//     about 256 KiB, or of one line.
+//   - A text comes in chunks of about 256 KiB, or of one line; see [Gather].
 //   - A UTF-8 byte order mark is taken off. A text with a UTF-16 one is decoded
 //     to UTF-8; halves of surrogate pairs become U+FFFD. Offsets and lines are
 //     those of the text so made. UTF-32 is binary. Nothing else is decoded: a
@@ -38,8 +37,12 @@ var (
 	// still in the cache when it is searched, and a search can stop soon.
 	chunkBytes = 256 << 10
 
-	// wholeBytes is the length of the longest text that is one chunk, so that
-	// it can be signed, and searched by patterns that run over lines.
+	// littleBytes is the first chunk of who may want no more: half of all
+	// source files are shorter, and what is common is in the first 16 KiB.
+	littleBytes = 16 << 10
+
+	// wholeBytes is the length of the longest text that is one chunk for who
+	// wants that.
 	wholeBytes = 16 << 20
 
 	// lineBytes is the length of the longest line that is not cut.
@@ -74,6 +77,18 @@ const (
 	Report
 	// Search does not look for NULs: no file is Binary.
 	Search
+)
+
+// Gather is how much of a text is given at once.
+type Gather int8
+
+const (
+	// Chunks is about 256 KiB at a time.
+	Chunks Gather = iota
+	// Whole gives a text of up to 16 MiB as one chunk: to sign it.
+	Whole
+	// Little begins with a chunk of about 16 KiB: more may not be wanted.
+	Little
 )
 
 // Chunk is a piece of a text.

@@ -25,6 +25,7 @@ func TestRandomTexts(t *testing.T) {
 			randomLimits(t, rnd)
 			var r Reader
 			for range 2 { // the second file finds what the first left
+				r.Gather = Gather(rnd.IntN(3))
 				text := randomText(rnd)
 				data, kind := []byte(text), Text
 				switch rnd.IntN(4) {
@@ -53,7 +54,7 @@ func TestRandomTexts(t *testing.T) {
 				if want := (Result{kind, int64(len(text)), -1}); result != want {
 					t.Fatalf("seed %d: result %+v, want %+v", seed, result, want)
 				}
-				if len(chunks) > 1 && len(text) <= wholeBytes && (kind == Text && len(data) <= wholeBytes || len(data)*3/2 <= wholeBytes) {
+				if r.Gather == Whole && len(chunks) > 1 && len(text) <= wholeBytes && (kind == Text && len(data) <= wholeBytes || len(data)*3/2 <= wholeBytes) {
 					t.Fatalf("seed %d: a text of %d bytes has %d chunks", seed, len(text), len(chunks))
 				}
 				if len(r.buf) > keptBytes {
@@ -151,7 +152,7 @@ func TestNul(t *testing.T) {
 			}
 			for _, mode := range []Mode{Skip, Report, Search} {
 				f := &fake{data: []byte(tc.data)}
-				chunks, result, err := collect(&Reader{Mode: mode}, f, int64(len(tc.data)))
+				chunks, result, err := collect(&Reader{Mode: mode, Gather: Whole}, f, int64(len(tc.data)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -204,7 +205,7 @@ func TestReads(t *testing.T) {
 		{"empty", "", 0, 1},
 	} {
 		f := &fake{data: []byte(tc.data)}
-		if _, _, err := collect(new(Reader), f, tc.size); err != nil || f.calls != tc.calls {
+		if _, _, err := collect(&Reader{Gather: Whole}, f, tc.size); err != nil || f.calls != tc.calls {
 			t.Errorf("%s: %d reads, want %d; %v", tc.name, f.calls, tc.calls, err)
 		}
 	}
@@ -401,11 +402,20 @@ func TestRealFiles(t *testing.T) {
 func TestPool(t *testing.T) {
 	for range 100 {
 		r := Get()
-		if r.Mode != Skip {
+		if r.Mode != Skip || r.Gather != Chunks {
 			t.Fatal("a mode was kept")
 		}
-		r.Mode = Search
+		r.Mode, r.Gather = Search, Little
 		r.Read(t.Context(), bytes.NewReader([]byte("\x00")), 1, func(Chunk) bool { return true })
 		r.Release()
+	}
+}
+
+// TestLittle: who wants no more than the beginning pays for no more.
+func TestLittle(t *testing.T) {
+	f := &fake{data: bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)}
+	r := Reader{Gather: Little}
+	if _, err := r.Read(t.Context(), f, int64(len(f.data)), func(Chunk) bool { return false }); err != nil || f.read > int64(littleBytes) {
+		t.Errorf("%d bytes were read, %v", f.read, err)
 	}
 }

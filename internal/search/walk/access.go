@@ -63,6 +63,11 @@ func (f *Folder) Open(name string) (Handle, Stamp, error) {
 	return h, s, nil
 }
 
+// OpenKnown is Open for who knows a state of the file already, and compares it
+// with that of the Handle after reading: only then does the file prove to be
+// regular and in that state.
+func (f *Folder) OpenKnown(name string) (Handle, error) { return f.folder.open(name) }
+
 // Stat tells the state of a file of the folder without opening it. See [Gone]
 // for the error.
 func (f *Folder) Stat(name string) (Stamp, error) {
