@@ -13,7 +13,7 @@ const (
 	// countOn is how many files are still searched once a page is full, only to
 	// know how many entries there are in all: some milliseconds of work. With
 	// more of them the answer says "more than".
-	countOn = 1000
+	countOn = 500
 	// countBytes is how much of them is read at most, about, in bytes.
 	countBytes = 64 << 20
 	// maxWaiting is how much of the results, in bytes, may wait for a file

@@ -41,6 +41,18 @@ func (f *filter) usable() bool { return len(f.needles) > 0 }
 // any case if fold is set, and with exact need contain nothing else; or one
 // that is not usable if that would be slower than the automaton.
 func newFilter(must []string, fold, exact bool) filter {
+	f := filterOf(must, fold, exact)
+	if len(must) < 2 {
+		return f
+	}
+	g := filterOf([]string{common(must)}, fold, false)
+	if g.usable() && (!f.usable() || g.cost < f.cost) {
+		return g
+	}
+	return f
+}
+
+func filterOf(must []string, fold, exact bool) filter {
 	f := filter{exact: true}
 	scan := 0.0
 	for _, text := range must {
@@ -59,6 +71,25 @@ func newFilter(must []string, fold, exact bool) filter {
 	}
 	f.gain = int(16 * (1 - scan/automatonCost))
 	return f
+}
+
+// common is the longer of what all texts begin with and what they end with: one
+// text is quicker to look for than many.
+func common(texts []string) string {
+	first := texts[0]
+	head, tail := len(first), len(first)
+	for _, t := range texts[1:] {
+		for head = min(head, len(t)); t[:head] != first[:head]; {
+			head--
+		}
+		for tail = min(tail, len(t)); t[len(t)-tail:] != first[len(first)-tail:]; {
+			tail--
+		}
+	}
+	if head >= tail {
+		return first[:head]
+	}
+	return first[len(first)-tail:]
 }
 
 // byteFilter is for lines that must have a byte of a set.

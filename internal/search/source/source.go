@@ -17,8 +17,8 @@
 //     it has shrunk, what is left is the text. A size of 0 says nothing, as in
 //     /proc: such a file is read to its end.
 //   - Memory is bounded whatever the file: a buffer of 256 KiB, which grows to
-//     16 MiB at most for a text or line that needs it. Of that no more than
-//     4 MiB are kept.
+//     16 MiB at most for a line that needs it, and to 32 MiB for a text wanted
+//     whole. Of that no more than 4 MiB are kept.
 package source
 
 // The limits are variables for the tests only.
@@ -43,7 +43,7 @@ var (
 
 	// wholeBytes is the length of the longest text that is one chunk for who
 	// wants that.
-	wholeBytes = 16 << 20
+	wholeBytes = 32 << 20
 
 	// lineBytes is the length of the longest line that is not cut.
 	lineBytes = 16 << 20
@@ -85,7 +85,7 @@ type Gather int8
 const (
 	// Chunks is about 256 KiB at a time.
 	Chunks Gather = iota
-	// Whole gives a text of up to 16 MiB as one chunk: to sign it.
+	// Whole gives a text of up to 32 MiB as one chunk: to sign it.
 	Whole
 	// Little begins with a chunk of about 16 KiB: more may not be wanted.
 	Little
