@@ -18,8 +18,12 @@ import (
 // change to be sure to give it another one: see package walk.
 const racy = 2 * time.Second
 
-// stride is how many files are handled between looks at the context.
-const stride = 256
+const (
+	// stride is how many files are handled between looks at the context.
+	stride = 256
+	// fewFiles are quicker judged by one worker: some 100 microseconds.
+	fewFiles = 1000
+)
 
 // Tree is a folder and all below it, with what is known of it. It is safe for
 // concurrent use.
@@ -170,12 +174,41 @@ func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
 func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for i, d := range p.listing.Dirs {
+	workers := t.s.workers
+	if q.Pick != nil || p.listing.Files < fewFiles { // Pick need not be safe for concurrent use
+		workers = 1
+	}
+	parts, counts := make([]plan, workers), make([]Answer, workers)
+	dirs := len(p.listing.Dirs)
+	var wait sync.WaitGroup
+	for w := range workers {
+		parts[w] = plan{listing: p.listing, stamps: p.stamps}
+		wait.Go(func() {
+			t.filterDirs(ctx, q, &parts[w], &counts[w], w*dirs/workers, (w+1)*dirs/workers)
+		})
+	}
+	wait.Wait()
+	for w, part := range parts {
+		at := int32(len(p.ranges))
+		for _, j := range part.jobs {
+			j.from, j.to = j.from+at, j.to+at
+			p.jobs = append(p.jobs, j)
+		}
+		p.ranges, p.news = append(p.ranges, part.ranges...), p.news || part.news
+		a.Left, a.Picked = a.Left+counts[w].Left, a.Picked+counts[w].Picked
+	}
+	return ctx.Err()
+}
+
+// filterDirs does some of the folders.
+func (t *Tree) filterDirs(ctx context.Context, q *Query, p *plan, a *Answer, from, to int) {
+	for i := from; i < to; i++ {
+		d := p.listing.Dirs[i]
 		path := d.Path()
 		a.Left += d.Ignored
 		for j := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil {
-				return ctx.Err()
+				return
 			}
 			if q.Pick != nil && !q.Pick(path, d.Files[j].Name) {
 				continue
@@ -187,7 +220,6 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer) error {
 			}
 		}
 	}
-	return nil
 }
 
 // possible reports whether a file can have something to tell, and adds the
