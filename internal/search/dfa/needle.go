@@ -15,7 +15,7 @@ type needle struct {
 	exact bool   // this is all of the text asked for, not only a part
 
 	x, y   int  // where in text its two rarest bytes are, x the rarest
-	single bool // look for that at x only, until it turns out to be common
+	single bool // look for that at x only, in both cases, until it turns out to be common
 }
 
 // newNeedle makes a needle of a text, or with fold of a part of it that has
@@ -85,18 +85,22 @@ func (n *needle) choose() {
 			n.y = i
 		}
 	}
-	if n.fold == nil || n.fold[n.x] == 0 {
-		pair := n.cost()
-		n.single = true
-		n.single = n.cost() <= pair
-	}
+	pair := n.cost()
+	n.single = true
+	n.single = n.cost() <= pair
 }
 
+// cased tells whether the rarest byte is a letter of any case.
+func (n *needle) cased() bool { return n.fold != nil && n.fold[n.x] != 0 }
+
 func (n *needle) scanCost() float64 {
-	if n.single {
-		return skipCost
+	switch {
+	case !n.single:
+		return pairCost
+	case n.cased():
+		return 2 * skipCost
 	}
-	return pairCost
+	return skipCost
 }
 
 // cost is what it takes to look for the needle, in nanoseconds a byte, as guessed.
@@ -117,8 +121,14 @@ func (n *needle) cost() float64 {
 // those cost more than credit and what it has saved.
 func (n *needle) find(buf []byte, from, credit int) (at, looks int, ok bool) {
 	last, single := len(buf)-len(n.text), n.single
+	lower, upper := -1, -1 // where the rarest byte, a letter, stands next
 	for i := from; i <= last; i++ {
-		k := n.candidate(buf, i, last-i+1, single)
+		var k int
+		if single && n.cased() {
+			k = n.either(buf[:last+n.x+1], i+n.x, &lower, &upper)
+		} else {
+			k = n.candidate(buf, i, last-i+1, single)
+		}
 		if k < 0 {
 			break
 		}
@@ -147,6 +157,26 @@ func (n *needle) here(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// either gives the first place of the rarest byte in either case from position
+// from on, counted from there, or -1. What was found of each case is kept.
+func (n *needle) either(buf []byte, from int, lower, upper *int) int {
+	next := func(b byte, at *int) {
+		if *at >= from {
+			return
+		}
+		*at = len(buf)
+		if k := bytes.IndexByte(buf[from:], b); k >= 0 {
+			*at = from + k
+		}
+	}
+	next(n.text[n.x], lower)
+	next(n.text[n.x]&^0x20, upper)
+	if at := min(*lower, *upper); at < len(buf) {
+		return at - from
+	}
+	return -1
 }
 
 // candidate gives the first of count places from i on that has the bytes
