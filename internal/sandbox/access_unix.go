@@ -1,0 +1,23 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// may reports whether ordinary rights let this process read or write a file;
+// of one that is absent, whether they let it be made.
+func may(path string, write bool) bool {
+	if write {
+		if exists(path) {
+			return unix.Access(path, unix.W_OK) == nil
+		}
+		return unix.Access(filepath.Dir(path), unix.W_OK|unix.X_OK) == nil
+	}
+	return unix.Access(path, unix.R_OK) == nil
+}
+
+func exists(path string) bool { return unix.Access(path, unix.F_OK) == nil }

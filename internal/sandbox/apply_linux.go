@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// switches turns layers off, for tests of what is left without them.
+type switches struct {
+	NoLandlock, NoSeccomp, NoMounts bool
+	ABI                             int // at most this one; 0 for no limit
+}
+
+// Apply confines this process, all its threads, and all that it starts from
+// now on, for good. It fails only if the process is left in a state in which
+// the policy cannot work; what a kernel does not offer is told by Coverage.
+//
+// Before Landlock ABI 8 each thread gets a domain of its own. Outside of a PID
+// namespace a thread can then signal only what it started itself: use Within
+// where the process has to end what it started.
+func Apply(p Policy) (Coverage, error) { return apply(p, switches{}, true) }
+
+// Within confines one thread of this process for good and calls start on it,
+// which starts the command (os/exec does so from the thread it is called on).
+// What is started is confined as by Apply. The other threads stay free: they
+// can end the command, and it can neither signal nor trace this process.
+// Mounts concern the whole process. The thread stays until the process ends, so
+// that a parent-death signal of the command is one of this process.
+func Within(p Policy, start func(Coverage) error) error {
+	return within(p, switches{}, start)
+}
+
+func within(p Policy, s switches, start func(Coverage) error) error {
+	done := make(chan error)
+	go onThread(done, func() error {
+		c, err := apply(p, s, false)
+		if err != nil {
+			return err
+		}
+		return start(c)
+	})
+	return <-done
+}
+
+// onThread calls f on a thread of its own that is kept. It is not the first one
+// of the process, by whose rights the kernel decides who may signal it.
+func onThread(done chan<- error, f func() error) {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		go onThread(done, f)
+	} else {
+		done <- f()
+	}
+	select {}
+}
+
+func apply(p Policy, s switches, all bool) (Coverage, error) {
+	if err := p.check(); err != nil {
+		return Coverage{}, err
+	}
+	runtime.LockOSThread() // stays for one thread, which is not like others then
+	if all {
+		defer runtime.UnlockOSThread()
+	}
+	here := Here()
+	l := layers{
+		readOnly: p.ReadOnly, online: p.online(),
+		pid: own(here.PID, p.Outside.PID), ipc: own(here.IPC, p.Outside.IPC),
+	}
+	var notes []string
+	if own(here.Mount, p.Outside.Mount) && !s.NoMounts {
+		told, err := mountAll(p)
+		var off *mountsOff
+		switch {
+		case errors.As(err, &off):
+			notes = append(notes, "mounts: "+off.Error())
+		case err != nil:
+			return Coverage{}, err
+		default:
+			l.mounts = true
+			notes = append(notes, told...)
+		}
+	}
+	t := threads{all: all}
+	if err := t.prctl(unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
+		return Coverage{}, fmt.Errorf("sandbox: no_new_privs: %w", err)
+	}
+	// The command cannot attach to this process nor read its environment.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+	abi := 0
+	if !s.NoLandlock {
+		abi = landlockABI()
+		if s.ABI > 0 {
+			abi = min(abi, s.ABI)
+		}
+	}
+	if err := dropCapabilities(t, p.keptCapabilities(l.mounts && abi >= 3)); err != nil {
+		notes = append(notes, promisePrivilege+": "+err.Error())
+	} else {
+		l.capless = true
+	}
+	if abi > 0 {
+		if err := restrict(p, abi, t, l); err != nil {
+			return Coverage{}, fmt.Errorf("sandbox: landlock: %w", err)
+		}
+		l.abi = abi
+	}
+	if !s.NoSeccomp {
+		switch err := loadFilter(p, l, t); {
+		case err == nil:
+			l.seccomp = true
+		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, errors.ErrUnsupported):
+			notes = append(notes, "seccomp: "+err.Error())
+		default:
+			return Coverage{}, fmt.Errorf("sandbox: seccomp: %w", err)
+		}
+	}
+	return Coverage{
+		Landlock: l.abi, Seccomp: l.seccomp, Mounts: l.mounts,
+		Missing: append(missing(l), notes...),
+	}, nil
+}
+
+// Here names the namespaces of this process, for Policy.Outside.
+func Here() Namespaces {
+	read := func(kind string) string {
+		name, _ := os.Readlink("/proc/self/ns/" + kind)
+		return name
+	}
+	return Namespaces{Mount: read("mnt"), PID: read("pid"), IPC: read("ipc")}
+}
+
+// own reports whether a namespace was made for the command. What is not known
+// is not.
+func own(here, outside string) bool { return here != "" && outside != "" && here != outside }
+
+// landlockABI is the version of Landlock that the kernel enforces and we know,
+// 0 for none.
+func landlockABI() int {
+	const known = 11
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil || abi < 0 {
+		return 0
+	}
+	return min(abi, known)
+}
+
+// Available is what this kernel and our rights allow, without applying
+// anything. That mounts can be had is a guess from the rights and settings that
+// show; only the canaries prove it.
+func Available() Coverage {
+	why := mountsUnavailable()
+	l := layers{
+		abi: landlockABI(), seccomp: seccompAvailable(), mounts: why == "", pid: why == "", ipc: why == "",
+		capless: true,
+	}
+	c := Coverage{Landlock: l.abi, Seccomp: l.seccomp, Mounts: l.mounts, Missing: missing(l)}
+	if why != "" {
+		c.Missing = append(c.Missing, "mounts: "+why)
+	}
+	return c
+}

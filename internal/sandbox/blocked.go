@@ -1,0 +1,211 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The limits of what Blocked looks at: the reason of a failure is at the end.
+const (
+	blockedLines = 40
+	blockedBytes = 4096 // of a line
+	blockedFacts = 3
+)
+
+var (
+	denied  = lazy(`(?i)permission denied|operation not permitted|read-only file system|EACCES|EPERM|EROFS`)
+	offline = lazy(`(?i)network is unreachable|could ?n[o']t resolve host|could not connect|couldn't connect|failed to connect|` +
+		`temporary failure in name resolution|name or service not known|EAI_AGAIN|ENETUNREACH|` +
+		`(socket|connect|dial tcp|dial udp|lookup|getaddrinfo|listen|bind)\b.*(permission denied|operation not permitted|EACCES|EPERM)|` +
+		`/dev/(tcp|udp)/.*(permission denied|operation not permitted|no such file)`)
+	// Words that name a path, in the order they are tried: quoted as programs
+	// quote, then between colons, then any with a slash.
+	quoted = lazy("['\"`‘“]([^'\"`’”\n]+)['\"`’”]")
+	bare   = lazy(`[^\s'"‘’“”:(),=]*/[^\s'"‘’“”:(),=]*`)
+	// What a call is known as in messages of programs.
+	callNames = lazy(`(?i)\b(ptrace|unshare|setns|mount|umount|chroot|pivot_root|bpf|perf_event_open|io_uring\w*|keyctl|sethostname|reboot|swapon|shmget|semget|msgget|mq_open|userfaultfd)\b`)
+)
+
+// lazy compiles a pattern when it is first used: this package is linked into
+// every start of the program.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+// Blocked says which path, network use or call of a failed command the policy
+// blocked, by the last lines of its output, with how a person can allow it.
+// Relative paths are below dir, the command's folder. There is no fact about
+// what the policy allows, nor about a file that this process itself could not
+// have opened: then ordinary rights are the reason.
+//
+// It reads words that programs print, so it can miss a reason, and a command
+// can print what it likes: facts explain, nothing is decided by them.
+func Blocked(p Policy, dir, output string) (facts []string) {
+	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	if len(lines) > blockedLines {
+		lines = lines[len(lines)-blockedLines:]
+	}
+	add := func(fact string) {
+		if fact != "" && !slices.Contains(facts, fact) && len(facts) < blockedFacts {
+			facts = append(facts, fact)
+		}
+	}
+	j := newJudge(p)
+	for _, line := range lines {
+		line = line[:min(len(line), blockedBytes)]
+		if offline().MatchString(line) {
+			add(j.network())
+			continue
+		}
+		if !denied().MatchString(line) {
+			continue
+		}
+		fact := ""
+		if at := callNames().FindStringIndex(line); at != nil && at[0] == 0 {
+			fact = j.call(line) // "mount: /mnt: permission denied"
+		}
+		for _, path := range mentioned(line, dir) {
+			if fact != "" {
+				break
+			}
+			fact = j.path(path, line)
+		}
+		if fact == "" {
+			fact = j.call(line)
+		}
+		add(fact)
+	}
+	return facts
+}
+
+// mentioned lists the paths that a line may be about, likely ones first.
+func mentioned(line, dir string) []string {
+	var words []string
+	for _, m := range quoted().FindAllStringSubmatch(line, -1) {
+		words = append(words, m[1])
+	}
+	parts := strings.Split(line, ": ")
+	for _, part := range slices.Backward(parts[:len(parts)-1]) {
+		words = append(words, part, part[strings.LastIndexByte(part, ' ')+1:])
+	}
+	words = append(words, bare().FindAllString(line, -1)...)
+	var out []string
+	for _, w := range words {
+		if w == "" || strings.ContainsRune(w, 0) {
+			continue
+		}
+		if !filepath.IsAbs(w) {
+			w = filepath.Join(dir, w)
+		}
+		if w = filepath.Clean(w); !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// judge holds a policy with its links followed.
+type judge struct {
+	p                          Policy
+	write, read, hide, protect []string
+}
+
+func newJudge(p Policy) judge {
+	return judge{p, canonical(p.writable()), canonical(p.readable()), canonical(p.Hide), canonical(p.Protect)}
+}
+
+func canonical(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = follow(p)
+	}
+	return out
+}
+
+// follow follows the links of the part of a path that exists.
+func follow(path string) string {
+	path = filepath.Clean(path)
+	for at, rest := path, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return path
+		}
+	}
+}
+
+const (
+	allowWrite   = "a person can allow it in the settings (sandbox.allowWrite)"
+	allowNothing = "no setting of the sandbox allows it; a person can run it outside of the sandbox"
+)
+
+// path is the fact about a path, "" if the policy does not block it or ordinary
+// rights would have.
+func (j judge) path(named, line string) string {
+	real := follow(named)
+	switch {
+	case belowAny(real, j.hide):
+		if may(real, false) {
+			return named + " is hidden from commands: " + allowNothing
+		}
+	case j.p.ReadOnly && belowAny(real, j.write):
+		return j.metadata(named, line)
+	case belowAny(real, j.write) && belowAny(real, j.protect):
+		if may(real, true) {
+			return named + " is protected from commands: " + allowNothing
+		}
+	case belowAny(real, j.write):
+	case belowAny(real, j.read):
+		switch {
+		case !may(real, true) || reading().MatchString(line) && !writing().MatchString(line):
+		case j.p.ReadOnly:
+			return named + " may not be changed: this command runs read-only, and only its TMPDIR is writable; use Bash for what changes files"
+		default:
+			return named + " may be read but not changed: it is outside of the folders that commands may write to; " + allowWrite
+		}
+	case !exists(real) && !may(real, true), exists(real) && !may(real, false) && !may(real, true):
+	case j.p.ReadOnly:
+		return named + " may not be read: it is outside of the folders that commands may read; " + allowNothing
+	default:
+		return named + " may not be read or changed: it is outside of the folders of this session; " + allowWrite
+	}
+	return ""
+}
+
+var (
+	// A program that opened to read says so by its name; one that says what it
+	// could not do is believed first.
+	reading = lazy(`^(cat|head|tail|less|more|grep|rg|ls|find|du|wc|diff|cmp|stat|file|sort|sed: can't read|sed: couldn't open)\b`)
+	writing = lazy(`(?i)read-only file system|EROFS|cannot (create|touch|remove|move|make|overwrite|open .* for writing)|setting|changing|creat|writ|mkdir|unlink|rename`)
+)
+
+// metadata is the fact about a file in TMPDIR of a read-only command, of which
+// mode, owner and times cannot be changed.
+func (j judge) metadata(named, line string) string {
+	if strings.Contains(strings.ToLower(line), "not permitted") || strings.Contains(line, "EPERM") {
+		return named + ": mode, owner, times and attributes cannot be changed by a read-only command; use Bash for what changes files"
+	}
+	return ""
+}
+
+func (j judge) network() string {
+	switch {
+	case j.p.ReadOnly:
+		return "the network is closed to read-only commands; use Bash for what needs it"
+	case !j.p.Network:
+		return "the network is closed to commands; a person can allow it in the settings (sandbox.network: allow)"
+	}
+	return ""
+}
+
+func (j judge) call(line string) string {
+	name := callNames().FindString(line)
+	if name == "" || name == "ptrace" && !j.p.ReadOnly {
+		return ""
+	}
+	return name + " is a system call that commands may not make: " + allowNothing
+}

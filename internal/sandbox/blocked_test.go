@@ -1,0 +1,86 @@
+package sandbox
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestBlocked(t *testing.T) {
+	needUnix(t)
+	h := home(t, "root/file", "root/.env", "root/.git/config", "readable/file", "outside/file", "temp/x", "root/a b")
+	p := Policy{
+		Write: []string{h + "/root"}, Read: []string{h + "/readable", "/usr"}, TempDir: h + "/temp",
+		Hide: []string{h + "/root/.env"}, Protect: []string{h + "/root/.git/config"},
+	}
+	online, readOnly := p, p
+	online.Network, readOnly.ReadOnly = true, true
+	for _, c := range []struct {
+		p      Policy
+		output string
+		want   string // in the one fact; "" for none
+	}{
+		{p, "cat: " + h + "/outside/file: Permission denied", "/outside/file may not be read or changed"},
+		{p, "cat: ../outside/file: Permission denied", "/outside/file may not be read or changed"},
+		{p, "bash: line 1: ../outside/new: Permission denied", "/outside/new may not be read or changed"},
+		{p, "touch: cannot touch '" + h + "/readable/new': Read-only file system", "may be read but not changed"},
+		{p, "rm: cannot remove '../readable/file': Permission denied", "may be read but not changed"},
+		{p, "cat: ../readable/file: Permission denied", ""},
+		{p, "cat: .env: Permission denied", ".env is hidden"},
+		{p, "error: could not lock config file .git/config: Read-only file system", ".git/config is protected"},
+		{p, "PermissionError: [Errno 13] Permission denied: '" + h + "/outside/file'", "/outside/file may not"},
+		{p, "Error: EACCES: permission denied, open '" + h + "/outside/file'", "/outside/file may not"},
+		{p, "open " + h + "/outside/file: permission denied", "/outside/file may not"},
+		{p, "cat: file: Permission denied", ""},
+		{p, "cat: 'a b': Permission denied", ""},
+		{p, "cat: " + h + "/temp/x: Permission denied", ""},
+		{p, "cat: /no/such/file/at/all: Permission denied", ""},
+		{p, "cat: " + h + "/outside/file: No such file or directory", ""},
+		{p, "curl: (6) Could not resolve host: example.org", "network is closed"},
+		{p, "socket: Operation not permitted", "network is closed"},
+		{p, "dial tcp 127.0.0.1:80: socket: operation not permitted", "sandbox.network: allow"},
+		{online, "curl: (6) Could not resolve host: example.org", ""},
+		{readOnly, "curl: (6) Could not resolve host: example.org", "use Bash"},
+		{readOnly, "touch: cannot touch 'new': Permission denied", "use Bash"},
+		{readOnly, "rm: cannot remove '" + h + "/root/file': Read-only file system", "use Bash"},
+		{readOnly, "chmod: changing permissions of '" + h + "/temp/x': Operation not permitted", "mode, owner, times"},
+		{readOnly, "cat: " + h + "/outside/file: Permission denied", "may not be read"},
+		{p, "unshare: unshare failed: Operation not permitted", "unshare is a system call"},
+		{p, "mount: /mnt: permission denied.", "mount is a system call"},
+		{p, "all is well", ""},
+		{p, "", ""},
+	} {
+		facts := Blocked(c.p, h+"/root", "first\n"+c.output+"\n")
+		got := strings.Join(facts, "; ")
+		if len(facts) > 1 || !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s\n\tgives %q, want %q", c.output, facts, c.want)
+		}
+	}
+}
+
+// Ordinary rights are no fact about the sandbox.
+func TestBlockedByRights(t *testing.T) {
+	needUnix(t)
+	if os.Getuid() == 0 {
+		t.Skip("root has all rights")
+	}
+	p := Policy{Read: []string{"/usr"}}
+	for _, output := range []string{"cat: /etc/shadow: Permission denied", "touch: cannot touch '/usr/x': Permission denied"} {
+		if facts := Blocked(p, "/", output); len(facts) > 0 {
+			t.Errorf("%s: %q", output, facts)
+		}
+	}
+}
+
+func TestBlockedIsBounded(t *testing.T) {
+	needUnix(t)
+	h := home(t, "outside/file")
+	var b strings.Builder
+	for range 10000 {
+		b.WriteString("cat: " + h + "/outside/file: Permission denied\n")
+	}
+	b.WriteString(strings.Repeat("/x'", 100000) + ": Permission denied")
+	if facts := Blocked(Policy{}, h, b.String()); len(facts) == 0 || len(facts) > blockedFacts {
+		t.Errorf("%d facts", len(facts))
+	}
+}

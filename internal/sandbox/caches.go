@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Cache is a folder of a toolchain that builds write to.
+type Cache struct {
+	Path   string
+	Why    string
+	Absent bool // it has to be made (0700) before a policy can grant it
+}
+
+// cache is a row of the table: a folder below the home folder, or where
+// variables say it is.
+type cache struct {
+	path     string   // below the home folder
+	why      string   //
+	variable string   // names the folder instead
+	below    string   // what of the variable's folder is meant
+	tools    []string // make it if absent and one of these is installed
+}
+
+// caches is what may be written without configuration. Not here is what is run
+// or read as settings later by a program outside: ~/.cargo/bin, ~/.gradle/init.d.
+var caches = []cache{
+	{path: ".cache", why: "caches of many tools (Go, pip, Bazel, yarn, ...)", variable: "XDG_CACHE_HOME", tools: []string{"sh"}},
+	{path: ".cache/go-build", why: "Go: compiled packages", variable: "GOCACHE", tools: []string{"go"}},
+	{path: "go/pkg/mod", why: "Go: modules", variable: "GOMODCACHE", tools: []string{"go"}},
+	{path: "go/pkg", why: "Go: modules and checksums", variable: "GOPATH", below: "pkg", tools: []string{"go"}},
+	{path: ".npm", why: "npm: packages", variable: "npm_config_cache", tools: []string{"npm"}},
+	{path: ".npm", why: "npm: packages", variable: "NPM_CONFIG_CACHE", tools: []string{"npm"}},
+	{path: ".yarn/berry/cache", why: "yarn: packages", variable: "YARN_CACHE_FOLDER"},
+	{path: ".local/share/pnpm", why: "pnpm: packages", tools: []string{"pnpm"}},
+	{path: ".bun/install/cache", why: "bun: packages", variable: "BUN_INSTALL_CACHE_DIR"},
+	{path: ".cache/deno", why: "deno: modules", variable: "DENO_DIR"},
+	{path: ".cache/pip", why: "pip: packages", variable: "PIP_CACHE_DIR"},
+	{path: ".cache/uv", why: "uv: packages", variable: "UV_CACHE_DIR"},
+	{path: ".cargo/registry", why: "cargo: crates", variable: "CARGO_HOME", below: "registry", tools: []string{"cargo"}},
+	{path: ".cargo/git", why: "cargo: crates from git", variable: "CARGO_HOME", below: "git", tools: []string{"cargo"}},
+	{path: ".cargo/.package-cache", why: "cargo: lock", variable: "CARGO_HOME", below: ".package-cache"},
+	{path: ".m2/repository", why: "Maven: artifacts", tools: []string{"mvn"}},
+	{path: ".gradle/caches", why: "Gradle: artifacts", variable: "GRADLE_USER_HOME", below: "caches", tools: []string{"gradle"}},
+	{path: ".gradle/daemon", why: "Gradle: logs of daemons", variable: "GRADLE_USER_HOME", below: "daemon", tools: []string{"gradle"}},
+	{path: ".gradle/native", why: "Gradle: libraries", variable: "GRADLE_USER_HOME", below: "native", tools: []string{"gradle"}},
+	{path: ".gradle/wrapper", why: "Gradle: its versions", variable: "GRADLE_USER_HOME", below: "wrapper", tools: []string{"gradle"}},
+	{path: ".gradle/workers", why: "Gradle: workers", variable: "GRADLE_USER_HOME", below: "workers", tools: []string{"gradle"}},
+	{path: ".gradle/.tmp", why: "Gradle: temporary files", variable: "GRADLE_USER_HOME", below: ".tmp", tools: []string{"gradle"}},
+	{path: ".ivy2/cache", why: "Ivy, sbt: artifacts"},
+	{path: ".sbt/boot", why: "sbt: its versions"},
+	{path: ".nuget/packages", why: "NuGet: packages", variable: "NUGET_PACKAGES"},
+	{path: ".composer/cache", why: "Composer: packages", variable: "COMPOSER_CACHE_DIR"},
+	{path: ".bundle/cache", why: "Bundler: gems"},
+	{path: ".cabal/packages", why: "Cabal: packages"},
+	{path: ".hex/packages", why: "Hex: packages"},
+	{path: ".pub-cache", why: "Dart: packages", variable: "PUB_CACHE"},
+	{path: ".conan2/p", why: "Conan: packages"},
+	{path: ".ccache", why: "ccache: compiled files", variable: "CCACHE_DIR"},
+	{path: "Library/Caches", why: "caches of many tools (macOS)"},
+}
+
+// Caches lists the caches that builds need: those that exist, and those that
+// an installed tool would make at its first run. getenv is the environment the
+// commands have. A folder inside another of the list is left out.
+func Caches(home string, getenv func(string) string) []Cache {
+	goenv := goSettings(home, getenv)
+	var out []Cache
+	for _, c := range caches {
+		path := filepath.Join(home, c.path)
+		value := ""
+		if c.variable != "" {
+			if value = getenv(c.variable); value == "" {
+				value = goenv[c.variable]
+			}
+		}
+		if c.variable == "GOPATH" {
+			value, _, _ = strings.Cut(value, string(filepath.ListSeparator))
+		}
+		if value != "" {
+			if !filepath.IsAbs(value) || len(filepath.SplitList(value)) > 1 {
+				continue // "off", or what the tool itself refuses
+			}
+			path = filepath.Join(value, c.below)
+		}
+		if !fit(path, home) {
+			continue
+		}
+		_, err := os.Stat(path)
+		if err == nil || os.IsNotExist(err) && installed(c.tools, getenv("PATH")) {
+			out = append(out, Cache{path, c.why, err != nil})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Cache) int { return strings.Compare(a.Path, b.Path) })
+	var kept []Cache
+	for _, c := range out {
+		if !slices.ContainsFunc(kept, func(k Cache) bool { return below(c.Path, k.Path) }) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// fit refuses a cache that a variable puts where more than a cache would become
+// writable: the home folder or one above it, or a folder of secrets.
+func fit(path, home string) bool {
+	for _, s := range secrets {
+		if s := filepath.Join(home, strings.TrimSuffix(s.path, "*")); below(path, s) || below(s, path) {
+			return false
+		}
+	}
+	return !slices.Contains(systemFolders, path)
+}
+
+// goSettings reads what `go env -w` wrote.
+func goSettings(home string, getenv func(string) string) map[string]string {
+	out := map[string]string{}
+	path := getenv("GOENV")
+	if path == "off" {
+		return out
+	}
+	if path == "" {
+		config := getenv("XDG_CONFIG_HOME")
+		if config == "" {
+			config = filepath.Join(home, ".config")
+		}
+		path = filepath.Join(config, "go", "env")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return out
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), "="); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// installed reports whether one of some programs is found in PATH.
+func installed(tools []string, path string) bool {
+	for _, folder := range filepath.SplitList(path) {
+		for _, tool := range tools {
+			if st, err := os.Stat(filepath.Join(folder, tool)); err == nil && !st.IsDir() {
+				return true
+			}
+		}
+	}
+	return false
+}

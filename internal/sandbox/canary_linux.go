@@ -1,0 +1,264 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// attempt does what a promise forbids. It returns nil if it was done, the
+// reason if it was not, and nothing it does has an effect worth keeping.
+type attempt func(p Policy, t Targets) error
+
+// attempts is what is tried for each promise, all of it.
+var attempts = []struct {
+	promise string
+	try     []attempt
+}{
+	{promiseWrite, []attempt{tryCreate, tryOverwrite, tryTruncate, tryRename}},
+	{promiseMetadata, []attempt{tryChmod, tryChown, tryTimes, tryAttribute}},
+	{promiseProtect, []attempt{tryProtected, tryReplace}},
+	{promiseHide, []attempt{func(_ Policy, t Targets) error { return readSome(t.Inside + "/hidden") }}},
+	{promiseRead, []attempt{func(_ Policy, t Targets) error { return readSome(t.Outside + "/file") }}},
+	{promiseTCP, []attempt{func(_ Policy, t Targets) error { return dial("tcp", t.TCP) }}},
+	{promiseUDP, []attempt{func(_ Policy, t Targets) error { return dial("udp", t.UDP) }}},
+	{promiseUnix, []attempt{func(_ Policy, t Targets) error { return dial("unix", t.Socket()) }}},
+	{promiseAbstract, []attempt{func(_ Policy, t Targets) error { return dial("unix", t.Abstract) }}},
+	{promiseKill, []attempt{tryKill}},
+	{promisePtrace, []attempt{tryMemory}},
+	{promiseEnviron, []attempt{tryEnviron}},
+	{promiseMount, []attempt{tryMount, tryMountTree}},
+	{promiseUserns, []attempt{tryUnshare, tryClone}},
+	{promiseIOUring, []attempt{tryIOUring}},
+	{promiseMemfd, []attempt{tryMemfd}},
+	{promiseIPC, []attempt{tryIPC}},
+	{promisePrivilege, []attempt{tryPrivilege}},
+}
+
+// TryCanaries tries in this process, which has applied the policy, what each
+// promise forbids, and one thing that has to work. With the network allowed
+// TCP and UDP are not tried.
+func TryCanaries(p Policy, t Targets) []Canary {
+	meaning := map[string]string{}
+	for _, pr := range promises {
+		meaning[pr.name] = pr.meaning
+	}
+	var out []Canary
+	for _, a := range attempts {
+		if p.online() && (a.promise == promiseTCP || a.promise == promiseUDP) {
+			continue
+		}
+		c := Canary{Promise: a.promise, Meaning: meaning[a.promise], Held: true}
+		for _, try := range a.try {
+			err := try(p, t)
+			if err == nil {
+				c.Held, c.Detail = false, "it was done"
+				break
+			}
+			c.Detail = err.Error()
+		}
+		out = append(out, c)
+	}
+	work := Canary{Promise: promiseWork, Meaning: "files in the writable folders can be made, changed and removed", Held: true}
+	if err := tryWork(p, t); err != nil {
+		work.Held, work.Detail = false, err.Error()
+	}
+	return append(out, work)
+}
+
+func tryWork(p Policy, t Targets) error {
+	folders := p.writable()
+	if len(folders) == 0 {
+		return nil
+	}
+	for _, folder := range folders {
+		if st, err := os.Stat(folder); err != nil || !st.IsDir() {
+			continue
+		}
+		f, err := os.CreateTemp(folder, ".canary-")
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString("canary\n")
+		if err := errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
+			return err
+		}
+	}
+	if p.ReadOnly {
+		return readSome(t.Inside + "/free")
+	}
+	return os.WriteFile(t.Inside+"/free", []byte("canary\n"), 0o600)
+}
+
+func tryCreate(_ Policy, t Targets) error {
+	path := t.Outside + "/new"
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+func tryOverwrite(_ Policy, t Targets) error {
+	return os.WriteFile(t.Outside+"/file", []byte("canary\n"), 0o600)
+}
+
+func tryTruncate(_ Policy, t Targets) error {
+	return os.Truncate(t.Outside+"/file", int64(len("canary\n")))
+}
+
+func tryRename(_ Policy, t Targets) error {
+	from, to := t.Outside+"/file", t.Outside+"/renamed"
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return os.Rename(to, from)
+}
+
+func tryChmod(_ Policy, t Targets) error { return os.Chmod(t.Outside+"/file", 0o600) }
+
+func tryChown(_ Policy, t Targets) error {
+	return os.Lchown(t.Outside+"/file", os.Getuid(), os.Getgid())
+}
+
+func tryTimes(_ Policy, t Targets) error {
+	now := time.Now()
+	return os.Chtimes(t.Outside+"/file", now, now)
+}
+
+func tryAttribute(_ Policy, t Targets) error {
+	return unix.Setxattr(t.Outside+"/file", "user.canary", []byte("x"), 0)
+}
+
+func tryProtected(_ Policy, t Targets) error {
+	return os.WriteFile(t.Inside+"/protected", []byte("canary\n"), 0o600)
+}
+
+func tryReplace(_ Policy, t Targets) error {
+	from, to := t.Inside+"/protected", t.Inside+"/renamed"
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return os.Rename(to, from)
+}
+
+func readSome(path string) error {
+	b, err := os.ReadFile(path)
+	if err == nil && len(b) == 0 {
+		return errors.New("it is empty")
+	}
+	return err
+}
+
+func dial(network, address string) error {
+	c, err := net.DialTimeout(network, address, time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Write([]byte("canary"))
+	return err
+}
+
+// errApart says that the number of a process means nothing in this namespace.
+var errApart = errors.New("the server is in another PID namespace")
+
+func tryKill(_ Policy, t Targets) error {
+	if own(Here().PID, t.Server.PID) {
+		return errApart
+	}
+	return unix.Kill(t.PID, 0)
+}
+
+// tryMemory reads where nothing is: what counts is whether it was let to.
+func tryMemory(_ Policy, t Targets) error {
+	if own(Here().PID, t.Server.PID) {
+		return errApart
+	}
+	var b [1]byte
+	local := []unix.Iovec{{Base: &b[0]}}
+	local[0].SetLen(1)
+	_, err := unix.ProcessVMReadv(t.PID, local, []unix.RemoteIovec{{Base: 1, Len: 1}}, 0)
+	if errors.Is(err, unix.EFAULT) {
+		return nil
+	}
+	return err
+}
+
+func tryEnviron(_ Policy, t Targets) error {
+	self, _ := os.Readlink("/proc/self")
+	if own(Here().PID, t.Server.PID) && self == strconv.Itoa(os.Getpid()) {
+		return errApart
+	}
+	_, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", t.PID))
+	return err
+}
+
+// refused returns the error of a call that was refused as such, nil if the
+// kernel got so far as to look at its arguments.
+func refused(err error) error {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EACCES) {
+		return err
+	}
+	return nil
+}
+
+func tryMount(Policy, Targets) error {
+	return refused(unix.Mount("none", "/nowhere/at/all", "tmpfs", 0, ""))
+}
+
+func tryMountTree(Policy, Targets) error {
+	_, err := unix.OpenTree(unix.AT_FDCWD, "/nowhere/at/all", 0)
+	return refused(err)
+}
+
+// tryUnshare is answered with EINVAL where it is allowed, as this process has
+// several threads.
+func tryUnshare(Policy, Targets) error { return refused(unix.Unshare(unix.CLONE_NEWUSER)) }
+
+func tryClone(Policy, Targets) error {
+	_, err := syscall.ForkExec("/nowhere/at/all", nil, &syscall.ProcAttr{
+		Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER},
+	})
+	return refused(err)
+}
+
+func tryIOUring(Policy, Targets) error {
+	_, _, e := unix.RawSyscall(unix.SYS_IO_URING_SETUP, 0, 0, 0)
+	return refused(e)
+}
+
+func tryMemfd(Policy, Targets) error {
+	fd, err := unix.MemfdCreate("canary", unix.MFD_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+func tryIPC(_ Policy, t Targets) error {
+	if t.Memory < 0 {
+		return errors.New("there is none here")
+	}
+	var d unix.SysvShmDesc
+	_, _, e := unix.RawSyscall(unix.SYS_SHMCTL, uintptr(t.Memory), unix.IPC_STAT, uintptr(unsafe.Pointer(&d)))
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+func tryPrivilege(p Policy, _ Targets) error {
+	on, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	left := effective() &^ p.keptCapabilities(true)
+	if err == nil && on == 1 && left == 0 {
+		return errors.New("no_new_privs is set and there are no capabilities")
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"slices"
+	"testing"
+)
+
+// tryAll runs the canaries in a tier, each profile with its own targets.
+func tryAll(t *testing.T, at tier, j job) (Coverage, map[string]Canary) {
+	t.Helper()
+	s := newScratch(t)
+	targets, done, err := NewTargets(s.outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	p := s.policy
+	p.ReadOnly, p.Network = j.Policy.ReadOnly, j.Policy.Network
+	j.Policy, j.Targets, j.Canaries = targets.Policy(p), targets, true
+	res := j.run(t, at, s.root)
+	out := map[string]Canary{}
+	for _, c := range res.Canaries {
+		out[c.Promise] = c
+	}
+	return res.Coverage, out
+}
+
+func TestCanariesSucceedUnconfined(t *testing.T) {
+	t.Parallel()
+	_, canaries := tryAll(t, plain, job{Free: true})
+	for name, c := range canaries {
+		if c.Held && name != promiseWork {
+			t.Errorf("%s cannot fail: %s", name, c.Detail)
+		}
+	}
+	if len(canaries) != len(promises)+1 {
+		t.Errorf("%d canaries for %d promises", len(canaries), len(promises))
+	}
+}
+
+// Every canary is held, but for what Coverage says is not.
+func TestCanaries(t *testing.T) {
+	t.Parallel()
+	for _, at := range tiers(t) {
+		for _, readOnly := range []bool{false, true} {
+			for _, all := range []bool{false, true} {
+				c, canaries := tryAll(t, at, job{Policy: Policy{ReadOnly: readOnly}, All: all})
+				t.Logf("%s, read-only %v, all threads %v: %+v", at.name, readOnly, all, c)
+				checkCoverage(t, at, c, canaries)
+				if c.Landlock >= 6 && c.Seccomp && c.Mounts && len(c.Missing) > 0 {
+					t.Errorf("%s: missing with all layers: %q", at.name, c.Missing)
+				}
+				if at != plain && !c.Mounts {
+					t.Errorf("%s: no mounts: %q", at.name, c.Missing)
+				}
+			}
+		}
+	}
+}
+
+// checkCoverage compares what is claimed with what was seen.
+func checkCoverage(t *testing.T, at tier, c Coverage, canaries map[string]Canary) {
+	t.Helper()
+	for name, canary := range canaries {
+		if canary.Held == hasMissing(c, name) {
+			t.Errorf("%s: %s is held: %v (%s), and missing are %q", at.name, name, canary.Held, canary.Detail, c.Missing)
+		}
+	}
+}
+
+// With a layer off, Coverage still says what holds. Some of what is then not
+// promised happens to hold all the same; nothing promised does not.
+func TestCoverageOfFewerLayers(t *testing.T) {
+	t.Parallel()
+	for _, at := range tiers(t) {
+		for name, s := range map[string]switches{
+			"no Landlock": {NoLandlock: true}, "no seccomp": {NoSeccomp: true}, "no mounts": {NoMounts: true},
+			"nothing": {NoLandlock: true, NoSeccomp: true, NoMounts: true}, "Landlock 1": {ABI: 1, NoMounts: true},
+			"Landlock 3": {ABI: 3, NoMounts: true}, "Landlock 5": {ABI: 5, NoMounts: true},
+		} {
+			for _, readOnly := range []bool{false, true} {
+				c, canaries := tryAll(t, at, job{Policy: Policy{ReadOnly: readOnly}, Switches: s})
+				var lost []string
+				for name, canary := range canaries {
+					if !canary.Held && !hasMissing(c, name) {
+						t.Errorf("%s, %s: %s is claimed and not held: %s", at.name, s, name, canary.Detail)
+					}
+					if !canary.Held {
+						lost = append(lost, name)
+					}
+				}
+				slices.Sort(lost)
+				t.Logf("%s, %s, read-only %v: lost %q", at.name, name, readOnly, lost)
+				if s.NoLandlock && s.NoSeccomp && s.NoMounts && len(lost) == 0 {
+					t.Error("nothing is lost without any layer")
+				}
+				if c.Landlock > 0 == s.NoLandlock || c.Seccomp == s.NoSeccomp || c.Mounts && s.NoMounts {
+					t.Errorf("%s: a layer that is off is claimed: %+v", name, c)
+				}
+			}
+		}
+	}
+}
+
+func (s switches) String() string {
+	switch {
+	case s.NoLandlock && s.NoSeccomp:
+		return "nothing"
+	case s.NoLandlock:
+		return "no Landlock"
+	case s.NoSeccomp:
+		return "no seccomp"
+	}
+	return "fewer"
+}

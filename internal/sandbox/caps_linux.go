@@ -1,0 +1,57 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// keptCapabilities is what FileRights leaves, as a set of bits.
+func (p Policy) keptCapabilities(contained bool) uint64 {
+	if !p.FileRights || !contained || os.Getuid() != 0 {
+		return 0
+	}
+	if p.ReadOnly {
+		return 1 << unix.CAP_DAC_READ_SEARCH
+	}
+	return 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
+}
+
+// dropCapabilities leaves these capabilities and no way to others. With
+// no_new_privs set no program can bring any back; that the bounding set is
+// emptied too, where we have the right to, is a second lock.
+func dropCapabilities(t threads, keep uint64) error {
+	if has(unix.CAP_SETPCAP) {
+		for c := uintptr(0); c <= 63; c++ {
+			if keep&(1<<c) != 0 {
+				continue
+			}
+			// The calling thread tells first which capabilities the kernel has.
+			if on, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0); err != nil {
+				break
+			} else if on == 0 {
+				continue
+			}
+			if err := t.prctl(unix.PR_CAPBSET_DROP, c); err != nil {
+				return fmt.Errorf("dropping capability %d: %w", c, err)
+			}
+		}
+	}
+	if err := t.capset(keep & effective()); err != nil {
+		return fmt.Errorf("dropping capabilities: %w", err)
+	}
+	return nil
+}
+
+// effective is the capabilities in force.
+func effective() uint64 {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if unix.Capget(&head, &data[0]) != nil {
+		return 0
+	}
+	return uint64(data[1].Effective)<<32 | uint64(data[0].Effective)
+}
+
+func has(capability int) bool { return effective()&(1<<capability) != 0 }

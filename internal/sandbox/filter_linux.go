@@ -1,0 +1,108 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// denial is a system call that fails with errno if all tests of its arguments
+// hold, always if there are none.
+type denial struct {
+	call  uint32
+	errno unix.Errno
+	tests []test
+}
+
+// test looks at the low 32 bits of one argument: under the mask they are the
+// value, or with not they are something else. The kernel takes what we test as
+// int, so the high bits have no meaning.
+type test struct {
+	arg         int
+	mask, value uint32
+	not         bool
+}
+
+// Offsets in struct seccomp_data, and what a program of the 64-bit x32 ABI adds
+// to the number of a call.
+const (
+	offsetCall = 0
+	offsetArch = 4
+	offsetArgs = 16
+	x32Bit     = 0x40000000
+)
+
+// assemble makes the program: calls of another architecture end the process,
+// denied ones fail, all others are allowed. The kernel keeps the answer for
+// calls whose arguments no one looks at, so length costs nothing then.
+func assemble(denials []denial) []unix.SockFilter {
+	const (
+		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		least = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+		and   = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+		end   = unix.BPF_RET | unix.BPF_K
+	)
+	fail := func(e unix.Errno) unix.SockFilter {
+		return unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(e)}
+	}
+	program := []unix.SockFilter{
+		{Code: load, K: offsetArch},
+		{Code: equal, K: auditArch, Jt: 1},
+		{Code: end, K: unix.SECCOMP_RET_KILL_PROCESS},
+		{Code: load, K: offsetCall},
+	}
+	if auditArch == unix.AUDIT_ARCH_X86_64 {
+		program = append(program, unix.SockFilter{Code: least, K: x32Bit, Jf: 1}, fail(unix.EPERM))
+	}
+	for _, d := range denials {
+		if len(d.tests) == 0 {
+			program = append(program, unix.SockFilter{Code: equal, K: d.call, Jf: 1}, fail(d.errno))
+			continue
+		}
+		// Each test is three instructions, then the failure; behind it the
+		// number of the call is loaded again, which the tests have replaced.
+		size := uint8(3*len(d.tests) + 1)
+		program = append(program, unix.SockFilter{Code: equal, K: d.call, Jf: size + 1})
+		for i, t := range d.tests {
+			rest := size - uint8(3*(i+1))
+			jump := unix.SockFilter{Code: equal, K: t.value, Jf: rest}
+			if t.not {
+				jump.Jt, jump.Jf = rest, 0
+			}
+			program = append(program,
+				unix.SockFilter{Code: load, K: offsetArgs + 8*uint32(t.arg)}, // both are little-endian
+				unix.SockFilter{Code: and, K: t.mask}, jump)
+		}
+		program = append(program, fail(d.errno), unix.SockFilter{Code: load, K: offsetCall})
+	}
+	return append(program, unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW})
+}
+
+// loadFilter puts the filter in force for good. no_new_privs has been set.
+func loadFilter(p Policy, l layers, t threads) error {
+	program := assemble(denials(p, l))
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	flags := uintptr(0)
+	if t.all {
+		flags = unix.SECCOMP_FILTER_FLAG_TSYNC
+	}
+	r, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	switch {
+	case e != 0:
+		return e
+	case r != 0:
+		return fmt.Errorf("thread %d has another filter", r)
+	}
+	return nil
+}
+
+// seccompAvailable reports whether filters that fail calls can be had.
+func seccompAvailable() bool {
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	_, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	return e == 0
+}

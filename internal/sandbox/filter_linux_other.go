@@ -1,0 +1,10 @@
+//go:build linux && !amd64 && !arm64
+
+package sandbox
+
+import "errors"
+
+// loadFilter has no table of system calls for this architecture.
+func loadFilter(Policy, layers, threads) error { return errors.ErrUnsupported }
+
+func seccompAvailable() bool { return false }

@@ -1,0 +1,329 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// job is what a confined process of the tests does: this test binary, started
+// again.
+type job struct {
+	Policy   Policy
+	Targets  Targets
+	Switches switches
+	Free     bool     // apply nothing, to show what happens then
+	All      bool     // all threads as Apply does, rather than one as Within does
+	Canaries bool     // try them
+	Args     []string // become this command
+}
+
+// report is what it tells, on descriptor 3.
+type report struct {
+	Coverage Coverage
+	Canaries []Canary
+	Err      string
+	Took     time.Duration
+}
+
+const jobVariable = "SANDBOX_TEST_JOB"
+
+func TestMain(m *testing.M) {
+	if text, ok := os.LookupEnv(jobVariable); ok {
+		runtime.LockOSThread()
+		os.Unsetenv(jobVariable)
+		os.Exit(confined(text))
+	}
+	if text, ok := os.LookupEnv(starterVariable); ok {
+		os.Exit(start(text))
+	}
+	os.Exit(m.Run())
+}
+
+const starterVariable = "SANDBOX_TEST_STARTER"
+
+// start starts a command from a thread that is confined, which tries to reach
+// this process, and ends it from another thread.
+func start(text string) int {
+	var p Policy
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		panic(err)
+	}
+	script := fmt.Sprintf("kill -0 %[1]d && echo signalled; cat /proc/%[1]d/environ && echo read; echo ready; exec sleep 1000", os.Getpid())
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := Within(p, func(Coverage) error { return cmd.Start() }); err != nil {
+		panic(err)
+	}
+	w.Close()
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		switch lines.Text() {
+		case "signalled", "read":
+			fmt.Println("the command reached its starter:", lines.Text())
+			return 1
+		case "ready":
+			if err := cmd.Process.Kill(); err != nil {
+				panic(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		panic(err)
+	}
+	if err := os.WriteFile(os.DevNull, nil, 0); err != nil {
+		panic(err)
+	}
+	if _, err := os.ReadDir("/"); err != nil { // this thread is free
+		panic(err)
+	}
+	fmt.Println("ended by its starter")
+	return 0
+}
+
+func confined(text string) int {
+	var j job
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		panic(err)
+	}
+	if own(Here().PID, j.Policy.Outside.PID) {
+		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	}
+	var r report
+	if !j.Free {
+		began := time.Now()
+		c, err := apply(j.Policy, j.Switches, j.All)
+		r.Took = time.Since(began)
+		if r.Coverage = c; err != nil {
+			r.Err = err.Error()
+		}
+	}
+	if j.Canaries && r.Err == "" {
+		try := func() { r.Canaries = TryCanaries(j.Policy, j.Targets) }
+		if j.All { // on another thread, as this one is locked
+			done := make(chan bool)
+			go func() { try(); close(done) }()
+			<-done
+		} else {
+			try()
+		}
+	}
+	out := os.NewFile(3, "report")
+	if err := json.NewEncoder(out).Encode(r); err != nil {
+		panic(err)
+	}
+	out.Close()
+	if len(j.Args) == 0 || r.Err != "" {
+		return 0
+	}
+	path, err := exec.LookPath(j.Args[0])
+	if err == nil {
+		err = syscall.Exec(path, j.Args, os.Environ())
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 127
+}
+
+// tier is where the process is started.
+type tier struct {
+	name  string
+	flags uintptr
+}
+
+var (
+	plain  = tier{"plain", 0}
+	spaces = tier{"namespaces", unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
+	userns = tier{"user namespace", unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
+)
+
+// tiers is what can be had by whoever runs the tests; in quick ones the first
+// two of it.
+func tiers(t *testing.T) []tier {
+	t.Helper()
+	var out []tier
+	for _, at := range []tier{plain, spaces, userns} {
+		if !everyTier && len(out) > 1 {
+			break
+		}
+		if at.available() == nil {
+			out = append(out, at)
+		} else {
+			t.Logf("not tested: %s: %v", at.name, at.available())
+		}
+	}
+	return out
+}
+
+func (at tier) attr() *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Cloneflags: at.flags}
+	if at.flags&unix.CLONE_NEWUSER != 0 {
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	}
+	return a
+}
+
+func (at tier) available() error {
+	cmd := exec.Command("true")
+	cmd.SysProcAttr = at.attr()
+	return cmd.Run()
+}
+
+func (at tier) need(t *testing.T) {
+	t.Helper()
+	if err := at.available(); err != nil {
+		t.Skipf("%s cannot be had here: %v", at.name, err)
+	}
+}
+
+type result struct {
+	report
+	out  string
+	code int
+}
+
+// run runs a job in a tier.
+func (j job) run(t testing.TB, at tier, dir string, env ...string) result {
+	t.Helper()
+	j.Policy.Outside = Here()
+	text, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(self)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), env...), jobVariable+"="+string(text))
+	if j.Policy.TempDir != "" {
+		cmd.Env = append(cmd.Env, "TMPDIR="+j.Policy.TempDir)
+	}
+	cmd.ExtraFiles = []*os.File{w}
+	cmd.SysProcAttr = at.attr()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var res result
+	decodeErr := json.NewDecoder(r).Decode(&res.report)
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	res.out, res.code = out.String(), cmd.ProcessState.ExitCode()
+	if decodeErr != nil {
+		t.Fatalf("no report: %v\n%s", decodeErr, res.out)
+	}
+	if res.Err != "" {
+		t.Fatalf("not applied: %s", res.Err)
+	}
+	return res
+}
+
+// bench is a scratch system: a root, a private folder, a home, and a folder
+// that is nobody's business.
+type scratch struct {
+	root, temp, home, outside string
+	policy                    Policy
+}
+
+// newScratch makes one outside of /tmp if it can, as /tmp is covered whole, and
+// outside of the folders that everybody may read.
+func newScratch(t testing.TB) scratch {
+	t.Helper()
+	base := ""
+	for _, b := range []string{os.Getenv("HOME"), ""} {
+		d, err := os.MkdirTemp(b, "sandbox-test-")
+		if err == nil {
+			base = d
+			break
+		}
+	}
+	t.Cleanup(func() {
+		exec.Command("chmod", "-R", "u+rwx", base).Run()
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	s := scratch{root: base + "/root", temp: base + "/temp", home: base + "/home", outside: base + "/outside"}
+	for _, d := range []string{s.root, s.temp, s.home, s.outside} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, secret := Readable(s.home)
+	s.policy = Policy{Write: []string{s.root}, TempDir: s.temp, Read: read, Hide: existing(secret)}
+	return s
+}
+
+func existing(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if _, err := os.Lstat(p); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// bash runs a script under a policy.
+func (s scratch) bash(t testing.TB, at tier, p Policy, script string) result {
+	t.Helper()
+	return job{Policy: p, Args: []string{"bash", "--norc", "--noprofile", "-p", "-c", script}}.run(t, at, s.root, "HOME="+s.home)
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func content(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func hasMissing(c Coverage, name string) bool {
+	for _, m := range c.Missing {
+		if n, _, _ := strings.Cut(m, ":"); n == name {
+			return true
+		}
+	}
+	return false
+}

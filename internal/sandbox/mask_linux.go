@@ -1,0 +1,264 @@
+package sandbox
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// socketFolders is where services put their sockets, and everybody may put
+// theirs. A command reaches a socket by its path alone, whatever it may read,
+// so these are covered but for what is inside them of the policy.
+var socketFolders = []string{"/run", "/var/run", "/tmp", "/var/tmp"}
+
+// Names in the file system of masks. Nobody has rights over the first two.
+const (
+	noFile   = "file"
+	noFolder = "folder"
+)
+
+// maskFolders mounts the file system of masks for a moment, and queues copies
+// of what shall stay in the folders to be covered. It returns what covers what.
+func (m *mounter) maskFolders() (covers []pending, err error) {
+	at := m.p.TempDir
+	if at == "" {
+		at = "/proc"
+	}
+	if err := unix.Mount("mask", at, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m"); err != nil {
+		return nil, fmt.Errorf("mounting masks: %w", err)
+	}
+	defer func() {
+		// Over TempDir it is left: what stays writable is mounted over it, and
+		// an unmount would wait for the whole kernel to notice.
+		if err != nil || m.p.TempDir == "" {
+			err = errors.Join(err, unix.Unmount(at, unix.MNT_DETACH))
+		}
+		if err != nil {
+			for _, c := range covers {
+				unix.Close(c.fd)
+			}
+		}
+	}()
+	if err := os.WriteFile(filepath.Join(at, noFile), nil, 0); err != nil {
+		return nil, fmt.Errorf("making masks: %w", err)
+	}
+	if err := os.Mkdir(filepath.Join(at, noFolder), 0); err != nil {
+		return nil, fmt.Errorf("making masks: %w", err)
+	}
+	take := func(from, to string) error {
+		fd, err := clone(from)
+		if err != nil {
+			return err
+		}
+		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr); err != nil {
+			unix.Close(fd)
+			return fmt.Errorf("making masks read-only: %w", err)
+		}
+		covers = append(covers, pending{fd, to})
+		return nil
+	}
+	for i, folder := range m.covered() {
+		mask := filepath.Join(at, strconv.Itoa(i))
+		if err := os.Mkdir(mask, 0o755); err != nil {
+			return covers, fmt.Errorf("making masks: %w", err)
+		}
+		if err := m.keep(folder, mask); err != nil {
+			return covers, err
+		}
+		if err := take(mask, folder); err != nil {
+			return covers, err
+		}
+	}
+	// Masks of single files and folders are copied from these two.
+	for _, name := range []string{noFile, noFolder} {
+		if err := take(filepath.Join(at, name), name); err != nil {
+			return covers, err
+		}
+	}
+	return covers, nil
+}
+
+// covered lists the folders of sockets that are to be covered: those that are
+// folders of their own and that the policy does not grant.
+func (m *mounter) covered() []string {
+	var out []string
+	if m.p.ReadOnly {
+		return nil // there are no sockets
+	}
+	for _, folder := range socketFolders {
+		st, err := os.Lstat(folder)
+		if err != nil || !st.IsDir() || belowAny(folder, m.write) {
+			continue
+		}
+		if slices.Contains(m.read, folder) || strings.HasSuffix(folder, "tmp") && belowAny(folder, m.read) {
+			continue
+		}
+		out = append(out, folder)
+	}
+	return out
+}
+
+// keep queues what stays of a folder that is covered, and makes the places for
+// it in the cover.
+func (m *mounter) keep(folder, mask string) error {
+	kept := slices.Clone(m.write)
+	for _, real := range slices.Concat(m.read, resolver{}.all(m.nameServices())) {
+		if !below(real, folder) || real == folder || belowAny(real, kept) {
+			continue
+		}
+		if err := m.copyOf(real, real, unix.MOUNT_ATTR_RDONLY); err != nil {
+			return err
+		}
+		kept = append(kept, real)
+	}
+	for _, path := range kept {
+		if !below(path, folder) {
+			continue
+		}
+		place := filepath.Join(mask, strings.TrimPrefix(path, folder))
+		st, err := os.Lstat(path)
+		if err != nil {
+			return fmt.Errorf("keeping %s: %w", path, err)
+		}
+		if st.IsDir() {
+			err = os.MkdirAll(place, 0o755)
+		} else if err = os.MkdirAll(filepath.Dir(place), 0o755); err == nil {
+			err = os.WriteFile(place, nil, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("keeping %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// nameServices is what of /run stays for looking up host names. Without the
+// network none does: the resolver would carry data out by the names asked for.
+func (m *mounter) nameServices() []string {
+	if m.p.online() {
+		return nameServices
+	}
+	return nil
+}
+
+// cover puts the covers over the folders of sockets, and keeps the two masks
+// for hide at hand.
+func (m *mounter) cover(covers []pending) error {
+	var errs []error
+	for _, c := range covers {
+		if c.path == noFile || c.path == noFolder {
+			m.masks[c.path] = &mask{fd: c.fd}
+			continue
+		}
+		errs = append(errs, attach(c.fd, c.path))
+		unix.Close(c.fd)
+	}
+	return errors.Join(errs...)
+}
+
+// mask is what covers single files or folders.
+type mask struct {
+	fd int    // until it is used for the first time
+	at string // where it then is; further ones are copied from there
+}
+
+// mask covers one file or folder.
+func (m *mounter) mask(path string) error {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	kind := m.masks[noFile]
+	if st.IsDir() {
+		kind = m.masks[noFolder]
+	}
+	fd := kind.fd
+	if kind.at != "" {
+		if fd, err = clone(kind.at); err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+	}
+	if err := attach(fd, path); err != nil {
+		return err
+	}
+	if kind.at == "" {
+		kind.at = path
+	}
+	return nil
+}
+
+// hide mounts masks that nobody may open over what is hidden, and over sockets
+// of services outside of the folders covered.
+func (m *mounter) hide() {
+	var hidden []string
+	for _, path := range m.p.Hide {
+		if belowAny(filepath.Clean(path), hidden) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			if belowAny(resolveFolder(path), slices.Concat(m.read, m.write)) {
+				m.unkept(promiseHide, path, "it does not exist, and a name without a file cannot be masked")
+			}
+			continue
+		}
+		if slices.ContainsFunc(m.write, func(w string) bool { return below(w, real) }) {
+			// Such as a state folder with TempDir in it: Landlock keeps the rest.
+			if belowAny(real, slices.Concat(m.read, m.write)) {
+				m.unkept(promiseHide, path, "a writable folder is in it")
+			}
+			continue
+		}
+		m.linked(promiseHide, path, real)
+		if err := m.mask(real); err != nil {
+			m.unkept(promiseHide, path, err.Error())
+		}
+		hidden = append(hidden, filepath.Clean(path))
+	}
+	if m.p.ReadOnly {
+		return
+	}
+	for _, path := range listening() {
+		if belowAny(path, m.write) {
+			continue
+		}
+		if st, err := os.Lstat(path); err != nil || st.Mode()&os.ModeSocket == 0 {
+			continue
+		}
+		if m.p.online() && belowAny(path, nameServices) {
+			continue
+		}
+		if err := m.mask(path); err != nil {
+			m.unkept(promiseUnix, path, err.Error())
+		}
+	}
+}
+
+// listening lists the files of the unix sockets of this network namespace.
+func listening() []string {
+	f, err := os.Open("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var out []string
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		// Num RefCount Protocol Flags Type St Inode Path
+		_, path, ok := strings.Cut(lines.Text(), " /")
+		if !ok {
+			continue
+		}
+		out = append(out, "/"+path)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,303 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// sharedMemory is where a private file system is mounted for POSIX shared
+// memory and semaphores.
+const sharedMemory = "/dev/shm"
+
+// nameServices is what looking up host names needs below /run: files and
+// sockets of the resolver and the name cache.
+var nameServices = []string{"/run/systemd/resolve", "/run/nscd"}
+
+// mountsOff says that mounts cannot be had, and that nothing was mounted.
+type mountsOff struct{ err error }
+
+func (m *mountsOff) Error() string { return m.err.Error() }
+func (m *mountsOff) Unwrap() error { return m.err }
+
+// mounter lays a policy out in a mount namespace of our own.
+type mounter struct {
+	p       Policy
+	write   []string // outermost folders that stay writable, links followed
+	read    []string // what may be read, links followed
+	masks   map[string]*mask
+	told    []string
+	pending []pending
+}
+
+// pending is a mount that has been made and has to be put in its place.
+type pending struct {
+	fd   int
+	path string
+}
+
+// mountAll makes the whole system read-only but for the writable folders, and
+// masks what is hidden. It returns what it could not do; a mountsOff error if
+// nothing was done; any other if the namespace is left half made.
+//
+// The order matters. What stays writable is copied while it is writable, then
+// everything becomes read-only at once, then the copies are put over it. Masks
+// come last, since each is looked for where everything else is in place.
+func mountAll(p Policy) ([]string, error) {
+	if !has(unix.CAP_SYS_ADMIN) {
+		return nil, &mountsOff{errors.New("CAP_SYS_ADMIN is missing")}
+	}
+	links := resolver{}
+	m := &mounter{p: p, write: outermost(links.all(p.writable())), read: links.all(p.readable()), masks: map[string]*mask{}}
+	defer m.close()
+	// Nothing mounted here is seen elsewhere, nor the other way round.
+	private := unix.MountAttr{Propagation: unix.MS_PRIVATE}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &private); err != nil {
+		return nil, &mountsOff{fmt.Errorf("making mounts private: %w", err)}
+	}
+	for _, path := range m.write {
+		if err := m.copyOf(path, path, 0); err != nil {
+			return nil, &mountsOff{err}
+		}
+	}
+	masks, err := m.maskFolders()
+	if err != nil {
+		return nil, &mountsOff{err}
+	}
+	readOnly := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &readOnly); err != nil {
+		return nil, &mountsOff{fmt.Errorf("making the system read-only: %w", err)}
+	}
+	// From here on a failure cannot be taken back.
+	if err := errors.Join(m.cover(masks), m.place(), m.shared()); err != nil {
+		return nil, fmt.Errorf("sandbox: mounting: %w", err)
+	}
+	m.protect()
+	m.hide()
+	// The working directory is still that of the mount underneath.
+	if wd, err := os.Getwd(); err == nil {
+		_ = os.Chdir(wd)
+	}
+	return m.told, nil
+}
+
+// resolver follows links, and remembers folders: the paths of a policy are many
+// and lie in few.
+type resolver map[string]string
+
+// all is the paths that exist, with links followed.
+func (r resolver) all(paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		folder := filepath.Dir(path)
+		real, known := r[folder]
+		if !known {
+			real, _ = filepath.EvalSymlinks(folder)
+			r[folder] = real
+		}
+		if real == "" {
+			continue
+		}
+		real = filepath.Join(real, filepath.Base(path))
+		if st, err := os.Lstat(real); err != nil {
+			continue
+		} else if st.Mode()&os.ModeSymlink != 0 {
+			if real, err = filepath.EvalSymlinks(real); err != nil {
+				continue
+			}
+		}
+		out = append(out, real)
+	}
+	return out
+}
+
+// outermost is the paths without those inside others, in order.
+func outermost(paths []string) []string {
+	paths = slices.Sorted(slices.Values(paths))
+	var out []string
+	for _, path := range paths {
+		// In this order nothing comes between a folder and what is in it but
+		// names like "folder-", so the last one alone would not do.
+		if !belowAny(path, out) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// clone makes a copy of the mounts at a path, not yet anywhere.
+func clone(path string) (int, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, fmt.Errorf("copying the mount of %s: %w", path, err)
+	}
+	return fd, nil
+}
+
+// copyOf queues a copy of the mounts at one path for another, with attributes
+// added.
+func (m *mounter) copyOf(from, to string, attributes uint64) error {
+	fd, err := clone(from)
+	if err != nil {
+		return err
+	}
+	if attributes != 0 {
+		attr := unix.MountAttr{Attr_set: attributes}
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+			unix.Close(fd)
+			return fmt.Errorf("making the mount of %s read-only: %w", from, err)
+		}
+	}
+	m.pending = append(m.pending, pending{fd, to})
+	return nil
+}
+
+// place puts what is queued in its place, outer before inner.
+func (m *mounter) place() error {
+	slices.SortStableFunc(m.pending, func(a, b pending) int { return cmp.Compare(a.path, b.path) })
+	var errs []error
+	for _, p := range m.pending {
+		errs = append(errs, attach(p.fd, p.path))
+		unix.Close(p.fd)
+	}
+	m.pending = nil
+	return errors.Join(errs...)
+}
+
+func (m *mounter) close() {
+	for _, p := range m.pending {
+		unix.Close(p.fd)
+	}
+	for _, k := range m.masks {
+		unix.Close(k.fd)
+	}
+}
+
+func attach(fd int, path string) error {
+	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("mounting on %s: %w", path, err)
+	}
+	return nil
+}
+
+// shared mounts private shared memory, which tools with several processes need.
+func (m *mounter) shared() error {
+	if m.p.ReadOnly || belowAny(sharedMemory, m.write) {
+		return nil
+	}
+	if st, err := os.Lstat(sharedMemory); err != nil || !st.IsDir() {
+		return nil
+	}
+	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
+	if err := unix.Mount("shm", sharedMemory, "tmpfs", flags, "mode=1777,size=512m"); err != nil {
+		return fmt.Errorf("mounting on %s: %w", sharedMemory, err)
+	}
+	return nil
+}
+
+// protect makes what must not be changed read-only. The folders above it, up
+// to the writable one, become mounts as well: a mount cannot be renamed, so the
+// name cannot be moved away with its folder and made anew.
+func (m *mounter) protect() {
+	for _, path := range m.p.Protect {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			m.unkept(promiseProtect, path, "it does not exist, and a name without a file cannot be masked")
+			continue
+		}
+		if real != resolveFolder(path) {
+			m.unkept(promiseProtect, path, "it is a link, which may be replaced")
+		}
+		i := slices.IndexFunc(m.write, func(w string) bool { return below(real, w) })
+		if i < 0 {
+			continue // read-only already
+		}
+		m.linked(promiseProtect, path, real)
+		for _, folder := range between(m.write[i], real) {
+			if mounted(folder) {
+				continue
+			}
+			if err := m.over(folder, 0); err != nil {
+				m.unkept(promiseProtect, path, err.Error())
+			}
+		}
+		if err := m.over(real, unix.MOUNT_ATTR_RDONLY); err != nil {
+			m.unkept(promiseProtect, path, err.Error())
+		}
+	}
+}
+
+// over mounts a path on itself with attributes added.
+func (m *mounter) over(path string, attributes uint64) error {
+	if err := m.copyOf(path, path, attributes); err != nil {
+		return err
+	}
+	return m.place()
+}
+
+// between lists the folders strictly between a folder and a path below it.
+func between(folder, path string) []string {
+	var out []string
+	for at := filepath.Dir(path); len(at) > len(folder); at = filepath.Dir(at) {
+		out = append(out, at)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// mounted reports whether a path is where something is mounted.
+func mounted(path string) bool {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, 0, &st)
+	return err == nil && st.Attributes_mask&st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}
+
+// resolveFolder follows the links of the folder a path is in, not the path's
+// own.
+func resolveFolder(path string) string {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(folder, filepath.Base(path))
+}
+
+// linked tells of other names of a file that a mask does not reach.
+func (m *mounter) linked(promise, path, real string) {
+	var st unix.Stat_t
+	if unix.Lstat(real, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1 {
+		m.unkept(promise, path, "the file has other names (hard links)")
+	}
+}
+
+func (m *mounter) unkept(promise, path, why string) {
+	m.told = append(m.told, fmt.Sprintf("%s %s: %s", promise, path, why))
+}
+
+// mountsUnavailable says why mounts cannot be had, as far as shows from outside.
+func mountsUnavailable() string {
+	if has(unix.CAP_SYS_ADMIN) {
+		return ""
+	}
+	for _, s := range []struct{ file, bad, why string }{
+		{"/proc/sys/user/max_user_namespaces", "0", "user.max_user_namespaces is 0"},
+		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone is 0"},
+		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns)"},
+	} {
+		if text, err := os.ReadFile(s.file); err == nil && strings.TrimSpace(string(text)) == s.bad {
+			return s.why
+		}
+	}
+	// With several threads the kernel answers EINVAL, after any filter of a
+	// container had its say.
+	if err := unix.Unshare(unix.CLONE_NEWUSER); errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+		return "user namespaces are refused here: " + err.Error()
+	}
+	return ""
+}

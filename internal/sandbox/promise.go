@@ -1,0 +1,93 @@
+package sandbox
+
+// layers is what is in force, by which promises are judged.
+type layers struct {
+	readOnly, online bool
+	abi              int
+	seccomp, mounts  bool
+	pid, ipc         bool // namespaces of the command's own
+	capless          bool // no capability is left but those of FileRights
+}
+
+// promise is one thing that a confined command cannot do.
+type promise struct {
+	name, meaning string
+	held          func(l layers) bool
+	why           string // the reason where it is not held
+}
+
+// The names of promises, as canaries and Coverage.Missing use them.
+const (
+	promiseWrite     = "write"
+	promiseMetadata  = "metadata"
+	promiseProtect   = "protect"
+	promiseHide      = "hide"
+	promiseRead      = "read"
+	promiseTCP       = "tcp"
+	promiseUDP       = "udp"
+	promiseUnix      = "unix"
+	promiseAbstract  = "abstract"
+	promiseKill      = "kill"
+	promisePtrace    = "ptrace"
+	promiseEnviron   = "environ"
+	promiseMount     = "mount"
+	promiseUserns    = "userns"
+	promiseIOUring   = "io_uring"
+	promiseMemfd     = "memfd"
+	promiseIPC       = "ipc"
+	promisePrivilege = "privilege"
+)
+
+func seccompOnly(l layers) bool { return l.seccomp }
+
+// promises is the table of all promises: what each means and what keeps it.
+var promises = []promise{
+	{promiseWrite, "files outside of the writable folders are not created, changed or removed",
+		func(l layers) bool { return l.abi >= 3 || l.mounts },
+		"needs Landlock ABI 3 or mounts (below ABI 3 a file can be truncated)"},
+	{promiseMetadata, "mode, owner, times and attributes of files outside of the writable folders stay as they are",
+		func(l layers) bool { return l.mounts || l.readOnly && l.seccomp },
+		"Landlock does not see chmod, chown, utimes and setxattr; needs mounts"},
+	{promiseProtect, "protected names inside the writable folders are not changed",
+		func(l layers) bool { return l.mounts || l.readOnly && l.abi >= 3 && l.seccomp },
+		"Landlock cannot take a name away from a folder; needs mounts"},
+	{promiseHide, "hidden names inside the readable folders are not read",
+		func(l layers) bool { return l.mounts },
+		"Landlock cannot take a name away from a folder; needs mounts"},
+	{promiseRead, "files outside of the readable folders are not read",
+		func(l layers) bool { return l.abi >= 1 }, "needs Landlock"},
+	{promiseTCP, "no TCP connection is made",
+		func(l layers) bool { return l.online || l.seccomp || l.abi >= 4 }, "needs seccomp or Landlock ABI 4"},
+	{promiseUDP, "no datagram is sent to the network",
+		func(l layers) bool { return l.online || l.seccomp || l.abi >= 10 }, "needs seccomp or Landlock ABI 10"},
+	{promiseUnix, "no service is reached by a socket outside of the writable folders (docker, agents, the desktop's bus)",
+		func(l layers) bool { return l.readOnly && l.seccomp || !l.readOnly && l.mounts || l.abi >= 9 },
+		"seccomp cannot see the paths of sockets; needs mounts or Landlock ABI 9"},
+	{promiseAbstract, "no service is reached by an abstract unix socket",
+		func(l layers) bool { return l.readOnly && l.seccomp || l.abi >= 6 }, "needs Landlock ABI 6"},
+	{promiseKill, "no signal reaches a process that the command did not start",
+		func(l layers) bool { return l.abi >= 6 || l.pid }, "needs Landlock ABI 6 or a PID namespace"},
+	{promisePtrace, "no other process is traced",
+		func(l layers) bool { return l.abi >= 1 || l.seccomp || l.pid }, "needs Landlock, seccomp or a PID namespace"},
+	{promiseEnviron, "the environment and memory of the server are not read",
+		func(l layers) bool { return l.capless && l.abi >= 1 || l.pid }, "needs Landlock or a PID namespace"},
+	{promiseMount, "nothing is mounted or unmounted", seccompOnly, "needs seccomp"},
+	{promiseUserns, "no namespace is made, in which the command would be root", seccompOnly, "needs seccomp"},
+	{promiseIOUring, "io_uring, which passes by the filter of system calls, is off", seccompOnly, "needs seccomp"},
+	{promiseMemfd, "no program is run from memory that no file shows", seccompOnly, "needs seccomp"},
+	{promiseIPC, "shared memory and queues of other processes are not reached",
+		func(l layers) bool { return l.seccomp || l.ipc }, "needs seccomp or an IPC namespace"},
+	{promisePrivilege, "no program gains rights by its mode (setuid) or capabilities",
+		func(l layers) bool { return l.capless }, "capabilities could not be dropped"},
+}
+
+// missing lists the promises that these layers do not keep.
+func missing(l layers) []string {
+	var m []string
+	for _, p := range promises {
+		if !p.held(l) {
+			m = append(m, p.name+": "+p.why)
+		}
+	}
+	return m
+}

@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Readable lists what commands may read beside the writable folders, for
+// Policy.Read, and what they may not, for Policy.Hide: the system folders whole
+// and the children of the home folder one by one, but for secrets. extra is
+// further secrets, such as the server's own state.
+//
+// The list is of what there is now: a child of the home folder made later is
+// not readable until it is made again, nor is one of a folder that holds a
+// secret and was therefore listed child by child (.config, .local/share, ...).
+// A link grants nothing: what it leads to is readable if it is so by itself.
+func Readable(home string, extra ...string) (read, secret []string) {
+	secret = append(secret, clean(extra)...)
+	system := expand(systemSecrets, "/")
+	for _, path := range system {
+		// One that we cannot read ourselves needs no list of its neighbours.
+		if f, err := os.Open(path); err == nil {
+			f.Close()
+			secret = append(secret, path)
+		}
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	if home = filepath.Clean(home); !filepath.IsAbs(home) || home == "/" {
+		home = ""
+	} else {
+		secret = append(secret, expand(secrets, home)...)
+	}
+	real := slices.Clone(secret)
+	for _, s := range secret {
+		if r, err := filepath.EvalSymlinks(s); err == nil && r != s {
+			real = append(real, r)
+		}
+	}
+	l := lister{secrets: real}
+	for _, folder := range systemFolders {
+		if _, err := os.Lstat(folder); err == nil {
+			l.grant(folder)
+		}
+	}
+	// Often a link to what the manager of the network keeps in /run.
+	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && !belowAny(real, l.read) {
+		l.grant(real)
+	}
+	if home != "" {
+		l.children(home)
+	}
+	slices.Sort(secret)
+	return l.read, slices.Compact(secret)
+}
+
+func clean(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if filepath.IsAbs(p) {
+			out = append(out, filepath.Clean(p))
+		}
+	}
+	return out
+}
+
+// expand makes paths of a table. What is a secret by its content is one only
+// if it is there and holds it, or cannot be read to tell.
+func expand(table []secret, base string) []string {
+	var out []string
+	for _, s := range table {
+		path := filepath.Join(base, s.path)
+		paths := []string{path}
+		if prefix, ok := strings.CutSuffix(path, "*"); ok {
+			paths = nil
+			entries, _ := os.ReadDir(filepath.Dir(prefix))
+			for _, e := range entries {
+				if strings.HasPrefix(e.Name(), filepath.Base(prefix)) {
+					paths = append(paths, filepath.Join(filepath.Dir(prefix), e.Name()))
+				}
+			}
+		}
+		for _, p := range paths {
+			if s.holds == nil || holdsAny(p, s.holds) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// holdsAny reports whether the beginning of a file has one of these texts.
+func holdsAny(path string, texts []string) bool {
+	const enough = 64 << 10
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return !os.IsNotExist(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, enough))
+	return err != nil || slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(b, []byte(t)) })
+}
+
+// lister lists what may be read around secrets.
+type lister struct {
+	secrets []string // both as named and as they are
+	read    []string
+}
+
+// grant lists a path whole if it holds no secret, else its children.
+func (l *lister) grant(path string) {
+	st, err := os.Lstat(path)
+	if err != nil || st.Mode()&os.ModeSymlink != 0 || belowAny(path, l.secrets) {
+		return
+	}
+	if slices.ContainsFunc(l.secrets, func(s string) bool { return below(s, path) }) {
+		l.children(path)
+		return
+	}
+	l.read = append(l.read, path)
+}
+
+func (l *lister) children(folder string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		l.grant(filepath.Join(folder, e.Name()))
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package shellsafe
+
+import "io/fs"
+
+func changed(fs.FileInfo) any { return nil }

@@ -1,0 +1,202 @@
+package shellsafe
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call walks a simple command with its redirects.
+func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow {
+	w.commands++
+	at := len(w.a.Commands)
+	w.a.Commands = w.appendCommand(Command{}) // the place of this one, ahead of its substitutions
+	kept := at < len(w.a.Commands)
+	reasonBefore, dirsIn := w.reason, c.dirs
+	w.reason = ""
+
+	prefix := w.prefix(n, c)
+	args := make([]arg, len(n.Args))
+	for i, x := range n.Args {
+		args[i] = w.word(x, c)
+	}
+	var files []Path
+	redirs, toFile := w.redirects(rs, c, &files)
+	for _, r := range rs {
+		if w.strangeInput(r) && w.reason == "" {
+			w.deny("it reads from a device")
+		}
+	}
+	cmd := Command{Wrapped: c.wrapped || toFile || len(n.Assigns) > 0, Inner: c.inner, Redirects: files}
+	if len(args) == 0 {
+		cmd.Text, cmd.Wrapped = w.source(n), c.wrapped
+		w.deny("it sets a variable: " + brief(cmd.Text))
+		w.settle(at, kept, cmd, reasonBefore)
+		return same(dirsIn)
+	}
+	describe(&cmd, args)
+	if cmd.Name == "!" {
+		w.unresolve("a ! stands where it is the name of a command")
+	}
+	cmd.Allowable = !cmd.Wrapped && allowable(args) && !slices.ContainsFunc(rs, w.strangeInput)
+
+	f := w.run(args, c)
+	out, hard := w.judge(args, c)
+	cmd.ReadOnly = w.reason == "" && !hard && len(n.Assigns) == 0
+	w.script.WriteString(prefix)
+	for i := range out {
+		if i > 0 {
+			w.script.WriteString(" ")
+		}
+		w.script.WriteString(out[i].script)
+	}
+	w.script.WriteString(redirs)
+	w.settle(at, kept, cmd, reasonBefore)
+	return f
+}
+
+// settle puts a command into its place and the first reason back.
+func (w *walker) settle(at int, kept bool, cmd Command, reason string) {
+	if kept {
+		w.a.Commands[at] = cmd
+	}
+	if reason != "" {
+		w.reason = reason
+	}
+}
+
+// describe fills in what rules see.
+func describe(cmd *Command, args []arg) {
+	cmd.Words = make([]string, len(args))
+	cmd.Literal = true
+	for i := range args {
+		cmd.Words[i] = args[i].text
+		cmd.Literal = cmd.Literal && args[i].lit && !args[i].folded
+	}
+	cmd.Text = strings.Join(cmd.Words, " ")
+	cmd.Name = base(args[0].text)
+}
+
+// allowable reports whether words are what they look like to a rule: literal,
+// or a pattern that cannot become a flag.
+func allowable(args []arg) bool {
+	dashes := false
+	for i := range args {
+		a := &args[i]
+		switch {
+		case a.lit && (!a.folded || strings.HasPrefix(a.text, "~")):
+			dashes = dashes || a.val == "--"
+		case a.glob && i > 0 && (dashes || a.lead != "" && a.lead[0] != '-'):
+		case a.numeric && i > 0 && !strings.HasPrefix(a.lead, "-"):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// run follows what a command does beside reading: where it leads, what it runs,
+// what it writes.
+func (w *walker) run(args []arg, c context) flow {
+	name := &args[0]
+	if !name.lit || name.val == "" {
+		w.unresolve("the name of a command is not literal: " + brief(name.text))
+		w.unwrap(args, c) // its words are still looked at
+		return same(dirs{unknown: true})
+	}
+	for i := range args {
+		w.suspectText(args[i])
+	}
+	f := same(c.dirs)
+	switch base(name.val) {
+	case "cd":
+		f.ok = w.cd(args[1:], c)
+	case "pushd", "popd", "source", ".", "eval", "dirs", "builtin", "command":
+		f.ok = dirs{unknown: true}
+		if base(name.val) == "command" && len(args) > 1 && (args[1].val == "-v" || args[1].val == "-V") {
+			f.ok = c.dirs
+		}
+		f.fail = f.ok
+	}
+	switch base(name.val) {
+	case "printf":
+		if len(args) > 1 && strings.HasPrefix(args[1].text, "-v") {
+			w.evaluates, w.assigns = true, true
+		}
+	case "read", "mapfile", "readarray", "unset", "wait", "getopts", "source", ".", "eval":
+		w.evaluates, w.assigns = true, true
+	case "test", "[":
+		w.evaluates = w.evaluates || arithmeticTest(args[1:])
+	}
+	w.meet()
+	w.unwrap(args, c)
+	w.touched(args, c)
+	return f
+}
+
+// cd is where a cd leads when it succeeds.
+func (w *walker) cd(args []arg, c context) dirs {
+	if len(args) > 0 && args[0].lit && args[0].val == "--" {
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 0 && w.o.Home != "" && !w.assigns:
+		return dirs{list: []string{w.o.Home}}
+	case len(args) != 1 || !args[0].lit || args[0].val == "" || args[0].val[0] == '-' || w.assigns:
+		return dirs{unknown: true}
+	}
+	return c.dirs.cd(args[0].val)
+}
+
+// prefix reads the assignments in front of a command and writes those that are
+// harmless: they choose a language, a time zone or colours.
+func (w *walker) prefix(n *syntax.CallExpr, c context) string {
+	assigned := w.assigns
+	var out strings.Builder
+	for _, a := range n.Assigns {
+		v := w.assignment(a, c)
+		if len(n.Args) == 0 {
+			continue
+		}
+		name := ""
+		if a.Name != nil {
+			name = a.Name.Value
+		}
+		if a.Append || a.Index != nil || a.Array != nil || !harmlessVariable(name) || a.Value != nil && !v.lit || !harmlessValue(name, v.val) {
+			w.deny("it sets a variable: " + brief(w.source(a)))
+			continue
+		}
+		out.WriteString(name + "=" + quote(v.val) + " ")
+		assigned = assigned || name == "HOME" || name == "PWD"
+	}
+	if len(n.Args) > 0 {
+		w.assigns = assigned // it holds for this command only
+	}
+	return out.String()
+}
+
+func harmlessVariable(name string) bool {
+	switch name {
+	case "LANG", "LANGUAGE", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_") && syntax.ValidName(name)
+}
+
+// harmlessValue keeps paths out: a time zone and a terminal can be files.
+func harmlessValue(name, v string) bool {
+	if len(v) > 64 || strings.Contains(v, "..") || strings.HasPrefix(v, "/") {
+		return false
+	}
+	for i := 0; i < len(v); i++ {
+		b := v[i]
+		if b == '/' && name == "TZ" || strings.IndexByte("_.@+-,:", b) >= 0 && i > 0 || strings.IndexByte("_.@+-", b) >= 0 {
+			continue
+		}
+		if (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') {
+			return false
+		}
+	}
+	return true
+}

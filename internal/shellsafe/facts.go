@@ -1,0 +1,45 @@
+package shellsafe
+
+import "mvdan.cc/sh/v3/syntax"
+
+// LeadingSleep reports whether the first simple command of a text is a sleep.
+func LeadingSleep(command string) bool {
+	a := Analyse(command, Options{})
+	return len(a.Commands) > 0 && a.Commands[0].Name == "sleep"
+}
+
+// ResultExit reports whether an exit code is an answer and not a failure: 1
+// from the last command of the last pipeline, if that is one that answers no by it.
+func ResultExit(a *Analysis, code int) bool { return code == 1 && a.answers }
+
+// answers reports whether exit code 1 of a statement means no.
+func (w *walker) answers(s *syntax.Stmt) bool {
+	switch n := s.Cmd.(type) {
+	case *syntax.TestClause:
+		return true
+	case *syntax.CallExpr:
+		if len(n.Args) == 0 {
+			return false
+		}
+		switch base(w.plainWord(n.Args[0]).val) {
+		case "grep", "rg", "egrep", "fgrep", "diff", "test", "[", "find", "cmp":
+			return true
+		}
+	case *syntax.BinaryCmd:
+		if n.Op == syntax.AndStmt && w.tells(n.Y) {
+			return w.answers(n.X) // [ -f x ] && echo yes
+		}
+		return w.answers(n.Y)
+	}
+	return false
+}
+
+// tells reports whether a statement only prints and so cannot be what failed.
+func (w *walker) tells(s *syntax.Stmt) bool {
+	n, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(n.Args) == 0 {
+		return false
+	}
+	name := w.plainWord(n.Args[0]).val
+	return name == "echo" || name == "printf" || name == "true" || name == ":"
+}

@@ -1,0 +1,198 @@
+package shellsafe
+
+import "strings"
+
+// judgeFind reads a find: flags, starting points, then tests and actions.
+func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
+	i := 1
+	follow := literal("-P")
+	for ; i < len(args) && args[i].lit && (args[i].val == "-P" || args[i].val == "-H"); i++ {
+		follow = args[i]
+	}
+	out = []arg{args[0], follow}
+	var starts []arg
+	for ; i < len(args); i++ {
+		a := args[i]
+		if a.lit && a.val != "" && (strings.IndexByte("-(!,", a.val[0]) >= 0 || dashLike(a.val)) {
+			break
+		}
+		switch {
+		case a.lit && a.script != "":
+		case a.glob && a.why == "" && a.lead != "" && strings.IndexByte("-(!,", a.lead[0]) < 0:
+		default:
+			return args, "find: where it starts is not literal: " + brief(a.text)
+		}
+		starts = append(starts, a)
+		out = append(out, a)
+	}
+	if len(starts) == 0 {
+		starts = []arg{literal(".")}
+	}
+	for j := range starts {
+		w.read(c.dirs.paths(&starts[j], true))
+	}
+	for ; i < len(args); i++ {
+		a := args[i]
+		if !a.lit || a.script == "" {
+			return args, "find: a word is not literal: " + brief(a.text)
+		}
+		if a.val == "-exec" {
+			inner, used, why := w.findExec(args[i+1:], c)
+			if why != "" {
+				return args, why
+			}
+			out = append(append(out, a), inner...)
+			i += used
+			continue
+		}
+		kinds, ok := findTests[a.val]
+		if !ok {
+			return args, "find: " + brief(a.val) + " is not on the table of tests that only read"
+		}
+		out = append(out, a)
+		for k := range kinds {
+			if i++; i >= len(args) || !args[i].lit || args[i].script == "" {
+				return args, "find: the value of " + a.val + " is not literal"
+			}
+			if kinds[k] == 'p' {
+				w.read(c.dirs.paths(&args[i], false))
+			}
+			out = append(out, args[i])
+		}
+	}
+	return out, ""
+}
+
+// findExec judges what -exec runs. What {} becomes begins with a starting point
+// and so is no flag.
+func (w *walker) findExec(args []arg, c context) (out []arg, used int, why string) {
+	end := -1
+	for i := range args {
+		if !args[i].lit {
+			return nil, 0, "find: a word is not literal: " + brief(args[i].text)
+		}
+		if args[i].val == ";" || args[i].val == "+" && i > 0 && args[i-1].val == "{}" {
+			end = i
+			break
+		}
+	}
+	if end < 1 {
+		return nil, 0, "find: -exec has no command or no end"
+	}
+	inner := make([]arg, end)
+	copy(inner, args[:end])
+	for i := range inner {
+		switch {
+		case inner[i].val == "{}" && i > 0:
+			// Any number of paths. The literal text is for our reading only:
+			// the word is written as it stood.
+			inner[i] = arg{text: "{}", val: "{}", glob: true, lead: "./", script: quote("{}")}
+		case strings.Contains(inner[i].val, "{}"):
+			return nil, 0, "find: {} is part of a word"
+		}
+	}
+	out, why = w.within("find -exec", inner, c)
+	return append(append([]arg(nil), out...), args[end]), end + 1, why
+}
+
+// within judges a command that another program runs.
+func (w *walker) within(by string, args []arg, c context) ([]arg, string) {
+	name := args[0].val
+	s := table[name]
+	if !args[0].lit || strings.Contains(name, "/") || s == nil || !s.outside || name == "find" {
+		return nil, by + ": " + brief(args[0].text) + " is not on the table of commands that it may run"
+	}
+	return w.bySpec(name, s, args, c)
+}
+
+// judgeRunner reads xargs and timeout: their flags, then a command of the table.
+func (w *walker) judgeRunner(key string, args []arg, c context) ([]arg, string) {
+	i := 1
+	replace := ""
+flags:
+	for ; i < len(args) && args[i].lit && strings.HasPrefix(args[i].val, "-"); i++ {
+		f := args[i].val
+		switch {
+		case f == "--":
+			i++
+			break flags
+		case key == "xargs" && has("-0 -r -t -x --null --no-run-if-empty --verbose --exit", f):
+		case key == "xargs" && has("-n -L -P -d -s -I --max-args --max-lines --max-procs --delimiter", f):
+			if i++; i >= len(args) || !args[i].lit {
+				return args, "xargs: the value of " + f + " is not literal"
+			}
+			if f == "-I" {
+				replace = args[i].val
+			}
+		case key == "xargs" && len(f) > 2 && has("-n -L -P -I -d", f[:2]):
+			if f[1] == 'I' {
+				replace = f[2:]
+			}
+		case key == "xargs" && (strings.HasPrefix(f, "--max-args=") || strings.HasPrefix(f, "--max-procs=") || strings.HasPrefix(f, "--delimiter=")):
+		case key == "timeout" && has("--preserve-status --foreground -v --verbose", f):
+		case key == "timeout" && has("-s -k --signal --kill-after", f):
+			if i++; i >= len(args) || !args[i].lit {
+				return args, "timeout: the value of " + f + " is not literal"
+			}
+		case key == "timeout" && (strings.HasPrefix(f, "--signal=") || strings.HasPrefix(f, "--kill-after=") || len(f) > 2 && has("-s -k", f[:2])):
+		default:
+			return args, key + ": the flag " + brief(f) + " is not on the table of flags that only read"
+		}
+	}
+	if key == "timeout" {
+		if i >= len(args) || !args[i].lit || args[i].val == "" || args[i].val[0] < '0' || args[i].val[0] > '9' {
+			return args, "timeout: it has no time"
+		}
+		i++
+	}
+	for j := range args[:i] {
+		if args[j].script == "" {
+			return args, key + ": a word cannot be written anew"
+		}
+	}
+	inner := append([]arg(nil), args[i:]...)
+	if len(inner) == 0 {
+		if key == "timeout" {
+			return args, "timeout: it has no command"
+		}
+		inner = []arg{literal("echo")}
+	}
+	if key == "xargs" {
+		if why := w.feed(inner, replace, c); why != "" {
+			return args, why
+		}
+	}
+	var out []arg
+	var why string
+	if key == "timeout" && inner[0].lit && inner[0].val == "git" {
+		out, _, why = w.judgeGit(inner, c)
+	} else if key == "timeout" && inner[0].lit && inner[0].val == "find" {
+		out, why = w.judgeFind(inner, c)
+	} else {
+		out, why = w.within(key, inner, c)
+	}
+	if why != "" {
+		return args, why
+	}
+	return append(append([]arg(nil), args[:i]...), out...), ""
+}
+
+// feed puts what xargs reads into a command: unknown words, any number of them,
+// which may look like flags.
+func (w *walker) feed(inner []arg, replace string, c context) string {
+	name := inner[0].val
+	s := table[name]
+	if s == nil || !s.harmless || !s.outside {
+		return "xargs: " + brief(inner[0].text) + " is not on the table of commands that it may run"
+	}
+	if replace != "" && strings.Contains(name, replace) {
+		return "xargs: the name of the command comes from standard input"
+	}
+	w.read([]Path{{Dynamic: true}})
+	for i := 1; i < len(inner); i++ {
+		if replace != "" && strings.Contains(inner[i].val, replace) {
+			inner[i].stdin = true
+		}
+	}
+	return ""
+}

@@ -1,0 +1,372 @@
+package shellsafe
+
+import (
+	"strings"
+)
+
+// wrapper is a program that runs another, which rules that deny must see.
+type wrapper struct {
+	vals string // flags that take the next word
+	skip int    // operands ahead of the command
+	env  bool   // assignments may stand ahead of it
+	text bool   // the rest is one text for a shell
+	c    string // flags whose value is a text for a shell
+	exec string // flags whose value begins the command
+}
+
+// wrappers are data for rules only; a flag that is not known makes every later
+// word a possible command, and the whole unresolved.
+var wrappers = map[string]wrapper{
+	"env": {vals: "-u --unset -C --chdir", env: true, c: "-S --split-string"}, "sudo": {vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true}, "sudo-rs": {vals: "-u -g -h -p -D -R --user --group --chdir", env: true},
+	"doas": {vals: "-u -C"}, "su": {c: "-c --command", vals: "-s -g -G --shell --group", skip: 99}, "runuser": {c: "-c --command", vals: "-u -s -g -G --user --shell --group"}, "run0": {vals: "-u --user -g --group -D --chdir"}, "pkexec": {vals: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "sg": {skip: 1, c: "-c", text: true},
+	"command": {}, "builtin": {}, "exec": {vals: "-a"}, "nohup": {}, "setsid": {}, "nice": {vals: "-n --adjustment"}, "ionice": {vals: "-c -n -p --class --classdata"}, "chrt": {skip: 1, vals: "-T -P -D"}, "taskset": {skip: 1}, "numactl": {vals: "-N -m -i -C -p"}, "prlimit": {vals: "-p --pid"}, "schedtool": {vals: "-n -a"}, "cpulimit": {vals: "-l -p"},
+	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -d --interval", text: true}, "script": {c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 99}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
+	"xargs": {vals: "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace --max-chars"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {}, "fakeroot": {}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {}, "dumb-init": {}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
+	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {skip: 1}, "unshare": {vals: "-S -G -R -w"}, "nsenter": {vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {c: "-c"}, "systemd-run": {vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {}, "linux64": {}, "i386": {}, "x86_64": {}, "setarch": {skip: 1}, "firejail": {}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {vals: "-S -t -L"}, "tmux": {skip: 99},
+	"coproc": {}, "pnpm": {skip: 99}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
+}
+
+// shells take a text with -c.
+const shells = "sh bash dash zsh ksh ksh93 mksh ash fish rbash yash posh"
+
+// unwrap lists what a command runs, and the texts it gives to a shell.
+func (w *walker) unwrap(args []arg, c context) {
+	if w.depth++; w.depth > maxNesting {
+		w.unresolve("it is nested too deeply")
+		w.depth--
+		return
+	}
+	defer func() { w.depth-- }()
+	name := base(args[0].val)
+	if !args[0].lit {
+		name = ""
+	}
+	c.inner, c.wrapped = true, true
+	switch {
+	case name == "":
+		return
+	case has(shells, name):
+		w.shell(args[1:], c)
+	case name == "command" && len(args) > 1 && strings.HasPrefix(args[1].val, "-") && strings.ContainsAny(args[1].val, "vV"):
+	case name == "eval":
+		w.text2(args[1:], c)
+	case name == "trap" && len(args) > 1:
+		rest := args[1:]
+		if rest[0].val == "--" {
+			rest = rest[1:]
+		}
+		if len(rest) > 0 && rest[0].val != "-" && rest[0].val != "-l" && rest[0].val != "-p" {
+			w.text2(rest[:1], c)
+		}
+	case name == "alias":
+		for i := 1; i < len(args); i++ {
+			if _, v, ok := strings.Cut(args[i].text, "="); ok {
+				w.reparse(v, args[i].lit, c)
+			}
+		}
+	case name == "mapfile" || name == "readarray" || name == "compgen" || name == "complete":
+		for i := 1; i < len(args)-1; i++ {
+			if args[i].val == "-C" {
+				w.text2(args[i+1:i+2], c)
+			}
+		}
+	case name == "find" || name == "fd" || name == "fdfind":
+		w.finds(args, c)
+	case name == "git":
+		w.gitRuns(args, c)
+	default:
+		if len(args) == 2 && (args[1].val == "--version" || args[1].val == "--help") {
+			return
+		}
+		if x, ok := wrappers[name]; ok {
+			w.behind(name, x, args, c)
+		}
+	}
+}
+
+// inner lists a command that another runs.
+func (w *walker) inner(args []arg, c context) {
+	if len(args) == 0 {
+		return
+	}
+	w.commands++
+	cmd := Command{Wrapped: true, Inner: true}
+	describe(&cmd, args)
+	w.a.Commands = w.appendCommand(cmd)
+	if !args[0].lit || args[0].val == "" {
+		w.unresolve("the name of a command is not literal: " + brief(args[0].text))
+		return
+	}
+	w.unwrap(args, c)
+	w.touched(args, c)
+}
+
+// behind goes past the flags of a wrapper.
+func (w *walker) behind(name string, x wrapper, args []arg, c context) {
+	skip := x.skip
+	i := 1
+	for ; i < len(args); i++ {
+		a := &args[i]
+		v := a.val
+		switch {
+		case !a.lit && a.lead == "" || !a.lit && a.lead[0] == '-':
+			if x.text || i == len(args)-1 && skip == 0 {
+				break
+			}
+			if skip == 0 || strings.HasPrefix(a.lead, "-") {
+				w.guess(name, args[i:], c)
+				return
+			}
+		case v == "--":
+			continue
+		case strings.HasPrefix(v, "-") && len(v) > 1 || strings.HasPrefix(v, "+") && name == "xargs":
+			flag, attached, eq := strings.Cut(v, "=")
+			switch {
+			case has(x.c, flag) || x.c != "" && !strings.HasPrefix(v, "--") && hasShort(x.c, v):
+				text, rest := "", args[i+1:]
+				lit := a.lit
+				switch {
+				case eq && strings.HasPrefix(v, "--"):
+					text = attached
+				case !has(x.c, flag) && !endsIn(x.c, v): // -S'touch x'
+					text = v[shortAt(x.c, v)+1:]
+				case len(rest) > 0:
+					text, lit, rest = rest[0].text, rest[0].lit, rest[1:]
+				}
+				if name == "env" { // the rest are more words
+					for j := range rest {
+						text += " " + quote(rest[j].text)
+						lit = lit && rest[j].lit
+					}
+				}
+				w.reparse(text, lit, c)
+				return
+			case has(x.exec, flag) && !eq:
+				w.inner(args[i+1:], c)
+				return
+			case has(x.vals, flag) && !eq:
+				i++
+			case eq || has(plainFlags, v) || numeric(v[1:]):
+			default:
+				next, ok := cluster(x.vals, v)
+				if next {
+					i++
+				}
+				if !ok && skip < 90 {
+					w.guess(name, args[i+1:], c)
+					return
+				}
+			}
+			continue
+		case x.env && strings.Contains(v, "=") && !strings.HasPrefix(v, "="):
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		break
+	}
+	if i >= len(args) {
+		return
+	}
+	rest := args[i:]
+	if x.text && len(rest) > 0 {
+		lit := true
+		words := make([]string, 0, len(rest))
+		for j := range rest {
+			if rest[j].val == ":::" || rest[j].val == "::::" {
+				break
+			}
+			words = append(words, rest[j].text)
+			lit = lit && rest[j].lit
+		}
+		w.inner(rest[:len(words)], c)
+		w.reparse(strings.Join(words, " "), lit, c)
+		return
+	}
+	if name == "flock" && rest[0].val == "-c" && len(rest) > 1 {
+		w.reparse(rest[1].text, rest[1].lit, c)
+		return
+	}
+	w.inner(rest, c)
+}
+
+// plainFlags of wrappers stand alone.
+const plainFlags = "-print0 -0 --null -i -n -S -k -b -E -H -P -A -s -l -v -p -r -t -x -f -q --preserve-status --foreground --verbose --no-run-if-empty --ignore-environment --non-interactive --login --preserve-env --background --fork --wait --ctty --reset-env --pipe --scope --user --pty --quiet --interactive --exit --args --map-root-user --mount --pid --net --ipc --uts --silent --no-fork --shared --exclusive --unlock --close"
+
+// cluster reads short flags in one word: whether the last takes the next word,
+// and whether all are known.
+func cluster(vals, v string) (next, ok bool) {
+	for i := 1; i < len(v); i++ {
+		f := "-" + v[i:i+1]
+		if has(vals, f) {
+			return i == len(v)-1, true
+		}
+		if f == "--" || !has(plainFlags, f) {
+			return false, false
+		}
+	}
+	return false, true
+}
+
+func numeric(s string) bool { return digits(strings.TrimPrefix(s, "-")) }
+
+// hasShort reports whether a cluster holds one of the short flags.
+func hasShort(flags, cluster string) bool { return shortAt(flags, cluster) > 0 }
+
+func shortAt(flags, cluster string) int {
+	for i := 1; i < len(cluster); i++ {
+		if has(flags, "-"+cluster[i:i+1]) {
+			return i
+		}
+	}
+	return 0
+}
+
+func endsIn(flags, cluster string) bool { return shortAt(flags, cluster) == len(cluster)-1 }
+
+// attachedValue reports whether a word is a short flag with its value.
+func attachedValue(flags, v string) bool {
+	return len(v) > 2 && v[1] != '-' && has(flags, v[:2])
+}
+
+// guess takes every word that is left for a possible command.
+func (w *walker) guess(name string, args []arg, c context) {
+	w.unresolve("what " + name + " runs is not known")
+	for i := range args {
+		if i > 16 {
+			return
+		}
+		if args[i].lit && args[i].val != "" && args[i].val[0] != '-' {
+			w.inner(args[i:], c)
+		}
+	}
+}
+
+// shell finds the text of sh -c.
+func (w *walker) shell(args []arg, c context) {
+	text := false
+	for i := 0; i < len(args); i++ {
+		v := args[i].val
+		if !args[i].lit && (args[i].lead == "" || args[i].lead[0] == '-') && !text {
+			w.unresolve("the words of a shell are not literal: " + brief(args[i].text))
+		}
+		if v == "--rcfile" || v == "--init-file" {
+			i++
+			continue
+		}
+		if len(v) > 1 && (v[0] == '-' || v[0] == '+') && v != "--" && args[i].lit {
+			if v[1] != '-' {
+				text = text || strings.ContainsRune(v, 'c')
+				if strings.ContainsAny(v[1:], "oO") {
+					i++
+				}
+			}
+			continue
+		}
+		if v == "--" || v == "-" {
+			continue
+		}
+		if text {
+			w.reparse(args[i].text, args[i].lit, c)
+		}
+		return
+	}
+}
+
+// text2 takes words as one text for a shell.
+func (w *walker) text2(args []arg, c context) {
+	lit := true
+	words := make([]string, len(args))
+	for i := range args {
+		words[i] = args[i].text
+		lit = lit && args[i].lit
+	}
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	w.reparse(strings.Join(words, " "), lit, c)
+}
+
+// reparse walks a text that a command gives to a shell.
+func (w *walker) reparse(text string, lit bool, c context) {
+	if !lit {
+		w.unresolve("the text that a shell gets is not literal: " + brief(text))
+	}
+	if c.reparse++; c.reparse > maxReparse {
+		w.unresolve("shells within shells within shells")
+		return
+	}
+	why, parse := gate(text)
+	if why != "" {
+		w.unresolve(why)
+	}
+	if !parse && why != "" {
+		return
+	}
+	c.dirs = dirs{unknown: true}
+	script := w.script
+	w.script = buffer{}
+	w.parse(text, c)
+	w.script = script
+	w.deny("it gives a text to a shell")
+}
+
+// finds lists what find and fd run.
+func (w *walker) finds(args []arg, c context) {
+	for i := 1; i < len(args); i++ {
+		v := args[i].val
+		if args[0].val == "find" || base(args[0].val) == "find" {
+			if !has("-exec -execdir -ok -okdir", v) {
+				continue
+			}
+			end := i + 1
+			for end < len(args) && args[end].val != ";" && (args[end].val != "+" || args[end-1].val != "{}") {
+				end++
+			}
+			w.inner(args[i+1:end], c)
+			i = end
+			continue
+		}
+		flag, attached, eq := strings.Cut(v, "=")
+		switch {
+		case has("-x -X --exec --exec-batch", flag) && eq:
+			w.reparse(attached, true, c)
+		case has("-x -X --exec --exec-batch", v):
+			w.inner(args[i+1:], c)
+			return
+		case len(v) > 2 && v[0] == '-' && v[1] != '-' && strings.ContainsAny(v, "xX"):
+			w.guess("fd", args[i+1:], c)
+			return
+		}
+	}
+}
+
+// gitRuns lists what git runs by its arguments.
+func (w *walker) gitRuns(args []arg, c context) {
+	for i := 1; i < len(args); i++ {
+		v := args[i].val
+		switch {
+		case v == "run" && args[i-1].val == "bisect", v == "foreach" && args[i-1].val == "submodule":
+			rest := args[i+1:]
+			for len(rest) > 0 && strings.HasPrefix(rest[0].val, "-") {
+				rest = rest[1:]
+			}
+			if len(rest) == 1 {
+				w.reparse(rest[0].text, rest[0].lit, c)
+			} else {
+				w.inner(rest, c)
+			}
+			return
+		case (v == "-x" || v == "--exec") && i+1 < len(args):
+			w.reparse(args[i+1].text, args[i+1].lit, c)
+		case strings.HasPrefix(v, "--exec="):
+			w.reparse(v[7:], true, c)
+		case v == "-c" && i+1 < len(args):
+			if _, cmd, ok := strings.Cut(args[i+1].text, "=!"); ok {
+				w.reparse(cmd, args[i+1].lit, c) // an alias
+			}
+		}
+	}
+}

@@ -1,0 +1,397 @@
+package shellsafe
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker goes through a tree once: it lists commands and paths, judges, and
+// writes the script.
+type walker struct {
+	a         *Analysis
+	o         *Options
+	src       string // of the tree that is walked
+	script    buffer
+	reason    string
+	commands  int
+	depth     int
+	assigns   bool // some variable is set: $HOME is no longer known
+	data      bool // there is text that would run something if it were evaluated
+	evaluates bool // there is a place that evaluates
+	git       bool // Script runs git other than git config
+	gitConf   bool // Script runs git config
+	goTool    bool // Script runs go
+	gitDirs   []string
+}
+
+// context is what a statement stands in.
+type context struct {
+	wrapped bool // Command.Wrapped
+	inner   bool // Command.Inner
+	dirs    dirs
+	reparse int // depth of sh -c
+}
+
+func (c context) seenThrough() context {
+	c.wrapped = true
+	return c
+}
+
+// deny notes why the whole is not read-only; the first reason stays.
+func (w *walker) deny(why string) {
+	if w.reason == "" {
+		w.reason = why
+	}
+}
+
+func (w *walker) unresolve(why string) {
+	if w.a.Unresolved == "" {
+		w.a.Unresolved = why
+	}
+}
+
+// source is the text of a node.
+func (w *walker) source(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || from > to || to > len(w.src) {
+		return "?"
+	}
+	return w.src[from:to]
+}
+
+// list walks statements that follow one another.
+func (w *walker) list(stmts []*syntax.Stmt, c context) flow {
+	f := same(c.dirs)
+	for i, s := range stmts {
+		if i > 0 {
+			w.script.WriteString("; ")
+		}
+		c.dirs = f.either()
+		f = w.stmt(s, c)
+	}
+	return f
+}
+
+func (w *walker) stmt(s *syntax.Stmt, c context) flow {
+	if w.depth++; w.depth > maxNesting {
+		w.unresolve("it is nested too deeply")
+		w.deny("it is nested too deeply")
+		w.depth--
+		return same(dirs{unknown: true})
+	}
+	defer func() { w.depth-- }()
+	if s.Background || s.Coprocess || s.Disown {
+		w.deny("a part of it runs in the background")
+	}
+	if s.Negated {
+		w.script.WriteString("! ")
+	}
+	var f flow
+	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
+		f = w.call(call, s.Redirs, c)
+	} else {
+		var files []Path
+		before := w.script.Len()
+		redirs, toFile := w.redirects(s.Redirs, c, &files)
+		if toFile {
+			c.wrapped = true
+		}
+		if s.Cmd == nil {
+			w.deny("a redirect stands alone")
+			w.a.Commands = w.appendCommand(Command{Text: w.text(s), Wrapped: c.wrapped, Redirects: files})
+			f = same(c.dirs)
+		} else {
+			f = w.compound(s.Cmd, c)
+		}
+		if w.script.Len() > before || redirs != "" {
+			w.script.WriteString(redirs)
+		}
+	}
+	if s.Negated {
+		f.ok, f.fail = f.fail, f.ok
+	}
+	if s.Background {
+		return same(c.dirs)
+	}
+	return f
+}
+
+// text is a node's source on one line, for what is no simple command.
+func (w *walker) text(n syntax.Node) string { return w.source(n) }
+
+func (w *walker) appendCommand(c Command) []Command {
+	if len(w.a.Commands) >= maxListed {
+		w.unresolve("it has more than 64 commands")
+		return w.a.Commands
+	}
+	return append(w.a.Commands, c)
+}
+
+// compound walks what is not a simple command. A kind of node that is not
+// named here makes the whole unresolved.
+func (w *walker) compound(n syntax.Command, c context) flow {
+	in := c.dirs
+	switch n := n.(type) {
+	case *syntax.BinaryCmd:
+		return w.binary(n, c)
+	case *syntax.Block:
+		w.script.WriteString("{ ")
+		f := w.list(n.Stmts, c)
+		w.script.WriteString("; }")
+		return f
+	case *syntax.Subshell:
+		w.script.WriteString("( ")
+		w.list(n.Stmts, c)
+		w.script.WriteString(" )")
+		return same(in)
+	case *syntax.TestClause:
+		w.test(n, c)
+		return same(in)
+	case *syntax.IfClause:
+		w.deny("it has an if")
+		return same(w.branches(n, c))
+	case *syntax.WhileClause:
+		w.deny("it has a loop")
+		c.dirs = dirs{list: in.list, unknown: in.unknown || w.moves(n)}
+		f := w.list(n.Cond, c)
+		c.dirs = f.either()
+		return same(in.or(w.list(n.Do, c).either()))
+	case *syntax.ForClause:
+		w.deny("it has a loop")
+		return w.loop(n, c)
+	case *syntax.CaseClause:
+		w.deny("it has a case")
+		w.word(n.Word, c)
+		out := in
+		for _, item := range n.Items {
+			for _, p := range item.Patterns {
+				w.word(p, c)
+			}
+			out = out.or(w.list(item.Stmts, c).either())
+		}
+		return same(out)
+	case *syntax.FuncDecl:
+		w.deny("it defines a function")
+		c = c.seenThrough()
+		c.dirs = dirs{unknown: true}
+		w.stmt(n.Body, c)
+		return same(in)
+	case *syntax.DeclClause:
+		w.declare(n, c)
+		return same(in)
+	case *syntax.LetClause:
+		w.deny("it has arithmetic")
+		w.other("let", n, c)
+		for _, e := range n.Exprs {
+			w.inside(e, c)
+			w.arithmetic(e)
+		}
+		return same(in)
+	case *syntax.ArithmCmd:
+		w.deny("it has arithmetic")
+		w.other("((", n, c)
+		w.inside(n.X, c)
+		w.arithmetic(n.X)
+		return same(in)
+	case *syntax.TimeClause:
+		w.deny("it runs time")
+		if n.Stmt == nil {
+			return same(in)
+		}
+		return w.stmt(n.Stmt, c.seenThrough())
+	case *syntax.CoprocClause:
+		// The shell reads assignments and redirects behind coproc, the parser
+		// takes them for the name of a command.
+		w.unresolve("what coproc runs is not known for sure")
+		w.deny("a part of it runs in the background")
+		w.stmt(n.Stmt, c.seenThrough())
+		return same(in)
+	default:
+		w.unresolve(fmt.Sprintf("it has a part that is not known (%T)", n))
+		w.deny("it has a part that is not known")
+		return same(dirs{unknown: true})
+	}
+}
+
+// other lists what is no simple command and sets variables.
+func (w *walker) other(name string, n syntax.Node, c context) {
+	w.commands++
+	w.assigns = true
+	text := strings.TrimSpace(w.text(n))
+	w.a.Commands = w.appendCommand(Command{Text: text, Words: []string{text}, Name: name, Wrapped: c.wrapped, Inner: c.inner})
+}
+
+func (w *walker) binary(n *syntax.BinaryCmd, c context) flow {
+	switch n.Op {
+	case syntax.AndStmt:
+		x := w.stmt(n.X, c)
+		w.script.WriteString(" && ")
+		c.dirs = x.ok
+		y := w.stmt(n.Y, c)
+		return flow{y.ok, x.fail.or(y.fail)}
+	case syntax.OrStmt:
+		x := w.stmt(n.X, c)
+		w.script.WriteString(" || ")
+		c.dirs = x.fail
+		y := w.stmt(n.Y, c)
+		return flow{x.ok.or(y.ok), y.fail}
+	case syntax.Pipe, syntax.PipeAll:
+		if n.Op == syntax.PipeAll {
+			w.deny("it has |&")
+		}
+		w.stmt(n.X, c)
+		w.script.WriteString(" | ")
+		w.stmt(n.Y, c)
+		return same(c.dirs)
+	}
+	w.unresolve("it has an operator that is not known: " + n.Op.String())
+	w.deny("it has an operator that is not known")
+	w.stmt(n.X, c)
+	w.stmt(n.Y, c)
+	return same(dirs{unknown: true})
+}
+
+func (w *walker) branches(n *syntax.IfClause, c context) dirs {
+	f := same(c.dirs)
+	if len(n.Cond) > 0 {
+		f = w.list(n.Cond, c)
+	}
+	c.dirs = f.ok
+	out := w.list(n.Then, c).either()
+	if n.Else != nil {
+		if w.depth++; w.depth > maxNesting {
+			w.unresolve("it is nested too deeply")
+			w.depth--
+			return dirs{unknown: true}
+		}
+		c.dirs = f.fail
+		out = out.or(w.branches(n.Else, c))
+		w.depth--
+	} else {
+		out = out.or(f.fail)
+	}
+	return out
+}
+
+func (w *walker) loop(n *syntax.ForClause, c context) flow {
+	in := c.dirs
+	switch l := n.Loop.(type) {
+	case *syntax.WordIter:
+		for _, x := range l.Items {
+			w.suspectText(w.word(x, c))
+		}
+	case *syntax.CStyleLoop:
+		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
+			if x != nil {
+				w.inside(x, c)
+				w.arithmetic(x)
+			}
+		}
+	default:
+		w.unresolve(fmt.Sprintf("it has a part that is not known (%T)", l))
+	}
+	w.assigns = true // the body is seen through: the variable may be PATH
+	c = c.seenThrough()
+	c.dirs = dirs{list: in.list, unknown: in.unknown || w.moves(n)}
+	return same(in.or(w.list(n.Do, c).either()))
+}
+
+// moves reports whether anything in a loop could change the folder.
+func (w *walker) moves(n syntax.Node) bool {
+	s := w.source(n)
+	return strings.Contains(s, "cd") || strings.Contains(s, "pushd") || strings.Contains(s, "popd") || strings.ContainsAny(s, `\'"$`) && strings.Contains(s, "d")
+}
+
+// declare walks export, declare and their like.
+func (w *walker) declare(n *syntax.DeclClause, c context) {
+	w.deny("it sets variables: " + n.Variant.Value)
+	w.other(n.Variant.Value, n, c)
+	if n.Variant.Value != "export" && n.Variant.Value != "readonly" {
+		w.evaluates = true
+		w.meet()
+	}
+	cmd := len(w.a.Commands) - 1
+	for _, a := range n.Args {
+		w.assignment(a, c)
+	}
+	if w.a.Commands[cmd].Name == n.Variant.Value {
+		text := w.a.Commands[cmd].Text
+		w.a.Commands[cmd].Words = strings.Fields(text)
+		w.a.Commands[cmd].Text = strings.Join(w.a.Commands[cmd].Words, " ")
+	}
+}
+
+// assignment walks the value of a variable.
+func (w *walker) assignment(a *syntax.Assign, c context) arg {
+	w.assigns = true
+	if a.Index != nil {
+		w.inside(a.Index, c)
+		w.arithmetic(a.Index)
+	}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				w.inside(e.Index, c)
+				w.arithmetic(e.Index)
+			}
+			w.suspectText(w.word(e.Value, c))
+		}
+	}
+	v := w.word(a.Value, c)
+	w.suspectText(v)
+	return v
+}
+
+// substitution walks $(...) and gives its script if it is read-only.
+func (w *walker) substitution(p *syntax.CmdSubst, c context, source string) (string, bool) {
+	if p.Backquotes && strings.Contains(source, `\`) {
+		w.unresolve("it has backslashes in backquotes")
+		w.deny("it has backslashes in backquotes")
+	}
+	if p.TempFile || p.ReplyVar {
+		w.unresolve("it has a substitution that is not known")
+		w.deny("it has a substitution that is not known")
+	}
+	outer, commands := w.script, len(w.a.Commands)
+	w.script = buffer{}
+	c = c.seenThrough()
+	c.inner = false
+	w.list(p.Stmts, c)
+	script := w.script.String()
+	w.script = outer
+	if script == "" || len(w.a.Commands) == commands {
+		w.deny("it has an empty substitution")
+	}
+	return script, w.reason == ""
+}
+
+// inside walks the substitutions in a part that is not read word by word.
+func (w *walker) inside(n syntax.Node, c context) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.substitution(n, c, w.source(n))
+			return false
+		case *syntax.ProcSubst:
+			w.deny("it starts a process: " + brief(w.source(n)))
+			w.list(n.Stmts, c.seenThrough())
+			return false
+		case *syntax.ExtGlob:
+			w.unresolve("it holds an extended pattern: " + brief(w.source(n)))
+		case *syntax.ParamExp:
+			w.suspect(n)
+		}
+		return true
+	})
+}
+
+// base is the last element of a command's name.
+func base(name string) string {
+	if name == "" {
+		return ""
+	}
+	return path.Base(name)
+}

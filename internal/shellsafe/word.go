@@ -1,0 +1,473 @@
+package shellsafe
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// arg is one word of a command.
+type arg struct {
+	text    string // unquoted, with expansions as they are written: what a rule sees
+	val     string // what the command gets, if lit; the pattern, if glob
+	lit     bool   // val is one word and known
+	folded  bool   // lit, because we put HOME or PWD in
+	glob    bool   // has unquoted characters of a pattern, and else is literal
+	lead    string // the literal text before the first of those
+	sub     bool   // in quotes, holds read-only substitutions or a number like $?
+	number  bool   // is one number and nothing else
+	numeric bool   // sub, and all of them are numbers
+	stdin   bool   // stands for what xargs reads
+	script  string // how Script writes it; "" if it cannot
+	why     string // why it cannot
+}
+
+// literal makes an arg that was not in the text.
+func literal(s string) arg {
+	return arg{text: s, val: s, lit: true, lead: s, script: quote(s)}
+}
+
+// quote writes a literal word for bash.
+func quote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// wordReader puts an arg together from parts.
+type wordReader struct {
+	w         *walker
+	c         context
+	a         arg
+	val       strings.Builder
+	text      strings.Builder
+	script    strings.Builder
+	lit       strings.Builder // pending literal text of script
+	lead      int             // length of the literal text in front
+	led       bool            // it has ended
+	brace     int             // where the first open brace is
+	open      bool            // an unquoted { was seen
+	commas    bool            // and behind it a comma or two dots
+	dynamic   bool            // some part is not known
+	expansion string          // why
+}
+
+// word reads a word, walking what its substitutions run.
+func (w *walker) word(n *syntax.Word, c context) arg {
+	if n == nil {
+		return arg{}
+	}
+	r := wordReader{w: w, c: c}
+	for i, part := range n.Parts {
+		r.part(part, i, len(n.Parts))
+	}
+	return r.finish()
+}
+
+func (r *wordReader) finish() arg {
+	a := &r.a
+	a.text, a.val = r.text.String(), r.val.String()
+	if r.open && r.commas {
+		r.led, r.lead = true, min(r.brace, r.leadOr())
+		r.unknown("braces")
+	}
+	if r.led {
+		a.lead = a.val[:r.lead]
+	} else {
+		a.lead = a.val
+	}
+	r.flush()
+	a.script = r.script.String()
+	switch {
+	case r.dynamic:
+		a.lit, a.glob, a.sub, a.number, a.numeric, a.script, a.why = false, false, false, false, false, "", r.expansion
+	case a.sub:
+		a.glob, a.number = false, a.number && a.val == ""
+	case a.glob:
+		if strings.ContainsRune(a.script, '\n') {
+			r.a.script, a.why = "", "a pattern with a line break"
+		}
+	default:
+		a.lit = true
+		a.script = quote(a.val)
+	}
+	if a.lit && (strings.Contains(a.val, "\\\n") || !scriptable(a.val)) {
+		a.script, a.why = "", "characters that cannot be shown"
+	}
+	return *a
+}
+
+// scriptable reports whether Script may hold a text: it passes the gate.
+func scriptable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if refusedRune(r) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *wordReader) unknown(why string) {
+	r.special()
+	if !r.dynamic {
+		r.dynamic, r.expansion = true, why
+	}
+}
+
+// add takes literal text up, quoted or not yet special.
+func (r *wordReader) add(s string) {
+	r.val.WriteString(s)
+	r.text.WriteString(s)
+	r.lit.WriteString(s)
+}
+
+// leadOr is the length of the literal text in front so far.
+func (r *wordReader) leadOr() int {
+	if r.led {
+		return r.lead
+	}
+	return r.val.Len()
+}
+
+// special ends the literal text at the front of the word.
+func (r *wordReader) special() {
+	if !r.led {
+		r.led, r.lead = true, r.val.Len()
+	}
+}
+
+// flush ends literal text of the script.
+func (r *wordReader) flush() {
+	if r.lit.Len() > 0 {
+		r.script.WriteString(quote(r.lit.String()))
+		r.lit.Reset()
+	}
+}
+
+func (r *wordReader) part(part syntax.WordPart, i, n int) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		r.unquoted(p.Value, i == 0, n)
+	case *syntax.SglQuoted:
+		if !p.Dollar {
+			r.add(p.Value)
+		} else if s, ok := ansiC(p.Value); ok {
+			r.add(s)
+		} else {
+			r.add(p.Value)
+			r.unknown("$'...'")
+		}
+	case *syntax.DblQuoted:
+		if p.Dollar {
+			r.unknown(`$"..."`)
+		}
+		for _, q := range p.Parts {
+			if l, ok := q.(*syntax.Lit); ok {
+				r.add(unescape(l.Value, "$`\"\\"))
+			} else {
+				r.expand(q, true)
+			}
+		}
+	default:
+		r.expand(part, false)
+	}
+}
+
+// unescape takes away backslashes in front of the given bytes.
+func unescape(s, special string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(special, s[i+1]) >= 0 {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// unquoted reads text outside quotes.
+func (r *wordReader) unquoted(s string, first bool, parts int) {
+	if first && strings.HasPrefix(s, "~") {
+		user, rest, slash := strings.Cut(s[1:], "/")
+		switch {
+		case user == "" && r.w.o.Home != "" && (slash || parts == 1):
+			r.fold("~", r.w.o.Home)
+			s = ""
+			if slash {
+				s = "/" + rest
+			}
+		case user == "" && !slash && parts > 1: // ~"/x" is no home
+		default:
+			r.unknown("~")
+		}
+	}
+	if first && (strings.Contains(s, "=~") || strings.Contains(s, ":~")) && syntax.ValidName(s[:max(0, strings.IndexByte(s, '='))]) {
+		r.unknown("~ in an assignment")
+	}
+	for i := 0; i < len(s); i++ {
+		switch b := s[i]; b {
+		case '\\':
+			if i++; i < len(s) {
+				r.add(s[i : i+1])
+			}
+		case '*', '?':
+			r.pattern(s[i : i+1])
+		case '[':
+			// A set is copied whole if it is plain; any other bracket that
+			// could be one makes the word unknown.
+			n := plainSet(s[i:])
+			if n == 0 {
+				if s == "[" && parts == 1 {
+					r.add("[")
+					continue
+				}
+				r.special()
+				r.add("[")
+				r.a.glob = true
+				r.a.why = "a bracket that may be a pattern"
+				continue
+			}
+			r.pattern(s[i : i+n])
+			i += n - 1
+		case '{':
+			if !r.open {
+				r.open, r.brace = true, r.val.Len()
+			}
+			r.add("{")
+		case ',':
+			r.commas = r.commas || r.open
+			r.add(",")
+		case '.':
+			r.commas = r.commas || r.open && strings.HasPrefix(s[i:], "..")
+			r.add(".")
+		case '}':
+			// HEAD@{1}..HEAD: the dots are behind the brace.
+			if r.open && !r.commas {
+				r.open = false
+			}
+			r.add("}")
+		default:
+			r.add(s[i : i+1])
+		}
+	}
+}
+
+func (r *wordReader) pattern(s string) {
+	if r.a.sub {
+		r.unknown("a pattern beside an expansion")
+	}
+	r.special()
+	r.flush()
+	r.a.glob = true
+	r.val.WriteString(s)
+	r.text.WriteString(s)
+	r.script.WriteString(s)
+}
+
+// plainSet is the length of a set like [a-z] at the front of s, 0 if there is
+// none that is made of plain characters.
+func plainSet(s string) int {
+	i := 1
+	if i < len(s) && (s[i] == '!' || s[i] == '^') {
+		i++
+	}
+	start := i
+	for ; i < len(s); i++ {
+		switch b := s[i]; {
+		case b == ']' && i > start:
+			return i + 1
+		case b >= '0' && b <= '9', b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b == '-', b == '_', b == '.':
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+func (r *wordReader) fold(text, val string) {
+	r.text.WriteString(text)
+	r.val.WriteString(val)
+	r.lit.WriteString(val)
+	r.a.folded = true
+}
+
+// expand reads an expansion, in double quotes or not.
+func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
+	w := r.w
+	source := w.source(part)
+	switch p := part.(type) {
+	case *syntax.ParamExp:
+		if s, ok := w.known(p, r.c); ok {
+			r.fold(source, s)
+			return
+		}
+		w.inside(p, r.c)
+		w.suspect(p)
+		if s, ok := number(p); ok && !r.a.glob {
+			r.raw(source, `"`+s+`"`)
+			return
+		}
+		r.unknown(source)
+	case *syntax.CmdSubst:
+		script, ok := w.substitution(p, r.c, source)
+		if ok && quoted && !r.a.glob {
+			r.special()
+			r.a.number, r.a.numeric = false, false
+			r.text.WriteString(source)
+			r.flush()
+			r.script.WriteString(`"$( ` + script + ` )"`) // blanks: $(( is arithmetic
+			r.a.sub = true
+			return
+		}
+		r.text.WriteString(source)
+		r.unknown("a substitution")
+		return
+	case *syntax.ProcSubst:
+		w.deny("it starts a process: " + brief(source))
+		w.list(p.Stmts, r.c.seenThrough())
+		r.unknown("a substitution")
+	case *syntax.ArithmExp:
+		w.inside(p, r.c)
+		w.arithmetic(p)
+		r.unknown("arithmetic")
+	case *syntax.ExtGlob:
+		// Its text may hold a substitution that the parser did not look at.
+		w.unresolve("it holds an extended pattern: " + brief(source))
+		r.unknown("an extended pattern")
+	default:
+		w.unresolve("it holds an expansion that is not known: " + brief(source))
+		r.unknown("an expansion that is not known")
+	}
+	r.text.WriteString(source)
+}
+
+// raw puts a number into the script.
+func (r *wordReader) raw(text, script string) {
+	r.special()
+	r.text.WriteString(text)
+	r.flush()
+	r.script.WriteString(script)
+	r.a.numeric = r.a.numeric || !r.a.sub
+	r.a.sub, r.a.number = true, !r.a.sub
+}
+
+// number says how to write a parameter that is a number whatever happened.
+func number(p *syntax.ParamExp) (string, bool) {
+	if p.Excl || p.Length || p.Width || p.IsSet || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || p.Param == nil {
+		return "", false
+	}
+	switch p.Param.Value {
+	case "?":
+		return "$?", p.Index == nil
+	case "PIPESTATUS":
+		x, ok := p.Index.(*syntax.Word)
+		if !ok || len(x.Parts) != 1 {
+			return "", false
+		}
+		if l, ok := x.Parts[0].(*syntax.Lit); ok && len(l.Value) < 3 && digits(l.Value) {
+			return "${PIPESTATUS[" + l.Value + "]}", true
+		}
+	}
+	return "", false
+}
+
+// known is the value of $HOME and $PWD where they are known.
+func (w *walker) known(p *syntax.ParamExp, c context) (string, bool) {
+	if p.Param == nil || p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Index != nil ||
+		len(p.Modifiers) > 0 || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || w.assigns {
+		return "", false
+	}
+	switch {
+	case p.Param.Value == "HOME" && w.o.Home != "":
+		return w.o.Home, true
+	case p.Param.Value == "PWD" && !c.dirs.unknown && len(c.dirs.list) == 1:
+		return c.dirs.list[0], true
+	}
+	return "", false
+}
+
+func digits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// brief cuts a piece of a command to what a reason can show.
+func brief(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || refusedRune(r) != "" {
+			return ' '
+		}
+		return r
+	}, s)
+	if len(s) <= 40 {
+		return s
+	}
+	cut := 37
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..."
+}
+
+// dashLike reports whether a word begins with a dash that is not "-".
+func dashLike(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r >= utf8.RuneSelf && (unicode.Is(unicode.Pd, r) || r == '−')
+}
+
+// ansiC decodes the inside of $'...'. Forms that are not plain are refused.
+func ansiC(s string) (string, bool) {
+	if !strings.Contains(s, `\`) {
+		return s, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i++; i == len(s) {
+			return "", false
+		}
+		switch e := s[i]; e {
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		case '\\', '\'', '"', '?':
+			b.WriteByte(e)
+		case 'x', 'u', 'U', '0', '1', '2', '3', '4', '5', '6', '7':
+			from, base, most := i+1, 16, map[byte]int{'x': 2, 'u': 4, 'U': 8}[e]
+			if most == 0 {
+				from, base, most = i, 8, 3
+			}
+			to := from
+			for to < len(s) && to-from < most {
+				if _, err := strconv.ParseUint(s[to:to+1], base, 8); err != nil {
+					break
+				}
+				to++
+			}
+			n, err := strconv.ParseUint(s[from:to], base, 32)
+			if err != nil || n == 0 || n > unicode.MaxRune || n > 0x7f && e != 'u' && e != 'U' {
+				return "", false
+			}
+			b.WriteRune(rune(n))
+			i = to - 1
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
