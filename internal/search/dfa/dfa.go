@@ -50,7 +50,7 @@ const (
 )
 
 // ErrDeclined is wrapped by New's error: the expression is valid, but too
-// large. Package regexp may take it.
+// large. A Text may take it.
 var ErrDeclined = errors.New("dfa: expression declined")
 
 // Options change what an expression means or how it is searched.

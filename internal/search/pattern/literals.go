@@ -196,7 +196,7 @@ func (w *work) ofLiteral(re *syntax.Regexp) facts {
 		return ofClass(rangeSet(re.Rune[0], re.Rune[0]).folded())
 	}
 	if slices.Contains(re.Rune, unicode.ReplacementChar) {
-		return unknown() // regexp matches an invalid byte with it
+		return unknown() // package regexp, the oracle of the tests, matches an invalid byte with it
 	}
 	text := string(re.Rune)
 	if len(text) <= maxLiteral {

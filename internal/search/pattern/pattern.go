@@ -31,7 +31,7 @@ const (
 	maxDepth   = 100     // groups or classes inside each other: the parser recurses, and a stack overflow cannot be recovered
 	maxHeight  = 500     // of the tree: regexp/syntax refuses 1,000, and reads common prefixes of alternatives as further levels
 	maxSize    = 20_000  // instructions of the program: ten times .{0,2000}; matching costs up to this much for every byte
-	maxRunes   = 1 << 20 // ends of ranges in all classes, repeats counted: 680 times \w, 16 MB of text for regexp
+	maxRunes   = 1 << 20 // ends of ranges in all classes, repeats counted: 680 times \w
 )
 
 // Options are what a caller says beside the pattern.

@@ -69,7 +69,7 @@ type Mode int8
 
 const (
 	// Skip stops at a NUL. All of the chunk that has it is kept back; earlier
-	// chunks, which only a text over 16 MiB has, were given. Right for files
+	// chunks, which a text over 256 KiB has, were given. Right for files
 	// found by a walk: who gets the Kind Binary drops what came of the file.
 	Skip Mode = iota
 	// Report goes on, and says in each chunk from the first NUL on that the
