@@ -53,6 +53,8 @@ var rules = []rule{
 	{"internal/bounded", nil, nil, "a leaf: waiting for what cannot be broken off"},
 	{"internal/fault", nil, nil, "a leaf: one fact, one next step"},
 	{"internal/results", []string{"internal/state"}, nil, "a leaf: stored results"},
+	{"internal/process", []string{"internal/plain"}, []string{"golang.org/x/sys"}, "a leaf: one command and all it starts, ended for sure"},
+	{"internal/spool", []string{"internal/plain", "internal/state"}, []string{"golang.org/x/sys"}, "a leaf: what a command prints"},
 	{"internal/filelock", []string{"internal/state"}, []string{"golang.org/x/sys"}, "a leaf: locks between processes"},
 	{"internal/snapshot", nil, nil, "a leaf: contents of files as they were read"},
 	{"internal/textfile", []string{"internal/fault", "internal/plain"}, []string{"golang.org/x/text"}, "a leaf: the text of a file and edits of it, with every byte kept"},

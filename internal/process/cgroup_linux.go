@@ -1,0 +1,137 @@
+package process
+
+import (
+	"bufio"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroup is the cgroup of a command, which holds no supervisor. It is opened
+// before the containment.
+type cgroup struct {
+	path string
+	dir  int      // its folder
+	stop *os.File // its cgroup.kill
+}
+
+// makeCgroup makes a cgroup for a command below that of this process; "" for
+// the tiers that have none.
+func makeCgroup(t Tier) (string, error) {
+	if t != Cgroup {
+		return "", nil
+	}
+	own, err := ownCgroup()
+	if err != nil {
+		return "", refused("finding our own cgroup", err)
+	}
+	path := filepath.Join(own, cgroupPrefix(os.Getpid())+rand.Text()[:12])
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return "", refused("making a cgroup", err)
+	}
+	return path, nil
+}
+
+// cgroupPrefix is what the names of a server's cgroups begin with.
+func cgroupPrefix(server int) string { return fmt.Sprintf("mcp-toolset-%d-", server) }
+
+// ownCgroup is the folder of this process's cgroup of version 2.
+func ownCgroup() (string, error) {
+	data, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(data)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			mount, err := cgroupMount()
+			return filepath.Join(mount, path), err
+		}
+	}
+	return "", errNoCgroup
+}
+
+// cgroupMount is where the whole file system of cgroups is mounted.
+func cgroupMount() (string, error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		// id parent dev root place options... - type source options
+		before, after, ok := strings.Cut(lines.Text(), " - ")
+		fields := strings.Fields(before)
+		if ok && len(fields) > 4 && strings.HasPrefix(after, "cgroup2 ") && fields[3] == "/" {
+			return fields[4], nil
+		}
+	}
+	return "", errNoCgroup
+}
+
+func openCgroup(path string) (*cgroup, error) {
+	dir, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, refused("opening the cgroup", err)
+	}
+	// Before Linux 5.14 there is none.
+	stop, err := os.OpenFile(filepath.Join(path, "cgroup.kill"), os.O_WRONLY, 0)
+	if err != nil {
+		return nil, refused("opening the cgroup", err)
+	}
+	if err := joinable(path); err != nil {
+		return nil, refused("putting a process into the cgroup", err)
+	}
+	return &cgroup{path: path, dir: dir, stop: stop}, nil
+}
+
+// joinable tries whether processes may be put into a cgroup from this one, by
+// opening what the kernel asks for: both groups' lists, and that above both.
+func joinable(path string) error {
+	for _, dir := range []string{path, filepath.Dir(path)} {
+		if err := unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK); err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+func (c *cgroup) kill() { _, _ = c.stop.WriteString("1") }
+
+func (c *cgroup) remove() { removeCgroup(c.path) }
+
+// killCgroup kills what is left in a cgroup whose supervisor has gone.
+func killCgroup(path string) {
+	_ = os.WriteFile(filepath.Join(path, "cgroup.kill"), []byte("1"), 0)
+}
+
+// removeCgroup removes a cgroup that is being emptied, with those that the
+// command made in it.
+func removeCgroup(path string) {
+	if path == "" {
+		return
+	}
+	for end := time.Now().Add(killWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if err := removeGroups(path); err != unix.EBUSY {
+			return
+		}
+	}
+}
+
+func removeGroups(path string) error {
+	err := unix.Rmdir(path)
+	if err != unix.EBUSY {
+		return err
+	}
+	entries, _ := os.ReadDir(path)
+	for _, e := range entries {
+		if e.IsDir() {
+			_ = removeGroups(filepath.Join(path, e.Name()))
+		}
+	}
+	return unix.Rmdir(path)
+}

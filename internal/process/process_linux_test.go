@@ -1,0 +1,509 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// inTiers runs a test in every tier that this system has, all at once.
+func inTiers(t *testing.T, test func(t *testing.T, r *Runner)) {
+	eachTier(t, func(t *testing.T, r *Runner) {
+		t.Parallel()
+		test(t, r)
+	})
+}
+
+// eachTier is the same one after the other.
+func eachTier(t *testing.T, test func(t *testing.T, r *Runner)) {
+	for _, tier := range systemTiers() {
+		t.Run(tier.String(), func(t *testing.T) {
+			r := newRunner(t, Config{Tiers: []Tier{tier}, Spares: 1})
+			if got, err := r.Tier(t.Context()); err != nil {
+				t.Skip(err)
+			} else if got != tier {
+				t.Fatalf("the tier is %s", got)
+			}
+			test(t, r)
+		})
+	}
+}
+
+func TestExit(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		for text, want := range map[string]Exit{
+			"exit 0":                 {},
+			"exit 7":                 {Code: 7},
+			"exit 126":               {Code: 126},
+			"no-such-command-at-all": {Code: 127},
+			"kill -9 $$":             {Code: -1, Signal: syscall.SIGKILL},
+			"kill -TERM $$":          {Code: -1, Signal: syscall.SIGTERM},
+			"ulimit -c unlimited 2>/dev/null; kill -SEGV $$": {Code: -1, Signal: syscall.SIGSEGV},
+			"(exit 3) & wait $!":                             {Code: 3},
+			"true | tee >(cat)":                              {}, // cat ends a moment after the shell
+		} {
+			got, _ := run(t, r, text)
+			got.Usage = Usage{}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", text, diff)
+			}
+		}
+	})
+}
+
+func TestUsage(t *testing.T) {
+	r := newRunner(t, Config{})
+	e, _ := run(t, r, "for ((i = 0; i < 100000; i++)); do :; done")
+	if e.Usage.User <= 0 || e.Usage.MaxRSS < 1<<20 || e.Usage.MaxRSS > 1<<30 {
+		t.Errorf("got %+v", e.Usage)
+	}
+}
+
+// What the command finds around it.
+func TestSurroundings(t *testing.T) {
+	// The server has a descriptor of whoever started it, a signal that is
+	// ignored and one that is blocked.
+	inherited, err := unix.Open("/", unix.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(inherited)
+	signal.Ignore(unix.SIGUSR1)
+	defer signal.Reset(unix.SIGUSR1)
+	for _, tier := range systemTiers() {
+		r := newRunner(t, Config{Tiers: []Tier{tier}})
+		if err := r.fork(blockUSR2); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Tier(t.Context()); err != nil {
+			t.Log(err)
+			continue
+		}
+		dir := t.TempDir()
+		s := script(t, `
+			echo "in $PWD $X"
+			echo "env $(env | sort | cut -d= -f1 | tr '\n' ' ')"
+			echo "fds $(ls /proc/self/fd | tr '\n' ' ')" # one is that of ls
+			echo "stdin $(readlink /proc/$$/fd/0)"
+			[ /proc/$$/fd/1 -ef /proc/$$/fd/2 ] && echo same >&2
+			read -r pid comm state ppid pgrp session tty rest < /proc/$$/stat
+			echo "leader $((pid == $$ && pgrp == pid && session == pid)) tty $tty"
+			echo "core $(ulimit -c) umask $(umask)"
+			echo "oom $(cat /proc/self/oom_score_adj), that of the supervisor $(cat /proc/$PPID/oom_score_adj)"
+			exec grep -E '^Sig(Blk|Ign)|^CapAmb|^NoNew' /proc/self/status`)
+		s.Dir = dir
+		s.Env = append(s.Env, "X=a=b c")
+		p, o := start(t, r, s)
+		wait(t, p)
+		want := fmt.Sprintf(`in %s a=b c
+env PATH PWD SHLVL X _ 
+fds 0 1 2 3 
+stdin /dev/null
+same
+leader 1 tty 0
+core 0 umask %04o
+oom %d, that of the supervisor %d
+SigBlk:	0000000000000000
+SigIgn:	0000000000000000
+CapAmb:	0000000000000000
+NoNewPrivs:	0
+`, dir, umask(), oomRaise+ownOOM(t), ownOOM(t))
+		if diff := cmp.Diff(want, o.all(t)); diff != "" {
+			t.Errorf("%s: %s", tier, diff)
+		}
+	}
+}
+
+func blockUSR2() error {
+	var set unix.Sigset_t
+	set.Val[0] = 1 << (unix.SIGUSR2 - 1)
+	return unix.PthreadSigmask(unix.SIG_BLOCK, &set, nil)
+}
+
+func umask() int {
+	old := unix.Umask(0)
+	unix.Umask(old)
+	return old
+}
+
+func ownOOM(t *testing.T) (n int) {
+	data, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Sscan(string(data), &n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The order of writing is kept between standard output and standard error.
+func TestOrder(t *testing.T) {
+	r := newRunner(t, Config{})
+	_, got := run(t, r, "for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done")
+	if want := "o1\ne1\no2\ne2\no3\ne3\no4\ne4\no5\ne5"; got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCannotStart(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			change func(*Spec)
+			want   string
+		}{
+			{func(s *Spec) { s.Dir = "/no/such" }, "starting a command in /no/such: no such file or directory"},
+			{func(s *Spec) { s.Dir = file }, "starting a command in " + file + ": it is not a folder"},
+			{func(s *Spec) { s.Dir = "here" }, `starting a command: its folder "here" is not an absolute path`},
+			{func(s *Spec) { s.Args[0] = "/no/shell" }, "starting /no/shell: no such file or directory"},
+			{func(s *Spec) { s.Args[0] = file }, "starting " + file + ": permission denied"},
+			{func(s *Spec) { s.Args[2] = strings.Repeat("x", 1<<20) }, "starting " + bash(t) + ": argument list too long"},
+			{func(s *Spec) { s.Args[2] = "a\x00b" }, "starting a command: an argument, a variable or its folder has a NUL character"},
+			{func(s *Spec) { s.Args = nil }, "starting a command: there is no program"},
+			{func(s *Spec) { s.Confine = json.RawMessage(`"fail"`) }, "containing the command: the reason"},
+		} {
+			o := newOutput(t)
+			s := script(t, "echo ran")
+			s.Output = o.w
+			c.change(&s)
+			_, err := r.Start(t.Context(), s)
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			if out := o.all(t); out != "" {
+				t.Errorf("%s: something ran: %s", c.want, out)
+			}
+		}
+	})
+}
+
+func TestConfine(t *testing.T) {
+	r := newRunner(t, Config{})
+	s := script(t, "ulimit -n")
+	s.Confine = json.RawMessage(`"limit"`)
+	p, o := start(t, r, s)
+	if e := wait(t, p); e.Code != 0 || o.all(t) != "77\n" {
+		t.Errorf("got %+v, %s", e, o.text)
+	}
+}
+
+// A child that holds the pipe when the shell has exited holds up nothing, and
+// is named.
+func TestLeftover(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		e, out := run(t, r, "sleep 1000 & a=$!; setsid sleep 1001 & b=$!; (trap '' TERM; exec -a $'evil\\n' sleep 1002) & for p in $a $b $!; do "+untilSleeps+"; done; echo started")
+		slices.Sort(e.Leftover)
+		if want := []string{"sleep 1000", "sleep 1001"}; e.Left != 3 || len(e.Leftover) != 3 || !slices.Equal(e.Leftover[:2], want) {
+			t.Errorf("got %d, %q", e.Left, e.Leftover)
+		}
+		if len(e.Leftover) == 3 && e.Leftover[2] != `sleep: evil\n 1002` {
+			t.Errorf("got %q", e.Leftover[2])
+		}
+		if e.Ended || e.Code != 0 || out != "started" {
+			t.Errorf("got %+v, %q", e, out)
+		}
+	})
+}
+
+// untilSleeps waits until the process $p has become a sleep.
+const untilSleeps = `until read -r comm </proc/$p/comm && [ "$comm" = sleep ]; do :; done`
+
+func TestManyLeftovers(t *testing.T) {
+	r := newRunner(t, Config{})
+	e, _ := run(t, r, "for i in {1..15}; do exec -a "+strings.Repeat("é", 200)+" sleep 100$i & p=$!; "+untilSleeps+"; done")
+	if e.Left != 15 || len(e.Leftover) != maxNamed {
+		t.Errorf("got %d, %d names", e.Left, len(e.Leftover))
+	}
+	if n := len([]rune(e.Leftover[0])); n != maxName {
+		t.Errorf("a name has %d characters", n)
+	}
+}
+
+func TestEnd(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		for text, want := range map[string]Exit{
+			"echo; sleep 1000": {Code: -1, Signal: syscall.SIGTERM, Ended: true},
+			"trap '' TERM; echo; while :; do sleep 1; done": {Code: -1, Signal: syscall.SIGKILL, Ended: true},
+			"trap 'exit 5' TERM; echo; sleep 1000 & wait":   {Code: 5, Ended: true},
+			// It is ready when it is stopped.
+			`trap 'exit 6' TERM
+			(until read -r pid comm state rest </proc/$$/stat && [ $state = T ]; do :; done; echo; exec sleep 1000) &
+			kill -STOP $$`: {Code: 6, Ended: true},
+		} {
+			p, ready := startReady(t, r, text)
+			ready()
+			grace := 10 * time.Second
+			if want.Signal == syscall.SIGKILL {
+				grace = 50 * time.Millisecond
+			}
+			if err := p.End(grace); err != nil {
+				t.Error(err)
+			}
+			if !p.isDone() {
+				t.Error("End returned before the end")
+			}
+			got := p.Wait()
+			got.Usage = Usage{}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s", text, diff)
+			}
+			if err := p.End(grace); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// startReady starts a script whose first line of output says that it is ready.
+func startReady(t testing.TB, r *Runner, text string, env ...string) (p *Process, ready func()) {
+	t.Helper()
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close() })
+	s := script(t, text)
+	s.Output, s.Env = out, append(s.Env, env...)
+	if p, err = r.Start(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	return p, func() {
+		t.Helper()
+		_ = in.SetReadDeadline(time.Now().Add(failTime))
+		if _, err := in.Read(make([]byte, 1)); err != nil {
+			t.Fatalf("waiting for the script: %v", err)
+		}
+	}
+}
+
+// A second call of End with less grace shortens that of the first.
+func TestEndSooner(t *testing.T) {
+	r := newRunner(t, Config{})
+	p, ready := startReady(t, r, "trap '' TERM; echo; while :; do sleep 1; done")
+	ready()
+	first := make(chan error, 1)
+	go func() { first <- p.End(time.Hour) }()
+	if err := p.End(0); err != nil {
+		t.Error(err)
+	}
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if e := p.Wait(); e.Signal != syscall.SIGKILL {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// The context of Start ends the start, and nothing later.
+func TestCancelStart(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		mine := errors.New("mine")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		o := newOutput(t)
+		s := script(t, "echo ran")
+		s.Confine, s.Output = json.RawMessage(`"hang"`), o.w
+		time.AfterFunc(20*time.Millisecond, func() { cancel(mine) })
+		if _, err := r.Start(ctx, s); err != mine {
+			t.Errorf("got %v", err)
+		}
+		if out := o.all(t); out != "" {
+			t.Errorf("it ran: %s", out)
+		}
+		o = newOutput(t)
+		s.Confine, s.Output = nil, o.w
+		if _, err := r.Start(ctx, s); err != mine {
+			t.Errorf("got %v", err)
+		}
+		// At any moment of a start.
+		for i := range manyCalls {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			o := newOutput(t)
+			s := script(t, "sleep 1000")
+			s.Output = o.w
+			time.AfterFunc(time.Duration(i%40)*500*time.Microsecond, func() { cancel(mine) })
+			p, err := r.Start(ctx, s)
+			switch {
+			case err == mine:
+			case err != nil:
+				t.Error(err)
+			default:
+				<-ctx.Done()
+				if p.isDone() {
+					t.Error("the context of Start ended the command")
+				}
+				if err := p.End(0); err != nil {
+					t.Error(err)
+				}
+			}
+			o.all(t)
+		}
+	})
+}
+
+// A supervisor in reserve that somebody killed is not noticed by anybody.
+func TestSpareKilled(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		spare := func() *supervisor {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if len(r.ready) == 0 {
+				return nil
+			}
+			return r.ready[0]
+		}
+		eventually(t, "there is a spare", func() bool { return spare() != nil })
+		killed := spare()
+		_ = killed.cmd.Process.Kill()
+		<-killed.gone
+		if _, out := run(t, r, "echo hello"); out != "hello" {
+			t.Errorf("got %q", out)
+		}
+		// Just while the command is handed over.
+		for range manyCalls / 5 {
+			eventually(t, "there is a spare", func() bool { return spare() != nil })
+			_ = spare().cmd.Process.Kill()
+			if _, out := run(t, r, "echo hello"); out != "hello" {
+				t.Errorf("got %q", out)
+			}
+		}
+	})
+}
+
+// A command whose supervisor is killed by a stranger, or for lack of memory, is
+// said to be lost, and ended.
+func TestSupervisorKilled(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		mark := newMark()
+		text := "sleep 1000 & echo; wait"
+		if r.known() > Subreaper { // these reach more than the group
+			text = "setsid " + text
+		}
+		p, ready := startReady(t, r, text, string(mark))
+		ready()
+		eventually(t, "the mark finds both", func() bool { return len(mark.find(t)) == 2 })
+		_ = p.sup.cmd.Process.Kill()
+		e := wait(t, p)
+		if e.Lost == nil || !strings.Contains(e.Lost.Error(), "signal: killed") || e.Code != -1 {
+			t.Errorf("got %+v", e)
+		}
+		eventually(t, "all has ended", func() bool { return len(mark.find(t)) == 0 })
+		if err := p.End(time.Hour); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The command cannot end its supervisor where that is promised, by any signal.
+func TestSupervisorSignalled(t *testing.T) {
+	r := newRunner(t, Config{Tiers: []Tier{PIDNamespace}})
+	if _, err := r.Tier(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	e, out := run(t, r, `for i in {1..64}; do kill -$i 1; done 2>/dev/null; kill -9 -1; echo "here $$ $PPID"; exit 4`)
+	if e.Code != 4 || e.Lost != nil || !strings.HasSuffix(out, " 1") {
+		t.Errorf("got %+v, %s", e, out)
+	}
+	if _, out := run(t, r, "cd /proc; echo [0-9]* $$"); !strings.HasPrefix(out, "1 ") || len(strings.Fields(out)) != 3 {
+		t.Errorf("the command sees processes of others: %s", out)
+	}
+}
+
+// The command cannot look at what its supervisor has open.
+func TestSupervisorClosed(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root looks at everything")
+	}
+	inTiers(t, func(t *testing.T, r *Runner) {
+		if _, out := run(t, r, "ls /proc/$PPID/fd || echo denied"); !strings.HasSuffix(out, "denied") {
+			t.Errorf("got %s", out)
+		}
+	})
+}
+
+// In the tiers without a namespace a signal that the supervisor can catch does
+// nothing either. It cannot catch those that C libraries keep for themselves.
+func TestSupervisorCatches(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		e, _ := run(t, r, `for i in {1..64}; do case $i in 9|19|32|33|34) ;; *) kill -$i $PPID; esac; done 2>/dev/null; exit 4`)
+		if e.Code != 4 || e.Lost != nil {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+// A user who is not root has the same promises, by a user namespace.
+func TestUnprivileged(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("this is no root")
+	}
+	const nobody = 65534
+	which := "Surroundings|Supervisor.*|Trees"
+	if fullCounts {
+		which += "|Exit|CannotStart|Confine|Leftover|End|SpareKilled|ForkBomb"
+	}
+	cmd := exec.Command(ownImage, "-test.v", "-test.run", "^Test("+which+")$")
+	cmd.Args[0] = os.Args[0]
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "--- PASS: TestTrees/PID_namespace") {
+		t.Skipf("without a PID namespace:\n%s", out)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	r := NewRunner(Config{Spares: 2})
+	p, ready := startReady(t, r, "trap '' TERM; echo; while :; do sleep 1; done")
+	ready()
+	if err := r.Close(10 * time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if e := p.Wait(); !e.Ended {
+		t.Errorf("got %+v", e)
+	}
+	o := newOutput(t)
+	s := script(t, "echo ran")
+	s.Output = o.w
+	if _, err := r.Start(t.Context(), s); err != ErrClosed {
+		t.Errorf("got %v", err)
+	}
+	if out := o.all(t); out != "" {
+		t.Errorf("it ran: %s", out)
+	}
+	if _, err := r.Tier(t.Context()); err != nil { // known before
+		t.Error(err)
+	}
+	if err := r.Close(0); err != nil {
+		t.Error(err)
+	}
+	if own, err := ownCgroup(); err == nil {
+		if left, _ := filepath.Glob(filepath.Join(own, cgroupPrefix(os.Getpid())+"*")); len(left) > 0 {
+			t.Errorf("there are cgroups left: %v", left)
+		}
+	}
+	var status unix.WaitStatus
+	if pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil); err != unix.ECHILD {
+		t.Errorf("there is a child left: %d, %v", pid, err)
+	}
+}

@@ -1,0 +1,55 @@
+//go:build !linux && !darwin
+
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// errOther is the error of systems for which there is no supervisor.
+var errOther = fmt.Errorf("running commands on this system: %w", errors.ErrUnsupported)
+
+func systemTiers() []Tier { return nil }
+
+// supervisor exists on Linux and macOS only.
+type supervisor struct{ gone chan struct{} }
+
+func (s *supervisor) abandon()     {}
+func (s *supervisor) isGone() bool { return true }
+
+func (r *Runner) spawn(context.Context, Tier) (*supervisor, error) { return nil, errOther }
+
+// Process is a command that was started.
+type Process struct{}
+
+// Start fails.
+func (r *Runner) Start(_ context.Context, spec Spec) (*Process, error) {
+	if spec.Output != nil {
+		_ = spec.Output.Close()
+	}
+	return nil, errOther
+}
+
+// Done is closed.
+func (p *Process) Done() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// Wait returns at once.
+func (p *Process) Wait() Exit { return Exit{} }
+
+// End does nothing.
+func (p *Process) End(time.Duration) error { return nil }
+
+// Serve fails.
+func Serve(func(json.RawMessage) error) int {
+	fmt.Fprintln(os.Stderr, errOther)
+	return 2
+}

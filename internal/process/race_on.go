@@ -1,0 +1,7 @@
+//go:build race && (linux || darwin)
+
+package process
+
+// supervisorEnv is a supervisor's environment: without the second that the
+// race detector waits at each exit.
+var supervisorEnv = []string{"GORACE=atexit_sleep_ms=0"}

@@ -1,0 +1,266 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Runner starts commands. It is safe for concurrent use.
+type Runner struct {
+	spares int
+	tiers  []Tier
+	log    *slog.Logger
+
+	probe sync.Mutex // held while the tier is being found
+
+	mu      sync.Mutex
+	closed  bool
+	closing chan struct{} // closed as closed is set
+	tier    Tier          // None until it is known
+	missing []string      // why better tiers are not to be had
+	ready   []*supervisor
+	filling int // supervisors being started to be ready
+	running map[*Process]struct{}
+	forker  *forker
+	alive   sync.WaitGroup // supervisors and what starts them
+}
+
+// NewRunner makes a Runner. It starts nothing.
+func NewRunner(c Config) *Runner {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	tiers := slices.Clone(c.Tiers)
+	if len(tiers) == 0 {
+		tiers = systemTiers()
+	}
+	slices.Sort(tiers)
+	slices.Reverse(tiers)
+	return &Runner{spares: c.Spares, tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{})}
+}
+
+// Tier returns the tier in force, and why there is none. The first call finds
+// it by starting a supervisor, which the first Start may use.
+func (r *Runner) Tier(ctx context.Context) (Tier, error) {
+	if t := r.known(); t != None {
+		return t, nil
+	}
+	if err := r.enter(); err != nil {
+		return None, err
+	}
+	defer r.alive.Done()
+	s, err := r.fresh(ctx)
+	if err != nil {
+		return None, err
+	}
+	r.keep(s)
+	return r.known(), nil
+}
+
+// Missing says, once the tier is known, why each better one is not in force.
+func (r *Runner) Missing() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.missing)
+}
+
+func (r *Runner) known() Tier {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tier
+}
+
+// enter counts something that Close has to wait for.
+func (r *Runner) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	r.alive.Add(1)
+	return nil
+}
+
+// Close ends all commands, giving them grace between being told and being
+// killed, and the supervisors in reserve. It returns when all are gone. Start
+// fails from then on.
+func (r *Runner) Close(grace time.Duration) error {
+	r.mu.Lock()
+	if !r.closed {
+		r.closed = true
+		close(r.closing)
+	}
+	ready := r.ready
+	r.ready = nil
+	var running []*Process
+	for p := range r.running {
+		running = append(running, p)
+	}
+	r.mu.Unlock()
+	for _, s := range ready {
+		s.abandon()
+	}
+	errs := make([]error, len(running))
+	var wg sync.WaitGroup
+	for i, p := range running {
+		wg.Go(func() { errs[i] = p.End(grace) })
+	}
+	wg.Wait()
+	gone := make(chan struct{})
+	go func() {
+		r.alive.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(2 * (killWait + slack)):
+		return errors.Join(append(errs, errors.New("some supervisors of commands do not end"))...)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.forker != nil {
+		r.forker.stop()
+		r.forker = nil
+	}
+	return errors.Join(errs...)
+}
+
+// take returns a supervisor that is ready, from the reserve if there is one.
+func (r *Runner) take(ctx context.Context) (*supervisor, error) {
+	for {
+		r.mu.Lock()
+		if r.closed || len(r.ready) == 0 {
+			r.mu.Unlock()
+			return r.fresh(ctx)
+		}
+		s := r.ready[0]
+		r.ready = r.ready[1:]
+		r.mu.Unlock()
+		select {
+		case <-s.gone: // somebody killed it
+		default:
+			return s, nil
+		}
+	}
+}
+
+// keep puts a supervisor into the reserve if there is room.
+func (r *Runner) keep(s *supervisor) {
+	r.mu.Lock()
+	if !r.closed && len(r.ready) < r.spares {
+		r.ready = append(r.ready, s)
+		s = nil
+	}
+	r.mu.Unlock()
+	if s != nil {
+		s.abandon()
+	}
+}
+
+// refill starts in the background what the reserve lacks.
+func (r *Runner) refill() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.ready = slices.DeleteFunc(r.ready, (*supervisor).isGone)
+	for ; len(r.ready)+r.filling < r.spares; r.filling++ {
+		r.alive.Add(1)
+		go func() {
+			defer r.alive.Done()
+			ctx, cancel := r.untilClosed()
+			defer cancel()
+			s, err := r.fresh(ctx)
+			r.mu.Lock()
+			r.filling--
+			r.mu.Unlock()
+			if err != nil {
+				r.log.Debug("no supervisor in reserve", "error", err)
+				return
+			}
+			r.keep(s)
+		}()
+	}
+}
+
+// untilClosed is a context that ends as the Runner does.
+func (r *Runner) untilClosed() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() {
+		select {
+		case <-r.closing:
+			cancel(ErrClosed)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// fresh starts a supervisor and waits until it is ready. The first one finds
+// the tier.
+func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
+	if t := r.known(); t != None {
+		return r.spawn(ctx, t)
+	}
+	r.probe.Lock()
+	defer r.probe.Unlock()
+	if t := r.known(); t != None {
+		return r.spawn(ctx, t)
+	}
+	var missing []string
+	for _, t := range r.tiers {
+		s, err := r.spawn(ctx, t)
+		if f := (*failure)(nil); errors.As(err, &f) && f.Refused {
+			missing = append(missing, fmt.Sprintf("%s: %s", t, f.Text))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		r.tier, r.missing = t, missing
+		r.mu.Unlock()
+		r.log.Debug("commands are ended by "+t.String(), "missing", missing)
+		return s, nil
+	}
+	return nil, fmt.Errorf("commands cannot be run here: %s", strings.Join(missing, "; "))
+}
+
+// forker is a thread that starts processes and lives as long as its Runner: the
+// kernel takes the end of the thread that started a process for that of its
+// parent.
+type forker struct{ work chan func() }
+
+func newForker() *forker {
+	f := &forker{work: make(chan func())}
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		for fn := range f.work {
+			fn()
+		}
+	}()
+	return f
+}
+
+func (f *forker) stop() { close(f.work) }
+
+// fork runs start on the thread that starts processes.
+func (r *Runner) fork(start func() error) error {
+	r.mu.Lock()
+	if r.forker == nil {
+		r.forker = newForker()
+	}
+	f := r.forker
+	r.mu.Unlock()
+	done := make(chan error, 1)
+	f.work <- func() { done <- start() }
+	return <-done
+}

@@ -1,0 +1,224 @@
+//go:build linux || darwin
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"mcp-toolset/internal/plain"
+)
+
+// Process is a command that was started.
+type Process struct {
+	runner *Runner
+	sup    *supervisor
+	pid    int // of the command, as the supervisor sees it
+
+	done chan struct{}
+	exit Exit
+}
+
+// Start starts a command. The context is for starting only: when it ends
+// earlier, nothing of the command is left running and its cause is the error.
+// An error without a cause in ctx says why the command cannot be started: its
+// program or folder is gone, or the containment failed.
+func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
+	if spec.Output == nil {
+		return nil, errors.New("starting a command: there is no output")
+	}
+	defer spec.Output.Close()
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	if err := r.enter(); err != nil {
+		return nil, err
+	}
+	defer r.alive.Done()
+	defer r.refill()
+	for {
+		s, err := r.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, again, err := r.run(ctx, s, spec)
+		if err == nil {
+			return p, nil
+		}
+		s.abandon()
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !again:
+			return nil, err
+		}
+		r.log.Debug("a supervisor in reserve was gone", "error", err)
+	}
+}
+
+func (spec *Spec) check() error {
+	if len(spec.Args) == 0 || spec.Args[0] == "" {
+		return errors.New("starting a command: there is no program")
+	}
+	if !filepath.IsAbs(spec.Dir) {
+		return fmt.Errorf("starting a command: its folder %q is not an absolute path", spec.Dir)
+	}
+	for _, list := range [][]string{spec.Args, spec.Env, {spec.Dir}} {
+		for _, s := range list {
+			if strings.IndexByte(s, 0) >= 0 {
+				return errors.New("starting a command: an argument, a variable or its folder has a NUL character")
+			}
+		}
+	}
+	return nil
+}
+
+// run has a supervisor start a command. again says that the supervisor was
+// gone before it knew the command, so that another one may be asked.
+func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process, again bool, err error) {
+	o := order{Run: &command{Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Confine: spec.Confine, Grace: spec.Grace}}
+	if err := s.send(o, spec.Output); err != nil {
+		return nil, s.isGone() || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET), s.lost(err)
+	}
+	for taken := false; ; {
+		rep, err := s.next(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, false, err
+		case err != nil:
+			err = s.lost(err)
+			return nil, !taken && s.isGone(), err
+		case rep.Taken:
+			taken = true
+		case rep.Failed != nil:
+			return nil, false, rep.Failed
+		case rep.Started != nil:
+			p := &Process{runner: r, sup: s, pid: rep.Started.PID, done: make(chan struct{})}
+			if !r.adopt(p) {
+				return nil, false, ErrClosed
+			}
+			return p, false, nil
+		}
+	}
+}
+
+// adopt counts a process among those that Close ends.
+func (r *Runner) adopt(p *Process) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	r.running[p] = struct{}{}
+	r.alive.Add(1)
+	go func() {
+		defer r.alive.Done()
+		p.watch()
+	}()
+	return true
+}
+
+// watch waits for the end of a command.
+func (p *Process) watch() {
+	rep, err := p.sup.next(context.Background())
+	if err == nil && rep.Exit != nil {
+		p.exit = *rep.Exit
+		for i, name := range p.exit.Leftover {
+			p.exit.Leftover[i] = plain.Line(name)
+		}
+	} else {
+		p.exit = p.lost(err)
+	}
+	p.runner.mu.Lock()
+	delete(p.runner.running, p)
+	p.runner.mu.Unlock()
+	close(p.done)
+	p.sup.finish()
+}
+
+// lost ends what can be reached of a command whose supervisor has gone without
+// a word on its end.
+func (p *Process) lost(err error) Exit {
+	e := Exit{Code: -1, Lost: p.sup.lost(err)}
+	if !p.sup.isGone() { // it does not answer
+		_ = p.sup.cmd.Process.Kill()
+		select {
+		case <-p.sup.gone:
+		case <-time.After(killWait):
+			e.Stuck = true
+		}
+	}
+	if p.sup.tier != PIDNamespace {
+		killGroup(p.pid)
+	}
+	return e
+}
+
+// finish lets a supervisor that has said its last word end, and sees to it that
+// it does.
+func (s *supervisor) finish() {
+	defer s.conn.Close()
+	select {
+	case <-s.gone:
+	case <-time.After(slack):
+		_ = s.cmd.Process.Kill()
+	}
+}
+
+// Done is closed when the command and all it started have ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait waits until the command and all it started have ended, and says how.
+func (p *Process) Wait() Exit {
+	<-p.done
+	return p.exit
+}
+
+// End ends the command and all it started: they are told to end, and killed
+// after grace; a later call with less grace shortens that. It returns when
+// nothing is left, at once if that is so already. The error says that something
+// hangs in the kernel and is left to it.
+func (p *Process) End(grace time.Duration) error {
+	if p.isDone() {
+		return p.stuck()
+	}
+	_ = p.sup.send(order{End: &ending{grace}}, nil) // an error: it is ending
+	select {
+	case <-p.done:
+		return p.stuck()
+	case <-time.After(grace + 2*(killWait+slack)):
+	}
+	if p.sup.tier != PIDNamespace {
+		return errStuck // the supervisor goes on: without it more would be left
+	}
+	_ = p.sup.cmd.Process.Kill()
+	select {
+	case <-p.done:
+		return p.stuck()
+	case <-time.After(killWait):
+		return errStuck
+	}
+}
+
+var errStuck = errors.New("something that the command started does not end: it hangs in the system")
+
+func (p *Process) isDone() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *Process) stuck() error {
+	if p.exit.Stuck {
+		return errStuck
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package process
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	waitAll = 0
+	rssUnit = 1
+)
+
+// system knows the command's process group only.
+type system struct{}
+
+func prepare(s setup) (*system, error) {
+	if s.Tier != ProcessGroup {
+		return nil, &failure{Text: "this system has none", Refused: true}
+	}
+	// What the server was handed by whoever started it does not go on.
+	const likely = 256
+	for fd := controlFD + 1; fd < likely; fd++ {
+		unix.CloseOnExec(fd)
+	}
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	return &system{}, nil
+}
+
+func (s *system) close() error { return nil }
+
+func (s *system) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func (s *system) raiseOOM() (restore func()) { return func() {} }
+
+func (s *system) terminate(pid int) {
+	_ = unix.Kill(-pid, unix.SIGTERM)
+	_ = unix.Kill(-pid, unix.SIGCONT)
+}
+
+func (s *system) kill(pid int) []processID {
+	_ = unix.Kill(-pid, unix.SIGKILL)
+	return nil
+}
+
+// remains reports whether anybody is in the command's group: orphans are not
+// adopted by this process.
+func (s *system) remains(pid int) bool { return unix.Kill(-pid, 0) == nil }
+
+// names cannot tell: what is left is a child of the system's first process.
+func (s *system) names(int) ([]string, int) {
+	return []string{"a process that cannot be named"}, 1
+}
+
+func (s *system) release() {}
+
+func recvmsg(fd int, p, oob []byte) (n, oobn int, err error) {
+	n, oobn, _, _, err = unix.Recvmsg(fd, p, oob, 0)
+	return n, oobn, err
+}
+
+func socketPair() (fds [2]int, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if fds, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0); err == nil {
+		unix.CloseOnExec(fds[0])
+		unix.CloseOnExec(fds[1])
+	}
+	return fds, err
+}
+
+func killGroup(pid int) {
+	if pid > 1 {
+		_ = unix.Kill(-pid, unix.SIGKILL)
+	}
+}
+
+func systemTiers() []Tier { return []Tier{ProcessGroup} }
+
+func attributes(Tier) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func makeCgroup(Tier) (string, error) { return "", nil }
+func killCgroup(string)               {}
+func removeCgroup(string)             {}

@@ -1,0 +1,216 @@
+//go:build linux || darwin
+
+package process
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// processID is a process for as long as the system runs: ids are used again.
+type processID struct {
+	pid   int
+	start uint64 // in clock ticks since the system started
+}
+
+// tree is a command and all it started, in its supervisor.
+type tree struct {
+	sys    *system
+	pid    int
+	orders chan ending
+
+	shell chan unix.WaitStatus // how the command itself ended
+	alive bool                 // when that was seen, something else was alive
+	empty chan struct{}        // closed when nothing is left
+
+	begun  atomic.Bool      // the command is being started, or must not be
+	status *unix.WaitStatus // of reap only
+}
+
+func newTree(sys *system) *tree {
+	return &tree{sys: sys, orders: make(chan ending), shell: make(chan unix.WaitStatus, 1), empty: make(chan struct{})}
+}
+
+// start confines this process and starts the command in it. It must be called
+// on the thread that stays.
+func (t *tree) start(c command, output int, confine func(json.RawMessage) error) error {
+	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", os.DevNull, err)
+	}
+	if c.Confine != nil {
+		if err := confine(c.Confine); err != nil {
+			return fmt.Errorf("containing the command: %w", err)
+		}
+	}
+	if err := t.sys.close(); err != nil {
+		return err
+	}
+	attr := &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: []uintptr{uintptr(null), uintptr(output), uintptr(output)}}
+	if c.Env == nil {
+		attr.Env = []string{} // nil would be ours
+	}
+	attr.Sys = t.sys.attributes()
+	if !t.begun.CompareAndSwap(false, true) {
+		return errGone
+	}
+	restore := t.sys.raiseOOM()
+	pid, err := syscall.ForkExec(c.Args[0], c.Args, attr)
+	restore()
+	if err != nil {
+		return explain(c, err)
+	}
+	_ = unix.Close(output)
+	_ = unix.Close(null)
+	t.pid = pid
+	go t.reap()
+	return nil
+}
+
+// explain says what a failed start is about: the system gives one error for
+// the folder, the program and its interpreter.
+func explain(c command, err error) error {
+	info, statErr := os.Stat(c.Dir)
+	switch {
+	case statErr != nil:
+		return fmt.Errorf("starting a command in %s: %w", c.Dir, statErr.(*os.PathError).Err)
+	case !info.IsDir():
+		return fmt.Errorf("starting a command in %s: it is not a folder", c.Dir)
+	case unix.Access(c.Dir, unix.X_OK) != nil:
+		return fmt.Errorf("starting a command in %s: the folder may not be entered", c.Dir)
+	}
+	return fmt.Errorf("starting %s: %w", c.Args[0], err)
+}
+
+// reap waits for the command and for everything that it left to this process.
+func (t *tree) reap() {
+	defer close(t.empty)
+	flags := 0
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, waitAll|flags, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil: // no child is left
+			t.alive = t.sys.remains(t.pid)
+			t.ended(nil)
+			for ; t.sys.remains(t.pid); time.Sleep(settle / 10) {
+			}
+			return
+		case pid == 0: // the command is gone, something is alive
+			t.alive, flags = true, 0
+			t.ended(nil)
+		case pid == t.pid:
+			// What has ended already does not count as alive.
+			flags = unix.WNOHANG
+			t.ended(&status)
+		}
+	}
+}
+
+// ended tells how the command ended, once it is known what else is alive.
+func (t *tree) ended(s *unix.WaitStatus) {
+	if s != nil {
+		t.status = s
+		return
+	}
+	if t.status != nil {
+		t.shell <- *t.status
+		t.status = nil
+	}
+}
+
+// live waits until nothing is left and ends what has to be ended.
+func (t *tree) live(grace time.Duration) (e Exit) {
+	var status unix.WaitStatus
+	select {
+	case status = <-t.shell:
+		if t.alive {
+			t.linger(&e, grace)
+		}
+	case o := <-t.orders:
+		e.Ended = true
+		e.Stuck = !t.end(o.Grace)
+		select {
+		case status = <-t.shell:
+		default:
+			e.Stuck, status = true, unix.WaitStatus(unix.SIGKILL)
+		}
+	}
+	switch {
+	case status.Signaled():
+		e.Code, e.Signal, e.Core = -1, status.Signal(), status.CoreDump()
+	default:
+		e.Code = status.ExitStatus()
+	}
+	e.Usage = usageOfAll()
+	t.sys.release()
+	return e
+}
+
+// linger deals with what is alive when the command has exited.
+func (t *tree) linger(e *Exit, grace time.Duration) {
+	select {
+	case <-t.empty:
+		return
+	case <-time.After(settle):
+		e.Leftover, e.Left = t.sys.names(t.pid)
+	case o := <-t.orders:
+		grace = o.Grace
+	}
+	e.Stuck = !t.end(grace)
+}
+
+// end ends all and reports whether nothing is left.
+func (t *tree) end(grace time.Duration) bool {
+	if grace > 0 {
+		t.sys.terminate(t.pid)
+	}
+	deadline := time.Now().Add(grace)
+	for time.Now().Before(deadline) {
+		select {
+		case <-t.empty:
+			return true
+		case <-time.After(until(deadline)):
+		case o := <-t.orders:
+			if sooner := time.Now().Add(o.Grace); sooner.Before(deadline) {
+				deadline = sooner
+			}
+		}
+	}
+	return t.killAll()
+}
+
+// killAll kills until nothing is left. It gives up when what is left has not
+// changed for long: on a busy machine many processes take their time to die.
+func (t *tree) killAll() bool {
+	const again = 10 * time.Millisecond
+	var before []processID
+	for deadline := time.Now().Add(killWait + slack); time.Now().Before(deadline); {
+		left := t.sys.kill(t.pid)
+		if !slices.Equal(left, before) {
+			deadline, before = time.Now().Add(killWait+slack), left
+		}
+		select {
+		case <-t.empty:
+			return true
+		case <-time.After(again):
+		}
+	}
+	return false
+}
+
+func usageOfAll() Usage {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_CHILDREN, &u) != nil {
+		return Usage{}
+	}
+	return Usage{User: time.Duration(u.Utime.Nano()), System: time.Duration(u.Stime.Nano()), MaxRSS: int64(u.Maxrss) * rssUnit}
+}

@@ -1,0 +1,343 @@
+package spool
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/plain"
+)
+
+// What a model sees of a line is what a terminal would show: without escape
+// sequences, and with what a carriage return or a backspace has written over.
+// A cursor that moves to other lines is not followed. Of the control characters
+// only tabs stay; what reorders or hides text is shown as an escape; what is no
+// UTF-8 is U+FFFD.
+
+// maxColumn is how far to the right a sequence may move the cursor.
+const maxColumn = 4096
+
+// clean appends what is seen of a line, which is without its newline.
+func clean(dst, line []byte) []byte {
+	line = bytes.TrimRight(line, "\r")
+	if isPlain(line) {
+		return append(dst, line...)
+	}
+	if goesBack(line) {
+		return overwritten(dst, line)
+	}
+	for len(line) > 0 {
+		t := next(line)
+		dst = t.append(dst)
+		line = line[t.size:]
+	}
+	return dst
+}
+
+// goesBack reports whether anything in a line changes what was before it.
+func goesBack(line []byte) bool {
+	for len(line) > 0 {
+		t := next(line)
+		// At the end of what is written there is nothing to the right to erase.
+		if t.kind > show && !(t.kind == erase && t.n == 0) {
+			return true
+		}
+		line = line[t.size:]
+	}
+	return false
+}
+
+// isPlain reports whether a line is seen as it is: the common case.
+func isPlain(line []byte) bool {
+	for _, c := range line {
+		if c < ' ' && c != '\t' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// offset is how many bytes of a line its first n characters come from, and how
+// many of these characters are whole: what is shown as an escape is several. ok
+// is false if they do not come in order.
+func offset(line []byte, n int) (size, whole int, ok bool) {
+	line = bytes.TrimRight(line, "\r")
+	if goesBack(line) {
+		return 0, 0, false
+	}
+	var seen []byte
+	for size < len(line) {
+		t := next(line[size:])
+		seen = t.append(seen[:0])
+		more := utf8.RuneCount(seen)
+		if whole+more > n {
+			break
+		}
+		whole += more
+		size += t.size
+	}
+	return size, whole, true
+}
+
+// overwritten appends what is seen of a line in which the cursor goes back.
+func overwritten(dst, line []byte) []byte {
+	var s screen
+	at := 0
+	for len(line) > 0 {
+		t := next(line)
+		line = line[t.size:]
+		switch t.kind {
+		case show:
+			s.put(at, t.char)
+			at++
+		case toColumn:
+			at = min(t.n, maxColumn)
+		case byColumns:
+			if at = max(0, at+t.n); t.n > 0 {
+				at = max(at-t.n, min(at, maxColumn))
+			}
+		case erase:
+			s.erase(at, t.n)
+		}
+	}
+	// Blanks at the end are of what was longer before.
+	for n := len(s.cells); n > 0 && s.cells[n-1] == ' '; n-- {
+		s.cells = s.cells[:n-1]
+	}
+	for _, c := range s.cells {
+		dst = appendRune(dst, c)
+	}
+	return dst
+}
+
+// screen is a line of a terminal.
+type screen struct {
+	cells []rune // invalid for a byte that is no UTF-8
+	blank int    // so many at its begin are known to be blank: erasing them again costs nothing
+}
+
+func (s *screen) put(at int, r rune) {
+	for len(s.cells) < at {
+		s.cells = append(s.cells, ' ')
+	}
+	if at == len(s.cells) {
+		s.cells = append(s.cells, r)
+	} else {
+		s.cells[at] = r
+	}
+	s.blank = min(s.blank, at)
+}
+
+// erase carries out the sequence "erase in line": 0 to its end, 1 to its begin,
+// 2 all of it. Anything else changes nothing.
+func (s *screen) erase(at, what int) {
+	at = min(at, len(s.cells))
+	if what == 1 || what == 2 {
+		for ; s.blank < at; s.blank++ {
+			s.cells[s.blank] = ' '
+		}
+	}
+	if what == 0 || what == 2 {
+		s.cells = s.cells[:at]
+		s.blank = min(s.blank, at)
+	}
+}
+
+// token is a character of a line, or an escape sequence.
+type token struct {
+	kind kind
+	char rune // with show
+	n    int  // with the others
+	size int  // in bytes
+}
+
+type kind int
+
+const (
+	nothing   kind = iota // that is seen
+	show                  // char
+	toColumn              // n, from 0
+	byColumns             // n, to the right
+	erase                 // n as in screen.erase
+)
+
+// invalid stands for a byte that is no UTF-8.
+const invalid = -1
+
+func (t token) append(dst []byte) []byte {
+	if t.kind != show {
+		return dst
+	}
+	return appendRune(dst, t.char)
+}
+
+func appendRune(dst []byte, r rune) []byte {
+	switch {
+	case r == invalid:
+		return utf8.AppendRune(dst, utf8.RuneError)
+	case misleads(r):
+		return append(dst, plain.Text(string(r))...)
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+// misleads reports whether a character changes the order in which others are
+// shown, or is text that nobody sees.
+func misleads(r rune) bool {
+	switch {
+	case r < 0x61c:
+		return false
+	case r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	}
+	return r >= 0xe0000 && r < 0xe0080
+}
+
+// next is the first token of a line that is not empty.
+func next(line []byte) token {
+	if c := line[0]; c >= ' ' && c < 0x7f || c == '\t' {
+		return token{kind: show, char: rune(c), size: 1}
+	}
+	r, size := utf8.DecodeRune(line)
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return token{kind: show, char: invalid, size: 1}
+	case r == '\r':
+		return token{kind: toColumn, size: 1}
+	case r == '\b':
+		return token{kind: byColumns, n: -1, size: 1}
+	case r == esc || r >= 0x80 && r < 0xa0:
+		t, _ := sequence(line)
+		return t
+	case r < ' ' || r == 0x7f:
+		return token{size: size}
+	}
+	return token{kind: show, char: r, size: size}
+}
+
+const esc = 0x1b // begins an escape sequence
+
+// sequence is the escape sequence at the start of s. One that does not end is
+// only as long as its introduction, so that it hides nothing; whole is false if
+// it might still end.
+func sequence(s []byte) (t token, whole bool) {
+	intro, n := utf8.DecodeRune(s)
+	if intro == esc {
+		if n == len(s) {
+			return token{size: n}, false
+		}
+		switch c := s[n]; {
+		case c == '[':
+			intro = 0x9b
+		case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_':
+			intro = 0x9d
+		default: // some intermediate bytes and a final one
+			for n < len(s) && s[n] >= 0x20 && s[n] < 0x30 {
+				n++
+			}
+			if n == len(s) {
+				return token{size: n}, false
+			}
+			if s[n] >= 0x30 && s[n] < 0x7f {
+				n++
+			}
+			return token{size: n}, true
+		}
+		n++
+	}
+	switch intro {
+	case 0x9b:
+		return control(s, n)
+	case 0x90, 0x98, 0x9d, 0x9e, 0x9f:
+		size, whole := command(s[n:])
+		return token{size: n + size}, whole
+	}
+	return token{size: n}, true // another control character
+}
+
+// control is a control sequence whose parameters begin at n.
+func control(s []byte, n int) (t token, whole bool) {
+	from := n
+	for n < len(s) && s[n] >= 0x20 && s[n] < 0x40 {
+		n++
+	}
+	if n == len(s) || s[n] < 0x40 || s[n] >= 0x7f {
+		return token{size: from}, n < len(s)
+	}
+	t = token{size: n + 1}
+	number, given := parameter(s[from:n])
+	switch s[n] {
+	case 'K':
+		t.kind, t.n = erase, number
+	case 'G':
+		t.kind, t.n = toColumn, max(number, 1)-1
+	case 'C':
+		t.kind, t.n = byColumns, max(number, 1)
+	case 'D':
+		t.kind, t.n = byColumns, -max(number, 1)
+	}
+	if !given {
+		t.kind, t.n = nothing, 0
+	}
+	return t, true
+}
+
+// parameter is the one number of a control sequence, 0 if it has none. ok is
+// false if there is anything else.
+func parameter(p []byte) (n int, ok bool) {
+	for _, c := range p {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = min(10*n+int(c-'0'), 1<<20)
+	}
+	return n, true
+}
+
+// command is the length of a command string such as a window title, up to and
+// with its end: a bell or a string terminator. Without an end it is 0.
+func command(s []byte) (size int, whole bool) {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRune(s[i:])
+		switch {
+		case r == '\a', r == 0x9c:
+			return i + n, true
+		case r == esc && i+1 == len(s):
+			return 0, false
+		case r == esc && s[i+1] == '\\':
+			return i + 2, true
+		case r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0:
+			return 0, true
+		}
+		i += n
+	}
+	return 0, false
+}
+
+// complete is a line that may go on without what may be the begin of a
+// sequence or of a character.
+func complete(line []byte) []byte {
+	const longest = 4 << 10
+	const most = 3 // a string terminator is one in a sequence
+	for range most {
+		near := line[max(0, len(line)-longest):]
+		i := bytes.LastIndexByte(near, esc)
+		if i < 0 {
+			break
+		}
+		if _, whole := sequence(near[i:]); whole {
+			break
+		}
+		line = line[:len(line)-len(near)+i]
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(line); n++ {
+		end := line[len(line)-n:]
+		if utf8.RuneStart(end[0]) {
+			if !utf8.FullRune(end) {
+				line = line[:len(line)-n]
+			}
+			break
+		}
+	}
+	return slices.Clip(line)
+}

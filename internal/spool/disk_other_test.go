@@ -1,0 +1,8 @@
+//go:build !linux
+
+package spool
+
+// smallArg is for Linux only.
+const smallArg = "be-on-small-disk"
+
+func beOnSmallDisk(string) int { return 2 }

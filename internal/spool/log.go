@@ -1,0 +1,275 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// chunk is how much is read and written at a time, in bytes.
+	chunk = 256 << 10
+	// kept is how much of the end is held in memory when it is not stored any
+	// more, in bytes.
+	kept = 256 << 10
+)
+
+// ErrRemoved says that a log's file is gone: removed, or to make room.
+var ErrRemoved = errors.New("the output is not kept any more")
+
+// Log is what one command prints. It is safe for concurrent use; one Pump fills
+// it.
+type Log struct {
+	store    *Store
+	path     string
+	identity os.FileInfo
+	out      io.Writer // file but in tests
+	full     chan struct{}
+	done     chan struct{}
+
+	mu      sync.Mutex
+	file    *os.File // nil when it is done
+	in      *os.File // what is pumped
+	broken  bool     // Finish does not wait for the end of in
+	size    int64    // bytes that were printed
+	stored  int64    // so many of them are in the file
+	lines   int64    // newlines among what was printed
+	tail    *ring    // what is not in the file; nil as long as that is nothing
+	why     error    // why storing stopped
+	removed bool
+}
+
+// Pump takes what comes through the read end of a pipe until its end, or until
+// Finish, and closes it. It reads on when nothing can be stored any more, so
+// that the command is never held up. It is called once.
+func (l *Log) Pump(r *os.File) error {
+	defer r.Close()
+	defer l.finish()
+	enlarge(r)
+	l.mu.Lock()
+	l.in = r
+	if l.broken {
+		_ = r.SetReadDeadline(time.Unix(1, 0))
+	}
+	l.mu.Unlock()
+	buf := make([]byte, chunk)
+	for {
+		n, err := r.Read(buf)
+		l.take(buf[:n])
+		switch {
+		case err == io.EOF, errors.Is(err, os.ErrDeadlineExceeded):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading output: %w", err)
+		}
+	}
+}
+
+// Finish is for when the command has ended: it waits for the end of what was
+// printed, but not longer than wait, since a process elsewhere may have been
+// given the pipe.
+func (l *Log) Finish(wait time.Duration) {
+	select {
+	case <-l.done:
+		return
+	case <-time.After(wait):
+	}
+	l.mu.Lock()
+	l.broken = true
+	if l.in != nil {
+		_ = l.in.SetReadDeadline(time.Unix(1, 0))
+	}
+	l.mu.Unlock()
+	<-l.done
+}
+
+// finish closes the file. It stays readable.
+func (l *Log) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.file.Close()
+	l.file = nil
+	close(l.done)
+}
+
+// take stores what was printed.
+func (l *Log) take(p []byte) {
+	if len(p) == 0 {
+		return
+	}
+	l.mu.Lock()
+	stored, stopped := l.stored, l.why != nil
+	l.mu.Unlock()
+	n := 0
+	var why error
+	if !stopped {
+		n, why = l.write(stored, p)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stored += int64(n)
+	l.size += int64(len(p))
+	l.lines += int64(bytes.Count(p, []byte{'\n'}))
+	if why != nil {
+		l.why = why
+		l.tail = newRing(l.stored)
+		close(l.full)
+	}
+	if l.tail != nil {
+		l.tail.write(p[n:])
+	}
+}
+
+// write writes to the file what there is room for.
+func (l *Log) write(had int64, p []byte) (n int, why error) {
+	room, why := l.store.reserve(had, int64(len(p)))
+	n, err := l.out.Write(p[:room])
+	if err != nil {
+		l.store.unreserve(room - int64(n))
+		why = fmt.Errorf("storing output: %w", err)
+	}
+	return n, why
+}
+
+// Done is closed when all that is printed has been taken.
+func (l *Log) Done() <-chan struct{} { return l.done }
+
+func (l *Log) isDone() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Full is closed when storing stops before the end; Err then says why. The
+// command is to be stopped for the two quotas at least: of what it goes on to
+// print only the end is kept, in memory.
+func (l *Log) Full() <-chan struct{} { return l.full }
+
+// Err is why storing stopped before the end: ErrTaskQuota, ErrAllQuota or an
+// error of the system; nil if it did not.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.why
+}
+
+// Path is the file with what was printed, byte by byte.
+func (l *Log) Path() string { return l.path }
+
+// Bytes is how much was printed so far, and how much of that is in the file.
+func (l *Log) Bytes() (printed, stored int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.size, l.stored
+}
+
+// Remove removes a log that is done. Reading fails with ErrRemoved afterwards.
+func (l *Log) Remove() error {
+	<-l.done
+	l.evict()
+	return l.store.remove(l, l.stored)
+}
+
+func (l *Log) evict() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.removed = true
+	l.tail = nil
+}
+
+// snapshot is a log at one moment.
+type snapshot struct {
+	size, stored, lines int64
+	final               bool
+	resume              int64 // what is known goes on here behind stored
+	tail                []byte
+	file                *os.File
+}
+
+// snapshot must be closed.
+func (l *Log) snapshot() (*snapshot, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.removed {
+		return nil, ErrRemoved
+	}
+	s := &snapshot{size: l.size, stored: l.stored, lines: l.lines, final: l.isDone(), resume: l.stored}
+	if l.tail != nil {
+		s.resume, s.tail = l.tail.snapshot()
+	}
+	f, err := os.Open(l.path)
+	if err != nil {
+		return nil, fmt.Errorf("reading output: %w", err)
+	}
+	// Nothing else that is there under this name is read.
+	if info, err := f.Stat(); err != nil || !os.SameFile(info, l.identity) {
+		return nil, errors.Join(ErrRemoved, f.Close())
+	}
+	s.file = f
+	return s, nil
+}
+
+func (s *snapshot) close() { _ = s.file.Close() }
+
+// ReadAt reads what was printed, and fails where it is not known.
+func (s *snapshot) ReadAt(p []byte, off int64) (n int, err error) {
+	for len(p) > 0 && off < s.size {
+		var m int
+		switch {
+		case off < s.stored:
+			m, err = s.file.ReadAt(p[:min(int64(len(p)), s.stored-off)], off)
+			if m == 0 {
+				return n, fmt.Errorf("reading output: its file has been changed: %w", err)
+			}
+		case off >= s.resume:
+			m = copy(p, s.tail[off-s.resume:])
+		default:
+			return n, errMissing
+		}
+		n, off, p = n+m, off+int64(m), p[m:]
+	}
+	if len(p) > 0 {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+var errMissing = errors.New("this part of the output was not kept")
+
+// ring holds the last bytes of a stream.
+type ring struct {
+	buf  []byte
+	from int64 // offset of where the stream began
+	n    int64 // bytes that came since
+}
+
+func newRing(from int64) *ring { return &ring{buf: make([]byte, kept), from: from} }
+
+func (r *ring) write(p []byte) {
+	if drop := len(p) - len(r.buf); drop > 0 {
+		r.n += int64(drop)
+		p = p[drop:]
+	}
+	for len(p) > 0 {
+		m := copy(r.buf[r.n%int64(len(r.buf)):], p)
+		r.n += int64(m)
+		p = p[m:]
+	}
+}
+
+// snapshot copies what is held, and says at which offset that begins.
+func (r *ring) snapshot() (from int64, p []byte) {
+	n := min(r.n, int64(len(r.buf)))
+	at := (r.n - n) % int64(len(r.buf))
+	p = make([]byte, 0, n)
+	p = append(p, r.buf[at:min(at+n, int64(len(r.buf)))]...)
+	p = append(p, r.buf[:n-int64(len(p))]...)
+	return r.from + r.n - n, p
+}

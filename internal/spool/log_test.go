@@ -1,0 +1,134 @@
+package spool
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Somebody elsewhere who has the pipe holds nothing up for longer than asked.
+func TestFinish(t *testing.T) {
+	l := newLog(t, anyStore(t))
+	w, wait := pumped(t, l)
+	defer w.Close()
+	write(t, w, "output\n")
+	for printed := int64(0); printed == 0; printed, _ = l.Bytes() {
+		runtime.Gosched()
+	}
+	l.Finish(time.Millisecond)
+	wait()
+	if got := whole(t, l); got != "output\n" {
+		t.Errorf("got %q", got)
+	}
+	l.Finish(time.Hour) // has been
+	// Before the pipe is pumped.
+	l = newLog(t, anyStore(t))
+	done := make(chan struct{})
+	go func() { l.Finish(0); close(done) }()
+	for broken := false; !broken; {
+		l.mu.Lock()
+		broken = l.broken
+		l.mu.Unlock()
+	}
+	_, wait = pumped(t, l)
+	wait()
+	<-done
+}
+
+// A disk that is full stops storing, says so, and never the command.
+func TestDiskError(t *testing.T) {
+	s := anyStore(t)
+	l := newLog(t, s)
+	full := errors.New("no space left on device")
+	l.out = writerFunc(func(p []byte) (int, error) {
+		n := min(len(p), 5)
+		if _, err := l.file.Write(p[:n]); err != nil {
+			t.Error(err)
+		}
+		return n, full
+	})
+	w, wait := pumped(t, l)
+	write(t, w, "output that is long\n")
+	<-l.Full()
+	write(t, w, strings.Repeat("more\n", 500_000)+"end\n")
+	w.Close()
+	wait()
+	if err := l.Err(); !errors.Is(err, full) || err.Error() != "storing output: no space left on device" {
+		t.Errorf("got %v", err)
+	}
+	v, err := l.View(24)
+	if err != nil || v.Head != "outp" || v.Tail != "more\nmore\nmore\nend\n" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used != 5 {
+		t.Errorf("%d bytes are counted", s.used)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// Memory does not grow with what is printed.
+func TestFlatMemory(t *testing.T) {
+	l := newLog(t, anyStore(t))
+	w, wait := pumped(t, l)
+	p := []byte(strings.Repeat("a line of what a build prints, not very long\n", 2000))
+	measure := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := measure()
+	const size = 30 << 20
+	for sent := 0; sent < size; sent += len(p) {
+		if _, err := w.Write(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := int64(measure()) - int64(before); grown > 4<<20 {
+		t.Errorf("it has grown by %d bytes", grown)
+	}
+	w.Close()
+	wait()
+	v, err := l.View(30_000)
+	if err != nil || len(v.Head)+len(v.Tail) > 30_000 || len(v.Tail) < 20_000 {
+		t.Errorf("%d and %d, %v", len(v.Head), len(v.Tail), err)
+	}
+}
+
+// BenchmarkPump is what a command prints on its way to the disk.
+func BenchmarkPump(b *testing.B) {
+	for name, line := range map[string]string{"short": "y\n", "long": "a line of what a build prints, not very long\n"} {
+		b.Run(name, func(b *testing.B) {
+			const size = 300_000_000
+			p := []byte(strings.Repeat(line, 64<<10/len(line)))
+			s := anyStore(b)
+			b.SetBytes(size)
+			for b.Loop() {
+				l := newLog(b, s)
+				w, wait := pumped(b, l)
+				for sent := 0; sent < size; sent += len(p) {
+					if _, err := w.Write(p); err != nil {
+						b.Fatal(err)
+					}
+				}
+				w.Close()
+				wait()
+				if _, err := l.View(30_000); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := l.Remove(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}

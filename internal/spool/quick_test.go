@@ -1,0 +1,5 @@
+//go:build !slow
+
+package spool
+
+const manySeeds = 8

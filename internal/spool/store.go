@@ -1,0 +1,254 @@
+// Package spool keeps what commands print: all of it on disk, as it came, and
+// what a model sees of it made when asked for.
+//
+// Layout: <root>/<server>/<log>. A server holds the lock on <root>/<server>.lock
+// while it lives, taken before its folder exists. Cleaning happens while
+// storing, never at start, and takes only what nobody writes: what no live
+// server holds after maxAge, then the oldest until the quota is kept.
+package spool
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/state"
+)
+
+const (
+	// maxAge is how long what no live server holds is kept.
+	maxAge = 7 * 24 * time.Hour
+	// sweepEvery is how often a server that stores looks for what is old.
+	sweepEvery = time.Hour
+	lockExt    = ".lock"
+	logExt     = ".log"
+)
+
+// Quota is what may be kept, in bytes.
+type Quota struct {
+	Task int64 // of one command
+	All  int64 // of all commands of all servers of a user
+}
+
+// DefaultQuota holds what builds and tests print many times over.
+var DefaultQuota = Quota{Task: 1 << 30, All: 5 << 30}
+
+// Why storing stopped.
+var (
+	ErrTaskQuota = errors.New("it printed more than is kept of one command")
+	ErrAllQuota  = errors.New("what running commands printed has used up the room for all output")
+)
+
+// Store keeps logs below one root folder. It is safe for concurrent use.
+type Store struct {
+	root   string
+	server string // this server's folder
+	quota  Quota
+	now    func() time.Time
+
+	mu    sync.Mutex
+	lock  io.Closer // the lock on server; nil before the first log
+	logs  map[string]*Log
+	used  int64 // bytes below root when last swept, and what was stored since
+	swept time.Time
+}
+
+// NewStore makes a store. It touches no file.
+func NewStore(root string, quota Quota, now func() time.Time) *Store {
+	return &Store{root: root, server: filepath.Join(root, rand.Text()), quota: quota, now: now, logs: map[string]*Log{}}
+}
+
+// New makes a log, whose file cannot be guessed from its name.
+func (s *Store) New(name string) (*Log, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	if s.now().Sub(s.swept) > sweepEvery {
+		s.sweep(0)
+	}
+	// The folder is made again if somebody has removed it.
+	if err := state.EnsurePrivate(s.server); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(s.server, fileName(name)+"-"+rand.Text()+logExt)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("making a file for the output: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("making a file for the output: %w", err), f.Close())
+	}
+	l := &Log{store: s, path: path, file: f, identity: info, out: f, full: make(chan struct{}), done: make(chan struct{})}
+	s.logs[path] = l
+	return l, nil
+}
+
+// Close releases this server's folder: what is in it stays until a later server
+// cleans up. No log may be written any more.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lock == nil {
+		return nil
+	}
+	err := s.lock.Close()
+	s.lock = nil
+	return err
+}
+
+func (s *Store) open() error {
+	if s.lock != nil {
+		return nil
+	}
+	for _, dir := range []string{filepath.Dir(s.root), s.root} {
+		if err := state.EnsurePrivate(dir); err != nil {
+			return err
+		}
+	}
+	lock, err := takeLock(s.server + lockExt)
+	if err != nil {
+		return fmt.Errorf("locking the folder of output: %w", err)
+	}
+	s.lock = lock
+	if err := state.EnsurePrivate(s.server); err != nil {
+		return err
+	}
+	s.sweep(0)
+	return nil
+}
+
+// takeLock locks a file that is this server's alone. Another server that is
+// just cleaning up may hold or remove it for a moment, before it is locked.
+func takeLock(path string) (lock io.Closer, err error) {
+	for range 100 {
+		if lock, err = tryLock(path); err == nil {
+			return lock, nil
+		}
+	}
+	return nil, err
+}
+
+// reserve makes room for up to n more bytes of a log that has had bytes. An
+// error comes with the room that there is.
+func (s *Store) reserve(had, n int64) (room int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	room = n
+	if had+room > s.quota.Task {
+		room, err = max(0, s.quota.Task-had), ErrTaskQuota
+	}
+	if s.used+room > s.quota.All {
+		s.sweep(room)
+	}
+	if s.used+room > s.quota.All {
+		room, err = max(0, s.quota.All-s.used), ErrAllQuota
+	}
+	s.used += room
+	return room, err
+}
+
+// unreserve gives back what was not used of a reserve.
+func (s *Store) unreserve(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used -= n
+}
+
+// loose is a file that nobody writes.
+type loose struct {
+	path string
+	size int64
+	last time.Time // when it was written last
+}
+
+// sweep removes what may go until there is room, and counts what stays. What
+// cannot be read is not counted.
+func (s *Store) sweep(room int64) {
+	s.used, s.swept = 0, s.now()
+	var free []loose
+	entries, _ := os.ReadDir(s.root)
+	for _, e := range entries {
+		if dir := filepath.Join(s.root, e.Name()); e.IsDir() {
+			free = append(free, s.survey(dir)...)
+		}
+	}
+	slices.SortFunc(free, func(a, b loose) int { return a.last.Compare(b.last) })
+	for _, l := range free {
+		if s.used+room <= s.quota.All && s.now().Sub(l.last) < maxAge {
+			break
+		}
+		if os.Remove(l.path) == nil {
+			s.used -= l.size
+			if log := s.logs[l.path]; log != nil {
+				log.evict()
+				delete(s.logs, l.path)
+			}
+		}
+	}
+}
+
+// survey lists what nobody writes in a server's folder and counts all of it.
+func (s *Store) survey(dir string) (free []loose) {
+	live := false
+	if dir != s.server {
+		lock, err := tryLock(dir + lockExt)
+		if live = err != nil; !live {
+			defer func() {
+				if os.Remove(dir) == nil { // empty
+					_ = os.Remove(dir + lockExt)
+				}
+				_ = lock.Close()
+			}()
+		}
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		l := loose{path: filepath.Join(dir, e.Name()), size: info.Size(), last: info.ModTime()}
+		s.used += l.size
+		if log := s.logs[l.path]; !live && (log == nil || log.isDone()) {
+			free = append(free, l)
+		}
+	}
+	return free
+}
+
+// remove removes a log's file.
+func (s *Store) remove(l *Log, size int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.logs[l.path] != l {
+		return nil // it went to make room
+	}
+	delete(s.logs, l.path)
+	if err := os.Remove(l.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing output: %w", err)
+	}
+	s.used -= size
+	return nil
+}
+
+// fileName turns any text into a part of a file's name.
+func fileName(text string) string {
+	const longest = 40
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '_'
+	}, text)
+	return name[:min(len(name), longest)]
+}
