@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // testConfine does what a containment may: fail, limit the process, hang.
-func testConfine(raw json.RawMessage) error {
+func testConfine(raw json.RawMessage, start func() error) error {
 	var what string
 	if err := json.Unmarshal(raw, &what); err != nil {
 		return err
@@ -40,11 +40,15 @@ func testConfine(raw json.RawMessage) error {
 	case "fail":
 		return errors.New("the reason")
 	case "limit":
-		return unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 77, Max: 77})
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 77, Max: 77}); err != nil {
+			return err
+		}
 	case "hang":
 		select {}
+	case "forget":
+		return nil
 	}
-	return nil
+	return start()
 }
 
 // bash is the shell of the tests.

@@ -179,6 +179,7 @@ func TestCannotStart(t *testing.T) {
 			{func(s *Spec) { s.Args[2] = "a\x00b" }, "starting a command: an argument, a variable or its folder has a NUL character"},
 			{func(s *Spec) { s.Args = nil }, "starting a command: there is no program"},
 			{func(s *Spec) { s.Confine = json.RawMessage(`"fail"`) }, "containing the command: the reason"},
+			{func(s *Spec) { s.Confine = json.RawMessage(`"forget"`) }, "containing the command: it was not started"},
 		} {
 			o := newOutput(t)
 			s := script(t, "echo ran")

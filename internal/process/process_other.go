@@ -48,8 +48,11 @@ func (p *Process) Wait() Exit { return Exit{} }
 // End does nothing.
 func (p *Process) End(time.Duration) error { return nil }
 
+// Confine is as on Linux.
+type Confine func(spec json.RawMessage, start func() error) error
+
 // Serve fails.
-func Serve(func(json.RawMessage) error) int {
+func Serve(Confine) int {
 	fmt.Fprintln(os.Stderr, errOther)
 	return 2
 }

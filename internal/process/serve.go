@@ -26,10 +26,14 @@ const (
 // usage is for a person who runs the command by hand.
 const usage = Arg + " is how the server starts and ends one command; it is not for use by hand"
 
-// Serve is the whole life of a supervisor. confine applies what Spec.Confine
-// holds to this process for good, and so to the command. It returns the exit
-// code; nothing else can be done in the process.
-func Serve(confine func(json.RawMessage) error) int {
+// Confine applies what Spec.Confine holds to a thread of the supervisor, or to
+// all of it, for good, and calls start there, which starts the command. The
+// thread has to stay: the command is ended when it ends.
+type Confine func(spec json.RawMessage, start func() error) error
+
+// Serve is the whole life of a supervisor. It returns the exit code; nothing
+// else can be done in the process.
+func Serve(confine Confine) int {
 	// The thread that starts the command: what is set for a thread is set here,
 	// and the command ends with it.
 	runtime.LockOSThread()

@@ -31,7 +31,7 @@ func (s *system) close() error { return nil }
 
 func (s *system) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-func (s *system) raiseOOM() (restore func()) { return func() {} }
+func (s *system) raiseOOM(bool) (restore func()) { return func() {} }
 
 func (s *system) terminate(pid int) {
 	_ = unix.Kill(-pid, unix.SIGTERM)

@@ -25,8 +25,6 @@ const (
 // before the command is confined, and this process with it.
 type system struct {
 	tier   Tier
-	oom    *os.File // its own oom_score_adj; nil: not to be had
-	oomWas int
 	cgroup *cgroup
 }
 
@@ -53,7 +51,6 @@ func prepare(s setup) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	sys.openOOM()
 	return sys, nil
 }
 
@@ -135,29 +132,27 @@ func (s *system) attributes() *syscall.SysProcAttr {
 	return a
 }
 
-func (s *system) openOOM() {
+// raiseOOM raises what the command inherits, until restore. For one that is
+// confined it is left so: a file that is open for writing would keep its file
+// system from being made read-only, and later it cannot be opened any more. Its
+// supervisor is as likely to be ended then as a command, which takes more.
+func (s *system) raiseOOM(confined bool) (restore func()) {
 	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
 	if err != nil {
-		return
+		return func() {}
 	}
 	buf := make([]byte, 16)
 	n, _ := f.ReadAt(buf, 0)
-	if s.oomWas, err = strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err != nil {
+	was, err := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
+	set := func(value int) { _, _ = f.WriteAt([]byte(strconv.Itoa(value)), 0) }
+	if err == nil {
+		set(min(was+oomRaise, 1000))
+	}
+	if err != nil || confined {
 		_ = f.Close()
-		return
+		return func() {}
 	}
-	s.oom = f
-}
-
-// raiseOOM raises what the command inherits, until restore.
-func (s *system) raiseOOM() (restore func()) {
-	set := func(value int) {
-		if s.oom != nil {
-			_, _ = s.oom.WriteAt([]byte(strconv.Itoa(value)), 0)
-		}
-	}
-	set(min(s.oomWas+oomRaise, 1000))
-	return func() { set(s.oomWas) }
+	return func() { set(was); _ = f.Close() }
 }
 
 // remains reports whether anything is left of which this process is no parent:
@@ -281,7 +276,7 @@ func attributes(t Tier) *syscall.SysProcAttr {
 		return a // it ends the command first
 	}
 	a.Pdeathsig = syscall.SIGKILL
-	a.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS
+	a.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
 		a.Cloneflags |= unix.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}

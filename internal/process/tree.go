@@ -3,7 +3,7 @@
 package process
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -38,18 +38,38 @@ func newTree(sys *system) *tree {
 	return &tree{sys: sys, orders: make(chan ending), shell: make(chan unix.WaitStatus, 1), empty: make(chan struct{})}
 }
 
-// start confines this process and starts the command in it. It must be called
-// on the thread that stays.
-func (t *tree) start(c command, output int, confine func(json.RawMessage) error) error {
+// start starts the command within what confines it. It must be called on the
+// thread that stays.
+func (t *tree) start(c command, output int, confine Confine) error {
 	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("opening %s: %w", os.DevNull, err)
 	}
-	if c.Confine != nil {
-		if err := confine(c.Confine); err != nil {
-			return fmt.Errorf("containing the command: %w", err)
-		}
+	defer unix.Close(null)
+	defer t.sys.raiseOOM(c.Confine != nil)()
+	if c.Confine == nil {
+		return t.fork(c, null, output)
 	}
+	var started error
+	begun := false
+	err = confine(c.Confine, func() error {
+		begun = true
+		started = t.fork(c, null, output)
+		return started
+	})
+	switch {
+	case started != nil:
+		return started
+	case err != nil:
+		return fmt.Errorf("containing the command: %w", err)
+	case !begun:
+		return errors.New("containing the command: it was not started")
+	}
+	return nil
+}
+
+// fork starts the command from this thread and shuts it off from this process.
+func (t *tree) fork(c command, null, output int) error {
 	if err := t.sys.close(); err != nil {
 		return err
 	}
@@ -61,14 +81,11 @@ func (t *tree) start(c command, output int, confine func(json.RawMessage) error)
 	if !t.begun.CompareAndSwap(false, true) {
 		return errGone
 	}
-	restore := t.sys.raiseOOM()
 	pid, err := syscall.ForkExec(c.Args[0], c.Args, attr)
-	restore()
 	if err != nil {
 		return explain(c, err)
 	}
 	_ = unix.Close(output)
-	_ = unix.Close(null)
 	t.pid = pid
 	go t.reap()
 	return nil

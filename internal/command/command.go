@@ -1,0 +1,205 @@
+// Package command starts shell commands as the tools mean them: with a small
+// environment, a private folder for temporary files, output that is kept, and
+// contained (package sandbox) so that each can touch only what it should. What
+// holds of the containment is tried before the first command is started, and
+// nothing that was not seen to hold is relied on.
+//
+// The server's side is Commands. A supervisor process (package process) applies
+// the containment: Supervise is its life, Try that of a process that tries it.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/process"
+	"mcp-toolset/internal/sandbox"
+	"mcp-toolset/internal/spool"
+)
+
+// Mode says whether commands are contained.
+type Mode string
+
+// The modes.
+const (
+	Auto Mode = "auto" // as far as this system can
+	On   Mode = "on"   // wholly, or no command runs
+	Off  Mode = "off"
+)
+
+// Config is what commands are started with. Paths are absolute.
+type Config struct {
+	Shell      string // bash, or another shell that knows -c, trap and eval; "": FindShell
+	Sandbox    Mode   // "": Auto
+	AllowWrite []string
+	NoCaches   bool     // toolchain caches are not writable
+	Offline    bool     // commands reach no network
+	Roots      []string // canonical; what commands may change
+	Closed     []string // what no command may read or change, such as settings and tokens
+	Home       string   // "": none
+	State      string   // the server's state folder, which commands neither read nor change
+	Environ    []string // the server's environment, of which commands get what env.go says
+	Scrub      []string // names of variables, * for any characters, that they do not get
+	Pass       []string // further ones that they do get
+	Quota      spool.Quota
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Commands starts commands. It is safe for concurrent use.
+type Commands struct {
+	config  Config
+	program string // this program
+	shell   string // "": there is none
+	runner  *process.Runner
+	output  *spool.Store
+	temp    *tempFolders
+	path    trustedPath
+
+	tried  sync.Once
+	report Report
+}
+
+// New makes Commands. It starts nothing and touches no file.
+func New(c Config) (*Commands, error) {
+	switch c.Sandbox {
+	case "":
+		c.Sandbox = Auto
+	case Auto, On, Off:
+	default:
+		return nil, fmt.Errorf("the sandbox is %q; use auto, on or off", c.Sandbox)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Quota == (spool.Quota{}) {
+		c.Quota = spool.DefaultQuota
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, which supervises commands: %w", err)
+	}
+	cs := &Commands{
+		config: c, program: program, shell: c.Shell,
+		runner: process.NewRunner(process.Config{Spares: 1, Log: c.Log}),
+		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
+		temp:   &tempFolders{},
+	}
+	if cs.shell == "" {
+		cs.shell = FindShell(cs.variable("PATH"))
+	}
+	cs.path = newTrustedPath(cs)
+	return cs, nil
+}
+
+// FindShell is bash, or sh where that is absent, "" where both are. The names
+// are looked for in the folders of path, then where systems have them.
+func FindShell(path string) string {
+	folders := append(filepath.SplitList(path), "/bin", "/usr/bin", "/usr/local/bin")
+	for _, name := range []string{"bash", "sh"} {
+		for _, folder := range folders {
+			if !filepath.IsAbs(folder) {
+				continue
+			}
+			if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// ErrNoShell is the error of Start where there is no shell.
+var ErrNoShell = errors.New("there is no shell on this machine: neither bash nor sh was found")
+
+// Shell is the shell that runs commands; "" if there is none.
+func (c *Commands) Shell() string { return c.shell }
+
+func (c *Commands) isBash() bool { return strings.HasPrefix(filepath.Base(c.shell), "bash") }
+
+// closeGrace is how long commands may take to end when the server does: its
+// client kills it after half a second.
+const closeGrace = 150 * time.Millisecond
+
+// Close ends all commands, in the background too, and removes their temporary
+// folders.
+func (c *Commands) Close() error {
+	return errors.Join(c.runner.Close(closeGrace), c.output.Close(), c.temp.close())
+}
+
+// Policy is what a command may touch; temp is its folder for temporary files.
+func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
+	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
+	read, hide := sandbox.Readable(c.config.Home, hidden...)
+	p := sandbox.Policy{
+		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
+		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),
+	}
+	p.Write = append(p.Write, c.config.Roots...)
+	p.Write = append(p.Write, c.config.AllowWrite...)
+	for _, folder := range c.programs() {
+		if !holdsAny(folder, hide) {
+			p.Read = append(p.Read, folder)
+		}
+	}
+	if !readOnly {
+		for _, cache := range c.Caches() {
+			p.Write = append(p.Write, cache.Path)
+		}
+	}
+	for _, root := range c.config.Roots {
+		p.Protect = append(p.Protect, protected(root)...)
+	}
+	return p
+}
+
+// holdsAny reports whether one of some paths is in a folder.
+func holdsAny(folder string, paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { return inside(p, folder) })
+}
+
+// inside reports whether a clean path is a folder or in it.
+func inside(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+func without(list []string, one string) []string {
+	var out []string
+	for _, s := range list {
+		if s != one {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// programs are the folders of PATH: what a user runs, commands may.
+func (c *Commands) programs() []string {
+	var out []string
+	for _, folder := range filepath.SplitList(c.variable("PATH")) {
+		if filepath.IsAbs(folder) && filepath.Clean(folder) != "/" {
+			out = append(out, filepath.Clean(folder))
+		}
+	}
+	return out
+}
+
+// Caches are the folders of toolchains that commands may write to, beside the
+// roots.
+func (c *Commands) Caches() []sandbox.Cache {
+	if c.config.NoCaches || c.config.Home == "" {
+		return nil
+	}
+	return sandbox.Caches(c.config.Home, c.variable)
+}

@@ -1,0 +1,296 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/process"
+	"mcp-toolset/internal/sandbox"
+	"mcp-toolset/internal/spool"
+)
+
+// Spec is a command to start.
+type Spec struct {
+	Script string // what the shell runs
+	Dir    string // absolute; it must exist
+	Owner  string // whose folder for temporary files it gets
+	Name   string // part of the name of the file of its output
+	// ReadOnly has it contained so that it changes nothing but its folder for
+	// temporary files; Start fails if that cannot be had and must.
+	ReadOnly bool
+	// Judged is for a script that was judged to only read: it gets a clean
+	// environment with Env added, and is started also where ReadOnly cannot be
+	// had.
+	Judged bool
+	Env    []string
+	// Grace is how long what it leaves running may take to end.
+	Grace time.Duration
+}
+
+// Running is a command that was started.
+type Running struct {
+	Output  *spool.Log
+	Started time.Time
+
+	commands *Commands
+	process  *process.Process
+	policy   *sandbox.Policy // nil: it is not contained
+	dir      string
+	marker   string // file in which the shell says where it ended
+	absent   []string
+
+	why    chan Why // the first reason to end it
+	once   sync.Once
+	ended  chan struct{}
+	result Result
+}
+
+// Why says why a command was ended.
+type Why string
+
+// The reasons.
+const (
+	ByItself  Why = ""
+	Timeout   Why = "timeout"
+	Cancelled Why = "cancelled"
+	Stopped   Why = "stopped"
+	Quota     Why = "quota"
+	Closing   Why = "closing"
+)
+
+// Result is how a command ended.
+type Result struct {
+	process.Exit
+	Why     Why
+	Dir     string   // where the shell was at its end; "" if that is not known
+	Blocked []string // what of its failure is due to the containment
+	Removed []string // protected names it had made, which were taken away
+	Cut     bool     // somebody else still had its output when it had ended
+	Ended   time.Time
+}
+
+// outputWait is how long the end of the output is waited for when a command and
+// all it started have ended: only a process that is none of its own can have
+// the pipe then.
+const outputWait = 500 * time.Millisecond
+
+// Start starts a command. The context is for starting only.
+func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
+	if c.shell == "" {
+		return nil, ErrNoShell
+	}
+	confined, err := c.confines(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := c.temp.of(s.Owner)
+	if err != nil {
+		return nil, err
+	}
+	r := &Running{commands: c, dir: s.Dir, why: make(chan Why, 1), ended: make(chan struct{}), Started: c.config.Now()}
+	marker, err := os.CreateTemp(temp, ".dir-")
+	if err != nil {
+		return nil, fmt.Errorf("making a file for temporary use: %w", err)
+	}
+	r.marker = marker.Name()
+	_ = marker.Close()
+	spec := process.Spec{
+		Args: c.arguments(s.Script, r.marker), Dir: s.Dir, Grace: s.Grace, Env: c.environment(s.Dir, temp),
+	}
+	if s.Judged {
+		spec.Env = c.clean(s.Dir, temp, s.Env)
+	}
+	if confined {
+		r.policy, spec.Confine = c.confine(s.ReadOnly, temp)
+		r.absent = sandbox.Absent(*r.policy)
+	}
+	if err := r.start(ctx, s.Name, spec); err != nil {
+		_ = os.Remove(r.marker)
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Running) start(ctx context.Context, name string, spec process.Spec) error {
+	log, err := r.commands.output.New(name)
+	if err != nil {
+		return err
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("making a pipe: %w", err)
+	}
+	r.Output = log
+	pumped := make(chan error, 1)
+	go func() { pumped <- log.Pump(in) }()
+	spec.Output = out
+	if r.process, err = r.commands.runner.Start(ctx, spec); err != nil {
+		<-pumped
+		_ = log.Remove()
+		return err
+	}
+	go r.watch()
+	return nil
+}
+
+// shellOptions keep bash from reading anything that is not the command.
+var shellOptions = []string{"--norc", "--noprofile", "-p"}
+
+// arguments are those of the shell. What it runs comes as an argument, and not
+// behind the trap, so that messages on its syntax show it alone.
+func (c *Commands) arguments(script, marker string) []string {
+	args := []string{c.shell}
+	if c.isBash() {
+		args = append(args, shellOptions...)
+	}
+	run := "trap " + quote("pwd -P >|"+quote(marker)+" 2>/dev/null") + ` EXIT; __=$1; shift; eval "$__"`
+	return append(args, "-c", run, filepath.Base(c.shell), script)
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// watch waits for the end of a command, whatever ends it.
+func (r *Running) watch() {
+	defer close(r.ended)
+	why := ByItself
+	full := r.Output.Full()
+	for running := true; running; {
+		select {
+		case <-r.process.Done():
+			running = false
+		case w := <-r.why:
+			why = w
+		case <-full:
+			full = nil
+			go r.End(Quota, 0)
+		}
+	}
+	r.Output.Finish(outputWait)
+	x := r.process.Wait()
+	if why == ByItself && x.Ended {
+		select {
+		case why = <-r.why:
+		default:
+			why = Closing
+		}
+	}
+	if !x.Ended {
+		why = ByItself // it was quicker
+	}
+	r.result = Result{Exit: x, Why: why, Ended: r.commands.config.Now()}
+	if text, err := os.ReadFile(r.marker); err == nil {
+		r.result.Dir = string(bytes.TrimSuffix(text, []byte{'\n'}))
+	}
+	_ = os.Remove(r.marker)
+	if r.policy == nil {
+		return
+	}
+	r.result.Removed = takeAway(*r.policy, r.absent, func() (string, error) { return r.commands.temp.of("removed") })
+	if x.Code != 0 {
+		if v, err := r.Output.View(blockedView); err == nil {
+			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, v.Head+v.Tail)
+		}
+	}
+}
+
+// blockedView is how much of the output is looked through for reasons, in
+// characters.
+const blockedView = 8000
+
+// Done is closed when the command and all it started have ended and what they
+// printed is known.
+func (r *Running) Done() <-chan struct{} { return r.ended }
+
+// Result is how it ended; it waits for that.
+func (r *Running) Result() Result {
+	<-r.ended
+	return r.result
+}
+
+// Contained reports whether the command is contained.
+func (r *Running) Contained() bool { return r.policy != nil }
+
+// End ends the command and all it started: they are told, and killed after
+// grace. It returns when nothing is left. The first reason given is the one
+// that counts.
+func (r *Running) End(why Why, grace time.Duration) error {
+	r.once.Do(func() { r.why <- why })
+	err := r.process.End(grace)
+	if err == nil {
+		<-r.ended
+	}
+	return err
+}
+
+// confinement is what a supervisor is given: what the command may touch, and
+// what must be in force, because it was when it was tried.
+type confinement struct {
+	Policy          sandbox.Policy
+	Landlock        int
+	Seccomp, Mounts bool
+	Say             string // a file that is to hold what is in force; "": none
+}
+
+func (c *Commands) confine(readOnly bool, temp string) (*sandbox.Policy, json.RawMessage) {
+	p := c.policy(readOnly, temp)
+	c.makeCaches(readOnly)
+	tried := c.report.Write.Coverage
+	if readOnly {
+		tried = c.report.ReadOnly.Coverage
+	}
+	return &p, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})
+}
+
+func encode(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return data
+}
+
+// makeCaches makes what tools would make at their first run, since no right can
+// be given to what is not there.
+func (c *Commands) makeCaches(readOnly bool) {
+	if readOnly {
+		return
+	}
+	for _, cache := range c.Caches() {
+		if cache.Absent {
+			_ = os.MkdirAll(cache.Path, 0o700) // without it the tool says so
+		}
+	}
+}
+
+// Supervise is the life of a supervisor of a command, for a program whose only
+// argument is process.Arg. It returns the exit code.
+func Supervise() int {
+	return process.Serve(func(spec json.RawMessage, start func() error) error {
+		var c confinement
+		if err := json.Unmarshal(spec, &c); err != nil {
+			return err
+		}
+		return sandbox.Within(c.Policy, func(has sandbox.Coverage) error {
+			if has.Landlock < c.Landlock || c.Seccomp && !has.Seccomp || c.Mounts && !has.Mounts {
+				return fmt.Errorf("less is in force than when it was tried: %s", strings.Join(has.Missing, "; "))
+			}
+			if c.Say != "" {
+				if err := os.WriteFile(c.Say, encode(has), 0o600); err != nil {
+					return err
+				}
+			}
+			return start()
+		})
+	})
+}
+
+// Forget removes what is kept for an owner who is gone, when none of its
+// commands runs any more.
+func (c *Commands) Forget(owner string) { c.temp.forget(owner) }

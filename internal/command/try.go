@@ -1,0 +1,269 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/process"
+	"mcp-toolset/internal/sandbox"
+)
+
+// TryArg is the only argument of a process that tries the containment: a
+// program that is started with it calls Try and does nothing else.
+const TryArg = "try-containment"
+
+// tryVariable holds what it is to try.
+const tryVariable = "MCP_TOOLSET_TRY"
+
+// tryTime is how long trying may take: it takes some 30 ms.
+const tryTime = 20 * time.Second
+
+// Report is what was seen of the containment.
+type Report struct {
+	Tier        process.Tier // how surely nothing is left of a command
+	TierMissing []string     // why no better one
+	TierErr     error        // why no command can be started
+	Write       Trial        // of Bash
+	ReadOnly    Trial        // of BashReadOnly
+}
+
+// Trial is what was tried under one policy.
+type Trial struct {
+	Coverage sandbox.Coverage
+	Canaries []sandbox.Canary
+	Err      error // why nothing could be tried: then commands are not contained
+}
+
+// InForce reports whether a policy that was tried is worth the name: nothing is
+// written outside, and what should work does.
+func (t Trial) InForce() bool { return t.Err == nil && t.held("write") && t.held("work") }
+
+func (t Trial) held(promise string) bool {
+	for _, c := range t.Canaries {
+		if c.Promise == promise {
+			return c.Held
+		}
+	}
+	return false
+}
+
+// Broken lists what was promised and not seen to hold, "name: detail".
+func (t Trial) Broken() []string {
+	if t.Err != nil {
+		return []string{t.Err.Error()}
+	}
+	var out []string
+	for _, c := range t.Canaries {
+		if !c.Held {
+			out = append(out, c.Promise+": "+c.Detail)
+		}
+	}
+	return out
+}
+
+// Report tries the containment, once, and says what was seen.
+func (c *Commands) Report(ctx context.Context) *Report {
+	c.tried.Do(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
+		defer cancel()
+		r := &c.report
+		if r.Tier, r.TierErr = c.runner.Tier(ctx); r.TierErr != nil {
+			r.Write.Err, r.ReadOnly.Err = r.TierErr, r.TierErr
+			return
+		}
+		r.TierMissing = c.runner.Missing()
+		if c.config.Sandbox == Off {
+			err := errors.New("the sandbox is switched off (--sandbox off)")
+			r.Write.Err, r.ReadOnly.Err = err, err
+			return
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.ReadOnly = c.try(ctx, true)
+		}()
+		r.Write = c.try(ctx, false)
+		<-done
+	})
+	return &c.report
+}
+
+// trial is what the process that tries is told.
+type trial struct {
+	Policy  sandbox.Policy
+	Targets sandbox.Targets
+}
+
+// try starts a process that is contained as a command is and tries what it must
+// not be able to do.
+func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
+	folder, err := c.temp.of(map[bool]string{false: "try", true: "try read-only"}[readOnly])
+	if err != nil {
+		return Trial{Err: err}
+	}
+	targets, done, err := sandbox.NewTargets(folder)
+	if err != nil {
+		return Trial{Err: err}
+	}
+	defer done()
+	temp, err := os.MkdirTemp(folder, "tmp")
+	if err != nil {
+		return Trial{Err: fmt.Errorf("making a folder for temporary files: %w", err)}
+	}
+	p := c.policy(readOnly, temp)
+	if slices.Contains(c.config.Roots, "/") {
+		return Trial{Err: errors.New("a workspace root is /: nothing would be left to contain")}
+	}
+	// Nothing is tried in folders of the user's.
+	p.Write, p.Protect = nil, nil
+	p = targets.Policy(p)
+	p.Read = append(p.Read, c.program)
+	said := filepath.Join(temp, "coverage")
+	in, out, err := os.Pipe()
+	if err != nil {
+		return Trial{Err: fmt.Errorf("making a pipe: %w", err)}
+	}
+	defer in.Close()
+	running, err := c.runner.Start(ctx, process.Spec{
+		Args: []string{c.program, TryArg}, Dir: "/", Output: out,
+		Env:     []string{tryVariable + "=" + string(encode(trial{p, targets})), "TMPDIR=" + temp},
+		Confine: encode(confinement{Policy: p, Say: said}),
+	})
+	if err != nil {
+		return Trial{Err: err}
+	}
+	stop := context.AfterFunc(ctx, func() { _ = running.End(0) })
+	defer stop()
+	text, err := io.ReadAll(io.LimitReader(in, 1<<20))
+	exit := running.Wait()
+	if err != nil {
+		return Trial{Err: fmt.Errorf("trying the containment: %w", err)}
+	}
+	if err := json.Unmarshal(text, &t.Canaries); err != nil {
+		return Trial{Err: fmt.Errorf("trying the containment ended with code %d: %s", exit.Code, strings.TrimSpace(string(text)))}
+	}
+	if text, err = os.ReadFile(said); err == nil {
+		err = json.Unmarshal(text, &t.Coverage)
+	}
+	if err != nil {
+		return Trial{Err: fmt.Errorf("trying the containment: %w", err)}
+	}
+	return t
+}
+
+// Try is the life of a process that tries the containment it is in. It returns
+// the exit code.
+func Try(out io.Writer) int {
+	var t trial
+	if err := json.Unmarshal([]byte(os.Getenv(tryVariable)), &t); err != nil {
+		fmt.Fprintln(out, TryArg+" is how the server tries its containment; it is not for use by hand")
+		return 2
+	}
+	if err := json.NewEncoder(out).Encode(sandbox.TryCanaries(t.Policy, t.Targets)); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// confines reports whether a command is to be contained. An error says that it
+// has to be and cannot.
+func (c *Commands) confines(ctx context.Context, s Spec) (bool, error) {
+	r := c.Report(ctx)
+	if r.TierErr != nil {
+		return false, r.TierErr
+	}
+	if s.ReadOnly {
+		switch err := c.ReadOnly(ctx); {
+		case err == nil:
+			return true, nil
+		case !s.Judged:
+			return false, err
+		}
+		// Judged to only read: as contained as other commands are.
+		return false, c.required(r.ReadOnly)
+	}
+	if r.Write.InForce() {
+		return true, c.required(r.Write)
+	}
+	return false, c.required(r.Write)
+}
+
+// required is an error if containment is asked for and not whole.
+func (c *Commands) required(t Trial) error {
+	if broken := t.Broken(); c.config.Sandbox == On && len(broken) > 0 {
+		return fmt.Errorf("the sandbox is required (--sandbox on) and not whole: %s", strings.Join(broken, "; "))
+	}
+	return nil
+}
+
+// Required is an error if containment is asked for and not whole.
+func (c *Commands) Required(ctx context.Context) error {
+	if c.config.Sandbox != On {
+		return nil
+	}
+	r := c.Report(ctx)
+	return errors.Join(c.required(r.Write), c.required(r.ReadOnly))
+}
+
+// ReadOnly is nil if a command can be kept from changing anything, by the
+// kernel and as was seen, else why not.
+func (c *Commands) ReadOnly(ctx context.Context) error {
+	t := c.Report(ctx).ReadOnly
+	if t.Err != nil {
+		return t.Err
+	}
+	for _, canary := range t.Canaries {
+		// Secrets outside of the roots are not granted in the first place; only
+		// those inside need to be hidden.
+		if !canary.Held && (canary.Promise != "hide" || c.hides()) {
+			return fmt.Errorf("the read-only containment does not hold here: %s", canary.Promise)
+		}
+	}
+	if len(t.Canaries) == 0 {
+		return errors.New("the read-only containment could not be tried")
+	}
+	return nil
+}
+
+// hides reports whether something secret lies in what commands may read.
+func (c *Commands) hides() bool {
+	p := c.policy(true, "")
+	for _, h := range p.Hide {
+		if _, err := os.Lstat(h); err != nil {
+			continue
+		}
+		for _, r := range append(p.Write, p.Read...) {
+			if inside(h, filepath.Clean(r)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Open lists what the containment of commands that may write leaves open, of
+// what somebody would expect it to close: names in the roots that are protected
+// or secret and that only mounts could cover. Empty also if commands are not
+// contained at all by somebody's choice.
+func (c *Commands) Open(ctx context.Context) []string {
+	t := c.Report(ctx).Write
+	if !t.InForce() {
+		return nil
+	}
+	var out []string
+	if !t.held("protect") {
+		out = append(out, "protect")
+	}
+	if !t.held("hide") && c.hides() {
+		out = append(out, "hide")
+	}
+	return out
+}
