@@ -136,10 +136,7 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 	if err != nil {
 		return nil, err
 	}
-	if own := r.Check(env); own != nil && own.Behavior < d.Behavior {
-		d = *own
-	}
-	if d.Behavior != policy.Allow {
+	if d = d.With(r.Check(env)); d.Behavior != policy.Allow {
 		return nil, refused(d)
 	}
 	c.safe = r.Facts.ConcurrencySafe

@@ -144,14 +144,21 @@ func newBench(t *testing.T, settings string) *bench {
 		doer("Finisher", func(d *tools.Def[doIn, doOut]) { d.Interrupt = tools.Finish }),
 		doer("Strict", func(d *tools.Def[doIn, doOut]) {
 			d.Check = func(_ *tools.Env, in doIn) *policy.Decision {
-				if in.Do == "cd" {
-					return &policy.Decision{Behavior: policy.Deny, Layer: "tool", Reason: "Strict never moves"}
+				switch in.Do {
+				case "cd":
+					return &policy.Decision{Behavior: policy.Deny, Reason: "Strict never moves"}
+				case "doubt":
+					return &policy.Decision{Behavior: policy.Ask, Reason: "Strict has doubts", Next: "have a person allow it"}
 				}
 				return &policy.Decision{Behavior: policy.Allow}
 			}
 		}),
 		doer("Ruled", func(d *tools.Def[doIn, doOut]) {
-			d.Matcher = func(in doIn) func(string) bool { return func(pattern string) bool { return pattern == "say "+in.Arg } }
+			d.Matcher = func(in doIn) func(policy.Behavior, string) bool {
+				return func(b policy.Behavior, pattern string) bool {
+					return pattern == "say "+in.Arg || b != policy.Allow && pattern == "say" && in.Arg != ""
+				}
+			}
 		}),
 		doer("Head", short(tools.KeepHead)), doer("Tail", short(tools.KeepTail)), doer("Ends", short(tools.KeepEnds)),
 		read.New(read.Options{}),
@@ -237,6 +244,26 @@ func TestRefusals(t *testing.T) {
 	}
 	if log := b.log.String(); !strings.Contains(log, "secret detail") || !strings.Contains(log, "early detail") || !strings.Contains(log, "pipeline_test.go") {
 		t.Errorf("the log does not have the panic and its stack: %s", log)
+	}
+}
+
+// TestCheck: a tool's Deny always holds, its Ask unless an allow rule covers the
+// call, and a matcher is told what the rule does.
+func TestCheck(t *testing.T) {
+	doubt := `failed: Strict: refused by policy: Strict has doubts, and nobody can be asked here. Have a person allow it.`
+	for _, tc := range []struct{ rules, tool, args, want string }{
+		{`{}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
+		{`{"allow":["Strict"]}`, "Strict", `{"do":"doubt","arg":"done"}`, `done`},
+		{`{"allow":["Do"]}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
+		{`{"allow":["Strict"]}`, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves`},
+		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and nobody can be asked here. A person can change the rule in /etc/test.json.`},
+		{`{"deny":["Ruled(say)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say) covers this call. Do it another way, or have a person change the rule in /etc/test.json.`},
+		{`{"allow":["Ruled(say)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `thanks`},
+	} {
+		b := newBench(t, `{"permissions":`+tc.rules+`}`)
+		if got := b.run(t, t.Context(), tc.tool, tc.args); got != tc.want {
+			t.Errorf("%s: %s %s:\n got %s\nwant %s", tc.rules, tc.tool, tc.args, got, tc.want)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 // it there, as in Read(//proc/cpuinfo).
 func (p *Policy) Decide(r Request) Decision {
 	if r.Tool == "" {
-		return Decision{Layer: layerDefault, Reason: "the call names no tool", Next: "name the tool to call"}
+		return Decision{Layer: LayerDefault, Reason: "the call names no tool", Next: "name the tool to call"}
 	}
 	var c call
 	c.prepare(p, &r)
@@ -73,7 +73,7 @@ func (c *call) decideRest(ask, allow match) Decision {
 	case allow.rule != nil:
 		return c.byRule(Allow, allow)
 	default:
-		return Decision{Behavior: Allow, Layer: layerDefault, Reason: "no rule covers the call"}
+		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers the call"}
 	}
 }
 

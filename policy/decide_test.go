@@ -94,7 +94,7 @@ func request(call string) Request {
 	r := Request{Dir: dir, Readable: []string{"/state/results/s1"}}
 	if name, isText := strings.CutSuffix(tool, ":"); isText || !ok {
 		r.Tool = name
-		r.Match = func(pattern string) bool {
+		r.Match = func(_ Behavior, pattern string) bool {
 			prefix, star := strings.CutSuffix(pattern, "*")
 			return pattern == path || star && strings.HasPrefix(path, prefix)
 		}
@@ -116,10 +116,10 @@ func (r row) check(t *testing.T, got Decision) {
 	t.Helper()
 	behavior, layer, ok := strings.Cut(r.want, ":")
 	if !ok {
-		layer = layerRule
+		layer = LayerRule
 	}
 	source := ""
-	if layer == layerRule {
+	if layer == LayerRule {
 		source = "/cfg/settings.json"
 	}
 	want := fmt.Sprintf("%s %s %q %s", behavior, layer, r.rule, source)

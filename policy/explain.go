@@ -13,12 +13,12 @@ import (
 const maxRootsShown = 3
 
 func (c *call) denied(reason, next string) Decision {
-	return Decision{Behavior: Deny, Layer: layerPath, Reason: reason, Next: next}
+	return Decision{Behavior: Deny, Layer: LayerPath, Reason: reason, Next: next}
 }
 
 // byRule is the decision of a rule.
 func (c *call) byRule(b Behavior, m match) Decision {
-	d := Decision{Behavior: b, Layer: layerRule, Rule: m.rule.text, Source: c.p.source}
+	d := Decision{Behavior: b, Layer: LayerRule, Rule: m.rule.text, Source: c.p.source}
 	if b == Allow {
 		d.Reason = "an allow rule covers the call"
 		return d

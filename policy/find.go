@@ -85,7 +85,7 @@ func (l *list) coversOwn(c *call, r *rule) (path string, ok bool) {
 	switch {
 	case hasPath && r.onPaths():
 		return "", false // judged as a path rule, whatever the name of the tool
-	case c.r.Match != nil && c.r.Match(r.pattern):
+	case c.r.Match != nil && c.r.Match(l.behavior, r.pattern):
 		return "", true
 	case l.behavior == Allow:
 		return "", false

@@ -8,7 +8,7 @@ import (
 
 // The keys of the settings.
 var (
-	topKeys        = []string{"$schema", "editGuard", "features", "permissions", "reminder"}
+	topKeys        = []string{"$schema", "editGuard", "env", "features", "permissions", "reminder", "sandbox"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -29,6 +29,10 @@ func (s *Settings) read(n *node) error {
 			err = s.readReminder(f)
 		case "editGuard":
 			err = s.readEditGuard(f)
+		case "sandbox":
+			err = s.readSandbox(f)
+		case "env":
+			err = s.readEnv(f)
 		default:
 			s.unknown("", f.key, topKeys)
 		}
@@ -54,7 +58,7 @@ func (s *Settings) readPermissions(f field) error {
 		case Allow.String():
 			err = s.readRules(Allow, path, g.value)
 		case "additionalDirectories":
-			err = s.readDirectories(path, g.value)
+			s.directories, err = s.readDirectories(path, g.value)
 		case "defaultMode":
 			err = s.readMode(path, g.value)
 		default:
@@ -78,20 +82,22 @@ func (s *Settings) readRules(b Behavior, path string, n *node) error {
 	return nil
 }
 
-func (s *Settings) readDirectories(path string, n *node) error {
+// readDirectories reads a list of folders, as written.
+func (s *Settings) readDirectories(path string, n *node) ([]string, error) {
 	dirs, err := n.strings(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var out []string
 	for _, dir := range dirs {
 		_, home := homeRelative(dir)
 		if dir == "" || strings.ContainsRune(dir, 0) || strings.HasPrefix(dir, "~") && !home {
 			s.warnings = append(s.warnings, fmt.Sprintf("%s: %s is not a folder that can be found, ignored", path, show(dir)))
 			continue
 		}
-		s.directories = append(s.directories, dir)
+		out = append(out, dir)
 	}
-	return nil
+	return out, nil
 }
 
 // readMode accepts a mode. Calls are always judged as in the default one, which

@@ -74,10 +74,11 @@ type Request struct {
 	Target  *Target  // nil for a call without a path
 
 	// Match is the tool's own matcher: does the pattern of a Tool(pattern) rule
-	// cover this call. Where it is nil, such an allow rule covers nothing. Such
-	// a deny or ask rule then covers the call, unless the call has a path: the
-	// pattern is held against that.
-	Match func(pattern string) bool
+	// cover this call, if the rule has this behavior. A rule that denies or asks
+	// may cover more than one that allows, never less. Where Match is nil, an
+	// allow rule covers nothing. A deny or ask rule then covers the call, unless
+	// the call has a path: the pattern is held against that.
+	Match func(b Behavior, pattern string) bool
 
 	// Readable are folders the session may read beyond the roots, such as its
 	// stored results: absolute, canonical.
@@ -87,19 +88,12 @@ type Request struct {
 // Decision is the answer and why, worded for the model and for a log.
 type Decision struct {
 	Behavior Behavior
-	Layer    string // what decided: "rule", "path" (the confinement of paths) or "default" (no rule)
+	Layer    string // what decided: one of the Layer constants
 	Rule     string // exact text of the deciding rule, "" when none; not made safe to show
 	Source   string // file the rule came from, "" when none
 	Reason   string // one fact, safe to show
 	Next     string // one next step, safe to show; "" when the call is allowed
 }
-
-// The layers of a decision.
-const (
-	layerRule    = "rule"
-	layerPath    = "path"
-	layerDefault = "default"
-)
 
 // Config is what a Policy is made of. Folders are absolute; one that is not is
 // left out.

@@ -102,9 +102,9 @@ func TestMoreRulesNeverLoosen(t *testing.T) {
 			case "deny":
 				bad = after.Behavior > before.Behavior
 			case "ask":
-				bad = after.Behavior == Allow && before.Behavior != Allow || before.Layer == layerRule && before.Behavior == Deny && after.Behavior != Deny
+				bad = after.Behavior == Allow && before.Behavior != Allow || before.Layer == LayerRule && before.Behavior == Deny && after.Behavior != Deny
 			case "allow":
-				bad = before.Layer == layerRule && before.Behavior != Allow && after.Behavior != before.Behavior
+				bad = before.Layer == LayerRule && before.Behavior != Allow && after.Behavior != before.Behavior
 			}
 			if bad {
 				t.Errorf("decisions.txt:%d: %s: with %s %s, %v became %v", r.line, r.call, more.list, more.rule, before.Behavior, after.Behavior)

@@ -26,6 +26,8 @@ type Settings struct {
 	noReminder  bool
 	editGuard   string
 	exempt      []string // models that get no reminder
+	sandbox     sandbox
+	scrub, pass []string // names of environment variables
 	warnings    []string
 }
 
@@ -70,8 +72,17 @@ func LoadSettings(path string) (*Settings, error) {
 //	  },
 //	  "features": {name: true, false, "on" or "off"},
 //	  "editGuard": "strict", "default" or "off",
-//	  "reminder": true, false, "on", "off" or {"exempt": [model...]}
+//	  "reminder": true, false, "on", "off" or {"exempt": [model...]},
+//	  "sandbox": {
+//	    "allowWrite": [folder...],
+//	    "caches": true or false,
+//	    "network": "allow" or "deny"
+//	  },
+//	  "env": {"scrub": [variable...], "pass": [variable...]}
 //	}
+//
+// A folder begins with / or ~, or at the root of the settings; a * in the name
+// of a model or variable stands for any text.
 //
 // Every key may be missing. A key that stands twice or has a value of a wrong
 // type is an error with its line and path. A key that is not known, or a rule
@@ -101,19 +112,25 @@ func (s *Settings) Features() map[string]bool { return maps.Clone(s.features) }
 // absolute and clean, with ~ as the home folder ($HOME) and relative ones begun
 // at the root of the settings. They are not canonical and may not exist. A
 // folder that begins with ~ is left out when there is no home folder.
-func (s *Settings) AdditionalDirectories() []string {
+func (s *Settings) AdditionalDirectories() []string { return s.expand(s.directories) }
+
+// expand makes folders as written absolute and clean; one that cannot be is
+// left out.
+func (s *Settings) expand(dirs []string) []string {
 	var out []string
-	for _, dir := range s.directories {
+	for _, dir := range dirs {
 		if rest, ok := homeRelative(dir); ok {
 			home, err := os.UserHomeDir()
 			if err != nil {
 				continue
 			}
-			dir = home + "/" + rest
+			dir = filepath.Join(home, rest)
 		} else if !filepath.IsAbs(dir) {
-			dir = s.root + "/" + dir
+			dir = filepath.Join(s.root, dir)
 		}
-		out = append(out, filepath.Clean(dir))
+		if filepath.IsAbs(dir) {
+			out = append(out, filepath.Clean(dir))
+		}
 	}
 	return out
 }

@@ -44,12 +44,14 @@ func TestDefaultsAreConservative(t *testing.T) {
 	}
 	env := toolstest.NewWorkspace(t).Env()
 	r := call.Resolve(env)
-	if r.Facts != (tools.Facts{}) || r.Path != "" || r.Summary != "Echo" || r.ClassifierInput() != "" || r.Check(env) != nil || r.Validate() != nil {
+	if r.Facts != (tools.Facts{}) || r.Path != "" || r.Summary != "Echo" || r.ClassifierInput() != "" || r.Commands() != nil || r.Check(env) != nil || r.Validate() != nil {
 		t.Errorf("defaults of a call: %+v", r)
 	}
 	match := r.Matcher(policy.Base{})
-	if !match("x") || match("*") || match("") || match("xy") {
-		t.Error("by default a pattern must equal the first required string property")
+	for _, b := range []policy.Behavior{policy.Deny, policy.Ask, policy.Allow} {
+		if !match(b, "x") || match(b, "*") || match(b, "") || match(b, "xy") {
+			t.Errorf("%s: by default a pattern must equal the first required string property", b)
+		}
 	}
 	resp, err := r.Run(t.Context(), env)
 	if err != nil || toolstest.Text(resp) != `{"echo":"x"}` {
@@ -66,9 +68,32 @@ func TestPathMatcher(t *testing.T) {
 	}
 	match := call.Resolve(toolstest.NewWorkspace(t).Env()).Matcher(policy.Base{Dir: "/w"})
 	for pattern, want := range map[string]bool{"src/**": true, "*.go": true, "a.go": true, "other/**": false, "/w/src/a.go/x": false} {
-		if match(pattern) != want {
+		if match(policy.Allow, pattern) != want || match(policy.Deny, pattern) != want {
 			t.Errorf("pattern %s: %v", pattern, !want)
 		}
+	}
+}
+
+// TestOwnMatcher: a tool's matcher is told what the rule does, and its commands
+// are those of the completed input.
+func TestOwnMatcher(t *testing.T) {
+	d := minimal()
+	d.Backfill = func(_ *tools.Env, i *in) { i.Word += "!" }
+	d.Matcher = func(i in) func(policy.Behavior, string) bool {
+		return func(b policy.Behavior, pattern string) bool { return b == policy.Deny && pattern == i.Word }
+	}
+	d.Commands = func(i in) []string { return []string{"say " + i.Word} }
+	call, err := tools.MustBuild(d).Parse(json.RawMessage(`{"word":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := call.Resolve(toolstest.NewWorkspace(t).Env())
+	match := r.Matcher(policy.Base{})
+	if !match(policy.Deny, "x!") || match(policy.Ask, "x!") || match(policy.Allow, "x!") || match(policy.Deny, "x") {
+		t.Error("the tool's own matcher is not what decides")
+	}
+	if diff := cmp.Diff([]string{"say x!"}, r.Commands()); diff != "" {
+		t.Errorf("commands (-want +have):\n%s", diff)
 	}
 }
 

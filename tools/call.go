@@ -51,9 +51,14 @@ func (r *Resolved) Validate() error { return r.in.validate() }
 // Input is the completed input as JSON, the same bytes for the same input.
 func (r *Resolved) Input() json.RawMessage { return r.in.json() }
 
-// Matcher decides whether a rule Tool(pattern) covers the call. base anchors
-// path patterns.
-func (r *Resolved) Matcher(base policy.Base) func(pattern string) bool { return r.in.matcher(base) }
+// Matcher decides whether a rule Tool(pattern) of a behavior covers the call.
+// base anchors path patterns.
+func (r *Resolved) Matcher(base policy.Base) func(b policy.Behavior, pattern string) bool {
+	return r.in.matcher(base)
+}
+
+// Commands are the simple commands that the call runs; nil: none.
+func (r *Resolved) Commands() []string { return r.in.commands() }
 
 // Check is the tool's own opinion on permission; nil: none.
 func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
@@ -72,7 +77,8 @@ type input interface {
 	summary() string
 	validate() error
 	json() json.RawMessage
-	matcher(policy.Base) func(string) bool
+	matcher(policy.Base) func(policy.Behavior, string) bool
+	commands() []string
 	check(*Env) *policy.Decision
 	classifierInput() string
 	run(context.Context, *Env) (*Response, error)
@@ -132,19 +138,28 @@ func (t *typed[In, Out]) json() json.RawMessage {
 	return data
 }
 
-func (t *typed[In, Out]) matcher(base policy.Base) func(string) bool {
+func (t *typed[In, Out]) matcher(base policy.Base) func(policy.Behavior, string) bool {
 	switch {
 	case t.def.Matcher != nil:
 		return t.def.Matcher(t.in)
 	case t.def.Path != nil:
 		path := t.def.Path(t.in)
-		return func(pattern string) bool {
+		return func(_ policy.Behavior, pattern string) bool {
 			match, err := policy.PathPattern(pattern, base)
 			return err == nil && match(path)
 		}
 	default:
-		return func(pattern string) bool { return t.subject != "" && pattern == t.property(t.subject) }
+		return func(_ policy.Behavior, pattern string) bool {
+			return t.subject != "" && pattern == t.property(t.subject)
+		}
 	}
+}
+
+func (t *typed[In, Out]) commands() []string {
+	if t.def.Commands == nil {
+		return nil
+	}
+	return t.def.Commands(t.in)
 }
 
 // property is the string value of a property of the input, "" if it has none.

@@ -61,10 +61,16 @@ type Def[In, Out any] struct {
 	// A read-only call reads it, any other edits it.
 	Path func(In) string
 
-	// Matcher returns whether a rule Tool(pattern) covers the call. nil: with
-	// a Path, gitignore syntax on it; else the pattern must equal the value of
-	// the first required string property.
-	Matcher func(In) func(pattern string) bool
+	// Matcher returns whether a rule Tool(pattern) covers the call. A rule that
+	// denies or asks may cover more than one that allows, never less: what is
+	// not understood is denied and not allowed. nil: for each behavior, with a
+	// Path gitignore syntax on it; else the pattern must equal the value of the
+	// first required string property.
+	Matcher func(In) func(b policy.Behavior, pattern string) bool
+
+	// Commands are the simple commands that a call runs, as rules see them, to
+	// explain the call to a person. nil: none.
+	Commands func(In) []string
 
 	// Backfill completes the input before rules and hooks look at it: expands
 	// "~" and relative paths, fills what depends on the session.
@@ -74,8 +80,10 @@ type Def[In, Out any] struct {
 	// model as invalid input.
 	Validate func(In) error
 
-	// Check is the tool's own opinion on permission; nil: none. It can make a
-	// decision stricter, never laxer.
+	// Check is the tool's own opinion on permission; nil: none. Its Deny always
+	// holds. Its Ask stands unless an allow rule covers the call. Its Allow
+	// changes nothing: it can make a decision stricter, never laxer. The
+	// decision is given the layer policy.LayerTool.
 	Check func(*Env, In) *policy.Decision
 
 	// ClassifierInput is what a permission classifier is shown of a call. nil: nothing.

@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// This file reads what the settings say of commands: what they may touch, and
+// which variables of the environment they get.
+
+// The keys below sandbox and env.
+var (
+	sandboxKeys = []string{"allowWrite", "caches", "network"}
+	envKeys     = []string{"pass", "scrub"}
+)
+
+// Sandbox is what commands may touch beside the workspace roots.
+type Sandbox struct {
+	AllowWrite []string // further folders to write in: absolute, clean, not canonical; may not exist
+	Caches     bool     // the caches of build tools may be written
+	Network    bool     // the network may be used
+}
+
+// sandbox is the part of the settings that Sandbox is made of, such that its
+// zero value is the default.
+type sandbox struct {
+	allowWrite          []string // as written
+	noCaches, noNetwork bool
+}
+
+func (s *Settings) readSandbox(f field) error {
+	if f.value.kind != isObject {
+		return f.value.want(f.key, "an object")
+	}
+	for _, g := range f.value.fields {
+		path := joinKey(f.key, g.key)
+		var err error
+		switch g.key {
+		case "allowWrite":
+			s.sandbox.allowWrite, err = s.readDirectories(path, g.value)
+		case "caches":
+			if g.value.kind != isBool {
+				return g.value.want(path, "true or false")
+			}
+			s.sandbox.noCaches = !g.value.truth
+		case "network":
+			if text := g.value.text; g.value.kind != isString || text != "allow" && text != "deny" {
+				return g.value.want(path, `"allow" or "deny"`)
+			}
+			s.sandbox.noNetwork = g.value.text == "deny"
+		default:
+			s.unknown(f.key, g.key, sandboxKeys)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sandbox says what commands may touch. The folders are those of
+// sandbox.allowWrite, made absolute as in AdditionalDirectories. Without a key,
+// and with nil settings, there are none, and caches and network may be used.
+func (s *Settings) Sandbox() Sandbox {
+	if s == nil {
+		return Sandbox{Caches: true, Network: true}
+	}
+	return Sandbox{AllowWrite: s.expand(s.sandbox.allowWrite), Caches: !s.sandbox.noCaches, Network: !s.sandbox.noNetwork}
+}
+
+func (s *Settings) readEnv(f field) error {
+	if f.value.kind != isObject {
+		return f.value.want(f.key, "an object")
+	}
+	for _, g := range f.value.fields {
+		path := joinKey(f.key, g.key)
+		var err error
+		switch g.key {
+		case "scrub":
+			s.scrub, err = s.readVariables(path, g.value)
+		case "pass":
+			s.pass, err = s.readVariables(path, g.value)
+		default:
+			s.unknown(f.key, g.key, envKeys)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readVariables reads a list of names of variables, or patterns of them. One
+// that no variable can have has no effect and is warned about.
+func (s *Settings) readVariables(path string, n *node) ([]string, error) {
+	names, err := n.strings(path)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range names {
+		if !plain(name) || strings.Contains(name, "=") || strings.ContainsFunc(name, unicode.IsSpace) {
+			s.warnings = append(s.warnings, fmt.Sprintf("%s: %s is not the name of a variable, ignored", path, show(name)))
+			continue
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// Env are the lists env.scrub, the variables that commands must not get, and
+// env.pass, those that they are to get: names, or patterns in which * stands for
+// any text. Both are empty for nil settings.
+func (s *Settings) Env() (scrub, pass []string) {
+	if s == nil {
+		return nil, nil
+	}
+	return slices.Clone(s.scrub), slices.Clone(s.pass)
+}
