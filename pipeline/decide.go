@@ -9,6 +9,7 @@ import (
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -26,17 +27,22 @@ func (c *call) env() *tools.Env {
 	// else the call opens on its way: what was allowed is what is opened.
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
 		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
-		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, []string{env.Session.Results})
+		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, readable(env.Session))
 		if d.Behavior != policy.Allow {
 			return refused(d)
 		}
 		return nil
 	})
+	env.ReadDenied = c.p.Policy.DeniesReading()
+	env.Denied = func(ctx context.Context) ([]string, error) { return c.p.denied(ctx, env.Session.Dir) }
 	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
 		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
 	}
 	return env
 }
+
+// readable is what a session may read beyond the roots.
+func readable(v session.View) []string { return append([]string{v.Results}, v.Outputs...) }
 
 // resolveTime is how long it may take to follow the links of a path: a call
 // that waits for that holds up those behind it.
@@ -47,7 +53,7 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env) 
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir,
-		Match: r.Matcher(base), Readable: []string{env.Session.Results},
+		Match: r.Matcher(base), Readable: readable(env.Session),
 	}
 	c.access = policy.Edit
 	if r.Facts.ReadOnly {

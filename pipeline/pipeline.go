@@ -126,21 +126,30 @@ type call struct {
 	effects []session.Effect
 }
 
-// decide completes the input, judges it, and asks the policy.
+// decide judges the call and refuses what is not allowed.
 func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (*tools.Resolved, error) {
-	r := parsed.Resolve(env)
-	if err := r.Validate(); err != nil {
-		return nil, invalid(err)
-	}
-	d, err := c.decision(ctx, r, env)
-	if err != nil {
+	r, d, err := c.judge(ctx, parsed, env)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if d = d.With(r.Check(env)); d.Behavior != policy.Allow {
+	case d.Behavior != policy.Allow:
 		return nil, refused(d)
 	}
 	c.safe = r.Facts.ConcurrencySafe
 	return r, nil
+}
+
+// judge completes the input, validates it, and asks the policy and the tool.
+func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env) (*tools.Resolved, policy.Decision, error) {
+	r := parsed.Resolve(env)
+	if err := r.Validate(); err != nil {
+		return nil, policy.Decision{}, invalid(err)
+	}
+	d, err := c.decision(ctx, r, env)
+	if err != nil {
+		return nil, d, err
+	}
+	return r, d.With(r.Check(env)), nil
 }
 
 // execute runs the tool.
@@ -173,15 +182,19 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 // recover answers a call whose tool panicked, at whatever stage: the log has
 // the panic and its stack, the answer has neither.
 func (c *call) recover(resp **tools.Response) {
-	v := recover()
-	if v == nil {
-		return
+	if v := recover(); v != nil {
+		*resp = c.refuse(c.panicked(v))
 	}
+}
+
+// panicked logs a panic of the tool, from within the deferred call that
+// recovered it, and words it.
+func (c *call) panicked(v any) *refusal {
 	c.Log.Error("a tool panicked", "tool", c.tool.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-	*resp = c.refuse(&refusal{
+	return &refusal{
 		stage: "failed", fact: "the tool stopped on an internal error",
 		next: "Try another way; a person finds the details in the server's log.",
-	})
+	}
 }
 
 // nested runs a call made by a running call, inside its place: it is decided

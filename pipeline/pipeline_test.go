@@ -140,13 +140,14 @@ func newBench(t *testing.T, settings string) *bench {
 		return func(d *tools.Def[doIn, doOut]) { d.MaxResultSize, d.Keep = 1000, keep }
 	}
 	registry, err := tools.NewRegistry([]*tools.Tool{
-		doer("Do", nil), doer("Look", safe),
+		doer("Do", nil), doer("Look", func(d *tools.Def[doIn, doOut]) { safe(d); d.Aliases = []string{"Former"} }),
+		doer("Gone", safe), doer("Off", func(d *tools.Def[doIn, doOut]) { d.Feature = "off" }),
 		doer("Finisher", func(d *tools.Def[doIn, doOut]) { d.Interrupt = tools.Finish }),
 		doer("Strict", func(d *tools.Def[doIn, doOut]) {
 			d.Check = func(_ *tools.Env, in doIn) *policy.Decision {
 				switch in.Do {
 				case "cd":
-					return &policy.Decision{Behavior: policy.Deny, Reason: "Strict never moves"}
+					return &policy.Decision{Behavior: policy.Deny, Reason: "Strict never moves", Next: "stay"}
 				case "doubt":
 					return &policy.Decision{Behavior: policy.Ask, Reason: "Strict has doubts", Next: "have a person allow it"}
 				}
@@ -154,6 +155,7 @@ func newBench(t *testing.T, settings string) *bench {
 			}
 		}),
 		doer("Ruled", func(d *tools.Def[doIn, doOut]) {
+			d.Commands = func(in doIn) []string { return []string{in.Do, in.Arg} }
 			d.Matcher = func(in doIn) func(policy.Behavior, string) bool {
 				return func(b policy.Behavior, pattern string) bool {
 					return pattern == "say "+in.Arg || b != policy.Allow && pattern == "say" && in.Arg != ""
@@ -162,7 +164,7 @@ func newBench(t *testing.T, settings string) *bench {
 		}),
 		doer("Head", short(tools.KeepHead)), doer("Tail", short(tools.KeepTail)), doer("Ends", short(tools.KeepEnds)),
 		read.New(read.Options{}),
-	}, tools.Gates{})
+	}, tools.Gates{Denied: func(t *tools.Tool) (string, bool) { return "it is gone", t.Name == "Gone" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +257,7 @@ func TestCheck(t *testing.T) {
 		{`{}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
 		{`{"allow":["Strict"]}`, "Strict", `{"do":"doubt","arg":"done"}`, `done`},
 		{`{"allow":["Do"]}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
-		{`{"allow":["Strict"]}`, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves`},
+		{`{"allow":["Strict"]}`, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves. Stay.`},
 		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and nobody can be asked here. A person can change the rule in /etc/test.json.`},
 		{`{"deny":["Ruled(say)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say) covers this call. Do it another way, or have a person change the rule in /etc/test.json.`},
 		{`{"allow":["Ruled(say)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `thanks`},

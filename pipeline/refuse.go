@@ -13,10 +13,13 @@ import (
 // refusal is why a call was not done: the stage that stopped it, one fact, one
 // next step.
 type refusal struct {
-	stage string // "invalid input", "refused by policy", "failed", "cancelled"
+	stage string // stageInvalid, "refused by policy", "failed", "cancelled"
 	fact  string
 	next  string
 }
+
+// stageInvalid is the stage of refusals that come before the policy is asked.
+const stageInvalid = "invalid input"
 
 func (r *refusal) Error() string {
 	text := r.stage + ": " + r.fact
@@ -30,9 +33,9 @@ func (r *refusal) Error() string {
 func invalid(err error) *refusal {
 	var f *tools.Fault
 	if errors.As(err, &f) {
-		return &refusal{"invalid input", f.Fact, f.Next}
+		return &refusal{stageInvalid, f.Fact, f.Next}
 	}
-	return &refusal{"invalid input", err.Error(), ""}
+	return &refusal{stageInvalid, err.Error(), ""}
 }
 
 // refused is the refusal of a call that the policy does not allow.

@@ -111,8 +111,13 @@ func (s *Settings) Features() map[string]bool { return maps.Clone(s.features) }
 // AdditionalDirectories are the folders of permissions.additionalDirectories:
 // absolute and clean, with ~ as the home folder ($HOME) and relative ones begun
 // at the root of the settings. They are not canonical and may not exist. A
-// folder that begins with ~ is left out when there is no home folder.
-func (s *Settings) AdditionalDirectories() []string { return s.expand(s.directories) }
+// folder that begins at a home folder or root that is not known is left out.
+func (s *Settings) AdditionalDirectories() []string {
+	if s == nil {
+		return nil
+	}
+	return s.expand(s.directories)
+}
 
 // expand makes folders as written absolute and clean; one that cannot be is
 // left out.

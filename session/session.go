@@ -46,6 +46,9 @@ func New(c Config) *Session {
 	return s
 }
 
+// maxOutputs bounds Outputs: a rule that names a file is held against each.
+const maxOutputs = 200
+
 // View is what a call may know of its session: its fields as they were when
 // the call's turn came, its records as they are. Slices must not be modified.
 type View struct {
@@ -54,6 +57,7 @@ type View struct {
 	Dir       string   // working directory: absolute, canonical
 	Roots     []string // workspace roots: absolute, canonical
 	Results   string   // folder of stored results; may not exist yet
+	Outputs   []string // files with what its commands printed, which it may read
 	Stateless bool     // nothing is remembered between calls
 
 	of *Session
@@ -79,6 +83,7 @@ func (s *Session) View() View {
 // Effect is what a call changes in its session. The zero value changes nothing.
 type Effect struct {
 	Dir    string   // new working directory; "" keeps it
+	Output string   // a file with what a command printed, for Outputs; "": none
 	Reads  []Read   // what was read of files
 	Unread []Read   // files that were read and could not be shown, for Seen
 	Loaded []string // tools loaded
@@ -87,7 +92,7 @@ type Effect struct {
 
 // IsZero reports whether applying e would change nothing.
 func (e Effect) IsZero() bool {
-	return e.Dir == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0
+	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0
 }
 
 // Apply changes the session, then tells who listens. A stateless session
@@ -108,6 +113,11 @@ func (s *Session) apply(e Effect) (listeners []*func(Read)) {
 	}
 	if e.Dir != "" {
 		s.view.Dir = e.Dir
+	}
+	if e.Output != "" {
+		// A view that was given out keeps what it had.
+		s.view.Outputs = append(s.view.Outputs[:len(s.view.Outputs):len(s.view.Outputs)], e.Output)
+		s.view.Outputs = s.view.Outputs[max(0, len(s.view.Outputs)-maxOutputs):]
 	}
 	for _, r := range e.Reads {
 		s.reads.add(r)

@@ -14,11 +14,17 @@ import (
 // Env is what a call may know and use. Its fields are set by the pipeline and
 // never nil in a running call.
 type Env struct {
-	Session  session.View
-	Files    *workspace.Files // opens what the policy allows
-	Home     string           // the user's home folder, "" if there is none
-	Log      *slog.Logger     // to the server's log, and to a client that asked for it
-	Progress func(Progress)   // tells a client that asked for it how far the call is
+	Session session.View
+	Files   *workspace.Files // opens what the policy allows
+	Home    string           // the user's home folder, "" if there is none
+	// ReadDenied says that rules keep some file in the roots from being read.
+	// Denied lists those that there are, as far as commands have to be kept
+	// from them: files, and folders for all below them.
+	ReadDenied bool
+	Denied     func(context.Context) ([]string, error)
+
+	Log      *slog.Logger   // to the server's log, and to a client that asked for it
+	Progress func(Progress) // tells a client that asked for it how far the call is
 	Now      func() time.Time
 
 	// SaveParts keeps a long text in pieces that Read can show: next gives them

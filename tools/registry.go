@@ -13,11 +13,16 @@ import (
 type Registry struct {
 	tools  []*Tool
 	byName map[string]*Tool // canonical names and aliases
-	absent map[string]Absence
+	absent map[string]absent
 }
 
 // Absence is a tool that exists and is not offered.
 type Absence struct{ Name, Reason string }
+
+type absent struct {
+	Absence
+	tool *Tool
+}
 
 // Gates decide which tools of a list are offered.
 type Gates struct {
@@ -27,7 +32,7 @@ type Gates struct {
 
 // NewRegistry makes a registry of the list. Names and aliases must be unique.
 func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
-	r := &Registry{byName: map[string]*Tool{}, absent: map[string]Absence{}}
+	r := &Registry{byName: map[string]*Tool{}, absent: map[string]absent{}}
 	taken := map[string]string{}
 	for _, t := range list {
 		for _, name := range append([]string{t.Name}, t.Aliases...) {
@@ -38,7 +43,7 @@ func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 		}
 		if reason := g.why(t); reason != "" {
 			for _, name := range append([]string{t.Name}, t.Aliases...) {
-				r.absent[name] = Absence{t.Name, reason}
+				r.absent[name] = absent{Absence{t.Name, reason}, t}
 			}
 			continue
 		}
@@ -86,7 +91,7 @@ func (r *Registry) Absent() []Absence {
 	var out []Absence
 	for name, a := range r.absent {
 		if name == a.Name {
-			out = append(out, a)
+			out = append(out, a.Absence)
 		}
 	}
 	slices.SortFunc(out, func(a, b Absence) int { return strings.Compare(a.Name, b.Name) })
@@ -99,6 +104,7 @@ type UnknownTool struct {
 	Nearest []string // offered tools it may have meant
 	Offered []string // all offered tools, if there is none near
 	Reason  string   // why the tool is absent, "" if there is no such tool
+	Absent  *Tool    // the tool that is absent, nil if there is no such tool; not to be run
 }
 
 func (e *UnknownTool) Error() string {
@@ -119,7 +125,7 @@ func (r *Registry) Lookup(name string) (*Tool, error) {
 		return t, nil
 	}
 	if a, ok := r.absent[name]; ok {
-		return nil, &UnknownTool{Name: name, Reason: a.Reason}
+		return nil, &UnknownTool{Name: name, Reason: a.Reason, Absent: a.tool}
 	}
 	names := make([]string, len(r.tools))
 	for i, t := range r.tools {

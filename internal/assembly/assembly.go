@@ -4,6 +4,8 @@
 package assembly
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,13 +47,15 @@ type Assembly struct {
 	Server   *server.Server
 	Registry *tools.Registry
 	State    string // state folder with links resolved
+	pipeline *pipeline.Pipeline
+	log      *slog.Logger
 	closers  []io.Closer
 }
 
 // New puts a server together. It has no side effect but opening folders; what
 // it opened, Close closes. Rules without effect are warned about in the log.
 func New(c Config) (*Assembly, error) {
-	a := &Assembly{closers: slices.Clone(c.Closers)}
+	a := &Assembly{log: c.Log, closers: slices.Clone(c.Closers)}
 	if err := a.assemble(c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -96,15 +100,22 @@ func (a *Assembly) assemble(c Config) error {
 	}
 	store := results.New(filepath.Join(a.State, "results"), results.Quota, time.Now)
 	a.closers = append(a.closers, store)
+	a.pipeline = pipeline.New(pipeline.Config{
+		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home,
+		Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
+	})
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: concurrency.New(c.Limits), Structured: c.Structured, Drain: c.Drain,
-		Pipeline: pipeline.New(pipeline.Config{
-			Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home,
-			Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
-		}),
+		Pipeline: a.pipeline,
 	})
 	return err
+}
+
+// Explain says what would become of a call of a client that has just connected,
+// without running it. A panic of a tool is in the log.
+func (a *Assembly) Explain(ctx context.Context, tool string, input json.RawMessage) pipeline.Explanation {
+	return a.pipeline.Explain(ctx, pipeline.Request{Tool: tool, Arguments: input, Log: a.log})
 }
 
 // Close closes what New opened, the latest first.

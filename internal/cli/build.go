@@ -7,24 +7,29 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/assembly"
+	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/document"
 	"mcp-toolset/internal/nearest"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/task"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/builtin"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/read"
+	tasktools "mcp-toolset/tools/task"
 )
 
 // app is a server made from the command line.
@@ -90,7 +95,12 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 		return config, err
 	}
 	config.Closers = append(config.Closers, searcher)
-	if config.Tools, err = c.tools(host, config, searcher); err != nil {
+	commands, err := c.commands(host, config)
+	if err != nil {
+		return config, err
+	}
+	config.Closers = append(config.Closers, commands)
+	if config.Tools, err = c.tools(host, config, searcher, commands); err != nil {
 		return config, err
 	}
 	config.Features, err = c.featureSwitches(config.Settings, tools.Features(config.Tools), log)
@@ -98,16 +108,72 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 }
 
 // tools makes the tools as the flags and the surroundings have them.
-func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher) ([]*tools.Tool, error) {
+func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher, commands *command.Commands) ([]*tools.Tool, error) {
 	if c.readDedup != "on" && c.readDedup != "off" {
 		return nil, usagef("--read-dedup is %q; use on or off", c.readDedup)
 	}
-	return builtin.List(builtin.Options{EditGuard: file.Guard(config.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
-		MaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
-		Repeat:    c.readDedup == "off",
-		Reminder:  config.Settings.Reminder(c.model),
-		Documents: document.NewReader(document.Config{Cache: filepath.Join(config.State, "cache"), Log: config.Log}),
-	}}), nil
+	tasks := task.New(time.Now)
+	maxOutput := envInt(host, "BASH_MAX_OUTPUT_LENGTH", 0)
+	return builtin.List(builtin.Options{
+		Bash: bash.Options{
+			Commands: commands, Tasks: tasks, Foreground: c.foreground, MaxOutput: maxOutput,
+			Default: milliseconds(envInt(host, "BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(envInt(host, "BASH_MAX_TIMEOUT_MS", 0)),
+			ReadOnly: func() error { return commands.ReadOnly(context.Background()) },
+		},
+		Tasks:     tasktools.Options{Tasks: tasks, MaxOutput: maxOutput},
+		EditGuard: file.Guard(config.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
+			MaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
+			Repeat:    c.readDedup == "off",
+			Reminder:  config.Settings.Reminder(c.model),
+			Documents: document.NewReader(document.Config{Cache: filepath.Join(config.State, "cache"), Log: config.Log}),
+		}}), nil
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// commands makes what Bash starts commands with.
+func (c *common) commands(host *Host, config assembly.Config) (*command.Commands, error) {
+	switch command.Mode(c.sandbox) {
+	case "", command.Auto, command.On, command.Off:
+	default:
+		return nil, usagef("--sandbox is %q; use auto, on or off", c.sandbox)
+	}
+	if c.foreground < 0 {
+		return nil, usagef("--foreground-limit is %v; it cannot be negative", c.foreground)
+	}
+	shell := c.shell
+	if shell != "" {
+		path, err := exec.LookPath(shell)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		if err != nil {
+			return nil, usagef("--shell is %q: %v", c.shell, err)
+		}
+		shell = path
+	}
+	box := config.Settings.Sandbox()
+	scrub, pass := config.Settings.Env()
+	var protected, roots []string
+	if c.settings != "" {
+		protected = append(protected, workspace.Expand(c.settings, host.Dir, host.Home))
+	}
+	for _, root := range append(config.Roots[:len(config.Roots):len(config.Roots)], config.Settings.AdditionalDirectories()...) {
+		if canonical, err := workspace.Canonical(root); err == nil {
+			roots = append(roots, canonical)
+		}
+	}
+	commands, err := command.New(command.Config{
+		Shell: shell, Sandbox: command.Mode(c.sandbox), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
+		Roots: roots, Closed: config.Closed, Protected: protected, Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := commands.Required(context.Background()); err != nil {
+		return nil, errors.Join(err, commands.Close())
+	}
+	return commands, nil
 }
 
 // searcher makes what Grep and Glob search with.

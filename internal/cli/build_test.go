@@ -18,6 +18,12 @@ func host(t *testing.T, env map[string]string) *Host {
 	dir := t.TempDir()
 	return &Host{
 		In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Home: "/home/me", Dir: dir,
+		Environ: func() (all []string) {
+			for k, v := range env {
+				all = append(all, k+"="+v)
+			}
+			return all
+		},
 		Getenv: func(k string) string { return env[k] }, Unsetenv: func(k string) { delete(env, k) },
 	}
 }

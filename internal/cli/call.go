@@ -34,14 +34,7 @@ func callCommand(host *Host) *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			if len(args) == 0 {
-				for _, t := range builtin.List(builtin.Options{}) {
-					names = append(names, t.Name+"\t"+summary(t))
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeTool,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input, err := arguments(host, args[1:])
 			if err != nil {
@@ -87,6 +80,16 @@ func callCommand(host *Host) *cobra.Command {
 	c.add(cmd, host)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole result as JSON")
 	return cmd
+}
+
+// completeTool completes the name of a tool as the first argument.
+func completeTool(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		for _, t := range builtin.List(builtin.Options{}) {
+			names = append(names, t.Name+"\t"+summary(t))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // arguments reads a call's arguments from the command line or standard input.

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/document"
 	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/process"
 )
 
 // Exit codes.
@@ -31,6 +33,7 @@ type Host struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
+	Environ  func() []string
 	Unsetenv func(string)
 	Home     string // "" if there is none
 	Dir      string // working directory, "" if it cannot be told
@@ -41,7 +44,7 @@ func OS() *Host {
 	home, _ := os.UserHomeDir()
 	dir, _ := os.Getwd()
 	return &Host{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ,
 		Unsetenv: func(k string) { _ = os.Unsetenv(k) }, Home: home, Dir: dir,
 	}
 }
@@ -58,8 +61,16 @@ func (failedResult) Error() string { return "the result is an error" }
 
 // Main runs a command line and returns the exit code.
 func Main(args []string, host *Host) int {
-	if len(args) > 0 && args[0] == document.Arg {
-		return document.Serve(args[1:], os.Stdin, host.Out)
+	// Processes of our own, which the server starts.
+	if len(args) > 0 {
+		switch args[0] {
+		case document.Arg:
+			return document.Serve(args[1:], os.Stdin, host.Out)
+		case process.Arg:
+			return command.Supervise()
+		case command.TryArg:
+			return command.Try(host.Out)
+		}
 	}
 	// The client of a stdio server may vanish at any time: a write then fails
 	// and the server ends in order, rather than by the signal.
@@ -108,20 +119,20 @@ func newRoot(host *Host) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.Version = version()
-	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), versionCommand(host))
+	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), policyCommand(host), versionCommand(host))
 	return root
 }
 
 // unknownCommand names the nearest command to an unknown one.
-func unknownCommand(root *cobra.Command, name string) error {
+func unknownCommand(parent *cobra.Command, name string) error {
 	var names []string
-	for _, c := range root.Commands() {
+	for _, c := range parent.Commands() {
 		names = append(names, c.Name())
 	}
 	if near := nearest.Names(name, names, 1); len(near) == 1 {
 		return usagef("unknown command %q; did you mean %s?", name, near[0])
 	}
-	return usagef("unknown command %q; see mcp-toolset --help", name)
+	return usagef("unknown command %q; see %s --help", name, parent.CommandPath())
 }
 
 // flagError names the nearest flag to an unknown one.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -26,6 +27,9 @@ type common struct {
 	readDedup      string
 	searchIndex    string
 	searchWatch    string
+	sandbox        string
+	shell          string
+	foreground     time.Duration
 	closed         []string // files of the server's own that no tool may touch; "" is none
 }
 
@@ -43,6 +47,10 @@ func (c *common) add(cmd *cobra.Command, host *Host) {
 	f.StringVar(&c.readDedup, "read-dedup", "on", "answer a repeated Read of an unchanged file in short: on or off")
 	f.StringVar(&c.searchIndex, "search-index", "on", "keep an index in memory that makes repeated searches fast: on or off")
 	f.StringVar(&c.searchWatch, "search-watch", "off", "trust what the system tells of changes instead of looking at every file: on or off; it is not told of stores through memory mappings")
+	f.StringVar(&c.sandbox, "sandbox", "auto", "contain commands: auto (as far as this system can), on (wholly, or do not start) or off")
+	f.StringVar(&c.shell, "shell", "", "run commands with this `SHELL` (default: bash, else sh)")
+	f.DurationVar(&c.foreground, "foreground-limit", 110*time.Second, "move commands to the background after this time, before the client gives up on the call")
+	complete(cmd, "sandbox", []string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "search-watch", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "search-index", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "read-dedup", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)

@@ -43,7 +43,8 @@ type Config struct {
 	NoCaches   bool     // toolchain caches are not writable
 	Offline    bool     // commands reach no network
 	Roots      []string // canonical; what commands may change
-	Closed     []string // what no command may read or change, such as settings and tokens
+	Closed     []string // what no command may read or change, such as tokens
+	Protected  []string // what no command may change, such as settings
 	Home       string   // "": none
 	State      string   // the server's state folder, which commands neither read nor change
 	Environ    []string // the server's environment, of which commands get what env.go says
@@ -161,6 +162,7 @@ func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 	for _, root := range c.config.Roots {
 		p.Protect = append(p.Protect, protected(root)...)
 	}
+	p.Protect = append(p.Protect, c.config.Protected...)
 	return p
 }
 

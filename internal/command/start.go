@@ -30,6 +30,8 @@ type Spec struct {
 	// had.
 	Judged bool
 	Env    []string
+	// Hide are further files and folders that the command must not read.
+	Hide []string
 	// Grace is how long what it leaves running may take to end.
 	Grace time.Duration
 }
@@ -108,7 +110,7 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
 	if confined {
-		r.policy, spec.Confine = c.confine(s.ReadOnly, temp)
+		r.policy, spec.Confine = c.confine(s, temp)
 		r.absent = sandbox.Absent(*r.policy)
 	}
 	if err := r.start(ctx, s.Name, spec); err != nil {
@@ -172,7 +174,13 @@ func (r *Running) watch() {
 			go r.End(Quota, 0)
 		}
 	}
-	r.Output.Finish(outputWait)
+	cut := false
+	select {
+	case <-r.Output.Done():
+	case <-time.After(outputWait):
+		cut = true
+	}
+	r.Output.Finish(0)
 	x := r.process.Wait()
 	if why == ByItself && x.Ended {
 		select {
@@ -184,7 +192,7 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it was quicker
 	}
-	r.result = Result{Exit: x, Why: why, Ended: r.commands.config.Now()}
+	r.result = Result{Exit: x, Why: why, Cut: cut, Ended: r.commands.config.Now()}
 	if text, err := os.ReadFile(r.marker); err == nil {
 		r.result.Dir = string(bytes.TrimSuffix(text, []byte{'\n'}))
 	}
@@ -238,12 +246,13 @@ type confinement struct {
 	Say             string // a file that is to hold what is in force; "": none
 }
 
-func (c *Commands) confine(readOnly bool, temp string) (*sandbox.Policy, json.RawMessage) {
-	p := c.policy(readOnly, temp)
-	c.makeCaches(readOnly)
-	tried := c.report.Write.Coverage
-	if readOnly {
-		tried = c.report.ReadOnly.Coverage
+func (c *Commands) confine(s Spec, temp string) (*sandbox.Policy, json.RawMessage) {
+	p := c.policy(s.ReadOnly, temp)
+	p.Hide = append(p.Hide, s.Hide...)
+	tried := c.report.ReadOnly.Coverage
+	if !s.ReadOnly {
+		c.makeCaches()
+		tried = c.report.Write.Coverage
 	}
 	return &p, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})
 }
@@ -258,10 +267,7 @@ func encode(v any) json.RawMessage {
 
 // makeCaches makes what tools would make at their first run, since no right can
 // be given to what is not there.
-func (c *Commands) makeCaches(readOnly bool) {
-	if readOnly {
-		return
-	}
+func (c *Commands) makeCaches() {
 	for _, cache := range c.Caches() {
 		if cache.Absent {
 			_ = os.MkdirAll(cache.Path, 0o700) // without it the tool says so

@@ -249,21 +249,35 @@ func (c *Commands) hides() bool {
 	return false
 }
 
-// Open lists what the containment of commands that may write leaves open, of
-// what somebody would expect it to close: names in the roots that are protected
-// or secret and that only mounts could cover. Empty also if commands are not
-// contained at all by somebody's choice.
-func (c *Commands) Open(ctx context.Context) []string {
+// Uncontained says why commands that may write are not contained; nil if they
+// are, or if they are not by somebody's choice.
+func (c *Commands) Uncontained(ctx context.Context) error {
+	if c.config.Sandbox == Off {
+		return nil
+	}
+	switch t := c.Report(ctx).Write; {
+	case t.Err != nil:
+		return t.Err
+	case !t.InForce():
+		return errors.New("the containment does not hold: " + strings.Join(t.Broken(), "; "))
+	}
+	return nil
+}
+
+// Open lists what the containment leaves open of what lies in the folders that
+// commands may use, which only mounts could close: changing protected names,
+// reading secrets. denied says that rules keep further files from being read.
+func (c *Commands) Open(ctx context.Context, denied bool) []string {
 	t := c.Report(ctx).Write
 	if !t.InForce() {
 		return nil
 	}
 	var out []string
 	if !t.held("protect") {
-		out = append(out, "protect")
+		out = append(out, "changing protected files such as .git/config and .git/hooks")
 	}
-	if !t.held("hide") && c.hides() {
-		out = append(out, "hide")
+	if !t.held("hide") && (denied || c.hides()) {
+		out = append(out, "reading files that are denied or secret")
 	}
 	return out
 }

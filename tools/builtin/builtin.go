@@ -3,13 +3,18 @@
 package builtin
 
 import (
+	"slices"
+	"strings"
+
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/edit"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/glob"
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/task"
 	"mcp-toolset/tools/write"
 )
 
@@ -19,11 +24,13 @@ type Options struct {
 	EditGuard file.Guard // what must be known of a file before it is changed
 	Glob      glob.Options
 	Grep      grep.Options
+	Bash      bash.Options
+	Tasks     task.Options
 }
 
-// List returns the built-in tools.
+// List returns the built-in tools, sorted by name.
 func List(o Options) []*tools.Tool {
-	return []*tools.Tool{
+	list := []*tools.Tool{
 		edit.New(edit.Options{Guard: o.EditGuard}),
 		glob.New(o.Glob),
 		grep.New(o.Grep),
@@ -31,4 +38,8 @@ func List(o Options) []*tools.Tool {
 		read.New(o.Read),
 		write.New(write.Options{Guard: o.EditGuard}),
 	}
+	list = append(list, bash.New(o.Bash)...)
+	list = append(list, task.New(o.Tasks)...)
+	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }

@@ -113,6 +113,7 @@ func (w *Workspace) Env() *tools.Env {
 		Log:       slog.New(slog.DiscardHandler),
 		Progress:  func(tools.Progress) {},
 		Now:       w.Now,
+		Denied:    func(context.Context) ([]string, error) { return nil, nil },
 		Snapshots: w.texts,
 		Lock:      w.locks.Take,
 		SaveParts: func(family, name string, next func() (string, error)) (string, int, error) {

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"mcp-toolset/pipeline"
+)
+
+// maxLine bounds a call to explain, in bytes. No more of a longer line is held.
+const maxLine = 1 << 20
+
+var errTooLong = fmt.Errorf("the call is too long: more than %d bytes", maxLine)
+
+// batch explains each line of a stream, in order: one answer for each, whatever
+// it holds.
+func (x *explainer) batch(ctx context.Context, in io.Reader) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := make(chan line)
+	go readLines(ctx, in, lines) // reading cannot be broken off, waiting for it can
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case l := <-lines:
+			switch {
+			case errors.Is(l.err, io.EOF):
+				return nil
+			case l.err != nil:
+				return fmt.Errorf("reading calls: %w", l.err)
+			}
+			if err := x.print(ctx, x.line(ctx, l)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// line explains one line.
+func (x *explainer) line(ctx context.Context, l line) (e pipeline.Explanation) {
+	if l.long {
+		notACall(&e, errTooLong)
+		return e
+	}
+	tool, input, err := parseCall(l.text)
+	if err != nil {
+		notACall(&e, err)
+		return e
+	}
+	return x.explain(ctx, tool, input)
+}
+
+// parseCall reads {"tool": ..., "input": ...}. Both keys are taken as they are
+// spelled here and may stand once, since what is explained must be what another
+// reader would run; the tool reads its input as strictly. Without an input the
+// call has no arguments.
+func parseCall(text []byte) (tool string, input json.RawMessage, err error) {
+	if !utf8.Valid(text) {
+		return "", nil, errors.New("the line is not UTF-8")
+	}
+	if err := checkJSON(text); err != nil {
+		return "", nil, fmt.Errorf("the line is %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return "", nil, errors.New(`the line is not an object; write {"tool": NAME, "input": {...}}`)
+	}
+	var name json.RawMessage
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return "", nil, fmt.Errorf("the line is not JSON: %w", err)
+		}
+		var ignored json.RawMessage
+		value := &ignored
+		switch key {
+		case "tool":
+			value = &name
+		case "input":
+			value = &input
+		}
+		if *value != nil {
+			return "", nil, fmt.Errorf("the key %q stands twice", key)
+		}
+		if err := dec.Decode(value); err != nil {
+			return "", nil, fmt.Errorf("the line is not JSON: %w", err)
+		}
+	}
+	switch {
+	case name == nil:
+		return "", nil, errors.New(`the line names no tool; write {"tool": NAME, "input": {...}}`)
+	case name[0] != '"' || json.Unmarshal(name, &tool) != nil:
+		return "", nil, errors.New("the tool is not a string")
+	}
+	return tool, input, nil
+}
+
+// line is a line without its end; err is why there is none.
+type line struct {
+	text []byte
+	long bool // longer than maxLine: text is empty
+	err  error
+}
+
+// readLines sends lines until one has an err, or ctx ends.
+func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		l := readLine(r)
+		select {
+		case lines <- l:
+		case <-ctx.Done():
+			return
+		}
+		if l.err != nil {
+			return
+		}
+	}
+}
+
+// readLine reads to the end of a line, or of the stream if there is something
+// before it.
+func readLine(r *bufio.Reader) (l line) {
+	for begun := false; ; begun = true {
+		part, err := r.ReadSlice('\n')
+		more := errors.Is(err, bufio.ErrBufferFull)
+		last := errors.Is(err, io.EOF) && (begun || len(part) > 0)
+		if err != nil && !more && !last {
+			return line{err: err}
+		}
+		part = bytes.TrimSuffix(part, []byte("\n"))
+		if l.long = l.long || len(l.text)+len(part) > maxLine; l.long {
+			l.text = nil
+		} else {
+			l.text = append(l.text, part...)
+		}
+		if !more {
+			return l
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func policyCommand(host *Host) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Show what the rules decide",
+		Long:  "Shows what rules and tools decide on calls, without running any.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(explainCommand(host))
+	return cmd
+}

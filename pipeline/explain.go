@@ -1,0 +1,83 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// Explanation says what would become of a call.
+type Explanation struct {
+	Tool     string          // canonical name; as it was called, shortened, if no tool has that name
+	Decision policy.Decision // a call that cannot be judged is denied, in policy.LayerInput
+	Facts    tools.Facts     // zero for a call that cannot be judged
+	Commands []string        // the simple commands that the call runs, as far as the tool has such
+	Error    string          // why the call cannot be judged; "" if it was
+}
+
+// Explain takes a call through the stages of Run up to the decision, and does
+// not run it. A request without a session gets a new one in the first root; a
+// ticket is not needed. A call of a tool that a deny rule removed is denied by
+// that rule. What a tool's panic leaves open is denied, in policy.LayerTool.
+//
+// When ctx ends, the explanation is not to be used.
+func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
+	if r.Session == nil {
+		r.Session = session.New(session.Config{Roots: p.Roots.Paths()})
+	}
+	tool, err := p.Registry.Lookup(r.Tool)
+	if err != nil {
+		if tool = p.removed(err); tool == nil {
+			return Explanation{
+				Tool: plain.Line(r.Tool), Error: err.Error(),
+				Decision: policy.Decision{Layer: policy.LayerInput, Reason: err.Error()},
+			}
+		}
+	}
+	e.Tool = tool.Name
+	c := &call{p: p, Request: r, tool: tool}
+	defer func() {
+		if v := recover(); v != nil {
+			e = Explanation{Tool: tool.Name}
+			e.refuse(c.panicked(v))
+			e.Decision.Layer = policy.LayerTool
+		}
+	}()
+	parsed, err := tool.Parse(r.Arguments)
+	if err != nil {
+		e.refuse(invalid(err))
+		return e
+	}
+	resolved, d, err := c.judge(ctx, parsed, c.env())
+	if err != nil {
+		e.refuse(c.explain(ctx, err))
+		return e
+	}
+	e.Decision, e.Facts, e.Commands = d, resolved.Facts, resolved.Commands()
+	return e
+}
+
+// refuse words the refusal of a call before it was decided on.
+func (e *Explanation) refuse(r *refusal) {
+	e.Decision = policy.Decision{Layer: policy.LayerPath, Reason: r.fact, Next: r.next} // a path that cannot be followed
+	if r.stage == stageInvalid {
+		e.Decision.Layer, e.Error = policy.LayerInput, r.Error()
+	}
+}
+
+// removed is the tool that a lookup did not find because a deny rule removed
+// it, nil if that is not why. The rule denies every call of it, too.
+func (p *Pipeline) removed(err error) *tools.Tool {
+	var unknown *tools.UnknownTool
+	if !errors.As(err, &unknown) || unknown.Absent == nil {
+		return nil
+	}
+	if _, _, denied := p.Policy.DeniedTool(unknown.Absent.Name, unknown.Absent.Aliases); !denied {
+		return nil
+	}
+	return unknown.Absent
+}

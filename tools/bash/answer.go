@@ -1,0 +1,207 @@
+package bash
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/task"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// Keys of a result's _meta, for programs, beside those of package tools/task.
+const (
+	metaStatus    = "mcp-toolset/status" // exited, signalled, timed out, stopped, lost, running
+	metaExitCode  = "mcp-toolset/exit_code"
+	metaSignal    = "mcp-toolset/signal"
+	metaTask      = "mcp-toolset/task_id"
+	metaFile      = "mcp-toolset/output_file"
+	metaBytes     = "mcp-toolset/output_bytes"
+	metaDuration  = "mcp-toolset/duration_ms"
+	metaContained = "mcp-toolset/sandboxed"
+)
+
+// answer is what is made of a command.
+type answer struct {
+	first  string // a line before the output; "": none
+	notes  []string
+	effect session.Effect
+	meta   map[string]any
+}
+
+// inBackground answers for a command that was started to go on by itself.
+func (c *call) inBackground(j *job) (tools.Result[Output], error) {
+	if c.timeout > 0 {
+		j.limitTo(time.Duration(c.timeout) * time.Millisecond)
+	}
+	id, err := c.add(j)
+	if err != nil {
+		_ = j.Stop("")
+		j.Release()
+		return tools.Result[Output]{}, err
+	}
+	text := fmt.Sprintf("Running in the background as task %s. TaskOutput shows what it prints, TaskStop ends it.", id)
+	return tools.Result[Output]{
+		Data:   Output{Status: "running", TaskID: id, Text: text},
+		Effect: session.Effect{Output: j.Output().Path()},
+		Meta:   map[string]any{metaStatus: "running", metaTask: id, metaFile: j.Output().Path(), metaContained: j.Contained()},
+	}, nil
+}
+
+// moved answers for a command that takes longer than its client will wait.
+func (c *call) moved(j *job) (tools.Result[Output], error) {
+	id, err := c.add(j)
+	if err != nil {
+		_ = j.Stop("")
+		j.Release()
+		return tools.Result[Output]{}, err
+	}
+	took := time.Since(j.Started).Round(time.Second / 10)
+	a := answer{
+		first:  fmt.Sprintf("Still running after %s: moved to the background as task %s. TaskOutput shows how it goes on, TaskStop ends it.", seconds(took), id),
+		effect: session.Effect{Output: j.Output().Path()},
+		meta:   map[string]any{metaStatus: "running", metaDuration: took.Milliseconds(), metaContained: j.Contained()},
+	}
+	return c.answer(j, a, id)
+}
+
+// ended answers for a command that has ended.
+func (c *call) ended(j *job) (tools.Result[Output], error) {
+	r := j.Result()
+	_, detail := j.ending(r)
+	a := answer{notes: j.notes(r), meta: map[string]any{
+		metaDuration: r.Ended.Sub(j.Started).Milliseconds(), metaContained: j.Contained(),
+	}}
+	switch {
+	case r.Lost != nil:
+		a.meta[metaStatus] = "lost"
+	case r.Why != command.ByItself:
+		a.meta[metaStatus] = map[bool]string{true: "timed out", false: "stopped"}[r.Why == command.Timeout]
+	case r.Signal != 0:
+		a.meta[metaStatus], a.meta[metaSignal] = "signalled", signalName(r.Signal)
+	default:
+		a.meta[metaStatus], a.meta[metaExitCode] = "exited", r.Code
+	}
+	if r.Code != 0 || r.Why != command.ByItself {
+		a.first = strings.ToUpper(detail[:1]) + detail[1:]
+	}
+	if c.judgedFolder(r.Dir) {
+		if note := c.folder(r.Dir, r.Code == 0 && r.Why == command.ByItself); note != "" {
+			a.notes = append(a.notes, note)
+		} else {
+			a.effect.Dir = r.Dir
+		}
+	}
+	return c.answer(j, a, "")
+}
+
+// judgedFolder reports whether there is anything to say of where the shell
+// ended.
+func (c *call) judgedFolder(dir string) bool { return dir != "" && dir != c.env.Session.Dir }
+
+// folder says why the working directory stays as it is though the command ended
+// elsewhere; "" if it is the new one.
+func (c *call) folder(dir string, succeeded bool) string {
+	stays := "the working directory is still " + plain.Line(c.env.Session.Dir)
+	switch {
+	case !succeeded:
+		return stays + ", since the command failed"
+	case !inRoots(c.env.Session.Roots, dir):
+		return fmt.Sprintf("%s: %s is outside of the workspace", stays, plain.Line(dir))
+	}
+	return ""
+}
+
+// answer words an answer. Output that is not shown whole stays as a task, for
+// TaskOutput; what is, is not kept.
+func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error) {
+	view, err := j.Output().View(c.o.MaxOutput)
+	if err != nil {
+		return tools.Result[Output]{}, fmt.Errorf("reading the output: %w", err)
+	}
+	printed, stored := j.Output().Bytes()
+	ended := id == ""
+	if ended && view.Gap.Bytes() > 0 {
+		if id, err = c.add(j); err != nil {
+			return tools.Result[Output]{}, err
+		}
+		a.effect.Output = j.Output().Path()
+	}
+	var b strings.Builder
+	if a.first != "" {
+		b.WriteString(a.first + "\n")
+	}
+	b.WriteString(view.Head)
+	if view.Gap.Bytes() > 0 {
+		newline(&b)
+		fmt.Fprintf(&b, "[%d lines are left out here, bytes %d to %d: TaskOutput with task_id %s and offset %d shows them, or Read or Grep on %s]\n",
+			view.Gap.Lines, view.Gap.From, view.Gap.To, id, view.Gap.From, plain.Line(j.Output().Path()))
+		b.WriteString(view.Tail)
+	}
+	if printed == 0 && ended && len(a.notes) == 0 && a.first == "" {
+		b.WriteString("(no output)\n")
+	}
+	if printed > stored && ended {
+		a.notes = append(a.notes, fmt.Sprintf("of %d bytes of output %d are kept: %s", printed, stored, j.full()))
+	}
+	for _, note := range a.notes {
+		newline(&b)
+		b.WriteString("[" + note + "]\n")
+	}
+	out := Output{TaskID: id, Text: strings.TrimSuffix(b.String(), "\n")}
+	out.Status, _ = a.meta[metaStatus].(string)
+	out.Signal, _ = a.meta[metaSignal].(string)
+	if code, ok := a.meta[metaExitCode].(int); ok {
+		out.ExitCode = &code
+	}
+	a.meta[metaBytes] = printed
+	if id != "" {
+		a.meta[metaTask], a.meta[metaFile] = id, j.Output().Path()
+	}
+	failed := false
+	if ended {
+		failed = j.failed(j.Result())
+		if id == "" {
+			j.Release()
+		}
+	}
+	return tools.Result[Output]{Data: out, Effect: a.effect, Failed: failed, Meta: a.meta}, nil
+}
+
+func newline(b *strings.Builder) {
+	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
+		b.WriteByte('\n')
+	}
+}
+
+// add makes a task of a command.
+func (c *call) add(j *job) (id string, err error) {
+	t, err := c.o.Tasks.Add(task.OwnerOf(c.env.Session), j)
+	if err != nil {
+		return "", err
+	}
+	return t.ID, nil
+}
+
+// limitTo ends the command after a time, unless it has ended.
+func (j *job) limitTo(d time.Duration) {
+	j.limit = d
+	timer := time.AfterFunc(d, func() { _ = j.End(command.Timeout, j.grace) })
+	go func() {
+		<-j.Done()
+		timer.Stop()
+	}()
+}
+
+// inRoots reports whether a canonical path is a root or in one.
+func inRoots(roots []string, path string) bool {
+	for _, r := range roots {
+		if path == r || strings.HasPrefix(path, strings.TrimSuffix(r, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}

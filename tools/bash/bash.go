@@ -1,0 +1,206 @@
+// Package bash is the tools that run shell commands: Bash, and BashReadOnly,
+// whose commands the kernel keeps from changing anything.
+//
+// judge.go says what a command is without running it, run.go runs it, answer.go
+// words how it went, job.go is a command as a background task.
+package bash
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/task"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// Input is what a call of Bash is given.
+type Input struct {
+	Command         string `json:"command" minLength:"1" jsonschema:"The command to run"`
+	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"How long to wait for its end, in milliseconds; 120000 when left out, at most 600000"`
+	Description     string `json:"description,omitempty" jsonschema:"What the command does, in 5 to 10 words, for the person who watches"`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Answer at once; TaskOutput shows the output, TaskStop ends it"`
+
+	judged *judged
+}
+
+// ReadOnlyInput is what a call of BashReadOnly is given.
+type ReadOnlyInput struct {
+	Command     string `json:"command" minLength:"1" jsonschema:"The command to run"`
+	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"How long to wait for its end, in milliseconds; 120000 when left out, at most 600000"`
+	Description string `json:"description,omitempty" jsonschema:"What the command does, in 5 to 10 words, for the person who watches"`
+}
+
+// Output is how a command went. Status is "exited", "signalled", "timed out",
+// "stopped", "running" (in the background) or "lost".
+type Output struct {
+	Status   string `json:"status" jsonschema:"exited, signalled, timed out, stopped, running or lost"`
+	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"The exit code, if it exited"`
+	Signal   string `json:"signal,omitempty" jsonschema:"The signal that ended it"`
+	TaskID   string `json:"task_id,omitempty" jsonschema:"The task that has all of its output"`
+	Text     string `json:"text" jsonschema:"What it printed, with notes"`
+}
+
+// Options are what a server can set. Commands and Tasks are required.
+type Options struct {
+	Commands *command.Commands
+	Tasks    *task.Registry
+	// ReadOnly says why BashReadOnly cannot be offered; nil if it can.
+	ReadOnly func() error
+	// Default and Most are the time a command is waited for if its call does not
+	// say, and at most; 0: 2 and 10 minutes.
+	Default, Most time.Duration
+	// Foreground is after how long a command is moved to the background whatever
+	// its call says, since clients give up on calls; 0: 110 s.
+	Foreground time.Duration
+	// MaxOutput is how much of the output an answer has, in characters; 0: 30,000.
+	MaxOutput int
+}
+
+// The defaults of Options.
+const (
+	defaultTimeout    = 2 * time.Minute
+	mostTimeout       = 10 * time.Minute
+	defaultForeground = 110 * time.Second
+	defaultOutput     = 30_000
+)
+
+// maxCommand bounds a command, in bytes: the kernel takes 128 KiB as one argument.
+const maxCommand = 100_000
+
+//go:embed prompt.md
+var prompt string
+
+//go:embed prompt_readonly.md
+var promptReadOnly string
+
+// New makes Bash and BashReadOnly.
+func New(o Options) []*tools.Tool {
+	if o.Default == 0 {
+		o.Default = defaultTimeout
+	}
+	if o.Most == 0 {
+		o.Most = mostTimeout
+	}
+	o.Most = max(o.Most, o.Default)
+	if o.Foreground == 0 {
+		o.Foreground = defaultForeground
+	}
+	if o.MaxOutput == 0 {
+		o.MaxOutput = defaultOutput
+	}
+	return []*tools.Tool{newBash(o), newReadOnly(o)}
+}
+
+func newBash(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[Input, Output]{
+		Name:              "Bash",
+		Title:             "Run a command",
+		Prompt:            prompt,
+		SearchHint:        "run execute shell command terminal git build test",
+		Description:       func(in Input) string { return describe(in.Command, in.Description) },
+		Loading:           tools.LoadAlways,
+		MaxResultSize:     tools.Unlimited,
+		IsReadOnly:        tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() }),
+		IsConcurrencySafe: tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() && !in.judged.moves() }),
+		IsDestructive:     tools.When(func(_ *tools.Env, in Input) bool { return !in.judged.readOnly() }),
+		IsOpenWorld:       tools.When(func(_ *tools.Env, in Input) bool { return !in.judged.readOnly() }),
+		IsEnabled:         func() error { return hasShell(o.Commands) },
+		Backfill:          func(env *tools.Env, in *Input) { in.judged = judge(env, o.Commands, in.Command) },
+		Validate: func(in Input) error {
+			return validate(in.Command, in.Timeout, o.Most)
+		},
+		Matcher:         func(in Input) func(policy.Behavior, string) bool { return in.judged.matches },
+		Commands:        func(in Input) []string { return in.judged.list() },
+		Check:           func(env *tools.Env, in Input) *policy.Decision { return check(env, o.Commands, in.judged) },
+		ClassifierInput: func(in Input) string { return in.Command },
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, background: in.RunInBackground, judged: in.judged}
+			return c.run(ctx)
+		},
+		Render: render,
+	})
+}
+
+func newReadOnly(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[ReadOnlyInput, Output]{
+		Name:              "BashReadOnly",
+		Title:             "Run a command that changes nothing",
+		Prompt:            promptReadOnly,
+		SearchHint:        "run shell command read-only inspect search git log",
+		Description:       func(in ReadOnlyInput) string { return describe(in.Command, in.Description) },
+		Loading:           tools.LoadAlways,
+		MaxResultSize:     tools.Unlimited,
+		IsReadOnly:        tools.Always[ReadOnlyInput](),
+		IsConcurrencySafe: tools.Always[ReadOnlyInput](),
+		IsEnabled: func() error {
+			if err := hasShell(o.Commands); err != nil || o.ReadOnly == nil {
+				return err
+			}
+			return o.ReadOnly()
+		},
+		Validate: func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most) },
+		Matcher: func(in ReadOnlyInput) func(policy.Behavior, string) bool {
+			return (&judged{Analysis: shellsafe.Analyse(in.Command, shellsafe.Options{})}).matches
+		},
+		Commands: func(in ReadOnlyInput) []string {
+			return (&judged{Analysis: shellsafe.Analyse(in.Command, shellsafe.Options{})}).list()
+		},
+		ClassifierInput: func(in ReadOnlyInput) string { return in.Command },
+		Call: func(ctx context.Context, env *tools.Env, in ReadOnlyInput) (tools.Result[Output], error) {
+			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, readOnly: true}
+			c.judged = &judged{Analysis: shellsafe.Analyse(in.Command, shellsafe.Options{})}
+			return c.run(ctx)
+		},
+		Render: render,
+	})
+}
+
+func render(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.Text}} }
+
+func hasShell(c *command.Commands) error {
+	if c == nil || c.Shell() == "" {
+		return command.ErrNoShell
+	}
+	return nil
+}
+
+// describe is one line on a call: what it is said to do, and the command.
+func describe(text, description string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if more {
+		line += " ..."
+	}
+	if description == "" {
+		return "Run " + line
+	}
+	return fmt.Sprintf("%s: %s", strings.TrimSuffix(description, "."), line)
+}
+
+func validate(text string, timeout int, most time.Duration) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return &tools.Fault{Fact: "the command is blank", Next: "Give a command to run."}
+	case strings.ContainsRune(text, 0):
+		return &tools.Fault{Fact: "the command has a NUL character, which no shell can take", Next: `Leave it out, or write it as printf '\0'.`}
+	case len(text) > maxCommand:
+		return &tools.Fault{
+			Fact: fmt.Sprintf("the command has %d bytes; the most is %d", len(text), maxCommand),
+			Next: "Write it to a file with Write and run that.",
+		}
+	case time.Duration(timeout)*time.Millisecond > most:
+		return &tools.Fault{
+			Fact: fmt.Sprintf("timeout is %d ms; the most is %d", timeout, most.Milliseconds()),
+			Next: "Use a shorter one, or run_in_background for what takes longer.",
+		}
+	}
+	return nil
+}
+
+var errNoJudgement = errors.New("the command was not judged")

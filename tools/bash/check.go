@@ -1,0 +1,38 @@
+package bash
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// check is the tool's own opinion on a call: what the containment does not hold
+// has to be shown not to happen, or a person has to agree. An allow rule is such
+// an agreement.
+func check(env *tools.Env, c *command.Commands, j *judged) *policy.Decision {
+	if j.readOnly() {
+		return nil
+	}
+	ctx := context.Background()
+	if why := c.Uncontained(ctx); why != nil {
+		return &policy.Decision{
+			Behavior: policy.Ask,
+			Reason:   fmt.Sprintf("commands are not contained here (%v), and this one is not known to only read", why),
+			Next:     "a person can allow it by a rule such as Bash(make *) in the settings, or start the server with --sandbox off",
+		}
+	}
+	open := c.Open(ctx, env.ReadDenied)
+	if len(open) == 0 {
+		return nil
+	}
+	return &policy.Decision{
+		Behavior: policy.Ask,
+		Reason: fmt.Sprintf("this system cannot keep commands from %s, and this one cannot be shown to keep off them",
+			strings.Join(open, " and ")),
+		Next: "a person can allow it by a rule such as Bash(make *) in the settings; mcp-toolset doctor says more",
+	}
+}

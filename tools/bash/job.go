@@ -1,0 +1,144 @@
+package bash
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/spool"
+	"mcp-toolset/internal/task"
+)
+
+// job is a command as a task.
+type job struct {
+	*command.Running
+	command string
+	answers *shellsafe.Analysis // by which exit code 1 may be an answer
+	grace   time.Duration
+	limit   time.Duration // the timeout that ended it, if one did
+}
+
+var _ task.Job = (*job)(nil)
+
+// Kind is the kind of task.
+func (j *job) Kind() string { return "shell" }
+
+// Title is the first line of the command.
+func (j *job) Title() string {
+	const longest = 200
+	line, _, more := strings.Cut(strings.TrimSpace(j.command), "\n")
+	if line = plain.Line(line); len(line) > longest {
+		line, more = strings.ToValidUTF8(line[:longest], ""), true
+	}
+	if more {
+		line += " ..."
+	}
+	return line
+}
+
+// Output is what the command prints.
+func (j *job) Output() *spool.Log { return j.Running.Output }
+
+// Stop ends the command and all it started.
+func (j *job) Stop(string) error { return j.End(command.Stopped, j.grace) }
+
+// Release removes what it printed.
+func (j *job) Release() { _ = j.Running.Output.Remove() }
+
+// Status is how the command is, or how it ended.
+func (j *job) Status() task.Status {
+	select {
+	case <-j.Done():
+	default:
+		return task.Status{State: task.Running, Detail: "running", Started: j.Started}
+	}
+	r := j.Result()
+	s := task.Status{Started: j.Started, Ended: r.Ended, Notes: j.notes(r)}
+	s.State, s.Detail = j.ending(r)
+	if r.Lost == nil && r.Signal == 0 {
+		s.Code, s.Exited = r.Code, true
+	}
+	return s
+}
+
+// failed reports whether the command did not do what it was to.
+func (j *job) failed(r command.Result) bool {
+	state, _ := j.ending(r)
+	return state != task.Completed
+}
+
+// ending says in one line how the command ended.
+func (j *job) ending(r command.Result) (task.State, string) {
+	switch r.Why {
+	case command.Timeout:
+		return task.TimedOut, fmt.Sprintf("timed out after %s and was stopped", seconds(j.limit))
+	case command.Quota:
+		return task.Stopped, "stopped: " + j.full()
+	case command.Stopped:
+		return task.Stopped, "stopped by TaskStop"
+	case command.Cancelled:
+		return task.Stopped, "cancelled"
+	case command.Closing:
+		return task.Stopped, "stopped: the server is ending"
+	}
+	switch {
+	case r.Lost != nil:
+		return task.Failed, "lost: " + plain.Line(r.Lost.Error())
+	case r.Signal != 0:
+		return task.Failed, "ended by signal " + describeSignal(r.Signal)
+	case r.Code == 0 || shellsafe.ResultExit(j.answers, r.Code):
+		return task.Completed, fmt.Sprintf("exit code %d", r.Code)
+	}
+	return task.Failed, fmt.Sprintf("exit code %d", r.Code)
+}
+
+// full says why no more of the output is kept.
+func (j *job) full() string {
+	switch err := j.Running.Output.Err(); {
+	case errors.Is(err, spool.ErrTaskQuota), errors.Is(err, spool.ErrAllQuota):
+		return err.Error()
+	case err != nil:
+		return "its output could not be stored: " + plain.Line(err.Error())
+	}
+	return "its output could not be stored"
+}
+
+func describeSignal(s syscall.Signal) string {
+	if name := signalName(s); name != "" {
+		return fmt.Sprintf("%d (%s)", int(s), name)
+	}
+	return fmt.Sprint(int(s))
+}
+
+func seconds(d time.Duration) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.3g", d.Seconds()), ".0") + " s"
+}
+
+// notes are further facts on how the command ended, a line each.
+func (j *job) notes(r command.Result) (notes []string) {
+	if r.Left > 0 {
+		names := strings.Join(r.Leftover, ", ")
+		if more := r.Left - len(r.Leftover); more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		notes = append(notes, fmt.Sprintf("it left processes running, which were ended: %s; use run_in_background for what is to go on", names))
+	}
+	if r.Stuck {
+		notes = append(notes, "something that it started hangs in the system and could not be ended")
+	}
+	if r.Cut {
+		notes = append(notes, "another process still has its output, so its end may be missing")
+	}
+	for _, fact := range r.Blocked {
+		notes = append(notes, "sandbox: "+plain.Line(fact))
+	}
+	for _, name := range r.Removed {
+		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what the command made there was taken away")
+	}
+	return notes
+}

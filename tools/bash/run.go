@@ -1,0 +1,218 @@
+package bash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/task"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// call is one call on its way.
+type call struct {
+	o           Options
+	env         *tools.Env
+	command     string
+	description string
+	timeout     int // milliseconds; 0: the default
+	background  bool
+	readOnly    bool // of BashReadOnly
+	judged      *judged
+}
+
+const (
+	// grace is how long what is told to end may take before it is killed.
+	grace = 500 * time.Millisecond
+	// tick is how often a client that listens hears of a running command.
+	tick = time.Second
+)
+
+func (c *call) run(ctx context.Context) (tools.Result[Output], error) {
+	if c.judged == nil {
+		return tools.Result[Output]{}, errNoJudgement
+	}
+	spec, err := c.spec(ctx)
+	if err != nil {
+		return tools.Result[Output]{}, err
+	}
+	running, err := c.o.Commands.Start(ctx, spec)
+	if err != nil {
+		return tools.Result[Output]{}, c.startError(ctx, err)
+	}
+	j := &job{Running: running, command: c.command, answers: c.judged.Analysis, grace: grace}
+	if c.background {
+		return c.inBackground(j)
+	}
+	how, err := c.wait(ctx, j)
+	if err != nil {
+		return tools.Result[Output]{}, err
+	}
+	if how == moved {
+		return c.moved(j)
+	}
+	return c.ended(j)
+}
+
+// spec is the command as it is to be started.
+func (c *call) spec(ctx context.Context) (command.Spec, error) {
+	s := command.Spec{
+		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Name: "bash",
+		ReadOnly: c.readOnly, Grace: grace,
+	}
+	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
+		return s, c.noFolder(err)
+	}
+	var err error
+	if s.Hide, err = c.env.Denied(ctx); err != nil {
+		return s, err
+	}
+	if !c.judged.readOnly() || c.readOnly {
+		return s, nil
+	}
+	s.Script, s.Env, s.ReadOnly, s.Judged = c.judged.Script, c.judged.Env, true, true
+	if len(c.judged.GitDirs) > 0 {
+		s.Env, err = c.gitEnv(ctx, s)
+	}
+	return s, err
+}
+
+// owner says whose temporary folder a command uses: that of its conversation.
+func owner(v session.View) string {
+	o := task.OwnerOf(v)
+	return o.Principal + "/" + o.Session
+}
+
+// noFolder is the answer when the working directory is gone: the session goes
+// back to its first root.
+func (c *call) noFolder(err error) error {
+	v := c.env.Session
+	why := "is not a folder any more"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		why = "does not exist any more"
+	case err != nil:
+		why = "cannot be entered: " + plain.Line(errors.Unwrap(err).Error())
+	}
+	fact := plain.Line(v.Dir) + ", the working directory, " + why
+	if len(v.Roots) == 0 || v.Roots[0] == v.Dir {
+		return &tools.Fault{Fact: fact, Next: "Make it again, or have a person start the server with another root."}
+	}
+	return &tools.Recorded{Effect: session.Effect{Dir: v.Roots[0]}, Err: &tools.Fault{
+		Fact: fact, Next: "The working directory is " + plain.Line(v.Roots[0]) + " now; run the command again if that suits it.",
+	}}
+}
+
+// startError words why a command could not be started.
+func (c *call) startError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if c.readOnly {
+		return &tools.Fault{Fact: "the command could not be started: " + plain.Line(err.Error()), Next: "Use Bash, or have a person run mcp-toolset doctor."}
+	}
+	return &tools.Fault{Fact: "the command could not be started: " + plain.Line(err.Error()), Next: "Try again; a person can run mcp-toolset doctor."}
+}
+
+// gitConfigTime is how long git may take to list its settings.
+const gitConfigTime = 10 * time.Second
+
+// gitEnv is the environment in which git runs nothing that a repository names:
+// its filters are listed first, as contained as the command will be.
+func (c *call) gitEnv(ctx context.Context, s command.Spec) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitConfigTime)
+	defer cancel()
+	var config strings.Builder
+	for _, dir := range c.judged.GitDirs {
+		s.Dir, s.Script, s.Name = dir, "git config --list --name-only -z", "git-config"
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue // git will say so
+		}
+		running, err := c.o.Commands.Start(ctx, s)
+		if err != nil {
+			return nil, c.startError(ctx, err)
+		}
+		select {
+		case <-running.Done():
+		case <-ctx.Done():
+			_ = running.End(command.Cancelled, 0)
+		}
+		text, err := os.ReadFile(running.Output.Path())
+		printed, stored := running.Output.Bytes()
+		_ = running.Output.Remove()
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			return nil, fmt.Errorf("reading the settings of git: %w", err)
+		case printed != stored || printed > 1<<20:
+			return nil, &tools.Fault{Fact: "git has more settings here than can be looked through", Next: "Have a person look at them with git config --list."}
+		}
+		if running.Result().Code == 0 {
+			config.Write(text)
+		}
+	}
+	env, refuse := shellsafe.GitEnv(c.judged.Env, config.String())
+	if refuse != "" {
+		return nil, &tools.Fault{Fact: "git would run programs that this repository names: " + plain.Line(refuse), Next: "Have a person look at the repository's settings with git config --list."}
+	}
+	return env, nil
+}
+
+// how a wait ended.
+type how int
+
+const (
+	done how = iota
+	moved
+)
+
+// wait waits for the end of a command, or until it is to be moved to the
+// background.
+func (c *call) wait(ctx context.Context, j *job) (how, error) {
+	timeout := c.o.Default
+	if c.timeout > 0 {
+		timeout = time.Duration(c.timeout) * time.Millisecond
+	}
+	after := time.NewTimer(min(timeout, c.o.Foreground))
+	defer after.Stop()
+	life := time.NewTicker(tick)
+	defer life.Stop()
+	for {
+		select {
+		case <-j.Done():
+			return done, nil
+		case <-ctx.Done():
+			_ = j.End(command.Cancelled, grace)
+			j.Release()
+			return done, context.Cause(ctx)
+		case <-life.C:
+			printed, _ := j.Running.Output.Bytes()
+			c.env.Progress(tools.Progress{Done: float64(printed), Message: alive(j, printed)})
+		case <-after.C:
+			if timeout <= c.o.Foreground && shellsafe.LeadingSleep(c.command) {
+				j.limit = timeout
+				_ = j.End(command.Timeout, grace)
+				return done, nil
+			}
+			return moved, nil
+		}
+	}
+}
+
+// alive is what a person sees of a running command.
+func alive(j *job, printed int64) string {
+	line := plain.Line(j.Running.Output.LastLine())
+	if line == "" {
+		line = "no output yet"
+	}
+	return fmt.Sprintf("%s (%d bytes)", line, printed)
+}

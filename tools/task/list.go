@@ -1,0 +1,123 @@
+package task
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/plain"
+	tasks "mcp-toolset/internal/task"
+	"mcp-toolset/tools"
+)
+
+const (
+	// mostEnded is how many ended tasks are listed: those that ended last.
+	mostEnded = 50
+	// maxTitle is the longest title shown, in characters.
+	maxTitle = 200
+)
+
+// ListInput is what a call of TaskList is given: nothing.
+type ListInput struct{}
+
+// ListOutput is what there is.
+type ListOutput struct {
+	Tasks []Entry `json:"tasks" jsonschema:"The tasks in order of their start"`
+	Left  int     `json:"left,omitempty" jsonschema:"How many that ended earlier are left out"`
+
+	text string
+}
+
+// Entry is one task.
+type Entry struct {
+	TaskID   string `json:"task_id" jsonschema:"The task"`
+	Kind     string `json:"kind" jsonschema:"What sort of task it is, such as shell"`
+	Title    string `json:"title" jsonschema:"What it runs"`
+	Status   string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
+	Detail   string `json:"detail" jsonschema:"The same in a few words"`
+	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
+}
+
+//go:embed list.md
+var listPrompt string
+
+// NewList makes TaskList.
+func NewList(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[ListInput, ListOutput]{
+		Name:              "TaskList",
+		Title:             "List tasks",
+		Prompt:            listPrompt,
+		SearchHint:        "list running background tasks commands shells jobs",
+		Description:       func(ListInput) string { return "List the background tasks" },
+		IsReadOnly:        tools.Always[ListInput](),
+		IsConcurrencySafe: tools.Always[ListInput](),
+		IsIdempotent:      tools.Always[ListInput](),
+		Call: func(_ context.Context, env *tools.Env, _ ListInput) (tools.Result[ListOutput], error) {
+			return list(o.Tasks.List(tasks.OwnerOf(env.Session)), env.Now()), nil
+		},
+		Render: func(o ListOutput) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
+	})
+}
+
+func list(all []*tasks.Task, now time.Time) tools.Result[ListOutput] {
+	states := make([]tasks.Status, len(all))
+	var ended []time.Time
+	for i, t := range all {
+		if states[i] = t.Status(); states[i].State != tasks.Running {
+			ended = append(ended, states[i].Ended)
+		}
+	}
+	var first time.Time // what ended before is left out
+	if over := len(ended) - mostEnded; over > 0 {
+		slices.SortFunc(ended, time.Time.Compare)
+		first = ended[over]
+	}
+	out := ListOutput{Tasks: []Entry{}}
+	var b strings.Builder
+	for i, t := range all {
+		s := states[i]
+		detail := how(s, now)
+		if s.State != tasks.Running {
+			if s.Ended.Before(first) {
+				out.Left++
+				continue
+			}
+			if !s.Ended.IsZero() {
+				detail += ", ended " + duration(now.Sub(s.Ended)) + " ago"
+			}
+		}
+		e := Entry{TaskID: t.ID, Kind: t.Kind(), Title: title(t), Status: string(s.State), Detail: detail, ExitCode: exitCode(s)}
+		out.Tasks = append(out.Tasks, e)
+		fmt.Fprintf(&b, "%s %s, %s: %s\n", e.TaskID, e.Kind, e.Detail, e.Title)
+	}
+	if out.Left > 0 {
+		fmt.Fprintf(&b, "[left out: %d that ended earlier]\n", out.Left)
+	}
+	if len(all) == 0 {
+		b.WriteString("[there are no background tasks]\n")
+	}
+	out.text = strings.TrimSuffix(b.String(), "\n")
+	return tools.Result[ListOutput]{Data: out, Meta: map[string]any{MetaTasks: out.Tasks}}
+}
+
+// title is a task's title in one line that is not too long.
+func title(t *tasks.Task) string {
+	text := plain.Text(t.Title())
+	if utf8.RuneCountInString(text) <= maxTitle {
+		return text
+	}
+	return string([]rune(text)[:maxTitle-1]) + "…"
+}
+
+// notes are a status's further facts, a line each.
+func notes(s tasks.Status) string {
+	var b strings.Builder
+	for _, n := range s.Notes {
+		b.WriteString("[" + plain.Line(n) + "]\n")
+	}
+	return b.String()
+}

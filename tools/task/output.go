@@ -1,0 +1,173 @@
+package task
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/spool"
+	tasks "mcp-toolset/internal/task"
+	"mcp-toolset/tools"
+)
+
+// Input is what a call of TaskOutput is given.
+type Input struct {
+	TaskID  string `json:"task_id" minLength:"1" jsonschema:"The id of the task"`
+	Block   *bool  `json:"block,omitempty" default:"true" jsonschema:"Whether to wait for the task's end, or with offset for new output"`
+	Timeout *int   `json:"timeout,omitempty" minimum:"0" maximum:"600000" default:"30000" jsonschema:"The longest wait, in milliseconds"`
+	Offset  *int64 `json:"offset,omitempty" minimum:"0" jsonschema:"Where in the output to begin, in bytes: the next offset of a former answer; without it there is a view of all output"`
+	Filter  string `json:"filter,omitempty" jsonschema:"A regular expression: show only lines that it matches"`
+}
+
+// wait is how long the call may wait.
+func (in Input) wait() time.Duration {
+	switch {
+	case in.Block != nil && !*in.Block:
+		return 0
+	case in.Timeout != nil:
+		return time.Duration(*in.Timeout) * time.Millisecond
+	}
+	return defaultWait
+}
+
+const defaultWait = 30 * time.Second
+
+// Output is how a task is and what it printed.
+type Output struct {
+	TaskID     string `json:"task_id" jsonschema:"The task"`
+	Status     string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
+	Detail     string `json:"detail" jsonschema:"The same in a few words"`
+	ExitCode   *int   `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
+	Output     string `json:"output" jsonschema:"What is shown of what it printed, with what is left out named in square brackets"`
+	NextOffset int64  `json:"next_offset" jsonschema:"Where the output goes on, in bytes"`
+	More       bool   `json:"more" jsonschema:"Whether there is more output already from next_offset on"`
+
+	text string
+}
+
+//go:embed output.md
+var outputPrompt string
+
+// NewOutput makes TaskOutput.
+func NewOutput(o Options) *tools.Tool {
+	if o.MaxOutput == 0 {
+		o.MaxOutput = maxOutput
+	}
+	return tools.MustBuild(tools.Def[Input, Output]{
+		Name:              "TaskOutput",
+		Title:             "Show a task's output",
+		Prompt:            outputPrompt,
+		SearchHint:        "show wait for output status of background task",
+		Aliases:           []string{"BashOutput"},
+		Description:       func(in Input) string { return "Show the output of the background task " + in.TaskID },
+		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
+		Keep:              tools.KeepTail,
+		IsReadOnly:        tools.Always[Input](),
+		IsConcurrencySafe: tools.Always[Input](),
+		IsIdempotent:      tools.Always[Input](),
+		Validate: func(in Input) error {
+			_, err := in.filter()
+			return err
+		},
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			return show(ctx, env, in, o)
+		},
+		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
+	})
+}
+
+// filter is the filter, nil if there is none.
+func (in Input) filter() (*regexp.Regexp, error) {
+	if in.Filter == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(in.Filter)
+	if err != nil {
+		return nil, fault.New("filter is not a regular expression: "+plain.Line(strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "Use Go's syntax (RE2); a backslash before a special character makes it a plain one.")
+	}
+	return re, nil
+}
+
+// shown is what an answer says of the output.
+type shown struct {
+	text    string // with what is left out named
+	next    int64
+	more    bool
+	open    bool // the text ends within a line
+	follows bool // what comes later is asked for by offset
+}
+
+func show(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+	none := tools.Result[Output]{}
+	t, err := find(env, o.Tasks, in.TaskID)
+	if err != nil {
+		return none, err
+	}
+	q := spool.Query{Max: o.MaxOutput}
+	if q.Filter, err = in.filter(); err != nil {
+		return none, err
+	}
+	w := newWaiter(env, t, in.wait())
+	defer w.stop()
+	var s tasks.Status
+	var seen shown
+	if in.Offset == nil {
+		if err := w.end(ctx); err != nil {
+			return none, err
+		}
+		// The status comes first: of a task that has ended by then all output is there.
+		s = t.Status()
+		if q.Filter == nil {
+			seen, err = overview(ctx, t, o.MaxOutput)
+		} else {
+			seen, err = from(ctx, w, q, &s)
+		}
+	} else {
+		q.Offset = *in.Offset
+		if printed, _ := t.Output().Bytes(); q.Offset > printed {
+			return none, fault.New(fmt.Sprintf("offset %d is behind the end of the output, which has %d bytes", q.Offset, printed), "Give the next offset of a former answer.")
+		}
+		seen, err = from(ctx, w, q, &s)
+	}
+	switch {
+	case errors.Is(err, spool.ErrRemoved), errors.Is(err, fs.ErrNotExist):
+		seen = shown{text: "[the output is not kept any more]\n", next: q.Offset}
+	case ctx.Err() != nil:
+		return none, context.Cause(ctx)
+	case err != nil:
+		return none, fault.New("the output cannot be read: "+plain.Line(strings.TrimPrefix(err.Error(), "reading output: ")), "TaskList shows how the task is.")
+	}
+	out := Output{TaskID: t.ID, Status: string(s.State), Detail: how(s, env.Now()), ExitCode: exitCode(s), Output: seen.text, NextOffset: seen.next, More: seen.more}
+	out.text = fmt.Sprintf("Task %s: %s\n%s%s", t.ID, out.Detail, notes(s), seen.text)
+	out.text = strings.TrimSuffix(out.text+seen.onward(s), "\n")
+	meta := Meta(t.ID, s)
+	meta[MetaNextOffset], meta[MetaMore] = seen.next, seen.more
+	return tools.Result[Output]{Data: out, Meta: meta}, nil
+}
+
+// onward says where the output goes on.
+func (p shown) onward(s tasks.Status) (line string) {
+	if p.text != "" && !strings.HasSuffix(p.text, "\n") {
+		line = "\n"
+	}
+	within := ""
+	if p.open {
+		within = ", within the last line"
+	}
+	switch {
+	case p.more:
+		return line + fmt.Sprintf("[next offset %d%s; there is more now]", p.next, within)
+	case s.State == tasks.Running:
+		return line + fmt.Sprintf("[next offset %d%s; there is no more yet]", p.next, within)
+	case p.follows:
+		return line + fmt.Sprintf("[next offset %d, the end of the output]", p.next)
+	}
+	return line
+}

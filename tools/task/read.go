@@ -1,0 +1,118 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"mcp-toolset/internal/spool"
+	tasks "mcp-toolset/internal/task"
+)
+
+const (
+	// maxReads bounds how much a call looks through that may not wait (any more),
+	// in reads of 32 MiB.
+	maxReads = 4
+	// lastPart is how much of the end is read to know where a view ends, in bytes:
+	// more than a line is shown of without a break.
+	lastPart = 256 << 10
+)
+
+// overview is a view of all output.
+func overview(ctx context.Context, t *tasks.Task, limit int) (shown, error) {
+	log := t.Output()
+	// It is known where to go on before the view is made, so that nothing falls
+	// between: at worst something is shown twice.
+	next, err := end(ctx, log)
+	if err != nil {
+		return shown{}, err
+	}
+	v, err := log.View(limit)
+	if err != nil {
+		return shown{}, err
+	}
+	p := shown{text: v.Head, next: next}
+	if v.Gap != (spool.Gap{}) {
+		if p.text != "" && !strings.HasSuffix(p.text, "\n") {
+			p.text += "\n"
+		}
+		p.text += gap(v.Gap) + v.Tail
+	}
+	if p.text == "" {
+		p.text = "[no output]\n"
+	}
+	p.open = !strings.HasSuffix(p.text, "\n")
+	return p, nil
+}
+
+// gap says what is left out and how to see it.
+func gap(g spool.Gap) string {
+	size := fmt.Sprintf("%d bytes", g.Bytes())
+	switch {
+	case g.Lines == 1:
+		size = "1 line (" + size + ")"
+	case g.Lines > 1:
+		size = fmt.Sprintf("%d lines (%s)", g.Lines, size)
+	}
+	return fmt.Sprintf("[%s left out; TaskOutput with offset %d shows them]\n", size, g.From)
+}
+
+// end is the offset behind what can be shown now.
+func end(ctx context.Context, log *spool.Log) (int64, error) {
+	printed, _ := log.Bytes()
+	q := spool.Query{Offset: max(0, printed-lastPart), Max: 2 * lastPart, Partial: true}
+	for {
+		part, err := log.Read(ctx, q)
+		if err != nil || !part.More || part.Next >= printed {
+			return part.Next, err
+		}
+		q.Offset = part.Next
+	}
+}
+
+// from reads from an offset on. If there is nothing new it waits for that, as
+// long as w lets it. s becomes the status as it was just before the last read.
+func from(ctx context.Context, w *waiter, q spool.Query, s *tasks.Status) (shown, error) {
+	p := shown{next: q.Offset, follows: true}
+	var missing int64
+	for reads := 1; ; reads++ {
+		printed, _ := w.task.Output().Bytes()
+		ended, over := hasEnded(w.task), w.over()
+		*s = w.task.Status()
+		// The line that the task is at is only shown when no more is waited for, and
+		// is not given to a filter, which would see the begin of it only.
+		q.Partial = q.Filter == nil && over
+		part, err := w.task.Output().Read(ctx, q)
+		if err != nil {
+			return p, err
+		}
+		q.Offset, p.next, p.more = part.Next, part.Next, part.More
+		missing += part.Missing
+		if part.Text != "" {
+			p.text = part.Text
+			break
+		}
+		if part.More && (reads < maxReads || !over) {
+			w.tell()
+			continue
+		}
+		if part.More || ended || over {
+			break
+		}
+		if err := w.more(ctx, printed); err != nil {
+			return p, err
+		}
+	}
+	p.open = p.text != "" && !strings.HasSuffix(p.text, "\n")
+	switch {
+	case p.text != "":
+	case q.Filter != nil:
+		p.text = "[no line that filter matches]\n"
+	default:
+		p.text = "[nothing new]\n"
+	}
+	if missing > 0 {
+		p.text = fmt.Sprintf("[%d bytes were not kept]\n", missing) + p.text
+	}
+	return p, nil
+}

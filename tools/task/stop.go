@@ -1,0 +1,95 @@
+package task
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// StopInput is what a call of TaskStop is given.
+type StopInput struct {
+	TaskID  string `json:"task_id,omitempty" jsonschema:"The id of the task to end"`
+	ShellID string `json:"shell_id,omitempty" jsonschema:"The former name of task_id"`
+}
+
+// StopOutput is how the task ended.
+type StopOutput struct {
+	TaskID   string `json:"task_id" jsonschema:"The task"`
+	Status   string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
+	Detail   string `json:"detail" jsonschema:"The same in a few words"`
+	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
+	Before   bool   `json:"before" jsonschema:"Whether it had ended before the call"`
+
+	text string
+}
+
+//go:embed stop.md
+var stopPrompt string
+
+// NewStop makes TaskStop. It may run beside other calls, so that it need not wait
+// for a TaskOutput that waits for the very task.
+func NewStop(o Options) *tools.Tool {
+	return tools.MustBuild(tools.Def[StopInput, StopOutput]{
+		Name:              "TaskStop",
+		Title:             "Stop a task",
+		Prompt:            stopPrompt,
+		SearchHint:        "stop end kill background task command shell",
+		Aliases:           []string{"KillShell", "KillBash"},
+		Description:       func(in StopInput) string { return "Stop the background task " + in.TaskID },
+		IsConcurrencySafe: tools.Always[StopInput](),
+		IsIdempotent:      tools.Always[StopInput](),
+		Matcher: func(in StopInput) func(policy.Behavior, string) bool {
+			return func(_ policy.Behavior, id string) bool { return id == in.TaskID }
+		},
+		Backfill: func(_ *tools.Env, in *StopInput) {
+			if in.TaskID == "" {
+				in.TaskID, in.ShellID = in.ShellID, ""
+			}
+		},
+		Validate: func(in StopInput) error {
+			switch {
+			case in.ShellID != "":
+				return fault.New("task_id and shell_id are two names of one thing, and both are given", "Give task_id alone.")
+			case in.TaskID == "":
+				return fault.New("task_id is missing", "TaskList lists the tasks.")
+			}
+			return nil
+		},
+		Call: func(ctx context.Context, env *tools.Env, in StopInput) (tools.Result[StopOutput], error) {
+			return stop(ctx, env, in, o)
+		},
+		Render: func(o StopOutput) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
+	})
+}
+
+func stop(ctx context.Context, env *tools.Env, in StopInput, o Options) (tools.Result[StopOutput], error) {
+	none := tools.Result[StopOutput]{}
+	t, err := find(env, o.Tasks, in.TaskID)
+	if err != nil {
+		return none, err
+	}
+	before, said := hasEnded(t), "had ended before: "
+	if !before {
+		// A caller who gives up is let go; the task is ended all the same.
+		stopped := make(chan error, 1)
+		go func() { stopped <- t.Stop("TaskStop") }()
+		select {
+		case err = <-stopped:
+		case <-ctx.Done():
+			return none, context.Cause(ctx)
+		}
+		if err != nil {
+			return none, fault.New(fmt.Sprintf("the task could not be ended: %s", plain.Line(err.Error())), "TaskOutput shows whether it still runs.")
+		}
+		said = ""
+	}
+	s := t.Status()
+	out := StopOutput{TaskID: t.ID, Status: string(s.State), Detail: how(s, env.Now()), ExitCode: exitCode(s), Before: before}
+	out.text = fmt.Sprintf("Task %s: %s%s\n%s%s", t.ID, said, out.Detail, notes(s), title(t))
+	return tools.Result[StopOutput]{Data: out, Meta: Meta(t.ID, s)}, nil
+}
