@@ -16,7 +16,9 @@ const (
 )
 
 var (
-	denied  = lazy(`(?i)permission denied|operation not permitted|read-only file system|EACCES|EPERM|EROFS`)
+	denied  = lazy(`(?i)permission denied|operation not permitted|read-only file system|EACCES|EPERM|EROFS|` +
+		// What is mounted on cannot be replaced by another file.
+		`device or resource busy|EBUSY`)
 	offline = lazy(`(?i)network is unreachable|could ?n[o']t resolve host|could not connect|couldn't connect|failed to connect|` +
 		`temporary failure in name resolution|name or service not known|EAI_AGAIN|ENETUNREACH|` +
 		`(socket|connect|dial tcp|dial udp|lookup|getaddrinfo|listen|bind)\b.*(permission denied|operation not permitted|EACCES|EPERM)|` +

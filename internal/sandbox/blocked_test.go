@@ -28,6 +28,7 @@ func TestBlocked(t *testing.T) {
 		{p, "cat: ../readable/file: Permission denied", ""},
 		{p, "cat: .env: Permission denied", ".env is hidden"},
 		{p, "error: could not lock config file .git/config: Read-only file system", ".git/config is protected"},
+		{p, "error: could not write config file .git/config: Device or resource busy", ".git/config is protected"},
 		{p, "PermissionError: [Errno 13] Permission denied: '" + h + "/outside/file'", "/outside/file may not"},
 		{p, "Error: EACCES: permission denied, open '" + h + "/outside/file'", "/outside/file may not"},
 		{p, "open " + h + "/outside/file: permission denied", "/outside/file may not"},
