@@ -117,7 +117,8 @@ type stdioWire struct {
 }
 
 func startStdio(t *testing.T, root string) wire {
-	cmd := exec.Command(binary(t), "stdio", "--log-level", "error", root)
+	// Without a sandbox, so that the list of tools is the same on every machine.
+	cmd := exec.Command(binary(t), "stdio", "--log-level", "error", "--sandbox", "off", root)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -183,7 +184,7 @@ type httpWire struct {
 const wireToken = "a-token-for-tests-only"
 
 func startHTTP(t *testing.T, root string) wire {
-	cmd := exec.Command(binary(t), "http", "--addr", "127.0.0.1:0", "--log-level", "error", root)
+	cmd := exec.Command(binary(t), "http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", root)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
