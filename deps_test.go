@@ -25,7 +25,7 @@ type rule struct {
 var rules = []rule{
 	{"", []string{"internal/cli"}, nil, "the binary"},
 	{"internal/cli", []string{"..."}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "commands and flags"},
-	{"internal/assembly", []string{"server", "pipeline", "tools", "policy", "concurrency", "internal/filelock", "internal/results", "internal/snapshot", "internal/workspace"}, nil, "puts a server together"},
+	{"internal/assembly", []string{"server", "session", "pipeline", "tools", "policy", "concurrency", "internal/filelock", "internal/results", "internal/snapshot", "internal/workspace"}, nil, "puts a server together"},
 	{"server", []string{"pipeline", "tools", "session", "concurrency", "internal/results", "internal/workspace"},
 		[]string{"github.com/mark3labs/mcp-go", "golang.org/x/net"}, "the only package that knows the MCP library"},
 	{"pipeline", []string{"tools", "policy", "concurrency", "session", "internal/results", "internal/workspace", "internal/plain", "internal/bounded", "internal/filelock", "internal/snapshot"}, nil, "the one path of a call"},

@@ -26,7 +26,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Config is what a server works with. All fields but the booleans are required.
+// Config is what a server works with. All fields but the booleans and those that
+// say otherwise are required.
 type Config struct {
 	Version    string
 	Registry   *tools.Registry
@@ -35,8 +36,11 @@ type Config struct {
 	Roots      *workspace.Roots
 	Results    *results.Store
 	Log        *slog.Logger
-	Structured bool          // send structuredContent and outputSchema too
-	Drain      time.Duration // how long calls in flight may go on when the client is gone or the server is told to stop
+	Structured bool // send structuredContent and outputSchema too
+	// Gone is told of every conversation that has ended, but for requests without
+	// one; it must not block. nil: nobody is.
+	Gone  func(session.View)
+	Drain time.Duration // how long calls in flight may go on when the client is gone or the server is told to stop
 }
 
 // Server serves one set of tools. Transports share its scheduler.
@@ -129,4 +133,9 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 }
 
 // close ends a conversation with a client that is gone.
-func (s *Server) close(c *conversation) { s.Results.Release(c.results) }
+func (s *Server) close(c *conversation) {
+	s.Results.Release(c.results)
+	if v := c.session.View(); s.Gone != nil && !v.Stateless {
+		s.Gone(v)
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/server"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -38,6 +39,7 @@ type Config struct {
 	Limits     concurrency.Limits
 	Structured bool
 	Drain      time.Duration
+	Gone       func(session.View) // a conversation has ended; nil: nobody is told
 	Log        *slog.Logger
 	Closers    []io.Closer // what the tools use, closed with the server
 }
@@ -106,7 +108,7 @@ func (a *Assembly) assemble(c Config) error {
 	})
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
-		Scheduler: concurrency.New(c.Limits), Structured: c.Structured, Drain: c.Drain,
+		Scheduler: concurrency.New(c.Limits), Structured: c.Structured, Drain: c.Drain, Gone: c.Gone,
 		Pipeline: a.pipeline,
 	})
 	return err

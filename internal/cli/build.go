@@ -22,6 +22,7 @@ import (
 	"mcp-toolset/internal/task"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/builtin"
@@ -100,7 +101,9 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 		return config, err
 	}
 	config.Closers = append(config.Closers, commands)
-	if config.Tools, err = c.tools(host, config, searcher, commands); err != nil {
+	run := c.bash(host, commands)
+	config.Gone = func(v session.View) { bash.Gone(run, v) }
+	if config.Tools, err = c.tools(host, config, searcher, run); err != nil {
 		return config, err
 	}
 	config.Features, err = c.featureSwitches(config.Settings, tools.Features(config.Tools), log)
@@ -108,25 +111,28 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 }
 
 // tools makes the tools as the flags and the surroundings have them.
-func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher, commands *command.Commands) ([]*tools.Tool, error) {
+func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher, run bash.Options) ([]*tools.Tool, error) {
 	if c.readDedup != "on" && c.readDedup != "off" {
 		return nil, usagef("--read-dedup is %q; use on or off", c.readDedup)
 	}
-	tasks := task.New(time.Now)
-	maxOutput := envInt(host, "BASH_MAX_OUTPUT_LENGTH", 0)
 	return builtin.List(builtin.Options{
-		Bash: bash.Options{
-			Commands: commands, Tasks: tasks, Foreground: c.foreground, MaxOutput: maxOutput,
-			Default: milliseconds(envInt(host, "BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(envInt(host, "BASH_MAX_TIMEOUT_MS", 0)),
-			ReadOnly: func() error { return commands.ReadOnly(context.Background()) },
-		},
-		Tasks:     tasktools.Options{Tasks: tasks, MaxOutput: maxOutput},
+		Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
 		EditGuard: file.Guard(config.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
 			MaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 			Repeat:    c.readDedup == "off",
 			Reminder:  config.Settings.Reminder(c.model),
 			Documents: document.NewReader(document.Config{Cache: filepath.Join(config.State, "cache"), Log: config.Log}),
 		}}), nil
+}
+
+// bash is how Bash runs commands.
+func (c *common) bash(host *Host, commands *command.Commands) bash.Options {
+	return bash.Options{
+		Commands: commands, Tasks: task.New(time.Now), Foreground: c.foreground,
+		MaxOutput: envInt(host, "BASH_MAX_OUTPUT_LENGTH", 0),
+		Default:   milliseconds(envInt(host, "BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(envInt(host, "BASH_MAX_TIMEOUT_MS", 0)),
+		ReadOnly: func() error { return commands.ReadOnly(context.Background()) },
+	}
 }
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -71,6 +71,9 @@ const (
 	defaultOutput     = 30_000
 )
 
+// besides is room in a result for what is said beside the output, in characters.
+const besides = 10_000
+
 // maxCommand bounds a command, in bytes: the kernel takes 128 KiB as one argument.
 const maxCommand = 100_000
 
@@ -106,7 +109,8 @@ func newBash(o Options) *tools.Tool {
 		SearchHint:        "run execute shell command terminal git build test",
 		Description:       func(in Input) string { return describe(in.Command, in.Description) },
 		Loading:           tools.LoadAlways,
-		MaxResultSize:     tools.Unlimited,
+		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
+		Keep:              tools.KeepTail,
 		IsReadOnly:        tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() }),
 		IsConcurrencySafe: tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() && !in.judged.moves() }),
 		IsDestructive:     tools.When(func(_ *tools.Env, in Input) bool { return !in.judged.readOnly() }),
@@ -136,7 +140,8 @@ func newReadOnly(o Options) *tools.Tool {
 		SearchHint:        "run shell command read-only inspect search git log",
 		Description:       func(in ReadOnlyInput) string { return describe(in.Command, in.Description) },
 		Loading:           tools.LoadAlways,
-		MaxResultSize:     tools.Unlimited,
+		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
+		Keep:              tools.KeepTail,
 		IsReadOnly:        tools.Always[ReadOnlyInput](),
 		IsConcurrencySafe: tools.Always[ReadOnlyInput](),
 		IsEnabled: func() error {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"mcp-toolset/internal/command"
@@ -83,6 +84,19 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 		s.Env, err = c.gitEnv(ctx, s)
 	}
 	return s, err
+}
+
+// Gone ends what a conversation that has ended left running, and forgets its
+// temporary folder. It does not wait.
+func Gone(o Options, v session.View) {
+	go func() {
+		var all sync.WaitGroup
+		for _, t := range o.Tasks.List(task.OwnerOf(v)) {
+			all.Go(func() { _ = t.Stop("the end of the session") })
+		}
+		all.Wait()
+		o.Commands.Forget(owner(v))
+	}()
 }
 
 // owner says whose temporary folder a command uses: that of its conversation.
