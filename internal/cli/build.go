@@ -63,7 +63,9 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (*a
 	return &app{a, log, logFile}, nil
 }
 
-func (c *common) config(host *Host, positional []string, log *slog.Logger) (assembly.Config, error) {
+// place is the configuration of a server but for its tools: settings, folders,
+// limits.
+func (c *common) place(host *Host, positional []string, log *slog.Logger) (assembly.Config, error) {
 	config := assembly.Config{
 		Version: version(), Home: host.Home, Structured: c.structured, Log: log,
 		Limits: concurrency.Limits{PerLane: c.maxConcurrency},
@@ -89,6 +91,15 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 		config.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)
 	}
 	if config.State, err = state.Dir(host.Getenv, host.Home); err != nil {
+		return config, err
+	}
+	return config, nil
+}
+
+// config is the configuration of a server.
+func (c *common) config(host *Host, positional []string, log *slog.Logger) (assembly.Config, error) {
+	config, err := c.place(host, positional, log)
+	if err != nil {
 		return config, err
 	}
 	searcher, err := c.searcher(host)
@@ -131,14 +142,26 @@ func (c *common) bash(host *Host, commands *command.Commands) bash.Options {
 		Commands: commands, Tasks: task.New(time.Now), Foreground: c.foreground,
 		MaxOutput: envInt(host, "BASH_MAX_OUTPUT_LENGTH", 0),
 		Default:   milliseconds(envInt(host, "BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(envInt(host, "BASH_MAX_TIMEOUT_MS", 0)),
-		ReadOnly: func() error { return commands.ReadOnly(context.Background()) },
+		ReadOnly: commands.ReadOnlyKnown,
 	}
 }
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// commands makes what Bash starts commands with.
+// commands makes what Bash starts commands with. It fails where containment is
+// required and is not whole.
 func (c *common) commands(host *Host, config assembly.Config) (*command.Commands, error) {
+	commands, err := c.newCommands(host, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := commands.Required(context.Background()); err != nil {
+		return nil, errors.Join(err, commands.Close())
+	}
+	return commands, nil
+}
+
+func (c *common) newCommands(host *Host, config assembly.Config) (*command.Commands, error) {
 	switch command.Mode(c.sandbox) {
 	case "", command.Auto, command.On, command.Off:
 	default:
@@ -169,17 +192,10 @@ func (c *common) commands(host *Host, config assembly.Config) (*command.Commands
 			roots = append(roots, canonical)
 		}
 	}
-	commands, err := command.New(command.Config{
+	return command.New(command.Config{
 		Shell: shell, Sandbox: command.Mode(c.sandbox), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
 		Roots: roots, Closed: config.Closed, Protected: protected, Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
 	})
-	if err != nil {
-		return nil, err
-	}
-	if err := commands.Required(context.Background()); err != nil {
-		return nil, errors.Join(err, commands.Close())
-	}
-	return commands, nil
 }
 
 // searcher makes what Grep and Glob search with.

@@ -3,7 +3,6 @@ package command
 import (
 	"os"
 	"os/user"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +20,9 @@ var passed = []string{
 	"GIT_AUTHOR_*", "GIT_COMMITTER_*", "EMAIL",
 	"CC", "CXX", "CPP", "LD", "AR", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "PKG_CONFIG_PATH", "CMAKE_*", "CCACHE_DIR",
 	"LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "MANPATH", "INFOPATH",
-	"GO*", "CGO_*", "CARGO_*", "RUST*", "NODE_*", "NPM_CONFIG_*", "npm_config_*", "NVM_*", "FNM_*", "VOLTA_*", "PNPM_HOME", "YARN_*", "BUN_*", "DENO_*", "COREPACK_*",
+	"GO111MODULE", "GO386", "GOAMD64", "GOARCH", "GOARM*", "GOBIN", "GOCACHE*", "GOCOVERDIR", "GODEBUG", "GOENV", "GOEXPERIMENT", "GOFIPS*", "GOFLAGS", "GOGC",
+	"GOINSECURE", "GOMAXPROCS", "GOMEMLIMIT", "GOMIPS*", "GOMODCACHE", "GONOPROXY", "GONOSUM*", "GOOS", "GOPATH", "GOPPC64", "GOPRIVATE", "GOPROXY", "GORACE",
+	"GORISCV64", "GOROOT", "GOSUMDB", "GOTELEMETRY*", "GOTMPDIR", "GOTOOLCHAIN", "GOTRACEBACK", "GOVCS", "GOWASM", "GOWORK", "CGO_*", "CARGO_*", "RUST*", "NODE_*", "NPM_CONFIG_*", "npm_config_*", "NVM_*", "FNM_*", "VOLTA_*", "PNPM_HOME", "YARN_*", "BUN_*", "DENO_*", "COREPACK_*",
 	"PYTHON*", "PIP_*", "UV_*", "VIRTUAL_ENV", "CONDA_*", "PYENV_*", "POETRY_*", "PIPENV_*",
 	"JAVA_HOME", "JDK_HOME", "JAVA_TOOL_OPTIONS", "MAVEN_*", "M2_HOME", "GRADLE_*", "SBT_*", "KOTLIN_*", "ANDROID_*", "SDKMAN_*",
 	"DOTNET_*", "NUGET_*", "RUBY*", "GEM_*", "BUNDLE_*", "RBENV_*", "COMPOSER_*", "PHP_*", "PERL5LIB", "MIX_*", "HEX_*", "ERL_*", "STACK_*", "CABAL_*", "GHCUP_*",
@@ -30,12 +31,20 @@ var passed = []string{
 }
 
 // secretWords mark a variable that is not passed on though its name is on the
-// list: NPM_TOKEN, CARGO_REGISTRY_TOKEN, UV_PUBLISH_PASSWORD.
-var secretWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "AUTH", "PAT"}
+// list: NPM_TOKEN, CARGO_REGISTRY_TOKEN, UV_PUBLISH_PASSWORD. Those with more
+// than four letters also as the end of a word, and all in the plural.
+var secretWords = []string{
+	"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY",
+	"AUTH", "OAUTH", "PAT", "KEY", "PASS", "PWD", "CRED", "OTP", "JWT",
+}
+
+// secretNames are secrets that no word of their names tells: passwords of
+// Bundler's hosts, access tokens in settings of Nix.
+var secretNames = []string{"BUNDLE_*__*", "NIX_CONFIG"}
 
 // never are the server's own secrets, and variables that make a shell run
 // something. Nothing passes them on.
-var never = []string{"MCP_TOOLSET_*", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PS4", "LD_PRELOAD", "LD_AUDIT", "PROMPT_COMMAND"}
+var never = []string{"MCP_TOOLSET_*", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PS4", "LD_PRELOAD", "LD_AUDIT", "DYLD_*", "PROMPT_COMMAND"}
 
 // fixed are what every command is told: nobody types, nobody pages, nobody sees
 // colours.
@@ -66,31 +75,45 @@ func (c *Commands) passes(name string) bool {
 }
 
 func named(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		ok, err := path.Match(p, name)
-		return err == nil && ok
-	})
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-// secret reports whether a word of a name says that its value is one.
+// matches reports whether a name is one that a pattern stands for, in which * is
+// any text and all else itself.
+func matches(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	rest, ok := strings.CutPrefix(name, parts[0])
+	if !ok || len(parts) == 1 {
+		return ok && rest == ""
+	}
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(part):]
+	}
+	return strings.HasSuffix(rest, parts[last])
+}
+
+// secret reports whether a name says that its value is one.
 func secret(name string) bool {
+	if named(secretNames, name) {
+		return true
+	}
 	name = "_" + strings.ToUpper(name) + "_"
 	return slices.ContainsFunc(secretWords, func(w string) bool {
-		return strings.Contains(name, "_"+w+"_") || strings.Contains(name, w+"_") && len(w) > 4
+		return slices.ContainsFunc([]string{w + "_", w + "S_"}, func(w string) bool {
+			return strings.Contains(name, "_"+w) || len(w) > len("AUTH_") && strings.Contains(name, w)
+		})
 	})
 }
 
 // environment is that of a command whose folder for temporary files is temp.
+// What is set for every command wins over what is passed on.
 func (c *Commands) environment(dir, temp string) []string {
-	var env []string
-	has := map[string]bool{}
-	for _, v := range slices.Backward(c.config.Environ) {
-		name, _, ok := strings.Cut(v, "=")
-		if ok && !has[name] && c.passes(name) {
-			env = append(env, v)
-		}
-		has[name] = true
-	}
+	env := c.inherited(c.passes)
 	slices.Sort(env)
 	env = c.add(env, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 	env = c.add(env, "HOME", c.config.Home)
@@ -100,7 +123,34 @@ func (c *Commands) environment(dir, temp string) []string {
 		}
 	}
 	env = append(env, fixed...)
-	return append(env, "SHELL="+c.shell, "PWD="+dir, "TMPDIR="+temp)
+	return lastOfEach(append(env, "SHELL="+c.shell, "PWD="+dir, "TMPDIR="+temp))
+}
+
+// inherited is what of the server's environment some names are, each once.
+func (c *Commands) inherited(wanted func(name string) bool) []string {
+	var env []string
+	for _, v := range lastOfEach(c.config.Environ) {
+		if name, _, ok := strings.Cut(v, "="); ok && wanted(name) {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+// lastOfEach leaves out all but the last value of a variable that is there more
+// than once: programs do not agree on which of them counts.
+func lastOfEach(env []string) []string {
+	var out []string
+	has := map[string]bool{}
+	for _, v := range slices.Backward(env) {
+		name, _, _ := strings.Cut(v, "=")
+		if !has[name] {
+			out = append(out, v)
+		}
+		has[name] = true
+	}
+	slices.Reverse(out)
+	return out
 }
 
 func (c *Commands) add(env []string, name, value string) []string {
@@ -113,21 +163,19 @@ func (c *Commands) add(env []string, name, value string) []string {
 // clean is the environment of a command that was judged to only read: what the
 // judgement does not depend on.
 func (c *Commands) clean(dir, temp string, more []string) []string {
-	env := append([]string{}, fixed...)
-	for _, v := range c.config.Environ {
-		name, _, ok := strings.Cut(v, "=")
-		if ok && (name == "LANG" || name == "LANGUAGE" || name == "TZ" || name == "USER" || name == "LOGNAME" || strings.HasPrefix(name, "LC_")) && c.passes(name) {
-			env = append(env, v)
-		}
-	}
+	env := c.inherited(func(name string) bool { return named(cleanNames, name) && c.passes(name) })
+	env = append(env, fixed...)
 	env = append(env, "PATH="+strings.Join(c.path.folders, ":"), "HOME="+c.config.Home, "PWD="+dir, "TMPDIR="+temp)
-	return append(env, more...)
+	return lastOfEach(append(env, more...))
 }
+
+var cleanNames = []string{"LANG", "LANGUAGE", "LC_*", "TZ", "USER", "LOGNAME"}
 
 // trustedPath is the folders of PATH that no command can put a program into.
 type trustedPath struct {
-	folders []string
-	all     []string
+	folders  []string
+	all      []string
+	writable []string // what commands can change, also with links resolved
 }
 
 func newTrustedPath(c *Commands) trustedPath {
@@ -135,35 +183,48 @@ func newTrustedPath(c *Commands) trustedPath {
 	if len(t.all) == 0 {
 		t.all = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 	}
-	writable := slices.Concat(c.config.Roots, c.config.AllowWrite)
+	t.writable = slices.Concat(c.config.Roots, c.config.AllowWrite)
 	for _, cache := range c.Caches() {
-		writable = append(writable, cache.Path)
+		t.writable = append(t.writable, cache.Path)
+	}
+	for _, w := range t.writable {
+		t.writable = append(t.writable, resolved(w))
 	}
 	for _, folder := range t.all {
-		real, err := filepath.EvalSymlinks(folder)
-		if err != nil || slices.ContainsFunc(writable, func(w string) bool { return inside(real, w) || inside(folder, w) }) {
+		target, err := filepath.EvalSymlinks(folder)
+		if err != nil || t.reaches(folder) || t.reaches(target) {
 			continue
 		}
-		if info, err := os.Stat(real); err == nil && info.Mode().Perm()&0o022 == 0 {
+		if info, err := os.Stat(target); err == nil && info.Mode().Perm()&0o022 == 0 {
 			t.folders = append(t.folders, folder)
 		}
 	}
 	return t
 }
 
+// reaches reports whether a command can change a path: it is in what is
+// writable, or that is in it.
+func (t trustedPath) reaches(path string) bool {
+	return slices.ContainsFunc(t.writable, func(w string) bool { return inside(path, w) || inside(w, path) })
+}
+
 // Trusted says whether a program that a command names is one that no command
-// can have put there, and its path. A name without a slash is looked for as
-// the shell would. Links are not followed for the place, only to see that the
-// program is there.
+// can have put there or changed, and its path. A name without a slash is looked
+// for as the shell would. A link is trusted if what it leads to is in nothing
+// that commands may write to.
 func (c *Commands) Trusted(name string) (path string, ok bool) {
+	trusted := func(file string) bool {
+		target, err := filepath.EvalSymlinks(file)
+		return slices.Contains(c.path.folders, filepath.Dir(file)) && (err != nil || !c.path.reaches(target))
+	}
 	if strings.Contains(name, "/") {
-		ok := filepath.IsAbs(name) && slices.Contains(c.path.folders, filepath.Dir(filepath.Clean(name)))
-		return name, ok
+		// Cleaning a/link/../b names another file than the kernel finds.
+		return name, filepath.IsAbs(name) && filepath.Clean(name) == name && trusted(name)
 	}
 	for _, folder := range c.path.all {
 		file := filepath.Join(folder, name)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
-			return file, slices.Contains(c.path.folders, folder)
+			return file, trusted(file)
 		}
 	}
 	return "", true // it will not be found either

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,13 +21,17 @@ import (
 // short.
 type tempFolders struct {
 	mu     sync.Mutex
-	folder string // of the server; "" before the first
+	folder string      // of the server; "" before the first
+	made   os.FileInfo // what it was then
 	lock   io.Closer
 	owners map[string]string
 	closed bool
 }
 
 const tempPrefix = "mcp-toolset-"
+
+// ownerName is what the folder of an owner is called.
+var ownerName = regexp.MustCompile(`^[a-z2-7]{8}$`)
 
 // base is the server's folder, "" as long as there is none.
 func (t *tempFolders) base() string {
@@ -33,33 +40,59 @@ func (t *tempFolders) base() string {
 	return t.folder
 }
 
-// of is the folder of an owner. One that somebody removed is made again.
+// of is the folder of an owner. One that somebody removed is made again; if it
+// was the server's, under another name, since anybody may have taken the old one.
 func (t *tempFolders) of(owner string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return "", fmt.Errorf("making a folder for temporary files: the server is ending")
 	}
+	if t.folder != "" && !t.stands() {
+		_ = t.lock.Close()
+		t.folder = ""
+	}
 	if t.folder == "" {
-		sweepTemp()
-		dir, err := makeTemp()
-		if err == nil {
-			t.lock, err = lockFolder(dir)
-		}
-		if err != nil {
+		if err := t.begin(); err != nil {
 			return "", fmt.Errorf("making a folder for temporary files: %w", err)
 		}
-		t.folder, t.owners = dir, map[string]string{}
 	}
 	dir := t.owners[owner]
 	if dir == "" {
 		dir = filepath.Join(t.folder, strings.ToLower(rand.Text()[:8]))
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("making a folder for temporary files: %w", err)
+	}
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is no folder for temporary files any more; remove it", dir)
 	}
 	t.owners[owner] = dir
 	return dir, nil
+}
+
+// begin makes the server's folder.
+func (t *tempFolders) begin() error {
+	sweepTemp()
+	dir, err := makeTemp()
+	if err != nil {
+		return err
+	}
+	if t.lock, err = lockFolder(dir); err == nil {
+		t.made, err = os.Lstat(dir)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(dir))
+	}
+	t.folder, t.owners = dir, map[string]string{}
+	return nil
+}
+
+// stands reports whether the server's folder is still the one it made. The lock
+// keeps its inode from being given to another.
+func (t *tempFolders) stands() bool {
+	info, err := os.Lstat(t.folder)
+	return err == nil && os.SameFile(info, t.made)
 }
 
 // forget removes the folder of an owner who is gone.
@@ -80,7 +113,11 @@ func (t *tempFolders) close() error {
 	if t.folder == "" {
 		return nil
 	}
-	return errors.Join(removeAll(t.folder), t.lock.Close())
+	var err error
+	if t.stands() {
+		err = removeAll(t.folder)
+	}
+	return errors.Join(err, t.lock.Close())
 }
 
 func makeTemp() (string, error) {
@@ -101,7 +138,7 @@ func sweepTemp() {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
 	for _, dir := range left {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !ours(info) || time.Since(info.ModTime()) < sweepAge {
+		if err != nil || !info.IsDir() || !ours(info) || time.Since(info.ModTime()) < sweepAge || !looksLeft(dir) {
 			continue
 		}
 		if lock, err := lockFolder(dir); err == nil {
@@ -109,6 +146,15 @@ func sweepTemp() {
 			_ = lock.Close()
 		}
 	}
+}
+
+// looksLeft reports whether a folder is of a server's making by its name and what
+// is in it: somebody may call one of theirs mcp-toolset-something, too.
+func looksLeft(dir string) bool {
+	number := strings.TrimPrefix(filepath.Base(dir), tempPrefix)
+	entries, err := os.ReadDir(dir)
+	return err == nil && number != "" && strings.Trim(number, "0123456789") == "" &&
+		!slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() || !ownerName.MatchString(e.Name()) })
 }
 
 // removeAll is os.RemoveAll that also gets at folders whose mode forbids it,

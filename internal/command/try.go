@@ -55,10 +55,30 @@ func (t Trial) held(promise string) bool {
 	return false
 }
 
+// lacks names the promises that were not seen to hold.
+func (t Trial) lacks() []string {
+	var out []string
+	for _, c := range t.Canaries {
+		if !c.Held {
+			out = append(out, c.Promise)
+		}
+	}
+	return out
+}
+
+// Errors of a trial that was not made.
+var (
+	errOff     = errors.New("the sandbox is switched off (--sandbox off)")
+	errUntried = errors.New("the containment could not be tried")
+)
+
 // Broken lists what was promised and not seen to hold, "name: detail".
 func (t Trial) Broken() []string {
 	if t.Err != nil {
 		return []string{t.Err.Error()}
+	}
+	if len(t.Canaries) == 0 {
+		return []string{errUntried.Error()}
 	}
 	var out []string
 	for _, c := range t.Canaries {
@@ -81,8 +101,7 @@ func (c *Commands) Report(ctx context.Context) *Report {
 		}
 		r.TierMissing = c.runner.Missing()
 		if c.config.Sandbox == Off {
-			err := errors.New("the sandbox is switched off (--sandbox off)")
-			r.Write.Err, r.ReadOnly.Err = err, err
+			r.Write.Err, r.ReadOnly.Err = errOff, errOff
 			return
 		}
 		done := make(chan struct{})
@@ -96,6 +115,18 @@ func (c *Commands) Report(ctx context.Context) *Report {
 	return &c.report
 }
 
+// unbounded is an error if commands may write everywhere by the settings.
+func (c *Commands) unbounded() error {
+	everything := func(path string) bool { return resolved(path) == "/" }
+	if slices.ContainsFunc(c.config.Roots, everything) {
+		return errors.New("a workspace root is /: nothing would be left to contain")
+	}
+	if slices.ContainsFunc(c.config.AllowWrite, everything) {
+		return errors.New("the settings allow to write in /: nothing would be left to contain")
+	}
+	return nil
+}
+
 // trial is what the process that tries is told.
 type trial struct {
 	Policy  sandbox.Policy
@@ -105,6 +136,9 @@ type trial struct {
 // try starts a process that is contained as a command is and tries what it must
 // not be able to do.
 func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
+	if err := c.unbounded(); err != nil {
+		return Trial{Err: err}
+	}
 	folder, err := c.temp.of(map[bool]string{false: "try", true: "try read-only"}[readOnly])
 	if err != nil {
 		return Trial{Err: err}
@@ -114,14 +148,12 @@ func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 		return Trial{Err: err}
 	}
 	defer done()
+	targets.Elsewhere = c.config.Home
 	temp, err := os.MkdirTemp(folder, "tmp")
 	if err != nil {
 		return Trial{Err: fmt.Errorf("making a folder for temporary files: %w", err)}
 	}
 	p := c.policy(readOnly, temp)
-	if slices.Contains(c.config.Roots, "/") {
-		return Trial{Err: errors.New("a workspace root is /: nothing would be left to contain")}
-	}
 	// Nothing is tried in folders of the user's.
 	p.Write, p.Protect = nil, nil
 	p = targets.Policy(p)
@@ -183,12 +215,12 @@ func (c *Commands) confines(ctx context.Context, s Spec) (bool, error) {
 	if s.ReadOnly {
 		switch err := c.ReadOnly(ctx); {
 		case err == nil:
-			return true, nil
+			return true, c.required(r.ReadOnly)
 		case !s.Judged:
 			return false, err
 		}
-		// Judged to only read: as contained as other commands are.
-		return false, c.required(r.ReadOnly)
+		// Judged to only read: as far as it goes is better than not at all.
+		return r.ReadOnly.InForce(), c.required(r.ReadOnly)
 	}
 	if r.Write.InForce() {
 		return true, c.required(r.Write)
@@ -220,15 +252,20 @@ func (c *Commands) ReadOnly(ctx context.Context) error {
 	if t.Err != nil {
 		return t.Err
 	}
-	for _, canary := range t.Canaries {
+	if len(t.Canaries) == 0 {
+		return errUntried
+	}
+	return c.readOnlyLacks(t.lacks())
+}
+
+// readOnlyLacks is nil if read-only commands can do without some promises.
+func (c *Commands) readOnlyLacks(promises []string) error {
+	for _, promise := range promises {
 		// Secrets outside of the roots are not granted in the first place; only
 		// those inside need to be hidden.
-		if !canary.Held && (canary.Promise != "hide" || c.hides()) {
-			return fmt.Errorf("the read-only containment does not hold here: %s", canary.Promise)
+		if promise != "hide" || c.hides() {
+			return fmt.Errorf("the read-only containment does not hold here: %s", promise)
 		}
-	}
-	if len(t.Canaries) == 0 {
-		return errors.New("the read-only containment could not be tried")
 	}
 	return nil
 }
@@ -241,7 +278,7 @@ func (c *Commands) hides() bool {
 			continue
 		}
 		for _, r := range append(p.Write, p.Read...) {
-			if inside(h, filepath.Clean(r)) {
+			if inside(h, filepath.Clean(r)) || inside(resolved(h), filepath.Clean(r)) {
 				return true
 			}
 		}

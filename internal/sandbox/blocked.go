@@ -16,7 +16,7 @@ const (
 )
 
 var (
-	denied  = lazy(`(?i)permission denied|operation not permitted|read-only file system|EACCES|EPERM|EROFS|` +
+	denied = lazy(`(?i)permission denied|operation not permitted|read-only file system|EACCES|EPERM|EROFS|` +
 		// What is mounted on cannot be replaced by another file.
 		`device or resource busy|EBUSY`)
 	offline = lazy(`(?i)network is unreachable|could ?n[o']t resolve host|could not connect|couldn't connect|failed to connect|` +

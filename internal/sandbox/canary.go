@@ -11,13 +11,16 @@ type Canary struct {
 // Targets is what canaries try to reach: made by the server outside of what a
 // policy allows, tried by the confined process. Plain data.
 type Targets struct {
-	Outside  string // a folder with a file and a socket
-	Inside   string // a folder with files "protected", "hidden" and "free"
-	TCP, UDP string // addresses that listen
-	Abstract string // the name of an abstract socket that listens
-	PID      int    // the server
-	Memory   int    // a System V segment, -1 for none
-	Server   Namespaces
+	// Elsewhere is a folder in which this user may make files, that no policy
+	// covers or lets commands write to, such as the home folder; "": none.
+	Elsewhere string
+	Outside   string // a folder with a file and a socket
+	Inside    string // a folder with files "protected", "hidden" and "free"
+	TCP, UDP  string // addresses that listen
+	Abstract  string // the name of an abstract socket that listens
+	PID       int    // the server
+	Memory    int    // a System V segment, -1 for none
+	Server    Namespaces
 }
 
 // Socket is the path of the socket outside.

@@ -22,7 +22,7 @@ var attempts = []struct {
 	promise string
 	try     []attempt
 }{
-	{promiseWrite, []attempt{tryCreate, tryOverwrite, tryTruncate, tryRename}},
+	{promiseWrite, []attempt{tryElsewhere, tryCreate, tryOverwrite, tryTruncate, tryRename}},
 	{promiseMetadata, []attempt{tryChmod, tryChown, tryTimes, tryAttribute}},
 	{promiseProtect, []attempt{tryProtected, tryReplace}},
 	{promiseHide, []attempt{func(_ Policy, t Targets) error { return readSome(t.Inside + "/hidden") }}},
@@ -95,6 +95,20 @@ func tryWork(p Policy, t Targets) error {
 		return readSome(t.Inside + "/free")
 	}
 	return os.WriteFile(t.Inside+"/free", []byte("canary\n"), 0o600)
+}
+
+// tryElsewhere makes a file without a name, which leaves no trace, where only
+// the policy is in the way: what is outside of the targets' folder may be
+// covered, and then says less.
+func tryElsewhere(p Policy, t Targets) error {
+	if t.Elsewhere == "" || belowAny(t.Elsewhere, p.writable()) {
+		return errors.New("there is no folder to try it in")
+	}
+	fd, err := unix.Open(t.Elsewhere, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
 }
 
 func tryCreate(_ Policy, t Targets) error {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"slices"
 	"testing"
 )
@@ -112,4 +113,21 @@ func (s switches) String() string {
 		return "no seccomp"
 	}
 	return "fewer"
+}
+
+// TestElsewhere: what it tries succeeds where nothing is in the way, and leaves
+// nothing.
+func TestElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	if err := tryElsewhere(Policy{}, Targets{Elsewhere: dir}); err != nil {
+		t.Error("it cannot fail:", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+	for _, p := range []Policy{{Write: []string{dir}}, {TempDir: dir}} {
+		if tryElsewhere(p, Targets{Elsewhere: dir}) == nil {
+			t.Errorf("tried in a folder that %+v makes writable", p)
+		}
+	}
 }

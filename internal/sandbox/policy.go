@@ -11,14 +11,9 @@
 // applies; and put the server's own Here() into Policy.Outside. Without these
 // the rest still holds, and Coverage says what does not.
 //
-// What no layer holds, and no canary shows: a mask is on a file, so it is lost
-// when somebody outside replaces the file while the command runs; a socket that
-// a service bound by a relative path, or binds later, outside of the folders
-// that are covered, can be reached (before Landlock ABI 9); names, sizes and
-// times of files can be looked at everywhere but below what is covered; time,
-// memory and processes are not limited. Protected names make mounts of the
-// folders above them up to the writable one, so rename and link between these
-// fail with EXDEV, upon which programs copy.
+// What no layer holds, and no canary shows, is NotCovered. Protected names make
+// mounts of the folders above them up to the writable one, so rename and link
+// between these fail with EXDEV, upon which programs copy.
 //
 // Linux only. Elsewhere Apply fails with errors.ErrUnsupported.
 package sandbox

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/sandbox"
+	"mcp-toolset/internal/workspace"
+)
+
+func doctorCommand(host *Host) *cobra.Command {
+	var c common
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor [flags] [DIR ...]",
+		Short: "Try the containment of commands and say what holds",
+		Long: "doctor tries what contained commands must not be able to do, in a process that is contained as they are, and says " +
+			"what was seen, what is not covered, and what commands may touch. It takes the flags of a server, so that it speaks of that server.\n\n" +
+			"Exit status: 0 if what --sandbox asks for holds, 1 if not, 2 for a wrong command line.",
+		ValidArgsFunction: completeDirs,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			d, err := c.examine(cmd.Context(), host, args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				enc := json.NewEncoder(host.Out)
+				enc.SetEscapeHTML(false)
+				enc.SetIndent("", "  ")
+				err = enc.Encode(d)
+			} else {
+				err = d.print(host.Out)
+			}
+			if err == nil && !d.Holds {
+				return failedResult{}
+			}
+			return err
+		},
+	}
+	c.add(cmd, host)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, for programs")
+	return cmd
+}
+
+// diagnosis is what doctor found. Its JSON is for programs; keys are only added.
+type diagnosis struct {
+	System  string `json:"system"` // as in linux/amd64
+	Sandbox string `json:"sandbox"`
+	// Holds says whether what Sandbox asks for holds; Problems why not.
+	Holds       bool        `json:"holds"`
+	Problems    []string    `json:"problems,omitempty"`
+	Shell       string      `json:"shell"`
+	Tier        string      `json:"tier"`                  // how surely nothing is left of a command
+	TierMissing []string    `json:"tierMissing,omitempty"` // why no better one
+	Tools       []contained `json:"tools"`
+	NotCovered  []string    `json:"notCovered"`
+	Roots       []string    `json:"roots"`
+	AllowWrite  []string    `json:"allowWrite,omitempty"`
+	Protected   []string    `json:"protected"` // names in the roots, and files
+	Caches      []cacheDir  `json:"caches"`
+	Hidden      []string    `json:"hidden"` // names in the home folder
+	Network     string      `json:"network"`
+	Temp        string      `json:"temp"`
+	Output      string      `json:"output"`
+}
+
+// contained is what was seen of the containment of one tool's commands.
+type contained struct {
+	Tool      string    `json:"tool"`
+	Contained bool      `json:"contained"`
+	Error     string    `json:"error,omitempty"` // why nothing was tried
+	Landlock  int       `json:"landlock"`        // the ABI in force, 0 for none
+	Seccomp   bool      `json:"seccomp"`
+	Mounts    bool      `json:"mounts"`
+	Promises  []promise `json:"promises"`
+}
+
+// promise is one thing that was tried.
+type promise struct {
+	Name    string `json:"name"`
+	Meaning string `json:"meaning"`
+	Held    bool   `json:"held"`
+	Detail  string `json:"detail,omitempty"` // what happened
+	Reason  string `json:"reason,omitempty"` // why this system cannot keep it
+}
+
+type cacheDir struct {
+	Path   string `json:"path"`
+	Why    string `json:"why"`
+	Absent bool   `json:"absent"` // made at the first command
+}
+
+// examine tries what a server with these flags would rely on.
+func (c *common) examine(ctx context.Context, host *Host, positional []string) (d *diagnosis, err error) {
+	log, logFile, err := c.logger(host)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, logFile.Close()) }()
+	config, err := c.place(host, positional, log)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := workspace.OpenRoots(slices.Concat(config.Roots, config.Settings.AdditionalDirectories())) // a server would not start without them
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, roots.Close()) }()
+	commands, err := c.newCommands(host, config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, commands.Close()) }()
+	return diagnose(commands.About(), commands.Report(ctx)), nil
+}
+
+func diagnose(about command.About, r *command.Report) *diagnosis {
+	d := &diagnosis{
+		System: runtime.GOOS + "/" + runtime.GOARCH, Sandbox: string(about.Mode), Shell: about.Shell, Tier: r.Tier.String(), TierMissing: r.TierMissing,
+		Tools: []contained{examined("Bash", r.Write), examined("BashReadOnly", r.ReadOnly)}, NotCovered: sandbox.NotCovered,
+		Roots: about.Roots, AllowWrite: about.AllowWrite, Protected: about.Protected, Caches: []cacheDir{}, Hidden: about.Hidden,
+		Network: "allow", Temp: about.Temp, Output: about.Output,
+	}
+	if about.Offline {
+		d.Network = "deny"
+	}
+	for _, list := range []*[]string{&d.Roots, &d.Protected, &d.Hidden} {
+		if *list == nil {
+			*list = []string{} // null is no list to a program
+		}
+	}
+	for _, cache := range about.Caches {
+		d.Caches = append(d.Caches, cacheDir(cache))
+	}
+	d.Problems = problems(about, r, d.Tools)
+	d.Holds = len(d.Problems) == 0
+	return d
+}
+
+func examined(tool string, t command.Trial) contained {
+	out := contained{Tool: tool, Contained: t.InForce(), Promises: []promise{}}
+	if t.Err != nil {
+		out.Error = t.Err.Error()
+		return out
+	}
+	out.Landlock, out.Seccomp, out.Mounts = t.Coverage.Landlock, t.Coverage.Seccomp, t.Coverage.Mounts
+	for _, canary := range t.Canaries {
+		p := promise{Name: canary.Promise, Meaning: canary.Meaning, Held: canary.Held, Detail: canary.Detail}
+		if !p.Held {
+			p.Reason = reason(t.Coverage, p.Name)
+		}
+		out.Promises = append(out.Promises, p)
+	}
+	return out
+}
+
+// reason is why a promise is not kept here, as far as that was known before it
+// was tried; else "".
+func reason(c sandbox.Coverage, name string) string {
+	for _, missing := range c.Missing {
+		if rest, ok := strings.CutPrefix(missing, name); ok && rest != "" && strings.ContainsRune(": ", rune(rest[0])) {
+			return strings.TrimLeft(rest, ": ")
+		}
+	}
+	return ""
+}
+
+// problems are why what the mode asks for does not hold. On asks for
+// everything; Auto for what this system can, so that only a promise which was
+// believed to hold and did not is one; Off for nothing but that commands run.
+func problems(about command.About, r *command.Report, tools []contained) []string {
+	var out []string
+	if about.Shell == "" {
+		out = append(out, command.ErrNoShell.Error())
+	}
+	if r.TierErr != nil && (about.Mode == command.On || !errors.Is(r.TierErr, errors.ErrUnsupported)) {
+		return append(out, "no command can be started: "+r.TierErr.Error())
+	}
+	if about.Mode == command.Off {
+		return out
+	}
+	for _, t := range tools {
+		switch {
+		case t.Error != "" && about.Mode == command.On:
+			out = append(out, t.Tool+": "+t.Error)
+		case t.Error == "" && len(t.Promises) == 0:
+			out = append(out, t.Tool+": the containment could not be tried")
+		}
+		for _, p := range t.Promises {
+			if !p.Held && (about.Mode == command.On || p.Reason == "") {
+				out = append(out, fmt.Sprintf("%s: %s: %s", t.Tool, p.Name, p.Detail))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/process"
+	"mcp-toolset/internal/sandbox"
+)
+
+// whole is a report of a system on which everything holds.
+func whole() *command.Report {
+	t := command.Trial{
+		Coverage: sandbox.Coverage{Landlock: 7, Seccomp: true, Mounts: true},
+		Canaries: []sandbox.Canary{
+			{Promise: "write", Meaning: "nothing is written", Held: true, Detail: "permission denied"},
+			{Promise: "hide", Meaning: "nothing is read", Held: true, Detail: "permission denied"},
+			{Promise: "work", Meaning: "files are written", Held: true},
+		},
+	}
+	r := &command.Report{Tier: process.PIDNamespace, Write: t, ReadOnly: t}
+	r.ReadOnly.Canaries = append([]sandbox.Canary{}, t.Canaries...)
+	return r
+}
+
+func TestDiagnose(t *testing.T) {
+	errRoot := errors.New("a workspace root is /")
+	for _, tc := range []struct {
+		name             string
+		edit             func(about *command.About, r *command.Report)
+		auto, on, off    bool
+		problem, printed string
+	}{
+		{"whole", func(*command.About, *command.Report) {}, true, true, true, "", "pass  write  nothing is written\n"},
+		{"explained", func(_ *command.About, r *command.Report) {
+			r.Write.Canaries[1].Held, r.Write.Canaries[1].Detail = false, "it was done"
+			r.Write.Coverage.Missing = []string{"hidden: x", "hide: needs mounts"}
+		}, true, false, true, "Bash: hide: it was done", "FAIL  hide   nothing is read\n               tried: it was done; needs mounts\n"},
+		{"explained by a path", func(_ *command.About, r *command.Report) {
+			r.ReadOnly.Canaries[1].Held, r.ReadOnly.Coverage.Missing = false, []string{"hide /x: it is a link"}
+		}, true, false, true, "BashReadOnly: hide: ", "/x: it is a link"},
+		{"not explained", func(_ *command.About, r *command.Report) {
+			r.ReadOnly.Canaries[1].Held, r.ReadOnly.Coverage.Missing = false, []string{"hidden: x"}
+		}, false, false, true, "BashReadOnly: hide: ", "problem: "},
+		{"does not work", func(_ *command.About, r *command.Report) { r.Write.Canaries[2].Held = false }, false, false, true, "Bash: work: ", "Bash: not contained (Landlock ABI 7"},
+		{"nothing tried", func(_ *command.About, r *command.Report) { r.Write.Canaries = nil }, false, false, true, "Bash: the containment could not be tried", "Bash: not contained"},
+		{"no containment", func(_ *command.About, r *command.Report) { r.Write.Err, r.ReadOnly.Err = errRoot, errRoot },
+			true, false, true, "Bash: a workspace root is /", "there is no containment here"},
+		{"another system", func(_ *command.About, r *command.Report) {
+			r.TierErr = fmt.Errorf("running commands: %w", errors.ErrUnsupported)
+			r.Tier, r.Write, r.ReadOnly = process.None, command.Trial{Err: r.TierErr}, command.Trial{Err: r.TierErr}
+		}, true, false, true, "no command can be started: ", "ended by         none"},
+		{"no process", func(_ *command.About, r *command.Report) {
+			r.TierErr = errors.New("no memory")
+			r.Write, r.ReadOnly = command.Trial{Err: r.TierErr}, command.Trial{Err: r.TierErr}
+		}, false, false, false, "no command can be started: no memory", "BashReadOnly: not contained: no memory"},
+		{"no shell", func(about *command.About, _ *command.Report) { about.Shell = "" }, false, false, false, "neither bash nor sh", "shell            none"},
+	} {
+		for mode, holds := range map[command.Mode]bool{command.Auto: tc.auto, command.On: tc.on, command.Off: tc.off} {
+			about, r := command.About{Mode: mode, Shell: "/bin/bash", Roots: []string{"/work"}}, whole()
+			tc.edit(&about, r)
+			d := diagnose(about, r)
+			if d.Holds != holds || d.Holds != (len(d.Problems) == 0) {
+				t.Errorf("%s, %s: holds %v: %q", tc.name, mode, d.Holds, d.Problems)
+			}
+			if !holds && !strings.Contains(strings.Join(d.Problems, "\n"), tc.problem) {
+				t.Errorf("%s, %s: problems %q", tc.name, mode, d.Problems)
+			}
+			var out strings.Builder
+			if err := d.print(&out); err != nil {
+				t.Fatal(err)
+			}
+			if mode == command.Auto && !strings.Contains(out.String(), tc.printed) {
+				t.Errorf("%s: %s is not in\n%s", tc.name, tc.printed, out.String())
+			}
+			if data, err := json.Marshal(d); err != nil || strings.Contains(string(data), "null") {
+				t.Errorf("%s: %s, %v", tc.name, data, err)
+			}
+		}
+	}
+}
+
+// Where nothing is contained nothing is said to be closed.
+func TestDiagnosisOff(t *testing.T) {
+	off := errors.New("switched off")
+	about := command.About{Mode: command.Off, Shell: "/bin/bash", Offline: true, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Why: "x"}}}
+	d := diagnose(about, &command.Report{Tier: process.Subreaper, TierMissing: []string{"no namespaces"}, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
+	var out strings.Builder
+	if err := d.print(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `system           ` + "SYSTEM" + `
+sandbox          off: commands are not contained, they may touch whatever you may
+shell            /bin/bash
+ended by         subreaper
+                 not better: no namespaces
+temporary files  
+stored output    
+
+Bash: not contained: switched off
+
+BashReadOnly: not contained: switched off
+`
+	if got := strings.Replace(out.String(), d.System, "SYSTEM", 1); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

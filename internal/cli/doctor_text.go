@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+)
+
+// print prints a diagnosis for a person.
+func (d *diagnosis) print(out io.Writer) error {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row("system", "%s", d.System)
+	row("sandbox", "%s: %s", d.Sandbox, d.verdict())
+	row("shell", "%s", or(d.Shell, "none: neither bash nor sh was found"))
+	row("ended by", "%s", d.Tier)
+	for _, why := range d.TierMissing {
+		row("", "not better: %s", why)
+	}
+	if d.Tools[0].Contained {
+		d.rules(row)
+	}
+	row("temporary files", "%s", d.Temp)
+	row("stored output", "%s", d.Output)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, t := range d.Tools {
+		t.print(&b)
+	}
+	if d.Tools[0].Contained {
+		d.limits(&b)
+	}
+	for i, problem := range d.Problems {
+		fmt.Fprintf(&b, "%sproblem: %s\n", map[bool]string{true: "\n"}[i == 0], problem)
+	}
+	_, err := b.WriteTo(out)
+	return err
+}
+
+// rules prints what contained commands may touch.
+func (d *diagnosis) rules(row func(name, format string, args ...any)) {
+	row("network", "%s", map[string]string{"allow": "allowed for Bash, never for BashReadOnly", "deny": "denied"}[d.Network])
+	row("roots", "%s", strings.Join(d.Roots, ", "))
+	if len(d.AllowWrite) > 0 {
+		row("also writable", "%s", strings.Join(d.AllowWrite, ", "))
+	}
+	row("protected", "%s", strings.Join(d.Protected, ", "))
+	row("not read", "%s", d.secrets())
+}
+
+// limits prints what the containment leaves open, by nature and on purpose.
+func (d *diagnosis) limits(out io.Writer) {
+	fmt.Fprintf(out, "\nNot covered by any of it\n")
+	for _, text := range d.NotCovered {
+		fmt.Fprintf(out, "  - %s\n", text)
+	}
+	fmt.Fprintf(out, "\nCaches that commands of Bash may write to\n")
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, cache := range d.Caches {
+		fmt.Fprintf(w, "  %s\t%s%s\n", cache.Path, cache.Why, map[bool]string{true: "; made at the first command"}[cache.Absent])
+	}
+	if len(d.Caches) == 0 {
+		fmt.Fprintf(w, "  none\n")
+	}
+	_ = w.Flush() // the caller's buffer takes everything
+}
+
+func (d *diagnosis) verdict() string {
+	switch {
+	case !d.Holds:
+		return "does not hold"
+	case d.Sandbox == "off":
+		return "commands are not contained, they may touch whatever you may"
+	case !d.Tools[0].Contained:
+		return "there is no containment here, so commands may touch whatever you may"
+	}
+	for _, t := range d.Tools {
+		for _, p := range t.Promises {
+			if !p.Held {
+				return "in force, as far as this system can"
+			}
+		}
+	}
+	return "in force"
+}
+
+// secrets says in short what of the home folder is hidden.
+func (d *diagnosis) secrets() string {
+	if len(d.Hidden) == 0 {
+		return "nothing: there is no home folder"
+	}
+	for _, path := range d.Hidden {
+		if filepath.Base(path) == ".ssh" {
+			return fmt.Sprintf("%d names of secrets in the home folder, such as ~/.ssh", len(d.Hidden))
+		}
+	}
+	return fmt.Sprintf("%d names of secrets in the home folder", len(d.Hidden))
+}
+
+func (t contained) print(out io.Writer) {
+	if t.Error != "" {
+		fmt.Fprintf(out, "\n%s: not contained: %s\n", t.Tool, t.Error)
+		return
+	}
+	var layers []string
+	if t.Landlock > 0 {
+		layers = append(layers, fmt.Sprintf("Landlock ABI %d", t.Landlock))
+	}
+	if t.Seccomp {
+		layers = append(layers, "seccomp")
+	}
+	if t.Mounts {
+		layers = append(layers, "mounts")
+	}
+	state := "contained"
+	if !t.Contained {
+		state = "not contained"
+	}
+	fmt.Fprintf(out, "\n%s: %s (%s)\n", t.Tool, state, or(strings.Join(layers, ", "), "nothing is in force"))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, p := range t.Promises {
+		if p.Held {
+			fmt.Fprintf(w, "  pass\t%s\t%s\n", p.Name, p.Meaning)
+			continue
+		}
+		fmt.Fprintf(w, "  FAIL\t%s\t%s\n", p.Name, p.Meaning)
+		fmt.Fprintf(w, "  \t\ttried: %s", p.Detail)
+		if p.Reason != "" {
+			fmt.Fprintf(w, "; %s", p.Reason)
+		}
+		fmt.Fprintln(w)
+	}
+	_ = w.Flush() // the caller's buffer takes everything
+}
+
+func or(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
