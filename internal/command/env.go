@@ -12,7 +12,7 @@ import (
 // who and where one is, and how toolchains are set up. Whatever else the server
 // has in its environment is nobody's business unless the settings pass it on.
 var passed = []string{
-	"HOME", "USER", "LOGNAME", "PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "SHELL", "CI", "EDITOR_*",
+	"HOME", "USER", "LOGNAME", "PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "SHELL", "CI",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 	"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy",
 	"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
@@ -50,7 +50,7 @@ var never = []string{"MCP_TOOLSET_*", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOP
 // colours.
 var fixed = []string{
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat", "GH_PAGER=cat", "AWS_PAGER=", "BAT_PAGER=cat",
-	"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "DEBIAN_FRONTEND=noninteractive",
+	"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive",
 }
 
 // variable is a variable as commands have it, "" if they have not.
