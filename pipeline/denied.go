@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mcp-toolset/tools"
@@ -18,22 +20,27 @@ const (
 
 // denied lists what deny rules keep from being read, for the containment of
 // commands, which knows no patterns: the names that rules give in full, and
-// whatever there is now in the roots that one covers. What a pattern covers
-// outside of the roots is not looked for.
+// whatever there is now that one covers, in the roots and in the folders that
+// patterns begin with. What a pattern such as ~/**/*.key covers outside of the
+// roots is not looked for. A folder that cannot be looked into is denied whole:
+// a command could open it.
 func (p *Pipeline) denied(ctx context.Context, dir string) ([]string, error) {
 	if !p.Policy.DeniesReading() {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, deniedTime)
+	limited, cancel := context.WithTimeout(ctx, deniedTime)
 	defer cancel()
 	out := p.Policy.DeniedByName(dir)
 	seen := 0
-	for _, root := range p.Roots.Paths() {
+	for _, root := range append(slices.Clone(p.Roots.Paths()), p.Policy.DeniedBelow(dir)...) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil // nor can a command look there
+			if errors.Is(err, fs.ErrPermission) {
+				out = append(out, path)
 			}
-			if seen++; seen > deniedEntries || seen%1000 == 0 && ctx.Err() != nil {
+			if err != nil {
+				return nil
+			}
+			if seen++; seen > deniedEntries || seen%1000 == 0 && limited.Err() != nil {
 				return errDenied
 			}
 			if d.Type()&fs.ModeSymlink != 0 || !p.Policy.DeniesReadingOf(path, dir) {
@@ -45,6 +52,9 @@ func (p *Pipeline) denied(ctx context.Context, dir string) ([]string, error) {
 			}
 			return nil
 		})
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err != nil {
 			return nil, &tools.Fault{
 				Fact: fmt.Sprintf("rules keep files from being read, and the workspace has too many (over %d, or %s) to find those before a command runs", deniedEntries, deniedTime),
@@ -55,4 +65,4 @@ func (p *Pipeline) denied(ctx context.Context, dir string) ([]string, error) {
 	return out, nil
 }
 
-var errDenied = fmt.Errorf("too many files")
+var errDenied = errors.New("too many files")

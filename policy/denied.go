@@ -40,6 +40,42 @@ func (p *Policy) DeniedByName(dir string) []string {
 	return out
 }
 
+// DeniedBelow lists the folders outside of everything else in which deny rules
+// on reading have patterns: ~/priv for ~/priv/*.key. A pattern that begins with a
+// wildcard right below its anchor has none.
+func (p *Policy) DeniedBelow(dir string) []string {
+	var out []string
+	add := func(rules []*rule) {
+		for _, r := range rules {
+			if _, ok := r.path.literal(); ok || r.path.floating {
+				continue
+			}
+			if folder := r.path.folder(); folder != "" {
+				for _, from := range p.anchors(r.path.anchor, dir) {
+					out = append(out, filepath.Join(from, folder))
+				}
+			}
+		}
+	}
+	l := &p.lists[Deny].paths[Read]
+	add(l.rest)
+	for _, rules := range l.byName {
+		add(rules)
+	}
+	return out
+}
+
+// folder is the names that a pattern begins with, up to the first wildcard.
+func (p *pathPattern) folder() (path string) {
+	for i := range p.segments {
+		if p.segments[i].kind != exact {
+			break
+		}
+		path = filepath.Join(path, p.segments[i].head)
+	}
+	return path
+}
+
 // anchors are the folders that a deny pattern begins at.
 func (p *Policy) anchors(a anchor, dir string) []string {
 	switch a {

@@ -63,10 +63,12 @@ type Commands struct {
 	runner  *process.Runner
 	output  *spool.Store
 	temp    *tempFolders
-	path    trustedPath
+	// writable is what commands may write to beside caches.
+	writable []string
+	path     trustedPath
 
-	tried  sync.Once
-	report Report
+	trying sync.Mutex
+	report *Report // nil: not tried
 }
 
 // New makes Commands. It starts nothing and touches no file.
@@ -95,8 +97,9 @@ func New(c Config) (*Commands, error) {
 		config: c, program: program, shell: c.Shell,
 		runner: process.NewRunner(process.Config{Spares: 1, Log: c.Log}),
 		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
-		temp:   &tempFolders{},
 	}
+	cs.writable = writable(c)
+	cs.temp = &tempFolders{parents: tempParents(cs.inWritable)}
 	if cs.shell == "" {
 		cs.shell = FindShell(cs.variable("PATH"))
 	}
@@ -147,10 +150,9 @@ func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
 		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),
 	}
-	p.Write = append(p.Write, c.config.Roots...)
-	p.Write = append(p.Write, c.config.AllowWrite...)
+	p.Write = append(p.Write, c.writable...)
 	for _, folder := range c.programs() {
-		if !holdsAny(folder, hide) {
+		if real := resolved(folder); real != "/" && !c.inWritable(folder) && !holdsAny(real, hide) {
 			p.Read = append(p.Read, folder)
 		}
 	}
@@ -195,13 +197,4 @@ func (c *Commands) programs() []string {
 		}
 	}
 	return out
-}
-
-// Caches are the folders of toolchains that commands may write to, beside the
-// roots.
-func (c *Commands) Caches() []sandbox.Cache {
-	if c.config.NoCaches || c.config.Home == "" {
-		return nil
-	}
-	return sandbox.Caches(c.config.Home, c.variable)
 }

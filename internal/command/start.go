@@ -45,7 +45,7 @@ type Running struct {
 	process  *process.Process
 	policy   *sandbox.Policy // nil: it is not contained
 	dir      string
-	marker   string // file in which the shell says where it ended
+	marker   *os.File // in which the shell says where it ended
 	absent   []string
 
 	why    chan Why // the first reason to end it
@@ -92,29 +92,30 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.standing(); err != nil {
+		return nil, err
+	}
 	temp, err := c.temp.of(s.Owner)
 	if err != nil {
 		return nil, err
 	}
 	r := &Running{commands: c, dir: s.Dir, why: make(chan Why, 1), ended: make(chan struct{}), Started: c.config.Now()}
-	marker, err := os.CreateTemp(temp, ".dir-")
-	if err != nil {
+	// It is read by this descriptor: what the command puts in its place is not.
+	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
 		return nil, fmt.Errorf("making a file for temporary use: %w", err)
 	}
-	r.marker = marker.Name()
-	_ = marker.Close()
 	spec := process.Spec{
-		Args: c.arguments(s.Script, r.marker), Dir: s.Dir, Grace: s.Grace, Env: c.environment(s.Dir, temp),
+		Args: c.arguments(s.Script, r.marker.Name()), Dir: s.Dir, Grace: s.Grace, Env: c.environment(s.Dir, temp),
 	}
 	if s.Judged {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
 	if confined {
-		r.policy, spec.Confine = c.confine(s, temp)
+		r.policy, spec.Confine = c.confine(s, temp, c.Report(ctx))
 		r.absent = sandbox.Absent(*r.policy)
 	}
 	if err := r.start(ctx, s.Name, spec); err != nil {
-		_ = os.Remove(r.marker)
+		r.place()
 		return nil, err
 	}
 	return r, nil
@@ -193,10 +194,7 @@ func (r *Running) watch() {
 		why = ByItself // it was quicker
 	}
 	r.result = Result{Exit: x, Why: why, Cut: cut, Ended: r.commands.config.Now()}
-	if text, err := os.ReadFile(r.marker); err == nil {
-		r.result.Dir = string(bytes.TrimSuffix(text, []byte{'\n'}))
-	}
-	_ = os.Remove(r.marker)
+	r.result.Dir = r.place()
 	if r.policy == nil {
 		return
 	}
@@ -206,6 +204,27 @@ func (r *Running) watch() {
 			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, v.Head+v.Tail)
 		}
 	}
+}
+
+// maxDir is the longest path, in bytes, and its newline.
+const maxDir = 4096 + 1
+
+// place is where the shell says that it ended, "" if it says nothing that could
+// be: a command can write what it likes. The file is removed.
+func (r *Running) place() string {
+	buf := make([]byte, maxDir+1)
+	n, _ := r.marker.ReadAt(buf, 0)
+	_ = os.Remove(r.marker.Name())
+	_ = r.marker.Close()
+	dir := string(bytes.TrimSuffix(buf[:n], []byte{'\n'}))
+	if n > maxDir || !filepath.IsAbs(dir) {
+		return ""
+	}
+	// No links, no "..", and it is there.
+	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
+		return ""
+	}
+	return dir
 }
 
 // blockedView is how much of the output is looked through for reasons, in
@@ -246,13 +265,13 @@ type confinement struct {
 	Say             string // a file that is to hold what is in force; "": none
 }
 
-func (c *Commands) confine(s Spec, temp string) (*sandbox.Policy, json.RawMessage) {
+func (c *Commands) confine(s Spec, temp string, report *Report) (*sandbox.Policy, json.RawMessage) {
 	p := c.policy(s.ReadOnly, temp)
 	p.Hide = append(p.Hide, s.Hide...)
-	tried := c.report.ReadOnly.Coverage
+	tried := report.ReadOnly.Coverage
 	if !s.ReadOnly {
 		c.makeCaches()
-		tried = c.report.Write.Coverage
+		tried = report.Write.Coverage
 	}
 	return &p, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})
 }

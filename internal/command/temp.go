@@ -20,6 +20,8 @@ import (
 // keeps temporary files, since programs make sockets there, whose paths must be
 // short.
 type tempFolders struct {
+	parents []string // where to make it, the best first
+
 	mu     sync.Mutex
 	folder string      // of the server; "" before the first
 	made   os.FileInfo // what it was then
@@ -73,8 +75,18 @@ func (t *tempFolders) of(owner string) (string, error) {
 
 // begin makes the server's folder.
 func (t *tempFolders) begin() error {
-	sweepTemp()
-	dir, err := makeTemp()
+	parents := t.parents
+	if len(parents) == 0 { // commands may write everywhere
+		parents = []string{os.TempDir()}
+	}
+	var dir string
+	var err error
+	for _, parent := range parents {
+		sweepTemp(parent)
+		if dir, err = makeTemp(parent); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -120,8 +132,25 @@ func (t *tempFolders) close() error {
 	return errors.Join(err, t.lock.Close())
 }
 
-func makeTemp() (string, error) {
-	dir, err := os.MkdirTemp("", tempPrefix)
+// maxTempParent keeps the paths of sockets in TMPDIR below the 108 bytes that
+// they may have.
+const maxTempParent = 50
+
+// tempParents are the folders in which that of a server may be made: where
+// the system keeps temporary files, unless commands may write there, which could
+// put a link in its place.
+func tempParents(writable func(string) bool) []string {
+	var out []string
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		if filepath.IsAbs(dir) && len(dir) <= maxTempParent && !writable(dir) && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+func makeTemp(parent string) (string, error) {
+	dir, err := os.MkdirTemp(parent, tempPrefix)
 	if err != nil {
 		return "", err
 	}
@@ -134,8 +163,8 @@ func makeTemp() (string, error) {
 const sweepAge = time.Hour
 
 // sweepTemp removes what servers that were killed have left.
-func sweepTemp() {
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
+func sweepTemp(parent string) {
+	left, _ := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	for _, dir := range left {
 		info, err := os.Lstat(dir)
 		if err != nil || !info.IsDir() || !ours(info) || time.Since(info.ModTime()) < sweepAge || !looksLeft(dir) {

@@ -89,30 +89,46 @@ func (t Trial) Broken() []string {
 	return out
 }
 
-// Report tries the containment, once, and says what was seen.
+// Report tries the containment, once, and says what was seen. What could not
+// be tried, for lack of descriptors or memory at the moment, is tried again.
 func (c *Commands) Report(ctx context.Context) *Report {
-	c.tried.Do(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
-		defer cancel()
-		r := &c.report
-		if r.Tier, r.TierErr = c.runner.Tier(ctx); r.TierErr != nil {
-			r.Write.Err, r.ReadOnly.Err = r.TierErr, r.TierErr
-			return
-		}
-		r.TierMissing = c.runner.Missing()
-		if c.config.Sandbox == Off {
-			r.Write.Err, r.ReadOnly.Err = errOff, errOff
-			return
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			r.ReadOnly = c.try(ctx, true)
-		}()
-		r.Write = c.try(ctx, false)
-		<-done
-	})
-	return &c.report
+	c.trying.Lock()
+	defer c.trying.Unlock()
+	if c.report != nil {
+		return c.report
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
+	defer cancel()
+	r := &Report{}
+	if r.Tier, r.TierErr = c.runner.Tier(ctx); r.TierErr != nil {
+		r.Write.Err, r.ReadOnly.Err = r.TierErr, r.TierErr
+		return r
+	}
+	r.TierMissing = c.runner.Missing()
+	if err := c.unwanted(); err != nil {
+		r.Write.Err, r.ReadOnly.Err = err, err
+		c.report = r
+		return r
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.ReadOnly = c.try(ctx, true)
+	}()
+	r.Write = c.try(ctx, false)
+	<-done
+	if r.Write.Err == nil && r.ReadOnly.Err == nil || !sandbox.Supported {
+		c.report = r
+	}
+	return r
+}
+
+// unwanted is why there is no containment whatever the system can do.
+func (c *Commands) unwanted() error {
+	if c.config.Sandbox == Off {
+		return errOff
+	}
+	return c.unbounded()
 }
 
 // unbounded is an error if commands may write everywhere by the settings.
@@ -136,9 +152,6 @@ type trial struct {
 // try starts a process that is contained as a command is and tries what it must
 // not be able to do.
 func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
-	if err := c.unbounded(); err != nil {
-		return Trial{Err: err}
-	}
 	folder, err := c.temp.of(map[bool]string{false: "try", true: "try read-only"}[readOnly])
 	if err != nil {
 		return Trial{Err: err}

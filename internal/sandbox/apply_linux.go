@@ -166,3 +166,6 @@ func Available() Coverage {
 	}
 	return c
 }
+
+// Supported says that this system may be able to contain commands.
+const Supported = true

@@ -23,3 +23,6 @@ func Here() Namespaces { return Namespaces{} }
 
 // Available says that nothing is.
 func Available() Coverage { return Coverage{Missing: missing(layers{})} }
+
+// Supported says that this system may be able to contain commands.
+const Supported = false

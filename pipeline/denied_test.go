@@ -1,0 +1,81 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
+)
+
+// TestDenied: what commands have to be kept from, for each form of a rule.
+func TestDenied(t *testing.T) {
+	root, home, far := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, name := range []string{
+		root + "/.env", root + "/sub/.env", root + "/sub/a.pem", root + "/keys/a", root + "/keys/deep/b", root + "/plain",
+		home + "/priv/x.key", home + "/priv/y.txt", home + "/other/x.key", far + "/data/z.key", root + "/shut/.env",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(root+"/plain", root+"/link.pem"); err != nil {
+		t.Fatal(err)
+	}
+	roots, err := workspace.OpenRoots([]string{root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
+	look := func(t *testing.T, ctx context.Context, rule string) ([]string, error) {
+		set, err := policy.ParseSettings([]byte(`{"permissions":{"deny":["`+rule+`"]}}`), root+"/settings.json", root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := New(Config{Roots: roots, Home: home, Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths(), Home: home})})
+		found, err := p.denied(ctx, root)
+		for i, path := range found {
+			found[i] = strings.NewReplacer(root, "$ROOT", home, "~", far, "$FAR").Replace(path)
+		}
+		slices.Sort(found)
+		return slices.Compact(found), err
+	}
+	for rule, want := range map[string][]string{
+		"Read(.env)":                    {"$ROOT/.env", "$ROOT/shut/.env", "$ROOT/sub/.env"},
+		"Read(**/*.pem)":                {"$ROOT/sub/a.pem"},
+		"Read(keys/**)":                 {"$ROOT/keys"},
+		"Read(/keys)":                   {"$ROOT/keys"},
+		"Read(~/priv/*.key)":            {"~/priv/x.key"},
+		"Read(~/priv/x.key)":            {"~/priv/x.key"},
+		"Read(~/none/x.key)":            {"~/none/x.key"}, // it may be made
+		"Read(/" + far + "/data/*.key)": {"$FAR/data/z.key"},
+		"Read":                          nil,
+		"Edit(keys/**)":                 nil,
+		"Bash(cat *)":                   nil,
+	} {
+		got, err := look(t, t.Context(), rule)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v; want %q", rule, got, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := look(t, ctx, "Read(.env)"); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if os.Getuid() == 0 {
+		return // root looks into everything
+	}
+	if err := os.Chmod(root+"/shut", 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(root+"/shut", 0o755)
+	if got, _ := look(t, t.Context(), "Read(.env)"); !slices.Contains(got, "$ROOT/shut") {
+		t.Errorf("a folder that cannot be looked into: %q", got)
+	}
+}
