@@ -5,42 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
-
-// TestMarker: whatever a command puts where its shell says where it ended, the
-// server reads nothing else, does not wait, and believes no folder that is none.
-func TestMarker(t *testing.T) {
-	c, root := newCommands(t, nil)
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("/secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(root, "sub"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, script := range map[string]string{
-		"link":     "rm $f; ln -s " + secret + " $f",
-		"pipe":     "rm $f; mkfifo $f",
-		"folder":   "rm $f; mkdir $f",
-		"large":    "truncate -s 1T $f",
-		"gone":     "rm $f",
-		"relative": "echo sub > $f",
-		"upwards":  "echo $PWD/sub/../sub > $f",
-		"nowhere":  "echo $PWD/none > $f",
-		"lines":    "printf '%s/sub\n\n' $PWD > $f",
-	} {
-		start := time.Now()
-		text, r := run(t, c, Spec{Script: "for f in $TMPDIR/.dir-*; do " + script + "; done; trap - EXIT"})
-		if r.Dir != "" || r.Code != 0 || time.Since(start) > 20*time.Second {
-			t.Errorf("%s: the command ended in %q (%s)", name, r.Dir, text)
-		}
-		text, r = run(t, c, Spec{Script: "cd sub; rm -rf $TMPDIR/.dir-x; ls -A $TMPDIR | wc -l"})
-		if r.Dir != root+"/sub" {
-			t.Errorf("after %s: %q (%s)", name, r.Dir, text)
-		}
-	}
-}
 
 // TestReplacedGrants: a link that a command puts in place of a folder that it
 // may use does not make what it leads to one.

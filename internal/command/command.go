@@ -69,6 +69,12 @@ type Commands struct {
 
 	trying sync.Mutex
 	report *Report // nil: not tried
+
+	mu     sync.Mutex
+	closed bool
+	active sync.WaitGroup // commands that start, run or are looked at behind their end
+	ending sync.Once
+	ended  error // what Close answers
 }
 
 // New makes Commands. It starts nothing and touches no file.
@@ -137,9 +143,31 @@ func (c *Commands) isBash() bool { return strings.HasPrefix(filepath.Base(c.shel
 const closeGrace = 150 * time.Millisecond
 
 // Close ends all commands, in the background too, and removes their temporary
-// folders.
+// folders. It returns when what has to be done behind their end is done. Start
+// fails from then on.
 func (c *Commands) Close() error {
-	return errors.Join(c.runner.Close(closeGrace), c.output.Close(), c.temp.close())
+	c.ending.Do(func() {
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
+		err := c.runner.Close(closeGrace)
+		if err == nil { // else some do not end
+			c.active.Wait()
+		}
+		c.ended = errors.Join(err, c.output.Close(), c.temp.close())
+	})
+	return c.ended
+}
+
+// enter counts a command that Close has to wait for.
+func (c *Commands) enter() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return process.ErrClosed
+	}
+	c.active.Add(1)
+	return nil
 }
 
 // Policy is what a command may touch; temp is its folder for temporary files.

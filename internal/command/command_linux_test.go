@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"mcp-toolset/internal/process"
 )
 
@@ -21,7 +23,7 @@ func TestMain(m *testing.M) {
 			os.Exit(Try(os.Stdout))
 		}
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func newCommands(t testing.TB, edit func(*Config)) (*Commands, string) {

@@ -1,9 +1,9 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -88,6 +88,22 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 	if c.shell == "" {
 		return nil, ErrNoShell
 	}
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	r, err := c.begin(ctx, s)
+	if err != nil {
+		c.active.Done()
+		return nil, err
+	}
+	go func() {
+		defer c.active.Done()
+		r.watch()
+	}()
+	return r, nil
+}
+
+func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	confined, err := c.confines(ctx, s)
 	if err != nil {
 		return nil, err
@@ -115,20 +131,23 @@ func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 		r.absent = sandbox.Absent(*r.policy)
 	}
 	if err := r.start(ctx, s.Name, spec); err != nil {
-		r.place()
+		r.unmark()
 		return nil, err
 	}
 	return r, nil
 }
 
 func (r *Running) start(ctx context.Context, name string, spec process.Spec) error {
-	log, err := r.commands.output.New(name)
-	if err != nil {
-		return err
-	}
 	in, out, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("making a pipe: %w", err)
+	}
+	// Go's pipes do not block, and that mode would be the command's too: most
+	// programs take a full pipe for an error then. Fd makes this end block.
+	_ = out.Fd()
+	log, err := r.commands.output.New(name)
+	if err != nil {
+		return errors.Join(err, in.Close(), out.Close())
 	}
 	r.Output = log
 	pumped := make(chan error, 1)
@@ -139,7 +158,6 @@ func (r *Running) start(ctx context.Context, name string, spec process.Spec) err
 		_ = log.Remove()
 		return err
 	}
-	go r.watch()
 	return nil
 }
 
@@ -175,6 +193,11 @@ func (r *Running) watch() {
 			go r.End(Quota, 0)
 		}
 	}
+	// At once: a server that is ending may not have the time to wait for output.
+	var removed []string
+	if r.policy != nil {
+		removed = takeAway(*r.policy, r.absent, func() (string, error) { return r.commands.temp.of("removed") })
+	}
 	cut := false
 	select {
 	case <-r.Output.Done():
@@ -193,38 +216,42 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it was quicker
 	}
-	r.result = Result{Exit: x, Why: why, Cut: cut, Ended: r.commands.config.Now()}
-	r.result.Dir = r.place()
-	if r.policy == nil {
-		return
-	}
-	r.result.Removed = takeAway(*r.policy, r.absent, func() (string, error) { return r.commands.temp.of("removed") })
-	if x.Code != 0 {
+	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, Ended: r.commands.config.Now()}
+	r.unmark()
+	if r.policy != nil && x.Code != 0 {
 		if v, err := r.Output.View(blockedView); err == nil {
 			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, v.Head+v.Tail)
 		}
 	}
 }
 
-// maxDir is the longest path, in bytes, and its newline.
-const maxDir = 4096 + 1
-
-// place is where the shell says that it ended, "" if it says nothing that could
-// be: a command can write what it likes. The file is removed.
-func (r *Running) place() string {
-	buf := make([]byte, maxDir+1)
-	n, _ := r.marker.ReadAt(buf, 0)
-	_ = os.Remove(r.marker.Name())
-	_ = r.marker.Close()
-	dir := string(bytes.TrimSuffix(buf[:n], []byte{'\n'}))
-	if n > maxDir || !filepath.IsAbs(dir) {
+// standing is where the shell was at its end. The command can write what it
+// likes into the marker and put something else in its place, so it is read
+// through the file that was made, and believed only if it is the canonical path
+// of a folder.
+func (r *Running) standing() string {
+	text := make([]byte, maxDir+1)
+	n, _ := r.marker.ReadAt(text, 0) // what is cut off is the path of nothing
+	dir := strings.TrimSuffix(string(text[:n]), "\n")
+	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	// No links, no "..", and it is there.
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
 		return ""
 	}
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return ""
+	}
 	return dir
+}
+
+// maxDir is the longest path of a folder, in bytes: the kernel's limit.
+const maxDir = 4096
+
+// unmark removes the marker.
+func (r *Running) unmark() {
+	_ = r.marker.Close()
+	_ = os.Remove(r.marker.Name())
 }
 
 // blockedView is how much of the output is looked through for reasons, in

@@ -39,8 +39,7 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 	}
 	id, err := c.add(j)
 	if err != nil {
-		_ = j.Stop("")
-		j.Release()
+		j.discard(command.Stopped)
 		return tools.Result[Output]{}, err
 	}
 	text := fmt.Sprintf("Running in the background as task %s. TaskOutput shows what it prints, TaskStop ends it.", id)
@@ -55,9 +54,8 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 func (c *call) moved(j *job) (tools.Result[Output], error) {
 	id, err := c.add(j)
 	if err != nil {
-		_ = j.Stop("")
-		j.Release()
-		return tools.Result[Output]{}, err
+		j.discard(command.Stopped)
+		return tools.Result[Output]{}, fmt.Errorf("the command took too long to be waited for, could not go on in the background and was stopped: %w", err)
 	}
 	took := time.Since(j.Started).Round(time.Second / 10)
 	a := answer{
@@ -88,8 +86,8 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	if r.Code != 0 || r.Why != command.ByItself {
 		a.first = strings.ToUpper(detail[:1]) + detail[1:]
 	}
-	if c.judgedFolder(r.Dir) {
-		if note := c.folder(r.Dir, r.Code == 0 && r.Why == command.ByItself); note != "" {
+	if c.moves(r.Dir) {
+		if note := c.folder(r.Dir, !j.failed(r)); note != "" {
 			a.notes = append(a.notes, note)
 		} else {
 			a.effect.Dir = r.Dir
@@ -98,15 +96,19 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	return c.answer(j, a, "")
 }
 
-// judgedFolder reports whether there is anything to say of where the shell
-// ended.
-func (c *call) judgedFolder(dir string) bool { return dir != "" && dir != c.env.Session.Dir }
+// moves reports whether there is anything to say of where the shell ended.
+// BashReadOnly, whose calls run side by side, never moves the session.
+func (c *call) moves(dir string) bool {
+	return dir != "" && dir != c.env.Session.Dir && !c.readOnly
+}
 
 // folder says why the working directory stays as it is though the command ended
 // elsewhere; "" if it is the new one.
 func (c *call) folder(dir string, succeeded bool) string {
 	stays := "the working directory is still " + plain.Line(c.env.Session.Dir)
 	switch {
+	case c.env.Session.Stateless:
+		return stays + ", since this client's requests have no session to keep another in"
 	case !succeeded:
 		return stays + ", since the command failed"
 	case !inRoots(c.env.Session.Roots, dir):
@@ -119,16 +121,16 @@ func (c *call) folder(dir string, succeeded bool) string {
 // TaskOutput; what is, is not kept.
 func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error) {
 	view, err := j.Output().View(c.o.MaxOutput)
-	if err != nil {
-		return tools.Result[Output]{}, fmt.Errorf("reading the output: %w", err)
+	if err != nil { // it went to make room, or the disk is at fault: how the command ended is known
+		a.notes = append(a.notes, "its output cannot be shown: "+plain.Line(err.Error()))
 	}
 	printed, stored := j.Output().Bytes()
 	ended := id == ""
+	var unkept error // why output that is not shown is not kept either
 	if ended && view.Gap.Bytes() > 0 {
-		if id, err = c.add(j); err != nil {
-			return tools.Result[Output]{}, err
+		if id, unkept = c.add(j); unkept == nil {
+			a.effect.Output = j.Output().Path()
 		}
-		a.effect.Output = j.Output().Path()
 	}
 	var b strings.Builder
 	if a.first != "" {
@@ -137,6 +139,13 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	b.WriteString(view.Head)
 	if view.Gap.Bytes() > 0 {
 		newline(&b)
+	}
+	switch {
+	case unkept != nil:
+		fmt.Fprintf(&b, "[%d lines are left out here, bytes %d to %d, and not kept: %s]\n",
+			view.Gap.Lines, view.Gap.From, view.Gap.To, plain.Line(unkept.Error()))
+		b.WriteString(view.Tail)
+	case view.Gap.Bytes() > 0:
 		fmt.Fprintf(&b, "[%d lines are left out here, bytes %d to %d: TaskOutput with task_id %s and offset %d shows them, or Read or Grep on %s]\n",
 			view.Gap.Lines, view.Gap.From, view.Gap.To, id, view.Gap.From, plain.Line(j.Output().Path()))
 		b.WriteString(view.Tail)

@@ -199,10 +199,10 @@ func validate(text string, timeout int, most time.Duration) error {
 			Fact: fmt.Sprintf("the command has %d bytes; the most is %d", len(text), maxCommand),
 			Next: "Write it to a file with Write and run that.",
 		}
-	case time.Duration(timeout)*time.Millisecond > most:
+	case int64(timeout) > most.Milliseconds():
 		return &tools.Fault{
 			Fact: fmt.Sprintf("timeout is %d ms; the most is %d", timeout, most.Milliseconds()),
-			Next: "Use a shorter one, or run_in_background for what takes longer.",
+			Next: "Use a shorter one, or Bash with run_in_background for what takes longer.",
 		}
 	}
 	return nil

@@ -5,15 +5,20 @@ import (
 	"fmt"
 	"strings"
 
-	"mcp-toolset/internal/command"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
 
+// containment is what check asks of command.Commands.
+type containment interface {
+	Uncontained(context.Context) error
+	Open(ctx context.Context, denied bool) []string
+}
+
 // check is the tool's own opinion on a call: what the containment does not hold
 // has to be shown not to happen, or a person has to agree. An allow rule is such
 // an agreement.
-func check(env *tools.Env, c *command.Commands, j *judged) *policy.Decision {
+func check(env *tools.Env, c containment, j *judged) *policy.Decision {
 	if j.readOnly() {
 		return nil
 	}

@@ -47,6 +47,19 @@ func (j *job) Output() *spool.Log { return j.Running.Output }
 // Stop ends the command and all it started.
 func (j *job) Stop(string) error { return j.End(command.Stopped, j.grace) }
 
+// discard ends the command and forgets what it printed. What cannot be ended is
+// not waited for.
+func (j *job) discard(why command.Why) {
+	if j.End(why, j.grace) == nil {
+		j.Release()
+		return
+	}
+	go func() {
+		<-j.Done()
+		j.Release()
+	}()
+}
+
 // Release removes what it printed.
 func (j *job) Release() { _ = j.Running.Output.Remove() }
 
@@ -126,7 +139,7 @@ func (j *job) notes(r command.Result) (notes []string) {
 		if more := r.Left - len(r.Leftover); more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		notes = append(notes, fmt.Sprintf("it left processes running, which were ended: %s; use run_in_background for what is to go on", names))
+		notes = append(notes, fmt.Sprintf("it left processes running, which were ended: %s; use Bash with run_in_background for what is to go on", names))
 	}
 	if r.Stuck {
 		notes = append(notes, "something that it started hangs in the system and could not be ended")

@@ -141,8 +141,8 @@ const gitConfigTime = 10 * time.Second
 
 // gitEnv is the environment in which git runs nothing that a repository names:
 // its filters are listed first, as contained as the command will be.
-func (c *call) gitEnv(ctx context.Context, s command.Spec) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, gitConfigTime)
+func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error) {
+	ctx, cancel := context.WithTimeout(callCtx, gitConfigTime)
 	defer cancel()
 	var config strings.Builder
 	for _, dir := range c.judged.GitDirs {
@@ -152,25 +152,28 @@ func (c *call) gitEnv(ctx context.Context, s command.Spec) ([]string, error) {
 		}
 		running, err := c.o.Commands.Start(ctx, s)
 		if err != nil {
-			return nil, c.startError(ctx, err)
+			return nil, c.startError(callCtx, err)
 		}
 		select {
 		case <-running.Done():
 		case <-ctx.Done():
 			_ = running.End(command.Cancelled, 0)
 		}
+		result := running.Result()
 		text, err := os.ReadFile(running.Output.Path())
 		printed, stored := running.Output.Bytes()
 		_ = running.Output.Remove()
 		switch {
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
+		case callCtx.Err() != nil:
+			return nil, context.Cause(callCtx)
+		case result.Why != command.ByItself, result.Lost != nil, result.Signal != 0:
+			return nil, &tools.Fault{Fact: "git did not list its settings, by which it may run programs", Next: "Try again; a person can look at them with git config --list."}
 		case err != nil:
 			return nil, fmt.Errorf("reading the settings of git: %w", err)
 		case printed != stored || printed > 1<<20:
 			return nil, &tools.Fault{Fact: "git has more settings here than can be looked through", Next: "Have a person look at them with git config --list."}
 		}
-		if running.Result().Code == 0 {
+		if result.Code == 0 {
 			config.Write(text)
 		}
 	}
@@ -205,8 +208,7 @@ func (c *call) wait(ctx context.Context, j *job) (how, error) {
 		case <-j.Done():
 			return done, nil
 		case <-ctx.Done():
-			_ = j.End(command.Cancelled, grace)
-			j.Release()
+			j.discard(command.Cancelled)
 			return done, context.Cause(ctx)
 		case <-life.C:
 			printed, _ := j.Running.Output.Bytes()
@@ -214,8 +216,9 @@ func (c *call) wait(ctx context.Context, j *job) (how, error) {
 		case <-after.C:
 			if timeout <= c.o.Foreground && shellsafe.LeadingSleep(c.command) {
 				j.limit = timeout
-				_ = j.End(command.Timeout, grace)
-				return done, nil
+				if j.End(command.Timeout, grace) == nil {
+					return done, nil
+				}
 			}
 			return moved, nil
 		}

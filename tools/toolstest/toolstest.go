@@ -45,8 +45,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the wanted results of txtar cases")
 
-// Run runs every *.txtar case of dir as a subtest.
-func Run(t *testing.T, tool *tools.Tool, dir string) {
+// Run runs every *.txtar case of dir as a subtest. same makes what differs from
+// run to run the same, in each answer.
+func Run(t *testing.T, tool *tools.Tool, dir string, same ...func(string) string) {
 	t.Helper()
 	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(cases) == 0 {
@@ -59,7 +60,7 @@ func Run(t *testing.T, tool *tools.Tool, dir string) {
 				t.Fatal(err)
 			}
 			archive := txtar.Parse(data)
-			runCase(t, tool, archive)
+			runCase(t, tool, archive, same)
 			if *update {
 				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
@@ -181,7 +182,7 @@ func Text(r *tools.Response) string {
 	return strings.Join(parts, "\n")
 }
 
-func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive) {
+func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive, same []func(string) string) {
 	if len(strings.TrimSpace(string(archive.Comment))) == 0 {
 		t.Error("the case does not say why it is there")
 	}
@@ -215,7 +216,7 @@ func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive) {
 			if !called {
 				t.Fatalf("%s without a call before it", f.Name)
 			}
-			check(t, w, f, resp, err)
+			check(t, w, f, resp, err, same)
 			called = false
 		case "after":
 			after(t, filepath.Join(w.Root, name), f.Data)
@@ -229,7 +230,7 @@ func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive) {
 }
 
 // check compares an answer with its section.
-func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err error) {
+func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err error, same []func(string) string) {
 	t.Helper()
 	name, got := "error", ""
 	switch {
@@ -241,6 +242,9 @@ func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err 
 		name, got = "want", Text(resp)
 	}
 	got = strings.NewReplacer(w.Root, "$ROOT", w.Session.View().Results, "$RESULTS").Replace(got) + "\n"
+	for _, s := range same {
+		got = s(got)
+	}
 	if *update {
 		f.Name, f.Data = name, []byte(got)
 		return

@@ -1,0 +1,5 @@
+//go:build slow && linux
+
+package command
+
+const commandsInARow = 1000
