@@ -17,33 +17,53 @@ const (
 	turnText = 1 << 20
 )
 
-// collector finds what a file has, chunk after chunk.
+// collector finds what a file has, chunk after chunk. Of a file that has
+// nothing it makes no garbage: most files have nothing.
 type collector struct {
 	q          *Query
 	skip, keep int                     // the entries worth keeping, from and to
 	window     func() (skip, keep int) // gives the exact ones, when it is the file's turn
 	exact      bool                    // it has
-	path       string
-	stop       func() bool // is asked whether to give up
-	f          *found
+	dir, name  string                  // of the file
+	path       string                  // both, once it is asked for
+	stop       func() bool             // is asked whether to give up
+	f          found                   // without its path and text
+
+	k     source.Chunk                     // the chunk at hand
+	cur   cursor                           // in it
+	where places                           // in it
+	yield func(start, end int)             // is told of its lines
+	last  bool                             // the last line told of ends it
+	on    func(start, end int) (more bool) // is c.line, made once
+	hit   func(start, end int)             // is c.matched, made once
 
 	shown int    // the last line shown, by number
 	after int    // lines that are still to be shown behind a match
 	cut   bool   // the line that the chunk before was cut in has matched
 	tail  []byte // the last lines of the chunk before, as many as may be shown before a match
-	parts [][2]int
 
 	text    []byte // what is shown, until the file is done
 	entries []entry
 }
 
-// reset begins a file.
-func (c *collector) reset(q *Query, path string, stop func() bool) {
+// reset begins a file, at a path in two parts.
+func (c *collector) reset(q *Query, dir, name string, stop func() bool) {
 	if cap(c.text) > keptText {
 		c.text, c.entries = nil, nil
 	}
-	*c = collector{q: q, path: path, stop: stop, f: &found{path: path},
-		tail: c.tail[:0], parts: c.parts[:0], text: c.text[:0], entries: c.entries[:0]}
+	if c.on == nil {
+		c.on, c.hit = c.line, c.matched
+	}
+	*c = collector{q: q, dir: dir, name: name, stop: stop, on: c.on, hit: c.hit,
+		tail: c.tail[:0], text: c.text[:0], entries: c.entries[:0]}
+}
+
+// at is the path of the file.
+func (c *collector) at() string {
+	if c.path == "" {
+		c.path = join(c.dir, c.name)
+	}
+	return c.path
 }
 
 // take searches a chunk.
@@ -85,47 +105,54 @@ func (c *collector) count(k source.Chunk, t match.Text) (n int) {
 // each gives the lines of a chunk that match. A line that is cut into several
 // chunks is given once.
 func (c *collector) each(k source.Chunk, t match.Text, yield func(start, end int)) {
-	last := false
-	c.q.Match.Lines(t, func(start, end int) bool {
-		last = end == len(k.Text)
-		if start > 0 || !k.Inside || !c.cut {
-			yield(start, end)
-		}
-		return true
-	})
-	c.cut = k.Cut && (last || c.cut && k.Inside && bytes.IndexByte(k.Text, '\n') < 0)
+	c.k, c.yield, c.last = k, yield, false
+	c.q.Match.Lines(t, c.on)
+	c.cut = k.Cut && (c.last || c.cut && k.Inside && bytes.IndexByte(k.Text, '\n') < 0)
+}
+
+// line takes a line of the chunk that matches.
+func (c *collector) line(start, end int) (more bool) {
+	c.last = end == len(c.k.Text)
+	if start > 0 || !c.k.Inside || !c.cut {
+		c.yield(start, end)
+	}
+	return true
 }
 
 // lines shows the lines of a chunk that match, and those around them.
 func (c *collector) lines(k source.Chunk, t match.Text) {
-	cur := cursor{text: k.Text, n: int(k.Line)}
-	where := places{m: c.q.Match, t: t}
-	defer where.end()
-	c.each(k, t, func(start, end int) {
-		c.following(&cur, start)
-		n := cur.seek(start)
-		c.preceding(k, start, n)
-		c.f.hits++
-		if c.q.Parts {
-			line := k.Text[start:end]
-			for _, s := range c.q.Match.LineSpans(t, start, end) {
-				if s[0] < s[1] {
-					c.show(n, trimCR(line[s[0]:s[1]]), 0)
-				}
-			}
-		} else {
-			at := 0
-			if c.q.Wide > 0 && end-start > c.q.Wide && c.f.shown < c.keep {
-				at = where.in(start, end)
-			}
-			c.show(n, trimCR(k.Text[start:end]), at)
-		}
-		c.after = c.q.After
-	})
-	c.following(&cur, len(k.Text))
+	c.cur = cursor{text: k.Text, n: int(k.Line)}
+	c.where = places{m: c.q.Match, t: t}
+	defer c.where.end()
+	c.each(k, t, c.hit)
+	c.following(&c.cur, len(k.Text))
 	if c.q.Before > 0 && !k.Last {
 		c.remember(k.Text)
 	}
+}
+
+// matched shows a line of the chunk that matches.
+func (c *collector) matched(start, end int) {
+	text := c.k.Text
+	c.following(&c.cur, start)
+	n := c.cur.seek(start)
+	c.preceding(c.k, start, n)
+	c.f.hits++
+	if c.q.Parts {
+		line := text[start:end]
+		for _, s := range c.q.Match.LineSpans(c.where.t, start, end) {
+			if s[0] < s[1] {
+				c.show(n, trimCR(line[s[0]:s[1]]), 0)
+			}
+		}
+	} else {
+		at := 0
+		if c.q.Wide > 0 && end-start > c.q.Wide && c.f.shown < c.keep {
+			at = c.where.in(start, end)
+		}
+		c.show(n, trimCR(text[start:end]), at)
+	}
+	c.after = c.q.After
 }
 
 // following shows the lines behind a match, up to the one that begins at limit.
@@ -217,7 +244,7 @@ func (c *collector) show(n int, line []byte, at int) {
 			c.text = append(c.text, Gap...)
 		}
 		start := len(c.text)
-		c.text = c.q.Line(c.text, c.path, n, line, at)
+		c.text = c.q.Line(c.text, c.at(), n, line, at)
 		c.entries = append(c.entries, entry{start, len(c.text)})
 	}
 	c.f.shown++
@@ -286,10 +313,10 @@ func lineAt(text []byte, at int) (line []byte, size int) {
 
 func trimCR(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }
 
-// done ends a file.
+// done gives what the file has.
 func (c *collector) done() *found {
 	f := c.f
-	f.text, f.entries = bytes.Clone(c.text), slices.Clone(c.entries)
+	f.path, f.text, f.entries = c.at(), bytes.Clone(c.text), slices.Clone(c.entries)
 	f.skipped = f.shown == 0
-	return f
+	return &f
 }

@@ -22,8 +22,9 @@ func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size in
 	defer s.queries.end()
 	g := newGather(q, 1, false, a)
 	w := worker{q: q, g: g, reader: source.Get(), named: true}
+	w.bind(limited)
 	defer w.end()
-	f, err := w.read(limited, file, size, path, nil)
+	f, err := w.read(limited, file, size, "", path, nil)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -41,7 +42,7 @@ type entry struct{ start, end int }
 
 // size is the memory of a result, in bytes, about.
 func (f *found) size() int {
-	if f == nil {
+	if f == nothing {
 		return 0
 	}
 	return 128 + len(f.path) + cap(f.text) + 16*cap(f.entries)
@@ -54,53 +55,57 @@ type gather struct {
 	total int // of jobs
 
 	mu      sync.Mutex
-	waiting map[int]*found // those that came before their turn
-	held    int            // their size
-	turn    *sync.Cond     // of mu: next or stopped changed
-	next    int            // whose turn it is
+	waiting []*found   // by job: those that came before their turn; nil: has not come
+	held    int        // their size
+	turn    *sync.Cond // of mu: next or stopped changed
+	next    int        // whose turn it is
 	answer  *Answer
-	pieces  [][]byte // of the text of the answer
-	size    int      // of these, in bytes
-	names   []*found // those to be put in order at the end
-	later   bool     // Names come in any order
-	full    bool     // the page is
-	past    int64    // bytes that were read since
-	stopped bool     // no more jobs are taken up
+	pieces  [][]byte    // of the text of the answer
+	size    int         // of these, in bytes
+	names   []*found    // those to be put in order at the end
+	later   bool        // Names come in any order
+	full    bool        // the page is
+	past    int64       // bytes that were read since
+	stopped atomic.Bool // no more jobs are taken up; set under mu
 }
 
+// nothing stands for a file that has nothing to tell.
+var nothing = new(found)
+
 func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
-	g := &gather{q: q, total: jobs, waiting: map[int]*found{}, later: later, answer: a}
+	g := &gather{q: q, total: jobs, waiting: make([]*found, jobs), later: later, answer: a}
 	g.turn = sync.NewCond(&g.mu)
 	return g
 }
 
 // put takes the result of a job; nil says that there is none.
 func (g *gather) put(job int, f *found) {
+	if f == nil {
+		f = nothing
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	// Jobs are taken up in order: who has the next one does not wait here.
-	for job != g.next && g.held > maxWaiting && !g.stopped {
+	for job != g.next && g.held > maxWaiting && !g.stopped.Load() {
 		g.turn.Wait()
 	}
 	g.waiting[job] = f
 	g.held += f.size()
 	defer g.turn.Broadcast()
-	for {
-		f, ok := g.waiting[g.next]
-		if !ok {
-			return
-		}
-		delete(g.waiting, g.next)
+	for g.next < g.total && g.waiting[g.next] != nil {
+		f := g.waiting[g.next]
+		g.waiting[g.next] = nil
 		g.held -= f.size()
 		g.next++
-		if g.full && f != nil {
+		if g.full {
 			g.past += f.bytes
 		}
-		if !g.stopped && f != nil {
+		if !g.stopped.Load() && f != nothing {
 			g.add(f)
 		}
-		if g.full && !g.stopped && (g.total-g.next > countOn || g.past > countBytes && g.next < g.total) && g.q.Mode != Counts {
-			g.answer.More, g.stopped = true, true
+		if g.full && !g.stopped.Load() && (g.total-g.next > countOn || g.past > countBytes && g.next < g.total) && g.q.Mode != Counts {
+			g.answer.More = true
+			g.stopped.Store(true)
 		}
 	}
 }
@@ -109,8 +114,8 @@ func (g *gather) put(job int, f *found) {
 func (g *gather) stop(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.next < g.total && !g.stopped {
-		g.stopped = true
+	if g.next < g.total && !g.stopped.Load() {
+		g.stopped.Store(true)
 		if g.full && g.q.Mode != Counts {
 			g.answer.More = true // all that was asked for is there
 		} else {
@@ -135,23 +140,20 @@ func (g *gather) incomplete(why string) {
 }
 
 // wanted reports whether jobs are to be taken up.
-func (g *gather) wanted() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return !g.stopped
-}
+func (g *gather) wanted() bool { return !g.stopped.Load() }
 
 // keep is how many entries of a file are worth keeping.
 func (g *gather) keep() int {
+	end := g.q.page()
+	if end == 0 {
+		return math.MaxInt
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch end := g.q.page(); {
-	case g.full:
+	if g.full {
 		return 0
-	case end > 0:
-		return end
 	}
-	return math.MaxInt
+	return end
 }
 
 // window is which entries of a job's file are worth keeping, from and to. It
@@ -159,12 +161,12 @@ func (g *gather) keep() int {
 func (g *gather) window(job int) (skip, keep int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for job != g.next && !g.stopped {
+	for job != g.next && !g.stopped.Load() {
 		g.turn.Wait()
 	}
 	first := g.answer.Total
 	switch end := g.q.page(); {
-	case g.full || g.stopped:
+	case g.full || g.stopped.Load():
 		return 0, 0
 	case end > 0:
 		keep = end - first
@@ -212,7 +214,7 @@ func (g *gather) add(f *found) {
 			return
 		}
 	}
-	g.stopped = true
+	g.stopped.Store(true)
 	g.incomplete("the answer is longer than 64 MiB")
 }
 

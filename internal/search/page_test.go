@@ -162,21 +162,3 @@ func write(t testing.TB, path, text string) {
 		t.Fatal(err)
 	}
 }
-
-// TestComparePaths: the order is that of the paths as strings.
-func TestComparePaths(t *testing.T) {
-	dirs := []string{"", "a", "a/b", "a/b/c", "a-b", "ab", "a.b/c", "b"}
-	names := []string{"a", "b", "a-", "a.b", "ab", "c", "a0", "z"}
-	for _, dir := range dirs {
-		for _, dir2 := range dirs {
-			for _, name := range names {
-				for _, name2 := range names {
-					x, y := join(dir, name), join(dir2, name2)
-					if got, want := comparePaths(dir, name, dir2, name2), strings.Compare(x, y); got != want {
-						t.Errorf("%q and %q: %d, want %d", x, y, got, want)
-					}
-				}
-			}
-		}
-	}
-}

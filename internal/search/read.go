@@ -14,12 +14,19 @@ import (
 // length.
 const maxSpan = 64 << 20
 
-// read searches an open file: the ranges of it, or all if there are none. It
-// returns nil if the file has nothing to tell; with an error, what was found
-// before that.
-func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path string, ranges []index.Range) (*found, error) {
-	w.c.reset(w.q, path, func() bool { return ctx.Err() != nil })
-	w.c.keep, w.c.window = w.g.keep(), func() (int, int) { return w.g.window(w.job) }
+// bind makes what is the same for all files of a worker.
+func (w *worker) bind(ctx context.Context) {
+	w.stop = func() bool { return ctx.Err() != nil }
+	w.window = func() (int, int) { return w.g.window(w.job) }
+	w.each = w.chunk
+}
+
+// read searches an open file, at a path in two parts: the ranges of it, or all if
+// there are none. It returns nil if the file has nothing to tell; with an error,
+// what was found before that.
+func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, ranges []index.Range) (*found, error) {
+	w.c.reset(w.q, dir, name, w.stop)
+	w.c.keep, w.c.window = w.g.keep(), w.window
 	switch {
 	case w.q.Mode == Lines:
 		w.reader.Mode = source.Report
@@ -29,24 +36,13 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 		w.reader.Mode = source.Skip
 	}
 	w.reader.Gather = source.Chunks
-	if w.q.Mode == Names && w.known == signed && !w.q.Match.Spanning() {
+	if (w.q.Mode == Names && w.known == signed || w.q.Mode == Lines && w.known == binary) && !w.q.Match.Spanning() {
 		w.reader.Gather = source.Little
 	}
-	seen := false // a match in a binary file
-	each := func(k source.Chunk) bool {
-		if (k.Binary || w.known == binary) && w.q.Mode == Lines {
-			seen = seen || w.c.f.hits > 0 || w.q.Match.Any(w.c.part(k))
-			return !seen
-		}
-		if k.Inside || k.Cut {
-			w.note(path, "a line over 16 MiB was searched in pieces, as if each were a line")
-		}
-		w.c.take(k)
-		// A NUL that is still to come would undo what was found.
-		return w.q.Mode != Names || w.known != signed || w.c.f.shown == 0
-	}
+	w.seen = false
+	each := w.each
 	if w.q.Match.Spanning() {
-		each = w.whole(path, each)
+		each = w.whole(each)
 	}
 	var r source.Result
 	var err error
@@ -59,30 +55,44 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, path st
 		err = ctx.Err() // the matcher may have stopped
 	}
 	w.bytes += r.Bytes
-	f := w.c.done()
 	if w.known == binary && !errors.Is(err, source.ErrChanged) {
 		r.Kind = source.Binary // its NUL may be in no range
 	}
 	switch {
-	case r.Kind == source.Binary && seen: // in Lines only
-		f = &found{path: path, hits: 1, shown: 1}
-		f.text = w.q.Binary(nil, path)
+	case r.Kind == source.Binary && w.seen: // in Lines only
+		f := &found{path: w.c.at(), hits: 1, shown: 1}
+		f.text = w.q.Binary(nil, f.path)
 		f.entries = []entry{{0, len(f.text)}}
-	case r.Kind == source.Binary, f.shown == 0, errors.Is(err, source.ErrChanged):
+		return f, err
+	case r.Kind == source.Binary, w.c.f.shown == 0, errors.Is(err, source.ErrChanged):
 		return nil, err
 	}
-	return f, err
+	return w.c.done(), err
+}
+
+// chunk searches a chunk of the file.
+func (w *worker) chunk(k source.Chunk) (more bool) {
+	if (k.Binary || w.known == binary) && w.q.Mode == Lines {
+		w.seen = w.seen || w.c.f.hits > 0 || w.q.Match.Any(w.c.part(k))
+		return !w.seen
+	}
+	if k.Inside || k.Cut {
+		w.note("a line over 16 MiB was searched in pieces, as if each were a line")
+	}
+	w.c.take(k)
+	// A NUL that is still to come would undo what was found.
+	return w.q.Mode != Names || w.known != signed || w.c.f.shown == 0
 }
 
 // note says why the answer is incomplete, if the file may be shown.
-func (w *worker) note(path, why string) {
-	if w.q.Show == nil || w.q.Show(path) {
+func (w *worker) note(why string) {
+	if w.q.Show == nil || w.q.Show(w.c.at()) {
 		w.g.note(why)
 	}
 }
 
 // whole gathers the chunks of a text for a pattern that spans lines.
-func (w *worker) whole(path string, each func(source.Chunk) bool) func(source.Chunk) bool {
+func (w *worker) whole(each func(source.Chunk) bool) func(source.Chunk) bool {
 	var all source.Chunk
 	var text []byte
 	return func(k source.Chunk) bool {
@@ -97,7 +107,7 @@ func (w *worker) whole(path string, each func(source.Chunk) bool) func(source.Ch
 			return true
 		}
 		if !k.Last {
-			w.note(path, "a file over 64 MiB was searched in pieces: a match that spans two of them is not found")
+			w.note("a file over 64 MiB was searched in pieces: a match that spans two of them is not found")
 		}
 		all.Text, all.Last, all.Cut, all.Binary = text, k.Last, k.Cut, all.Binary || k.Binary
 		more := each(all)

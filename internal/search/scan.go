@@ -13,9 +13,11 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// batch is how many files a worker takes up at a time: neighbours share their
-// folder, and few are done in vain when a page is full.
-const batch = 16
+// maxBatch is how many files a worker takes up at a time: neighbours share their
+// folder. pageBatch is the same for a page, so that few are done in vain when it
+// is full, and shares of a worker are how many batches each is to have, at least:
+// large files are often neighbours.
+const maxBatch, pageBatch, shares = 16, 4, 8
 
 const late = "time was up"
 
@@ -26,6 +28,7 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	var p *plan // what the index may learn from
 	defer func() {
 		t.s.queries.end()
+		t.done(p)
 		t.index(p)
 		t.watch()
 	}()
@@ -70,14 +73,19 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 		paged.Offset, paged.Limit = 0, 0 // all of it, to be put in order
 	}
 	g := newGather(&paged, len(p.jobs), !p.sorted, a)
+	batch := max(1, min(maxBatch, len(p.jobs)/(shares*t.s.workers)))
+	if paged.page() > 0 {
+		batch = min(batch, pageBatch)
+	}
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range t.s.workers {
 		wait.Go(func() {
 			w := worker{t: t, q: &paged, p: p, g: g, top: top, reader: source.Get()}
+			w.bind(ctx)
 			defer w.end()
 			for {
-				to := int(next.Add(batch))
+				to := int(next.Add(int64(batch)))
 				for i := to - batch; i < min(to, len(p.jobs)); i++ {
 					if !g.wanted() {
 						return
@@ -133,7 +141,13 @@ type worker struct {
 	named  bool  // the file was named, not found: it is searched whatever it is
 	known  kind  // of the file
 	bytes  int64 // that were read of it
+	seen   bool  // a match in it, and it is binary
 	c      collector
+
+	// See bind.
+	stop   func() bool
+	window func() (skip, keep int)
+	each   func(source.Chunk) (more bool)
 
 	dir    int32 // whose folder is open
 	folder *walk.Folder
@@ -194,9 +208,8 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	path := join(w.path, name)
 	if j.known != unknown {
-		f, err := w.inState(ctx, j, name, path)
+		f, err := w.inState(ctx, j, name)
 		if !errors.Is(err, source.ErrChanged) {
 			return f, err
 		}
@@ -206,13 +219,13 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		return nil, err
 	}
 	defer h.Close()
-	f, err := w.read(ctx, h, stamp.Size, path, nil)
+	f, err := w.read(ctx, h, stamp.Size, w.path, name, nil)
 	return f.at(stamp), err
 }
 
 // inState searches a file in the state that the plan saw. It is ErrChanged if
 // that is not its state any more.
-func (w *worker) inState(ctx context.Context, j job, name, path string) (*found, error) {
+func (w *worker) inState(ctx context.Context, j job, name string) (*found, error) {
 	h, err := w.folder.OpenKnown(name)
 	if err != nil {
 		return nil, err
@@ -220,7 +233,7 @@ func (w *worker) inState(ctx context.Context, j job, name, path string) (*found,
 	defer h.Close()
 	stamp := w.p.stamp(j)
 	w.known = j.known
-	f, err := w.read(ctx, h, stamp.Size, path, w.p.ranges[j.from:j.to])
+	f, err := w.read(ctx, h, stamp.Size, w.path, name, w.p.ranges[j.from:j.to])
 	w.known = unknown
 	if after, failed := h.Stamp(); failed != nil || after != stamp {
 		return nil, source.ErrChanged

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +31,7 @@ type Tree struct {
 	top   string
 	list  *walk.Tree
 	above *above
+	spare sync.Pool // of *[]walk.Stamp
 
 	plain  atomic.Bool   // the file system does not tell of every change: nothing is kept
 	device atomic.Uint64 // of the top; of files on others nothing is kept
@@ -123,24 +123,23 @@ type plan struct {
 
 // plan chooses the files of a query.
 func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
-	l, err := t.list.Refresh(ctx)
+	t.mu.RLock()
+	ready := t.ready
+	t.mu.RUnlock()
+	// Looking at every stamp pays if few files are left to be read.
+	look := ready && !t.plain.Load() && (q.Match.Filter() != nil || q.Mode == Names && q.page() > 0)
+	l, stamps, err := t.look(ctx, look)
 	if err != nil {
 		return nil, err
 	}
 	p := &plan{listing: l, sorted: q.Mode != Names}
 	a.Listed, a.Unreadable = l.Files, l.Unreadable
-	t.mu.RLock()
-	ready := t.ready
-	t.mu.RUnlock()
 	a.Ignored = t.above.leftOut()
-	// Looking at every stamp pays if few files are left to be read.
-	if !ready || t.plain.Load() || q.Match.Filter() == nil && (q.Mode != Names || q.page() == 0) {
+	if !look || t.plain.Load() {
 		p.news = !ready
 		return p, p.all(ctx, q, a)
 	}
-	if p.stamps, err = t.list.Stamps(ctx, l); err != nil {
-		return nil, err
-	}
+	p.stamps = stamps
 	if err := t.filter(ctx, q, p, a); err != nil {
 		return nil, err
 	}
@@ -148,6 +147,36 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 		p.newestFirst()
 	}
 	return p, nil
+}
+
+// look gives the listing and, if they are wanted, the stamps of all its files.
+func (t *Tree) look(ctx context.Context, all bool) (*walk.Listing, []walk.Stamp, error) {
+	if !all {
+		l, err := t.list.Refresh(ctx)
+		return l, nil, err
+	}
+	if t.s.options.Watch {
+		l, err := t.list.Refresh(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		stamps, err := t.list.Stamps(ctx, l)
+		return l, stamps, err
+	}
+	spare, _ := t.spare.Get().(*[]walk.Stamp)
+	if spare == nil {
+		spare = new([]walk.Stamp)
+	}
+	return t.list.RefreshStat(ctx, *spare)
+}
+
+// done takes back what a plan needs no longer.
+func (t *Tree) done(p *plan) {
+	if p != nil && p.stamps != nil && !t.s.options.Watch { // a watcher's are shared
+		spare := p.stamps
+		p.stamps = nil
+		t.spare.Put(&spare)
+	}
 }
 
 // all takes every file.
@@ -174,18 +203,30 @@ func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
 func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
+	l := p.listing
+	picked, err := choose(ctx, q, l)
+	if err != nil {
+		return err
+	}
 	workers := t.s.workers
-	if q.Pick != nil || p.listing.Files < fewFiles { // Pick need not be safe for concurrent use
+	if l.Files < fewFiles {
 		workers = 1
 	}
 	parts, counts := make([]plan, workers), make([]Answer, workers)
-	dirs := len(p.listing.Dirs)
+	from := 0
 	var wait sync.WaitGroup
 	for w := range workers {
-		parts[w] = plan{listing: p.listing, stamps: p.stamps}
+		parts[w] = plan{listing: l, stamps: p.stamps}
+		to := len(l.Dirs)
+		if w < workers-1 {
+			to, _ = slices.BinarySearch(l.First, l.Files*(w+1)/workers)
+		}
+		to = max(from, to)
+		start := from
 		wait.Go(func() {
-			t.filterDirs(ctx, q, &parts[w], &counts[w], w*dirs/workers, (w+1)*dirs/workers)
+			t.filterDirs(ctx, q, &parts[w], &counts[w], picked, start, to)
 		})
+		from = to
 	}
 	wait.Wait()
 	for w, part := range parts {
@@ -200,22 +241,40 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	return ctx.Err()
 }
 
-// filterDirs does some of the folders.
-func (t *Tree) filterDirs(ctx context.Context, q *Query, p *plan, a *Answer, from, to int) {
-	for i := from; i < to; i++ {
-		d := p.listing.Dirs[i]
+// choose asks Query.Pick about every file, which need not be safe for concurrent
+// use: the answers are by the files' numbers. Nil: all are chosen.
+func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
+	if q.Pick == nil {
+		return nil, nil
+	}
+	picked := make([]bool, l.Files)
+	for i, d := range l.Dirs {
 		path := d.Path()
+		for j := range d.Files {
+			if j%stride == 0 && ctx.Err() != nil { // a glob may be slow to match
+				return nil, ctx.Err()
+			}
+			picked[l.First[i]+j] = q.Pick(path, d.Files[j].Name)
+		}
+	}
+	return picked, nil
+}
+
+// filterDirs does some of the folders.
+func (t *Tree) filterDirs(ctx context.Context, q *Query, p *plan, a *Answer, picked []bool, from, to int) {
+	for i := from; i < to; i++ {
+		d, first := p.listing.Dirs[i], p.listing.First[i]
 		a.Left += d.Ignored
 		for j := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil {
 				return
 			}
-			if q.Pick != nil && !q.Pick(path, d.Files[j].Name) {
+			if picked != nil && !picked[first+j] {
 				continue
 			}
 			a.Picked++
 			from := len(p.ranges)
-			if ok, k := t.possible(q, p, d.Files[j].ID, p.stamps[p.listing.First[i]+j]); ok {
+			if ok, k := t.possible(q, p, d.Files[j].ID, p.stamps[first+j]); ok {
 				p.jobs = append(p.jobs, job{int32(i), int32(j), int32(from), int32(len(p.ranges)), k})
 			}
 		}
@@ -256,57 +315,38 @@ func (t *Tree) possible(q *Query, p *plan, id uint64, s walk.Stamp) (bool, kind)
 
 // newestFirst puts the jobs in the order of Names.
 func (p *plan) newestFirst() {
-	slices.SortFunc(p.jobs, func(a, b job) int {
-		if c := cmp.Compare(p.stamp(b).Mtime, p.stamp(a).Mtime); c != 0 {
-			return c
-		}
-		d, e := p.listing.Dirs[a.dir], p.listing.Dirs[b.dir]
-		return comparePaths(d.Path(), d.Files[a.file].Name, e.Path(), e.Files[b.file].Name)
-	})
-	p.sorted = true
+	ranks := p.listing.Ranks()
+	order := make([]position, len(p.jobs))
+	for i, j := range p.jobs {
+		order[i] = position{p.stamp(j).Mtime, ranks[p.number(j)], int32(i)}
+	}
+	slices.SortFunc(order, position.compare)
+	jobs := make([]job, len(order))
+	for i, o := range order {
+		jobs[i] = p.jobs[o.at]
+	}
+	p.jobs, p.sorted = jobs, true
 }
 
-// comparePaths compares the paths of files as strings, without making them: in
-// a tree that was unpacked all files may be of the same time.
-func comparePaths(dir, name, dir2, name2 string) int {
-	if dir == dir2 {
-		return strings.Compare(name, name2)
-	}
-	n := min(len(dir), len(dir2))
-	if c := strings.Compare(dir[:n], dir2[:n]); c != 0 {
-		return c
-	}
-	if len(dir) > n {
-		return -compareBelow(name2, dir[n:], name, n == 0)
-	}
-	return compareBelow(name, dir2[n:], name2, n == 0)
+// position is where a file stands among others, the newest first, ties by path.
+type position struct {
+	mtime int64
+	rank  int32 // see walk.Listing.Ranks
+	at    int32 // where it stood
 }
 
-// compareBelow compares the path of a file with one that begins with the path of
-// its folder, which is the top or not; rest is what the folder of the other
-// has more.
-func compareBelow(name, rest, name2 string, top bool) int {
-	if !top {
-		if c := cmp.Compare('/', rest[0]); c != 0 { // the folder may be another
-			return c
-		}
-		rest = rest[1:]
-	}
-	n := min(len(name), len(rest))
-	if c := strings.Compare(name[:n], rest[:n]); c != 0 {
+func (a position) compare(b position) int {
+	if c := cmp.Compare(b.mtime, a.mtime); c != 0 {
 		return c
 	}
-	if len(name) == n {
-		return -1 // a file is not a folder: it is shorter
-	}
-	if c := cmp.Compare(name[n], '/'); c != 0 {
-		return c
-	}
-	return strings.Compare(name[n+1:], name2)
+	return cmp.Compare(a.rank, b.rank)
 }
+
+// number is that of a job's file when all are counted in order.
+func (p *plan) number(j job) int { return p.listing.First[j.dir] + int(j.file) }
 
 // stamp is that of a job's file, if they were looked at.
-func (p *plan) stamp(j job) walk.Stamp { return p.stamps[p.listing.First[j.dir]+int(j.file)] }
+func (p *plan) stamp(j job) walk.Stamp { return p.stamps[p.number(j)] }
 
 func join(dir, name string) string {
 	if dir == "" {

@@ -15,6 +15,7 @@ const (
 	maxCost = 2 * automatonCost
 
 	// The filter's account is kept in bytes that the automaton reads in that time.
+	// A byte of a line beyond lineWorth counts as two: only one cursor is at it.
 	lookWorth = 12
 	lineWorth = 160
 	// pairWorth is how many bytes the loop for pairs passes in the time of a
@@ -130,11 +131,11 @@ func (s *scan) sift(from int) int {
 		if best == len(s.buf) {
 			break
 		}
-		end := s.lineEnd(best)
+		end, start := s.lineEnd(best), best
 		if f.exact && s.yield == nil && !s.one {
 			s.count++
 		} else {
-			start := s.lineStart(best)
+			start = s.lineStart(best)
 			t := text{s.buf[start:end], s.begin && start == 0, s.end && end == len(s.buf)}
 			if (f.exact || c.match(t)) && !s.report(start, end) {
 				return len(s.buf)
@@ -142,7 +143,7 @@ func (s *scan) sift(from int) int {
 		}
 		pos = end + 1
 		if !f.exact {
-			if c.credit -= lineWorth; c.credit < 0 {
+			if c.credit -= lineWorth + 2*max(0, end-start-lineWorth); c.credit < 0 {
 				return pos
 			}
 		}

@@ -22,6 +22,10 @@ func (m *Matcher) Lines(t Text, yield func(start, end int) bool) {
 		m.spanning(t, yield)
 		return
 	}
+	if m.lines != nil && t.atOnce() {
+		m.lines.Part(t.Begin, t.End).Lines(t.Data, yield)
+		return
+	}
 	m.inPieces(t, func(p Text, at int) (more bool) {
 		more = true
 		each := func(start, end int) bool {
@@ -43,12 +47,16 @@ func (m *Matcher) Lines(t Text, yield func(start, end int) bool) {
 // slowest patterns, where the automaton does not help, some 2 MB a second.
 const pieceBytes = 256 << 10
 
+// atOnce reports whether a text is short enough to be searched without a look at
+// Stop.
+func (t Text) atOnce() bool { return t.Stop == nil || len(t.Data) <= pieceBytes }
+
 // inPieces calls do for whole lines of a text, with where they begin in it,
 // until it returns false.
 func (m *Matcher) inPieces(t Text, do func(p Text, at int) (more bool)) {
 	for at := 0; at < len(t.Data); {
 		end := len(t.Data)
-		if t.Stop != nil && end-at > pieceBytes {
+		if !t.piece(at, end).atOnce() {
 			if at > 0 && t.Stop() {
 				return
 			}

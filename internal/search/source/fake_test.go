@@ -86,7 +86,7 @@ func collect(r *Reader, f io.ReaderAt, size int64) (chunks []Chunk, result Resul
 // verify tells what is wrong with the chunks of a part of a text that begins at
 // an offset and a line and is up to the end of the text or not.
 func verify(chunks []Chunk, part []byte, offset, line int64, final bool) error {
-	rest, inside := part, false
+	rest, inside, nul := part, false, false
 	for i, c := range chunks {
 		last := i == len(chunks)-1
 		switch {
@@ -96,7 +96,7 @@ func verify(chunks []Chunk, part []byte, offset, line int64, final bool) error {
 			return fmt.Errorf("chunk %d is %q, not a prefix of %q", i, c.Text, rest)
 		case c.Offset != offset:
 			return fmt.Errorf("chunk %d is at %d, not %d", i, c.Offset, offset)
-		case c.Line != line:
+		case c.Line != line && !nul:
 			return fmt.Errorf("chunk %d is line %d, not %d", i, c.Line, line)
 		case c.First != (offset == 0):
 			return fmt.Errorf("chunk %d: First is %t", i, c.First)
@@ -111,7 +111,7 @@ func verify(chunks []Chunk, part []byte, offset, line int64, final bool) error {
 		case len(c.Text) > max(headBytes, bufferBytes, chunkBytes, wholeBytes, lineBytes)+4:
 			return fmt.Errorf("chunk %d has %d bytes", i, len(c.Text))
 		}
-		inside = c.Cut
+		inside, nul = c.Cut, nul || c.Binary
 		rest = rest[len(c.Text):]
 		offset += int64(len(c.Text))
 		line += int64(bytes.Count(c.Text, []byte("\n")))

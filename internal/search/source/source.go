@@ -94,7 +94,7 @@ const (
 // Chunk is a piece of a text.
 type Chunk struct {
 	Text   []byte // not empty; it is overwritten after the function that got it returns
-	Line   int64  // number of the line of its first byte, from 1
+	Line   int64  // number of the line of its first byte, from 1; not kept up behind a NUL
 	Offset int64  // of its first byte in the text
 
 	First bool // it begins the text

@@ -419,3 +419,19 @@ func TestLittle(t *testing.T) {
 		t.Errorf("%d bytes were read, %v", f.read, err)
 	}
 }
+
+func TestLastNewline(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 511, 512, 513, 1024, 1500} {
+		b := bytes.Repeat([]byte{'x'}, n)
+		if got := lastNewline(b); got != -1 {
+			t.Errorf("%d bytes without: %d", n, got)
+		}
+		for i := range b {
+			b[i] = '\n'
+			if got := lastNewline(b); got != i {
+				t.Fatalf("of %d bytes: %d, want %d", n, got, i)
+			}
+		}
+	}
+}

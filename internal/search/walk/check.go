@@ -6,14 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// checkBatch is how many folders a worker takes at once: some 50 microseconds.
-const checkBatch = 64
+// checkBatch is how many folders a worker takes at once, sweepBatch the same if
+// their files are looked at, too: some 50 microseconds.
+const checkBatch, sweepBatch = 64, 4
 
 // check marks what must be visited. It looks at the stamps of all known
 // folders and ignore files; if the folders are vouched for, only at the ignore
 // files: these may be changed through other links and shared mappings, and
-// some are in folders that are not listed.
-func (t *Tree) check(ctx context.Context, top folder, vouched bool) error {
+// some are in folders that are not listed. also is what is done on the way; nil:
+// nothing.
+func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep) error {
 	if t.root == nil {
 		t.root = newNode(nil, &place{}, 0)
 		t.nodes = []*node{t.root}
@@ -29,12 +31,16 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool) error {
 	}
 
 	if vouched && !t.vouch.all {
-		t.look(ctx, top, t.vouch.attend, (*node).sameRules)
+		t.look(ctx, top, t.vouch.attend, checkBatch, (*node).sameRules)
 		if !t.dirty && !t.root.due() && !t.vouch.marked && !slices.ContainsFunc(t.vouch.attend, (*node).due) {
 			return ctx.Err()
 		}
 	} else {
-		t.look(ctx, top, t.nodes, (*node).same)
+		if also != nil {
+			t.look(ctx, top, t.nodes, sweepBatch, also.same)
+		} else {
+			t.look(ctx, top, t.nodes, checkBatch, (*node).same)
+		}
 		t.vouch.all = t.vouch.all && ctx.Err() != nil
 	}
 	t.vouch.marked = false                   // dirty tells from here on
@@ -49,18 +55,19 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool) error {
 	return ctx.Err()
 }
 
-// look marks those of the nodes that are not the same.
-func (t *Tree) look(ctx context.Context, top folder, nodes []*node, same func(*node, *locator) bool) {
+// look marks those of the nodes that are not the same; batch is how many a worker
+// takes at once.
+func (t *Tree) look(ctx context.Context, top folder, nodes []*node, batch int, same func(*node, *locator) bool) {
 	var next atomic.Int64
-	parallel(min(t.options.Workers, 1+len(nodes)/checkBatch), func() {
+	parallel(min(t.options.Workers, 1+len(nodes)/batch), func() {
 		loc := locator{top: top}
 		defer loc.close()
 		for ctx.Err() == nil {
-			start := int(next.Add(checkBatch)) - checkBatch
+			start := int(next.Add(int64(batch))) - batch
 			if start >= len(nodes) {
 				return
 			}
-			for _, n := range nodes[start:min(start+checkBatch, len(nodes))] {
+			for _, n := range nodes[start:min(start+batch, len(nodes))] {
 				if !n.changed {
 					n.changed = !same(n, &loc)
 				}

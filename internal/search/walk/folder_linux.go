@@ -54,7 +54,7 @@ func (f folder) openat(rel string, flags int) (int, error) {
 	}
 	flags |= unix.O_NOFOLLOW | unix.O_CLOEXEC
 	if strings.IndexByte(rel, '/') < 0 {
-		return retry(func() (int, error) { return unix.Openat(f.fd, rel, flags, 0) })
+		return retry(func() (int, error) { return openat(f.fd, rel, flags) })
 	}
 	if !noOpenat2.Load() {
 		how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
@@ -105,7 +105,7 @@ func retry(call func() (int, error)) (int, error) {
 func (f folder) stat(rel string) (Stamp, kind, error) {
 	var st unix.Stat_t
 	for {
-		err := unix.Fstatat(f.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT)
+		err := fstatat(f.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT)
 		if err == nil {
 			return stampOf(&st), kindOf(st.Mode), nil
 		}
@@ -219,7 +219,7 @@ func (h Handle) ReadAt(p []byte, off int64) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	return h.result(retry(func() (int, error) { return unix.Pread(h.fd, p, off) }))
+	return h.result(retry(func() (int, error) { return pread(h.fd, p, off) }))
 }
 
 func (h Handle) result(n int, err error) (int, error) {

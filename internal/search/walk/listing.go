@@ -2,6 +2,7 @@ package walk
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 )
 
@@ -21,6 +22,10 @@ type Listing struct {
 	open    Opener
 	workers int
 	bytes   int64
+
+	parents []int32 // of each of Dirs, as a number of these; of the top its own
+	ranking sync.Once
+	ranks   []int32
 }
 
 // Bytes is the memory that the listing takes, about.
@@ -78,37 +83,56 @@ func (l *Listing) Stat(ctx context.Context, buf []Stamp) ([]Stamp, error) {
 		return nil, err
 	}
 	defer top.Close()
-	if cap(buf) < l.Files {
-		buf = make([]Stamp, l.Files)
+	buf = room(buf, l.Files)
+	l.stat(ctx, top.top, buf, nil)
+	return buf, ctx.Err()
+}
+
+// stat fills in the stamps of the files of all folders but those that are done;
+// nil: none is.
+func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []bool) {
+	left := len(l.Dirs)
+	for _, ok := range done {
+		if ok {
+			left--
+		}
 	}
-	buf = buf[:l.Files]
+	if left == 0 {
+		return
+	}
 	var next atomic.Int64
-	parallel(l.workers, func() {
-		loc := locator{top: top.top}
+	parallel(min(l.workers, left), func() {
+		loc := locator{top: top}
 		defer loc.close()
 		for ctx.Err() == nil {
 			i := int(next.Add(1)) - 1
 			if i >= len(l.Dirs) {
 				return
 			}
-			d := l.Dirs[i]
-			statFiles(ctx, &loc, d, buf[l.First[i]:][:len(d.Files)])
+			if done == nil || !done[i] {
+				statFiles(ctx, &loc, l.Dirs[i], stamps[l.First[i]:][:len(l.Dirs[i].Files)])
+			}
 		}
 	})
-	return buf, ctx.Err()
 }
 
 // statFiles fills in the stamps of one folder's files.
 func statFiles(ctx context.Context, loc *locator, d *Dir, stamps []Stamp) {
-	clear(stamps)
 	if len(stamps) == 0 {
 		return
 	}
 	f, err := loc.enter(d.place)
 	if err != nil {
+		clear(stamps)
 		return
 	}
 	defer f.close()
+	f.files(ctx, d, stamps)
+}
+
+// files fills in the stamps of the files in a folder.
+func (f folder) files(ctx context.Context, d *Dir, stamps []Stamp) {
+	clear(stamps)
 	for i := range d.Files {
 		if i%stride == stride-1 && ctx.Err() != nil {
 			return

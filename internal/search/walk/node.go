@@ -37,7 +37,7 @@ type node struct {
 
 // nodeBytes and fileBytes are what is kept of a folder and of a file, beside
 // their names.
-const nodeBytes, fileBytes = 600, 32
+const nodeBytes, fileBytes = 604, 36
 
 // key is what a folder must still have to be taken as unchanged.
 type key struct {
@@ -92,11 +92,15 @@ func (t *Tree) publish() {
 	l := &Listing{
 		Dirs:    make([]*Dir, len(t.nodes)),
 		First:   make([]int, len(t.nodes)),
+		parents: make([]int32, len(t.nodes)),
 		open:    t.open,
 		workers: t.options.Workers,
 	}
 	for i, n := range t.nodes {
 		l.Dirs[i], l.First[i] = n.dir, l.Files
+		if n.parent != nil {
+			l.parents[i] = n.parent.index
+		}
 		l.bytes += nodeBytes + int64(n.place.size)
 		for j := range n.dir.Files {
 			l.bytes += fileBytes + int64(len(n.dir.Files[j].Name))

@@ -367,7 +367,7 @@ func (t *Tree) watchFiles(ctx context.Context, top *Top) (done bool, err error) 
 	if !t.dirty && !v.marked && m.listing == t.listing && len(m.queue) == 0 && len(m.again) <= fewYoung {
 		return true, nil
 	}
-	if _, err := t.refresh(ctx, top.top, t.sameTop(top.top)); err != nil || v.watcher == nil {
+	if _, err := t.refresh(ctx, top.top, t.sameTop(top.top), nil); err != nil || v.watcher == nil {
 		return false, err
 	}
 	if v.marked { // folders mounted twice: never at rest

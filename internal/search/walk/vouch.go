@@ -303,7 +303,7 @@ func (t *Tree) watchFolders(ctx context.Context, top *Top) (done bool, err error
 	if t.judgeWatches(); v.watcher == nil || n > watchBatch {
 		return false, ctx.Err()
 	}
-	if _, err := t.refresh(ctx, top.top, false); err != nil || v.watcher == nil {
+	if _, err := t.refresh(ctx, top.top, false, nil); err != nil || v.watcher == nil {
 		return false, err
 	}
 	for _, node := range t.nodes {

@@ -135,7 +135,7 @@ func (t *Tree) Refresh(ctx context.Context) (*Listing, error) {
 		return nil, err
 	}
 	defer top.Close()
-	return t.refresh(ctx, top.top, vouched && t.sameTop(top.top))
+	return t.refresh(ctx, top.top, vouched && t.sameTop(top.top), nil)
 }
 
 // begin waits for the turn.
@@ -154,9 +154,10 @@ func (t *Tree) begin(ctx context.Context) error {
 func (t *Tree) end() { <-t.turn }
 
 // refresh is Refresh once it is its turn. vouched says that folders which are
-// not marked as changed need not be looked at.
-func (t *Tree) refresh(ctx context.Context, top folder, vouched bool) (*Listing, error) {
-	if err := t.check(ctx, top, vouched); err != nil {
+// not marked as changed need not be looked at, also what is done on the way; nil:
+// nothing.
+func (t *Tree) refresh(ctx context.Context, top folder, vouched bool, also *sweep) (*Listing, error) {
+	if err := t.check(ctx, top, vouched, also); err != nil {
 		return nil, err
 	}
 	if !t.dirty {

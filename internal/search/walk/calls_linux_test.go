@@ -1,0 +1,87 @@
+package walk
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestNames: names of any length and content reach the system as they are.
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	longest := strings.Repeat("n", 255)
+	deep := strings.Repeat("d/", 200) + longest
+	build(t, dir, "a: text", longest+": text", deep+": text")
+	file, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	top, err := topFolder(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		want error
+	}{
+		{"a", nil}, {longest, nil}, {deep, nil},
+		{"b", unix.ENOENT}, {"a\x00b", unix.EINVAL}, {"", unix.ENOENT},
+		{longest + "n", unix.ENAMETOOLONG},
+	} {
+		s, k, err := top.stat(tc.name)
+		if !errors.Is(err, tc.want) || err == nil && (k != kindFile || s.Size != 4) {
+			t.Errorf("stat %.20q: %+v, %v, want %v", tc.name, s, err, tc.want)
+		}
+		if tc.name == "" {
+			continue // the folder, when it is opened
+		}
+		h, err := top.open(tc.name)
+		if !errors.Is(err, tc.want) {
+			t.Errorf("open %.20q: %v, want %v", tc.name, err, tc.want)
+		}
+		if err == nil {
+			h.Close()
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _, _ = top.stat(longest) }); n > 0 && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") {
+		t.Errorf("looking at a file takes %v allocations", n)
+	}
+}
+
+// TestReadAt: a file is read whole, in however many pieces.
+func TestReadAt(t *testing.T) {
+	dir := t.TempDir()
+	want := bytes.Repeat([]byte("0123456789abcde\n"), 100_000)
+	name := filepath.Join(dir, "f")
+	if err := os.WriteFile(name, want, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(name, unix.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Handle{fd}
+	defer h.Close()
+	var got []byte
+	for buf := make([]byte, 1<<20); len(got) <= len(want); {
+		n, err := h.ReadAt(buf, int64(len(got)))
+		if err == io.EOF {
+			break
+		}
+		if err != nil || n == 0 {
+			t.Fatalf("at %d: %d bytes, %v", len(got), n, err)
+		}
+		got = append(got, buf[:n]...)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("read %d bytes, not the %d of the file", len(got), len(want))
+	}
+}

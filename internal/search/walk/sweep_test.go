@@ -1,0 +1,64 @@
+package walk
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestRefreshStat: it gives what Refresh and Stat give, whatever has changed
+// between, and the folders that did not are the same.
+func TestRefreshStat(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 40 {
+		build(t, dir, fmt.Sprintf("d%d/e%d/f%d: x", i%4, i%7, i), fmt.Sprintf("d%d/g%d: x", i%4, i))
+	}
+	rules := &names{}
+	tree := New(opener(dir), Options{Above: func() Rules { return rules }})
+	tree.racy = -time.Hour // or each folder is read anew
+	var buf []Stamp
+	for step := range 60 {
+		d := filepath.Join(dir, fmt.Sprintf("d%d", r.IntN(4)))
+		switch f := filepath.Join(d, fmt.Sprintf("e%d", r.IntN(7))); r.IntN(6) {
+		case 0:
+			build(t, dir, fmt.Sprintf("d%d/e%d/n%d: xy", r.IntN(4), r.IntN(7), step))
+		case 1:
+			_ = os.RemoveAll(f)
+		case 2:
+			_ = os.Rename(f, fmt.Sprint(f, "-", step))
+		case 3:
+			_ = os.WriteFile(filepath.Join(d, ".gitignore"), fmt.Appendf(nil, "g%d", r.IntN(40)), 0o644)
+		case 4:
+			_ = os.WriteFile(filepath.Join(d, fmt.Sprintf("g%d", r.IntN(40))), fmt.Append(nil, step), 0o644)
+		}
+		old := tree.listing
+		l, stamps, err := tree.RefreshStat(context.Background(), buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := l.Stat(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(stamps, want) {
+			t.Fatalf("step %d: other stamps than Stat's", step)
+		}
+		fresh := refresh(t, New(opener(dir), tree.options))
+		if got, want := listed(t, l), listed(t, fresh); !slices.Equal(got, want) {
+			t.Fatalf("step %d: %q, want %q", step, got, want)
+		}
+		if again, _, err := tree.RefreshStat(context.Background(), nil); err != nil || again != l {
+			t.Fatalf("step %d: nothing has changed, and the listing is another: %v", step, err)
+		}
+		if old != nil && l.Root() != old.Root() {
+			t.Fatalf("step %d: the top has not changed, and is another", step)
+		}
+		buf = stamps
+	}
+}
