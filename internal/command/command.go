@@ -107,7 +107,8 @@ func New(c Config) (*Commands, error) {
 	cs.writable = writable(c)
 	cs.temp = &tempFolders{parents: tempParents(cs.inWritable)}
 	if cs.shell == "" {
-		cs.shell = FindShell(cs.variable("PATH"))
+		folders := slices.DeleteFunc(cs.programs(), cs.inWritable)
+		cs.shell = FindShell(strings.Join(folders, string(filepath.ListSeparator)))
 	}
 	cs.path = newTrustedPath(cs)
 	return cs, nil

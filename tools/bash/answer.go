@@ -83,8 +83,11 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	default:
 		a.meta[metaStatus], a.meta[metaExitCode] = "exited", r.Code
 	}
-	if r.Code != 0 || r.Why != command.ByItself {
+	switch {
+	case j.failed(r):
 		a.first = strings.ToUpper(detail[:1]) + detail[1:]
+	case r.Code != 0: // no failure: grep found nothing
+		a.first = "(" + detail + ")"
 	}
 	if c.moves(r.Dir) {
 		if note := c.folder(r.Dir, !j.failed(r)); note != "" {
