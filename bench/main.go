@@ -1,7 +1,7 @@
 // Command bench measures the product beside the reference filesystem server:
 // start-up, resident memory, and file reads, over stdio, in one interleaved
-// run; the middle of a large log beside sed, an edit beside perl, searches beside
-// ripgrep. From the repository:
+// run; the middle of a large log beside sed, an edit beside perl, commands beside a
+// shell alone, searches beside ripgrep. From the repository:
 //
 //	go run ./bench [--runs N] [--reads N] [--tree DIR] [--check]
 //
@@ -102,6 +102,10 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	if err != nil {
 		return false, err
 	}
+	commands := measureShells(ctx, ours, sample.dir)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
 	var found []*searches
 	goRoot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
@@ -114,6 +118,8 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 		return missed, err
 	}
 	err = errors.Join(printLog(out, ways), printEdits(out, editors))
+	slow, failed := printShells(out, commands)
+	missed, err = missed || slow, errors.Join(err, failed)
 	for _, s := range found {
 		slow, errs := printSearches(out, s)
 		missed, err = missed || slow, errors.Join(err, errs)

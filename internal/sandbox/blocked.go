@@ -19,6 +19,8 @@ var (
 	denied = lazy(`(?i)permission denied|operation not permitted|read-only file system|EACCES|EPERM|EROFS|` +
 		// What is mounted on cannot be replaced by another file.
 		`device or resource busy|EBUSY`)
+	// What is masked whole is not there for a command.
+	absent  = lazy(`(?i)no such file or directory|ENOENT`)
 	offline = lazy(`(?i)network is unreachable|could ?n[o']t resolve host|could not connect|couldn't connect|failed to connect|` +
 		`temporary failure in name resolution|name or service not known|EAI_AGAIN|ENETUNREACH|` +
 		`(socket|connect|dial tcp|dial udp|lookup|getaddrinfo|listen|bind)\b.*(permission denied|operation not permitted|EACCES|EPERM)|` +
@@ -63,6 +65,14 @@ func Blocked(p Policy, dir, output string) (facts []string) {
 			continue
 		}
 		if !denied().MatchString(line) {
+			if absent().MatchString(line) {
+				for _, path := range mentioned(line, dir) {
+					if fact := j.masked(path, line); fact != "" {
+						add(fact)
+						break
+					}
+				}
+			}
 			continue
 		}
 		fact := ""
@@ -174,6 +184,19 @@ func (j judge) path(named, line string) string {
 		return named + " may not be read: it is outside of the folders that commands may read; " + allowNothing
 	default:
 		return named + " may not be read or changed: it is outside of the folders of this session; " + allowWrite
+	}
+	return ""
+}
+
+// masked is the fact about a path that a command did not find though it is
+// there, or the folder in which it was to be made.
+func (j judge) masked(named, line string) string {
+	unseen := func(path string) bool {
+		leads := func(to string) bool { return belowAny(to, []string{path}) }
+		return exists(path) && !belowAny(path, j.write) && !belowAny(path, j.read) && !slices.ContainsFunc(j.write, leads) && !slices.ContainsFunc(j.read, leads)
+	}
+	if real := follow(named); unseen(real) || unseen(filepath.Dir(real)) {
+		return j.path(named, line)
 	}
 	return ""
 }

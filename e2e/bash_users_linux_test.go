@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// shellUser is who a server runs as.
+type shellUser struct {
+	name string
+	id   int // 0: who runs the test
+}
+
+// users are those a test can run a server as: who runs the test, and if that is
+// root an ordinary user.
+func users(t *testing.T) []shellUser {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return []shellUser{{"ordinary user", 0}}
+	}
+	return []shellUser{{"root", 0}, {"ordinary user", 65534}}
+}
+
+// needs skips a test where the system cannot contain the user's commands.
+func (u shellUser) needs(t *testing.T, s *shellServer) {
+	t.Helper()
+	a := s.bash("true >made")
+	if a.failed {
+		t.Skipf("commands of this user cannot be contained here: %s", a.text)
+	}
+	if contained, _ := a.meta["mcp-toolset/sandboxed"].(bool); !contained {
+		t.Skip("commands of this user are not contained here")
+	}
+	if a := s.wait(s.begin("BashReadOnly", map[string]any{"command": "true"})); strings.Contains(a.fault, "no tool") {
+		t.Skipf("this user has no BashReadOnly here: %s", a.fault)
+	}
+}
+
+// shellFolder makes the folders of a server, which a user other than root can
+// use.
+func shellFolder(t *testing.T, user int) string {
+	t.Helper()
+	base, err := os.MkdirTemp("", "mcp-toolset-shell")
+	if err == nil {
+		base, err = filepath.EvalSymlinks(base)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = exec.Command("chmod", "-R", "u+rwX", base).Run() // Go's module cache
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, name := range []string{"", "root", "home", "tmp"} {
+		dir := filepath.Join(base, name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if user != 0 {
+			if err := os.Chown(dir, user, user); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return base
+}
+
+// shellBinary is the product where a user can run it.
+func shellBinary(t *testing.T, user int) string {
+	t.Helper()
+	program := binary(t)
+	if user == 0 {
+		return program
+	}
+	copied := filepath.Join(shellFolder(t, 0), "mcp-toolset")
+	data, err := os.ReadFile(program)
+	if err == nil {
+		err = os.WriteFile(copied, data, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+// writeAt makes a file that belongs to the owner of the folder it is below.
+func writeAt(t *testing.T, path, content string) string {
+	t.Helper()
+	var made []string
+	dir := filepath.Dir(path)
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			break
+		}
+		made = append(made, dir)
+	}
+	var owner syscall.Stat_t
+	err := syscall.Stat(dir, &owner)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(path, []byte(content), 0o644)
+	}
+	for _, p := range append(made, path) {
+		if err == nil {
+			err = os.Chown(p, int(owner.Uid), int(owner.Gid))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

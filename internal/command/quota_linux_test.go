@@ -1,0 +1,80 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"mcp-toolset/internal/spool"
+)
+
+// TestQuotaEnds: a command that prints more than is kept is ended for that reason,
+// with all that it started, and what was kept is there.
+func TestQuotaEnds(t *testing.T) {
+	const most = 1 << 20
+	for name, script := range map[string]string{
+		"alone":     "yes",
+		"child":     "setsid yes & wait",
+		"one line":  "tr '\\0' x </dev/zero",
+		"stubborn":  "trap '' TERM PIPE; while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done",
+		"read-only": "yes",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _ := newCommands(t, func(c *Config) { c.Quota = spool.Quota{Task: most, All: 4 * most} })
+			if name == "read-only" && c.ReadOnly(t.Context()) != nil {
+				t.Skip("nothing is kept from writing here")
+			}
+			r, err := c.Start(t.Context(), Spec{Script: script, Dir: c.config.Roots[0], ReadOnly: name == "read-only", Grace: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-r.Done():
+			case <-time.After(30 * time.Second):
+				t.Fatal("it goes on")
+			}
+			result := r.Result()
+			printed, stored := r.Output.Bytes()
+			if result.Why != Quota || !result.Exit.Ended || !errors.Is(r.Output.Err(), spool.ErrTaskQuota) {
+				t.Errorf("got %+v, %v", result, r.Output.Err())
+			}
+			info, err := os.Stat(r.Output.Path())
+			if err != nil || info.Size() > most || stored > most || stored < most/2 || printed < stored {
+				t.Errorf("%d bytes printed, %d stored, %v %v", printed, stored, info, err)
+			}
+		})
+	}
+}
+
+// TestQuotaOfAll: the outputs of commands that run count together.
+func TestQuotaOfAll(t *testing.T) {
+	const most = 1 << 20
+	c, root := newCommands(t, func(c *Config) { c.Quota = spool.Quota{Task: 4 * most, All: most} })
+	first, err := c.Start(t.Context(), Spec{Script: "head -c 600000 /dev/zero; echo; sleep 300", Dir: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for printed := int64(0); printed < 600_000; printed, _ = first.Output.Bytes() {
+		select {
+		case <-first.Done():
+			t.Fatalf("the first ended: %+v", first.Result())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	second, err := c.Start(t.Context(), Spec{Script: "head -c 900000 /dev/zero; sleep 300", Dir: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := second.Result(); got.Why != Quota || !errors.Is(second.Output.Err(), spool.ErrAllQuota) {
+		t.Errorf("the second: %+v, %v", got, second.Output.Err())
+	}
+	select {
+	case <-first.Done():
+		t.Errorf("the first ended too: %+v", first.Result())
+	default:
+	}
+	if err := first.End(Stopped, 0); err != nil {
+		t.Error(err)
+	}
+}
