@@ -20,4 +20,10 @@ func may(path string, write bool) bool {
 	return unix.Access(path, unix.R_OK) == nil
 }
 
+// owned reports whether a file is this user's, who could then change its mode.
+func owned(path string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(path, &st) == nil && int(st.Uid) == unix.Geteuid()
+}
+
 func exists(path string) bool { return unix.Access(path, unix.F_OK) == nil }

@@ -74,7 +74,7 @@ func apply(p Policy, s switches, all bool) (Coverage, error) {
 	}
 	var notes []string
 	if own(here.Mount, p.Outside.Mount) && !s.NoMounts {
-		told, err := mountAll(p)
+		m, err := mountAll(p)
 		var off *mountsOff
 		switch {
 		case errors.As(err, &off):
@@ -82,8 +82,8 @@ func apply(p Policy, s switches, all bool) (Coverage, error) {
 		case err != nil:
 			return Coverage{}, err
 		default:
-			l.mounts = true
-			notes = append(notes, told...)
+			l.mounts, l.terminals = true, m.terminals
+			notes = append(notes, m.told...)
 		}
 	}
 	t := threads{all: all}

@@ -171,6 +171,7 @@ func (j judge) path(named, line string) string {
 			return named + " is protected from commands: " + allowNothing
 		}
 	case belowAny(real, j.write):
+		return j.writable(named, real, line)
 	case belowAny(real, j.read):
 		switch {
 		case !may(real, true) || reading().MatchString(line) && !writing().MatchString(line):
@@ -207,6 +208,26 @@ var (
 	reading = lazy(`^(cat|head|tail|less|more|grep|rg|ls|find|du|wc|diff|cmp|stat|file|sort|sed: can't read|sed: couldn't open)\b`)
 	writing = lazy(`(?i)read-only file system|EROFS|cannot (create|touch|remove|move|make|overwrite|open .* for writing)|setting|changing|creat|writ|mkdir|unlink|rename`)
 )
+
+var (
+	busy        = lazy(`(?i)device or resource busy|EBUSY`)
+	settingMode = lazy(`(?i)(permissions (of|for)|change mode|writable by group|chmod).*(not permitted)|EPERM.*chmod`)
+)
+
+// writable is the fact about a path that may be changed, but not in every way.
+func (j judge) writable(named, real, line string) string {
+	if busy().MatchString(line) {
+		for _, inside := range slices.Concat(j.hide, j.protect) {
+			if below(inside, real) && exists(inside) {
+				return named + " may not be moved or removed: " + inside + " in it is hidden or protected from commands; " + allowNothing
+			}
+		}
+	}
+	if settingMode().MatchString(line) && owned(real) {
+		return named + ": commands may not set the bits setuid and setgid, nor change the mode of a folder that has the latter: " + allowNothing
+	}
+	return ""
+}
 
 // metadata is the fact about a file in TMPDIR of a read-only command, of which
 // mode, owner and times cannot be changed.

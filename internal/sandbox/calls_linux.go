@@ -2,7 +2,11 @@
 
 package sandbox
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // system is what changes the system or looks into the kernel, or passes by
 // other layers. No build needs it. In both profiles.
@@ -33,6 +37,20 @@ var metadata = []uint32{
 	unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 }
 
+// modes is where calls that give a file its mode have it among their arguments.
+// mkdir is not here: it sets neither of the two bits.
+var modes = []modeCall{
+	{call: unix.SYS_OPENAT, mode: 3, flags: 2}, {call: unix.SYS_FCHMOD, mode: 1}, {call: unix.SYS_FCHMODAT, mode: 2},
+	{call: unix.SYS_FCHMODAT2, mode: 2}, {call: unix.SYS_MKNODAT, mode: 2},
+}
+
+// modeCall is one of them; flags, if not 0, is the argument that says whether a
+// file is made, without which there is no mode.
+type modeCall struct {
+	call        uint32
+	mode, flags int
+}
+
 // ipc is System V and POSIX objects, which have no path.
 var ipc = []uint32{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
@@ -59,6 +77,10 @@ const (
 	whole     = ^uint32(0)
 	typeMask  = 0xf // of a socket's type; the rest is flags
 	mfdNoExec = 0x8 // MFD_NOEXEC_SEAL
+	setID     = unix.S_ISUID | unix.S_ISGID
+	// makesFile is what of open's flags makes a file: O_TMPFILE has a bit that
+	// O_DIRECTORY has not.
+	makesFile = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 )
 
 // denials is the filter of a policy.
@@ -72,6 +94,18 @@ func denials(p Policy, l layers) []denial {
 	denyIf := func(call uint32, tests ...test) {
 		out = append(out, denial{call, unix.EPERM, tests})
 	}
+	// A program that runs with the rights of this user, left in a folder that
+	// others reach, would hand these on. Opening is what commands do most, so it
+	// is looked at first.
+	for _, c := range slices.Concat(modes, oldModes) {
+		tests := []test{{c.mode, setID, 0, true}}
+		if c.flags != 0 {
+			tests = append([]test{{c.flags, makesFile, 0, true}}, tests...)
+		}
+		denyIf(c.call, tests...)
+	}
+	// Its mode is in memory. Programs fall back to openat where it is unknown.
+	out = append(out, denial{call: unix.SYS_OPENAT2, errno: unix.ENOSYS})
 	deny(system...)
 	deny(oldSystem...)
 	denyIf(unix.SYS_CLONE, test{0, newNamespaces, 0, true})

@@ -20,6 +20,7 @@ type Targets struct {
 	Abstract  string // the name of an abstract socket that listens
 	PID       int    // the server
 	Memory    int    // a System V segment, -1 for none
+	Terminal  string // a terminal of the server's, "" for none
 	Server    Namespaces
 }
 

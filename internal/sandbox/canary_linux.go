@@ -40,6 +40,8 @@ var attempts = []struct {
 	{promiseMemfd, []attempt{tryMemfd}},
 	{promiseIPC, []attempt{tryIPC}},
 	{promisePrivilege, []attempt{tryPrivilege}},
+	{promiseTerminal, []attempt{tryTerminal(unix.O_WRONLY), tryTerminal(unix.O_RDONLY)}},
+	{promiseSetuid, []attempt{trySetuid(setByChmod), trySetuid(setByOpen), trySetuid(setByOpenat2), trySetuid(setByMknod)}},
 }
 
 // TryCanaries tries in this process, which has applied the policy, what each

@@ -121,6 +121,30 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
+// No program can be left behind that runs with the rights of this user, by
+// whatever sets a mode; other modes can be set.
+func TestSetuid(t *testing.T) {
+	t.Parallel()
+	for _, at := range tiers(t) {
+		s := newScratch(t)
+		write(t, s.root+"/prog", "#!/bin/sh\n")
+		s.steps(t, at, s.policy, []step{
+			{"chmod 755 prog && chmod 1777 . && chmod 700 . && install -m 755 prog p2 && mkdir -m 755 d && cp -a prog p3 && mkfifo f", true, ""},
+			{"chmod 4755 prog", false, ""},
+			{"chmod u+s prog", false, ""},
+			{"chmod 2755 prog", false, ""},
+			{"chmod g+s d", false, ""},
+			{"install -m 4755 prog p4", false, ""},
+			{"mkdir -m 2755 d2", false, ""},
+			{"find . -perm /6000 | grep .", false, ""},
+		})
+		s.steps(t, at, s.readOnly(), []step{
+			{"cp prog $TMPDIR/p && chmod 4755 $TMPDIR/p", false, ""},
+			{"find $TMPDIR -perm /6000 | grep .", false, ""},
+		})
+	}
+}
+
 // A debugger sees its own children, and nobody else.
 func TestTracer(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -58,13 +59,14 @@ func assemble(denials []denial) []unix.SockFilter {
 	if auditArch == unix.AUDIT_ARCH_X86_64 {
 		program = append(program, unix.SockFilter{Code: least, K: x32Bit, Jf: 1}, fail(unix.EPERM))
 	}
-	for _, d := range denials {
+	for at, d := range denials {
 		if len(d.tests) == 0 {
 			program = append(program, unix.SockFilter{Code: equal, K: d.call, Jf: 1}, fail(d.errno))
 			continue
 		}
-		// Each test is three instructions, then the failure; behind it the
-		// number of the call is loaded again, which the tests have replaced.
+		// Each test is three instructions, then the failure. Behind it the call
+		// is allowed if nothing more is said about it, else its number is loaded
+		// again, which the tests have replaced.
 		size := uint8(3*len(d.tests) + 1)
 		program = append(program, unix.SockFilter{Code: equal, K: d.call, Jf: size + 1})
 		for i, t := range d.tests {
@@ -77,7 +79,11 @@ func assemble(denials []denial) []unix.SockFilter {
 				unix.SockFilter{Code: load, K: offsetArgs + 8*uint32(t.arg)}, // both are little-endian
 				unix.SockFilter{Code: and, K: t.mask}, jump)
 		}
-		program = append(program, fail(d.errno), unix.SockFilter{Code: load, K: offsetCall})
+		last := unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW}
+		if slices.ContainsFunc(denials[at+1:], func(o denial) bool { return o.call == d.call }) {
+			last = unix.SockFilter{Code: load, K: offsetCall}
+		}
+		program = append(program, fail(d.errno), last)
 	}
 	return append(program, unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW})
 }

@@ -86,12 +86,36 @@ func TestFilter(t *testing.T) {
 		{"typing", unix.SYS_IOCTL, [6]uint64{0, unix.TIOCSTI}, [3]uint32{deny, deny, deny}},
 		{"size of a terminal", unix.SYS_IOCTL, [6]uint64{0, unix.TIOCGWINSZ}, [3]uint32{allow, allow, allow}},
 		{"flags of a file", unix.SYS_IOCTL, [6]uint64{0, unix.FS_IOC_SETFLAGS}, [3]uint32{allow, allow, deny}},
+		{"mode", unix.SYS_FCHMOD, [6]uint64{3, 0o1777}, [3]uint32{allow, allow, deny}},
+		{"setuid", unix.SYS_FCHMOD, [6]uint64{3, 0o4755}, [3]uint32{deny, deny, deny}},
+		{"setgid", unix.SYS_FCHMODAT, [6]uint64{3, 0, 0o2755}, [3]uint32{deny, deny, deny}},
+		{"setuid by link", unix.SYS_FCHMODAT2, [6]uint64{3, 0, 0o6755, unix.AT_EMPTY_PATH}, [3]uint32{deny, deny, deny}},
+		{"new file", unix.SYS_OPENAT, [6]uint64{3, 0, unix.O_CREAT, 0o644}, [3]uint32{allow, allow, allow}},
+		{"new setuid file", unix.SYS_OPENAT, [6]uint64{3, 0, unix.O_CREAT | unix.O_WRONLY, 0o4755}, [3]uint32{deny, deny, deny}},
+		{"new setgid file without a name", unix.SYS_OPENAT, [6]uint64{3, 0, unix.O_TMPFILE | unix.O_WRONLY, 0o2755}, [3]uint32{deny, deny, deny}},
+		{"open with a stray argument", unix.SYS_OPENAT, [6]uint64{3, 0, unix.O_DIRECTORY, 0o6755}, [3]uint32{allow, allow, allow}},
+		{"openat2", unix.SYS_OPENAT2, [6]uint64{}, [3]uint32{unknown, unknown, unknown}},
+		{"fifo", unix.SYS_MKNODAT, [6]uint64{3, 0, unix.S_IFIFO | 0o644}, [3]uint32{allow, allow, allow}},
+		{"setuid file by mknod", unix.SYS_MKNODAT, [6]uint64{3, 0, unix.S_IFREG | 0o4755}, [3]uint32{deny, deny, deny}},
 		{"own limit", unix.SYS_PRLIMIT64, [6]uint64{0, 1, 1}, [3]uint32{allow, allow, allow}},
 		{"limit of another", unix.SYS_PRLIMIT64, [6]uint64{7, 1, 1 << 32}, [3]uint32{allow, allow, deny}},
 	} {
 		for i, p := range []Policy{{}, {Network: true}, {ReadOnly: true, Network: true}} {
 			if got := simulate(t, assemble(denials(p, full)), auditArch, c.call, c.args); got != c.policy[i] {
 				t.Errorf("%s: %#x, want %#x (%+v)", c.name, got, c.policy[i], p)
+			}
+		}
+	}
+	// Calls that only one architecture has.
+	for _, c := range oldModes {
+		var args [6]uint64
+		if c.flags != 0 {
+			args[c.flags] = unix.O_CREAT
+		}
+		for mode, want := range map[uint64]uint32{0o4755: deny, 0o2755: deny, 0o1755: allow} {
+			args[c.mode] = mode
+			if got := simulate(t, assemble(denials(Policy{}, full)), auditArch, c.call, args); got != want {
+				t.Errorf("call %d, mode %o: %#x, want %#x", c.call, mode, got, want)
 			}
 		}
 	}

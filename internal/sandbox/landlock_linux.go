@@ -30,7 +30,7 @@ func handled(abi int) uint64 {
 
 // devices is the device files that every program may count on. /dev/tty is not
 // among them: commands have no terminal, and a typed answer is not theirs.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/ptmx", "/dev/pts"}
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // rulesetAttr is what an ABI lets us restrict of this policy.
 func rulesetAttr(p Policy, abi int, t threads, l layers) ll.RulesetAttr {
@@ -82,8 +82,11 @@ func restrict(p Policy, abi int, t threads, l layers) error {
 		add(write, writable...),
 		add(readAll, p.readable()...),
 		add(ll.AccessFSReadDir, p.List...),
-		add(useFile|ll.AccessFSReadDir, devices...),
+		add(useFile, devices...),
 	)
+	if l.terminals {
+		err = errors.Join(err, add(useFile|ll.AccessFSReadDir, terminals, terminalMaker))
+	}
 	if p.online() {
 		err = errors.Join(err, add(readAll|ll.AccessFSResolveUnix, nameServices...))
 	}

@@ -22,6 +22,8 @@ var socketFolders = []string{"/run", "/var/run", "/tmp", "/var/tmp"}
 const (
 	noFile   = "file"
 	noFolder = "folder"
+	// hiddenName is what who can list a mask finds.
+	hiddenName = "hidden-from-commands"
 )
 
 // maskFolders mounts the file system of masks for a moment, and queues copies
@@ -46,10 +48,7 @@ func (m *mounter) maskFolders() (covers []pending, err error) {
 			}
 		}
 	}()
-	if err := os.WriteFile(filepath.Join(at, noFile), nil, 0); err != nil {
-		return nil, fmt.Errorf("making masks: %w", err)
-	}
-	if err := os.Mkdir(filepath.Join(at, noFolder), 0); err != nil {
+	if err := m.emptyMasks(at); err != nil {
 		return nil, fmt.Errorf("making masks: %w", err)
 	}
 	take := func(from, to string) error {
@@ -84,6 +83,24 @@ func (m *mounter) maskFolders() (covers []pending, err error) {
 		}
 	}
 	return covers, nil
+}
+
+// emptyMasks makes the two that cover single files and folders. Rights over
+// other people's files (Policy.FileRights) pass by the modes, and what is hidden
+// would seem empty. A device file on a mount without devices cannot be opened by
+// anybody: it is the mask of files then, and the one thing in that of folders.
+func (m *mounter) emptyMasks(at string) error {
+	file, folder := filepath.Join(at, noFile), filepath.Join(at, noFolder)
+	if err := os.Mkdir(folder, 0); err != nil {
+		return err
+	}
+	if m.p.keptCapabilities(true) != 0 {
+		// Device 0:0 may be made by everybody since Linux 5.8.
+		if unix.Mknod(file, unix.S_IFCHR, 0) == nil {
+			return unix.Mknod(filepath.Join(folder, hiddenName), unix.S_IFCHR, 0)
+		}
+	}
+	return os.WriteFile(file, nil, 0)
 }
 
 // covered lists the folders of sockets that are to be covered: those that are
@@ -219,6 +236,10 @@ func (m *mounter) hide() {
 			continue
 		}
 		m.linked(promiseHide, path, real)
+		if m.byLink(path) {
+			m.unkept(promiseHide, path, "it is reached by a link, which may be replaced")
+		}
+		m.pin(promiseHide, path, real)
 		if err := m.mask(real); err != nil {
 			m.unkept(promiseHide, path, err.Error())
 		}

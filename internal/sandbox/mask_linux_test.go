@@ -88,11 +88,13 @@ func TestHide(t *testing.T) {
 		write(t, s.root+"/sub/.env", "secret\n")
 		write(t, s.root+"/sub/plain", "plain\n")
 		write(t, s.root+"/vault/key", "secret\n")
+		write(t, s.root+"/far/off/.env", "secret\n")
+		write(t, s.root+"/far/plain", "plain\n")
 		if err := os.Symlink("sub/.env", s.root+"/link"); err != nil {
 			t.Fatal(err)
 		}
 		p := s.policy
-		p.Hide = []string{s.root + "/sub/.env", s.root + "/vault", s.root + "/vault/key"}
+		p.Hide = []string{s.root + "/sub/.env", s.root + "/vault", s.root + "/vault/key", s.root + "/far/off/.env"}
 		before := tree(t, s.root)
 		for _, readOnly := range []bool{false, true} {
 			p.ReadOnly = readOnly
@@ -114,6 +116,13 @@ func TestHide(t *testing.T) {
 			{"mv sub other && cat other/.env", false, ""},
 			{"mv other sub; rm -rf v2 hard; ls", true, ""},
 			{"mv sub/.env x", false, ""},
+			{"mv far other && cat other/off/.env", false, ""},
+			{"mv far/off far/other && cat far/other/.env", false, ""},
+			{"mv far/off . && cat off/.env", false, ""}, // copies what it can
+			{"rm -r off", true, ""},
+			{"echo x > far/off/y && mv far/off/y far/z && rm far/z", true, ""},
+			// What the ones before moved would be found here.
+			{"grep -rsl '^secret$' . || find . -name .env | grep -v -e '^./sub/' -e '^./far/off/'", false, ""},
 		})
 		if after := tree(t, s.root); after != before {
 			t.Errorf("%s: changed from\n%s\nto\n%s", at.name, before, after)
@@ -139,8 +148,12 @@ func TestUnmaskable(t *testing.T) {
 	if err := os.Symlink("real", s.root+"/link"); err != nil {
 		t.Fatal(err)
 	}
+	write(t, s.root+"/folder/file", "x\n")
+	if err := os.Symlink("folder", s.root+"/other folder"); err != nil {
+		t.Fatal(err)
+	}
 	p := s.policy
-	p.Hide = []string{s.root + "/absent", s.root + "/linked", s.home + "/.absent"}
+	p.Hide = []string{s.root + "/absent", s.root + "/linked", s.home + "/.absent", s.root + "/other folder/file"}
 	p.Protect = []string{s.root + "/.mcp.json", s.root + "/none/at all", s.root + "/link", s.root + "/linked"}
 	before := tree(t, s.root)
 	res := s.bash(t, spaces, p, "true")
@@ -152,6 +165,7 @@ func TestUnmaskable(t *testing.T) {
 		"protect " + s.root + "/linked: the file has other names (hard links)",
 		"hide " + s.root + "/absent: it does not exist, and a name without a file cannot be masked",
 		"hide " + s.root + "/linked: the file has other names (hard links)",
+		"hide " + s.root + "/other folder/file: it is reached by a link, which may be replaced",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("missing is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -318,6 +332,41 @@ func TestFileRights(t *testing.T) {
 	})
 	p.ReadOnly = true
 	s.steps(t, spaces, p, []step{{"cat theirs/file", true, ""}, {"chown 0 theirs/file", false, ""}})
+}
+
+// What is hidden does not seem empty to who may pass by modes.
+func TestHideWithFileRights(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	for _, at := range []tier{spaces, userns} {
+		if err := at.available(); err != nil {
+			t.Logf("%s: %v", at.name, err)
+			continue
+		}
+		s := newScratch(t)
+		write(t, s.root+"/.env", "secret\n")
+		write(t, s.root+"/vault/key", "secret\n")
+		p := s.policy
+		p.FileRights = true
+		p.Hide = append(p.Hide, s.root+"/.env", s.root+"/vault")
+		for _, p.ReadOnly = range []bool{true, false} {
+			s.steps(t, at, p, []step{
+				{"cat .env", false, ""},
+				{"exec 3>>.env", false, ""},
+				{"cat vault/key", false, ""},
+				{"cat vault/" + hiddenName, false, ""},
+				{"ls vault | grep -q hidden", true, ""},
+				{"cp -r vault v2", false, ""},
+				{"chmod 644 .env", false, ""},
+				{"ls -l .", true, ""},
+			})
+			if res := s.bash(t, at, p, "cat .env"); !strings.Contains(res.out, "Permission denied") {
+				t.Errorf("%s, read-only %v: reading a mask says %s", at.name, p.ReadOnly, res.out)
+			}
+		}
+	}
 }
 
 // The process that applies can end what it started, and not the other way

@@ -34,6 +34,8 @@ type mounter struct {
 	masks   map[string]*mask
 	told    []string
 	pending []pending
+	// terminals says that those at /dev/pts are the command's own.
+	terminals bool
 }
 
 // pending is a mount that has been made and has to be put in its place.
@@ -43,13 +45,13 @@ type pending struct {
 }
 
 // mountAll makes the whole system read-only but for the writable folders, and
-// masks what is hidden. It returns what it could not do; a mountsOff error if
-// nothing was done; any other if the namespace is left half made.
+// masks what is hidden. The mounter tells what it could not do. The error is a
+// mountsOff if nothing was done; after any other the namespace is left half made.
 //
 // The order matters. What stays writable is copied while it is writable, then
 // everything becomes read-only at once, then the copies are put over it. Masks
 // come last, since each is looked for where everything else is in place.
-func mountAll(p Policy) ([]string, error) {
+func mountAll(p Policy) (*mounter, error) {
 	if !has(unix.CAP_SYS_ADMIN) {
 		return nil, &mountsOff{errors.New("CAP_SYS_ADMIN is missing")}
 	}
@@ -78,13 +80,14 @@ func mountAll(p Policy) ([]string, error) {
 	if err := errors.Join(m.cover(masks), m.place(), m.shared()); err != nil {
 		return nil, fmt.Errorf("sandbox: mounting: %w", err)
 	}
+	m.ownTerminals()
 	m.protect()
 	m.hide()
 	// The working directory is still that of the mount underneath.
 	if wd, err := os.Getwd(); err == nil {
 		_ = os.Chdir(wd)
 	}
-	return m.told, nil
+	return m, nil
 }
 
 // resolver follows links, and remembers folders: the paths of a policy are many
@@ -201,9 +204,7 @@ func (m *mounter) shared() error {
 	return nil
 }
 
-// protect makes what must not be changed read-only. The folders above it, up
-// to the writable one, become mounts as well: a mount cannot be renamed, so the
-// name cannot be moved away with its folder and made anew.
+// protect makes what must not be changed read-only.
 func (m *mounter) protect() {
 	for _, path := range m.p.Protect {
 		real, err := filepath.EvalSymlinks(path)
@@ -214,21 +215,31 @@ func (m *mounter) protect() {
 		if real != resolveFolder(path) {
 			m.unkept(promiseProtect, path, "it is a link, which may be replaced")
 		}
-		i := slices.IndexFunc(m.write, func(w string) bool { return below(real, w) })
-		if i < 0 {
+		if !belowAny(real, m.write) {
 			continue // read-only already
 		}
 		m.linked(promiseProtect, path, real)
-		for _, folder := range between(m.write[i], real) {
-			if mounted(folder) {
-				continue
-			}
-			if err := m.over(folder, 0); err != nil {
-				m.unkept(promiseProtect, path, err.Error())
-			}
-		}
+		m.pin(promiseProtect, path, real)
 		if err := m.over(real, unix.MOUNT_ATTR_RDONLY); err != nil {
 			m.unkept(promiseProtect, path, err.Error())
+		}
+	}
+}
+
+// pin makes mounts of the folders above a path, up to the writable one. A mount
+// cannot be renamed, so the name cannot be moved with a folder, to be made anew
+// or, in the next command, to be found where nothing is masked.
+func (m *mounter) pin(promise, path, real string) {
+	i := slices.IndexFunc(m.write, func(w string) bool { return below(real, w) })
+	if i < 0 {
+		return // nothing above it can be renamed
+	}
+	for _, folder := range between(m.write[i], real) {
+		if mounted(folder) {
+			continue
+		}
+		if err := m.over(folder, 0); err != nil {
+			m.unkept(promise, path, err.Error())
 		}
 	}
 }
@@ -266,6 +277,18 @@ func resolveFolder(path string) string {
 		return path
 	}
 	return filepath.Join(folder, filepath.Base(path))
+}
+
+// byLink reports whether a path leads through a link that the command can
+// replace: the next one is then led elsewhere, and masks that.
+func (m *mounter) byLink(path string) bool {
+	for at := filepath.Clean(path); at != "/"; at = filepath.Dir(at) {
+		st, err := os.Lstat(at)
+		if err == nil && st.Mode()&os.ModeSymlink != 0 && belowAny(resolveFolder(at), m.write) {
+			return true
+		}
+	}
+	return false
 }
 
 // linked tells of other names of a file that a mask does not reach.

@@ -6,6 +6,7 @@ var NotCovered = []string{
 	"a name is masked as the file it is when a command starts: if somebody outside replaces that file meanwhile, the new one is not masked",
 	"a socket that a service binds later, or bound by a relative path, can be reached outside of /run, /tmp and /var/tmp (before Landlock ABI 9)",
 	"names, sizes and times of files can be looked at, except below /run, /tmp, /var/tmp and what is hidden",
+	"a program that is setuid already and can be written to stays so when it is changed through a shared mapping",
 	"time, memory, disk space and the number of processes are not limited",
 	"what is writable and run by somebody later is not contained then: build files, scripts, and the .git of repositories below a root",
 }

@@ -11,9 +11,11 @@
 // applies; and put the server's own Here() into Policy.Outside. Without these
 // the rest still holds, and Coverage says what does not.
 //
-// What no layer holds, and no canary shows, is NotCovered. Protected names make
-// mounts of the folders above them up to the writable one, so rename and link
-// between these fail with EXDEV, upon which programs copy.
+// What no layer holds, and no canary shows, is NotCovered. Protected and hidden
+// names make mounts of the folders above them up to the writable one: these
+// cannot be renamed or removed (EBUSY), and rename and link between them fail
+// with EXDEV, upon which programs copy. The bits setuid and setgid cannot be set
+// on anything, so neither on a folder for its group.
 //
 // Linux only. Elsewhere Apply fails with errors.ErrUnsupported.
 package sandbox

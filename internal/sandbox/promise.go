@@ -7,6 +7,7 @@ type layers struct {
 	seccomp, mounts  bool
 	pid, ipc         bool // namespaces of the command's own
 	capless          bool // no capability is left but those of FileRights
+	terminals        bool // /dev/pts holds only terminals that the command makes
 }
 
 // promise is one thing that a confined command cannot do.
@@ -36,6 +37,8 @@ const (
 	promiseMemfd     = "memfd"
 	promiseIPC       = "ipc"
 	promisePrivilege = "privilege"
+	promiseTerminal  = "terminal"
+	promiseSetuid    = "setuid"
 )
 
 func seccompOnly(l layers) bool { return l.seccomp }
@@ -79,6 +82,10 @@ var promises = []promise{
 		func(l layers) bool { return l.seccomp || l.ipc }, "needs seccomp or an IPC namespace"},
 	{promisePrivilege, "no program gains rights by its mode (setuid) or capabilities",
 		func(l layers) bool { return l.capless }, "capabilities could not be dropped"},
+	{promiseTerminal, "no terminal of somebody else is read or written",
+		func(l layers) bool { return l.abi >= 1 }, "needs Landlock"},
+	{promiseSetuid, "no program is left behind that gives the rights of this user or group to whoever runs it (setuid, setgid)",
+		seccompOnly, "needs seccomp"},
 }
 
 // missing lists the promises that these layers do not keep.

@@ -53,6 +53,7 @@ net.createServer(c => c.end('x')).listen(p, () => net.connect(p).on('data', () =
 				s.policy.Read = append(s.policy.Read, prefix)
 				path = executable
 				if at == plain {
+					script = strings.ReplaceAll(script, "m, f =", "pass #")
 					script = strings.ReplaceAll(script, "multiprocessing.Lock()", "0")
 					script = strings.ReplaceAll(script, "q =", "pass #")
 					script = strings.ReplaceAll(script, "p = multi", "pass #")

@@ -64,5 +64,26 @@ func NewTargets(folder string) (t Targets, done func(), err error) {
 		t.Memory = id
 		undo = append(undo, func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
 	}
+	if maker, name, err := newTerminal(); err == nil {
+		t.Terminal = name
+		undo = append(undo, func() { unix.Close(maker) })
+	}
 	return t, done, nil
+}
+
+// newTerminal makes a terminal that is there until its maker is closed.
+func newTerminal() (maker int, name string, err error) {
+	maker, err = unix.Open(terminalMaker, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, "", err
+	}
+	n, err := unix.IoctlGetInt(maker, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(maker, unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		unix.Close(maker)
+		return -1, "", err
+	}
+	return maker, fmt.Sprintf("%s/%d", terminals, n), nil
 }
