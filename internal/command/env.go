@@ -171,7 +171,8 @@ func (c *Commands) clean(dir, temp string, more []string) []string {
 
 var cleanNames = []string{"LANG", "LANGUAGE", "LC_*", "TZ", "USER", "LOGNAME"}
 
-// trustedPath is the folders of PATH that no command can put a program into.
+// trustedPath is the folders of PATH that no command can put a program into,
+// and whose programs are what their names say.
 type trustedPath struct {
 	folders  []string
 	all      []string
@@ -192,7 +193,7 @@ func newTrustedPath(c *Commands) trustedPath {
 	}
 	for _, folder := range t.all {
 		target, err := filepath.EvalSymlinks(folder)
-		if err != nil || t.reaches(folder) || t.reaches(target) {
+		if err != nil || t.reaches(folder) || t.reaches(target) || chooses(folder) || chooses(target) {
 			continue
 		}
 		if info, err := os.Stat(target); err == nil && info.Mode().Perm()&0o022 == 0 {
@@ -202,6 +203,14 @@ func newTrustedPath(c *Commands) trustedPath {
 	return t
 }
 
+// chooses reports whether a folder holds what stands for other programs: pyenv,
+// rbenv, asdf, mise, Volta and the like run the one that a file in the working
+// folder names, which may be one of the repository's own.
+func chooses(folder string) bool {
+	folder = filepath.ToSlash(filepath.Clean(folder))
+	return strings.EqualFold(filepath.Base(folder), "shims") || strings.HasSuffix(folder, "/.volta/bin")
+}
+
 // reaches reports whether a command can change a path: it is in what is
 // writable, or that is in it.
 func (t trustedPath) reaches(path string) bool {
@@ -209,7 +218,8 @@ func (t trustedPath) reaches(path string) bool {
 }
 
 // Trusted says whether a program that a command names is one that no command
-// can have put there or changed, and its path. A name without a slash is looked
+// can have put there or changed and that does not choose another one, and its
+// path. A name without a slash is looked
 // for as the shell would. A link is trusted if what it leads to is in nothing
 // that commands may write to.
 func (c *Commands) Trusted(name string) (path string, ok bool) {

@@ -43,6 +43,9 @@ func TestTrusted(t *testing.T) {
 	program(t, at("half/only"))
 	program(t, at("half/file"))
 	program(t, at("allowed/late"))
+	program(t, at(".pyenv/shims/chosen"))
+	program(t, at(".volta/bin/chosen2"))
+	link(t, at(".pyenv/shims"), at("other"))
 	link(t, at("root/bin/tool"), at("sys/tool"))
 	link(t, "good", at("sys/alias"))
 	link(t, at("root/bin"), at("sys/folder"))
@@ -53,7 +56,7 @@ func TestTrusted(t *testing.T) {
 	}
 	c, err := New(Config{
 		Roots: []string{at("root")}, AllowWrite: []string{at("allow"), at("half/file")}, State: at("state"), Sandbox: Off,
-		Environ: []string{"PATH=" + at("sys") + ":" + at("root/bin") + ":" + at("open") + ":" + at("linked") + ":" + at("half") + ":" + at("allowed") + ":relative:"},
+		Environ: []string{"PATH=" + at("sys") + ":" + at("root/bin") + ":" + at("open") + ":" + at("linked") + ":" + at("half") + ":" + at("allowed") + ":" + at("other") + ":" + at(".volta/bin") + ":relative:"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +64,7 @@ func TestTrusted(t *testing.T) {
 	defer c.Close()
 	for name, want := range map[string]bool{
 		"good": true, "alias": true, at("sys/good"): true, "absent": true, "": true,
-		"evil": false, "tool": false, "any": false, "only": false, "late": false,
+		"evil": false, "tool": false, "any": false, "only": false, "late": false, "chosen": false, "chosen2": false,
 		at("root/bin/evil"): false, at("sys/tool"): false, base + "/sys/folder/../good": false, "./good": false, "sys/good": false, "../sys/good": false,
 	} {
 		if path, ok := c.Trusted(name); ok != want {

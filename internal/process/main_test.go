@@ -45,6 +45,11 @@ func testConfine(raw json.RawMessage, start func() error) error {
 		}
 	case "hang":
 		select {}
+	case "stop":
+		if err := unix.Kill(os.Getpid(), unix.SIGSTOP); err != nil {
+			return err
+		}
+		select {}
 	case "forget":
 		return nil
 	}

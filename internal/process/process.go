@@ -32,6 +32,10 @@ const (
 	// not busy. What hangs in the kernel, in a file system that does not answer,
 	// is left to it.
 	killWait = 5 * time.Second
+	// answerWait is how long a supervisor may keep its server waiting before it
+	// is looked at: one that somebody has stopped is given up then, any other
+	// after slack, since on a busy machine it may just be slow.
+	answerWait = 2 * time.Second
 	// slack is how much longer things may take on a busy machine.
 	slack = 10 * time.Second
 	// maxNamed is how many processes left over are named, each in at most

@@ -388,6 +388,71 @@ func TestSpareKilled(t *testing.T) {
 	})
 }
 
+// A supervisor that somebody has stopped, and stops again, holds up neither the
+// end of its command nor the next one.
+func TestSupervisorStopped(t *testing.T) {
+	inTiers(t, func(t *testing.T, r *Runner) {
+		mark := newMark()
+		p, ready := startReady(t, r, "sleep 1000 & setsid sleep 1001 & echo; wait", string(mark))
+		ready()
+		var spare *supervisor
+		eventually(t, "there is a spare", func() bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if len(r.ready) > 0 {
+				spare = r.ready[0]
+			}
+			return spare != nil
+		})
+		for _, s := range []*supervisor{p.sup, spare} {
+			_ = s.cmd.Process.Signal(unix.SIGSTOP)
+			eventually(t, "it is stopped", s.isStopped)
+		}
+		began := time.Now()
+		next := make(chan struct{})
+		go func() {
+			defer close(next)
+			if _, out := run(t, r, "echo hello"); out != "hello" {
+				t.Errorf("got %q", out)
+			}
+		}()
+		if err := p.End(0); err != nil {
+			t.Error(err)
+		}
+		if e := p.Wait(); !e.Ended || e.Lost != nil || e.Stuck || e.Code != -1 || e.Signal != unix.SIGKILL {
+			t.Errorf("got %+v", e)
+		}
+		<-next
+		if took := time.Since(began); took >= slack {
+			t.Errorf("it took %v", took)
+		}
+		<-spare.gone
+		eventually(t, "all has ended", func() bool { return len(mark.find(t)) == 0 })
+	})
+}
+
+// What was started by a supervisor that is then stopped is not started again.
+func TestStoppedWhenTaken(t *testing.T) {
+	// The first process of a namespace cannot be stopped from inside.
+	r := newRunner(t, Config{Tiers: []Tier{Subreaper}})
+	s, err := r.fresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOutput(t)
+	spec := script(t, "echo ran")
+	spec.Confine, spec.Output = json.RawMessage(`"stop"`), o.w
+	_, again, err := r.run(t.Context(), s, spec)
+	s.abandon()
+	_ = o.w.Close()
+	if err == nil || again || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("again %v, %v", again, err)
+	}
+	if out := o.all(t); out != "" {
+		t.Errorf("it ran: %s", out)
+	}
+}
+
 // A command whose supervisor is killed by a stranger, or for lack of memory, is
 // said to be lost, and ended.
 func TestSupervisorKilled(t *testing.T) {

@@ -20,6 +20,7 @@ func systemTiers() []Tier { return nil }
 type supervisor struct{ gone chan struct{} }
 
 func (s *supervisor) abandon()     {}
+func (s *supervisor) discard()     {}
 func (s *supervisor) isGone() bool { return true }
 
 func (r *Runner) spawn(context.Context, Tier) (*supervisor, error) { return nil, errOther }

@@ -105,7 +105,7 @@ func (r *Runner) Close(grace time.Duration) error {
 	}
 	r.mu.Unlock()
 	for _, s := range ready {
-		s.abandon()
+		s.discard()
 	}
 	errs := make([]error, len(running))
 	var wg sync.WaitGroup
@@ -160,7 +160,7 @@ func (r *Runner) keep(s *supervisor) {
 	}
 	r.mu.Unlock()
 	if s != nil {
-		s.abandon()
+		s.discard()
 	}
 }
 

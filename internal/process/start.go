@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,8 +21,9 @@ type Process struct {
 	sup    *supervisor
 	pid    int // of the command, as the supervisor sees it
 
-	done chan struct{}
-	exit Exit
+	done   chan struct{}
+	exit   Exit
+	killed atomic.Bool // End has killed the supervisor
 }
 
 // Start starts a command. The context is for starting only: when it ends
@@ -82,6 +84,8 @@ func (spec *Spec) check() error {
 // gone before it knew the command, so that another one may be asked.
 func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process, again bool, err error) {
 	o := order{Run: &command{Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Confine: spec.Confine, Grace: spec.Grace}}
+	w := s.watch()
+	defer w.stop()
 	if err := s.send(o, spec.Output); err != nil {
 		return nil, s.isGone() || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET), s.lost(err)
 	}
@@ -93,8 +97,9 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 		case err != nil:
 			err = s.lost(err)
 			return nil, !taken && s.isGone(), err
-		case rep.Taken:
+		case rep.Taken && !taken:
 			taken = true
+			w.stoppedOnly() // now the containment takes what it takes
 		case rep.Failed != nil:
 			return nil, false, rep.Failed
 		case rep.Started != nil:
@@ -153,6 +158,9 @@ func (p *Process) lost(err error) Exit {
 			e.Stuck = true
 		}
 	}
+	if p.killed.Load() && !e.Stuck {
+		e.Signal, e.Ended, e.Lost = syscall.SIGKILL, true, nil
+	}
 	if p.sup.tier != PIDNamespace {
 		killGroup(p.pid)
 	}
@@ -183,19 +191,40 @@ func (p *Process) Wait() Exit {
 // after grace; a later call with less grace shortens that. It returns when
 // nothing is left, at once if that is so already. The error says that something
 // hangs in the kernel and is left to it.
+//
+// A supervisor that does not do it, since somebody has stopped it, is killed
+// where that ends all, and woken where without it more would be left.
 func (p *Process) End(grace time.Duration) error {
 	if p.isDone() {
 		return p.stuck()
 	}
 	_ = p.sup.send(order{End: &ending{grace}}, nil) // an error: it is ending
-	select {
-	case <-p.done:
-		return p.stuck()
-	case <-time.After(grace + 2*(killWait+slack)):
+	late := time.NewTimer(grace + answerWait)
+	defer late.Stop()
+	last := time.After(grace + 2*(killWait+slack))
+	for deadline, woken := time.Now().Add(grace+slack), false; ; {
+		select {
+		case <-p.done:
+			return p.stuck()
+		case <-late.C:
+			late.Reset(answerWait)
+			stopped := p.sup.isStopped()
+			switch {
+			case p.sup.tier == PIDNamespace && (stopped || time.Now().After(deadline)), p.sup.tier == Cgroup && stopped && woken:
+				return p.kill()
+			case stopped:
+				p.sup.wake()
+				woken = true
+			}
+		case <-last:
+			return errStuck // the supervisor goes on
+		}
 	}
-	if p.sup.tier != PIDNamespace {
-		return errStuck // the supervisor goes on: without it more would be left
-	}
+}
+
+// kill kills the supervisor for want of a better way to end the command.
+func (p *Process) kill() error {
+	p.killed.Store(true)
 	_ = p.sup.cmd.Process.Kill()
 	select {
 	case <-p.done:

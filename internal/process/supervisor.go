@@ -122,6 +122,9 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	if err := s.send(order{Setup: &setup{Tier: s.tier, Cgroup: s.cgroup}}, nil); err != nil {
 		return s.lost(err)
 	}
+	w := s.watch()
+	defer w.stop()
+	w.stoppedOnly() // this program may be long in starting
 	rep, err := s.next(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -212,8 +215,63 @@ func (s *supervisor) abandon() {
 	_ = s.conn.Close()
 	if s.tier == PIDNamespace {
 		_ = s.cmd.Process.Kill()
+		return
 	}
+	s.wake() // only one that runs ends what it has
 }
+
+// discard is abandon for a supervisor that knows of no command yet.
+func (s *supervisor) discard() {
+	_ = s.conn.Close()
+	_ = s.cmd.Process.Kill()
+}
+
+// wake lets a supervisor go on that somebody has stopped.
+func (s *supervisor) wake() { _ = s.cmd.Process.Signal(unix.SIGCONT) }
+
+// isStopped reports whether somebody has stopped the supervisor, as far as that
+// can be told here: nobody does by accident, since it has no terminal.
+func (s *supervisor) isStopped() bool { return !s.isGone() && stopped(s.cmd.Process.Pid) }
+
+// watchdog kills a supervisor that does not answer: whoever waits for its words
+// gets those that it has said, and then sees that it has ended.
+type watchdog struct{ quit, patient chan struct{} }
+
+// watch sets a watchdog on a supervisor.
+func (s *supervisor) watch() watchdog {
+	w := watchdog{quit: make(chan struct{}), patient: make(chan struct{})}
+	go func() {
+		tick := time.NewTicker(answerWait)
+		defer tick.Stop()
+		limit := time.NewTimer(slack)
+		defer limit.Stop()
+		for late, patient := limit.C, w.patient; ; {
+			select {
+			case <-w.quit:
+				return
+			case <-s.gone:
+				return
+			case <-patient:
+				late, patient = nil, nil
+				continue
+			case <-tick.C:
+				if !s.isStopped() {
+					continue
+				}
+			case <-late:
+			}
+			_ = s.cmd.Process.Kill()
+			return
+		}
+	}()
+	return w
+}
+
+// stop ends the watch.
+func (w watchdog) stop() { close(w.quit) }
+
+// stoppedOnly leaves the supervisor all the time it takes unless it is stopped.
+func (w watchdog) stoppedOnly() { close(w.patient) }
 
 // clean ends what a supervisor may have left that did not end in order, and
 // what was its own. It runs when the process has ended.

@@ -75,6 +75,13 @@ func killGroup(pid int) {
 	}
 }
 
+// stopped reports whether a signal has stopped a process.
+func stopped(pid int) bool {
+	const sstop = 4 // of sys/proc.h
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err == nil && info.Proc.P_stat == sstop
+}
+
 func systemTiers() []Tier { return []Tier{ProcessGroup} }
 
 func attributes(Tier) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -16,6 +16,7 @@ type listed struct {
 	processID
 	parent int
 	zombie bool
+	halted bool // by a signal, not by a debugger
 	comm   string
 }
 
@@ -67,11 +68,17 @@ func look(pid int) (p listed, ok bool) {
 	if len(fields) <= start {
 		return p, false
 	}
-	p = listed{comm: string(data[from+1 : to]), zombie: fields[state] == "Z" || fields[state] == "X"}
+	p = listed{comm: string(data[from+1 : to]), zombie: fields[state] == "Z" || fields[state] == "X", halted: fields[state] == "T"}
 	p.pid = pid
 	p.parent, _ = strconv.Atoi(fields[parent])
 	p.start, err = strconv.ParseUint(fields[start], 10, 64)
 	return p, err == nil
+}
+
+// stopped reports whether a signal has stopped a process.
+func stopped(pid int) bool {
+	p, ok := look(pid)
+	return ok && p.halted
 }
 
 // signal sends a signal to this very process: one that got its id meanwhile

@@ -43,6 +43,10 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 
 	f := w.run(args, c)
 	out, hard := w.judge(args, c)
+	if w.launched != "" {
+		w.deny(w.launched)
+		w.launched = ""
+	}
 	cmd.ReadOnly = w.reason == "" && !hard && len(n.Assigns) == 0
 	w.script.WriteString(prefix)
 	for i := range out {

@@ -37,7 +37,7 @@ func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
 			return args, "find: a word is not literal: " + brief(a.text)
 		}
 		if a.val == "-exec" {
-			inner, used, why := w.findExec(args[i+1:], c)
+			inner, used, why := w.findExec(args[i+1:], starts, c)
 			if why != "" {
 				return args, why
 			}
@@ -64,8 +64,8 @@ func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
 }
 
 // findExec judges what -exec runs. What {} becomes begins with a starting point
-// and so is no flag.
-func (w *walker) findExec(args []arg, c context) (out []arg, used int, why string) {
+// and so is no flag; it is one that begins with @ if a starting point does.
+func (w *walker) findExec(args, starts []arg, c context) (out []arg, used int, why string) {
 	end := -1
 	for i := range args {
 		if !args[i].lit {
@@ -79,6 +79,12 @@ func (w *walker) findExec(args []arg, c context) (out []arg, used int, why strin
 	if end < 1 {
 		return nil, 0, "find: -exec has no command or no end"
 	}
+	lead := "./"
+	for i := range starts {
+		if strings.HasPrefix(starts[i].lead, "@") {
+			lead = "@"
+		}
+	}
 	inner := make([]arg, end)
 	copy(inner, args[:end])
 	for i := range inner {
@@ -86,7 +92,7 @@ func (w *walker) findExec(args []arg, c context) (out []arg, used int, why strin
 		case inner[i].val == "{}" && i > 0:
 			// Any number of paths. The literal text is for our reading only:
 			// the word is written as it stood.
-			inner[i] = arg{text: "{}", val: "{}", glob: true, lead: "./", script: quote("{}")}
+			inner[i] = arg{text: "{}", val: "{}", glob: true, lead: lead, script: quote("{}")}
 		case strings.Contains(inner[i].val, "{}"):
 			return nil, 0, "find: {} is part of a word"
 		}

@@ -19,13 +19,16 @@ type spec struct {
 	// outside says that it is a program, not only a builtin: find, xargs and
 	// timeout can run it.
 	outside bool
-	raw     bool     // all its words are operands
-	first   string   // flags that take the place of the first operand, as -e of grep
-	need    string   // one of these flags must be there
-	below   string   // flags that make it read all below its paths; "*" always
-	dot     bool     // without a path it reads the working folder
-	inject  []string // flags put behind the name
-	check   func(w *walker, p *parsed, c context) string
+	raw     bool // all its words are operands
+	// listed says that a word @FILE stands for the words in a file, flags among
+	// them: no word may begin with @ or become one that does.
+	listed bool
+	first  string   // flags that take the place of the first operand, as -e of grep
+	need   string   // one of these flags must be there
+	below  string   // flags that make it read all below its paths; "*" always
+	dot    bool     // without a path it reads the working folder
+	inject []string // flags put behind the name
+	check  func(w *walker, p *parsed, c context) string
 }
 
 // parsed is a command read by its spec.
@@ -125,6 +128,11 @@ func has(list, s string) bool {
 
 // bySpec reads words by an entry of the table.
 func (w *walker) bySpec(key string, s *spec, args []arg, c context) (out []arg, why string) {
+	if s.listed {
+		if why := listsWords(key, args[1:]); why != "" {
+			return args, why
+		}
+	}
 	p, why := parseFlags(key, s, args)
 	if why != "" {
 		return args, why
@@ -225,6 +233,17 @@ func parseFlags(key string, s *spec, args []arg) (*parsed, string) {
 		i += n
 	}
 	return p, ""
+}
+
+// listsWords refuses words that name a file of more words, wherever they stand:
+// such a program looks for them before it looks for flags, values and --.
+func listsWords(key string, args []arg) string {
+	for i := range args {
+		if a := &args[i]; a.lead == "" && !a.lit || strings.HasPrefix(a.lead, "@") {
+			return fmt.Sprintf("%s: @FILE stands for the words in a file: %s", key, brief(a.text))
+		}
+	}
+	return ""
 }
 
 // usable refuses words whose value is not known or could become a flag.

@@ -21,15 +21,6 @@ func literals(args []arg) (out []string, ok bool) {
 
 const notLiteral = "a word is not literal"
 
-func noAt(_ *walker, p *parsed, _ context) string {
-	for i := range p.ops {
-		if strings.HasPrefix(p.ops[i].lead, "@") {
-			return "@FILE is a list of words"
-		}
-	}
-	return ""
-}
-
 // jqWords keeps the environment and other files out of a program.
 func jqWords(_ *walker, p *parsed, _ context) string {
 	program := &p.ops[0]

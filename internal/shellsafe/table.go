@@ -39,7 +39,7 @@ var table = map[string]*spec{
 	"head":    {why: "prints the beginning", short: "n:c:qvz", long: "lines= bytes= quiet silent verbose zero-terminated", ops: "p*", num: true, harmless: true, outside: true},
 	"tail":    {why: "prints the end; not -f, -F, --follow, --retry, --pid (no end)", short: "n:c:qvz", long: "lines= bytes= quiet silent verbose zero-terminated", ops: "p*", num: true, harmless: true, outside: true},
 	"wc":      {why: "counts; not --files0-from (a list of names)", short: "cmlLw", long: "bytes chars lines words max-line-length total=", ops: "p*", harmless: true, outside: true},
-	"strings": {why: "prints text in binaries; no operand @file (a list of names)", short: "afwn:t:e:s:T:o", long: "all print-file-name bytes= radix= encoding= include-all-whitespace output-separator= target= unicode=", ops: "p*", num: true, outside: true, check: noAt},
+	"strings": {why: "prints text in binaries", short: "afwn:t:e:s:T:o", long: "all print-file-name bytes= radix= encoding= include-all-whitespace output-separator= target= unicode=", ops: "p*", num: true, outside: true, listed: true},
 	"od":      {why: "dumps", short: "A:j:N:S%t:vw%abcdfilosx", long: "address-radix= skip-bytes= read-bytes= strings=? format= output-duplicates width=? endian=", ops: "p*", harmless: true, outside: true},
 	"hexdump": {why: "dumps; not -f (a file of formats)", short: "bcCdoxvn:s:e:L%", long: "one-byte-octal one-byte-char canonical two-bytes-decimal two-bytes-octal two-bytes-hex no-squeezing length= skip= format= color=?", ops: "p*", outside: true},
 	"hd":      {why: "hexdump -C", short: "vn:s:", ops: "p*", outside: true},
@@ -103,10 +103,10 @@ var table = map[string]*spec{
 	"xz":      {check: unpacks, why: "only -l, -t, -c", short: "cdltvqk", long: "list test stdout to-stdout decompress uncompress verbose quiet robot", ops: "p*", need: "-l -t -c --list --test --stdout --to-stdout", outside: true},
 
 	// Binaries.
-	"readelf": {why: "shows an ELF file; not -w (may fetch debug data), --ctf", short: "ahlSegtsndurVAIWx:p:", long: "all file-header program-headers segments section-headers sections section-details symbols syms dyn-syms notes relocs unwind dynamic version-info arch-specific histogram wide demangle=? hex-dump= string-dump= section-groups", ops: "p*", least: 1, outside: true},
-	"nm":      {why: "shows symbols; not --plugin (loads code)", short: "aABCDghnopPrSsuvt:f:", long: "debug-syms print-file-name demangle=? dynamic defined-only extern-only no-demangle numeric-sort no-sort portability print-size print-armap size-sort undefined-only without-symbol-versions format= radix= special-syms", ops: "p*", outside: true},
-	"objdump": {why: "shows an object; not -W, -g, -S, --dwarf (may fetch debug data)", short: "adDfhprRstTxzwj:M:b:m:C", long: "archive-headers disassemble disassemble-all file-headers section-headers headers private-headers reloc dynamic-reloc full-contents syms dynamic-syms all-headers disassemble-zeroes wide section= disassembler-options= start-address= stop-address= no-show-raw-insn demangle=? prefix-addresses", ops: "p*", least: 1, outside: true},
-	"size":    {why: "shows sizes of sections", short: "ABdGotx", long: "format= radix= totals common", ops: "p*", outside: true},
+	"readelf": {why: "shows an ELF file; not -w (may fetch debug data), --ctf", short: "ahlSegtsndurVAIWx:p:", long: "all file-header program-headers segments section-headers sections section-details symbols syms dyn-syms notes relocs unwind dynamic version-info arch-specific histogram wide demangle=? hex-dump= string-dump= section-groups", ops: "p*", least: 1, outside: true, listed: true},
+	"nm":      {why: "shows symbols; not --plugin (loads code)", short: "aABCDghnopPrSsuvt:f:", long: "debug-syms print-file-name demangle=? dynamic defined-only extern-only no-demangle numeric-sort no-sort portability print-size print-armap size-sort undefined-only without-symbol-versions format= radix= special-syms", ops: "p*", outside: true, listed: true},
+	"objdump": {why: "shows an object; not -W, -g, -S, --dwarf (may fetch debug data)", short: "adDfhprRstTxzwj:M:b:m:C", long: "archive-headers disassemble disassemble-all file-headers section-headers headers private-headers reloc dynamic-reloc full-contents syms dynamic-syms all-headers disassemble-zeroes wide section= disassembler-options= start-address= stop-address= no-show-raw-insn demangle=? prefix-addresses", ops: "p*", least: 1, outside: true, listed: true},
+	"size":    {why: "shows sizes of sections", short: "ABdGotx", long: "format= radix= totals common", ops: "p*", outside: true, listed: true},
 	"gofmt":   {why: "only lists or shows; not -w, -cpuprofile", short: "lesd", ops: "p*", need: "-l -d -e -s", below: "*", check: gofmtWords, outside: true},
 
 	// Words and numbers.
@@ -173,17 +173,22 @@ var table = map[string]*spec{
 	"go": {raw: true, why: "only env and version: the rest may build, download and run; not env -w", check: goWords, ops: "t*"},
 }
 
-// versions are programs that are on the table with one word only.
+// versions are programs that are on the table with one word only. Not here are
+// those that first look for what the folder says of them: a version or a
+// program of the project's (rustup's proxies, yarn, pnpm, poetry, bundle, dotnet,
+// gradle, bazel, swift, terraform), plugins and settings that name code (pytest,
+// composer, mvn, mypy, scala), a folder to write logs to (npm, npx); nor those of
+// which that is not known for sure (bun, deno, pip, gem, rake, php, kotlin). go
+// would run another toolchain, which a variable keeps it from. All run without
+// the user's variables, so that JAVA_TOOL_OPTIONS, RUBYOPT and the like are empty.
 var versions = map[string]string{
-	"node": "--version -v", "npm": "--version -v", "npx": "--version", "yarn": "--version -v", "pnpm": "--version -v", "bun": "--version", "deno": "--version",
-	"python": "--version -V", "python3": "--version -V", "python2": "--version -V", "pip": "--version -V", "pip3": "--version -V", "pytest": "--version", "ruff": "--version", "mypy": "--version", "poetry": "--version", "uv": "--version",
-	"ruby": "--version -v", "gem": "--version -v", "bundle": "--version -v", "rake": "--version", "perl": "--version -v", "php": "--version -v", "composer": "--version", "lua": "-v",
-	"rustc": "--version -V", "cargo": "--version -V", "rustup": "--version -V", "rustfmt": "--version",
+	"node": "--version -v", "python": "--version -V", "python3": "--version -V", "python2": "--version -V", "ruff": "--version", "uv": "--version",
+	"ruby": "--version -v", "perl": "--version -v", "lua": "-v",
 	"gcc": "--version", "g++": "--version", "cc": "--version", "c++": "--version", "clang": "--version", "clang++": "--version", "ld": "--version", "as": "--version", "make": "--version -v", "gmake": "--version", "cmake": "--version", "ninja": "--version", "meson": "--version", "gdb": "--version", "protoc": "--version",
-	"java": "--version -version", "javac": "--version -version", "mvn": "--version -v", "gradle": "--version -v", "kotlin": "-version", "scala": "-version", "swift": "--version", "dotnet": "--version",
-	"docker": "--version -v", "podman": "--version -v", "kubectl": "--version", "helm": "--version", "terraform": "--version -version", "gh": "--version", "aws": "--version", "bash": "--version", "zsh": "--version", "sh": "--version",
+	"java": "--version -version", "javac": "--version -version",
+	"docker": "--version -v", "podman": "--version -v", "kubectl": "--version", "helm": "--version", "gh": "--version", "aws": "--version", "bash": "--version", "zsh": "--version", "sh": "--version",
 	"awk": "--version", "gawk": "--version", "less": "--version", "more": "--version", "man": "--version", "vim": "--version", "emacs": "--version", "curl": "--version -V", "wget": "--version -V", "ssh": "-V", "rsync": "--version", "openssl": "version", "gpg": "--version", "sqlite3": "--version -version", "psql": "--version -V",
-	"env": "--version --help", "tee": "--version --help", "cp": "--version --help", "mv": "--version --help", "rm": "--version --help", "mkdir": "--version --help", "touch": "--version --help", "chmod": "--version --help", "ln": "--version --help", "nice": "--version --help", "watch": "--version", "yq": "--version -V", "tmux": "-V", "rpm": "--version", "dpkg": "--version", "apt": "--version", "apt-get": "--version", "brew": "--version", "bazel": "--version", "ldd": "--version",
+	"env": "--version --help", "tee": "--version --help", "cp": "--version --help", "mv": "--version --help", "rm": "--version --help", "mkdir": "--version --help", "touch": "--version --help", "chmod": "--version --help", "ln": "--version --help", "nice": "--version --help", "watch": "--version", "yq": "--version -V", "tmux": "-V", "rpm": "--version", "dpkg": "--version", "apt": "--version", "apt-get": "--version", "brew": "--version", "ldd": "--version",
 }
 
 const (

@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ var wrappers = map[string]wrapper{
 	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -d --interval", text: true}, "script": {c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 99}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
 	"xargs": {vals: "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace --max-chars"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {}, "fakeroot": {}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {}, "dumb-init": {}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
 	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {skip: 1}, "unshare": {vals: "-S -G -R -w"}, "nsenter": {vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {c: "-c"}, "systemd-run": {vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {}, "linux64": {}, "i386": {}, "x86_64": {}, "setarch": {skip: 1}, "firejail": {}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {vals: "-S -t -L"}, "tmux": {skip: 99},
-	"coproc": {}, "pnpm": {skip: 99}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
+	"coproc": {}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
 }
 
 // shells take a text with -c.
@@ -73,7 +74,7 @@ func (w *walker) unwrap(args []arg, c context) {
 	case name == "find" || name == "fd" || name == "fdfind":
 		w.finds(args, c)
 	case name == "git":
-		w.gitRuns(args, c)
+		w.launches(name, args, c)
 	default:
 		if len(args) == 2 && (args[1].val == "--version" || args[1].val == "--help") {
 			return
@@ -81,13 +82,14 @@ func (w *walker) unwrap(args []arg, c context) {
 		if x, ok := wrappers[name]; ok {
 			w.behind(name, x, args, c)
 		}
+		w.launches(name, args, c)
 	}
 }
 
 // inner lists a command that another runs.
 func (w *walker) inner(args []arg, c context) {
-	if len(args) == 0 {
-		return
+	if len(args) == 0 || w.commands > maxListed {
+		return // what is over the limit of commands is unresolved
 	}
 	w.commands++
 	cmd := Command{Wrapped: true, Inner: true}
@@ -345,8 +347,9 @@ func (w *walker) finds(args []arg, c context) {
 
 // gitRuns lists what git runs by its arguments.
 func (w *walker) gitRuns(args []arg, c context) {
+	rebase := slices.ContainsFunc(args, func(a arg) bool { return a.val == "rebase" })
 	for i := 1; i < len(args); i++ {
-		v := args[i].val
+		v := args[i].text
 		switch {
 		case v == "run" && args[i-1].val == "bisect", v == "foreach" && args[i-1].val == "submodule":
 			rest := args[i+1:]
@@ -359,13 +362,29 @@ func (w *walker) gitRuns(args []arg, c context) {
 				w.inner(rest, c)
 			}
 			return
-		case (v == "-x" || v == "--exec") && i+1 < len(args):
+		case v == "-x" && i+1 < len(args):
 			w.reparse(args[i+1].text, args[i+1].lit, c)
-		case strings.HasPrefix(v, "--exec="):
-			w.reparse(v[7:], true, c)
+		case strings.HasPrefix(v, "-x") && rebase, strings.HasPrefix(v, "-i") && rebase, strings.HasPrefix(v, "-O") && slices.ContainsFunc(args, func(a arg) bool { return a.val == "grep" }):
+			flags := "-x"
+			if v[1] == 'O' {
+				flags = "-O"
+			}
+			if text, used, is := commandFlag(flags, v, args[i+1:]); is {
+				w.reparse(text, args[i+used].lit, c)
+			}
 		case v == "-c" && i+1 < len(args):
-			if _, cmd, ok := strings.Cut(args[i+1].text, "=!"); ok {
-				w.reparse(cmd, args[i+1].lit, c) // an alias
+			w.gitSetting(args[i+1].text, args[i+1].lit, c)
+		case (v == "--config" || v == "-u") && i+1 < len(args) && slices.ContainsFunc(args, func(a arg) bool { return a.val == "clone" }):
+			if v == "-u" {
+				w.reparse(args[i+1].text, args[i+1].lit, c)
+			} else {
+				w.gitSetting(args[i+1].text, args[i+1].lit, c)
+			}
+		case strings.HasPrefix(v, "ext::"):
+			w.reparse(v[5:], args[i].lit, c)
+		case strings.HasPrefix(v, "--") && !has("--to --cc", strings.SplitN(v, "=", 2)[0]):
+			if text, used, is := commandFlag(gitFlags, v, args[i+1:]); is {
+				w.reparse(text, args[i+used].lit, c)
 			}
 		}
 	}

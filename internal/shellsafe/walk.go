@@ -16,6 +16,7 @@ type walker struct {
 	src       string // of the tree that is walked
 	script    buffer
 	reason    string
+	launched  string // why what a launcher runs is not read-only: see launches
 	commands  int
 	depth     int
 	assigns   bool // some variable is set: $HOME is no longer known

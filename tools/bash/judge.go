@@ -30,7 +30,7 @@ func judge(env *tools.Env, c *command.Commands, text string) *judged {
 			continue
 		}
 		if _, ok := c.Trusted(cmd.Name); !ok {
-			j.distrust = cmd.Name + " is in a folder that commands may write to"
+			j.distrust = cmd.Name + " is in a folder that commands may write to, or of programs that choose others"
 		}
 	}
 	return j

@@ -167,8 +167,8 @@ func TestDistrust(t *testing.T) {
 		path, command, distrust string
 	}{
 		{root + ":/usr/bin:/bin", "cat a", ""},
-		{root + ":/usr/bin:/bin", "cat a | ls", "ls is in a folder that commands may write to"},
-		{root + ":/usr/bin:/bin", `\ls`, "ls is in a folder that commands may write to"},
+		{root + ":/usr/bin:/bin", "cat a | ls", "ls is in a folder that commands may write to, or of programs that choose others"},
+		{root + ":/usr/bin:/bin", `\ls`, "ls is in a folder that commands may write to, or of programs that choose others"},
 		{"/usr/bin:/bin:" + root, "ls", ""},
 		{"/usr/bin:/bin", "ls", ""},
 	} {

@@ -1,0 +1,302 @@
+package shellsafe
+
+import (
+	"slices"
+	"strings"
+)
+
+// launcher is a program that runs what some of its words name, for rules that
+// deny and ask: what is missing here is not seen by them, and nothing becomes
+// more trusted by being here.
+type launcher struct {
+	// verbs are the words behind which the command stands; "" means that it
+	// stands behind the flags.
+	verbs string
+	ahead string // words that may stand ahead of a verb, as tool of uv tool run
+	own   string // with verbs: subcommands of its own; any other word is a command
+	vals  string // flags that take the next word
+	c     string // flags whose value is a command; long ones may be cut short
+	exec  string // flags behind which the words of the command stand
+	none  bool   // no operand is a command
+	host  bool   // behind the first operand stands a text for a shell
+	skip  int    // words behind the verb that may be a version and not yet the command
+	dash  bool   // the command stands behind -- if there is one
+}
+
+const (
+	packageVerbs = "add audit bin build c cache ci completion config create deploy doctor dedupe env explain fetch help i import info init install install-test it licenses link list ln ll la login logout ls node outdated owner pack patch patch-commit plugin pm policies prune publish rb rebuild recursive remove repl restart rm root run run-script search self-update server set setup start stop store t test tst tag team unlink unplug up update upgrade upgrade-interactive version versions view whoami why workspace workspaces x"
+	npxVals      = "-p --package -w --workspace --prefix --cache --registry --userconfig --node-options --loglevel --shell"
+	pnpmVals     = "-C --dir -F --filter --package --filter-prod --config --reporter --loglevel --test-pattern --workspace-concurrency"
+	uvVals       = "--with --with-editable --with-requirements --extra --group --no-group --only-group --no-extra --env-file -p --python --index --default-index -i --index-url --extra-index-url -f --find-links -P --upgrade-package --reinstall-package --refresh-package --package --no-editable-package --project --directory --config-file --cache-dir --color --link-mode --resolution --prerelease --exclude-newer --from -c --constraints -b --build-constraints --overrides --config-setting --keyring-provider --index-strategy --allow-insecure-host --python-platform --python-preference --torch-backend"
+	sshVals      = "-b -B -D -E -e -F -I -i -J -L -l -m -O -o -p -P -Q -R -S -W -w -c"
+)
+
+var launchers = map[string]launcher{
+	// Package managers.
+	"npx": {vals: npxVals, c: "-c --call"}, "pnpx": {vals: pnpmVals, c: "-c"}, "bunx": {vals: "-p --package"}, "uvx": {vals: uvVals},
+	"npm": {verbs: "exec x", vals: npxVals, c: "-c --call"}, "pnpm": {verbs: "exec dlx", own: packageVerbs, ahead: "recursive", vals: pnpmVals}, "yarn": {verbs: "run exec dlx", own: packageVerbs, vals: "--cwd -p --package", ahead: "workspace workspaces foreach"}, "bun": {verbs: "x run", own: packageVerbs, vals: "--cwd --filter -F --config -c --env-file -r --preload"},
+	"uv": {verbs: "run", ahead: "tool", vals: uvVals}, "poetry": {verbs: "run", vals: "-C --directory -P --project"}, "pipenv": {verbs: "run", vals: "--python"}, "pipx": {verbs: "run", vals: "--spec --index-url --python --pip-args --with"}, "pdm": {verbs: "run", vals: "-p --project --venv"}, "hatch": {verbs: "run", vals: "-e --env -p --project"}, "rye": {verbs: "run"}, "conda": {verbs: "run", vals: "-n --name -p --prefix --cwd"}, "mamba": {verbs: "run", vals: "-n --name -p --prefix"}, "micromamba": {verbs: "run", vals: "-n --name -p --prefix"}, "pixi": {verbs: "run", vals: "-e --environment --manifest-path"},
+	"bundle": {verbs: "exec", vals: "--gemfile"}, "rustup": {verbs: "run", skip: 1}, "composer": {verbs: "exec", vals: "-d --working-dir"}, "opam": {verbs: "exec", vals: "--switch --root"}, "cabal": {verbs: "exec"}, "stack": {verbs: "exec"}, "dotenv": {vals: "-e -f -v"}, "cross-env": {}, "corepack": {},
+	"mise": {verbs: "exec x", vals: "-C --cd -E --env -j --jobs", c: "-c --command", dash: true}, "rtx": {verbs: "exec x", dash: true}, "asdf": {verbs: "exec"}, "pyenv": {verbs: "exec"}, "rbenv": {verbs: "exec"}, "nodenv": {verbs: "exec"}, "goenv": {verbs: "exec"}, "jenv": {verbs: "exec"}, "volta": {verbs: "run", vals: "--node --npm --yarn --pnpm"}, "fnm": {verbs: "exec", vals: "--using"}, "nvm": {verbs: "exec run", skip: 1},
+	"nix": {none: true, exec: "-c --command"}, "nix-shell": {none: true, c: "--run --command"}, "devbox": {verbs: "run"},
+	// Other hosts and containers.
+	"ssh": {host: true, vals: sshVals}, "autossh": {host: true, vals: sshVals + " -M"}, "mosh": {host: true, vals: "-p --port", c: "--ssh --server"}, "scp": {none: true, c: "-S -D"}, "sftp": {none: true, c: "-S -D"}, "rsync": {none: true, c: "-e --rsh --rsync-path"}, "sshpass": {vals: "-p -f -d -P"},
+	// Flags that name a command.
+	"tar": {none: true, c: "-I -F --use-compress-program --to-command --info-script --new-volume-script --rsh-command --rmt-command"}, "split": {none: true, c: "--filter"}, "sort": {none: true, c: "--compress-program"}, "rg": {none: true, c: "--pre --hostname-bin"}, "diff3": {none: true, c: "--diff-program"}, "zip": {none: true, c: "-TT --unzip-command"}, "man": {none: true, c: "-P -H --pager --html"}, "dpkg": {none: true, c: "--pre-invoke --post-invoke"}, "wget": {none: true, c: "--use-askpass"}, "cpio": {none: true, c: "--rsh-command"}, "nc": {none: true, c: "-e -c --exec --sh-exec"}, "ncat": {none: true, c: "-e -c --exec --sh-exec"},
+}
+
+// launches lists what a launcher runs. Why that is not read-only is kept for
+// when the words of the launcher itself say nothing against it.
+func (w *walker) launches(name string, args []arg, c context) {
+	before := w.reason
+	if name == "git" {
+		w.gitRuns(args, c)
+	} else {
+		w.launch(name, args, c)
+	}
+	if w.reason != before {
+		if w.launched == "" {
+			w.launched = w.reason
+		}
+		w.reason = before
+	}
+}
+
+func (w *walker) launch(name string, args []arg, c context) {
+	switch name {
+	case "sed", "gsed":
+		w.sedRuns(args, c)
+		return
+	case "make", "gmake":
+		w.makeRuns(args, c)
+		return
+	case "tar", "gtar", "bsdtar":
+		name = "tar"
+		w.tarRuns(args, c)
+	}
+	l, ok := launchers[name]
+	if !ok {
+		return
+	}
+	behind := l.verbs == "" // a verb has been read
+	doubt := false          // the word ahead is a flag that may take this one
+	skip, operands := l.skip, 0
+	for i := 1; i < len(args); i++ {
+		a := &args[i]
+		if !a.lit && l.host && operands == 0 && a.lead == "" { // a host, or flags and then a host
+			w.text2(args[i+1:], c)
+			w.inner(args[min(i+2, len(args)):], c)
+			return
+		}
+		if !a.lit && !l.none && (a.lead == "" || a.lead[0] == '-') {
+			w.guess(name, args[i:], c)
+			return
+		}
+		if v := a.text; len(v) > 1 && v[0] == '-' {
+			flag, _, eq := strings.Cut(v, "=")
+			text, used, is := commandFlag(l.c, v, args[i+1:])
+			switch {
+			case v == "--":
+				if behind && !l.none && !l.host {
+					w.inner(args[i+1:], c)
+					return
+				}
+				doubt = false
+			case is:
+				w.reparse(text, args[i+used].lit, c)
+				i += used
+			case has(l.exec, v):
+				w.inner(args[i+1:], c)
+				return
+			case l.host || name == "scp" || name == "sftp":
+				i += w.sshFlag(args[i:], c)
+			case l.none || eq && v[1] == '-':
+				doubt = false
+			default:
+				if doubt = !has(l.vals, flag); !doubt {
+					i++
+				}
+			}
+			continue
+		}
+		switch {
+		case l.none:
+		case l.host:
+			if operands++; operands == 2 {
+				w.text2(args[i:], c)
+				return
+			}
+		case !behind && a.lit && has(l.verbs, a.val):
+			behind, doubt = true, false
+		case !behind:
+			if !doubt && !has(l.ahead, a.val) && !has(l.ahead, args[i-1].val) {
+				if l.own != "" && a.lit && !has(l.own, a.val) {
+					w.inner(args[i:], c)
+				}
+				return // another subcommand
+			}
+			doubt = false
+		case l.dash && slices.ContainsFunc(args[i:], func(a arg) bool { return a.val == "--" }):
+		case name == "cross-env" && strings.Contains(a.text, "="):
+		default:
+			w.inner(args[i:], c)
+			if operands++; !doubt && skip == 0 || operands > 4 {
+				return
+			}
+			// Or it was the value of the flag ahead, or a version.
+			if !doubt {
+				skip--
+			}
+			doubt = false
+		}
+	}
+}
+
+// commandFlag reports whether v is a flag whose value is a command, that
+// command, and how many words of the rest it takes.
+func commandFlag(flags, v string, rest []arg) (text string, used int, is bool) {
+	next := func() (string, int, bool) {
+		if len(rest) == 0 {
+			return "", 0, false
+		}
+		return rest[0].text, 1, true
+	}
+	if strings.HasPrefix(v, "--") {
+		name, value, eq := strings.Cut(v, "=")
+		for _, f := range strings.Fields(flags) {
+			if len(name) < 4 && name != f || !strings.HasPrefix(f, name) {
+				continue
+			}
+			if eq {
+				return value, 0, true
+			}
+			return next()
+		}
+		return "", 0, false
+	}
+	if has(flags, v) {
+		return next()
+	}
+	if at := shortAt(flags, v); at == len(v)-1 && at > 0 {
+		return next()
+	} else if at > 0 {
+		return v[at+1:], 0, true
+	}
+	return "", 0, false
+}
+
+// sshFlag reads a flag of ssh, scp or sftp and says how many further words it takes.
+func (w *walker) sshFlag(args []arg, c context) int {
+	v := args[0].text
+	for i := 1; i < len(v); i++ {
+		if !has(sshVals, "-"+v[i:i+1]) {
+			continue
+		}
+		value, used := literal(v[i+1:]), 0
+		if value.lit = args[0].lit; value.text == "" && len(args) > 1 {
+			value, used = args[1], 1
+		}
+		w.sshOption(value.text, value.lit, v[i] == 'o', c)
+		return used
+	}
+	return 0
+}
+
+// sshOption lists the command that an option of ssh names.
+func (w *walker) sshOption(text string, lit, is bool, c context) {
+	if !is {
+		return
+	}
+	at := strings.IndexAny(text, "= \t")
+	if at < 0 || !has("proxycommand localcommand knownhostscommand remotecommand", strings.ToLower(text[:at])) {
+		return
+	}
+	if text = strings.Trim(text[at:], "= \t"); text != "none" {
+		w.reparse(text, lit, c)
+	}
+}
+
+// tarRuns lists what --checkpoint-action=exec runs, and what flags of the old
+// form, which stand without a dash, have as their values.
+func (w *walker) tarRuns(args []arg, c context) {
+	for i := 1; i < len(args); i++ {
+		v := args[i].text
+		name, value, eq := strings.Cut(v, "=")
+		if len(name) > len("--checkpoint") && strings.HasPrefix("--checkpoint-action", name) {
+			lit := args[i].lit
+			if !eq && i+1 < len(args) {
+				value, lit = args[i+1].text, lit && args[i+1].lit
+			}
+			if cmd, ok := strings.CutPrefix(value, "exec="); ok {
+				w.reparse(cmd, lit, c)
+			}
+		}
+	}
+	if len(args) < 2 || strings.HasPrefix(args[1].text, "-") {
+		return
+	}
+	at := 2
+	for _, letter := range args[1].text {
+		if !strings.ContainsRune("bfgCFHIKLNTVX", letter) {
+			continue
+		}
+		if at < len(args) && (letter == 'I' || letter == 'F') {
+			w.reparse(args[at].text, args[at].lit, c)
+		}
+		at++
+	}
+}
+
+// makeRuns lists the shell that make is given. Text of a makefile may hold
+// anything.
+func (w *walker) makeRuns(args []arg, c context) {
+	for i := 1; i < len(args); i++ {
+		v := args[i].text
+		for _, assign := range []string{"SHELL=", "SHELL:=", "SHELL::=", "SHELL?=", "SHELL+=", "SHELL!=", "MAKE=", ".SHELLFLAGS="} {
+			if cmd, ok := strings.CutPrefix(v, assign); ok {
+				w.reparse(strings.TrimLeft(cmd, "- "), args[i].lit, c)
+			}
+		}
+		name, text, eq := strings.Cut(v, "=")
+		switch {
+		case len(name) > 3 && strings.HasPrefix("--eval", name):
+			if !eq && i+1 < len(args) {
+				text = args[i+1].text
+			}
+		case strings.HasPrefix(v, "-E") && len(v) > 2:
+			text = v[2:]
+		case v == "-E" && i+1 < len(args):
+			text = args[i+1].text
+		case strings.Contains(v, "$(shell ") || strings.Contains(v, "${shell ") || strings.Contains(v, "!="):
+			text = strings.Replace(v, "!=", "shell ", 1)
+		default:
+			continue
+		}
+		w.unresolve("what make runs is not known")
+		if _, cmd, ok := strings.Cut(text, "shell "); ok {
+			w.reparse(strings.TrimRight(cmd, ")}"), true, c)
+		}
+	}
+}
+
+// gitPrograms are the last parts of settings of git whose value is a command.
+const gitPrograms = "sshcommand pager editor external helper fsmonitor clean smudge process command textconv driver cmd program askpass gitproxy packobjectshook alternaterefscommand sendmailcmd cccmd tocmd"
+
+// gitSetting lists what a setting of git, KEY=VALUE, has git run.
+func (w *walker) gitSetting(text string, lit bool, c context) {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return
+	}
+	key = strings.ToLower(key)
+	cmd, shell := strings.CutPrefix(value, "!")
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	switch {
+	case strings.HasPrefix(key, "alias.") && !shell:
+	case shell, strings.HasPrefix(key, "pager."), has(gitPrograms, last) && !slices.Contains([]string{"", "true", "false"}, value):
+		w.reparse(cmd, lit, c)
+	}
+}
+
+// gitFlags are flags of git's subcommands whose value is a command.
+const gitFlags = "--exec --extcmd --upload-pack --receive-pack --open-files-in-pager --tree-filter --index-filter --msg-filter --commit-filter --env-filter --parent-filter --tag-name-filter --setup --smtp-server --sendmail-cmd --to-cmd --cc-cmd"
