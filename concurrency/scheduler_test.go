@@ -69,15 +69,15 @@ func TestSchedulerBehavesAsPartition(t *testing.T) {
 				safe[i] = rnd.IntN(10) < 7
 				length[i] = time.Duration(1+rnd.IntN(50)) * time.Second
 			}
-			lane := New(Limits{PerLane: perLane, Total: perLane}).NewLane()
+			lane := New(Config{PerLane: perLane, Total: perLane}).NewLane("")
 			began := time.Now()
 			got := make([]span, n)
 			var effects []int
 			var wg sync.WaitGroup
 			for i := range n {
-				ticket := lane.Arrive()
+				ticket := arrive(t, lane)
 				wg.Go(func() {
-					err := ticket.Run(t.Context(), func() (bool, error) { return safe[i], nil }, func() func() {
+					err := ticket.Run(t.Context(), func(context.Context) (bool, error) { return safe[i], nil }, func(context.Context) func() {
 						got[i].start = time.Since(began)
 						time.Sleep(length[i])
 						got[i].end = time.Since(began)
@@ -107,8 +107,8 @@ func TestCancelAndLeave(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			n := 1 + rnd.IntN(30)
-			s := New(Limits{PerLane: 3, Total: 4})
-			lanes := []*Lane{s.NewLane(), s.NewLane()}
+			s := New(Config{PerLane: 3, Total: 4})
+			lanes := []*Lane{s.NewLane(""), s.NewLane("")}
 			type call struct {
 				lane, kind int
 				safe, ran  bool
@@ -120,7 +120,7 @@ func TestCancelAndLeave(t *testing.T) {
 				c := &calls[i]
 				c.lane, c.kind, c.safe = rnd.IntN(2), rnd.IntN(6), rnd.IntN(2) == 0
 				length := time.Duration(1+rnd.IntN(20)) * time.Second
-				ticket := lanes[c.lane].Arrive()
+				ticket := arrive(t, lanes[c.lane])
 				ctx, cancel := context.WithCancel(t.Context())
 				if c.kind == 0 {
 					// Between the whole seconds at which calls start, so that
@@ -136,12 +136,12 @@ func TestCancelAndLeave(t *testing.T) {
 					defer cancel()
 					defer func() { _ = recover() }()
 					began := time.Now()
-					err := ticket.Run(ctx, func() (bool, error) {
+					err := ticket.Run(ctx, func(context.Context) (bool, error) {
 						if c.kind == 2 {
 							return false, errors.New("refused")
 						}
 						return c.safe, nil
-					}, func() func() {
+					}, func(context.Context) func() {
 						if ctx.Err() != nil {
 							t.Errorf("seed %d: call %d started after its cancel", seed, i)
 						}
@@ -191,13 +191,13 @@ func TestCancelAndLeave(t *testing.T) {
 // TestLimits: both bounds are reached and neither is passed.
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Limits{PerLane: 2, Total: 3})
+		s := New(Config{PerLane: 2, Total: 3})
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		now, most := map[*Lane]int{}, map[*Lane]int{} // nil key: all lanes
-		for _, l := range []*Lane{s.NewLane(), s.NewLane()} {
+		for _, l := range []*Lane{s.NewLane(""), s.NewLane("")} {
 			for range 10 {
-				ticket := l.Arrive()
+				ticket := arrive(t, l)
 				count := func(by int) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -207,7 +207,7 @@ func TestLimits(t *testing.T) {
 					}
 				}
 				wg.Go(func() {
-					_ = ticket.Run(t.Context(), func() (bool, error) { return true, nil }, func() func() {
+					_ = ticket.Run(t.Context(), func(context.Context) (bool, error) { return true, nil }, func(context.Context) func() {
 						count(1)
 						time.Sleep(time.Second)
 						count(-1)
@@ -229,17 +229,17 @@ func TestLimits(t *testing.T) {
 // single call by one call's length at most.
 func TestLanesShareSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Limits{PerLane: 2, Total: 2})
-		safe := func() (bool, error) { return true, nil }
-		busy, other := s.NewLane(), s.NewLane()
+		s := New(Config{PerLane: 2, Total: 2})
+		safe := func(context.Context) (bool, error) { return true, nil }
+		busy, other := s.NewLane(""), s.NewLane("")
 		var wg sync.WaitGroup
 		for range 100 {
-			ticket := busy.Arrive()
-			wg.Go(func() { _ = ticket.Run(t.Context(), safe, func() func() { time.Sleep(time.Second); return nil }) })
+			ticket := arrive(t, busy)
+			wg.Go(func() { _ = ticket.Run(t.Context(), safe, func(context.Context) func() { time.Sleep(time.Second); return nil }) })
 		}
 		synctest.Wait()
 		began := time.Now()
-		if err := other.Arrive().Run(t.Context(), safe, func() func() { return nil }); err != nil {
+		if err := arrive(t, other).Run(t.Context(), safe, func(context.Context) func() { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if waited := time.Since(began); waited > time.Second {
@@ -253,15 +253,15 @@ func TestLanesShareSlots(t *testing.T) {
 // client's long command.
 func TestSafeCallsIgnoreOtherLanesUnsafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Limits{})
+		s := New(Config{})
 		release := make(chan struct{})
-		command := s.NewLane().Arrive()
+		command := arrive(t, s.NewLane(""))
 		go func() {
-			_ = command.Run(t.Context(), func() (bool, error) { return false, nil }, func() func() { <-release; return nil })
+			_ = command.Run(t.Context(), func(context.Context) (bool, error) { return false, nil }, func(context.Context) func() { <-release; return nil })
 		}()
 		synctest.Wait()
 		ran := false
-		_ = s.NewLane().Arrive().Run(t.Context(), func() (bool, error) { return true, nil }, func() func() { ran = true; return nil })
+		_ = arrive(t, s.NewLane("")).Run(t.Context(), func(context.Context) (bool, error) { return true, nil }, func(context.Context) func() { ran = true; return nil })
 		if !ran {
 			t.Error("the read did not run")
 		}
@@ -270,20 +270,20 @@ func TestSafeCallsIgnoreOtherLanesUnsafe(t *testing.T) {
 }
 
 func TestRunTwiceAndAfterLeave(t *testing.T) {
-	lane := New(Limits{}).NewLane()
-	ticket := lane.Arrive()
-	yes := func() (bool, error) { return true, nil }
-	none := func() func() { return nil }
+	lane := New(Config{}).NewLane("")
+	ticket := arrive(t, lane)
+	yes := func(context.Context) (bool, error) { return true, nil }
+	none := func(context.Context) func() { return nil }
 	if err := ticket.Run(t.Context(), yes, none); err != nil {
 		t.Fatal(err)
 	}
 	if err := ticket.Run(t.Context(), yes, none); !errors.Is(err, ErrLeft) {
 		t.Errorf("a second Run returned %v", err)
 	}
-	left := lane.Arrive()
+	left := arrive(t, lane)
 	left.Leave()
 	left.Leave()
-	if err := left.Run(t.Context(), yes, func() func() { t.Error("ran"); return nil }); !errors.Is(err, ErrLeft) {
+	if err := left.Run(t.Context(), yes, func(context.Context) func() { t.Error("ran"); return nil }); !errors.Is(err, ErrLeft) {
 		t.Errorf("Run after Leave returned %v", err)
 	}
 }
@@ -292,23 +292,32 @@ func TestRunTwiceAndAfterLeave(t *testing.T) {
 func BenchmarkRun(b *testing.B) {
 	for _, lanes := range []int{1, 8} {
 		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
-			s := New(Limits{})
-			safe := func() (bool, error) { return true, nil }
-			exec := func() func() { return nil }
+			s := New(Config{})
+			safe := func(context.Context) (bool, error) { return true, nil }
+			exec := func(context.Context) func() { return nil }
 			b.SetParallelism(lanes)
 			if lanes == 1 {
-				lane := s.NewLane()
+				lane := s.NewLane("")
 				for b.Loop() {
-					_ = lane.Arrive().Run(b.Context(), safe, exec)
+					_ = arrive(b, lane).Run(b.Context(), safe, exec)
 				}
 				return
 			}
 			b.RunParallel(func(pb *testing.PB) {
-				lane := s.NewLane()
+				lane := s.NewLane("")
 				for pb.Next() {
-					_ = lane.Arrive().Run(b.Context(), safe, exec)
+					_ = arrive(b, lane).Run(b.Context(), safe, exec)
 				}
 			})
 		})
 	}
+}
+
+func arrive(t testing.TB, l *Lane) *Ticket {
+	t.Helper()
+	ticket, err := l.Arrive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ticket
 }

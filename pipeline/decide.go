@@ -15,9 +15,9 @@ import (
 
 // env makes what the call may know, as the session is now.
 func (c *call) env() *tools.Env {
-	progress := c.Progress
-	if progress == nil {
-		progress = func(tools.Progress) {}
+	progress := func(tools.Progress) {}
+	if c.Progress != nil {
+		progress = c.progress
 	}
 	env := &tools.Env{
 		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
@@ -36,6 +36,7 @@ func (c *call) env() *tools.Env {
 	env.ReadDenied = c.p.Policy.DeniesReading()
 	env.Denied = func(ctx context.Context) ([]string, error) { return c.p.denied(ctx, env.Session.Dir) }
 	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
+		c.private.Store(true)
 		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
 	}
 	return env

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/concurrency"
@@ -44,6 +45,12 @@ type Config struct {
 
 	// Snapshots are kept for as long as the pipeline is. nil: none are.
 	Snapshots *snapshot.Cache
+
+	// Shared lets identical calls share one execution. nil: each runs.
+	Shared *concurrency.Group
+
+	// Cascade is what the failure of a command cancels of the calls sent with it.
+	Cascade Cascade
 
 	// AfterCall runs after a call that did what it should, in its place in the
 	// schedule and before the session has its effects. What it does to files
@@ -93,16 +100,24 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 		env      *tools.Env
 		failure  error
 	)
+	r.Ticket.Label(tool.Name, "")
+	defer c.watch(ctx)()
 	// Resolving, validating and deciding wait for the call's turn: only then
 	// is the session what all earlier unsafe calls of the conversation left.
-	err = r.Ticket.Run(ctx, func() (safe bool, err error) {
+	err = r.Ticket.Run(ctx, func(ctx context.Context) (safe bool, err error) {
 		env = c.env()
 		if resolved, err = c.decide(ctx, parsed, env); err != nil {
 			return false, err
 		}
+		r.Ticket.Label(tool.Name, resolved.Summary)
 		return resolved.Facts.ConcurrencySafe, nil
-	}, func() func() {
-		resp, failure = c.execute(ctx, resolved, env)
+	}, func(inner context.Context) func() {
+		c.stopWatch()
+		resp, failure = c.share(inner, resolved, env)
+		if failure != nil && ctx.Err() == nil && inner.Err() != nil && errors.Is(failure, context.Canceled) {
+			failure = context.Cause(inner) // a burst was cancelled
+		}
+		c.cascade(resp, resolved)
 		return c.applyEffects
 	})
 	if err == nil {
@@ -124,6 +139,9 @@ type call struct {
 	nesting sync.Mutex // one call made by this one at a time
 	access  policy.Access
 	effects []session.Effect
+	stop    func()       // of watch
+	waited  atomic.Int64 // the last progress that watch told, in ms
+	private atomic.Bool  // what it returns is this session's alone
 }
 
 // decide judges the call and refuses what is not allowed.
@@ -152,21 +170,28 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env) (*
 	return r, d.With(r.Check(env)), nil
 }
 
-// execute runs the tool.
-func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Response, error) {
+// outcome is what an execution leaves.
+type outcome struct {
+	resp    *tools.Response
+	effects []session.Effect
+	private bool // it is for the session that made the call alone
+}
+
+// execute runs the tool. What it leaves counts though there is an error.
+func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (out outcome, err error) {
 	if c.tool.Interrupt == tools.Finish {
 		ctx = context.WithoutCancel(ctx)
 	}
 	env.Call = func(ctx context.Context, tool string, args json.RawMessage) (*tools.Response, error) {
-		return c.nested(ctx, tool, args)
+		return c.nested(ctx, tool, args, &out.effects)
 	}
 	resp, err := r.Run(ctx, env)
 	var recorded *tools.Recorded
 	if errors.As(err, &recorded) {
-		c.effects = append(c.effects, recorded.Effect)
+		out.effects = append(out.effects, recorded.Effect)
 	}
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if c.p.AfterCall != nil {
 		written := stillWritten(env, resp.Effect)
@@ -174,9 +199,10 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 		c.lookAgain(env, written)
 	}
 	if !resp.Effect.IsZero() {
-		c.effects = append(c.effects, resp.Effect)
+		out.effects = append(out.effects, resp.Effect)
 	}
-	return resp, nil
+	out.resp, out.private = resp, c.private.Load()
+	return out, nil
 }
 
 // recover answers a call whose tool panicked, at whatever stage: the log has
@@ -190,7 +216,11 @@ func (c *call) recover(resp **tools.Response) {
 // panicked logs a panic of the tool, from within the deferred call that
 // recovered it, and words it.
 func (c *call) panicked(v any) *refusal {
-	c.Log.Error("a tool panicked", "tool", c.tool.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	stack := debug.Stack()
+	if p, ok := v.(*concurrency.Panic); ok {
+		v, stack = p.Value, p.Stack
+	}
+	c.Log.Error("a tool panicked", "tool", c.tool.Name, "panic", fmt.Sprint(v), "stack", string(stack))
 	return &refusal{
 		stage: "failed", fact: "the tool stopped on an internal error",
 		next: "Try another way; a person finds the details in the server's log.",
@@ -199,7 +229,7 @@ func (c *call) panicked(v any) *refusal {
 
 // nested runs a call made by a running call, inside its place: it is decided
 // on its own, and never waits for a place or a slot.
-func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (resp *tools.Response, err error) {
+func (c *call) nested(ctx context.Context, name string, args json.RawMessage, effects *[]session.Effect) (resp *tools.Response, err error) {
 	c.nesting.Lock()
 	defer c.nesting.Unlock()
 	if ctx.Err() != nil {
@@ -225,12 +255,16 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (r
 		err = &tools.Fault{Fact: fmt.Sprintf("%s runs beside other calls and %s may not", c.tool.Name, tool.Name)}
 	}
 	if err == nil {
-		resp, err = n.execute(ctx, resolved, env)
+		var out outcome
+		out, err = n.execute(ctx, resolved, env)
+		resp = out.resp
+		*effects = append(*effects, out.effects...)
 	}
 	// An unsafe call is alone in its lane, so what it has done so far holds at
 	// once; beside others, effects wait for their order.
-	if c.effects = append(c.effects, n.effects...); !c.safe {
-		c.applyEffects()
+	if !c.safe {
+		c.apply(*effects)
+		*effects = nil
 	}
 	if err != nil {
 		return n.refuse(n.explain(ctx, err)), nil
@@ -240,18 +274,25 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage) (r
 
 // applyEffects changes the session; the scheduler calls it in arrival order.
 func (c *call) applyEffects() {
-	for _, e := range c.effects {
+	c.apply(c.effects)
+	c.effects = nil
+}
+
+func (c *call) apply(effects []session.Effect) {
+	for _, e := range effects {
 		c.Session.Apply(e)
 	}
-	c.effects = nil
 }
 
 // explain words an error of deciding, waiting or executing.
 func (c *call) explain(ctx context.Context, err error) *refusal {
 	var r *refusal
+	var burst *BatchFailed
 	switch {
 	case errors.As(err, &r):
 		return r
+	case errors.As(err, &burst):
+		return &refusal{stage: "cancelled", fact: burst.Error(), next: "Look at what failed, then send this call again if it still makes sense."}
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
 		return &refusal{stage: "cancelled", fact: "the call was cancelled"}
 	default:

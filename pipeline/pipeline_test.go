@@ -181,13 +181,17 @@ func newBench(t *testing.T, settings string) *bench {
 		Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths(), Closed: []string{b.state}}),
 	})
 	b.session = session.New(session.Config{ID: "1", Roots: roots.Paths(), Results: store.Hold("1")})
-	b.lane = concurrency.New(concurrency.Limits{}).NewLane()
+	b.lane = concurrency.New(concurrency.Config{}).NewLane("")
 	return b
 }
 
 func (b *bench) request(tool, args string) Request {
+	ticket, err := b.lane.Arrive()
+	if err != nil {
+		panic(err)
+	}
 	return Request{
-		Tool: tool, Arguments: json.RawMessage(args), Session: b.session, Ticket: b.lane.Arrive(),
+		Tool: tool, Arguments: json.RawMessage(args), Session: b.session, Ticket: ticket,
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 	}
 }

@@ -57,6 +57,9 @@ func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolReques
 // handle runs one tools/call.
 func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	in := callFrom(ctx)
+	if in.ticket == nil {
+		return mcp.NewToolResultError(req.Params.Name + ": refused: too many calls are waiting. Send this one again when some are answered."), nil
+	}
 	out := &notifier{ctx: ctx, send: in.notify}
 	defer out.close()
 	args := req.Params.RawArguments

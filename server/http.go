@@ -141,7 +141,7 @@ func (s *Server) attach(ctx context.Context, sessions *sessions) {
 	in := callFrom(ctx)
 	in.conv = sessions.use(mcpserver.ClientSessionFromContext(ctx).SessionID())
 	if in.method == string(mcp.MethodToolsCall) {
-		in.ticket = in.conv.lane.Arrive()
+		in.ticket, _ = in.conv.lane.Arrive() // nil: handle says that there is no room
 	}
 }
 

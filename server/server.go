@@ -36,6 +36,7 @@ type Config struct {
 	Roots      *workspace.Roots
 	Results    *results.Store
 	Log        *slog.Logger
+	Ordered    bool // answer the calls of a stdio client in the order they came
 	Structured bool // send structuredContent and outputSchema too
 	// Gone is told of every conversation that has ended, but for requests without
 	// one; it must not block. nil: nobody is.
@@ -127,7 +128,7 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 		session: session.New(session.Config{
 			ID: id, Principal: principal, Roots: s.Roots.Paths(), Results: dir, Stateless: stateless,
 		}),
-		lane:    s.Scheduler.NewLane(),
+		lane:    s.Scheduler.NewLane(holder, s.Roots.Paths()...),
 		results: dir,
 	}
 }

@@ -133,7 +133,7 @@ func newServer(t *testing.T, drain time.Duration, more ...*tools.Tool) (s *Serve
 	t.Cleanup(func() { _ = store.Close() })
 	s, err = New(Config{
 		Version: "test", Registry: registry, Roots: roots, Results: store, Drain: drain,
-		Log: slog.New(slog.DiscardHandler), Scheduler: concurrency.New(concurrency.Limits{}),
+		Log: slog.New(slog.DiscardHandler), Scheduler: concurrency.New(concurrency.Config{}),
 		Pipeline: pipeline.New(pipeline.Config{
 			Registry: registry, Roots: roots, Results: store,
 			Policy: policy.New(policy.Config{Roots: roots.Paths(), Closed: []string{state}}),

@@ -82,7 +82,10 @@ type stdioConn struct {
 	active   int                 // requests being served, also cancelled ones
 	bytes    int                 // of these requests
 	idle     chan struct{}       // closed when active is 0; nil: nobody waits
-	barrier  chan chan struct{}
+
+	orderMu sync.Mutex
+	order   []*ordered // calls in arrival order, from the earliest not answered
+	barrier chan chan struct{}
 }
 
 // request is one that is being served.
@@ -91,6 +94,9 @@ type request struct {
 	size      int  // bytes of its message
 	listen    bool // an open listen stream, which ends only by a cancel
 	answering bool // too late to cancel
+	queued    bool // its answer waits for those of earlier calls
+	finished  bool
+	held      []byte // the answer that waits
 }
 
 func newStdioConn(ctx context.Context, s *Server, out io.Writer, stop context.CancelCauseFunc) *stdioConn {
@@ -153,10 +159,17 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 	in := &incoming{conv: c.conv, notify: c.notify}
 	if m.method == string(mcp.MethodToolsCall) {
 		line = quoteHuge(line)
-		in.ticket = c.conv.lane.Arrive()
+		var err error
+		if in.ticket, err = c.conv.lane.Arrive(); err != nil {
+			cancel(nil)
+			c.exit(m, req)
+			c.write((&rpcError{codeOverload, err.Error() + "; send this one again when some are answered", m.rawID}).encode())
+			return
+		}
+		c.queue(req)
 	}
 	serve := func() {
-		defer c.exit(m, req)
+		defer c.finish(m, req)
 		defer cancel(nil)
 		if in.ticket != nil {
 			defer in.ticket.Leave()
@@ -227,10 +240,17 @@ func (c *stdioConn) cancel(id string) {
 // answer writes the answer of a request, unless it was cancelled.
 func (c *stdioConn) answer(m message, r *request, in *incoming, answer mcp.JSONRPCMessage) {
 	c.flushNotifications(r)
+	if answer == nil {
+		return
+	}
+	if r.queued {
+		r.held = encodeAnswer(m, in, answer)
+		return
+	}
 	c.mu.Lock()
 	r.answering = c.inflight[m.id] == r
 	c.mu.Unlock()
-	if r.answering && answer != nil {
+	if r.answering {
 		c.write(encodeAnswer(m, in, answer))
 	}
 }

@@ -66,6 +66,9 @@ func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
 // ClassifierInput is what a permission classifier is shown.
 func (r *Resolved) ClassifierInput() string { return r.in.classifierInput() }
 
+// Shared reports whether the result is not this session's alone.
+func (r *Resolved) Shared(env *Env) bool { return r.in.shared(env) }
+
 // Run does the work. It may panic as far as the tool does.
 func (r *Resolved) Run(ctx context.Context, env *Env) (*Response, error) { return r.in.run(ctx, env) }
 
@@ -73,6 +76,7 @@ func (r *Resolved) Run(ctx context.Context, env *Env) (*Response, error) { retur
 type input interface {
 	backfilled(*Env) input
 	facts(*Env) Facts
+	shared(*Env) bool
 	path() string
 	summary() string
 	validate() error
@@ -108,6 +112,8 @@ func (t *typed[In, Out]) facts(env *Env) Facts {
 		OpenWorld:       d.IsOpenWorld.holds(env, t.in),
 	}
 }
+
+func (t *typed[In, Out]) shared(env *Env) bool { return t.def.Shared.holds(env, t.in) }
 
 func (t *typed[In, Out]) path() string {
 	if t.def.Path == nil {

@@ -57,6 +57,14 @@ type Def[In, Out any] struct {
 	// IsEnabled is asked once, at start. An error says why the tool is absent.
 	IsEnabled func() error
 
+	// Shared holds for calls whose result is the same for every session with the
+	// same roots and working directory: what one of them reads at a moment,
+	// identical calls of others may have. Others share within a session only.
+	Shared Fact[In]
+
+	// Cascades says that a failure of the tool cancels the commands sent with it.
+	Cascades bool
+
 	// Path is the file or folder a call is about, for path rules. nil: none.
 	// A read-only call reads it, any other edits it.
 	Path func(In) string

@@ -2,6 +2,8 @@ package tools
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"mcp-toolset/internal/fault"
 	"mcp-toolset/session"
@@ -23,6 +25,14 @@ type Response struct {
 	Meta       map[string]any
 	Failed     bool
 	Effect     session.Effect
+}
+
+// Clone is a response that can be changed apart from r; blocks are never
+// changed.
+func (r *Response) Clone() *Response {
+	c := *r
+	c.Content, c.Meta = slices.Clone(r.Content), maps.Clone(r.Meta)
+	return &c
 }
 
 // Content is one block of a response: Text, Image, ResourceLink or Resource.

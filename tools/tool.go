@@ -35,6 +35,7 @@ type Tool struct {
 	Interrupt     Interrupt
 	MaxResultSize int // characters; Unlimited
 	Keep          Keep
+	Cascades      bool
 	Hints         Hints
 
 	enabled func() error
@@ -103,7 +104,7 @@ func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
 	t := &Tool{
 		Name: d.Name, Title: d.Title, Prompt: strings.TrimSpace(d.Prompt), SearchHint: d.SearchHint,
 		Aliases: d.Aliases, Loading: d.Loading, Feature: d.Feature, Interrupt: d.Interrupt,
-		MaxResultSize: d.MaxResultSize, Keep: d.Keep,
+		MaxResultSize: d.MaxResultSize, Keep: d.Keep, Cascades: d.Cascades,
 		Hints: Hints{
 			ReadOnly: d.IsReadOnly.always, Destructive: d.IsDestructive.always,
 			Idempotent: d.IsIdempotent.always, OpenWorld: d.IsOpenWorld.always,

@@ -36,7 +36,9 @@ type Config struct {
 	State      string           // state folder, absolute; it need not exist
 	Closed     []string         // further files and folders that no tool may touch, absolute
 	Home       string           // the user's home folder, "" if there is none
-	Limits     concurrency.Limits
+	Scheduler  concurrency.Config
+	Cascade    pipeline.Cascade // what the failure of a command cancels
+	Ordered    bool             // answers over stdio in the order of calls
 	Structured bool
 	Drain      time.Duration
 	Gone       func(session.View) // a conversation has ended; nil: nobody is told
@@ -46,12 +48,13 @@ type Config struct {
 
 // Assembly is a server with what it consists of.
 type Assembly struct {
-	Server   *server.Server
-	Registry *tools.Registry
-	State    string // state folder with links resolved
-	pipeline *pipeline.Pipeline
-	log      *slog.Logger
-	closers  []io.Closer
+	Server    *server.Server
+	Registry  *tools.Registry
+	Scheduler *concurrency.Scheduler
+	State     string // state folder with links resolved
+	pipeline  *pipeline.Pipeline
+	log       *slog.Logger
+	closers   []io.Closer
 }
 
 // New puts a server together. It has no side effect but opening folders; what
@@ -102,13 +105,15 @@ func (a *Assembly) assemble(c Config) error {
 	}
 	store := results.New(filepath.Join(a.State, "results"), results.Quota, time.Now)
 	a.closers = append(a.closers, store)
+	a.Scheduler = concurrency.New(c.Scheduler)
 	a.pipeline = pipeline.New(pipeline.Config{
+		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
 		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home,
 		Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
 	})
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
-		Scheduler: concurrency.New(c.Limits), Structured: c.Structured, Drain: c.Drain, Gone: c.Gone,
+		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, Gone: c.Gone,
 		Pipeline: a.pipeline,
 	})
 	return err

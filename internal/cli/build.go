@@ -21,6 +21,7 @@ import (
 	"mcp-toolset/internal/state"
 	"mcp-toolset/internal/task"
 	"mcp-toolset/internal/workspace"
+	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -68,7 +69,16 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (*a
 func (c *common) place(host *Host, positional []string, log *slog.Logger) (assembly.Config, error) {
 	config := assembly.Config{
 		Version: version(), Home: host.Home, Structured: c.structured, Log: log,
-		Limits: concurrency.Limits{PerLane: c.maxConcurrency},
+		Scheduler: concurrency.Config{PerLane: c.maxConcurrency, Now: time.Now}, Ordered: c.ordered,
+	}
+	switch c.cascade {
+	case "", "bash":
+	case "all":
+		config.Cascade = pipeline.CascadeAll
+	case "off":
+		config.Cascade = pipeline.CascadeOff
+	default:
+		return config, usagef("--cascade is %q; use bash, all or off", c.cascade)
 	}
 	if c.maxConcurrency < 1 {
 		return config, usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)

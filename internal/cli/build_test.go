@@ -84,7 +84,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Limits.PerLane != 3 || !config.Structured || config.Home != "/home/me" || config.Roots[0] != h.Dir || config.State != "/home/me/.local/state/mcp-toolset" {
+	if config.Scheduler.PerLane != 3 || !config.Structured || config.Home != "/home/me" || config.Roots[0] != h.Dir || config.State != "/home/me/.local/state/mcp-toolset" {
 		t.Errorf("%+v", config)
 	}
 	if code := Main([]string{"call", "Read", `{"file_path":"long"}`}, h); code != exitOK || !strings.Contains(h.Out.(*bytes.Buffer).String(), "line 1 has 2000 bytes") {

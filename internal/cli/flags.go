@@ -30,6 +30,8 @@ type common struct {
 	sandbox        string
 	shell          string
 	foreground     time.Duration
+	cascade        string
+	ordered        bool
 	closed         []string // files of the server's own that no tool may touch; "" is none
 }
 
@@ -50,6 +52,8 @@ func (c *common) add(cmd *cobra.Command, host *Host) {
 	f.StringVar(&c.sandbox, "sandbox", "auto", "contain commands: auto (as far as this system can), on (wholly, or do not start) or off")
 	f.StringVar(&c.shell, "shell", "", "run commands with this `SHELL` (default: bash, else sh)")
 	f.DurationVar(&c.foreground, "foreground-limit", 110*time.Second, "move commands to the background after this time, before the client gives up on the call")
+	f.StringVar(&c.cascade, "cascade", "bash", "what a failing command cancels of the calls sent with it: bash (other commands), all or off")
+	complete(cmd, "cascade", []string{"bash", "all", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "sandbox", []string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "search-watch", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "search-index", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)

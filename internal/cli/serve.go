@@ -46,6 +46,7 @@ func stdioCommand(host *Host) *cobra.Command {
 	}
 	c.add(cmd, host)
 	addDrain(cmd, &drain)
+	cmd.Flags().BoolVar(&c.ordered, "ordered-results", false, "write answers in the order of the calls, rather than each as soon as it is there")
 	return cmd
 }
 

@@ -111,6 +111,7 @@ func newBash(o Options) *tools.Tool {
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Keep:              tools.KeepTail,
+		Cascades:          true,
 		IsReadOnly:        tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() }),
 		IsConcurrencySafe: tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() && !in.judged.moves() }),
 		IsDestructive:     tools.When(func(_ *tools.Env, in Input) bool { return !in.judged.readOnly() }),
@@ -142,6 +143,7 @@ func newReadOnly(o Options) *tools.Tool {
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Keep:              tools.KeepTail,
+		Cascades:          true,
 		IsReadOnly:        tools.Always[ReadOnlyInput](),
 		IsConcurrencySafe: tools.Always[ReadOnlyInput](),
 		IsEnabled: func() error {

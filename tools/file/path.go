@@ -59,3 +59,14 @@ func CheckPath(path string) error {
 	}
 	return nil
 }
+
+// Shared reports whether a path is the same to every session: one in the roots.
+// Stored results are one session's alone.
+func Shared(env *tools.Env, path string) bool {
+	for _, root := range env.Session.Roots {
+		if path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}

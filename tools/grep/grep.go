@@ -92,6 +92,7 @@ func New(o Options) *tools.Tool {
 		IsReadOnly:        tools.Always[Input](),
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),
+		Shared:            tools.When(func(env *tools.Env, in Input) bool { return file.Shared(env, in.Path) }),
 		Path:              func(in Input) string { return in.Path },
 		Backfill: func(env *tools.Env, in *Input) {
 			if in.Path == "" {

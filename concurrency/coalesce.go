@@ -1,0 +1,131 @@
+package concurrency
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+)
+
+// Group lets calls that are identical share one execution while it runs.
+type Group struct {
+	s *Scheduler
+
+	mu      sync.Mutex
+	flights map[string]*flight
+}
+
+// NewGroup makes a group for the calls of a scheduler.
+func NewGroup(s *Scheduler) *Group { return &Group{s: s, flights: map[string]*flight{}} }
+
+// flight is one execution.
+type flight struct {
+	generation uint64
+	cancel     context.CancelFunc
+	done       chan struct{}
+	waiting    []*Ticket // calls that want its result; the first one's slot is the one it uses
+
+	value    any
+	err      error
+	panicked *Panic
+}
+
+// Panic is what Do panics with when f did, perhaps for another call.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Do returns what f returns. Calls with one key that are made while f runs for
+// the first of them have its result, unless an unsafe call has begun or ended
+// since that started: it may have changed what f saw. They give back their slot
+// meanwhile.
+//
+// f gets a context that ends when no call wants its result any more; Do itself
+// returns as soon as ctx ends, with its cause. shared says that f ran for
+// another call: the value must not be changed. t must be running and safe.
+func (g *Group) Do(ctx context.Context, t *Ticket, key string, f func(context.Context) (any, error)) (value any, shared bool, err error) {
+	g.mu.Lock()
+	fl := g.flights[key]
+	if fl != nil && fl.generation == g.s.current() {
+		fl.waiting = append(fl.waiting, t)
+		g.mu.Unlock()
+		t.Yield()
+		g.s.count(t)
+		value, err = g.wait(ctx, t, key, fl)
+		return value, true, err
+	}
+	fctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	fl = &flight{generation: g.s.current(), cancel: cancel, done: make(chan struct{}), waiting: []*Ticket{t}}
+	g.flights[key] = fl
+	g.mu.Unlock()
+	go func() {
+		defer cancel()
+		defer g.land(key, fl)
+		defer func() {
+			if v := recover(); v != nil {
+				fl.panicked = &Panic{v, debug.Stack()}
+			}
+		}()
+		fl.value, fl.err = f(fctx)
+	}()
+	value, err = g.wait(ctx, t, key, fl)
+	return value, false, err
+}
+
+// land ends a flight.
+func (g *Group) land(key string, fl *flight) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.flights[key] == fl {
+		delete(g.flights, key)
+	}
+	close(fl.done)
+}
+
+// wait waits for the result of a flight.
+func (g *Group) wait(ctx context.Context, t *Ticket, key string, fl *flight) (any, error) {
+	select {
+	case <-fl.done:
+		if fl.panicked != nil {
+			panic(fl.panicked)
+		}
+		return fl.value, fl.err
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	first := fl.waiting[0] == t
+	for i, o := range fl.waiting {
+		if o == t {
+			fl.waiting = append(fl.waiting[:i:i], fl.waiting[i+1:]...)
+			break
+		}
+	}
+	left := len(fl.waiting)
+	if left == 0 && g.flights[key] == fl {
+		delete(g.flights, key) // nobody may join what is being stopped
+	}
+	if left > 0 && first {
+		fl.waiting[0].take()
+	}
+	g.mu.Unlock()
+	if left == 0 {
+		fl.cancel()
+		<-fl.done // what was begun for this call ends before its place is free
+	}
+	return nil, context.Cause(ctx)
+}
+
+// current is the generation of what safe calls see.
+func (s *Scheduler) current() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.generation
+}
+
+// count counts a call that has the result of another.
+func (s *Scheduler) count(t *Ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.shared = true
+	s.stats.Shared++
+}

@@ -1,0 +1,116 @@
+package concurrency
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Lane holds the calls of one conversation in arrival order.
+type Lane struct {
+	s       *Scheduler
+	name    string
+	number  uint64
+	roots   []string
+	tickets []*Ticket // in arrival order, from the earliest not yet left
+	next    int       // index in tickets of the first whose turn has not come
+	turn    *Ticket   // whose turn it is: deciding, or unsafe and not done; nil: nobody's
+	ready   []*Ticket // safe calls that wait for a slot
+	active  int       // safe calls settled and not done: ready, running or waiting for another's result
+	running int       // of those, holding a slot
+	calls   int       // that have arrived and not left
+	batch   int       // safe calls settled since the last unsafe one
+	wanted  bool      // the lane is in Scheduler.want
+}
+
+// NewLane opens a lane whose calls may touch what is below some folders, given
+// as absolute clean paths; none: anything. It needs no closing. The name is for
+// people.
+func (s *Scheduler) NewLane(name string, roots ...string) *Lane {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened++
+	return &Lane{s: s, name: name, number: s.opened, roots: roots}
+}
+
+// ErrFull is returned by Arrive when too many calls wait. The call may be sent
+// again later.
+var ErrFull = errors.New("too many calls are waiting")
+
+// Arrive gives a call its place, behind all that arrived before it. Every
+// ticket must be run or left.
+func (l *Lane) Arrive() (*Ticket, error) {
+	s := l.s
+	t := &Ticket{lane: l, wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.calls >= s.config.Queue || s.calls >= s.config.QueueTotal {
+		s.stats.Full++
+		return nil, ErrFull
+	}
+	s.stats.Arrived++
+	s.calls++
+	if l.calls++; l.calls == 1 {
+		s.lanes[l] = struct{}{}
+	}
+	t.number, t.times.Arrived = s.stats.Arrived, s.now()
+	l.tickets = append(l.tickets, t)
+	l.advance()
+	return t, nil
+}
+
+// retire applies the effects of the earliest calls that are done and forgets them.
+func (l *Lane) retire() {
+	for len(l.tickets) > 0 && l.tickets[0].state == done {
+		if f := l.tickets[0].effect; f != nil {
+			f()
+		}
+		l.tickets[0] = nil
+		l.tickets = l.tickets[1:]
+		l.next--
+	}
+	l.next = max(l.next, 0)
+}
+
+// advance gives the turn to the next call when nobody has it, and brings the
+// unsafe call whose turn it is to the head when all earlier ones are done.
+func (l *Lane) advance() {
+	for l.turn == nil && l.next < len(l.tickets) {
+		t := l.tickets[l.next]
+		l.next++
+		if t.state == waiting {
+			t.state = deciding
+			t.times.Turn = l.s.now()
+			l.turn = t
+			t.wake <- struct{}{}
+		}
+	}
+	if t := l.turn; t != nil && t.state == settled && l.active == 0 {
+		t.state = head
+		l.s.heads = append(l.s.heads, t)
+		l.s.dispatch()
+	}
+}
+
+// enlist puts the lane in line for slots when it has a use for one.
+func (l *Lane) enlist() {
+	if !l.wanted && len(l.ready) > 0 && l.running < l.s.config.PerLane {
+		l.wanted = true
+		l.s.want = append(l.s.want, l)
+	}
+}
+
+// overlap reports whether calls below some roots may touch what calls below
+// others do.
+func overlap(a, b []string) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(a, func(x string) bool {
+		return slices.ContainsFunc(b, func(y string) bool { return inside(x, y) || inside(y, x) })
+	})
+}
+
+func inside(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}

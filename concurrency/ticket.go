@@ -1,0 +1,223 @@
+package concurrency
+
+import (
+	"context"
+	"errors"
+)
+
+type state uint8
+
+const (
+	waiting  state = iota // for its turn
+	deciding              // its turn has come; safe or not is being settled
+	ready                 // safe, waits for a slot
+	settled               // unsafe, waits for earlier calls of its lane
+	head                  // unsafe, waits for those of other lanes
+	running
+	done
+)
+
+// Ticket is the place of one call in its lane.
+type Ticket struct {
+	lane   *Lane
+	number uint64
+	state  state
+	safe   bool
+	slots  int           // it holds: 1 or 0
+	wake   chan struct{} // one token when the state advances to deciding or running
+	effect func()
+
+	kind, title string
+	cancel      context.CancelCauseFunc // of Run; nil before it
+	doom        []doom                  // a burst was cancelled before the kind was known
+	ran         bool
+	shared      bool // it had the result of another call
+	times       Times
+}
+
+// ErrLeft is returned by Run for a ticket that was left or has run before.
+var ErrLeft = errors.New("the call has left its place")
+
+// Label says what the call is: a kind, by which CancelBurst chooses, and one
+// line for people.
+func (t *Ticket) Label(kind, title string) {
+	t.lane.s.mu.Lock()
+	defer t.lane.s.mu.Unlock()
+	t.kind, t.title = kind, title
+	t.judge()
+}
+
+// Run carries the call through its place and leaves it.
+//
+// When the call's turn comes, that is when no earlier call of the lane is
+// unsafe or undecided, decide settles whether it is safe; its error ends the
+// call. Then exec runs when its place allows. It may return an effect, which
+// is applied once every earlier call of the lane is done, in arrival order; an
+// effect must be quick and must not call the scheduler.
+//
+// The context that decide and exec get ends with ctx, and when CancelBurst
+// chooses the call. When it ends before exec starts, exec never starts and Run
+// returns the cause. Run does not interrupt exec. A panic in decide or exec
+// leaves the place and goes on.
+func (t *Ticket) Run(ctx context.Context, decide func(context.Context) (safe bool, err error), exec func(context.Context) (effect func())) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t.arm(cancel)
+	var effect func()
+	defer func() { t.leave(effect) }()
+	if err := t.await(ctx); err != nil {
+		return err
+	}
+	safe, err := decide(ctx)
+	if err != nil {
+		return err
+	}
+	t.settle(safe)
+	if err := t.await(ctx); err != nil {
+		return err
+	}
+	effect = exec(ctx)
+	return nil
+}
+
+// Leave gives up the place of a call that will not run. It does nothing to a
+// call that has left.
+func (t *Ticket) Leave() { t.leave(nil) }
+
+// await waits for the next advance of the ticket's state.
+func (t *Ticket) await(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-t.wake:
+	}
+	t.lane.s.mu.Lock()
+	defer t.lane.s.mu.Unlock()
+	switch {
+	case ctx.Err() != nil: // asked last, so that a call cancelled while its turn came does not start
+		if t.state != done {
+			t.lane.s.stats.Cancelled++
+		}
+		return context.Cause(ctx)
+	case t.state == done:
+		return ErrLeft
+	}
+	return nil
+}
+
+func (t *Ticket) settle(safe bool) {
+	l, s := t.lane, t.lane.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.state == done {
+		return
+	}
+	t.safe = safe
+	t.times.Settled = s.now()
+	if !safe {
+		s.stats.batch(l.batch)
+		l.batch = 0
+		s.stats.batch(1)
+		t.state = settled
+		l.advance()
+		return
+	}
+	t.state = ready
+	l.turn = nil
+	l.batch++
+	l.active++
+	l.ready = append(l.ready, t)
+	l.enlist()
+	l.advance()
+	s.dispatch()
+}
+
+// start lets a call run whose turn has come.
+func (t *Ticket) start() {
+	t.state, t.ran = running, true
+	t.times.Started = t.lane.s.now()
+	t.wake <- struct{}{}
+}
+
+// slot takes or gives back a slot.
+func (t *Ticket) slot(n int) {
+	t.slots += n
+	t.lane.running += n
+	t.lane.s.running += n
+}
+
+// Yield gives back the slot of a running safe call that only waits for the
+// result of another. It keeps its place.
+func (t *Ticket) Yield() {
+	s := t.lane.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.slots > 0 {
+		t.slot(-1)
+		t.lane.enlist()
+		s.dispatch()
+	}
+}
+
+// take makes a call that has yielded hold a slot again, beyond all bounds: that
+// of another one that is about to leave, whose work goes on for this one.
+func (t *Ticket) take() {
+	t.lane.s.mu.Lock()
+	defer t.lane.s.mu.Unlock()
+	if t.state == running && t.safe && t.slots == 0 {
+		t.slot(1)
+	}
+}
+
+func (t *Ticket) leave(effect func()) {
+	l, s := t.lane, t.lane.s
+	s.mu.Lock()
+	if t.state == done {
+		s.mu.Unlock()
+		return
+	}
+	was := t.state
+	t.state, t.effect = done, effect
+	close(t.wake)
+	if t.safe && (was == ready || was == running) {
+		l.active--
+	}
+	if t.slots > 0 {
+		t.slot(-1)
+	}
+	if l.turn == t {
+		l.turn = nil
+	}
+	if was == running && !t.safe {
+		s.forget(t)
+		s.generation++
+	}
+	s.calls--
+	if l.calls--; l.calls == 0 {
+		delete(s.lanes, l)
+		s.stats.batch(l.batch)
+		l.batch = 0
+	}
+	t.times.Left = s.now()
+	if was == running {
+		s.stats.Ran++
+	}
+	record := t.record()
+	l.retire()
+	l.enlist()
+	l.advance()
+	s.dispatch()
+	s.mu.Unlock()
+	if s.config.Observe != nil {
+		s.config.Observe(record)
+	}
+}
+
+// forget takes a call off the unsafe ones that run.
+func (s *Scheduler) forget(t *Ticket) {
+	for i, o := range s.unsafe {
+		if o == t {
+			s.unsafe = append(s.unsafe[:i], s.unsafe[i+1:]...)
+			return
+		}
+	}
+}

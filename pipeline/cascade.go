@@ -1,0 +1,38 @@
+package pipeline
+
+import (
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/tools"
+)
+
+// Cascade is what the failure of a command cancels of its burst: the calls of
+// its lane that arrived while it was waiting or running.
+type Cascade uint8
+
+const (
+	CascadeCommands Cascade = iota // other commands
+	CascadeAll                     // all calls
+	CascadeOff                     // nothing
+)
+
+// BatchFailed is why a call was cancelled: a command of its burst failed.
+type BatchFailed struct{ Command string }
+
+func (b *BatchFailed) Error() string {
+	return "an earlier command of this batch failed: " + plain.Line(b.Command)
+}
+
+// cascade cancels the burst of a command that failed. Refused, invalid and
+// cancelled ones have not failed.
+func (c *call) cascade(resp *tools.Response, r *tools.Resolved) {
+	if resp == nil || !resp.Failed || !c.tool.Cascades || c.p.Cascade == CascadeOff {
+		return
+	}
+	c.Ticket.CancelBurst(func(kind string) bool {
+		if c.p.Cascade == CascadeAll {
+			return true
+		}
+		t, err := c.p.Registry.Lookup(kind)
+		return err == nil && t.Cascades
+	}, &BatchFailed{r.Summary})
+}
