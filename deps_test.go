@@ -77,6 +77,8 @@ var rules = []rule{
 	{"internal/command", []string{"internal/plain", "internal/process", "internal/sandbox", "internal/spool", "internal/state"}, nil, "starts shell commands, contained"},
 	{"tools/bash", []string{"tools", "session", "policy", "internal/command", "internal/fault", "internal/plain", "internal/shellsafe", "internal/spool", "internal/task"}, []string{"golang.org/x/sys"}, "the tools that run commands"},
 	{"internal/shellsafe", nil, []string{"mvdan.cc/sh/v3/syntax"}, "a leaf: what a shell command holds and whether it only reads"},
+	{"internal/trace", []string{"concurrency"}, nil, "calls as Chrome trace events"},
+	{"internal/metrics", []string{"concurrency", "internal/plain"}, []string{"github.com/prometheus/client_golang"}, "what the scheduler does, for programs and people"},
 	{"internal/plain", nil, nil, "a leaf: text safe to show"},
 	{"e2e/conformance", []string{"internal/assembly", "server", "tools"}, nil, "a test-only server of the conformance suite's tools"},
 	{"e2e", nil, nil, "tests of the binary"},

@@ -22,20 +22,21 @@ func (t *Ticket) CancelBurst(concerns func(kind string) bool, cause error) {
 			o.judge()
 		}
 	}
+	t.lane.prune()
 }
 
 // arm makes the call one that can be cancelled.
-func (t *Ticket) arm(cancel context.CancelCauseFunc) {
+func (t *Ticket) arm(ctx context.Context, cancel context.CancelCauseFunc) {
 	t.lane.s.mu.Lock()
 	defer t.lane.s.mu.Unlock()
-	t.cancel = cancel
+	t.ctx, t.cancel = ctx, cancel
 	t.judge()
 }
 
-// judge cancels the call if a burst that concerns it was cancelled. Before it
-// runs and has a label that is not known.
+// judge cancels the call if a burst that concerns it was cancelled. Before Run
+// that is not known.
 func (t *Ticket) judge() {
-	if t.cancel == nil || t.kind == "" {
+	if t.cancel == nil {
 		return
 	}
 	for _, d := range t.doom {

@@ -22,7 +22,7 @@ type flight struct {
 	generation uint64
 	cancel     context.CancelFunc
 	done       chan struct{}
-	waiting    []*Ticket // calls that want its result; the first one's slot is the one it uses
+	waiting    []*Ticket // calls that want its result; one of them holds the slot it uses
 
 	value    any
 	err      error
@@ -48,8 +48,8 @@ func (g *Group) Do(ctx context.Context, t *Ticket, key string, f func(context.Co
 	fl := g.flights[key]
 	if fl != nil && fl.generation == g.s.current() {
 		fl.waiting = append(fl.waiting, t)
+		t.Yield() // before another can pass it a slot
 		g.mu.Unlock()
-		t.Yield()
 		g.s.count(t)
 		value, err = g.wait(ctx, t, key, fl)
 		return value, true, err
@@ -93,7 +93,6 @@ func (g *Group) wait(ctx context.Context, t *Ticket, key string, fl *flight) (an
 	case <-ctx.Done():
 	}
 	g.mu.Lock()
-	first := fl.waiting[0] == t
 	for i, o := range fl.waiting {
 		if o == t {
 			fl.waiting = append(fl.waiting[:i:i], fl.waiting[i+1:]...)
@@ -104,8 +103,8 @@ func (g *Group) wait(ctx context.Context, t *Ticket, key string, fl *flight) (an
 	if left == 0 && g.flights[key] == fl {
 		delete(g.flights, key) // nobody may join what is being stopped
 	}
-	if left > 0 && first {
-		fl.waiting[0].take()
+	if left > 0 {
+		t.pass(fl.waiting[0])
 	}
 	g.mu.Unlock()
 	if left == 0 {

@@ -37,6 +37,10 @@ func (s *Scheduler) NewLane(name string, roots ...string) *Lane {
 // again later.
 var ErrFull = errors.New("too many calls are waiting")
 
+// unapplied bounds the calls of a lane whose effects wait for those of an
+// earlier call, as a multiple of Config.Queue.
+const unapplied = 10
+
 // Arrive gives a call its place, behind all that arrived before it. Every
 // ticket must be run or left.
 func (l *Lane) Arrive() (*Ticket, error) {
@@ -44,7 +48,7 @@ func (l *Lane) Arrive() (*Ticket, error) {
 	t := &Ticket{lane: l, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.calls >= s.config.Queue || s.calls >= s.config.QueueTotal {
+	if l.calls >= s.config.Queue || len(l.tickets) >= unapplied*s.config.Queue || s.calls >= s.config.QueueTotal {
 		s.stats.Full++
 		return nil, ErrFull
 	}
@@ -59,17 +63,24 @@ func (l *Lane) Arrive() (*Ticket, error) {
 	return t, nil
 }
 
-// retire applies the effects of the earliest calls that are done and forgets them.
-func (l *Lane) retire() {
+// retire forgets a call that is done, and applies the effects of the earliest
+// calls when they are. One without an effect need not wait for that: else calls
+// that are sent and cancelled behind a long one would pile up.
+func (l *Lane) retire(t *Ticket) {
+	if i := slices.Index(l.tickets, t); t.effect == nil && i > 0 {
+		l.tickets = slices.Delete(l.tickets, i, i+1)
+		if i < l.next {
+			l.next--
+		}
+	}
 	for len(l.tickets) > 0 && l.tickets[0].state == done {
 		if f := l.tickets[0].effect; f != nil {
 			f()
 		}
 		l.tickets[0] = nil
 		l.tickets = l.tickets[1:]
-		l.next--
+		l.next = max(l.next-1, 0)
 	}
-	l.next = max(l.next, 0)
 }
 
 // advance gives the turn to the next call when nobody has it, and brings the
@@ -97,6 +108,15 @@ func (l *Lane) enlist() {
 	if !l.wanted && len(l.ready) > 0 && l.running < l.s.config.PerLane {
 		l.wanted = true
 		l.s.want = append(l.s.want, l)
+	}
+}
+
+// prune forgets calls that will not take the slot they waited for. A lane
+// without others loses its place in line.
+func (l *Lane) prune() {
+	l.ready = slices.DeleteFunc(l.ready, func(t *Ticket) bool { return t.state != ready || t.cancelled() })
+	if l.wanted && len(l.ready) == 0 {
+		l.wanted, l.s.want = false, without(l.s.want, l)
 	}
 }
 

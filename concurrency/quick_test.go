@@ -3,4 +3,4 @@
 package concurrency
 
 // seeds is how many random schedules each property test plays.
-const seeds = 500
+const seeds = 1000

@@ -129,8 +129,11 @@ func (t *Ticket) waitsFor() string {
 
 // name is how a call is named to others of its lane.
 func (t *Ticket) name() string {
-	if t.title != "" {
+	switch {
+	case t.title != "":
 		return t.title
+	case t.kind != "":
+		return t.kind
 	}
-	return t.kind
+	return "one that has just come"
 }

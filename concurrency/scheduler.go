@@ -83,10 +83,11 @@ func (s *Scheduler) dispatch() {
 		l := s.want[0]
 		s.want = s.want[1:]
 		l.wanted = false
-		for len(l.ready) > 0 {
+		for len(l.ready) > 0 && l.running < s.config.PerLane {
 			t := l.ready[0]
+			l.ready[0] = nil
 			l.ready = l.ready[1:]
-			if t.state != ready { // left meanwhile
+			if t.cancelled() {
 				continue
 			}
 			t.slot(1)
@@ -102,7 +103,7 @@ func (s *Scheduler) dispatch() {
 func (s *Scheduler) dispatchUnsafe() {
 	var waiting []*Ticket
 	for _, t := range s.heads {
-		if t.state != head { // left meanwhile
+		if t.state != head || t.cancelled() {
 			continue
 		}
 		blocks := func(o *Ticket) bool { return overlap(o.lane.roots, t.lane.roots) }

@@ -176,7 +176,7 @@ func TestCancelAndLeave(t *testing.T) {
 					}
 				}
 			}
-			if s.running != 0 || s.unsafe != nil || len(s.heads) != 0 || len(s.want) != 0 {
+			if s.running != 0 || len(s.unsafe) != 0 || len(s.heads) != 0 || len(s.want) != 0 {
 				t.Errorf("seed %d: the scheduler is not idle at the end: %+v", seed, s)
 			}
 			for _, l := range lanes {
@@ -233,9 +233,11 @@ func TestLanesShareSlots(t *testing.T) {
 		safe := func(context.Context) (bool, error) { return true, nil }
 		busy, other := s.NewLane(""), s.NewLane("")
 		var wg sync.WaitGroup
-		for range 100 {
+		for range 1000 {
 			ticket := arrive(t, busy)
-			wg.Go(func() { _ = ticket.Run(t.Context(), safe, func(context.Context) func() { time.Sleep(time.Second); return nil }) })
+			wg.Go(func() {
+				_ = ticket.Run(t.Context(), safe, func(context.Context) func() { time.Sleep(time.Second); return nil })
+			})
 		}
 		synctest.Wait()
 		began := time.Now()
@@ -243,7 +245,7 @@ func TestLanesShareSlots(t *testing.T) {
 			t.Fatal(err)
 		}
 		if waited := time.Since(began); waited > time.Second {
-			t.Errorf("the other lane's call waited %v behind 100 calls of one second", waited)
+			t.Errorf("the other lane's call waited %v behind 1,000 calls of one second", waited)
 		}
 		wg.Wait()
 	})

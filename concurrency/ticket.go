@@ -3,6 +3,7 @@ package concurrency
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 type state uint8
@@ -28,8 +29,9 @@ type Ticket struct {
 	effect func()
 
 	kind, title string
-	cancel      context.CancelCauseFunc // of Run; nil before it
-	doom        []doom                  // a burst was cancelled before the kind was known
+	ctx         context.Context         // of Run; nil before it
+	cancel      context.CancelCauseFunc // its
+	doom        []doom                  // bursts cancelled before Run
 	ran         bool
 	shared      bool // it had the result of another call
 	times       Times
@@ -38,13 +40,12 @@ type Ticket struct {
 // ErrLeft is returned by Run for a ticket that was left or has run before.
 var ErrLeft = errors.New("the call has left its place")
 
-// Label says what the call is: a kind, by which CancelBurst chooses, and one
-// line for people.
+// Label says what the call is: a kind, by which CancelBurst chooses and which
+// must be told before Run, and one line for people.
 func (t *Ticket) Label(kind, title string) {
 	t.lane.s.mu.Lock()
 	defer t.lane.s.mu.Unlock()
 	t.kind, t.title = kind, title
-	t.judge()
 }
 
 // Run carries the call through its place and leaves it.
@@ -62,7 +63,7 @@ func (t *Ticket) Label(kind, title string) {
 func (t *Ticket) Run(ctx context.Context, decide func(context.Context) (safe bool, err error), exec func(context.Context) (effect func())) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	t.arm(cancel)
+	t.arm(ctx, cancel)
 	var effect func()
 	defer func() { t.leave(effect) }()
 	if err := t.await(ctx); err != nil {
@@ -81,8 +82,15 @@ func (t *Ticket) Run(ctx context.Context, decide func(context.Context) (safe boo
 }
 
 // Leave gives up the place of a call that will not run. It does nothing to a
-// call that has left.
-func (t *Ticket) Leave() { t.leave(nil) }
+// call that runs, whose place ends with Run, or that has left.
+func (t *Ticket) Leave() {
+	t.lane.s.mu.Lock()
+	runs := t.ctx != nil
+	t.lane.s.mu.Unlock()
+	if !runs {
+		t.leave(nil)
+	}
+}
 
 // await waits for the next advance of the ticket's state.
 func (t *Ticket) await(ctx context.Context) error {
@@ -94,12 +102,14 @@ func (t *Ticket) await(ctx context.Context) error {
 	defer t.lane.s.mu.Unlock()
 	switch {
 	case ctx.Err() != nil: // asked last, so that a call cancelled while its turn came does not start
-		if t.state != done {
+		if t.state != done && !t.ran {
 			t.lane.s.stats.Cancelled++
 		}
 		return context.Cause(ctx)
 	case t.state == done:
 		return ErrLeft
+	case t.state == running && !t.ran:
+		t.ran, t.times.Started = true, t.lane.s.now()
 	}
 	return nil
 }
@@ -121,22 +131,21 @@ func (t *Ticket) settle(safe bool) {
 		l.advance()
 		return
 	}
-	t.state = ready
 	l.turn = nil
 	l.batch++
 	l.active++
-	l.ready = append(l.ready, t)
-	l.enlist()
+	t.queue()
 	l.advance()
-	s.dispatch()
 }
 
 // start lets a call run whose turn has come.
 func (t *Ticket) start() {
-	t.state, t.ran = running, true
-	t.times.Started = t.lane.s.now()
+	t.state = running
 	t.wake <- struct{}{}
 }
+
+// cancelled reports whether the call is about to leave without having run.
+func (t *Ticket) cancelled() bool { return t.ctx.Err() != nil }
 
 // slot takes or gives back a slot.
 func (t *Ticket) slot(n int) {
@@ -158,13 +167,39 @@ func (t *Ticket) Yield() {
 	}
 }
 
-// take makes a call that has yielded hold a slot again, beyond all bounds: that
-// of another one that is about to leave, whose work goes on for this one.
-func (t *Ticket) take() {
+// Resume waits for a slot for a call that has yielded. It fails with the cause
+// when ctx ends first.
+func (t *Ticket) Resume(ctx context.Context) error {
+	s := t.lane.s
+	s.mu.Lock()
+	if t.state != running || !t.safe || t.slots > 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	t.queue()
+	s.mu.Unlock()
+	return t.await(ctx)
+}
+
+// queue lets a safe call wait for a slot.
+func (t *Ticket) queue() {
+	t.state = ready
+	t.lane.ready = append(t.lane.ready, t)
+	t.lane.enlist()
+	t.lane.s.dispatch()
+}
+
+// pass hands the slot of a call that is about to leave, if it has one, to one
+// that has yielded: the work goes on for that. Its lane may then hold more than
+// its share.
+func (t *Ticket) pass(to *Ticket) {
 	t.lane.s.mu.Lock()
 	defer t.lane.s.mu.Unlock()
-	if t.state == running && t.safe && t.slots == 0 {
-		t.slot(1)
+	if t.slots > 0 && to.state == running {
+		t.slot(-1)
+		to.slot(1)
+		t.lane.enlist()
+		t.lane.s.dispatch()
 	}
 }
 
@@ -181,6 +216,9 @@ func (t *Ticket) leave(effect func()) {
 	if t.safe && (was == ready || was == running) {
 		l.active--
 	}
+	if was == ready {
+		l.prune()
+	}
 	if t.slots > 0 {
 		t.slot(-1)
 	}
@@ -188,7 +226,7 @@ func (t *Ticket) leave(effect func()) {
 		l.turn = nil
 	}
 	if was == running && !t.safe {
-		s.forget(t)
+		s.unsafe = without(s.unsafe, t)
 		s.generation++
 	}
 	s.calls--
@@ -198,11 +236,11 @@ func (t *Ticket) leave(effect func()) {
 		l.batch = 0
 	}
 	t.times.Left = s.now()
-	if was == running {
+	if t.ran {
 		s.stats.Ran++
 	}
 	record := t.record()
-	l.retire()
+	l.retire(t)
 	l.enlist()
 	l.advance()
 	s.dispatch()
@@ -212,12 +250,10 @@ func (t *Ticket) leave(effect func()) {
 	}
 }
 
-// forget takes a call off the unsafe ones that run.
-func (s *Scheduler) forget(t *Ticket) {
-	for i, o := range s.unsafe {
-		if o == t {
-			s.unsafe = append(s.unsafe[:i], s.unsafe[i+1:]...)
-			return
-		}
+// without is a list with one element taken out.
+func without[E comparable](list []E, e E) []E {
+	if i := slices.Index(list, e); i >= 0 {
+		return slices.Delete(list, i, i+1)
 	}
+	return list
 }

@@ -18,9 +18,9 @@ import (
 )
 
 // stdioProcess starts a stdio server whose standard output nobody reads yet.
-func stdioProcess(t *testing.T) (cmd *exec.Cmd, in io.WriteCloser, out *os.File, stderr *bytes.Buffer) {
+func stdioProcess(t *testing.T, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out *os.File, stderr *bytes.Buffer) {
 	t.Helper()
-	cmd = exec.Command(binary(t), "stdio", t.TempDir())
+	cmd = exec.Command(binary(t), append([]string{"stdio", t.TempDir()}, args...)...)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	stderr = &bytes.Buffer{}
 	cmd.Stderr = stderr

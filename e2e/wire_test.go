@@ -183,8 +183,11 @@ type httpWire struct {
 
 const wireToken = "a-token-for-tests-only"
 
-func startHTTP(t *testing.T, root string) wire {
-	cmd := exec.Command(binary(t), "http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", root)
+func startHTTP(t *testing.T, root string) wire { return serveWith(t, root) }
+
+// serveWith starts an HTTP server with further arguments.
+func serveWith(t *testing.T, root string, args ...string) *httpWire {
+	cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", root}, args...)...)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

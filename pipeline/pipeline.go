@@ -118,6 +118,9 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 			failure = context.Cause(inner) // a burst was cancelled
 		}
 		c.cascade(resp, resolved)
+		if len(c.effects) == 0 {
+			return nil
+		}
 		return c.applyEffects
 	})
 	if err == nil {

@@ -324,10 +324,11 @@ func TestFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel() // between its start and its work
-	if _, err := c.execute(ctx, resolved, env); err != nil {
+	out, err := c.execute(ctx, resolved, env)
+	if err != nil {
 		t.Fatal(err)
 	}
-	c.applyEffects()
+	c.apply(out.effects)
 	r.Ticket.Leave()
 	if got := b.session.View().Dir; got != b.root+"/sub" {
 		t.Errorf("the session is in %s", got)

@@ -23,6 +23,9 @@ func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*t
 	s, ok := value.(shareable)
 	if ok && shared && s.private && s.session != c.Session.View().ID {
 		// What it names is stored for the other session.
+		if err := c.Ticket.Resume(ctx); err != nil {
+			return nil, err
+		}
 		out, err := run(ctx)
 		c.effects = append(c.effects, out.effects...)
 		return out.resp, err

@@ -49,6 +49,7 @@ type HTTP struct {
 	AllowOrigins []string // web origins that may call, as browsers send them
 	AllowHosts   []string // names the server is reached by, beside loopback names and IP addresses
 	TLS          *tls.Config
+	Metrics      http.Handler // of /metrics, behind the token as all else; nil: there is none
 }
 
 // ServeHTTP serves clients of the listener until ctx ends, then lets calls in
@@ -123,6 +124,9 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	sessions.transport = transport
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", &endpoint{s: s, sessions: sessions, transport: transport, streams: streams})
+	if h.Metrics != nil {
+		mux.Handle("GET /metrics", h.Metrics)
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
 	})

@@ -8,14 +8,14 @@ type ordered struct {
 
 // queue gives the answer of a call its place behind those of earlier ones, if
 // answers are wanted in order.
-func (c *stdioConn) queue(r *request) {
+func (c *stdioConn) queue(m message, r *request) {
 	if !c.s.Ordered {
 		return
 	}
 	c.orderMu.Lock()
 	defer c.orderMu.Unlock()
 	r.queued = true
-	c.order = append(c.order, &ordered{r: r})
+	c.order = append(c.order, ordered{m, r})
 }
 
 // finish ends a request that was served, and writes what waited for its answer.
@@ -26,15 +26,10 @@ func (c *stdioConn) finish(m message, r *request) {
 	}
 	c.orderMu.Lock()
 	defer c.orderMu.Unlock()
-	for _, o := range c.order {
-		if o.r == r {
-			o.m = m
-			r.finished = true
-		}
-	}
+	r.finished = true
 	for len(c.order) > 0 && c.order[0].r.finished {
 		o := c.order[0]
-		c.order[0] = nil
+		c.order[0] = ordered{}
 		c.order = c.order[1:]
 		c.mu.Lock()
 		o.r.answering = c.inflight[o.m.id] == o.r

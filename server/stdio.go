@@ -84,7 +84,7 @@ type stdioConn struct {
 	idle     chan struct{}       // closed when active is 0; nil: nobody waits
 
 	orderMu sync.Mutex
-	order   []*ordered // calls in arrival order, from the earliest not answered
+	order   []ordered // calls in arrival order, from the earliest not answered
 	barrier chan chan struct{}
 }
 
@@ -166,7 +166,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 			c.write((&rpcError{codeOverload, err.Error() + "; send this one again when some are answered", m.rawID}).encode())
 			return
 		}
-		c.queue(req)
+		c.queue(m, req)
 	}
 	serve := func() {
 		defer c.finish(m, req)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,10 +17,12 @@ import (
 	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/document"
+	"mcp-toolset/internal/metrics"
 	"mcp-toolset/internal/nearest"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/state"
 	"mcp-toolset/internal/task"
+	"mcp-toolset/internal/trace"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
@@ -39,6 +42,7 @@ type app struct {
 	*assembly.Assembly
 	log     *slog.Logger
 	logFile io.Closer
+	figures *metrics.Source
 }
 
 func (a *app) close() error { return errors.Join(a.Assembly.Close(), a.logFile.Close()) }
@@ -61,7 +65,24 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (*a
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
 	}
-	return &app{a, log, logFile}, nil
+	return &app{a, log, logFile, &metrics.Source{Scheduler: a.Scheduler, Repeats: c.repeats.Load, Now: time.Now}}, nil
+}
+
+// tracer opens the trace and hands it every call.
+func (c *common) tracer(host *Host, config *assembly.Config) error {
+	if c.trace == "" {
+		return nil
+	}
+	path := workspace.Expand(c.trace, host.Dir, host.Home)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening the trace: %w", err)
+	}
+	w := trace.New(f, time.Now(), func(err error) { config.Log.Warn("the trace ends here", "error", err.Error()) })
+	config.Scheduler.Observe = w.Observe
+	config.Closers = append(config.Closers, w)
+	config.Closed = append(config.Closed, path)
+	return nil
 }
 
 // place is the configuration of a server but for its tools: settings, folders,
@@ -99,6 +120,9 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	}
 	for i, dir := range config.Roots {
 		config.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)
+	}
+	if err := c.tracer(host, &config); err != nil {
+		return config, err
 	}
 	if config.State, err = state.Dir(host.Getenv, host.Home); err != nil {
 		return config, err
@@ -140,6 +164,7 @@ func (c *common) tools(host *Host, config assembly.Config, searcher *search.Sear
 		Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
 		EditGuard: file.Guard(config.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
 			MaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
+			OnShort:   func() { c.repeats.Add(1) },
 			Repeat:    c.readDedup == "off",
 			Reminder:  config.Settings.Reminder(c.model),
 			Documents: document.NewReader(document.Config{Cache: filepath.Join(config.State, "cache"), Log: config.Log}),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,9 @@ type common struct {
 	foreground     time.Duration
 	cascade        string
 	ordered        bool
-	closed         []string // files of the server's own that no tool may touch; "" is none
+	trace          string
+	repeats        atomic.Uint64 // repeated reads answered in short
+	closed         []string      // files of the server's own that no tool may touch; "" is none
 }
 
 func (c *common) add(cmd *cobra.Command, host *Host) {

@@ -40,17 +40,20 @@ func stdioCommand(host *Host) *cobra.Command {
 			if f, ok := host.In.(*os.File); ok && isTerminal(f) {
 				a.log.Info("waiting for MCP messages on standard input; this command is meant to be started by an MCP client")
 			}
+			defer a.showOnSignal(host.Err)()
 			a.started(cmd.Context(), "stdio")
 			return a.Server.ServeStdio(cmd.Context(), host.In, host.Out)
 		},
 	}
 	c.add(cmd, host)
-	addDrain(cmd, &drain)
+	addServe(cmd, &c, &drain)
 	cmd.Flags().BoolVar(&c.ordered, "ordered-results", false, "write answers in the order of the calls, rather than each as soon as it is there")
 	return cmd
 }
 
-func addDrain(cmd *cobra.Command, drain *time.Duration) {
+// addServe adds the flags of the commands that serve clients.
+func addServe(cmd *cobra.Command, c *common, drain *time.Duration) {
+	cmd.Flags().StringVar(&c.trace, "trace", "", "write what became of each call to `FILE`, for Perfetto or chrome://tracing")
 	cmd.Flags().DurationVar(drain, "drain", 10*time.Second, "how long calls in flight may go on once the input ends or the HTTP server is told to stop")
 }
 
@@ -81,7 +84,7 @@ func httpCommand(host *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "http [flags] [DIR ...]",
 		Short: "Serve many clients over streamable HTTP at /mcp",
-		Long: "Serves clients over streamable HTTP at /mcp, with /healthz beside it.\n" +
+		Long: "Serves clients over streamable HTTP at /mcp, with /healthz and, behind the token, /metrics (Prometheus) beside it.\n" +
 			"DIR ... are the workspace roots; the first is the working directory of a session.\n\n" +
 			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user.",
 		ValidArgsFunction: completeDirs,
@@ -96,11 +99,12 @@ func httpCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer a.close()
+			defer a.showOnSignal(host.Err)()
 			return o.serve(cmd.Context(), host, a)
 		},
 	}
 	c.add(cmd, host)
-	addDrain(cmd, &drain)
+	addServe(cmd, &c, &drain)
 	f := cmd.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8808", "`ADDRESS` to listen on; port 0 takes a free one")
 	f.StringVar(&o.tokenFile, "token-file", "", "`FILE` with the bearer token clients must send")
@@ -144,7 +148,7 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	o.Token = token.value
+	o.Token, o.Metrics = token.value, a.figures.Handler()
 	scheme := "http"
 	if o.cert != "" {
 		pair, err := tls.LoadX509KeyPair(o.cert, o.key)

@@ -30,9 +30,10 @@ type Input struct {
 
 // Options are what a server can set.
 type Options struct {
-	MaxTokens int  // largest answer in tokens; 0: DefaultMaxTokens
-	Repeat    bool // answer a repeated read of what has not changed in full
-	Reminder  bool // end what a file says with a reminder that it is data
+	MaxTokens int    // largest answer in tokens; 0: DefaultMaxTokens
+	OnShort   func() // called when a repeated read is answered in short; nil: not
+	Repeat    bool   // answer a repeated read of what has not changed in full
+	Reminder  bool   // end what a file says with a reminder that it is data
 
 	// Documents reads what is not text. nil: a reader without a cache.
 	Documents *document.Reader

@@ -95,6 +95,9 @@ func (r *reading) same(had session.Read) bool {
 // call returns the content, until that changes or the record expires: for a
 // model that has lost it, and for every other one that shares the session.
 func (r *reading) again(had session.Read) tools.Result[Output] {
+	if r.OnShort != nil {
+		r.OnShort()
+	}
 	had.Told = true
 	text := fmt.Sprintf("[%s has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the whole content.]", r.shown)
 	return tools.Result[Output]{

@@ -1,0 +1,251 @@
+package concurrency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestModel plays random programs over several lanes in the scheduler and in
+// the model: every call starts and ends when the rules say, shares what they
+// say, effects are applied in their order, the bounds hold at every moment, and
+// nothing is left behind.
+func TestModel(t *testing.T) {
+	for seed := range uint64(seeds) {
+		p := random(seed)
+		synctest.Test(t, func(t *testing.T) {
+			if diff := cmp.Diff(play(p), perform(t, p)); diff != "" {
+				t.Fatalf("seed %d: %+v\n(-model +scheduler):\n%s", seed, p, diff)
+			}
+		})
+	}
+}
+
+var errBurst = errors.New("burst")
+
+// stage is a program being performed.
+type stage struct {
+	t     *testing.T
+	p     program
+	began time.Time
+	s     *Scheduler
+	g     *Group
+	lanes []*Lane
+
+	mu sync.Mutex
+	result
+	observed []Record
+}
+
+// perform plays a program in the scheduler.
+func perform(t *testing.T, p program) result {
+	st := &stage{t: t, p: p, began: time.Now(), result: result{Calls: make([]outcome, len(p.calls))}}
+	p.config.Now = time.Now
+	p.config.Observe = func(r Record) { st.locked(func() { st.observed = append(st.observed, r) }) }
+	st.s = New(p.config)
+	st.g = NewGroup(st.s)
+	for _, roots := range p.roots {
+		st.lanes = append(st.lanes, st.s.NewLane("", roots...))
+	}
+	var wg sync.WaitGroup
+	for i, c := range p.calls {
+		time.Sleep(c.arrives - time.Since(st.began))
+		st.bounds()
+		ticket, err := st.lanes[c.lane].Arrive()
+		switch {
+		case err != nil:
+			st.Calls[i].Full = true
+		case c.fate == fateLeaves:
+			ticket.Leave()
+		default:
+			wg.Go(func() { st.call(i, c, ticket) })
+		}
+		synctest.Wait()
+	}
+	wg.Wait()
+	synctest.Wait()
+	st.idle()
+	return st.result
+}
+
+func (st *stage) locked(f func()) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	f()
+}
+
+func (st *stage) call(i int, c plan, ticket *Ticket) {
+	ctx, cancel := context.WithCancel(st.t.Context())
+	defer cancel()
+	if c.cancelled > 0 {
+		defer time.AfterFunc(c.cancelled-c.arrives, cancel).Stop()
+	}
+	kind := "command"
+	if c.key != "" {
+		kind = "look"
+	}
+	ticket.Label(kind, "")
+	o := &st.Calls[i]
+	defer func() {
+		if v := recover(); v != nil && c.fate != fatePanics && c.fate != fatePanicsSoon && c.key != "panics" {
+			panic(v)
+		}
+	}()
+	err := ticket.Run(ctx, func(context.Context) (bool, error) {
+		time.Sleep(c.decides)
+		switch c.fate {
+		case fateRefused:
+			return false, errors.New("refused")
+		case fatePanicsSoon:
+			panic("decide")
+		}
+		return c.safe, nil
+	}, func(ctx context.Context) func() {
+		o.Ran, o.Start = true, time.Since(st.began)
+		// A burst's cause stays its own though the call was cancelled as well.
+		defer func() {
+			o.End = time.Since(st.began)
+			o.Burst = errors.Is(context.Cause(ctx), errBurst)
+		}()
+		time.Sleep(c.leads)
+		st.bounds()
+		st.work(ctx, o, c, ticket)
+		if c.fate == fatePanics {
+			panic("exec")
+		}
+		if c.fate == fateFails {
+			ticket.CancelBurst(func(kind string) bool { return kind == "command" }, errBurst)
+		}
+		return func() { st.Effects = append(st.Effects, i) }
+	})
+	if errors.Is(err, errBurst) {
+		o.Burst = true
+	}
+	if (err == nil) != o.Ran && c.fate != fatePanics {
+		st.t.Errorf("call %d ran=%v and returned %v", i, o.Ran, err)
+	}
+}
+
+// work is what can be cancelled or shared, and the tail behind it.
+func (st *stage) work(ctx context.Context, o *outcome, c plan, ticket *Ticket) {
+	body := func(ctx context.Context) (any, error) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(c.length):
+			if c.key == "panics" {
+				panic("shared")
+			}
+		}
+		return c.key, ctx.Err()
+	}
+	defer time.Sleep(c.tail)
+	if c.key == "" {
+		_, _ = body(ctx)
+		return
+	}
+	defer func() { o.Shared = ticket.shared }() // Do may panic
+	v, _, err := st.g.Do(ctx, ticket, c.key, func(ctx context.Context) (any, error) {
+		st.locked(func() { st.Flights++ })
+		return body(ctx)
+	})
+	if err == nil && v != c.key {
+		st.t.Errorf("the result of %s is %v", c.key, v)
+	}
+	if err != nil && ctx.Err() == nil {
+		st.t.Errorf("a call nobody cancelled has the error %v", err)
+	}
+}
+
+// bounds checks what must hold at every moment.
+func (st *stage) bounds() {
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	total := 0
+	for _, l := range st.lanes {
+		slots, passed := 0, 0
+		for _, t := range l.tickets {
+			slots += t.slots
+			if t.slots > 0 && t.shared {
+				passed++ // it goes on with the work of one that was cancelled
+			}
+			if t.slots > 0 && (t.state != running || !t.safe) {
+				st.t.Errorf("a call that does not run holds a slot")
+			}
+		}
+		if slots != l.running || slots-passed > st.p.config.PerLane {
+			st.t.Errorf("a lane has %d slots, counts %d, and may have %d", slots, l.running, st.p.config.PerLane)
+		}
+		total += slots
+	}
+	if total != s.running || total > st.p.config.Total {
+		st.t.Errorf("%d slots are held, %d counted, and %d there", total, s.running, st.p.config.Total)
+	}
+	for i, a := range s.unsafe {
+		for _, b := range s.unsafe[:i] {
+			if related(a.lane.roots, b.lane.roots) {
+				st.t.Errorf("two unsafe calls run on overlapping roots")
+			}
+		}
+	}
+}
+
+// idle checks that nothing is left and that all counts agree.
+func (st *stage) idle() {
+	stats, live := st.s.Snapshot()
+	var want Stats
+	for _, o := range st.Calls {
+		if o.Full {
+			want.Full++
+			continue
+		}
+		want.Arrived++
+		if o.Ran {
+			want.Ran++
+		}
+		if o.Shared {
+			want.Shared++
+		}
+	}
+	batched := uint64(0)
+	for _, n := range stats.Batches {
+		batched += n
+	}
+	if batched > want.Arrived || want.Ran > 0 && batched == 0 {
+		st.t.Errorf("%d calls in %d batches", want.Arrived, batched)
+	}
+	want.Cancelled, want.Batches = stats.Cancelled, stats.Batches
+	if diff := cmp.Diff(want, stats); diff != "" {
+		st.t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if len(live) != 0 || len(st.observed) != int(want.Arrived) {
+		st.t.Errorf("%d lanes live, %d calls observed of %d", len(live), len(st.observed), want.Arrived)
+	}
+	if left := st.s.left(st.lanes); left != "" {
+		st.t.Errorf("left behind: %s", left)
+	}
+	if len(st.g.flights) != 0 {
+		st.t.Errorf("%d flights left", len(st.g.flights))
+	}
+}
+
+// left says what a scheduler still holds that should be idle; "" is nothing.
+func (s *Scheduler) left(lanes []*Lane) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls != 0 || s.running != 0 || len(s.unsafe)+len(s.heads)+len(s.want)+len(s.lanes) != 0 {
+		return fmt.Sprintf("%+v", s)
+	}
+	for _, l := range lanes {
+		if len(l.tickets)+len(l.ready)+l.next+l.active+l.running+l.calls+l.batch != 0 || l.turn != nil || l.wanted {
+			return fmt.Sprintf("%+v", l)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package cli
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// showOnSignal writes the live view to w at each SIGUSR1, until stop.
+func (a *app) showOnSignal(w io.Writer) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGUSR1)
+	go func() {
+		for {
+			select {
+			case <-signals:
+				_, _ = io.WriteString(w, a.figures.Live())
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(signals); close(done) }
+}

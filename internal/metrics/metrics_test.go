@@ -1,0 +1,89 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/concurrency"
+)
+
+// TestFigures holds both forms, of one lane with a command, a call behind it,
+// and many other lanes.
+func TestFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := concurrency.New(concurrency.Config{Now: time.Now, Queue: 2})
+		source := &Source{Scheduler: s, Repeats: func() uint64 { return 7 }, Now: time.Now}
+		start := func(l *concurrency.Lane, kind, title string, safe bool) {
+			ticket, err := l.Arrive()
+			if err != nil {
+				return
+			}
+			ticket.Label(kind, title)
+			go func() {
+				_ = ticket.Run(t.Context(), func(context.Context) (bool, error) { return safe, nil },
+					func(context.Context) func() { time.Sleep(time.Minute); return nil })
+			}()
+			synctest.Wait()
+		}
+		lane := s.NewLane("stdio-1")
+		start(lane, "Bash", "make\nall", false)
+		start(lane, "Read", "Read a", true)
+		start(lane, "Read", "Read b", true) // refused
+		for i := range 12 {
+			start(s.NewLane(fmt.Sprintf("http-%d", i), fmt.Sprintf("/%d", i)), "Read", "Read c", true)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		live := source.Live()
+		for _, want := range []string{
+			"calls: 13 running, 0 being decided on, 1 queued; since the start 14 arrived, 0 ran, 0 were cancelled before, 0 had the result of another, 1 were refused\n",
+			"repeated reads answered in short: 7\nbatches by number of calls: 1: 1 2: 0 3-4: 0 5-8: 0 9-16: 0 17-32: 0 33+: 0\n",
+			"lane stdio-1 (1): 1 queued, the first waits for an earlier call: make all\n  Bash runs for 1.5s: make all\nlane http-0 (2): 0 queued\n  Read runs for 1.5s: Read c\n",
+		} {
+			if !strings.Contains(strings.ReplaceAll(live, `\n`, " "), want) {
+				t.Errorf("the live view lacks %q:\n%s", want, live)
+			}
+		}
+		time.Sleep(5 * time.Minute)
+		start(lane, "Bash", "sleep", false)
+		start(lane, "Bash", "sleep", false)
+		w := httptest.NewRecorder()
+		source.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		var got []string
+		for line := range strings.Lines(w.Body.String()) {
+			if !strings.HasPrefix(line, "#") {
+				got = append(got, strings.TrimPrefix(strings.TrimSpace(line), "mcp_toolset_"))
+			}
+		}
+		want := []string{
+			"calls_arrived_total 16", "calls_ran_total 14", "calls_cancelled_total 0", "calls_shared_total 0", "calls_refused_total 1", "reads_repeated_total 7",
+			`batches_total{size="1"} 15`, `batches_total{size="2"} 0`, `batches_total{size="3-4"} 0`, `batches_total{size="5-8"} 0`,
+			`batches_total{size="9-16"} 0`, `batches_total{size="17-32"} 0`, `batches_total{size="33+"} 0`,
+			"calls_running 1", "calls_deciding 0", "calls_queued 1", "lanes 1", `lane_queued{rank="1"} 1`,
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(5 * time.Minute)
+	})
+}
+
+// TestLanesAreBounded: however many clients there are, there are few series.
+func TestLanesAreBounded(t *testing.T) {
+	var lanes []concurrency.Live
+	for i := range 1000 {
+		lanes = append(lanes, concurrency.Live{Queued: i})
+	}
+	if got := sum(lanes); len(got.queues) != maxLanes || got.queues[0] != 999 || got.queued != 999*500 {
+		t.Errorf("%+v", got)
+	}
+}
