@@ -268,12 +268,15 @@ func TestStopCancelled(t *testing.T) {
 // A wait for a task ends when somebody stops it.
 func TestStopWhileWaiting(t *testing.T) {
 	play(t, func(s *scene) {
+		stopped := make(chan struct{})
 		s.after(time.Second, func() {
+			defer close(stopped)
 			resp, err := call(s.t.Context(), s.t, s.w, NewStop(Options{Tasks: s.r}), map[string]any{"shell_id": s.id})
 			if err != nil || resp.Meta[MetaStatus] != tasks.Stopped {
 				s.t.Errorf("%v, %v", resp, err)
 			}
 		})
 		s.wants(s.ask(s.t.Context(), ""), time.Second, "Task $ID: stopped by TaskStop\n[no output]")
+		<-stopped
 	})
 }
