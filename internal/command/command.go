@@ -66,6 +66,7 @@ type Commands struct {
 	// writable is what commands may write to beside caches.
 	writable []string
 	path     trustedPath
+	guard    guard
 
 	trying sync.Mutex
 	report *Report // nil: not tried
@@ -111,6 +112,14 @@ func New(c Config) (*Commands, error) {
 		cs.shell = FindShell(strings.Join(folders, string(filepath.ListSeparator)))
 	}
 	cs.path = newTrustedPath(cs)
+	cs.guard = guard{
+		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery,
+		journal: filepath.Join(c.State, "guarded"),
+		away:    func() (string, error) { return cs.temp.of("removed") },
+	}
+	for _, root := range c.Roots {
+		cs.guard.files = append(cs.guard.files, filepath.Join(root, settingsName))
+	}
 	return cs, nil
 }
 
@@ -155,6 +164,7 @@ func (c *Commands) Close() error {
 		if err == nil { // else some do not end
 			c.active.Wait()
 		}
+		c.guard.close()
 		c.ended = errors.Join(err, c.output.Close(), c.temp.close())
 	})
 	return c.ended
@@ -190,10 +200,6 @@ func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 			p.Write = append(p.Write, cache.Path)
 		}
 	}
-	for _, root := range c.config.Roots {
-		p.Protect = append(p.Protect, protected(root)...)
-	}
-	p.Protect = append(p.Protect, c.config.Protected...)
 	return p
 }
 

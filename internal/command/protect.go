@@ -6,108 +6,87 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"mcp-toolset/internal/sandbox"
 )
 
 // protectedNames are what commands may not change in a root, because a program
 // outside of the containment runs or obeys it: git on the user's next prompt,
-// this server at its next start. A commondir has git read another config.
-var protectedNames = []string{".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks", ".git/info/attributes", ".mcp-toolset"}
+// this server at its next start. Those in .git are also protected in every
+// repository below a root.
+var protectedNames = []string{".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks", ".git/info/attributes", settingsName}
 
-// protected lists what is protected in a root. Where .git is no folder it is
-// the file that says where the repository is, as in a linked worktree.
-func protected(root string) []string {
-	var out []string
-	for _, name := range protectedNames {
-		out = append(out, filepath.Join(root, name))
-	}
-	git := filepath.Join(root, ".git")
-	if info, err := os.Lstat(git); err == nil && !info.IsDir() {
-		out = append(out, git)
-	}
-	return out
-}
+const settingsName = ".mcp-toolset"
 
-// takeAway moves what a command made under a protected name that was absent out
-// of the way, into a folder that only the server knows, unless it is what git
-// itself makes of a new repository. It returns the names.
-func takeAway(p sandbox.Policy, absent []string, to func() (string, error)) (names []string) {
-	for _, path := range slices.Concat(pointers(p, absent), sandbox.Appeared(p, absent)) {
-		if _, err := os.Lstat(path); err != nil || harmless(path, append(slices.Clone(p.Write), p.TempDir)) {
-			continue // a pointer that is gone took the names behind it along
-		}
-		if putAway(path, to) == nil {
-			names = append(names, path)
-		}
-	}
-	return names
-}
+// repoNames are those of a repository. A commondir has git read another config.
+var repoNames = []string{"config", "config.worktree", "commondir", "hooks", "info/attributes"}
 
-// putAway moves a file or folder into a new folder; from another file system it
-// is removed.
-func putAway(path string, to func() (string, error)) error {
-	folder, err := to()
-	if err == nil {
-		// Of its own: there may be two of a name.
-		folder, err = os.MkdirTemp(folder, "")
-	}
-	if err == nil {
-		err = os.Rename(path, filepath.Join(folder, filepath.Base(path)))
-	}
-	if err != nil {
-		err = removeAll(path)
-	}
-	return err
-}
+// linkedNames are those of a linked worktree, which has the rest elsewhere.
+var linkedNames = []string{"config.worktree", "commondir"}
 
-// pointers lists what was made as .git and is no folder: a link, or a file that
-// names one. With it all names in .git are somewhere else. That there was no
-// config in a .git that could be looked into says that there was none like it.
-func pointers(p sandbox.Policy, absent []string) []string {
-	var out []string
-	for _, path := range absent {
-		git := filepath.Dir(path)
-		if p.ReadOnly || filepath.Base(path) != "config" || filepath.Base(git) != ".git" {
-			continue
-		}
-		if info, err := os.Lstat(git); err == nil && !info.IsDir() && !slices.Contains(p.Protect, git) {
-			out = append(out, git)
-		}
-	}
-	return out
-}
-
-// harmless reports whether a protected name holds only what `git init` and `git
-// clone` make. writable is where commands can put a repository.
-func harmless(path string, writable []string) bool {
-	info, err := os.Lstat(path)
-	if err != nil {
+// harmless reports whether a protected name holds only what `git init`, `git
+// clone` and `git worktree add` make. writable is where commands can put a
+// repository.
+func harmless(s *spot, n name, f found, writable []string) bool {
+	at, err := s.look()
+	switch {
+	case err != nil:
+		return false
+	case n.pointer:
+		// One that was found has names that are looked at as well.
+		return at.kind == 0 && f.known[pointed(n.path, s.read(pointerLimit))]
+	case n.repo.dir == "":
 		return false
 	}
-	switch filepath.Base(path) {
+	switch filepath.Base(n.path) {
 	case "hooks":
-		entries, err := os.ReadDir(path)
-		return err == nil && info.IsDir() && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-			return !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".sample")
-		})
-	case "config":
-		if !info.Mode().IsRegular() || info.Size() > 64<<10 {
-			return false
-		}
-		text, err := os.ReadFile(path)
-		return err == nil && plainConfig(string(text), writable)
+		return at.kind.IsDir() && samples(s)
+	case "config", "config.worktree":
+		text := s.read(64 << 10)
+		return text != nil && at.links == 1 && plainConfig(withoutWorktree(string(text), n.repo), writable)
+	case "commondir":
+		text := s.read(pointerLimit)
+		return n.repo.linked && strings.TrimRight(string(text), "\r\n") == "../.." && at.links == 1
 	}
 	return false
 }
 
+// samples reports whether a folder has only what git puts into hooks.
+func samples(s *spot) bool {
+	f, err := s.open()
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".sample")
+	})
+}
+
+// worktreeLine says where the files of a submodule are.
+var worktreeLine = regexp.MustCompile(`(?m)^\tworktree = ((?:\.\./)+[^"\\;#\n]*)\n`)
+
+// withoutWorktree leaves out of the configuration of a submodule that its files
+// are in the superproject.
+func withoutWorktree(text string, r repo) string {
+	m := worktreeLine.FindStringSubmatchIndex(text)
+	if r.super == "" || m == nil {
+		return text
+	}
+	at := filepath.Join(r.dir, text[m[2]:m[3]])
+	if at == r.super || !inside(at, r.super) || slices.Contains(strings.Split(at, "/"), ".git") {
+		return text
+	}
+	return text[:m[0]] + text[m[1]:]
+}
+
 var (
-	configSection = regexp.MustCompile(`^\[(?:core|init|user|extensions|remote "([^"\\]+)"|branch "[^"\\]*")\]$`)
+	configSection = regexp.MustCompile(`^\[(?:core|init|user|extensions|remote "([^"\\]+)"|submodule(?: "[^"\\]*")?|branch "[^"\\]*")\]$`)
 	configValue   = regexp.MustCompile(`^(\w+) = ([^"\\;#]*)$`)
 	// configKeys are the settings by which git runs no program.
 	configKeys = []string{
 		"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "objectformat", "refstorage",
 		"defaultbranch", "name", "email", "url", "fetch", "remote", "merge", "rebase",
+		"active", "sparsecheckout", "sparsecheckoutcone",
 	}
 	// remoteURL is of a repository on another machine.
 	remoteURL = regexp.MustCompile(`^((https?|ssh|git)://[^-/]|[\w.][\w.-]*@[\w.][\w.-]*:[^:]|[\w.][\w.-]+:[^:/])`)
@@ -138,7 +117,7 @@ func plainConfig(text string, writable []string) bool {
 			return false
 		case key == "url" && !remoteURL.MatchString(value) && !elsewhere(value, writable):
 			return false
-		case key == "url":
+		case key == "url" && remote != "":
 			remotes = append(remotes, remote)
 		case key == "remote" && value != ".":
 			named = append(named, value)

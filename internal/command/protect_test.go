@@ -2,14 +2,15 @@ package command
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
-
-	"mcp-toolset/internal/sandbox"
+	"time"
 )
 
 func TestPlainConfig(t *testing.T) {
@@ -98,11 +99,21 @@ func TestPlainConfig(t *testing.T) {
 	}
 }
 
-// away is where takeAway puts things.
-func away(t *testing.T) (to func() (string, error), dir string) {
-	dir = t.TempDir()
-	return func() (string, error) { return dir, nil }, dir
+// newGuard guards a root, and says where it puts things.
+func newGuard(t *testing.T, root string) (*guard, string) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("nothing is contained here")
+	}
+	away := t.TempDir()
+	return &guard{
+		roots: []string{root}, files: []string{filepath.Join(root, settingsName)}, log: slog.New(slog.DiscardHandler),
+		every: time.Hour, away: func() (string, error) { return away, nil },
+	}, away
 }
+
+// tempRoot is a folder without links in its path.
+func tempRoot(t *testing.T) string { return resolved(t.TempDir()) }
 
 func TestTakeAway(t *testing.T) {
 	for _, tc := range []struct {
@@ -135,14 +146,13 @@ func TestTakeAway(t *testing.T) {
 		}, []string{".git"}, []string{"evil/config"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			root := t.TempDir()
-			p := sandbox.Policy{Write: []string{root}, Protect: protected(root)}
-			absent := sandbox.Absent(p)
+			root := tempRoot(t)
+			g, dir := newGuard(t, root)
+			w, _ := g.begin([]string{root})
 			if err := tc.make(root); err != nil {
 				t.Fatal(err)
 			}
-			to, dir := away(t)
-			got := takeAway(p, absent, to)
+			got := g.end(w)
 			for i, name := range got {
 				got[i], _ = filepath.Rel(root, name)
 			}
@@ -169,15 +179,17 @@ func TestTakeAway(t *testing.T) {
 // Names of two roots do not get into each other's way, and without a place for
 // them they are removed.
 func TestTakeAwayTwice(t *testing.T) {
-	to, dir := away(t)
-	for _, to := range []func() (string, error){to, to, func() (string, error) { return "", os.ErrPermission }} {
-		root := t.TempDir()
-		p := sandbox.Policy{Write: []string{root}, Protect: protected(root)}
-		absent := sandbox.Absent(p)
+	root := tempRoot(t)
+	g, dir := newGuard(t, root)
+	for i := range 3 {
+		if i == 2 {
+			g.away = func() (string, error) { return "", os.ErrPermission }
+		}
+		w, _ := g.begin([]string{root})
 		if err := write(root, ".mcp-toolset/x", ""); err != nil {
 			t.Fatal(err)
 		}
-		if got := takeAway(p, absent, to); len(got) != 1 {
+		if got := g.end(w); len(got) != 1 {
 			t.Errorf("taken %q", got)
 		}
 		if _, err := os.Lstat(filepath.Join(root, ".mcp-toolset")); err == nil {
@@ -192,16 +204,16 @@ func TestTakeAwayTwice(t *testing.T) {
 // What was there is none of the command's: the file of a linked worktree is
 // protected itself.
 func TestProtectedFile(t *testing.T) {
-	root := t.TempDir()
+	root := tempRoot(t)
 	if err := write(root, ".git", "gitdir: /elsewhere"); err != nil {
 		t.Fatal(err)
 	}
-	p := sandbox.Policy{Write: []string{root}, Protect: protected(root)}
-	if !slices.Contains(p.Protect, filepath.Join(root, ".git")) {
-		t.Errorf("protected is %q", p.Protect)
+	g, _ := newGuard(t, root)
+	w, protect := g.begin([]string{root})
+	if !slices.Contains(protect, filepath.Join(root, ".git")) {
+		t.Errorf("protected is %q", protect)
 	}
-	to, _ := away(t)
-	if got := takeAway(p, sandbox.Absent(p), to); len(got) != 0 {
+	if got := g.end(w); len(got) != 0 {
 		t.Errorf("taken %q", got)
 	}
 }
@@ -213,31 +225,37 @@ func TestGitStays(t *testing.T) {
 	}
 	for _, args := range [][]string{{"init"}, {"clone", "ORIGIN", "."}} {
 		t.Run(args[0], func(t *testing.T) {
-			root, origin := t.TempDir(), t.TempDir()
-			git := func(dir string, args ...string) {
-				cmd := exec.Command("git", args...)
-				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-					"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a")
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%v: %v\n%s", args, err, out)
-				}
-			}
-			git(origin, "init", "-q")
-			git(origin, "commit", "-q", "--allow-empty", "-m", "x")
-			p := sandbox.Policy{Write: []string{root}, Protect: protected(root)}
-			absent := sandbox.Absent(p)
+			root, origin := tempRoot(t), tempRoot(t)
+			git(t, origin, "init", "-q")
+			git(t, origin, "commit", "-q", "--allow-empty", "-m", "x")
+			g, _ := newGuard(t, root)
+			w, _ := g.begin([]string{root})
 			args := slices.Clone(args)
 			if i := slices.Index(args, "ORIGIN"); i >= 0 {
-				args[i] = resolved(origin)
+				args[i] = origin
 			}
-			git(root, args...)
-			to, _ := away(t)
-			if got := takeAway(p, absent, to); len(got) != 0 {
+			git(t, root, args...)
+			if got := g.end(w); len(got) != 0 {
 				t.Errorf("taken %q", got)
 			}
 		})
 	}
+}
+
+// git runs git as on a machine that has no settings.
+func git(t testing.TB, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), gitEnv...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+}
+
+var gitEnv = []string{
+	"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always",
+	"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a",
 }
 
 // write writes files, given as names and texts, with their folders.

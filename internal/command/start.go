@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ type Running struct {
 	policy   *sandbox.Policy // nil: it is not contained
 	dir      string
 	marker   *os.File // in which the shell says where it ended
-	absent   []string
+	guarded  *watched // of its protected names; nil: none is watched
 
 	why    chan Why // the first reason to end it
 	once   sync.Once
@@ -127,10 +128,12 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
 	if confined {
-		r.policy, spec.Confine = c.confine(s, temp, c.Report(ctx))
-		r.absent = sandbox.Absent(*r.policy)
+		r.policy, r.guarded, spec.Confine = c.confine(s, temp, c.Report(ctx))
 	}
 	if err := r.start(ctx, s.Name, spec); err != nil {
+		if r.guarded != nil {
+			c.guard.end(r.guarded)
+		}
 		r.unmark()
 		return nil, err
 	}
@@ -195,8 +198,8 @@ func (r *Running) watch() {
 	}
 	// At once: a server that is ending may not have the time to wait for output.
 	var removed []string
-	if r.policy != nil {
-		removed = takeAway(*r.policy, r.absent, func() (string, error) { return r.commands.temp.of("removed") })
+	if r.guarded != nil {
+		removed = r.commands.guard.end(r.guarded)
 	}
 	cut := false
 	select {
@@ -292,15 +295,17 @@ type confinement struct {
 	Say             string // a file that is to hold what is in force; "": none
 }
 
-func (c *Commands) confine(s Spec, temp string, report *Report) (*sandbox.Policy, json.RawMessage) {
+func (c *Commands) confine(s Spec, temp string, report *Report) (*sandbox.Policy, *watched, json.RawMessage) {
 	p := c.policy(s.ReadOnly, temp)
 	p.Hide = append(p.Hide, s.Hide...)
+	var guarded *watched
 	tried := report.ReadOnly.Coverage
 	if !s.ReadOnly {
 		c.makeCaches()
+		guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp))
 		tried = report.Write.Coverage
 	}
-	return &p, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})
+	return &p, guarded, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})
 }
 
 func encode(v any) json.RawMessage {

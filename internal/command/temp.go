@@ -186,17 +186,13 @@ func looksLeft(dir string) bool {
 		!slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() || !ownerName.MatchString(e.Name()) })
 }
 
-// removeAll is os.RemoveAll that also gets at folders whose mode forbids it,
-// such as those of Go's module cache.
+// removeAll is os.RemoveAll that also gets at folders whose mode forbids it. The
+// folder that dir is in is nobody else's.
 func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return os.RemoveAll(dir)
 	}
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
+	defer root.Close()
+	return removeIn(root, filepath.Base(dir))
 }

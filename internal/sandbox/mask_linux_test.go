@@ -173,14 +173,6 @@ func TestUnmaskable(t *testing.T) {
 	if after := tree(t, s.root); after != before {
 		t.Errorf("changed to\n%s", after)
 	}
-	if made := Appeared(p, Absent(p)); len(made) > 0 {
-		t.Errorf("appeared: %q", made)
-	}
-	absent := Absent(p)
-	s.bash(t, spaces, p, "mkdir none && echo x > .mcp.json")
-	if made := Appeared(p, absent); !slices.Equal(made, []string{s.root + "/.mcp.json"}) {
-		t.Errorf("appeared: %q", made)
-	}
 }
 
 // mounts lists what is mounted in a folder, as seen from outside.

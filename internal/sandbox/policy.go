@@ -46,7 +46,7 @@ type Policy struct {
 	Hide []string
 	// Protect is what must not be changed, replaced or moved although it is
 	// below Write. It is mounted read-only; what is absent can be made, and
-	// Appeared tells afterwards.
+	// the caller has to look afterwards.
 	Protect []string
 	// TempDir is the command's own folder, always writable. May be empty.
 	TempDir string

@@ -1,0 +1,169 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// spot is a name in an open folder. It was reached without following a link, and
+// what is done to it stays there whatever becomes of the folders above.
+type spot struct {
+	dir  int
+	name string
+}
+
+// reach opens the folder of a path below a base, from the base on without
+// following links. The error is errLinked if there is one on the way.
+func reach(base, path string) (*spot, error) {
+	rel, err := filepath.Rel(base, path)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return nil, fmt.Errorf("%s is not below %s", path, base)
+	}
+	fd, err := unix.Open(base, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", base, err)
+	}
+	parts := strings.Split(rel, "/")
+	for _, part := range parts[:len(parts)-1] {
+		next, err := unix.Openat(fd, part, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		_ = unix.Close(fd)
+		if errors.Is(err, unix.ENOTDIR) {
+			err = errLinked
+		}
+		if err != nil {
+			return nil, fmt.Errorf("opening %s in %s: %w", part, base, err)
+		}
+		fd = next
+	}
+	return &spot{fd, parts[len(parts)-1]}, nil
+}
+
+func (s *spot) close() { _ = unix.Close(s.dir) }
+
+func (s *spot) look() (facts, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(s.dir, s.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return facts{}, err
+	}
+	return factsOf(st), nil
+}
+
+func factsOf(st unix.Stat_t) facts {
+	f := facts{links: uint64(st.Nlink), size: st.Size, changed: st.Ctim.Nano(), inode: st.Ino, device: uint64(st.Dev)}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		f.kind = fs.ModeDir
+	case unix.S_IFLNK:
+		f.kind = fs.ModeSymlink
+	default:
+		f.kind = fs.ModeIrregular
+	}
+	return f
+}
+
+// lookAt is what is at a path, links not followed.
+func lookAt(path string) (facts, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return facts{}, err
+	}
+	return factsOf(st), nil
+}
+
+// open opens a file or folder for reading; a link is an error.
+func (s *spot) open() (*os.File, error) {
+	fd, err := unix.Openat(s.dir, s.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), s.name), nil
+}
+
+// in is a name in an open folder, for as long as that is open; it needs no close.
+func in(f *os.File, name string) *spot { return &spot{int(f.Fd()), name} }
+
+func (s *spot) mkdir() error { return unix.Mkdirat(s.dir, s.name, 0o755) }
+
+func (s *spot) link(text string) error { return unix.Symlinkat(text, s.dir, s.name) }
+
+func (s *spot) moveTo(folder string) error {
+	return unix.Renameat(s.dir, s.name, unix.AT_FDCWD, filepath.Join(folder, s.name))
+}
+
+// remove removes the name and all that is below it.
+func (s *spot) remove() error {
+	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", s.dir))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return removeIn(root, s.name)
+}
+
+// alone gives a file that has further names (hard links), by which it could be
+// changed, a copy of its own under this one.
+func (s *spot) alone() error {
+	in, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(in.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink < 2 {
+		return err
+	}
+	if st.Size > copyLimit {
+		return fmt.Errorf("%s has further names (hard links) and is too large for a copy", s.name)
+	}
+	other := spot{s.dir, s.name + ".mcp-toolset-copy"}
+	_ = unix.Unlinkat(s.dir, other.name, 0) // left by a server that was killed
+	fd, err := unix.Openat(s.dir, other.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	out := os.NewFile(uintptr(fd), other.name)
+	_, err = io.Copy(out, io.LimitReader(in, copyLimit))
+	err = errors.Join(err, unix.Fchown(fd, int(st.Uid), int(st.Gid)), unix.Fchmod(fd, st.Mode&0o777), out.Close())
+	if err == nil {
+		err = unix.Renameat(s.dir, other.name, s.dir, s.name)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(s.dir, other.name, 0)
+	}
+	return err
+}
+
+// stampOf is what shows that a folder is as it was: no command can choose the
+// time of a change.
+func stampOf(f *os.File) (s stamp, ok bool) {
+	var st unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &st) != nil {
+		return s, false
+	}
+	return stamp{uint64(st.Dev), st.Ino, st.Ctim.Nano()}, true
+}
+
+func stampAt(path string) (s stamp, ok bool) {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return s, false
+	}
+	return stamp{uint64(st.Dev), st.Ino, st.Ctim.Nano()}, true
+}
+
+// openFolder opens a folder for listing; a link is an error.
+func openFolder(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}

@@ -1,0 +1,27 @@
+//go:build !linux
+
+package command
+
+import (
+	"errors"
+	"os"
+)
+
+// spot is a name in an open folder, on Linux: elsewhere no command is contained
+// and nothing is protected.
+type spot struct{}
+
+func reach(string, string) (*spot, error)      { return nil, errors.ErrUnsupported }
+func (*spot) close()                           {}
+func (*spot) look() (facts, error)             { return facts{}, errors.ErrUnsupported }
+func lookAt(string) (facts, error)             { return facts{}, errors.ErrUnsupported }
+func (*spot) open() (*os.File, error)          { return nil, errors.ErrUnsupported }
+func in(*os.File, string) *spot                { return &spot{} }
+func (*spot) mkdir() error                     { return errors.ErrUnsupported }
+func (*spot) link(string) error                { return errors.ErrUnsupported }
+func (*spot) moveTo(string) error              { return errors.ErrUnsupported }
+func (*spot) remove() error                    { return errors.ErrUnsupported }
+func (*spot) alone() error                     { return errors.ErrUnsupported }
+func stampOf(*os.File) (stamp, bool)           { return stamp{}, false }
+func stampAt(string) (stamp, bool)             { return stamp{}, false }
+func openFolder(path string) (*os.File, error) { return os.Open(path) }

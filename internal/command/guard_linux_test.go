@@ -1,0 +1,343 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// guardedCommands is Commands whose protected names hold, with real git.
+func guardedCommands(t *testing.T, edit func(*Config)) (*Commands, string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	c, root := newCommands(t, func(config *Config) {
+		config.Environ = append(config.Environ, gitEnv...)
+		config.Pass = []string{"GIT_*"}
+		if edit != nil {
+			edit(config)
+		}
+	})
+	if len(c.Open(t.Context(), false)) > 0 || !c.Report(t.Context()).Write.InForce() {
+		t.Skip("nothing can be protected here")
+	}
+	return c, root
+}
+
+// repository makes one with a commit.
+func repository(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "init", "-q", "-b", "main")
+	if err := write(dir, "f", "1\n"); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "add", "f")
+	git(t, dir, "commit", "-q", "-m", "x")
+}
+
+func text(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Links that a command makes do not lead what is taken away out of the root.
+func TestTakeAwayBehindLink(t *testing.T) {
+	for i, script := range []string{
+		"ln -s OUT .git",
+		"git init -q . && rm -rf .git/hooks && ln -s OUT .git/hooks",
+		"git init -q . && rm -rf .git/info && ln -s OUT .git/info",
+		"git init -q . && rm -rf .git/config && ln -s OUT/config .git/config",
+		"mkdir a && ln -s OUT a/.git",
+		"ln -s OUT .mcp-toolset",
+	} {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			c, root := guardedCommands(t, nil)
+			out := tempRoot(t)
+			if err := write(out, "config", "[core]\n\tpager = x\n", "hooks/pre-commit", "x", "attributes", "x"); err != nil {
+				t.Fatal(err)
+			}
+			said, res := run(t, c, Spec{Script: strings.ReplaceAll(script, "OUT", out)})
+			if res.Code != 0 || len(res.Removed) != 1 {
+				t.Errorf("%s: %d, removed %q: %s", script, res.Code, res.Removed, said)
+			}
+			for _, name := range []string{"config", "hooks/pre-commit", "attributes"} {
+				if text(t, filepath.Join(out, name)) == "" {
+					t.Errorf("%s has vanished", name)
+				}
+			}
+			for _, name := range res.Removed {
+				if _, err := os.Lstat(name); err == nil || !strings.HasPrefix(name, root) {
+					t.Errorf("%s is still there", name)
+				}
+			}
+		})
+	}
+}
+
+// What a command can do in steps does not change what git of a user's runs.
+func TestRepositoriesStay(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		make   func(t *testing.T, root string)
+		script []string
+		// watched are files that stay as they were, or absent.
+		watched []string
+	}{
+		{"below the root", func(t *testing.T, root string) { repository(t, root+"/a/b") }, []string{
+			"echo '[core] fsmonitor = x' >>a/b/.git/config", "echo x >a/b/.git/hooks/pre-commit", "mv a/b/.git/hooks h", "mv a/b/.git g && cp -r g a/b/.git && echo x >>a/b/.git/config",
+			"mv a c && cp -r c a && echo x >>a/b/.git/config", "git -C a/b config core.fsmonitor x", "rm -rf a/b/.git/hooks",
+		}, []string{"a/b/.git/config", "a/b/.git/hooks/pre-commit", "a/b/.git/hooks/update.sample"}},
+		{"without hooks", func(t *testing.T, root string) {
+			repository(t, root)
+			if err := os.RemoveAll(root + "/.git/hooks"); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"mkdir -p .git/hooks; echo x >.git/hooks/pre-commit"}, []string{".git/hooks/pre-commit"}},
+		{"a hard link", func(t *testing.T, root string) {
+			repository(t, root)
+			if err := errors.Join(os.Link(root+"/.git/config", root+"/c"), os.Link(root+"/.git/hooks/update.sample", root+"/h")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"echo '[core] fsmonitor = x' >>c; echo x >>h"}, []string{".git/config", ".git/hooks/update.sample"}},
+		{"a link to a repository", func(t *testing.T, root string) {
+			repository(t, root+"/real")
+			if err := errors.Join(os.Rename(root+"/real/.git", root+"/git"), os.Symlink("git", root+"/.git")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"echo x >>git/config", "echo x >>.git/config", "mv git g; mkdir git; echo x >git/config", "rm .git; cp -r git g; echo x >>g/config; ln -s g .git", "echo x >git/hooks/pre-commit"},
+			[]string{".git/config", "git/config", "git/hooks/pre-commit"}},
+		{"hooks that are a link", func(t *testing.T, root string) {
+			repository(t, root)
+			if err := errors.Join(os.RemoveAll(root+"/.git/hooks"), write(root, "tools/pre-commit", "good"), os.Symlink("../tools", root+"/.git/hooks")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"echo x >tools/pre-commit", "rm .git/hooks; mkdir .git/hooks; echo x >.git/hooks/pre-commit", "rm .git/hooks; mkdir e; echo x >e/pre-commit; ln -s ../e .git/hooks"},
+			[]string{".git/hooks/pre-commit"}},
+		{"a submodule", func(t *testing.T, root string) {
+			repository(t, root+"/lib")
+			repository(t, root+"/main")
+			git(t, root+"/main", "submodule", "--quiet", "add", "../lib", "sub/x")
+			git(t, root+"/main", "commit", "-q", "-m", "x")
+		}, []string{"echo x >>main/.git/modules/sub/x/config", "echo x >main/.git/modules/sub/x/hooks/pre-commit", "mv main/.git/modules m; cp -r m main/.git/modules; echo x >>main/.git/modules/sub/x/config",
+			"rm main/sub/x/.git; mkdir e; echo 'gitdir: ../../../e' >main/sub/x/.git"},
+			[]string{"main/.git/modules/sub/x/config", "main/.git/modules/sub/x/hooks/pre-commit", "main/sub/x/.git"}},
+		{"a worktree", func(t *testing.T, root string) {
+			repository(t, root+"/main")
+			git(t, root+"/main", "worktree", "add", "-q", "../wt")
+		}, []string{"echo '[core] fsmonitor = x' >main/.git/worktrees/wt/config.worktree", "mkdir e; echo ../../../../e >e/commondir; cp e/commondir main/.git/worktrees/wt/commondir"},
+			[]string{"main/.git/worktrees/wt/config.worktree"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, root := guardedCommands(t, nil)
+			tc.make(t, root)
+			before := map[string]string{}
+			for _, name := range tc.watched {
+				before[name] = text(t, filepath.Join(root, name))
+			}
+			for _, script := range tc.script {
+				said, res := run(t, c, Spec{Script: script})
+				for _, name := range tc.watched {
+					if now := text(t, filepath.Join(root, name)); now != before[name] {
+						t.Errorf("%s: %s is now %q; %d, removed %q: %s", script, name, now, res.Code, res.Removed, said)
+					}
+				}
+			}
+		})
+	}
+}
+
+// An absent folder of hooks is made, so that no hook stands there even for a
+// moment.
+func TestHooksMade(t *testing.T) {
+	c, root := guardedCommands(t, nil)
+	repository(t, root+"/a")
+	if err := os.RemoveAll(root + "/a/.git/hooks"); err != nil {
+		t.Fatal(err)
+	}
+	if said, res := run(t, c, Spec{Script: "echo x >a/.git/hooks/pre-commit"}); res.Code == 0 || len(res.Removed) > 0 || !strings.Contains(said, "Read-only") {
+		t.Errorf("%d, removed %q: %s", res.Code, res.Removed, said)
+	}
+}
+
+// A hard link made together with the repository, and used by the next command.
+func TestHardLinkNextCommand(t *testing.T) {
+	c, root := guardedCommands(t, nil)
+	run(t, c, Spec{Script: "git init -q . && ln .git/config cfg2"})
+	run(t, c, Spec{Script: "printf '[core]\\n\\tfsmonitor = ./evil\\n' >>cfg2; cat .git/config"})
+	if now := text(t, root+"/.git/config"); strings.Contains(now, "fsmonitor") {
+		t.Errorf("config is %q", now)
+	}
+}
+
+// What a command makes while it runs is taken away while it runs, also if
+// another one starts meanwhile.
+func TestGuardWhileRunning(t *testing.T) {
+	c, root := guardedCommands(t, nil)
+	hook := filepath.Join(root, ".git/hooks/pre-commit")
+	r, err := c.Start(t.Context(), Spec{
+		Script: "git init -q . && echo x >.git/hooks/pre-commit && echo made; while test -e .git/hooks/pre-commit; do sleep 0.01; done; until test -e go; do sleep 0.01; done; mkdir -p .git/hooks; echo y >.git/hooks/pre-commit; echo again >made; until test -e end; do sleep 0.01; done",
+		Dir:    root,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text(t, hook) != "x\n" {
+		if t.Context().Err() != nil {
+			t.Fatal("no hook")
+		}
+	}
+	c.guard.tick()
+	if text(t, hook) != "" {
+		t.Error("the hook is still there")
+	}
+	// A second one does not take for its own what the first one has made.
+	other, err := c.Start(t.Context(), Spec{Script: "touch go; until test -e made; do sleep 0.01; done; cat made", Dir: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := other.Result(); res.Code != 0 || text(t, hook) != "" {
+		t.Errorf("%+v; hook %q", res, text(t, hook))
+	}
+	if err := write(root, "end", ""); err != nil {
+		t.Fatal(err)
+	}
+	if res := r.Result(); !slices.Contains(res.Removed, filepath.Dir(hook)) {
+		t.Errorf("removed %q", res.Removed)
+	}
+}
+
+// What people do with git works.
+func TestGitWorks(t *testing.T) {
+	c, root := guardedCommands(t, nil)
+	repository(t, root+"/main")
+	for _, script := range []string{
+		"cd main && git status --short && echo 2 >f && git add f && git commit -q -m 2 && git log --oneline && git diff HEAD~",
+		"cd main && git checkout -q -b b && echo 3 >f && git stash -q && git stash pop -q && git commit -qam 3 && git checkout -q main && git merge -q b && git tag v1 && git gc -q",
+		"cd main && git worktree add -q ../wt b && cd ../wt && echo 4 >f && git commit -qam 4",
+		"cd wt && git status --short && git worktree list && cd ../main && git worktree remove ../wt && test ! -e ../wt",
+		"git init -q new && cd new && echo 1 >f && git add f && git commit -q -m 1",
+		"cd new && git commit -q --allow-empty -m 2 && git status",
+		"git clone -q \"file://$PWD/main\" $TMPDIR/copy && git -C $TMPDIR/copy log --oneline",
+		"mkdir -p deep/er && git init -q deep/er/x && git init -q --bare bare.git",
+		"git -C bare.git log 2>/dev/null; git -C new push -q ../bare.git main 2>&1 || git -C new push -q ../bare.git master",
+	} {
+		if said, res := run(t, c, Spec{Script: script}); res.Code != 0 || len(res.Removed) > 0 {
+			t.Errorf("%s: %d, removed %q: %s", script, res.Code, res.Removed, said)
+		}
+	}
+}
+
+// A clone with its submodules, from where no command can write.
+func TestCloneRecursive(t *testing.T) {
+	origin := tempRoot(t)
+	repository(t, origin+"/lib")
+	repository(t, origin+"/main")
+	git(t, origin+"/main", "submodule", "--quiet", "add", origin+"/lib", "sub/x")
+	git(t, origin+"/main", "commit", "-q", "-m", "x")
+	root := tempRoot(t)
+	g, _ := newGuard(t, root)
+	w, _ := g.begin([]string{root})
+	git(t, root, "clone", "-q", "--recurse-submodules", origin+"/main", "copy")
+	if got := g.end(w); len(got) > 0 {
+		t.Errorf("taken %q\n%s\n%s", got, text(t, root+"/copy/.git/config"), text(t, root+"/copy/.git/modules/sub/x/config"))
+	}
+	git(t, root+"/copy/sub/x", "status")
+}
+
+// A settings file that is a link, or lies in a folder that is one, stays.
+func TestSettingsLink(t *testing.T) {
+	var settings string
+	c, root := guardedCommands(t, func(config *Config) {
+		settings = filepath.Join(config.Roots[0], "conf/settings.json")
+		config.Protected = []string{settings}
+	})
+	if err := errors.Join(write(root, "etc/real/s", "good"), os.Symlink("etc/real", root+"/conf"), os.Symlink("s", root+"/etc/real/settings.json")); err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range []string{
+		"echo bad >conf/settings.json", "rm conf/settings.json; echo bad >conf/settings.json", "rm conf; mkdir conf; echo bad >conf/settings.json",
+		"mv etc e; mkdir -p etc/real; echo bad >etc/real/settings.json", "rm conf", "mv etc/real x; mkdir etc/real; echo bad >etc/real/s", "ln -sf ../../b etc/real/settings.json",
+	} {
+		said, res := run(t, c, Spec{Script: script})
+		if now := text(t, settings); now != "good" {
+			t.Errorf("%s: %q; %d, removed %q: %s", script, now, res.Code, res.Removed, said)
+		}
+	}
+}
+
+// What a server that was killed left is looked at by the next one; what a person
+// made since is not touched.
+func TestLeftByKilled(t *testing.T) {
+	root, state := tempRoot(t), t.TempDir()
+	repository(t, root+"/old")
+	git(t, root+"/old", "config", "core.pager", "mine")
+	server := func() *guard {
+		g, _ := newGuard(t, root)
+		g.journal = state
+		return g
+	}
+	killed, next := server(), server()
+	killed.begin([]string{root})
+	for _, dir := range []string{"evil", "good"} {
+		repository(t, filepath.Join(root, dir))
+	}
+	git(t, root+"/evil", "config", "core.fsmonitor", "x")
+	at := time.Now()
+	early := at.Add(-lookMargin) // so that what is made now is after its last look
+	if err := os.Chtimes(killed.file.Name(), early, early); err != nil {
+		t.Fatal(err)
+	}
+	made := func() int64 { at, _ := lookAt(root + "/mine/.git/config"); return at.changed }
+	repository(t, root+"/mine")
+	for made() <= at.UnixNano() { // the clock of files has ticks
+		git(t, root+"/mine", "config", "core.fsmonitor", "mine")
+	}
+	// A server that lives is left alone.
+	next.begin([]string{root})
+	if !strings.Contains(text(t, root+"/evil/.git/config"), "fsmonitor") {
+		t.Error("taken away from a server that lives")
+	}
+	_ = killed.lock.Close()
+	next = server()
+	next.begin([]string{root})
+	for name, want := range map[string]bool{"old": true, "good": true, "mine": true, "evil": false} {
+		if have := text(t, root+"/"+name+"/.git/config") != ""; have != want {
+			t.Errorf("%s: %v", name, have)
+		}
+	}
+	if kept, _ := filepath.Glob(state + "/taken/*/config"); len(kept) != 1 {
+		t.Errorf("kept %q", kept)
+	}
+	if _, err := os.Stat(killed.file.Name()); err == nil {
+		t.Error("the journal is still there")
+	}
+}
+
+// What one command has made is not taken for what was there when the next
+// starts.
+func TestGuardLooksFirst(t *testing.T) {
+	root := tempRoot(t)
+	g, _ := newGuard(t, root)
+	g.begin([]string{root})
+	if err := write(root, "p/.git", "gitdir: ../evil\n", "evil/config", "", "evil/HEAD", ""); err != nil {
+		t.Fatal(err)
+	}
+	g.begin([]string{root})
+	if _, err := os.Lstat(root + "/p/.git"); err == nil {
+		t.Error("the pointer is still there")
+	}
+}

@@ -1,0 +1,165 @@
+package command
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A server that is killed cannot look at what its commands made. So while some
+// run there is a journal of what was there before them, which the next server
+// reads. It is locked by its server and holds nothing while no command runs.
+
+// entry is what a journal has of a running command.
+type entry struct {
+	Bases   []string
+	Trusted []string
+	Links   map[string]string
+	Since   int64
+	Cut     bool
+}
+
+// lookMargin is how long after its last look a server was surely killed.
+const lookMargin = 2 * guardEvery
+
+// record writes the journal.
+func (g *guard) record() {
+	if g.journal == "" || g.file == nil && !g.open() {
+		return
+	}
+	if len(g.running) == 0 {
+		_ = g.file.Truncate(0)
+		return
+	}
+	var entries []entry
+	for w := range g.running {
+		e := entry{Bases: w.bases, Links: w.links, Since: w.since, Cut: w.cut}
+		for path := range w.trusted {
+			e.Trusted = append(e.Trusted, path)
+		}
+		entries = append(entries, e)
+	}
+	data, err := json.Marshal(entries)
+	if err == nil {
+		// Longer first: what is cut off is no JSON.
+		if _, err = g.file.WriteAt(data, 0); err == nil {
+			err = g.file.Truncate(int64(len(data)))
+		}
+	}
+	if err != nil {
+		g.log.Warn("what commands may make cannot be noted for the next server", "err", err)
+	}
+}
+
+func (g *guard) open() bool {
+	if os.MkdirAll(g.journal, 0o700) != nil {
+		return false
+	}
+	f, err := os.CreateTemp(g.journal, "*.json")
+	if err != nil {
+		return false
+	}
+	if g.lock, err = lockFolder(f.Name()); err != nil {
+		_ = f.Close()
+		return false
+	}
+	g.file = f
+	return true
+}
+
+// beat says until when this server has looked.
+func (g *guard) beat() {
+	if g.file != nil {
+		now := time.Now()
+		_ = os.Chtimes(g.file.Name(), now, now)
+	}
+}
+
+// close removes the journal.
+func (g *guard) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.timer != nil {
+		g.timer.Stop()
+		g.timer = nil
+	}
+	if g.file != nil {
+		_ = os.Remove(g.file.Name())
+		_ = g.file.Close()
+		_ = g.lock.Close()
+		g.file, g.journal = nil, ""
+	}
+}
+
+// left looks, once, at what commands of servers made that were killed. It is
+// moved to a folder beside the journals, since people may want it back.
+func (g *guard) left() {
+	if g.looked || g.journal == "" {
+		return
+	}
+	g.looked = true
+	files, _ := filepath.Glob(filepath.Join(g.journal, "*.json"))
+	for _, file := range files {
+		g.leftBy(file)
+	}
+}
+
+func (g *guard) leftBy(file string) {
+	lock, err := lockFolder(file)
+	if err != nil {
+		return // its server lives
+	}
+	defer lock.Close()
+	defer os.Remove(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return
+	}
+	data, _ := io.ReadAll(f)
+	var entries []entry
+	if json.Unmarshal(data, &entries) != nil {
+		return
+	}
+	running, away := g.running, g.away
+	g.running, g.away = map[*watched]bool{}, func() (string, error) {
+		folder := filepath.Join(g.journal, "taken")
+		return folder, os.MkdirAll(folder, 0o700)
+	}
+	for _, e := range entries {
+		w := &watched{bases: e.Bases, links: e.Links, since: e.Since, cut: e.Cut, trusted: map[string]bool{}}
+		w.until = info.ModTime().Add(lookMargin).UnixNano()
+		for _, path := range e.Trusted {
+			w.trusted[path] = true
+		}
+		g.running[w] = true
+	}
+	g.look()
+	g.running, g.away = running, away
+}
+
+// madeSince reports whether what is at a name was changed after a time; of a
+// folder of hooks, whether all of them were.
+func madeSince(path string, since int64) bool {
+	at, err := lookAt(path)
+	if err != nil || at.changed <= since || !at.kind.IsDir() {
+		return err == nil && at.changed > since
+	}
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".sample") {
+			continue
+		}
+		if at, err := lookAt(filepath.Join(path, e.Name())); err != nil || at.changed <= since {
+			return false
+		}
+	}
+	return err == nil
+}
