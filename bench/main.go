@@ -111,13 +111,14 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	if err != nil {
 		return false, fmt.Errorf("finding the Go distribution: %w", err)
 	}
+	many := measureBatches(ctx, ours, theirs, strings.TrimSpace(string(goRoot)), sample)
 	for _, tree := range append([]string{strings.TrimSpace(string(goRoot))}, o.trees...) {
 		found = append(found, measureSearches(ctx, ours, tree))
 	}
 	if missed, err = printTable(out, ours, theirs, o); err != nil {
 		return missed, err
 	}
-	err = errors.Join(printLog(out, ways), printEdits(out, editors))
+	err = errors.Join(printLog(out, ways), printEdits(out, editors), printBatches(out, many))
 	slow, failed := printShells(out, commands)
 	missed, err = missed || slow, errors.Join(err, failed)
 	for _, s := range found {

@@ -117,7 +117,7 @@ func TestProtected(t *testing.T) {
 					".git/hooks":           "mkdir -p .git/hooks && echo x >.git/hooks/pre-commit && chmod +x .git/hooks/pre-commit",
 					".git/config":          "mkdir -p .git && printf '[core]\\n\\tfsmonitor = ./x\\n' >.git/config",
 					".git/info/attributes": "mkdir -p .git/info && echo '* filter=x' >.git/info/attributes",
-					".git/config.worktree": "mkdir -p .git && echo '[core]' >.git/config.worktree",
+					".git/config.worktree": "mkdir -p .git && printf '[core]\\n\\tfsmonitor = ./x\\n' >.git/config.worktree",
 					".mcp-toolset":         "mkdir .mcp-toolset && echo {} >.mcp-toolset/settings.json",
 					".git/config by git":   "git init -q .; git config core.hooksPath ./x",
 				} {

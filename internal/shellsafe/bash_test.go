@@ -56,7 +56,9 @@ func newProbes(t testing.TB, names ...string) *probes {
 			t.Fatal(err)
 		}
 	}
-	body := "#!" + p.bash + "\nunset IFS; s=; for a in \"${0##*/}\" \"$@\"; do s+=\"${#a}:$a \"; done\nprintf '%s\\0' \"$s\" >> \"$PROBE_LOG\"\n"
+	body := "#!" + p.bash + "\nunset IFS; s=; for a in \"${0##*/}\" \"$@\"; do s+=\"${#a}:$a \"; done\n" +
+		// Bash writes line by line, and another probe might write in between.
+		"s=${s//$'\\n'/$'\\x01'}\nprintf '%s\\0' \"$s\" >> \"$PROBE_LOG\"\n"
 	for _, n := range names {
 		if err := os.WriteFile(filepath.Join(p.bin, n), []byte(body), 0o755); err != nil {
 			t.Fatal(err)
@@ -77,7 +79,8 @@ func (p *probes) run(t testing.TB, script string) []string {
 	if len(data) == 0 {
 		return nil
 	}
-	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+	text := strings.ReplaceAll(strings.TrimSuffix(string(data), "\x00"), "\x01", "\n")
+	return strings.Split(text, "\x00")
 }
 
 // argv is how a probe writes words down.
