@@ -12,6 +12,7 @@ type Group struct {
 
 	mu      sync.Mutex
 	flights map[string]*flight
+	outside int // what may change files and is no call
 }
 
 // NewGroup makes a group for the calls of a scheduler.
@@ -37,8 +38,8 @@ type Panic struct {
 
 // Do returns what f returns. Calls with one key that are made while f runs for
 // the first of them have its result, unless an unsafe call has begun or ended
-// since that started: it may have changed what f saw. They give back their slot
-// meanwhile.
+// since that started, or something is Outside: it may have changed what f saw.
+// They give back their slot meanwhile.
 //
 // f gets a context that ends when no call wants its result any more; Do itself
 // returns as soon as ctx ends, with its cause. shared says that f ran for
@@ -46,7 +47,7 @@ type Panic struct {
 func (g *Group) Do(ctx context.Context, t *Ticket, key string, f func(context.Context) (any, error)) (value any, shared bool, err error) {
 	g.mu.Lock()
 	fl := g.flights[key]
-	if fl != nil && fl.generation == g.s.current() {
+	if fl != nil && g.outside == 0 && fl.generation == g.s.current() {
 		fl.waiting = append(fl.waiting, t)
 		t.Yield() // before another can pass it a slot
 		g.mu.Unlock()
@@ -70,6 +71,21 @@ func (g *Group) Do(ctx context.Context, t *Ticket, key string, f func(context.Co
 	}()
 	value, err = g.wait(ctx, t, key, fl)
 	return value, false, err
+}
+
+// Outside says that something which is no call may change what calls see, until
+// done: what an unsafe call has left running.
+func (g *Group) Outside() (done func()) {
+	change := func(n int) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.outside += n
+		g.s.mu.Lock()
+		defer g.s.mu.Unlock()
+		g.s.generation++
+	}
+	change(1)
+	return sync.OnceFunc(func() { change(-1) })
 }
 
 // land ends a flight.

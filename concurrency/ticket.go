@@ -204,11 +204,19 @@ func (t *Ticket) pass(to *Ticket) {
 }
 
 func (t *Ticket) leave(effect func()) {
+	if record, left := t.vacate(effect); left && t.lane.s.config.Observe != nil {
+		t.lane.s.config.Observe(record)
+	}
+}
+
+// vacate is leave without telling anybody. An effect that panics leaves nothing
+// locked.
+func (t *Ticket) vacate(effect func()) (record Record, left bool) {
 	l, s := t.lane, t.lane.s
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if t.state == done {
-		s.mu.Unlock()
-		return
+		return Record{}, false
 	}
 	was := t.state
 	t.state, t.effect = done, effect
@@ -239,15 +247,12 @@ func (t *Ticket) leave(effect func()) {
 	if t.ran {
 		s.stats.Ran++
 	}
-	record := t.record()
+	record = t.record()
 	l.retire(t)
 	l.enlist()
 	l.advance()
 	s.dispatch()
-	s.mu.Unlock()
-	if s.config.Observe != nil {
-		s.config.Observe(record)
-	}
+	return record, true
 }
 
 // without is a list with one element taken out.

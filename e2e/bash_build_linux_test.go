@@ -124,7 +124,7 @@ func TestProtected(t *testing.T) {
 					other := startShell(t, shellOptions{user: user.id})
 					a := other.bash(command)
 					name, _, _ = strings.Cut(name, " ")
-					if !strings.Contains(a.text, "sandbox: "+filepath.Join(other.root, name)+" is protected; what the command made there was taken away") {
+					if !strings.Contains(a.text, "sandbox: "+filepath.Join(other.root, name)+" is protected; what appeared there was taken away") {
 						t.Errorf("%s is not said: %s", name, a.text)
 					}
 					if _, err := os.Lstat(filepath.Join(other.root, name)); err == nil {

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -47,27 +48,36 @@ func TestLiveView(t *testing.T) {
 	shown := bufio.NewReader(stderr)
 	late := time.AfterFunc(deadline, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
-	for {
-		// The command may not have its turn yet.
-		if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
-			t.Fatal(err)
-		}
-		var view strings.Builder
-		for !strings.Contains(view.String(), "Bash ") {
-			line, err := shown.ReadString('\n')
-			if err != nil {
-				t.Fatalf("shown: %s, %v", &view, err)
+	// The command may not have its turn yet: the view is asked for until it has.
+	seen := make(chan struct{})
+	go func() {
+		for tick := time.NewTicker(20 * time.Millisecond); ; {
+			select {
+			case <-seen:
+				tick.Stop()
+				return
+			case <-tick.C:
+				_ = cmd.Process.Signal(syscall.SIGUSR1)
 			}
-			view.WriteString(line)
 		}
-		if strings.Contains(view.String(), "  Bash runs for ") {
-			if s := view.String(); !strings.Contains(s, "calls: 1 running, 0 being decided on, 1 queued; since the start 2 arrived, 0 ran") ||
-				!strings.Contains(s, "lane stdio-1 (1): 1 queued, the first waits for an earlier call: Run sleep 100; touch x\n") {
-				t.Errorf("shown: %s", s)
-			}
-			break
+	}()
+	var view strings.Builder
+	for !strings.Contains(view.String(), "  Bash runs for ") {
+		line, err := shown.ReadString('\n')
+		if err != nil {
+			t.Fatalf("shown: %s, %v", &view, err)
 		}
+		if strings.HasPrefix(line, "calls: ") {
+			view.Reset()
+		}
+		view.WriteString(line)
 	}
+	close(seen)
+	if s := view.String(); !strings.Contains(s, "calls: 1 running, 0 being decided on, 1 queued; since the start 2 arrived, 0 ran") ||
+		!strings.Contains(s, "lane stdio-1 (1): 1 queued, the first waits for an earlier call: Run sleep 100; touch x\n") {
+		t.Errorf("shown: %s", s)
+	}
+	go func() { _, _ = io.Copy(io.Discard, shown) }()
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if err := wait(t, cmd); err != nil {
 		t.Error(err)

@@ -33,10 +33,22 @@ func (c *call) env() *tools.Env {
 		}
 		return nil
 	})
+	env.Private = func() { c.private.Store(true) }
+	env.Waiting = func() {
+		if c.Ticket != nil && c.depth == 0 {
+			c.Ticket.Yield()
+		}
+	}
+	env.Outside = func() func() {
+		if c.p.Shared == nil {
+			return func() {}
+		}
+		return c.p.Shared.Outside()
+	}
 	env.ReadDenied = c.p.Policy.DeniesReading()
 	env.Denied = func(ctx context.Context) ([]string, error) { return c.p.denied(ctx, env.Session.Dir) }
 	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
-		c.private.Store(true)
+		env.Private()
 		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
 	}
 	return env

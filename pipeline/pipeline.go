@@ -261,6 +261,9 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 		var out outcome
 		out, err = n.execute(ctx, resolved, env)
 		resp = out.resp
+		if n.private.Load() {
+			c.private.Store(true)
+		}
 		*effects = append(*effects, out.effects...)
 	}
 	// An unsafe call is alone in its lane, so what it has done so far holds at

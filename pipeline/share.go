@@ -8,10 +8,11 @@ import (
 )
 
 // share runs the tool, or waits for an identical call that is running and has
-// its result. What a session is to remember of it is remembered of each.
+// its result. What a session is to remember of it is remembered of each. Only
+// what reads and does not depend on its session is shared.
 func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Response, error) {
 	run := func(ctx context.Context) (outcome, error) { return c.execute(ctx, r, env) }
-	if !c.safe || c.p.Shared == nil || c.p.AfterCall != nil || c.tool.Interrupt == tools.Finish {
+	if !c.safe || !r.Facts.ReadOnly || !r.Shared(env) || c.p.Shared == nil || c.p.AfterCall != nil || c.tool.Interrupt == tools.Finish {
 		out, err := run(ctx)
 		c.effects = append(c.effects, out.effects...)
 		return out.resp, err
@@ -22,7 +23,7 @@ func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*t
 	})
 	s, ok := value.(shareable)
 	if ok && shared && s.private && s.session != c.Session.View().ID {
-		// What it names is stored for the other session.
+		// What it says is true of the other session, or is stored for it.
 		if err := c.Ticket.Resume(ctx); err != nil {
 			return nil, err
 		}
@@ -46,9 +47,5 @@ type shareable struct {
 // key tells calls apart whose results may differ.
 func (c *call) key(r *tools.Resolved, env *tools.Env) string {
 	v := env.Session
-	parts := append([]string{c.tool.Name, string(r.Input()), v.Dir, v.Principal}, v.Roots...)
-	if !r.Shared(env) {
-		parts = append(parts, "session", v.ID)
-	}
-	return strings.Join(parts, "\x00")
+	return strings.Join(append([]string{c.tool.Name, string(r.Input()), v.Dir, v.Principal}, v.Roots...), "\x00")
 }

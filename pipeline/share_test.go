@@ -148,7 +148,7 @@ func TestSharing(t *testing.T) {
 		said           []string // by the first, by the second of session 1, by session 2
 	}{
 		{"the same for all", "Find", "x", 1, []string{"1 said y", "1 said y", "1 said y"}},
-		{"bound to the session", "Mine", "x", 2, []string{"1 said y", "1 said y", "2 said y"}},
+		{"bound to the session", "Mine", "x", 3, []string{"1 said y", "1 said y", "2 said y"}},
 		{"stored for the session", "Find", "parts", 2, []string{"1 said y", "1 said y", "2 said y"}},
 		{"not to be interrupted", "Finish", "x", 3, []string{"1 said y", "1 said y", "2 said y"}},
 	} {

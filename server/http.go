@@ -20,7 +20,7 @@ import (
 const (
 	maxBody    = 16 << 20 // bytes of one request
 	maxHeader  = 16 << 10 // bytes of a request's header
-	maxConns   = 512      // open connections; more wait to be accepted
+	maxConns   = 2048     // open connections; more wait to be accepted
 	maxStreams = 64       // concurrent requests of one HTTP/2 connection
 
 	// sessionIdle ends a session nobody uses. It is far above the longest

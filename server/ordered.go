@@ -27,14 +27,44 @@ func (c *stdioConn) finish(m message, r *request) {
 	c.orderMu.Lock()
 	defer c.orderMu.Unlock()
 	r.finished = true
-	for len(c.order) > 0 && c.order[0].r.finished {
+	if r.skipped {
+		c.exit(m, r)
+		return
+	}
+	c.flush()
+}
+
+// skip has the answers behind a cancelled call not wait for it.
+func (c *stdioConn) skip() {
+	if !c.s.Ordered {
+		return
+	}
+	c.orderMu.Lock()
+	defer c.orderMu.Unlock()
+	c.flush()
+}
+
+// flush writes the answers that wait for none any more. A call that was
+// cancelled and has not ended yet loses its place.
+func (c *stdioConn) flush() {
+	for len(c.order) > 0 {
 		o := c.order[0]
+		c.mu.Lock()
+		wanted := c.inflight[o.m.id] == o.r
+		if o.r.finished {
+			o.r.answering = wanted
+		}
+		c.mu.Unlock()
+		if wanted && !o.r.finished {
+			return
+		}
 		c.order[0] = ordered{}
 		c.order = c.order[1:]
-		c.mu.Lock()
-		o.r.answering = c.inflight[o.m.id] == o.r
-		c.mu.Unlock()
-		if o.r.answering && o.r.held != nil {
+		if !o.r.finished {
+			o.r.skipped = true
+			continue
+		}
+		if wanted && o.r.held != nil {
 			c.write(o.r.held)
 		}
 		c.exit(o.m, o.r)

@@ -96,6 +96,7 @@ type request struct {
 	answering bool // too late to cancel
 	queued    bool // its answer waits for those of earlier calls
 	finished  bool
+	skipped   bool   // cancelled before it ended: it has no place any more
 	held      []byte // the answer that waits
 }
 
@@ -141,6 +142,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 	switch {
 	case m.isCancel():
 		c.cancel(m.cancels)
+		c.skip()
 		return
 	case m.method == "": // an answer, to a request of ours
 		c.s.Log.Debug("an answer to no request was dropped")

@@ -57,9 +57,9 @@ type Def[In, Out any] struct {
 	// IsEnabled is asked once, at start. An error says why the tool is absent.
 	IsEnabled func() error
 
-	// Shared holds for calls whose result is the same for every session with the
-	// same roots and working directory: what one of them reads at a moment,
-	// identical calls of others may have. Others share within a session only.
+	// Shared holds for read-only calls whose result is the same for every session
+	// with the same roots and working directory: what one of them reads at a
+	// moment, identical calls may have. A result that is not says so by Env.Private.
 	Shared Fact[In]
 
 	// Cascades says that a failure of the tool cancels the commands sent with it.

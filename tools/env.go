@@ -33,6 +33,18 @@ type Env struct {
 	// has another name that begins with family and a hyphen makes room for it.
 	SaveParts func(family, name string, next func() (string, error)) (folder string, count int, err error)
 
+	// Private says that the result is for this session alone, so that no other has
+	// it though it made an identical call at the same time.
+	Private func()
+
+	// Waiting gives back the call's place among those that run at once, for one
+	// that only waits from now on.
+	Waiting func()
+
+	// Outside says that the call leaves something behind that may change files
+	// until done is called, once.
+	Outside func() (done func())
+
 	// Snapshots are contents of files as they were read or written.
 	Snapshots *snapshot.Cache
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -95,7 +96,11 @@ func (s *spot) mkdir() error { return unix.Mkdirat(s.dir, s.name, 0o755) }
 func (s *spot) link(text string) error { return unix.Symlinkat(text, s.dir, s.name) }
 
 func (s *spot) moveTo(folder string) error {
-	return unix.Renameat(s.dir, s.name, unix.AT_FDCWD, filepath.Join(folder, s.name))
+	err := unix.Renameat(s.dir, s.name, unix.AT_FDCWD, filepath.Join(folder, s.name))
+	if err == unix.EXDEV { // another file system: it stays, by a name that nothing reads
+		err = unix.Renameat(s.dir, s.name, s.dir, s.name+".taken-"+strings.ToLower(rand.Text()[:8]))
+	}
+	return err
 }
 
 // remove removes the name and all that is below it.

@@ -23,6 +23,7 @@ import (
 	"mcp-toolset/internal/process"
 	"mcp-toolset/internal/sandbox"
 	"mcp-toolset/internal/spool"
+	"mcp-toolset/internal/state"
 )
 
 // Mode says whether commands are contained.
@@ -115,12 +116,25 @@ func New(c Config) (*Commands, error) {
 	cs.guard = guard{
 		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery,
 		journal: filepath.Join(c.State, "guarded"),
-		away:    func() (string, error) { return cs.temp.of("removed") },
+		away:    cs.taken, takenTo: cs.takenTo(),
 	}
 	for _, root := range c.Roots {
 		cs.guard.files = append(cs.guard.files, filepath.Join(root, settingsName))
 	}
 	return cs, nil
+}
+
+func (c *Commands) takenTo() string { return filepath.Join(c.config.State, "guarded", "taken") }
+
+// taken is the folder for what is taken away, in which people find it again.
+func (c *Commands) taken() (string, error) {
+	folder := c.takenTo()
+	for _, dir := range []string{c.config.State, filepath.Dir(folder), folder} {
+		if err := state.EnsurePrivate(dir); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
 }
 
 // FindShell is bash, or sh where that is absent, "" where both are. The names

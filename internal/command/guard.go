@@ -18,18 +18,20 @@ import (
 // at, at its end and every few seconds until then, and taken away if it could
 // make a program run that the user did not choose.
 type guard struct {
-	roots []string               // in which repositories are looked for
-	files []string               // further names, such as settings
-	away  func() (string, error) // where to what is taken away is moved
-	log   *slog.Logger
-	every time.Duration // between looks while commands run
+	roots   []string               // in which repositories are looked for
+	files   []string               // further names, such as settings
+	away    func() (string, error) // where to what is taken away is moved
+	takenTo string                 // that folder, for people
+	log     *slog.Logger
+	every   time.Duration // between looks while commands run
 
 	journal string // the folder of journals; "": none is kept
 
 	mu      sync.Mutex
 	file    *os.File // the journal of this server; nil: none yet
 	lock    io.Closer
-	looked  bool // at what servers left that were killed
+	looked  bool            // at what servers left that were killed
+	first   map[string]bool // repositories that were there before the first command
 	scanner scanner
 	known   []repo // found earlier; further ones cannot crowd them out
 	running map[*watched]bool
@@ -72,6 +74,12 @@ func (g *guard) begin(writable []string) (w *watched, protect []string) {
 	f := g.find()
 	f.follow(w.bases)
 	g.remember(f)
+	if g.first == nil {
+		g.first = map[string]bool{}
+		for _, r := range f.repos {
+			g.first[r.dir] = true
+		}
+	}
 	w.cut = f.cut
 	for _, n := range g.names(f) {
 		for _, link := range linksTo(n.path, w.bases) {
@@ -209,10 +217,11 @@ func aloneIn(s *spot) {
 }
 
 // movable reports whether a name is better looked at afterwards than mounted
-// on: what git makes of a linked worktree below a root, which it could not
-// remove again.
+// on, since it could not be removed again: what git makes of a linked worktree
+// below a root, and repositories there that came since the server started.
 func (g *guard) movable(n name, f found, bases []string) bool {
-	if !n.repo.linked && (!n.pointer || slices.Contains(g.roots, filepath.Dir(n.path))) {
+	young := n.repo.dir != "" && !g.first[n.repo.dir] && !slices.Contains(g.roots, filepath.Dir(n.repo.dir))
+	if !young && !n.repo.linked && (!n.pointer || slices.Contains(g.roots, filepath.Dir(n.path))) {
 		return false
 	}
 	s, err := reach(outermost(bases, n.path), n.path)
@@ -301,7 +310,7 @@ func (g *guard) bad(n name, f found, bases []string) bool {
 }
 
 func (g *guard) tell(makers []*watched, path string) {
-	g.log.Warn("what a command made under a protected name was taken away", "name", path)
+	g.log.Warn("what appeared under a protected name while a command ran was taken away", "name", path)
 	for _, w := range makers {
 		if !slices.Contains(w.removed, path) {
 			w.removed = append(w.removed, path)
@@ -324,8 +333,8 @@ func (g *guard) restore(path, text string, bases []string) {
 	}
 }
 
-// putAway moves a name into a folder that only the server knows; what is on
-// another file system is removed.
+// putAway moves a name into the folder of what was taken away, or beside it if
+// that is on another file system. What cannot be moved is removed.
 func (g *guard) putAway(path string, bases []string) error {
 	s, err := reach(outermost(bases, path), path)
 	if err != nil {

@@ -80,13 +80,14 @@ func withoutWorktree(text string, r repo) string {
 }
 
 var (
-	configSection = regexp.MustCompile(`^\[(?:core|init|user|extensions|remote "([^"\\]+)"|submodule(?: "[^"\\]*")?|branch "[^"\\]*")\]$`)
+	configSection = regexp.MustCompile(`^\[(?:core|init|user|extensions|pull|push|fetch|lfs|remote "([^"\\]+)"|submodule(?: "[^"\\]*")?|branch "[^"\\]*")\]$`)
 	configValue   = regexp.MustCompile(`^(\w+) = ([^"\\;#]*)$`)
 	// configKeys are the settings by which git runs no program.
 	configKeys = []string{
 		"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "objectformat", "refstorage",
 		"defaultbranch", "name", "email", "url", "fetch", "remote", "merge", "rebase",
 		"active", "sparsecheckout", "sparsecheckoutcone",
+		"promisor", "partialclonefilter", "mirror", "tagopt", "autocrlf", "eol", "safecrlf", "sharedrepository", "prune", "pushurl", "ff", "default", "autosetupremote",
 	}
 	// remoteURL is of a repository on another machine.
 	remoteURL = regexp.MustCompile(`^((https?|ssh|git)://[^-/]|[\w.][\w.-]*@[\w.][\w.-]*:[^:]|[\w.][\w.-]+:[^:/])`)
@@ -113,9 +114,9 @@ func plainConfig(text string, writable []string) bool {
 		}
 		key, value := strings.ToLower(m[1]), m[2]
 		switch {
-		case !slices.Contains(configKeys, key), strings.Contains(value, "::"), strings.HasPrefix(value, "-"):
+		case !slices.Contains(configKeys, key), strings.Contains(value, "::"), strings.HasPrefix(value, "-") && key != "tagopt":
 			return false
-		case key == "url" && !remoteURL.MatchString(value) && !elsewhere(value, writable):
+		case (key == "url" || key == "pushurl") && !remoteURL.MatchString(value) && !elsewhere(value, writable):
 			return false
 		case key == "url" && remote != "":
 			remotes = append(remotes, remote)

@@ -74,7 +74,8 @@ type Result struct {
 	Why     Why
 	Dir     string   // where the shell was at its end; "" if that is not known
 	Blocked []string // what of its failure is due to the containment
-	Removed []string // protected names it had made, which were taken away
+	Removed []string // protected names that appeared meanwhile and were taken away
+	TakenTo string   // the folder they are in now, or else beside what they were
 	Cut     bool     // somebody else still had its output when it had ended
 	Ended   time.Time
 }
@@ -219,11 +220,15 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it was quicker
 	}
-	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, Ended: r.commands.config.Now()}
+	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
 	r.unmark()
-	if r.policy != nil && x.Code != 0 {
+	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
-			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, v.Head+v.Tail)
+			text := v.Head + v.Tail
+			if x.Code == 0 {
+				text = unmistakable(text)
+			}
+			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, text)
 		}
 	}
 }
@@ -257,6 +262,18 @@ func (r *Running) unmark() {
 	_ = os.Remove(r.marker.Name())
 }
 
+// unmistakable is the lines of a command that ended well, a pipeline perhaps,
+// which tell of the containment and of hardly anything else.
+func unmistakable(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if lower := strings.ToLower(line); strings.Contains(lower, "read-only file system") || strings.Contains(lower, "device or resource busy") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
 // blockedView is how much of the output is looked through for reasons, in
 // characters.
 const blockedView = 8000
@@ -270,6 +287,9 @@ func (r *Running) Result() Result {
 	<-r.ended
 	return r.result
 }
+
+// From is the folder it was started in.
+func (r *Running) From() string { return r.dir }
 
 // Contained reports whether the command is contained.
 func (r *Running) Contained() bool { return r.policy != nil }

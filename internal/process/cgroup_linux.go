@@ -18,6 +18,7 @@ type cgroup struct {
 	path string
 	dir  int      // its folder
 	stop *os.File // its cgroup.kill
+	list *os.File // its cgroup.procs
 }
 
 // makeCgroup makes a cgroup for a command below that of this process; "" for
@@ -86,7 +87,11 @@ func openCgroup(path string) (*cgroup, error) {
 	if err := joinable(path); err != nil {
 		return nil, refused("putting a process into the cgroup", err)
 	}
-	return &cgroup{path: path, dir: dir, stop: stop}, nil
+	list, err := os.OpenFile(filepath.Join(path, "cgroup.procs"), os.O_WRONLY, 0)
+	if err != nil {
+		return nil, refused("opening the cgroup", err)
+	}
+	return &cgroup{path: path, dir: dir, stop: stop, list: list}, nil
 }
 
 // joinable tries whether processes may be put into a cgroup from this one, by
@@ -98,6 +103,13 @@ func joinable(path string) error {
 		}
 	}
 	return nil
+}
+
+// join puts a command into the cgroup that has just been started. What it has
+// started before is found as a descendant.
+func (c *cgroup) join(pid int) error {
+	_, err := fmt.Fprint(c.list, pid)
+	return err
 }
 
 func (c *cgroup) kill() { _, _ = c.stop.WriteString("1") }

@@ -29,7 +29,7 @@ func prepare(s setup) (*system, error) {
 
 func (s *system) close() error { return nil }
 
-func (s *system) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func (s *system) attributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func (s *system) raiseOOM(bool) (restore func()) { return func() {} }
 
@@ -89,3 +89,5 @@ func attributes(Tier) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid:
 func makeCgroup(Tier) (string, error) { return "", nil }
 func killCgroup(string)               {}
 func removeCgroup(string)             {}
+
+func (s *system) started(int, bool) error { return nil }

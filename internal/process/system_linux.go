@@ -120,16 +120,25 @@ func (s *system) close() error {
 	return nil
 }
 
-// attributes are those of the command.
-func (s *system) attributes() *syscall.SysProcAttr {
+// attributes are those of the command. One that is confined cannot be started in
+// its cgroup: that takes clone3, which no filter of system calls can judge.
+func (s *system) attributes(confined bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true}
 	if s.tier != PIDNamespace {
 		a.Pdeathsig = syscall.SIGKILL
 	}
-	if s.cgroup != nil {
+	if s.cgroup != nil && !confined {
 		a.UseCgroupFD, a.CgroupFD = true, s.cgroup.dir
 	}
 	return a
+}
+
+// started is called with a command that has just been started.
+func (s *system) started(pid int, confined bool) error {
+	if s.cgroup == nil || !confined {
+		return nil
+	}
+	return s.cgroup.join(pid)
 }
 
 // raiseOOM raises what the command inherits, until restore. For one that is

@@ -77,7 +77,7 @@ func (t *tree) fork(c command, null, output int) error {
 	if c.Env == nil {
 		attr.Env = []string{} // nil would be ours
 	}
-	attr.Sys = t.sys.attributes()
+	attr.Sys = t.sys.attributes(c.Confine != nil)
 	if !t.begun.CompareAndSwap(false, true) {
 		return errGone
 	}
@@ -87,6 +87,10 @@ func (t *tree) fork(c command, null, output int) error {
 	}
 	_ = unix.Close(output)
 	t.pid = pid
+	if err := t.sys.started(pid, c.Confine != nil); err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		return fmt.Errorf("putting a command into its cgroup: %w", err)
+	}
 	go t.reap()
 	return nil
 }

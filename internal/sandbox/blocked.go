@@ -183,6 +183,8 @@ func (j judge) path(named, line string) string {
 	case !exists(real) && !may(real, true), exists(real) && !may(real, false) && !may(real, true):
 	case j.p.ReadOnly:
 		return named + " may not be read: it is outside of the folders that commands may read; " + allowNothing
+	case below(real, "/tmp") || below(real, "/var/tmp"):
+		return named + " may not be read or changed: it is outside of the folders of this session; temporary files go into $TMPDIR, and " + allowWrite
 	default:
 		return named + " may not be read or changed: it is outside of the folders of this session; " + allowWrite
 	}

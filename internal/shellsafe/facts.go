@@ -29,9 +29,16 @@ func (w *walker) answers(s *syntax.Stmt) bool {
 		if n.Op == syntax.AndStmt && w.tells(n.Y) {
 			return w.answers(n.X) // [ -f x ] && echo yes
 		}
-		return w.answers(n.Y)
+		// What comes first may be what failed. Whether a cd was is known when it ended.
+		return w.answers(n.Y) && (n.Op != syntax.AndStmt || w.answers(n.X) || w.tells(n.X) || w.goes(n.X))
 	}
 	return false
+}
+
+// goes reports whether a statement only changes the folder.
+func (w *walker) goes(s *syntax.Stmt) bool {
+	n, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(n.Args) > 0 && w.plainWord(n.Args[0]).val == "cd"
 }
 
 // tells reports whether a statement only prints and so cannot be what failed.

@@ -236,7 +236,7 @@ func TestFacts(t *testing.T) {
 	}
 	for s, want := range map[string]bool{
 		"grep x y": true, "ls | grep x": true, "grep x y | wc -l": false, "ls; diff a b": true, "[ -f x ]": true, "[[ -f x ]]": true,
-		"test -f x && echo yes": true, "npm test && grep x y": true, "grep x y && npm test": false, "npm test": false, "! grep x y": true, "/usr/bin/grep x y": true, "": false,
+		"test -f x && echo yes": true, "npm test && grep x y": false, "cd a && grep x y": true, "grep a b && grep x y": true, "false && test -f x": false, "make; grep x y": true, "make || grep x y": true, "grep x y && npm test": false, "npm test": false, "! grep x y": true, "/usr/bin/grep x y": true, "": false,
 	} {
 		if got := ResultExit(Analyse(s, ws), 1); got != want {
 			t.Errorf("ResultExit(%q) is %v", s, got)

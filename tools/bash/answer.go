@@ -35,7 +35,8 @@ type answer struct {
 // inBackground answers for a command that was started to go on by itself.
 func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 	if c.timeout > 0 {
-		j.limitTo(time.Duration(c.timeout) * time.Millisecond)
+		limit := time.Duration(c.timeout) * time.Millisecond
+		j.limitTo(limit, limit)
 	}
 	id, err := c.add(j)
 	if err != nil {
@@ -88,6 +89,9 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 		a.first = strings.ToUpper(detail[:1]) + detail[1:]
 	case r.Code != 0: // no failure: grep found nothing
 		a.first = "(" + detail + ")"
+	}
+	if r.Dir == "" && !c.readOnly && c.judged.moves() && !j.failed(r) {
+		a.notes = append(a.notes, "where the command ended is not known; the working directory is still "+plain.Line(c.env.Session.Dir))
 	}
 	if c.moves(r.Dir) {
 		if note := c.folder(r.Dir, !j.failed(r)); note != "" {
@@ -195,12 +199,21 @@ func (c *call) add(j *job) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if !c.readOnly && !c.judged.readOnly() {
+		// What it changes while it runs on, no call beside it may have missed.
+		done := c.env.Outside()
+		go func() {
+			<-j.Done()
+			done()
+		}()
+	}
 	return t.ID, nil
 }
 
-// limitTo ends the command after a time, unless it has ended.
-func (j *job) limitTo(d time.Duration) {
-	j.limit = d
+// limitTo ends the command after a time, unless it has ended. Its whole timeout
+// is told.
+func (j *job) limitTo(d, timeout time.Duration) {
+	j.limit = timeout
 	timer := time.AfterFunc(d, func() { _ = j.End(command.Timeout, j.grace) })
 	go func() {
 		<-j.Done()

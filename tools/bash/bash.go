@@ -23,7 +23,7 @@ import (
 // Input is what a call of Bash is given.
 type Input struct {
 	Command         string `json:"command" minLength:"1" jsonschema:"The command to run"`
-	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"How long to wait for its end, in milliseconds; 120000 when left out, at most 600000"`
+	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"How long to wait for its end, in milliseconds; 120000 when left out, at most 600000; with run_in_background when to end it"`
 	Description     string `json:"description,omitempty" jsonschema:"What the command does, in 5 to 10 words, for the person who watches"`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Answer at once; TaskOutput shows the output, TaskStop ends it"`
 

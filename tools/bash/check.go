@@ -38,6 +38,6 @@ func check(env *tools.Env, c containment, j *judged) *policy.Decision {
 		Behavior: policy.Ask,
 		Reason: fmt.Sprintf("this system cannot keep commands from %s, and this one cannot be shown to keep off them",
 			strings.Join(open, " and ")),
-		Next: "a person can allow it by a rule such as Bash(make *) in the settings; mcp-toolset doctor says more",
+		Next: "a person can allow it by a rule such as Bash(make *) in the settings, or start the server with --sandbox off; mcp-toolset doctor says more",
 	}
 }

@@ -104,10 +104,16 @@ func (j *job) ending(r command.Result) (task.State, string) {
 		return task.Failed, "lost: " + plain.Line(r.Lost.Error())
 	case r.Signal != 0:
 		return task.Failed, "ended by signal " + describeSignal(r.Signal)
-	case r.Code == 0 || shellsafe.ResultExit(j.answers, r.Code):
+	case r.Code == 0, shellsafe.ResultExit(j.answers, r.Code) && !j.stayed(r):
 		return task.Completed, fmt.Sprintf("exit code %d", r.Code)
 	}
 	return task.Failed, fmt.Sprintf("exit code %d", r.Code)
+}
+
+// stayed reports whether a command that was to go to another folder first did
+// not: then that is what failed.
+func (j *job) stayed(r command.Result) bool {
+	return j.Running != nil && r.Dir == j.Running.From() && len(j.answers.Commands) > 1 && j.answers.Commands[0].Name == "cd"
 }
 
 // full says why no more of the output is kept.
@@ -151,7 +157,7 @@ func (j *job) notes(r command.Result) (notes []string) {
 		notes = append(notes, "sandbox: "+plain.Line(fact))
 	}
 	for _, name := range r.Removed {
-		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what the command made there was taken away")
+		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what appeared there was taken away: a person finds it in "+plain.Line(r.TakenTo)+" or beside it")
 	}
 	return notes
 }

@@ -353,8 +353,8 @@ func TestCheck(t *testing.T) {
 		{"uncontained", write, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or start the server with --sandbox off"},
 		{"distrusted", distrusted, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or start the server with --sandbox off"},
 		{"not judged", nil, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or start the server with --sandbox off"},
-		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", next + "; mcp-toolset doctor says more"},
-		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", next + "; mcp-toolset doctor says more"},
+		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", next + ", or start the server with --sandbox off; mcp-toolset doctor says more"},
+		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", next + ", or start the server with --sandbox off; mcp-toolset doctor says more"},
 	} {
 		for _, denied := range []bool{true, false} {
 			env := environment()

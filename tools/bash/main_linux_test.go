@@ -104,6 +104,7 @@ var varying = []struct {
 	with    string
 }{
 	{regexp.MustCompile(`/\S*/state/output/\w+/bash-\w+\.log`), "$$OUTPUT"},
+	{regexp.MustCompile(`/\S*/state/guarded/taken`), "$$TAKEN"},
 	{regexp.MustCompile(`/\S*/mcp-toolset-\d+/[a-z2-7]{8}`), "$$TMPDIR"},
 	{regexp.MustCompile(`\b(task|task_id) [a-z2-7]{16}\b`), "$1 $$TASK"},
 	// By mounts, by Landlock or by seccomp, as the system has them.

@@ -130,6 +130,12 @@ func (c *call) startError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if strings.Contains(err.Error(), "the state folder") {
+		return &tools.Fault{
+			Fact: "output cannot be stored: " + plain.Line(err.Error()),
+			Next: "Have a person set MCP_TOOLSET_STATE_DIR to a folder that the server may write to, outside of the workspace.",
+		}
+	}
 	if c.readOnly {
 		return &tools.Fault{Fact: "the command could not be started: " + plain.Line(err.Error()), Next: "Use Bash, or have a person run mcp-toolset doctor."}
 	}
@@ -199,6 +205,7 @@ func (c *call) wait(ctx context.Context, j *job) (how, error) {
 	if c.timeout > 0 {
 		timeout = time.Duration(c.timeout) * time.Millisecond
 	}
+	begun := time.Now()
 	after := time.NewTimer(min(timeout, c.o.Foreground))
 	defer after.Stop()
 	life := time.NewTicker(tick)
@@ -212,9 +219,14 @@ func (c *call) wait(ctx context.Context, j *job) (how, error) {
 			return done, context.Cause(ctx)
 		case <-life.C:
 			printed, _ := j.Running.Output.Bytes()
-			c.env.Progress(tools.Progress{Done: float64(printed), Message: alive(j, printed)})
+			// What grows is the time: a command may print nothing for long.
+			c.env.Progress(tools.Progress{Done: time.Since(begun).Seconds(), Message: alive(j, printed)})
 		case <-after.C:
-			if timeout <= c.o.Foreground && shellsafe.LeadingSleep(c.command) {
+			switch {
+			case !shellsafe.LeadingSleep(c.command):
+			case timeout > c.o.Foreground: // it is stopped in the background
+				j.limitTo(timeout-c.o.Foreground, timeout)
+			default:
 				j.limit = timeout
 				if j.End(command.Timeout, grace) == nil {
 					return done, nil

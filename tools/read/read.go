@@ -72,14 +72,10 @@ func New(o Options) *tools.Tool {
 		IsReadOnly:        tools.Always[Input](),
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),
-		// Whether the content is repeated depends on what the session has read.
-		Shared: tools.When(func(env *tools.Env, in Input) bool {
-			_, read := env.Session.LastRead(in.FilePath)
-			return !read && file.Shared(env, in.FilePath)
-		}),
-		Path:     func(in Input) string { return in.FilePath },
-		Backfill: func(env *tools.Env, in *Input) { file.CompletePath(env, &in.FilePath) },
-		Validate: validate,
+		Shared:            tools.When(func(env *tools.Env, in Input) bool { return file.Shared(env, in.FilePath) }),
+		Path:              func(in Input) string { return in.FilePath },
+		Backfill:          func(env *tools.Env, in *Input) { file.CompletePath(env, &in.FilePath) },
+		Validate:          validate,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, deadline, func(ctx context.Context) (tools.Result[Output], error) {
 				return run(ctx, env, in, o)

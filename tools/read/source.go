@@ -98,6 +98,7 @@ func (r *reading) again(had session.Read) tools.Result[Output] {
 	if r.OnShort != nil {
 		r.OnShort()
 	}
+	r.env.Private() // another session has not seen it
 	had.Told = true
 	text := fmt.Sprintf("[%s has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the whole content.]", r.shown)
 	return tools.Result[Output]{

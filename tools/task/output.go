@@ -114,6 +114,7 @@ func show(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Resul
 	if q.Filter, err = in.filter(); err != nil {
 		return none, err
 	}
+	env.Waiting() // others may run meanwhile
 	w := newWaiter(env, t, in.wait())
 	defer w.stop()
 	var s tasks.Status
