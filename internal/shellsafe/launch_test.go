@@ -69,7 +69,7 @@ func TestLaunchedOften(t *testing.T) {
 	for _, s := range []string{"npx --a ", "npx --a x ", "uv --a run --b ", "sudo -Z ", "nvm run ", "rustup run ", "ssh h ", "git -c alias.x='!ls' ", "sed e -e "} {
 		start := time.Now()
 		Analyse(strings.Repeat(s, (MaxBytes-10)/len(s))+"x", ws)
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: %v", s, took)
 		}
 	}
