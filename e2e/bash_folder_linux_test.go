@@ -126,7 +126,7 @@ func TestBeside(t *testing.T) {
 			t.Errorf("%s %s", a.text, a.fault)
 		}
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 9*time.Second { // one by one they take ten
 		t.Errorf("10 commands of a second took %v", took)
 	} else {
 		t.Logf("10 commands of a second took %v", took)

@@ -123,7 +123,7 @@ func TestFloods(t *testing.T) {
 	for name, s := range floods() {
 		start := time.Now()
 		a := Analyse(s, ws)
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%s: %v", name, took)
 		} else if took > 30*time.Millisecond {
 			t.Logf("%s (%d bytes): %v", name, len(s), took)
@@ -143,7 +143,7 @@ func FuzzAnalyse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		start := time.Now()
 		a := Analyse(s, ws)
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%v", took)
 		}
 		if a.ReadOnly {
