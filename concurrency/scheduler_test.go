@@ -123,9 +123,9 @@ func TestCancelAndLeave(t *testing.T) {
 				ticket := arrive(t, lanes[c.lane])
 				ctx, cancel := context.WithCancel(t.Context())
 				if c.kind == 0 {
-					// Between the whole seconds at which calls start, so that
-					// "after its cancel" has one meaning.
-					time.AfterFunc(time.Duration(rnd.IntN(40))*time.Second+time.Second/2, cancel)
+					// At a moment at which no call starts, not even by another's
+					// cancel, so that "after its cancel" has one meaning.
+					time.AfterFunc(time.Duration(rnd.IntN(40))*time.Second+time.Second/2+time.Duration(i)*time.Millisecond, cancel)
 				}
 				if c.kind == 1 {
 					cancel()

@@ -25,6 +25,7 @@ var me = tasks.Owner{Session: "test"}
 
 // printer is a log with a command's end of its pipe.
 type printer struct {
+	mu  sync.Mutex // timers print
 	log *spool.Log
 	w   *os.File
 	n   int64
@@ -59,6 +60,8 @@ func printerWith(t *testing.T, quota spool.Quota) *printer {
 // print returns when the log has the text.
 func (p *printer) print(t *testing.T, text string) {
 	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if _, err := p.w.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
