@@ -378,10 +378,18 @@ func (m *model) finish(c *modelCall) {
 					m.cancel(o, true)
 				}
 			}
+			// Else what the burst lets on and what the slot lets on would come
+			// at one moment, in no order.
+			m.at(m.now+c.tail, func() { m.end(c) })
+			return
 		}
-		c.effect = c.fate != fatePanics && (c.key != "panics" || c.abandoned)
-		m.leave(c)
+		m.end(c)
 	})
+}
+
+func (m *model) end(c *modelCall) {
+	c.effect = c.fate != fatePanics && (c.key != "panics" || c.abandoned)
+	m.leave(c)
 }
 
 func (m *model) leave(c *modelCall) {

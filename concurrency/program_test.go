@@ -121,6 +121,7 @@ func (st *stage) call(i int, c plan, ticket *Ticket) {
 		}
 		if c.fate == fateFails {
 			ticket.CancelBurst(func(kind string) bool { return kind == "command" }, errBurst)
+			time.Sleep(c.tail) // see the model
 		}
 		return func() { st.Effects = append(st.Effects, i) }
 	})
