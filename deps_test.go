@@ -71,7 +71,7 @@ var rules = []rule{
 	{"internal/search/ignore", nil, nil, "a leaf: ignore rules"},
 	{"internal/search/index", nil, nil, "a leaf: what need not be read"},
 	{"internal/workspace", []string{"internal/filelock"}, []string{"golang.org/x/sys"}, "a leaf: where files are and how to open them"},
-	{"internal/sandbox", nil, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys", "kernel.org/pub/linux/libs/security/libcap/psx"}, "a leaf: what a command may touch"},
+	{"internal/sandbox", nil, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}, "a leaf: what a command may touch"},
 	{"internal/state", nil, nil, "a leaf: the state folder"},
 	{"internal/nearest", nil, nil, "a leaf: near misses"},
 	{"internal/command", []string{"internal/plain", "internal/process", "internal/sandbox", "internal/spool", "internal/state"}, []string{"golang.org/x/sys"}, "starts shell commands, contained"},

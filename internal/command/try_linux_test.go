@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/process"
-	"mcp-toolset/internal/sandbox"
 )
 
 // withoutMounts has commands without namespaces of their own, as where a user
@@ -27,7 +26,8 @@ func withoutMounts(t *testing.T, c *Commands) {
 // needs skips a test on a machine that has no Landlock to speak of.
 func needs(t *testing.T, abi int) {
 	t.Helper()
-	if have := sandbox.Available().Landlock; have < abi {
+	c, _ := newCommands(t, nil)
+	if have := c.Report(t.Context()).Write.Coverage.Landlock; have < abi {
 		t.Skipf("Landlock ABI %d, not %d", have, abi)
 	}
 }

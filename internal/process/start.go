@@ -38,6 +38,9 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err := r.enter(); err != nil {
 		return nil, err
 	}
@@ -102,6 +105,8 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 			w.stoppedOnly() // now the containment takes what it takes
 		case rep.Failed != nil:
 			return nil, false, rep.Failed
+		case rep.Started != nil && ctx.Err() != nil: // it comes too late
+			return nil, false, context.Cause(ctx)
 		case rep.Started != nil:
 			p := &Process{runner: r, sup: s, pid: rep.Started.PID, done: make(chan struct{})}
 			if !r.adopt(p) {

@@ -16,19 +16,12 @@ type switches struct {
 	ABI                             int // at most this one; 0 for no limit
 }
 
-// Apply confines this process, all its threads, and all that it starts from
-// now on, for good. It fails only if the process is left in a state in which
-// the policy cannot work; what a kernel does not offer is told by Coverage.
-//
-// Before Landlock ABI 8 each thread gets a domain of its own. Outside of a PID
-// namespace a thread can then signal only what it started itself: use Within
-// where the process has to end what it started.
-func Apply(p Policy) (Coverage, error) { return apply(p, switches{}, true) }
-
 // Within confines one thread of this process for good and calls start on it,
 // which starts the command (os/exec does so from the thread it is called on).
-// What is started is confined as by Apply. The other threads stay free: they
-// can end the command, and it can neither signal nor trace this process.
+// It fails only if the policy cannot work; what a kernel does not offer is told
+// by Coverage. The other threads stay free: they can end the command, which a
+// confined thread could not before Landlock ABI 8, since each has a domain of
+// its own; and the command can neither signal nor trace this process.
 // Mounts concern the whole process. The thread stays until the process ends, so
 // that a parent-death signal of the command is one of this process.
 func Within(p Policy, start func(Coverage) error) error {
@@ -38,7 +31,7 @@ func Within(p Policy, start func(Coverage) error) error {
 func within(p Policy, s switches, start func(Coverage) error) error {
 	done := make(chan error)
 	go onThread(done, func() error {
-		c, err := apply(p, s, false)
+		c, err := apply(p, s)
 		if err != nil {
 			return err
 		}
@@ -59,14 +52,11 @@ func onThread(done chan<- error, f func() error) {
 	select {}
 }
 
-func apply(p Policy, s switches, all bool) (Coverage, error) {
+func apply(p Policy, s switches) (Coverage, error) {
 	if err := p.check(); err != nil {
 		return Coverage{}, err
 	}
-	runtime.LockOSThread() // stays for one thread, which is not like others then
-	if all {
-		defer runtime.UnlockOSThread()
-	}
+	runtime.LockOSThread() // stays: the thread is not like others then
 	here := Here()
 	l := layers{
 		readOnly: p.ReadOnly, online: p.online(),
@@ -86,8 +76,7 @@ func apply(p Policy, s switches, all bool) (Coverage, error) {
 			notes = append(notes, m.told...)
 		}
 	}
-	t := threads{all: all}
-	if err := t.prctl(unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return Coverage{}, fmt.Errorf("sandbox: no_new_privs: %w", err)
 	}
 	// The command cannot attach to this process nor read its environment.
@@ -100,19 +89,19 @@ func apply(p Policy, s switches, all bool) (Coverage, error) {
 			abi = min(abi, s.ABI)
 		}
 	}
-	if err := dropCapabilities(t, p.keptCapabilities(l.mounts && abi >= 3)); err != nil {
+	if err := dropCapabilities(p.keptCapabilities(l.mounts && abi >= 3)); err != nil {
 		notes = append(notes, promisePrivilege+": "+err.Error())
 	} else {
 		l.capless = true
 	}
 	if abi > 0 {
-		if err := restrict(p, abi, t, l); err != nil {
+		if err := restrict(p, abi, l); err != nil {
 			return Coverage{}, fmt.Errorf("sandbox: landlock: %w", err)
 		}
 		l.abi = abi
 	}
 	if !s.NoSeccomp {
-		switch err := loadFilter(p, l, t); {
+		switch err := loadFilter(p, l); {
 		case err == nil:
 			l.seccomp = true
 		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, errors.ErrUnsupported):
@@ -149,22 +138,6 @@ func landlockABI() int {
 		return 0
 	}
 	return min(abi, known)
-}
-
-// Available is what this kernel and our rights allow, without applying
-// anything. That mounts can be had is a guess from the rights and settings that
-// show; only the canaries prove it.
-func Available() Coverage {
-	why := mountsUnavailable()
-	l := layers{
-		abi: landlockABI(), seccomp: seccompAvailable(), mounts: why == "", pid: why == "", ipc: why == "",
-		capless: true,
-	}
-	c := Coverage{Landlock: l.abi, Seccomp: l.seccomp, Mounts: l.mounts, Missing: missing(l)}
-	if why != "" {
-		c.Missing = append(c.Missing, "mounts: "+why)
-	}
-	return c
 }
 
 // Supported says that this system may be able to contain commands.

@@ -21,7 +21,7 @@ func (p Policy) keptCapabilities(contained bool) uint64 {
 // dropCapabilities leaves these capabilities and no way to others. With
 // no_new_privs set no program can bring any back; that the bounding set is
 // emptied too, where we have the right to, is a second lock.
-func dropCapabilities(t threads, keep uint64) error {
+func dropCapabilities(keep uint64) error {
 	if has(unix.CAP_SETPCAP) {
 		for c := uintptr(0); c <= 63; c++ {
 			if keep&(1<<c) != 0 {
@@ -33,15 +33,23 @@ func dropCapabilities(t threads, keep uint64) error {
 			} else if on == 0 {
 				continue
 			}
-			if err := t.prctl(unix.PR_CAPBSET_DROP, c); err != nil {
+			if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
 				return fmt.Errorf("dropping capability %d: %w", c, err)
 			}
 		}
 	}
-	if err := t.capset(keep & effective()); err != nil {
+	if err := capset(keep & effective()); err != nil {
 		return fmt.Errorf("dropping capabilities: %w", err)
 	}
 	return nil
+}
+
+// capset sets the three sets of capabilities of this thread.
+func capset(set uint64) error {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	low, high := uint32(set), uint32(set>>32)
+	data := [2]unix.CapUserData{{Effective: low, Permitted: low}, {Effective: high, Permitted: high}}
+	return unix.Capset(&head, &data[0])
 }
 
 // effective is the capabilities in force.

@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"slices"
 	"unsafe"
 
@@ -89,26 +88,11 @@ func assemble(denials []denial) []unix.SockFilter {
 }
 
 // loadFilter puts the filter in force for good. no_new_privs has been set.
-func loadFilter(p Policy, l layers, t threads) error {
+func loadFilter(p Policy, l layers) error {
 	program := assemble(denials(p, l))
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	flags := uintptr(0)
-	if t.all {
-		flags = unix.SECCOMP_FILTER_FLAG_TSYNC
-	}
-	r, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
-	switch {
-	case e != 0:
+	if _, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); e != 0 {
 		return e
-	case r != 0:
-		return fmt.Errorf("thread %d has another filter", r)
 	}
 	return nil
-}
-
-// seccompAvailable reports whether filters that fail calls can be had.
-func seccompAvailable() bool {
-	action := uint32(unix.SECCOMP_RET_ERRNO)
-	_, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
-	return e == 0
 }

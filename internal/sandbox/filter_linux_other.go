@@ -5,6 +5,4 @@ package sandbox
 import "errors"
 
 // loadFilter has no table of system calls for this architecture.
-func loadFilter(Policy, layers, threads) error { return errors.ErrUnsupported }
-
-func seccompAvailable() bool { return false }
+func loadFilter(Policy, layers) error { return errors.ErrUnsupported }

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -33,7 +32,7 @@ func handled(abi int) uint64 {
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // rulesetAttr is what an ABI lets us restrict of this policy.
-func rulesetAttr(p Policy, abi int, t threads, l layers) ll.RulesetAttr {
+func rulesetAttr(p Policy, abi int) ll.RulesetAttr {
 	attr := ll.RulesetAttr{HandledAccessFS: handled(abi)}
 	if !p.online() {
 		if abi >= 4 {
@@ -44,20 +43,15 @@ func rulesetAttr(p Policy, abi int, t threads, l layers) ll.RulesetAttr {
 		}
 	}
 	if abi >= 6 {
-		attr.Scoped = ll.ScopeAbstractUnixSocket
-		// Threads of different domains cannot signal each other's children,
-		// which init must: in a PID namespace there is nobody else to signal.
-		if !t.all || abi >= 8 || !l.pid {
-			attr.Scoped |= ll.ScopeSignal
-		}
+		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
 	}
 	return attr
 }
 
 // restrict puts Landlock in force. It comes behind the mounts: rules are tied
 // to what is found at a path now.
-func restrict(p Policy, abi int, t threads, l layers) error {
-	attr := rulesetAttr(p, abi, t, l)
+func restrict(p Policy, abi int, l layers) error {
+	attr := rulesetAttr(p, abi)
 	set, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
 		return err
@@ -90,17 +84,13 @@ func restrict(p Policy, abi int, t threads, l layers) error {
 	if p.online() {
 		err = errors.Join(err, add(readAll|ll.AccessFSResolveUnix, nameServices...))
 	}
-	if t.all {
-		// Package psx lists its threads behind each call.
-		err = errors.Join(err, add(ll.AccessFSReadDir, fmt.Sprintf("/proc/%d/task", os.Getpid())))
-	}
 	if err != nil {
 		return err
 	}
-	if t.all && abi >= 8 {
-		return ll.LandlockRestrictSelf(set, ll.FlagRestrictSelfTSync)
+	if _, _, e := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set), 0, 0); e != 0 { // of this thread
+		return e
 	}
-	return t.call(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set), 0, 0)
+	return nil
 }
 
 // addRule grants rights below a path. What is absent, or may not be looked at,

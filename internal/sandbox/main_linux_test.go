@@ -25,7 +25,6 @@ type job struct {
 	Targets  Targets
 	Switches switches
 	Free     bool     // apply nothing, to show what happens then
-	All      bool     // all threads as Apply does, rather than one as Within does
 	Canaries bool     // try them
 	Args     []string // become this command
 }
@@ -108,21 +107,14 @@ func confined(text string) int {
 	var r report
 	if !j.Free {
 		began := time.Now()
-		c, err := apply(j.Policy, j.Switches, j.All)
+		c, err := apply(j.Policy, j.Switches)
 		r.Took = time.Since(began)
 		if r.Coverage = c; err != nil {
 			r.Err = err.Error()
 		}
 	}
 	if j.Canaries && r.Err == "" {
-		try := func() { r.Canaries = TryCanaries(j.Policy, j.Targets) }
-		if j.All { // on another thread, as this one is locked
-			done := make(chan bool)
-			go func() { try(); close(done) }()
-			<-done
-		} else {
-			try()
-		}
+		r.Canaries = TryCanaries(j.Policy, j.Targets)
 	}
 	out := os.NewFile(3, "report")
 	if err := json.NewEncoder(out).Encode(r); err != nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -301,26 +300,4 @@ func (m *mounter) linked(promise, path, real string) {
 
 func (m *mounter) unkept(promise, path, why string) {
 	m.told = append(m.told, fmt.Sprintf("%s %s: %s", promise, path, why))
-}
-
-// mountsUnavailable says why mounts cannot be had, as far as shows from outside.
-func mountsUnavailable() string {
-	if has(unix.CAP_SYS_ADMIN) {
-		return ""
-	}
-	for _, s := range []struct{ file, bad, why string }{
-		{"/proc/sys/user/max_user_namespaces", "0", "user.max_user_namespaces is 0"},
-		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone is 0"},
-		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns)"},
-	} {
-		if text, err := os.ReadFile(s.file); err == nil && strings.TrimSpace(string(text)) == s.bad {
-			return s.why
-		}
-	}
-	// With several threads the kernel answers EINVAL, after any filter of a
-	// container had its say.
-	if err := unix.Unshare(unix.CLONE_NEWUSER); errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
-		return "user namespaces are refused here: " + err.Error()
-	}
-	return ""
 }

@@ -17,7 +17,7 @@
 // with EXDEV, upon which programs copy. The bits setuid and setgid cannot be set
 // on anything, so neither on a folder for its group.
 //
-// Linux only. Elsewhere Apply fails with errors.ErrUnsupported.
+// Linux only. Elsewhere Within fails with errors.ErrUnsupported.
 package sandbox
 
 import (
@@ -57,7 +57,7 @@ type Policy struct {
 	// server that runs as root on files of somebody else. It holds only where
 	// Landlock and mounts both do; otherwise it is ignored.
 	FileRights bool
-	// Outside is where the server is, by which Apply knows which namespaces
+	// Outside is where the server is, by which is known which namespaces
 	// are the command's own. Empty: none is, and nothing is mounted.
 	Outside Namespaces
 }
