@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-toolset/internal/state"
 )
 
 // tempFolders are the folders for temporary files: one of the server, made when
@@ -167,7 +169,7 @@ func sweepTemp(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	for _, dir := range left {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !ours(info) || time.Since(info.ModTime()) < sweepAge || !looksLeft(dir) {
+		if err != nil || !info.IsDir() || !state.Ours(info) || time.Since(info.ModTime()) < sweepAge || !looksLeft(dir) {
 			continue
 		}
 		if lock, err := lockFolder(dir); err == nil {

@@ -5,7 +5,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"syscall"
 )
@@ -22,10 +21,4 @@ func lockFolder(dir string) (io.Closer, error) {
 		return nil, fmt.Errorf("locking %s: %w", dir, err)
 	}
 	return f, nil
-}
-
-// ours reports whether a file belongs to the user the server runs as.
-func ours(info fs.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
 }

@@ -132,31 +132,11 @@ func (s *Store) open() error {
 	if s.lock != nil {
 		return nil
 	}
-	for _, dir := range []string{filepath.Dir(s.root), s.root} {
-		if err := state.EnsurePrivate(dir); err != nil {
-			return err
-		}
-	}
-	lock, err := takeLock(s.server + lockExt)
-	if err != nil {
-		return fmt.Errorf("locking the results folder: %w", err)
-	}
-	s.lock = lock
-	if err := state.EnsurePrivate(s.server); err != nil {
+	var err error
+	if s.lock, err = state.OwnFolder(s.server); err != nil {
 		return err
 	}
 	return s.sweep(0)
-}
-
-// takeLock locks a file that is this server's alone. Another server that is
-// just cleaning up may hold or remove it for a moment, before it is locked.
-func takeLock(path string) (lock io.Closer, err error) {
-	for range 100 {
-		if lock, err = tryLock(path); err == nil {
-			return lock, nil
-		}
-	}
-	return nil, err
 }
 
 // writeNew writes a file that must not exist yet, whole or not at all.
@@ -209,13 +189,13 @@ func (s *Store) sweep(room int64) error {
 // survey lists what nobody holds in a server's folder and counts all of it.
 func (s *Store) survey(dir string) (free []loose, used int64) {
 	if dir != s.server {
-		lock, err := tryLock(dir + lockExt)
+		lock, err := state.TryLock(dir + state.LockExt)
 		if err != nil {
 			return nil, measure(dir).size // a live server's: it cleans its own
 		}
 		defer func() {
 			if os.Remove(dir) == nil { // empty
-				_ = os.Remove(dir + lockExt)
+				_ = os.Remove(dir + state.LockExt)
 			}
 			_ = lock.Close()
 		}()
@@ -248,8 +228,6 @@ func measure(dir string) loose {
 	})
 	return l
 }
-
-const lockExt = ".lock"
 
 // HolderName turns any id into a folder name.
 func HolderName(id string) string {

@@ -27,7 +27,6 @@ const (
 	maxAge = 7 * 24 * time.Hour
 	// sweepEvery is how often a server that stores looks for what is old.
 	sweepEvery = time.Hour
-	lockExt    = ".lock"
 	logExt     = ".log"
 )
 
@@ -110,32 +109,12 @@ func (s *Store) open() error {
 	if s.lock != nil {
 		return nil
 	}
-	for _, dir := range []string{filepath.Dir(s.root), s.root} {
-		if err := state.EnsurePrivate(dir); err != nil {
-			return err
-		}
-	}
-	lock, err := takeLock(s.server + lockExt)
-	if err != nil {
-		return fmt.Errorf("locking the folder of output: %w", err)
-	}
-	s.lock = lock
-	if err := state.EnsurePrivate(s.server); err != nil {
+	var err error
+	if s.lock, err = state.OwnFolder(s.server); err != nil {
 		return err
 	}
 	s.sweep(0)
 	return nil
-}
-
-// takeLock locks a file that is this server's alone. Another server that is
-// just cleaning up may hold or remove it for a moment, before it is locked.
-func takeLock(path string) (lock io.Closer, err error) {
-	for range 100 {
-		if lock, err = tryLock(path); err == nil {
-			return lock, nil
-		}
-	}
-	return nil, err
 }
 
 // reserve makes room for up to n more bytes of a log that has had bytes. An
@@ -201,11 +180,11 @@ func (s *Store) sweep(room int64) {
 func (s *Store) survey(dir string) (free []loose) {
 	live := false
 	if dir != s.server {
-		lock, err := tryLock(dir + lockExt)
+		lock, err := state.TryLock(dir + state.LockExt)
 		if live = err != nil; !live {
 			defer func() {
 				if os.Remove(dir) == nil { // empty
-					_ = os.Remove(dir + lockExt)
+					_ = os.Remove(dir + state.LockExt)
 				}
 				_ = lock.Close()
 			}()

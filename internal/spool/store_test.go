@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-toolset/internal/state"
 )
 
 // Only this user sees what is kept, and nobody guesses its name.
@@ -223,7 +225,7 @@ func TestCleaning(t *testing.T) {
 		t.Error("what was left is still there")
 	}
 	later() // takes the folder that is empty now
-	if there(filepath.Dir(paths[0])) || there(filepath.Dir(paths[0])+lockExt) {
+	if there(filepath.Dir(paths[0])) || there(filepath.Dir(paths[0])+state.LockExt) {
 		t.Error("an empty folder is still there")
 	}
 }

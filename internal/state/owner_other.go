@@ -4,6 +4,6 @@ package state
 
 import "io/fs"
 
-// ours is left to the folder's access control list where there are no owners
+// Ours is left to the folder's access control list where there are no owners
 // in the mode bits: a user's profile is private by default.
-func ours(fs.FileInfo) bool { return true }
+func Ours(fs.FileInfo) bool { return true }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package results
+package state
 
 import (
 	"fmt"
@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// tryLock takes an exclusive lock that ends with the process, however it ends.
-func tryLock(path string) (io.Closer, error) {
+// TryLock takes an exclusive lock on a file, which is made if it is absent. The
+// lock ends with the process, however that ends. It fails at once if it is held.
+func TryLock(path string) (io.Closer, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
