@@ -28,10 +28,11 @@ func (c *call) env() *tools.Env {
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
 		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
 		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, readable(env.Session))
-		if d.Behavior != policy.Allow {
-			return refused(d)
+		switch {
+		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical):
+			return nil
 		}
-		return nil
+		return refused(d)
 	})
 	env.Private = func() { c.private.Store(true) }
 	env.Waiting = func() {
@@ -54,6 +55,12 @@ func (c *call) env() *tools.Env {
 	return env
 }
 
+// granted reports whether a path is what the call was allowed for, or below it:
+// what was to be asked about it has been.
+func (c *call) granted(canonical string) bool {
+	return c.target != "" && workspace.Within(c.target, canonical)
+}
+
 // readable is what a session may read beyond the roots.
 func readable(v session.View) []string { return append([]string{v.Results}, v.Outputs...) }
 
@@ -65,32 +72,50 @@ const resolveTime = 10 * time.Second
 func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env) (policy.Decision, error) {
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
-		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir,
-		Match: r.Matcher(base), Readable: readable(env.Session),
+		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
+		Match: r.Matcher(base), Readable: readable(env.Session), Own: r.Check(env),
 	}
 	c.access = policy.Edit
 	if r.Facts.ReadOnly {
 		c.access = policy.Read
 	}
+	var err error
+	if parts := r.Parts(env); parts != nil {
+		if req.Parts, err = c.parts(ctx, parts); err != nil {
+			return policy.Decision{}, err
+		}
+		return c.p.Policy.Decide(req), nil
+	}
 	if r.Path == "" {
 		return c.p.Policy.Decide(req), nil
 	}
-	canonical, err := bounded.Do(ctx, resolveTime, func(context.Context) (string, error) { return workspace.Canonical(r.Path) })
-	switch {
-	case ctx.Err() != nil:
-		return policy.Decision{}, context.Cause(ctx)
-	case errors.Is(err, bounded.ErrTime), errors.Is(err, bounded.ErrHung):
-		return policy.Decision{}, &tools.Fault{
-			Fact: plain.Line(r.Path) + " cannot be followed: " + err.Error(),
-			Next: "Use another path, or try again later; a person can look after it.",
-		}
-	case err != nil:
-		canonical = r.Path // a path that may not be used does not tell why it leads nowhere
+	canonical, broken, err := follow(ctx, r.Path)
+	if err != nil {
+		return policy.Decision{}, err
 	}
 	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
 	d := c.p.Policy.Decide(req)
-	if err != nil && d.Behavior == policy.Allow {
-		return d, invalid(&tools.Fault{Fact: "the path cannot be followed: " + plain.Line(err.Error()), Next: "Use another path."})
+	if broken != nil && d.Behavior == policy.Allow {
+		return d, invalid(&tools.Fault{Fact: "the path cannot be followed: " + plain.Line(broken.Error()), Next: "Use another path."})
 	}
+	c.target = canonical
 	return d, nil
+}
+
+// follow is where a path leads. One that leads nowhere is broken, and stays what
+// it is: a path that may not be used does not tell why it does.
+func follow(ctx context.Context, path string) (canonical string, broken, err error) {
+	canonical, err = bounded.Do(ctx, resolveTime, func(context.Context) (string, error) { return workspace.Canonical(path) })
+	switch {
+	case ctx.Err() != nil:
+		return "", nil, context.Cause(ctx)
+	case errors.Is(err, bounded.ErrTime), errors.Is(err, bounded.ErrHung):
+		return "", nil, &tools.Fault{
+			Fact: plain.Line(path) + " cannot be followed: " + err.Error(),
+			Next: "Use another path, or try again later; a person can look after it.",
+		}
+	case err != nil:
+		return path, err, nil
+	}
+	return canonical, nil, nil
 }

@@ -52,12 +52,19 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		e.refuse(invalid(err))
 		return e
 	}
-	resolved, d, err := c.judge(ctx, parsed, c.env())
+	env := c.env()
+	resolved, d, err := c.judge(ctx, parsed, env)
 	if err != nil {
 		e.refuse(c.explain(ctx, err))
 		return e
 	}
-	e.Decision, e.Facts, e.Commands = d, resolved.Facts, resolved.Commands()
+	e.Decision, e.Facts = d, resolved.Facts
+	if parts := resolved.Parts(env); parts != nil {
+		e.Commands = []string{}
+		for _, p := range parts.List {
+			e.Commands = append(e.Commands, p.Text)
+		}
+	}
 	return e
 }
 

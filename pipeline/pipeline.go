@@ -141,6 +141,7 @@ type call struct {
 	safe    bool       // settled as concurrency-safe
 	nesting sync.Mutex // one call made by this one at a time
 	access  policy.Access
+	target  string // canonical path that the call was allowed for; "" without one
 	effects []session.Effect
 	stop    func()       // of watch
 	waited  atomic.Int64 // the last progress that watch told, in ms
@@ -170,7 +171,7 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env) (*
 	if err != nil {
 		return nil, d, err
 	}
-	return r, d.With(r.Check(env)), nil
+	return r, d, nil
 }
 
 // outcome is what an execution leaves.

@@ -155,11 +155,8 @@ func newBench(t *testing.T, settings string) *bench {
 			}
 		}),
 		doer("Ruled", func(d *tools.Def[doIn, doOut]) {
-			d.Commands = func(in doIn) []string { return []string{in.Do, in.Arg} }
-			d.Matcher = func(in doIn) func(policy.Behavior, string) bool {
-				return func(b policy.Behavior, pattern string) bool {
-					return pattern == "say "+in.Arg || b != policy.Allow && pattern == "say" && in.Arg != ""
-				}
+			d.Parts = func(_ *tools.Env, in doIn) *tools.Parts {
+				return &tools.Parts{List: []policy.Part{{Text: in.Do, Name: in.Do, ReadOnly: true}, {Text: "say " + in.Arg, Name: "say " + in.Arg, Allowable: true}}}
 			}
 		}),
 		doer("Head", short(tools.KeepHead)), doer("Tail", short(tools.KeepTail)), doer("Ends", short(tools.KeepEnds)),
@@ -263,8 +260,8 @@ func TestCheck(t *testing.T) {
 		{`{"allow":["Do"]}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
 		{`{"allow":["Strict"]}`, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves. Stay.`},
 		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and nobody can be asked here. A person can change the rule in /etc/test.json.`},
-		{`{"deny":["Ruled(say)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say) covers this call. Do it another way, or have a person change the rule in /etc/test.json.`},
-		{`{"allow":["Ruled(say)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `thanks`},
+		{`{"deny":["Ruled(say:*)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say:*) covers this call. Do it another way, or have a person change the rule in /etc/test.json.`},
+		{`{"allow":["Ruled(say *)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `thanks`},
 	} {
 		b := newBench(t, `{"permissions":`+tc.rules+`}`)
 		if got := b.run(t, t.Context(), tc.tool, tc.args); got != tc.want {

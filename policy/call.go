@@ -1,6 +1,9 @@
 package policy
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+)
 
 // call is one Request with its paths taken apart once, for all rules.
 type call struct {
@@ -9,6 +12,9 @@ type call struct {
 	literal view
 	real    view // of the canonical path
 	linked  bool // literal and real differ
+
+	targets  []*call  // of Request.Parts
+	writable []folder // for one of targets: where it may write unasked
 }
 
 // view is a path as rules see it.
@@ -21,6 +27,10 @@ type view struct {
 
 func (c *call) prepare(p *Policy, r *Request) {
 	c.p, c.r = p, r
+	if r.Parts != nil {
+		c.prepareParts()
+		return
+	}
 	if r.Target == nil {
 		return
 	}
@@ -29,6 +39,18 @@ func (c *call) prepare(p *Policy, r *Request) {
 	c.linked = filepath.Clean(r.Target.Literal) != c.real.path
 	if c.linked {
 		c.literal.set(p, dir, r.Target.Literal)
+	}
+}
+
+// prepareParts makes a call of each file that the parts name.
+func (c *call) prepareParts() {
+	parts := c.r.Parts
+	readable := slices.Concat(c.r.Readable, parts.Readable)
+	writable := folders(parts.Writable)
+	for i := range parts.Targets {
+		t := &call{writable: writable}
+		t.prepare(c.p, &Request{Tool: c.r.Tool, Aliases: c.r.Aliases, Dir: c.r.Dir, Target: &parts.Targets[i], Readable: readable})
+		c.targets = append(c.targets, t)
 	}
 }
 

@@ -13,7 +13,7 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 // of Grep, Glob and all else that reads a path as well, Edit those of Write,
 // NotebookEdit and all else that changes one. "Tool(pattern)" covers what
 // Request.Match says, except that Read(pattern) and Edit(pattern) cover paths,
-// as PathPattern has it, for every tool:
+// as PathPattern has it, for every tool, and Bash(pattern) covers commands:
 //
 //   - A deny or ask rule covers a path as written or the file it leads to. A
 //     relative pattern holds below every root as well as below the working
@@ -22,68 +22,157 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 //     working directory only.
 //   - A Read deny rule also covers changes of the path, an Edit allow rule also
 //     reading it.
+//   - A deny or ask rule covers a command if it covers any part of it, at any
+//     depth; allow rules have to cover each part by itself.
 //
-// Where no rule decides, a path below the roots is allowed, or one to read
-// below Request.Readable, and so is a call without a path. Any other path is
-// denied, and so is one below /proc, /sys and /dev unless an allow rule names
-// it there, as in Read(//proc/cpuinfo).
+// The first of these that has something to say decides: deny rules; closed and
+// kernel folders, and the tool's own no; what a person declined; a hook's deny;
+// the mode plan; ask rules; a hook's ask; a command with unknown parts; a hook's
+// allow; allow rules and what a person always allows; the mode acceptEdits; and
+// last what the call is: one that only reads or stays where calls may go is
+// allowed, any other is asked about, or allowed in the mode bypassPermissions.
 func (p *Policy) Decide(r Request) Decision {
+	var c call
+	d := c.decide(p, &r)
+	if d.Behavior == Ask && p.mode == ModeDontAsk {
+		d.Behavior, d.Layer, d.Open = Deny, LayerMode, false
+		d.Reason += ", and in the mode dontAsk nobody is"
+	}
+	return d
+}
+
+func (c *call) decide(p *Policy, r *Request) Decision {
 	if r.Tool == "" {
 		return Decision{Layer: LayerDefault, Reason: "the call names no tool", Next: "name the tool to call"}
 	}
+	c.prepare(p, r)
+	if r.Target != nil && (c.real.path == "" || c.written() == "") {
+		return c.unresolved()
+	}
+	if m := p.lists[Deny].first(c); m.rule != nil {
+		return c.byRule(Deny, m)
+	}
+	allow := c.allowing()
+	switch d, forbidden := c.forbidden(allow); {
+	case forbidden:
+		return d
+	case r.Own != nil && r.Own.Behavior == Deny:
+		return c.byTool()
+	case r.Declined:
+		return c.declined()
+	case r.Hook != nil && r.Hook.Behavior == Deny:
+		return c.byHook()
+	case p.mode == ModePlan && !r.ReadOnly:
+		return c.planned()
+	}
+	if m := p.lists[Ask].first(c); m.rule != nil {
+		return c.byRule(Ask, m)
+	}
+	switch {
+	case r.Hook != nil && r.Hook.Behavior == Ask:
+		return c.byHook()
+	case c.partsUnknown() && p.mode != ModeBypass:
+		return c.unknownParts()
+	case r.Hook != nil:
+		return c.byHook()
+	case allow.rule != nil:
+		return c.byRule(Allow, allow)
+	case r.Always:
+		return Decision{Behavior: Allow, Layer: LayerApproval, Reason: "a person always allows exactly this"}
+	}
+	return c.byDefault()
+}
+
+// byDefault decides on a call that nothing else decides.
+func (c *call) byDefault() Decision {
+	concern := c.concern()
+	switch {
+	case c.p.mode == ModeAcceptEdits && c.onlyEdits():
+		return Decision{Behavior: Allow, Layer: LayerMode, Reason: "the mode acceptEdits allows changes of files in the workspace"}
+	case concern == nil && c.r.ReadOnly:
+		return Decision{Behavior: Allow, Layer: LayerReadOnly, Reason: "no rule covers the call, and it only reads"}
+	case concern == nil:
+		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers the call"}
+	case c.p.mode == ModeBypass:
+		return Decision{Behavior: Allow, Layer: LayerMode, Reason: "the mode bypassPermissions allows what no rule denies or asks about"}
+	}
+	concern.Behavior, concern.Open = Ask, true
+	return *concern
+}
+
+// allowing is the first allow rule that covers the call, where it has to lift
+// something one that may.
+func (c *call) allowing() match {
+	l := &c.p.lists[Allow]
+	if c.r.Parts != nil {
+		return l.allParts(c)
+	}
+	if c.r.Target == nil {
+		return l.first(c)
+	}
+	switch _, kernel := c.inKernel(); {
+	case kernel:
+		return l.opening(c, namesKernel)
+	case !c.confined():
+		return l.opening(c, nil)
+	case c.protected() != "":
+		return l.opening(c, namesProtected)
+	}
+	return l.first(c)
+}
+
+// forbidden decides on what nothing but a rule that names it can lift.
+func (c *call) forbidden(allow match) (Decision, bool) {
+	if c.r.Parts != nil {
+		for _, t := range c.targets {
+			if path, ok := t.inClosed(); ok {
+				return t.inClosedFolder(path), true
+			}
+		}
+		return Decision{}, false
+	}
+	if c.r.Target == nil {
+		return Decision{}, false
+	}
+	if path, ok := c.inClosed(); ok {
+		return c.inClosedFolder(path), true
+	}
+	if path, ok := c.inKernel(); ok && allow.rule == nil {
+		return c.inKernelFolder(path), true
+	}
+	// A link of the workspace that leads out of it may be somebody's trap: what
+	// is meant has to be named.
+	if allow.rule == nil && c.linked && !c.confined() && within(c.p.roots, c.literal.path) != "" && c.p.mode != ModeBypass {
+		return c.outside(), true
+	}
+	return Decision{}, false
+}
+
+// CheckPath decides on a path alone: for every file that a search or listing
+// touches, and again right before a file is opened. It is Decide without the
+// tool's matcher, hooks and persons, so a deny or ask rule such as Write(p) is
+// judged by the path. What Decide has asked about is an Ask here too.
+func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, readable []string) Decision {
+	r := Request{Tool: tool, Aliases: aliases, Dir: dir, Target: &t, Readable: readable}
 	var c call
 	c.prepare(p, &r)
-	if r.Target != nil && (c.real.path == "" || c.written() == "") {
+	if c.real.path == "" || c.written() == "" {
 		return c.unresolved()
 	}
 	if m := p.lists[Deny].first(&c); m.rule != nil {
 		return c.byRule(Deny, m)
 	}
-	if r.Target != nil {
-		return c.decidePath()
+	allow := c.allowing()
+	if d, forbidden := c.forbidden(allow); forbidden {
+		return d
 	}
-	return c.decideRest(p.lists[Ask].first(&c), p.lists[Allow].first(&c))
-}
-
-// decidePath decides on a path that no deny rule covers.
-func (c *call) decidePath() Decision {
-	if path, ok := c.inClosed(); ok {
-		return c.inClosedFolder(path)
+	if m := p.lists[Ask].first(&c); m.rule != nil {
+		return c.byRule(Ask, m)
 	}
-	ask, allow := c.p.lists[Ask].first(c), c.p.lists[Allow].first(c)
-	if path, ok := c.inKernel(); ok {
-		if allow = c.p.lists[Allow].opening(c, true); allow.rule == nil {
-			return c.inKernelFolder(path)
-		}
-	} else if !c.confined() {
-		opened := c.p.lists[Allow].opening(c, false)
-		if opened.rule == nil && c.p.lists[Ask].opening(c, false).rule == nil {
-			return c.outside()
-		}
-		allow = opened
-	}
-	return c.decideRest(ask, allow)
-}
-
-// decideRest decides on a call that nothing forbids.
-func (c *call) decideRest(ask, allow match) Decision {
-	switch {
-	case ask.rule != nil:
-		return c.byRule(Ask, ask)
-	case allow.rule != nil:
+	if allow.rule != nil {
 		return c.byRule(Allow, allow)
-	default:
-		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers the call"}
 	}
-}
-
-// CheckPath decides on a path alone: for every file that a search or listing
-// touches, and again right before a file is opened. It is Decide without the
-// tool's matcher, so a deny or ask rule such as Write(p) is judged by the path.
-// An ask rule on the whole tool is an Ask here too, although Decide has said so
-// before.
-func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, readable []string) Decision {
-	return p.Decide(Request{Tool: tool, Aliases: aliases, Dir: dir, Target: &t, Readable: readable})
+	return c.byDefault()
 }
 
 // DeniedTool reports whether a deny rule removes the whole tool: its bare name
@@ -114,13 +203,35 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, source string,
 // confined reports whether the file the call leads to is where calls may go
 // without a rule. How the path is written does not matter for that.
 func (c *call) confined() bool {
-	return within(c.p.roots, c.real.path) != "" || c.readable(c.real.path)
+	return within(c.p.roots, c.real.path) != "" || c.readable(c.real.path) || within(c.writable, c.real.path) != ""
 }
 
 // readable reports whether the call may read a path by Request.Readable.
 func (c *call) readable(path string) bool {
 	return c.r.Target.Access == Read &&
 		slices.ContainsFunc(c.r.Readable, func(dir string) bool { return newFolder(dir).holds(path) })
+}
+
+// protected is the protected name that a call would change, "" if none.
+func (c *call) protected() string {
+	if c.r.Target.Access != Edit {
+		return ""
+	}
+	if name := protected(c.belowRoot(&c.real)); name != "" {
+		return name
+	}
+	return protected(c.belowRoot(&c.literal))
+}
+
+// belowRoot is the names of a path below the root that it is in, all of them if
+// it is in none.
+func (c *call) belowRoot(v *view) []string {
+	for i := range c.p.roots {
+		if d := v.depthOf(c.p.roots[i]); d >= 0 {
+			return v.names[d:]
+		}
+	}
+	return v.names
 }
 
 // inClosed reports whether the path as written or the file it leads to is in a

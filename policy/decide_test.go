@@ -177,14 +177,14 @@ func TestZeroValuesRefuse(t *testing.T) {
 	if d := p.Decide(Request{Tool: "Read", Target: &Target{}}); d.Behavior != Deny {
 		t.Errorf("zero target: %v", d.Behavior)
 	}
-	if d := p.Decide(Request{Tool: "Read", Target: &Target{Literal: "/a", Canonical: "/a"}}); d.Behavior != Deny {
+	if d := p.Decide(Request{Tool: "Read", Target: &Target{Literal: "/a", Canonical: "/a"}}); d.Behavior == Allow {
 		t.Errorf("no roots: %v", d.Behavior)
 	}
 }
 
 func TestConfigFolders(t *testing.T) {
 	p := New(Config{Roots: []string{"", "rel", "/ws/", "/ws"}, Closed: []string{"", "/ws/.state/"}})
-	for path, want := range map[string]Behavior{"/ws/a": Allow, "/ws": Allow, "/rel": Deny, "/": Deny, "/ws/.state/k": Deny, "/ws/.state2": Allow} {
+	for path, want := range map[string]Behavior{"/ws/a": Allow, "/ws": Allow, "/rel": Ask, "/": Ask, "/ws/.state/k": Deny, "/ws/.state2": Allow} {
 		if d := p.CheckPath("Read", nil, Target{path, path, Read}, "", nil); d.Behavior != want {
 			t.Errorf("%s: %v, want %v", path, d.Behavior, want)
 		}

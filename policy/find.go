@@ -19,11 +19,88 @@ func (m *match) earlier(r *rule) bool { return m.rule == nil || r.order < m.rule
 func (l *list) first(c *call) match {
 	var m match
 	l.onTools(c, &m)
+	if c.r.Parts != nil {
+		l.onParts(c, &m)
+		return m
+	}
 	l.onOwn(c, &m)
 	if c.r.Target == nil {
 		return m
 	}
 	l.onPaths(c, &m)
+	return m
+}
+
+// onParts looks for deny or ask rules on any command of the call, and on any
+// file that is named. Where a file leads is not known is covered by its name.
+func (l *list) onParts(c *call, m *match) {
+	for i := range c.r.Parts.List {
+		l.commands.find(m, &c.r.Parts.List[i], l.behavior)
+		l.onAlias(c, &c.r.Parts.List[i], m)
+	}
+	for _, t := range c.targets {
+		if t.real.path != "" {
+			l.onPaths(t, m)
+		}
+	}
+}
+
+// onAlias looks for rules with another name of the tool than those of commands.
+func (l *list) onAlias(c *call, p *Part, m *match) {
+	c.each(func(name string) bool {
+		if x := l.others[name]; x != nil {
+			x.find(m, p, l.behavior)
+		}
+		return false
+	})
+}
+
+// allParts is the allow rule that covers every part of the call: one on the
+// whole tool, or for each part that does more than read, and is not run by
+// another one, one that covers it. The rule of the first such part stands for
+// all.
+func (l *list) allParts(c *call) match {
+	var first match
+	if l.onTools(c, &first); first.rule != nil {
+		return c.lifted(first)
+	}
+	parts := c.r.Parts
+	if parts.Unresolved != "" {
+		return match{}
+	}
+	for i := range parts.List {
+		p := &parts.List[i]
+		if p.Inner {
+			continue
+		}
+		m := l.part(c, p)
+		if m.rule == nil && !p.ReadOnly {
+			return match{}
+		}
+		if first.rule == nil {
+			first = m
+		}
+	}
+	return c.lifted(first)
+}
+
+// part is the first allow rule that covers a part by itself.
+func (l *list) part(c *call, p *Part) (m match) {
+	if p.Allowable {
+		l.commands.find(&m, p, Allow)
+		l.onAlias(c, p, &m)
+	}
+	return m
+}
+
+// lifted is what an allow rule on commands is worth: it does not lift the
+// protection of names, which rules on paths do.
+func (c *call) lifted(m match) match {
+	for _, t := range c.targets {
+		if t.real.path != "" && t.protected() != "" && c.p.lists[Allow].opening(t, namesProtected).rule == nil {
+			return match{}
+		}
+	}
 	return m
 }
 
@@ -99,14 +176,14 @@ func (l *list) coversOwn(c *call, r *rule) (path string, ok bool) {
 	}
 }
 
-// opening is the first path rule of the list that lifts the confinement of the
-// call's path: it covers the path as written and the file it leads to. With
-// kernel, it must also name the kernel's folder itself.
-func (l *list) opening(c *call, kernel bool) match {
+// opening is the first path rule of the list that lifts something that holds
+// for the call's path: it covers the path as written and the file it leads to,
+// and is one that may, nil: any.
+func (l *list) opening(c *call, may func(*pathPattern) bool) match {
 	var m match
 	for _, a := range l.concerned(c.r.Target.Access) {
 		l.paths[a].find(&m, func(r *rule) (string, bool) {
-			return c.real.path, r.broken == nil && (!kernel || namesKernel(r.path)) && c.both(r.path, l.behavior == Ask)
+			return c.real.path, r.broken == nil && (may == nil || may(r.path)) && c.both(r.path, false)
 		}, c.real.names, nil)
 	}
 	return m

@@ -1,26 +1,34 @@
 package policy
 
-// The layers of a decision. A Policy decides by the first three.
+// The layers of a decision: what decided.
 const (
-	LayerRule    = "rule"    // a rule of the settings
-	LayerPath    = "path"    // the confinement of paths
-	LayerDefault = "default" // no rule covers the call
-	LayerTool    = "tool"    // the tool's own opinion, see With
-	LayerInput   = "input"   // the call was never judged: it is malformed or invalid
+	LayerRule       = "rule"       // a rule of the settings
+	LayerPath       = "path"       // the confinement of paths
+	LayerHook       = "hook"       // a hook of the settings
+	LayerMode       = "mode"       // the mode
+	LayerReadOnly   = "read-only"  // the call only reads
+	LayerClassifier = "classifier" // the classifier of the settings
+	LayerApproval   = "approval"   // a person
+	LayerDefault    = "default"    // nothing covers the call
+	LayerTool       = "tool"       // the tool's own opinion
+	LayerInput      = "input"      // the call was never judged: it is malformed or invalid
 )
 
-// With is the decision beside the tool's own opinion on the call, nil if it has
-// none. The tool's Deny always holds; its Ask holds unless an allow rule covers
-// the call, since a person has agreed then. It makes nothing laxer, and where
-// both say the same, d stays.
-func (d Decision) With(own *Decision) Decision {
-	if own == nil || own.Behavior >= d.Behavior {
+// Classified is the decision on a call that is Open, after a classifier has said
+// something. Where nothing is open, d stays.
+func (d Decision) Classified(o *Opinion) Decision {
+	if o == nil || !d.Open {
 		return d
 	}
-	if own.Behavior == Ask && d.Layer == LayerRule {
-		return d
+	c := Decision{Behavior: o.Behavior, Layer: LayerClassifier, Reason: "the classifier says " + o.Behavior.String()}
+	if o.Reason != "" {
+		c.Reason += ": " + o.Reason
 	}
-	tool := *own
-	tool.Layer = LayerTool
-	return tool
+	switch o.Behavior {
+	case Deny:
+		c.Next = "do it another way, or have a person allow it by a rule"
+	case Ask:
+		c.Reason, c.Next = d.Reason+" ("+c.Reason+")", d.Next
+	}
+	return c
 }

@@ -5,40 +5,39 @@ import (
 	"testing"
 )
 
-// TestWith: the tool's opinion beside what the policy decides.
-func TestWith(t *testing.T) {
+// TestOwn: the tool's opinion beside what rules say.
+func TestOwn(t *testing.T) {
 	for _, c := range []struct {
-		decided, own string
-		want         string
+		list, own string // the list with a rule on the call, the tool's opinion
+		want      string
 	}{
-		{"allow default", "", "allow default policy"},
-		{"allow default", "allow", "allow default policy"},
-		{"allow default", "ask", "ask tool tool"},
-		{"allow default", "deny", "deny tool tool"},
-		{"allow rule", "", "allow rule policy"},
-		{"allow rule", "allow", "allow rule policy"},
-		{"allow rule", "ask", "allow rule policy"}, // a person has agreed
-		{"allow rule", "deny", "deny tool tool"},
-		{"ask rule", "allow", "ask rule policy"},
-		{"ask rule", "ask", "ask rule policy"},
-		{"ask rule", "deny", "deny tool tool"},
-		{"deny rule", "allow", "deny rule policy"},
-		{"deny rule", "ask", "deny rule policy"},
-		{"deny path", "deny", "deny path policy"},
+		{"", "", "allow default"},
+		{"", "allow", "allow default"},
+		{"", "ask", "ask tool"},
+		{"", "deny", "deny tool"},
+		{"allow", "", "allow rule"},
+		{"allow", "ask", "allow rule"}, // a person has agreed
+		{"allow", "deny", "deny tool"},
+		{"ask", "allow", "ask rule"},
+		{"ask", "ask", "ask rule"},
+		{"ask", "deny", "deny tool"},
+		{"deny", "allow", "deny rule"},
+		{"deny", "ask", "deny rule"},
 	} {
-		var behavior, layer string
-		fmt.Sscan(c.decided, &behavior, &layer)
-		d := Decision{Behavior: named(behavior), Layer: layer, Reason: "policy"}
-		var own *Decision
+		var rules []entry
+		if c.list != "" {
+			rules = []entry{{c.list, "Bash"}}
+		}
+		r := Request{Tool: "Bash", Dir: "/ws"}
 		if c.own != "" {
-			own = &Decision{Behavior: named(c.own), Layer: "made up", Reason: "tool"}
+			r.Own = &Decision{Behavior: named(c.own), Layer: "made up", Reason: "tool"}
 		}
-		got := d.With(own)
-		if have := fmt.Sprintf("%s %s %s", got.Behavior, got.Layer, got.Reason); have != c.want {
-			t.Errorf("%s with %q: %s, want %s", c.decided, c.own, have, c.want)
+		got := New(world(settings(t, rules...))).Decide(r)
+		if have := fmt.Sprintf("%s %s", got.Behavior, got.Layer); have != c.want {
+			t.Errorf("%s rule, own %q: %s, want %s", c.list, c.own, have, c.want)
 		}
-		if own != nil && own.Layer != "made up" {
-			t.Errorf("%s with %q: the tool's decision was changed", c.decided, c.own)
+		if r.Own != nil && r.Own.Layer != "made up" {
+			t.Errorf("%s rule, own %q: the tool's decision was changed", c.list, c.own)
 		}
 	}
 }

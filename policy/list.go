@@ -3,11 +3,13 @@ package policy
 // list is permissions.deny, ask or allow, sorted by what a rule looks at.
 type list struct {
 	behavior Behavior
-	whole    map[string]*rule   // the first rule on each whole tool
-	servers  []*rule            // rules on all tools of a server
-	broken   map[string]*rule   // the first broken rule on each tool; none in an allow list
-	paths    [2]pathIndex       // Read(p) and Edit(p), by Access
-	own      map[string][]*rule // Tool(pattern), by tool name; Read and Edit too, for calls without a path
+	whole    map[string]*rule         // the first rule on each whole tool
+	servers  []*rule                  // rules on all tools of a server
+	broken   map[string]*rule         // the first broken rule on each tool; none in an allow list
+	paths    [2]pathIndex             // Read(p) and Edit(p), by Access
+	own      map[string][]*rule       // Tool(pattern), by tool name; Read and Edit too, for calls without a path
+	commands commandIndex             // Bash(pattern)
+	others   map[string]*commandIndex // the same with another name of a tool
 }
 
 // newList sorts the rules. A broken deny or ask rule becomes one that covers
@@ -59,5 +61,28 @@ func (l *list) add(r *rule) {
 		}
 	default:
 		l.own[r.tool] = append(l.own[r.tool], r)
+		l.addCommand(r)
 	}
+}
+
+// addCommand sorts in the pattern of a rule for calls that have Parts. A rule on
+// Bash covers the commands of every tool that runs some.
+func (l *list) addCommand(r *rule) {
+	r.command = compileCommand(r.pattern)
+	if r.tool == commandTools[0] {
+		l.commands.add(r)
+		return
+	}
+	if l.others == nil {
+		l.others = map[string]*commandIndex{}
+	}
+	if l.others[r.tool] == nil {
+		l.others[r.tool] = &commandIndex{}
+	}
+	l.others[r.tool].add(r)
+}
+
+// onCommands reports whether there are rules on some commands of a tool.
+func (l *list) onCommands() bool {
+	return len(l.commands.byWord)+len(l.commands.rest)+len(l.others) > 0
 }

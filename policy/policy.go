@@ -12,9 +12,10 @@
 //   - Deny rules are looked at first, then ask rules, then allow rules. The
 //     first list with a rule that covers the call decides; which rule is the
 //     more specific does not matter.
-//   - A path is confined to the workspace roots. Only an allow or ask rule that
-//     covers both the path as written and the file it leads to lifts that; a
-//     rule on a whole tool never does. Nothing lifts a closed folder.
+//   - A path is confined to the workspace roots: any other is asked about. Only
+//     an allow rule that covers both the path as written and the file it leads
+//     to lifts that; a rule on a whole tool never does. Nothing lifts a closed
+//     folder.
 //   - Every text a model may see is one fact and one next step, with nothing in
 //     it that could steer a terminal or hide from a reader.
 package policy
@@ -68,10 +69,12 @@ type Target struct {
 
 // Request is everything a decision may depend on.
 type Request struct {
-	Tool    string   // canonical tool name; without one the call is denied
-	Aliases []string // former names of the tool: rules written with them hold too
-	Dir     string   // the session's working directory: absolute, canonical
-	Target  *Target  // nil for a call without a path
+	Tool     string   // canonical tool name; without one the call is denied
+	Aliases  []string // former names of the tool: rules written with them hold too
+	Dir      string   // the session's working directory: absolute, canonical
+	Target   *Target  // nil for a call without a path
+	Parts    *Parts   // nil but for a tool that does several things in a call; then Target and Match do not count
+	ReadOnly bool     // the call only reads
 
 	// Match is the tool's own matcher: does the pattern of a Tool(pattern) rule
 	// cover this call, if the rule has this behavior. A rule that denies or asks
@@ -83,6 +86,22 @@ type Request struct {
 	// Readable are folders the session may read beyond the roots, such as its
 	// stored results: absolute, canonical.
 	Readable []string
+
+	// Own is the tool's opinion on the call; nil: it has none. Its Deny always
+	// holds, its Ask until something allows the call, its Allow says nothing.
+	Own *Decision
+	// Hook is what the hooks that ran before the call decided; nil: nothing.
+	Hook *Opinion
+	// Declined says that a person declined exactly this in the session, Always
+	// that one has allowed exactly this for good.
+	Declined, Always bool
+}
+
+// Opinion is what somebody beside the policy decided.
+type Opinion struct {
+	Behavior Behavior
+	Reason   string // safe to show
+	By       string // who, safe to show
 }
 
 // Decision is the answer and why, worded for the model and for a log.
@@ -93,6 +112,9 @@ type Decision struct {
 	Source   string // file the rule came from, "" when none
 	Reason   string // one fact, safe to show
 	Next     string // one next step, safe to show; "" when the call is allowed
+	// Open says that the call is asked about for want of anything that decides:
+	// a classifier may, by Classified.
+	Open bool
 }
 
 // Config is what a Policy is made of. Folders are absolute; one that is not is
@@ -103,10 +125,12 @@ type Config struct {
 	Closed     []string  // folders no tool may touch, such as the server's own state
 	Home       string    // home folder, for rules that begin with ~/; "" when unknown
 	KnownTools []string  // names of the tools, for warnings about rules on others; nil: no such warnings
+	Mode       Mode      // "": ModeDefault
 }
 
 // Policy decides on calls. It never changes and is safe for concurrent use.
 type Policy struct {
+	mode     Mode
 	lists    [3]list // by Behavior
 	roots    []folder
 	closed   []folder
@@ -123,6 +147,7 @@ func New(cfg Config) *Policy {
 		roots:  folders(cfg.Roots),
 		closed: folders(cfg.Closed),
 		home:   newFolder(cfg.Home),
+		mode:   cfg.Mode.or(),
 	}
 	s := cfg.Settings
 	if s == nil {
@@ -135,6 +160,9 @@ func New(cfg Config) *Policy {
 	p.warnings = append(s.Warnings(), p.ruleWarnings(s, cfg.KnownTools)...)
 	return p
 }
+
+// Mode is the mode in which calls are decided.
+func (p *Policy) Mode() Mode { return p.mode }
 
 // Warnings says what is wrong with the settings: those of Settings.Warnings,
 // then rules on tools that do not exist, and rules that have no effect beside

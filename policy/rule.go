@@ -14,10 +14,11 @@ type rule struct {
 	tool  string // tool name; with prefix, what the name of a tool begins with
 	// prefix marks a rule on all tools of an upstream server.
 	prefix  bool
-	whole   bool         // the rule is on the whole tool
-	pattern string       // of a Tool(pattern) rule
-	path    *pathPattern // pattern as a path pattern; nil when it is none
-	broken  error        // what is wrong with the rule, as a clause; nil when nothing is
+	whole   bool            // the rule is on the whole tool
+	pattern string          // of a Tool(pattern) rule
+	path    *pathPattern    // pattern as a path pattern; nil when it is none
+	command *commandPattern // pattern as one of commands; nil in a rule on a whole tool
+	broken  error           // what is wrong with the rule, as a clause; nil when nothing is
 }
 
 // upstreamMark begins the names of tools of upstream servers:

@@ -44,7 +44,7 @@ func TestDefaultsAreConservative(t *testing.T) {
 	}
 	env := toolstest.NewWorkspace(t).Env()
 	r := call.Resolve(env)
-	if r.Facts != (tools.Facts{}) || r.Path != "" || r.Summary != "Echo" || r.ClassifierInput() != "" || r.Commands() != nil || r.Check(env) != nil || r.Validate() != nil {
+	if r.Facts != (tools.Facts{}) || r.Path != "" || r.Summary != "Echo" || r.ClassifierInput() != "" || r.Parts(env) != nil || r.Check(env) != nil || r.Validate() != nil {
 		t.Errorf("defaults of a call: %+v", r)
 	}
 	match := r.Matcher(policy.Base{})
@@ -74,7 +74,7 @@ func TestPathMatcher(t *testing.T) {
 	}
 }
 
-// TestOwnMatcher: a tool's matcher is told what the rule does, and its commands
+// TestOwnMatcher: a tool's matcher is told what the rule does, and its parts
 // are those of the completed input.
 func TestOwnMatcher(t *testing.T) {
 	d := minimal()
@@ -82,18 +82,21 @@ func TestOwnMatcher(t *testing.T) {
 	d.Matcher = func(i in) func(policy.Behavior, string) bool {
 		return func(b policy.Behavior, pattern string) bool { return b == policy.Deny && pattern == i.Word }
 	}
-	d.Commands = func(i in) []string { return []string{"say " + i.Word} }
+	d.Parts = func(_ *tools.Env, i in) *tools.Parts {
+		return &tools.Parts{List: []policy.Part{{Text: "say " + i.Word}}}
+	}
 	call, err := tools.MustBuild(d).Parse(json.RawMessage(`{"word":"x"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := call.Resolve(toolstest.NewWorkspace(t).Env())
+	env := toolstest.NewWorkspace(t).Env()
+	r := call.Resolve(env)
 	match := r.Matcher(policy.Base{})
 	if !match(policy.Deny, "x!") || match(policy.Ask, "x!") || match(policy.Allow, "x!") || match(policy.Deny, "x") {
 		t.Error("the tool's own matcher is not what decides")
 	}
-	if diff := cmp.Diff([]string{"say x!"}, r.Commands()); diff != "" {
-		t.Errorf("commands (-want +have):\n%s", diff)
+	if diff := cmp.Diff(&tools.Parts{List: []policy.Part{{Text: "say x!"}}}, r.Parts(env)); diff != "" {
+		t.Errorf("parts (-want +have):\n%s", diff)
 	}
 }
 

@@ -57,8 +57,8 @@ func (r *Resolved) Matcher(base policy.Base) func(b policy.Behavior, pattern str
 	return r.in.matcher(base)
 }
 
-// Commands are the simple commands that the call runs; nil: none.
-func (r *Resolved) Commands() []string { return r.in.commands() }
+// Parts are what the call consists of; nil: it is one thing.
+func (r *Resolved) Parts(env *Env) *Parts { return r.in.parts(env) }
 
 // Check is the tool's own opinion on permission; nil: none.
 func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
@@ -82,7 +82,7 @@ type input interface {
 	validate() error
 	json() json.RawMessage
 	matcher(policy.Base) func(policy.Behavior, string) bool
-	commands() []string
+	parts(*Env) *Parts
 	check(*Env) *policy.Decision
 	classifierInput() string
 	run(context.Context, *Env) (*Response, error)
@@ -161,11 +161,11 @@ func (t *typed[In, Out]) matcher(base policy.Base) func(policy.Behavior, string)
 	}
 }
 
-func (t *typed[In, Out]) commands() []string {
-	if t.def.Commands == nil {
+func (t *typed[In, Out]) parts(env *Env) *Parts {
+	if t.def.Parts == nil {
 		return nil
 	}
-	return t.def.Commands(t.in)
+	return t.def.Parts(env, t.in)
 }
 
 // property is the string value of a property of the input, "" if it has none.

@@ -76,9 +76,10 @@ type Def[In, Out any] struct {
 	// first required string property.
 	Matcher func(In) func(b policy.Behavior, pattern string) bool
 
-	// Commands are the simple commands that a call runs, as rules see them, to
-	// explain the call to a person. nil: none.
-	Commands func(In) []string
+	// Parts are what a call consists of, for a tool that does several things at
+	// once: the policy then judges each, by Bash rules and the files it names, and
+	// Path and Matcher do not count. nil: it does one thing.
+	Parts func(*Env, In) *Parts
 
 	// Backfill completes the input before rules and hooks look at it: expands
 	// "~" and relative paths, fills what depends on the session.
@@ -89,9 +90,9 @@ type Def[In, Out any] struct {
 	Validate func(In) error
 
 	// Check is the tool's own opinion on permission; nil: none. Its Deny always
-	// holds. Its Ask stands unless an allow rule covers the call. Its Allow
-	// changes nothing: it can make a decision stricter, never laxer. The
-	// decision is given the layer policy.LayerTool.
+	// holds. Its Ask stands unless something allows the call: a rule, a hook, a
+	// person, a mode. Its Allow changes nothing: it can make a decision stricter,
+	// never laxer. The decision is given the layer policy.LayerTool.
 	Check func(*Env, In) *policy.Decision
 
 	// ClassifierInput is what a permission classifier is shown of a call. nil: nothing.

@@ -64,3 +64,15 @@ func (c *Commands) Caches() []sandbox.Cache {
 	}
 	return slices.DeleteFunc(sandbox.Caches(c.config.Home, c.variable), func(cache sandbox.Cache) bool { return c.inWritable(cache.Path) })
 }
+
+// Beyond is the folders outside of the roots that commands may read and write
+// by the settings, and those that they may only read.
+func (c *Commands) Beyond() (readable, writable []string) {
+	for _, cache := range c.Caches() {
+		readable = append(readable, cache.Path)
+	}
+	for _, path := range c.config.AllowWrite {
+		writable = append(writable, filepath.Clean(path))
+	}
+	return readable, writable
+}

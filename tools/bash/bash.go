@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/shellsafe"
 	"mcp-toolset/internal/task"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -35,6 +34,8 @@ type ReadOnlyInput struct {
 	Command     string `json:"command" minLength:"1" jsonschema:"The command to run"`
 	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"How long to wait for its end, in milliseconds; 120000 when left out, at most 600000"`
 	Description string `json:"description,omitempty" jsonschema:"What the command does, in 5 to 10 words, for the person who watches"`
+
+	judged *judged
 }
 
 // Output is how a command went. Status is "exited", "signalled", "timed out",
@@ -114,15 +115,14 @@ func newBash(o Options) *tools.Tool {
 		Cascades:          true,
 		IsReadOnly:        tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() }),
 		IsConcurrencySafe: tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() && !in.judged.moves() }),
-		IsDestructive:     tools.When(func(_ *tools.Env, in Input) bool { return !in.judged.readOnly() }),
+		IsDestructive:     tools.When(func(_ *tools.Env, in Input) bool { return in.judged.destructive() }),
 		IsOpenWorld:       tools.When(func(_ *tools.Env, in Input) bool { return !in.judged.readOnly() }),
 		IsEnabled:         func() error { return hasShell(o.Commands) },
 		Backfill:          func(env *tools.Env, in *Input) { in.judged = judge(env, o.Commands, in.Command) },
 		Validate: func(in Input) error {
 			return validate(in.Command, in.Timeout, o.Most)
 		},
-		Matcher:         func(in Input) func(policy.Behavior, string) bool { return in.judged.matches },
-		Commands:        func(in Input) []string { return in.judged.list() },
+		Parts:           func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, false) },
 		Check:           func(env *tools.Env, in Input) *policy.Decision { return check(env, o.Commands, in.judged) },
 		ClassifierInput: func(in Input) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
@@ -152,17 +152,13 @@ func newReadOnly(o Options) *tools.Tool {
 			}
 			return o.ReadOnly()
 		},
-		Validate: func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most) },
-		Matcher: func(in ReadOnlyInput) func(policy.Behavior, string) bool {
-			return (&judged{Analysis: shellsafe.Analyse(in.Command, shellsafe.Options{})}).matches
-		},
-		Commands: func(in ReadOnlyInput) []string {
-			return (&judged{Analysis: shellsafe.Analyse(in.Command, shellsafe.Options{})}).list()
-		},
+		Backfill:        func(env *tools.Env, in *ReadOnlyInput) { in.judged = judge(env, o.Commands, in.Command) },
+		Validate:        func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most) },
+		Parts:           func(_ *tools.Env, in ReadOnlyInput) *tools.Parts { return in.judged.parts(o.Commands, true) },
 		ClassifierInput: func(in ReadOnlyInput) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in ReadOnlyInput) (tools.Result[Output], error) {
 			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, readOnly: true}
-			c.judged = &judged{Analysis: shellsafe.Analyse(in.Command, shellsafe.Options{})}
+			c.judged = in.judged
 			return c.run(ctx)
 		},
 		Render: render,

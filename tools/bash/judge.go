@@ -6,7 +6,6 @@ import (
 
 	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/shellsafe"
-	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
 
@@ -47,68 +46,7 @@ func (j *judged) moves() bool {
 	})
 }
 
-// list is the simple commands.
-func (j *judged) list() []string {
-	out := []string{}
-	for _, c := range j.Analysis.Commands {
-		out = append(out, c.Text)
-	}
-	return out
-}
-
-// matches reports whether a rule Bash(pattern) covers the command. One that
-// denies or asks does if any part matches, also inside of wrappers and
-// substitutions, or if it is not known what parts there are. One that allows
-// has to match every part as it stands.
-func (j *judged) matches(b policy.Behavior, pattern string) bool {
-	if j == nil {
-		return b != policy.Allow
-	}
-	match := commandPattern(pattern)
-	if b == policy.Allow {
-		return j.AllowedBy(func(c *shellsafe.Command) bool { return match(c.Text) })
-	}
-	if j.Unresolved != "" {
-		return true
-	}
-	return slices.ContainsFunc(j.Analysis.Commands, func(c shellsafe.Command) bool {
-		return match(c.Text) || match(c.DenyText())
-	})
-}
-
-// commandPattern compiles the pattern of a rule: * stands for any characters,
-// and a blank or colon before a last one is the boundary of a word, so that `npm
-// run *` and `npm run:*` cover `npm run` and not `npm runner`.
-func commandPattern(pattern string) func(text string) bool {
-	if prefix, ok := strings.CutSuffix(pattern, ":*"); ok {
-		pattern = prefix + " *"
-	}
-	prefix, boundary := strings.CutSuffix(pattern, " *")
-	parts := strings.Split(pattern, "*")
-	return func(text string) bool {
-		if boundary && !strings.Contains(prefix, "*") && text == prefix {
-			return true
-		}
-		return wild(parts, text)
-	}
-}
-
-// wild matches a text with parts that have any characters between them.
-func wild(parts []string, text string) bool {
-	if len(parts) == 1 {
-		return text == parts[0]
-	}
-	text, ok := strings.CutPrefix(text, parts[0])
-	if !ok {
-		return false
-	}
-	last := len(parts) - 1
-	for _, part := range parts[1:last] {
-		_, rest, ok := strings.Cut(text, part)
-		if !ok {
-			return false
-		}
-		text = rest
-	}
-	return strings.HasSuffix(text, parts[last])
+// destructive reports whether the command may destroy what cannot be had back.
+func (j *judged) destructive() bool {
+	return j == nil || j.Unresolved != "" || slices.ContainsFunc(j.Analysis.Commands, func(c shellsafe.Command) bool { return c.Destructive() != "" })
 }

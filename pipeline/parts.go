@@ -1,0 +1,68 @@
+package pipeline
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// maxGlob bounds the files that a pattern of a shell is taken for. What it
+// matches beyond is not known.
+const maxGlob = 1000
+
+// parts completes what a call consists of: links are followed, and patterns
+// stand for what they match now.
+func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, error) {
+	to := &policy.Parts{
+		List: from.List, Unresolved: from.Unresolved, Edits: from.Edits, Harmless: from.Harmless,
+	}
+	for _, folders := range []struct {
+		from []string
+		to   *[]string
+	}{{from.Readable, &to.Readable}, {from.Writable, &to.Writable}} {
+		for _, path := range folders.from {
+			canonical, _, err := follow(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			*folders.to = append(*folders.to, canonical)
+		}
+	}
+	seen := map[tools.NamedPath]bool{}
+	for _, named := range from.Paths {
+		paths := []string{named.Path}
+		if named.Glob {
+			paths = expand(named.Path)
+		}
+		if len(paths) > maxGlob && to.Unresolved == "" && c.p.Policy.DeniesReading() {
+			to.Unresolved = "a pattern matches more than can be looked at"
+		}
+		for _, path := range paths[:min(len(paths), maxGlob)] {
+			key := tools.NamedPath{Path: path, Access: named.Access}
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			canonical, _, err := follow(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			to.Targets = append(to.Targets, policy.Target{Literal: path, Canonical: canonical, Access: named.Access})
+		}
+	}
+	return to, nil
+}
+
+// expand is what a pattern of the shell matches now, and the folder that it
+// begins in, so that one which matches nothing yet is judged by where it looks.
+func expand(pattern string) []string {
+	i := strings.IndexAny(pattern, "*?[")
+	if i < 0 {
+		return []string{pattern}
+	}
+	matches, _ := filepath.Glob(pattern)
+	return append([]string{filepath.Clean(pattern[:strings.LastIndexByte(pattern[:i], '/')+1])}, matches...)
+}

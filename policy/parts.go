@@ -1,0 +1,125 @@
+package policy
+
+import "strings"
+
+// Parts are what a call consists of that does several things at once: the
+// simple commands of a shell command, and the files they name.
+type Parts struct {
+	List []Part
+	// Unresolved is why List may not have all; "" if it has. Such a call is asked
+	// about at least, whatever allows it.
+	Unresolved string
+	// Targets are the files that are named, whoever names them.
+	Targets []Target
+	// Readable and Writable are folders beyond the roots that the call may read,
+	// or read and write, unasked: absolute, canonical.
+	Readable, Writable []string
+	// Edits says that the call does nothing but make, remove or move Targets.
+	Edits bool
+	// Harmless says that the kernel keeps the call from changing anything,
+	// whatever its parts are.
+	Harmless bool
+}
+
+// Part is one simple command.
+type Part struct {
+	Text string // its words joined by one blank, unquoted
+	Name string // Text with the name of the program in place of its path
+	// Allowable says that a rule may allow it as it stands; one that denies or
+	// asks covers it in any case.
+	Allowable bool
+	Inner     bool // it is what an earlier part runs, which a rule allows together
+	ReadOnly  bool // it only reads
+	// Risk is why it is not done unasked, as a clause: it destroys, or it shows
+	// secrets. "": nothing is known of that.
+	Risk string
+}
+
+// commandTools run shell commands: a rule on the first covers all of them.
+var commandTools = []string{"Bash", "BashReadOnly"}
+
+// commandPattern is the pattern of a rule on commands: * stands for any
+// characters, and a blank or colon before a last one is the boundary of a word,
+// so that "npm run *" and "npm run:*" cover "npm run" and not "npm runner".
+type commandPattern struct {
+	parts []string // with any characters between them
+	bare  string   // covered too: the pattern without its " *"; "" is none
+}
+
+func compileCommand(pattern string) *commandPattern {
+	if prefix, ok := strings.CutSuffix(pattern, ":*"); ok {
+		pattern = prefix + " *"
+	}
+	c := &commandPattern{parts: strings.Split(pattern, "*")}
+	if prefix, ok := strings.CutSuffix(pattern, " *"); ok && !strings.Contains(prefix, "*") {
+		c.bare = prefix
+	}
+	return c
+}
+
+// word is the first word of every text that the pattern covers, "" if that is
+// not one and the same.
+func (c *commandPattern) word() string {
+	word, _, whole := strings.Cut(c.parts[0], " ")
+	if !whole && len(c.parts) > 1 {
+		return ""
+	}
+	return word
+}
+
+func (c *commandPattern) covers(text string) bool {
+	if c.bare != "" && text == c.bare {
+		return true
+	}
+	if len(c.parts) == 1 {
+		return text == c.parts[0]
+	}
+	text, ok := strings.CutPrefix(text, c.parts[0])
+	if !ok {
+		return false
+	}
+	last := len(c.parts) - 1
+	for _, part := range c.parts[1:last] {
+		_, rest, ok := strings.Cut(text, part)
+		if !ok {
+			return false
+		}
+		text = rest
+	}
+	return strings.HasSuffix(text, c.parts[last])
+}
+
+// commandIndex is a list of rules on commands, sorted so that few of them have
+// to be held against a command.
+type commandIndex struct {
+	byWord map[string][]*rule // by the first word of what they cover, each in the order of the list
+	rest   []*rule
+}
+
+func (x *commandIndex) add(r *rule) {
+	word := r.command.word()
+	if word == "" {
+		x.rest = append(x.rest, r)
+		return
+	}
+	if x.byWord == nil {
+		x.byWord = map[string][]*rule{}
+	}
+	x.byWord[word] = append(x.byWord[word], r)
+}
+
+// find keeps the first rule that covers a part. One that allows sees the part
+// as it is written, any other the bare name of its program as well.
+func (x *commandIndex) find(m *match, p *Part, b Behavior) {
+	x.search(m, p.Text)
+	if b != Allow && p.Name != p.Text {
+		x.search(m, p.Name)
+	}
+}
+
+func (x *commandIndex) search(m *match, text string) {
+	word, _, _ := strings.Cut(text, " ")
+	covers := func(r *rule) (string, bool) { return "", r.command.covers(text) }
+	m.search(x.byWord[word], covers)
+	m.search(x.rest, covers)
+}

@@ -1,0 +1,26 @@
+package tools
+
+import "mcp-toolset/policy"
+
+// Parts are what a call consists of, as far as the tool knows without looking at
+// files.
+type Parts struct {
+	List []policy.Part
+	// Unresolved is why List may not have all; "" if it has.
+	Unresolved string
+	Paths      []NamedPath
+	// Readable and Writable are folders beyond the roots in which files may be
+	// named unasked: absolute, links not followed.
+	Readable, Writable []string
+	// Edits says that the call does nothing but make, remove or move Paths.
+	Edits bool
+	// Harmless says that the kernel keeps the call from changing anything.
+	Harmless bool
+}
+
+// NamedPath is a file that a part of a call names.
+type NamedPath struct {
+	Path   string // absolute, clean
+	Access policy.Access
+	Glob   bool // Path is a pattern of the shell: what it matches is meant
+}
