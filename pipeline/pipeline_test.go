@@ -259,8 +259,8 @@ func TestCheck(t *testing.T) {
 		{`{"allow":["Strict"]}`, "Strict", `{"do":"doubt","arg":"done"}`, `done`},
 		{`{"allow":["Do"]}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
 		{`{"allow":["Strict"]}`, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves. Stay.`},
-		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and nobody can be asked here. A person can change the rule in /etc/test.json.`},
-		{`{"deny":["Ruled(say:*)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say:*) covers this call. Do it another way, or have a person change the rule in /etc/test.json.`},
+		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and nobody can be asked here. A person can change the rule in /etc/test.json:1.`},
+		{`{"deny":["Ruled(say:*)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say:*) covers this call. Do it another way, or have a person change the rule in /etc/test.json:1.`},
 		{`{"allow":["Ruled(say *)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `thanks`},
 	} {
 		b := newBench(t, `{"permissions":`+tc.rules+`}`)

@@ -21,7 +21,7 @@ type call struct {
 type view struct {
 	path   string
 	names  []string
-	below  [4]int // by anchor: how many names lie above it; -1: the path is not below it
+	below  [3]int // by anchor: how many names lie above it; -1: the path is not below it
 	starts []int  // the same for a relative deny or ask rule: below the working directory and each root
 }
 
@@ -61,7 +61,7 @@ func (v *view) set(p *Policy, dir folder, path string) {
 	}
 	v.path = filepath.Clean(path)
 	v.names = names(v.path)
-	v.below = [4]int{atDir: v.depthOf(dir), atFileSystem: 0, atHome: v.depthOf(p.home), atRoot: v.depthOf(p.root)}
+	v.below = [3]int{atDir: v.depthOf(dir), atFileSystem: 0, atHome: v.depthOf(p.home)}
 	v.starts = make([]int, 0, 1+len(p.roots))
 	v.start(v.below[atDir])
 	for i := range p.roots {

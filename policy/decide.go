@@ -179,8 +179,9 @@ func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, 
 // or Tool(*), also with a former name, or the server of the tool. A whole-tool
 // rule on Read removes Grep and Glob too, and one on Edit removes Write and
 // NotebookEdit, whose every call it would deny. A malformed rule removes
-// nothing; it denies calls.
-func (p *Policy) DeniedTool(name string, aliases []string) (rule, source string, denied bool) {
+// nothing; it denies calls. where is the place of the rule as FILE:LINE, safe to
+// show.
+func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, denied bool) {
 	l := &p.lists[Deny]
 	var m match
 	for _, n := range slices.Concat([]string{name}, aliases) {
@@ -197,7 +198,7 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, source string,
 	if m.rule == nil {
 		return "", "", false
 	}
-	return m.rule.text, p.source, true
+	return m.rule.text, m.rule.origin.String(), true
 }
 
 // confined reports whether the file the call leads to is where calls may go

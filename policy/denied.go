@@ -65,10 +65,14 @@ func (p *Policy) DeniedBelow(dir string) []string {
 	return out
 }
 
-// folder is the names that a pattern begins with, up to the first wildcard.
+// folder is the names that a pattern begins with, up to the first wildcard; ""
+// if that comes first.
 func (p *pathPattern) folder() (path string) {
 	for i := range p.segments {
 		if p.segments[i].kind != exact {
+			if i <= p.bound {
+				return ""
+			}
 			break
 		}
 		path = filepath.Join(path, p.segments[i].head)
@@ -83,8 +87,6 @@ func (p *Policy) anchors(a anchor, dir string) []string {
 		return []string{"/"}
 	case atHome:
 		return []string{p.home.path}
-	case atRoot:
-		return []string{p.root.path}
 	}
 	out := []string{dir}
 	for _, r := range p.roots {

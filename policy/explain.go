@@ -18,12 +18,12 @@ func (c *call) denied(reason, next string) Decision {
 
 // byRule is the decision of a rule.
 func (c *call) byRule(b Behavior, m match) Decision {
-	d := Decision{Behavior: b, Layer: LayerRule, Rule: m.rule.text, Source: c.p.source}
+	d := Decision{Behavior: b, Layer: LayerRule, Rule: m.rule.text, Source: m.rule.source, Line: m.rule.line}
 	if b == Allow {
 		d.Reason = "an allow rule covers the call"
 		return d
 	}
-	name := fmt.Sprintf("the %s rule %s", b, show(m.rule.text))
+	name, place := fmt.Sprintf("the %s rule %s", b, show(m.rule.text)), m.rule.origin.String()
 	switch {
 	case m.rule.broken != nil:
 		d.Reason = fmt.Sprintf("%s is malformed (%v), so it %s", name, m.rule.broken, m.rule.effect(b))
@@ -36,15 +36,15 @@ func (c *call) byRule(b Behavior, m match) Decision {
 	}
 	switch {
 	case b == Ask:
-		d.Next = "a person can change the rule in " + c.file()
+		d.Next = "a person can change the rule in " + place
 	case m.rule.broken != nil:
-		d.Next = "have a person correct the rule in " + c.file()
+		d.Next = "have a person correct the rule in " + place
 	case m.path != "":
-		d.Next = "use another path, or have a person change the rule in " + c.file()
+		d.Next = "use another path, or have a person change the rule in " + place
 	case m.rule.whole || m.rule.prefix:
-		d.Next = "do without this tool, or have a person change the rule in " + c.file()
+		d.Next = "do without this tool, or have a person change the rule in " + place
 	default:
-		d.Next = "do it another way, or have a person change the rule in " + c.file()
+		d.Next = "do it another way, or have a person change the rule in " + place
 	}
 	return d
 }
@@ -62,13 +62,8 @@ func (c *call) by(path, predicate string) string {
 	return text + comma + " " + predicate
 }
 
-// file is where rules are written.
-func (c *call) file() string {
-	if c.p.source == "" {
-		return "the settings file"
-	}
-	return show(c.p.source)
-}
+// file is where a person can add rules.
+func (c *call) file() string { return origin{source: c.p.addTo}.String() }
 
 func (c *call) unresolved() Decision {
 	if !strings.HasPrefix(c.r.Target.Literal, "/") {

@@ -39,6 +39,7 @@ type node struct {
 
 type field struct {
 	key   string
+	line  int // where the key stands, 1-based
 	value *node
 }
 
@@ -155,16 +156,16 @@ func (r *reader) object(n *node, path string, depth int) error {
 			return err
 		}
 		key, _ := token.(string) // all keys are, in valid JSON
-		at := joinKey(path, key)
+		at, line := joinKey(path, key), r.line()
 		if seen[key] {
-			return fmt.Errorf("line %d: %s: the key stands twice", r.line(), at)
+			return fmt.Errorf("line %d: %s: the key stands twice", line, at)
 		}
 		seen[key] = true
 		value, err := r.value(at, depth+1)
 		if err != nil {
 			return err
 		}
-		n.fields = append(n.fields, field{key, value})
+		n.fields = append(n.fields, field{key, line, value})
 	}
 	_, err := r.dec.Token()
 	return err

@@ -2,8 +2,11 @@ package policy
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"mcp-toolset/internal/nearest"
 )
 
 // The keys of the settings.
@@ -20,6 +23,9 @@ func (s *Settings) read(n *node) error {
 	}
 	for _, f := range n.fields {
 		var err error
+		if f.key != "permissions" && f.key != "$schema" && slices.Contains(topKeys, f.key) {
+			s.note(f.key, f.value)
+		}
 		switch f.key {
 		case "permissions":
 			err = s.readPermissions(f)
@@ -34,7 +40,7 @@ func (s *Settings) read(n *node) error {
 		case "env":
 			err = s.readEnv(f)
 		default:
-			s.unknown("", f.key, topKeys)
+			s.unknown("", f, topKeys)
 		}
 		if err != nil {
 			return err
@@ -50,6 +56,9 @@ func (s *Settings) readPermissions(f field) error {
 	for _, g := range f.value.fields {
 		path := joinKey(f.key, g.key)
 		var err error
+		if g.key != Deny.String() && g.key != Ask.String() && slices.Contains(permissionKeys, g.key) {
+			s.note(path, g.value)
+		}
 		switch g.key {
 		case Deny.String():
 			err = s.readRules(Deny, path, g.value)
@@ -62,7 +71,7 @@ func (s *Settings) readPermissions(f field) error {
 		case "defaultMode":
 			err = s.readMode(path, g.value)
 		default:
-			s.unknown(f.key, g.key, permissionKeys)
+			s.unknown(f.key, g, permissionKeys)
 		}
 		if err != nil {
 			return err
@@ -76,40 +85,57 @@ func (s *Settings) readRules(b Behavior, path string, n *node) error {
 	if err != nil {
 		return err
 	}
-	rules, warnings := parseRules(b, texts)
-	s.rules[b] = rules
-	s.warnings = append(s.warnings, warnings...)
+	for i, text := range texts {
+		s.rules[b] = append(s.rules[b], parseRule(text, i, origin{s.source, n.items[i].line}, s.root))
+	}
+	s.rules[b] = slices.Clip(s.rules[b])
 	return nil
 }
 
-// readDirectories reads a list of folders, as written.
+// readDirectories reads a list of folders. Those without a beginning begin at
+// the root of the settings; they are left out if that is not known.
 func (s *Settings) readDirectories(path string, n *node) ([]string, error) {
 	dirs, err := n.strings(path)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	for _, dir := range dirs {
+	for i, dir := range dirs {
 		_, home := homeRelative(dir)
 		if dir == "" || strings.ContainsRune(dir, 0) || strings.HasPrefix(dir, "~") && !home {
-			s.warnings = append(s.warnings, fmt.Sprintf("%s: %s is not a folder that can be found, ignored", path, show(dir)))
+			s.warn(n.items[i].line, "%s: %s is not a folder that can be found, ignored", path, show(dir))
 			continue
+		}
+		if !home && !filepath.IsAbs(dir) {
+			dir = filepath.Join(s.root, dir)
 		}
 		out = append(out, dir)
 	}
 	return out, nil
 }
 
-// readMode accepts a mode. Calls are always judged as in the default one, which
-// whoever asked for another has to know.
+// modes are what defaultMode may be.
+var modes = []string{"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"}
+
 func (s *Settings) readMode(path string, n *node) error {
-	if n.kind != isString {
-		return n.want(path, "a string")
+	if n.kind != isString || !slices.Contains(modes, n.text) {
+		err := n.want(path, `"default", "acceptEdits", "plan", "dontAsk" or "bypassPermissions"`)
+		if near := nearest.Names(n.text, modes, 1); n.kind == isString && len(near) == 1 {
+			err = fmt.Errorf("%w; did you mean %s?", err, near[0])
+		}
+		return err
 	}
-	if n.text != "default" {
-		s.warnings = append(s.warnings, fmt.Sprintf("%s: %s is not applied; calls are judged as in the mode default", path, show(n.text)))
-	}
+	s.mode = given(n.text)
 	return nil
+}
+
+// Mode is the value of permissions.defaultMode, "" if the settings, which may be
+// nil, have none.
+func (s *Settings) Mode() string {
+	if s == nil {
+		return ""
+	}
+	return s.mode.value
 }
 
 func (s *Settings) readFeatures(f field) error {
@@ -136,22 +162,23 @@ func (s *Settings) readEditGuard(f field) error {
 	if f.value.kind != isString || !slices.Contains(editGuards, f.value.text) {
 		return f.value.want(f.key, `"strict", "default" or "off"`)
 	}
-	s.editGuard = f.value.text
+	s.editGuard = given(f.value.text)
 	return nil
 }
 
 // EditGuard is the value of editGuard: "strict", "default" or "off"; "default"
 // if the settings, which may be nil, have none.
 func (s *Settings) EditGuard() string {
-	if s == nil || s.editGuard == "" {
+	if s == nil {
 		return editGuards[0]
 	}
-	return s.editGuard
+	return s.editGuard.or(editGuards[0])
 }
 
 // unknown warns about a key, with the one that was probably meant: the same but
 // for upper and lower case, or one that belongs under permissions.
-func (s *Settings) unknown(parent, key string, known []string) {
+func (s *Settings) unknown(parent string, f field, known []string) {
+	key := f.key
 	if slices.Contains(known, key) {
 		return // "$schema", for editors
 	}
@@ -161,5 +188,5 @@ func (s *Settings) unknown(parent, key string, known []string) {
 	} else if slices.Contains(permissionKeys, key) {
 		text += "; did you mean " + joinKey("permissions", key) + "?"
 	}
-	s.warnings = append(s.warnings, text)
+	s.warn(f.line, "%s", text)
 }

@@ -23,7 +23,7 @@ const (
 	atDir        anchor = iota // the working directory
 	atFileSystem               // "/", written //
 	atHome                     // the home folder, written ~/
-	atRoot                     // the root of the settings file, written /
+	atRoot                     // the root of the settings file, written /; no rule has it, see bind
 )
 
 // pathPattern is a path pattern taken apart. It covers a path when its segments
@@ -34,6 +34,25 @@ type pathPattern struct {
 	floating bool // atDir only: the segments may match at any depth
 	segments []segment
 	least    int // how many names it takes at least
+	bound    int // how many segments at the beginning are the root of the settings file
+}
+
+// bind makes a pattern that begins at the root of its settings file one that
+// begins at the file-system root, so that patterns of several files can stand
+// in one Policy.
+func (p *pathPattern) bind(root string) error {
+	from := newFolder(root)
+	if from.path == "" {
+		return errNoAnchor
+	}
+	var all []segment
+	for _, name := range names(from.path) {
+		all = append(all, segment{kind: exact, head: name})
+	}
+	p.anchor, p.bound = atFileSystem, from.depth
+	p.segments = append(all, p.segments...)
+	p.least += from.depth
+	return nil
 }
 
 // everything covers any path. It stands in for a deny or ask pattern that is

@@ -110,6 +110,7 @@ type Decision struct {
 	Layer    string // what decided: one of the Layer constants
 	Rule     string // exact text of the deciding rule, "" when none; not made safe to show
 	Source   string // file the rule came from, "" when none
+	Line     int    // its line there, 1-based; 0 when none
 	Reason   string // one fact, safe to show
 	Next     string // one next step, safe to show; "" when the call is allowed
 	// Open says that the call is asked about for want of anything that decides:
@@ -121,6 +122,7 @@ type Decision struct {
 // left out.
 type Config struct {
 	Settings   *Settings // the rules; nil: none
+	AddTo      string    // settings file where texts have a person add a rule; "": that of Settings if it is one
 	Roots      []string  // workspace roots, canonical; Settings.AdditionalDirectories is not added to them
 	Closed     []string  // folders no tool may touch, such as the server's own state
 	Home       string    // home folder, for rules that begin with ~/; "" when unknown
@@ -135,8 +137,7 @@ type Policy struct {
 	roots    []folder
 	closed   []folder
 	home     folder
-	root     folder // of the settings file
-	source   string // the settings file, "" when none
+	addTo    string // settings file for further rules, "" when unknown
 	warnings []string
 }
 
@@ -148,12 +149,15 @@ func New(cfg Config) *Policy {
 		closed: folders(cfg.Closed),
 		home:   newFolder(cfg.Home),
 		mode:   cfg.Mode.or(),
+		addTo:  cfg.AddTo,
 	}
 	s := cfg.Settings
 	if s == nil {
 		return p
 	}
-	p.root, p.source = newFolder(s.root), s.source
+	if p.addTo == "" {
+		p.addTo = s.source
+	}
 	for b := range p.lists {
 		p.lists[b] = newList(p, Behavior(b), s.rules[b])
 	}

@@ -7,17 +7,17 @@ import "strings"
 func (s *Settings) readReminder(f field) error {
 	switch {
 	case f.value.kind == isBool:
-		s.noReminder = !f.value.truth
+		s.reminder = given(f.value.truth)
 		return nil
 	case f.value.kind == isString && (f.value.text == "on" || f.value.text == "off"):
-		s.noReminder = f.value.text == "off"
+		s.reminder = given(f.value.text == "on")
 		return nil
 	case f.value.kind != isObject:
 		return f.value.want(f.key, `true, false, "on", "off" or {"exempt": [model...]}`)
 	}
 	for _, g := range f.value.fields {
 		if g.key != reminderKeys[0] {
-			s.unknown(f.key, g.key, reminderKeys)
+			s.unknown(f.key, g, reminderKeys)
 			continue
 		}
 		var err error
@@ -34,7 +34,7 @@ func (s *Settings) Reminder(model string) bool {
 	if s == nil {
 		return true
 	}
-	if s.noReminder {
+	if !s.reminder.or(true) {
 		return false
 	}
 	for _, pattern := range s.exempt {

@@ -3,12 +3,12 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
 // rule is one entry of permissions.deny, ask or allow.
 type rule struct {
+	origin
 	text  string // as written
 	order int    // place in its list
 	tool  string // tool name; with prefix, what the name of a tool begins with
@@ -61,10 +61,10 @@ func (r *rule) names(tool string) bool {
 	return r.tool == tool
 }
 
-// parseRule reads the text of a rule. A rule with broken set has the tool name
-// if it could be read.
-func parseRule(text string, order int) rule {
-	r := rule{text: text, order: order}
+// parseRule reads the text of a rule. root is what a pattern that begins with /
+// begins at. A rule with broken set has the tool name if it could be read.
+func parseRule(text string, order int, from origin, root string) rule {
+	r := rule{origin: from, text: text, order: order}
 	name, rest := strings.TrimSpace(text), ""
 	if i := strings.IndexByte(name, '('); i >= 0 {
 		name, rest = name[:i], name[i:]
@@ -84,7 +84,7 @@ func parseRule(text string, order int) rule {
 		return r
 	}
 	r.pattern = rest[1 : len(rest)-1]
-	r.parsePattern()
+	r.parsePattern(root)
 	return r
 }
 
@@ -125,13 +125,17 @@ func isNameRune(c rune) bool {
 // parsePattern looks at the pattern of a Tool(pattern) rule. That of a tool
 // that does not work on files is the tool's own matter; it only must be
 // readable.
-func (r *rule) parsePattern() {
+func (r *rule) parsePattern(root string) {
 	if r.pattern == "" {
 		r.broken = errors.New("the pattern is empty")
 		return
 	}
 	var err error
-	r.path, err = compilePath(r.pattern)
+	if r.path, err = compilePath(r.pattern); err == nil && r.path.anchor == atRoot {
+		if err = r.path.bind(root); err != nil {
+			r.path = nil
+		}
+	}
 	switch {
 	case r.onFiles():
 		r.broken = err
@@ -140,18 +144,6 @@ func (r *rule) parsePattern() {
 	default:
 		r.broken = checkRunes(r.pattern)
 	}
-}
-
-// parseRules reads one list of the settings, and says which rules are broken.
-func parseRules(b Behavior, texts []string) (rules []rule, warnings []string) {
-	for i, text := range texts {
-		r := parseRule(text, i)
-		rules = append(rules, r)
-		if r.broken != nil {
-			warnings = append(warnings, fmt.Sprintf("%s rule %s is malformed (%v): it %s", b, show(text), r.broken, r.effect(b)))
-		}
-	}
-	return slices.Clip(rules), warnings
 }
 
 // effect says what a broken rule does.

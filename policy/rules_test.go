@@ -55,9 +55,9 @@ func TestDeniedTool(t *testing.T) {
 		if c.alias != "" {
 			aliases = []string{c.alias}
 		}
-		rule, source, denied := p.DeniedTool(c.tool, aliases)
-		if rule != c.rule || denied != (c.rule != "") || denied != (source == "/cfg/settings.json") {
-			t.Errorf("DeniedTool(%s, %q) = %q, %q, %v, want rule %q", c.tool, c.alias, rule, source, denied, c.rule)
+		rule, where, denied := p.DeniedTool(c.tool, aliases)
+		if rule != c.rule || denied != (c.rule != "") || denied != (where == "/cfg/settings.json:1") {
+			t.Errorf("DeniedTool(%s, %q) = %q, %q, %v, want rule %q", c.tool, c.alias, rule, where, denied, c.rule)
 		}
 	}
 	p = New(world(settings(t, entry{"deny", "Edit"})))

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,11 +22,10 @@ type Sandbox struct {
 	Network    bool     // the network may be used
 }
 
-// sandbox is the part of the settings that Sandbox is made of, such that its
-// zero value is the default.
+// sandbox is the part of the settings that Sandbox is made of.
 type sandbox struct {
-	allowWrite          []string // as written
-	noCaches, noNetwork bool
+	allowWrite      []string // absolute, or begun at ~
+	caches, network scalar[bool]
 }
 
 func (s *Settings) readSandbox(f field) error {
@@ -44,14 +42,14 @@ func (s *Settings) readSandbox(f field) error {
 			if g.value.kind != isBool {
 				return g.value.want(path, "true or false")
 			}
-			s.sandbox.noCaches = !g.value.truth
+			s.sandbox.caches = given(g.value.truth)
 		case "network":
 			if text := g.value.text; g.value.kind != isString || text != "allow" && text != "deny" {
 				return g.value.want(path, `"allow" or "deny"`)
 			}
-			s.sandbox.noNetwork = g.value.text == "deny"
+			s.sandbox.network = given(g.value.text == "allow")
 		default:
-			s.unknown(f.key, g.key, sandboxKeys)
+			s.unknown(f.key, g, sandboxKeys)
 		}
 		if err != nil {
 			return err
@@ -67,7 +65,7 @@ func (s *Settings) Sandbox() Sandbox {
 	if s == nil {
 		return Sandbox{Caches: true, Network: true}
 	}
-	return Sandbox{AllowWrite: s.expand(s.sandbox.allowWrite), Caches: !s.sandbox.noCaches, Network: !s.sandbox.noNetwork}
+	return Sandbox{AllowWrite: expand(s.sandbox.allowWrite), Caches: s.sandbox.caches.or(true), Network: s.sandbox.network.or(true)}
 }
 
 func (s *Settings) readEnv(f field) error {
@@ -83,7 +81,7 @@ func (s *Settings) readEnv(f field) error {
 		case "pass":
 			s.pass, err = s.readVariables(path, g.value)
 		default:
-			s.unknown(f.key, g.key, envKeys)
+			s.unknown(f.key, g, envKeys)
 		}
 		if err != nil {
 			return err
@@ -100,9 +98,9 @@ func (s *Settings) readVariables(path string, n *node) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	for _, name := range names {
+	for i, name := range names {
 		if !plain(name) || strings.Contains(name, "=") || strings.ContainsFunc(name, unicode.IsSpace) {
-			s.warnings = append(s.warnings, fmt.Sprintf("%s: %s is not the name of a variable, ignored", path, show(name)))
+			s.warn(n.items[i].line, "%s: %s is not the name of a variable, ignored", path, show(name))
 			continue
 		}
 		out = append(out, name)

@@ -106,19 +106,19 @@ func TestCommandSettingsWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`Sandbox: unknown key, ignored; did you mean sandbox?`,
-		`ENV: unknown key, ignored; did you mean env?`,
-		`sandbox.Network: unknown key, ignored; did you mean sandbox.network?`,
-		`sandbox.write: unknown key, ignored`,
-		`sandbox.allowWrite: "" is not a folder that can be found, ignored`,
-		`sandbox.allowWrite: ~bob is not a folder that can be found, ignored`,
-		`env.Scrub: unknown key, ignored; did you mean env.scrub?`,
-		`env.keep: unknown key, ignored`,
-		`env.scrub: "" is not the name of a variable, ignored`,
-		`env.scrub: A=B is not the name of a variable, ignored`,
-		`env.scrub: A B is not the name of a variable, ignored`,
-		`env.scrub: "B\x00" is not the name of a variable, ignored`,
-		`env.pass: "C\u200b" is not the name of a variable, ignored`,
+		`/cfg/s.json:2: Sandbox: unknown key, ignored; did you mean sandbox?`,
+		`/cfg/s.json:2: ENV: unknown key, ignored; did you mean env?`,
+		`/cfg/s.json:3: sandbox.Network: unknown key, ignored; did you mean sandbox.network?`,
+		`/cfg/s.json:3: sandbox.write: unknown key, ignored`,
+		`/cfg/s.json:3: sandbox.allowWrite: "" is not a folder that can be found, ignored`,
+		`/cfg/s.json:3: sandbox.allowWrite: ~bob is not a folder that can be found, ignored`,
+		`/cfg/s.json:4: env.Scrub: unknown key, ignored; did you mean env.scrub?`,
+		`/cfg/s.json:4: env.keep: unknown key, ignored`,
+		`/cfg/s.json:4: env.scrub: "" is not the name of a variable, ignored`,
+		`/cfg/s.json:4: env.scrub: A=B is not the name of a variable, ignored`,
+		`/cfg/s.json:4: env.scrub: A B is not the name of a variable, ignored`,
+		`/cfg/s.json:4: env.scrub: "B\x00" is not the name of a variable, ignored`,
+		`/cfg/s.json:4: env.pass: "C\u200b" is not the name of a variable, ignored`,
 	}
 	if diff := cmp.Diff(want, s.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +have):\n%s", diff)

@@ -15,20 +15,23 @@ import (
 // larger file is not one that somebody wrote.
 const maxSettings = 1 << 20
 
-// Settings is what a settings file says. It is made by LoadSettings or
-// ParseSettings and never changes.
+// Settings is what a settings file says, or several do. It is made by
+// LoadSettings, ParseSettings or Merge and never changes.
 type Settings struct {
-	source      string
-	root        string
-	rules       [3][]rule // by Behavior
-	directories []string  // as written
-	features    map[string]bool
-	noReminder  bool
-	editGuard   string
-	exempt      []string // models that get no reminder
-	sandbox     sandbox
-	scrub, pass []string // names of environment variables
-	warnings    []string
+	source       string    // "" when of several files
+	root         string    // the same
+	rules        [3][]rule // by Behavior
+	directories  []string  // absolute, or begun at ~
+	mode         scalar[string]
+	features     map[string]bool
+	reminder     scalar[bool]
+	editGuard    scalar[string]
+	exempt       []string // models that get no reminder
+	sandbox      sandbox
+	scrub, pass  []string // names of environment variables
+	loose        []string // keys that Tightened leaves out
+	warnings     []string // of keys
+	ruleWarnings []string
 }
 
 // LoadSettings reads a settings file: a regular file of at most 1 MiB. The root
@@ -68,7 +71,7 @@ func LoadSettings(path string) (*Settings, error) {
 //	  "permissions": {
 //	    "allow": [rule...], "ask": [rule...], "deny": [rule...],
 //	    "additionalDirectories": [folder...],
-//	    "defaultMode": "default"
+//	    "defaultMode": "default", "acceptEdits", "plan", "dontAsk" or "bypassPermissions"
 //	  },
 //	  "features": {name: true, false, "on" or "off"},
 //	  "editGuard": "strict", "default" or "off",
@@ -96,32 +99,46 @@ func ParseSettings(data []byte, source, root string) (*Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parsing settings %s: %w", show(source), err)
 	}
-	s.warnings = append(s.warnings, s.ineffective()...)
+	s.judgeRules()
 	return s, nil
 }
 
 // Warnings says what in the settings is ignored or does something other than
 // what it seems to: unknown keys, malformed rules, rules without effect. Each
-// is one line, safe to show.
-func (s *Settings) Warnings() []string { return slices.Clone(s.warnings) }
+// is one line with its file and line number, safe to show.
+func (s *Settings) Warnings() []string {
+	if s == nil {
+		return nil
+	}
+	return slices.Concat(s.warnings, s.ruleWarnings)
+}
+
+// warn adds a warning about a key on a line.
+func (s *Settings) warn(line int, format string, args ...any) {
+	s.warnings = append(s.warnings, origin{s.source, line}.String()+": "+fmt.Sprintf(format, args...))
+}
 
 // Features are the switches in features.
-func (s *Settings) Features() map[string]bool { return maps.Clone(s.features) }
+func (s *Settings) Features() map[string]bool {
+	if s == nil {
+		return nil
+	}
+	return maps.Clone(s.features)
+}
 
 // AdditionalDirectories are the folders of permissions.additionalDirectories:
 // absolute and clean, with ~ as the home folder ($HOME) and relative ones begun
-// at the root of the settings. They are not canonical and may not exist. A
+// at the root of their settings. They are not canonical and may not exist. A
 // folder that begins at a home folder or root that is not known is left out.
 func (s *Settings) AdditionalDirectories() []string {
 	if s == nil {
 		return nil
 	}
-	return s.expand(s.directories)
+	return expand(s.directories)
 }
 
-// expand makes folders as written absolute and clean; one that cannot be is
-// left out.
-func (s *Settings) expand(dirs []string) []string {
+// expand makes folders absolute and clean; one that cannot be is left out.
+func expand(dirs []string) []string {
 	var out []string
 	for _, dir := range dirs {
 		if rest, ok := homeRelative(dir); ok {
@@ -130,8 +147,6 @@ func (s *Settings) expand(dirs []string) []string {
 				continue
 			}
 			dir = filepath.Join(home, rest)
-		} else if !filepath.IsAbs(dir) {
-			dir = filepath.Join(s.root, dir)
 		}
 		if filepath.IsAbs(dir) {
 			out = append(out, filepath.Clean(dir))

@@ -55,6 +55,8 @@ func TestParseSettings(t *testing.T) {
 	}
 }
 
+const wantMode = `"default", "acceptEdits", "plan", "dontAsk" or "bypassPermissions"`
+
 func TestParseSettingsErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                             `the file is empty; the least is {}`,
@@ -70,7 +72,11 @@ func TestParseSettingsErrors(t *testing.T) {
 		`{"permissions":{"ask":{}}}`:                        `line 1: permissions.ask: want an array of strings, have an object`,
 		`{"permissions":[]}`:                                `line 1: permissions: want an object, have an array`,
 		`{"permissions":{"additionalDirectories":[true]}}`:  `line 1: permissions.additionalDirectories[0]: want a string, have a boolean`,
-		`{"permissions":{"defaultMode":3}}`:                 `line 1: permissions.defaultMode: want a string, have a number`,
+		`{"permissions":{"defaultMode":3}}`:                 `line 1: permissions.defaultMode: want ` + wantMode + `, have a number`,
+		`{"permissions":{"defaultMode":"Plan"}}`:            `line 1: permissions.defaultMode: want ` + wantMode + `, have the string Plan; did you mean plan?`,
+		`{"permissions":{"defaultMode":"accept"}}`:          `line 1: permissions.defaultMode: want ` + wantMode + `, have the string accept; did you mean acceptEdits?`,
+		`{"permissions":{"defaultMode":""}}`:                `line 1: permissions.defaultMode: want ` + wantMode + `, have the string ""`,
+		`{"permissions":{"defaultMode":"yolo"}}`:            `line 1: permissions.defaultMode: want ` + wantMode + `, have the string yolo`,
 		`{"features":[]}`:                                   `line 1: features: want an object, have an array`,
 		`{"editGuard":true}`:                                `line 1: editGuard: want "strict", "default" or "off", have a boolean`,
 		`{"editGuard":"On"}`:                                `line 1: editGuard: want "strict", "default" or "off", have the string On`,
@@ -106,41 +112,40 @@ func TestSettingsWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`Permissions: unknown key, ignored; did you mean permissions?`,
-		`deny: unknown key, ignored; did you mean permissions.deny?`,
-		`hooks: unknown key, ignored`,
-		`"a\nb": unknown key, ignored`,
-		`permissions.Deny: unknown key, ignored; did you mean permissions.deny?`,
-		`permissions.other: unknown key, ignored`,
-		`permissions.defaultMode: plan is not applied; calls are judged as in the mode default`,
-		`permissions.additionalDirectories: "" is not a folder that can be found, ignored`,
-		`permissions.additionalDirectories: ~bob/x is not a folder that can be found, ignored`,
-		`deny rule Bash( is malformed (it opens "(" and does not end in ")"): it covers every Bash call`,
-		`deny rule Bash() is malformed (the pattern is empty): it covers every Bash call`,
-		`deny rule Read(!a) is malformed (a pattern cannot begin with "!"): it covers every path that Read rules can cover`,
-		`deny rule Read([) is malformed (a [ in it is not closed): it covers every path that Read rules can cover`,
-		`deny rule (x) is malformed (it names no tool): it has no effect`,
-		`deny rule "Edit(a\u200b)" is malformed (it holds '\u200b', a character that does not show): it covers every path that Edit rules can cover`,
-		`deny rule Web* is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call of a tool whose name begins with Web`,
-		`deny rule mcp__gh(x) is malformed (a rule on a whole server cannot have a pattern): it covers every call of a tool whose name begins with mcp__gh__`,
-		`deny rule mcp__ is malformed (it names no server): it covers every call of a tool whose name begins with mcp__`,
-		`deny rule "" is malformed (it names no tool): it has no effect`,
-		`deny rule * is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call`,
-		`ask rule Edit(../a) is malformed (".." is not supported; write the folder from the file-system root, with //): it covers every path that Edit rules can cover`,
-		`allow rule Read( is malformed (it opens "(" and does not end in ")"): it has no effect`,
-		`allow rule Bаsh is malformed ('\u0430' cannot be in the name of a tool): it has no effect`,
-		`ask rule Shell(ls) has no effect: the deny rule Shell comes first`,
-		`allow rule Fetch(x) has no effect: the deny rule Fetch(x) comes first`,
-		`allow rule Write(a) opens no path outside the workspace roots; Edit rules do`,
-		`allow rule mcp__db__query has no effect: the deny rule mcp__db comes first`,
+		`/cfg/s.json:2: Permissions: unknown key, ignored; did you mean permissions?`,
+		`/cfg/s.json:2: deny: unknown key, ignored; did you mean permissions.deny?`,
+		`/cfg/s.json:2: hooks: unknown key, ignored`,
+		`/cfg/s.json:2: "a\nb": unknown key, ignored`,
+		`/cfg/s.json:4: permissions.Deny: unknown key, ignored; did you mean permissions.deny?`,
+		`/cfg/s.json:4: permissions.other: unknown key, ignored`,
+		`/cfg/s.json:5: permissions.additionalDirectories: "" is not a folder that can be found, ignored`,
+		`/cfg/s.json:5: permissions.additionalDirectories: ~bob/x is not a folder that can be found, ignored`,
+		`deny rule Bash( in /cfg/s.json:6 is malformed (it opens "(" and does not end in ")"): it covers every Bash call`,
+		`deny rule Bash() in /cfg/s.json:6 is malformed (the pattern is empty): it covers every Bash call`,
+		`deny rule Read(!a) in /cfg/s.json:6 is malformed (a pattern cannot begin with "!"): it covers every path that Read rules can cover`,
+		`deny rule Read([) in /cfg/s.json:6 is malformed (a [ in it is not closed): it covers every path that Read rules can cover`,
+		`deny rule (x) in /cfg/s.json:6 is malformed (it names no tool): it has no effect`,
+		`deny rule "Edit(a\u200b)" in /cfg/s.json:6 is malformed (it holds '\u200b', a character that does not show): it covers every path that Edit rules can cover`,
+		`deny rule Web* in /cfg/s.json:6 is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call of a tool whose name begins with Web`,
+		`deny rule mcp__gh(x) in /cfg/s.json:6 is malformed (a rule on a whole server cannot have a pattern): it covers every call of a tool whose name begins with mcp__gh__`,
+		`deny rule mcp__ in /cfg/s.json:6 is malformed (it names no server): it covers every call of a tool whose name begins with mcp__`,
+		`deny rule "" in /cfg/s.json:6 is malformed (it names no tool): it has no effect`,
+		`deny rule * in /cfg/s.json:6 is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call`,
+		`ask rule Edit(../a) in /cfg/s.json:7 is malformed (".." is not supported; write the folder from the file-system root, with //): it covers every path that Edit rules can cover`,
+		`allow rule Read( in /cfg/s.json:8 is malformed (it opens "(" and does not end in ")"): it has no effect`,
+		`allow rule Bаsh in /cfg/s.json:8 is malformed ('\u0430' cannot be in the name of a tool): it has no effect`,
+		`ask rule Shell(ls) in /cfg/s.json:7 has no effect: the deny rule Shell in /cfg/s.json:6 comes first`,
+		`allow rule Fetch(x) in /cfg/s.json:8 has no effect: the deny rule Fetch(x) in /cfg/s.json:6 comes first`,
+		`allow rule Write(a) in /cfg/s.json:8 opens no path outside the workspace roots; Edit rules do`,
+		`allow rule mcp__db__query in /cfg/s.json:8 has no effect: the deny rule mcp__db in /cfg/s.json:6 comes first`,
 	}
 	if diff := cmp.Diff(want, s.Warnings()); diff != "" {
 		t.Errorf("settings warnings (-want +have):\n%s", diff)
 	}
 	p := New(Config{Settings: s, KnownTools: []string{"Bash", "Write", "Shell", "Fetch", "READ"}})
 	want = append(want,
-		`ask rule Raed names Raed, which is not a tool here`,
-		`allow rule Read(~/x): the folder it begins at is not known, so it has no effect`,
+		`ask rule Raed in /cfg/s.json:7 names Raed, which is not a tool here`,
+		`allow rule Read(~/x) in /cfg/s.json:8: the folder it begins at is not known, so it has no effect`,
 	)
 	if diff := cmp.Diff(want, p.Warnings()); diff != "" {
 		t.Errorf("policy warnings (-want +have):\n%s", diff)
@@ -151,9 +156,9 @@ func TestUnknownTools(t *testing.T) {
 	s := settings(t, entry{"deny", "bash"}, entry{"deny", "Grep"}, entry{"deny", "Read(x)"}, entry{"deny", "mcp__a__b"}, entry{"deny", "~"})
 	p := New(Config{Settings: s, KnownTools: []string{"Bash"}})
 	want := []string{
-		`deny rule ~ is malformed ('~' cannot be in the name of a tool): it has no effect`,
-		`deny rule bash names bash, which is not a tool here; did you mean Bash?`,
-		`deny rule Grep names Grep, which is not a tool here`,
+		`deny rule ~ in /cfg/settings.json:1 is malformed ('~' cannot be in the name of a tool): it has no effect`,
+		`deny rule bash in /cfg/settings.json:1 names bash, which is not a tool here; did you mean Bash?`,
+		`deny rule Grep in /cfg/settings.json:1 names Grep, which is not a tool here`,
 	}
 	if diff := cmp.Diff(want, p.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +have):\n%s", diff)
@@ -175,8 +180,8 @@ func TestLoadSettings(t *testing.T) {
 		}
 		target := filepath.Join(dir, root, "x")
 		d := New(Config{Settings: s, Roots: []string{dir}}).CheckPath("Read", nil, Target{target, target, Read}, dir, nil)
-		if d.Behavior != Deny || d.Source != path {
-			t.Errorf("%s: %s is %v by %q", name, target, d.Behavior, d.Source)
+		if d.Behavior != Deny || d.Source != path || d.Line != 1 {
+			t.Errorf("%s: %s is %v by %q, line %d", name, target, d.Behavior, d.Source, d.Line)
 		}
 	}
 	big := filepath.Join(dir, "big.json")

@@ -12,55 +12,85 @@ var errNoAnchor = errors.New("the folder it begins at is not known")
 // knows reports whether the folder of an anchor is known when rules are read.
 // The working directory is known only with a Request.
 func (p *Policy) knows(a anchor) bool {
-	switch a {
-	case atHome:
-		return p.home.path != ""
-	case atRoot:
-		return p.root.path != ""
-	default:
-		return true
-	}
+	return a != atHome || p.home.path != ""
 }
 
-// ineffective warns about rules that another rule makes pointless, and about
-// allow rules that open less than they seem to.
-func (s *Settings) ineffective() []string {
-	var out []string
-	for b := Ask; b <= Allow; b++ {
+// in names a rule and where it stands.
+func (r *rule) in(b Behavior) string {
+	return fmt.Sprintf("%s rule %s in %s", b, show(r.text), r.origin)
+}
+
+// judgeRules warns about what the rules of one file show by themselves: those
+// that are malformed, those that another one makes pointless, and allow rules
+// that open less than they seem to.
+func (s *Settings) judgeRules() {
+	for b := range s.rules {
 		for i := range s.rules[b] {
-			r := &s.rules[b][i]
-			if r.broken != nil {
-				continue
-			}
-			if before, text, ok := s.before(b, r); ok {
-				out = append(out, fmt.Sprintf("%s rule %s has no effect: the %s rule %s comes first", b, show(r.text), before, show(text)))
-				continue
-			}
-			if b == Allow && r.onFiles() && !r.onPaths() {
-				out = append(out, fmt.Sprintf("allow rule %s opens no path outside the workspace roots; %s rules do", show(r.text), familyOf[r.tool]))
+			if r, b := &s.rules[b][i], Behavior(b); r.broken != nil {
+				s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s is malformed (%v): it %s", r.in(b), r.broken, r.effect(b)))
 			}
 		}
 	}
-	return out
+	for b := Ask; b <= Allow; b++ {
+		for i := range s.rules[b] {
+			r := &s.rules[b][i]
+			if before, q := s.before(b, r, anyFile); q != nil {
+				s.ruleWarnings = append(s.ruleWarnings, r.behind(b, before, q))
+			} else if b == Allow && r.broken == nil && r.onFiles() && !r.onPaths() {
+				s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s opens no path outside the workspace roots; %s rules do", r.in(b), familyOf[r.tool]))
+			}
+		}
+	}
 }
+
+// judgeMerged warns about rules that one of another file makes pointless.
+func (s *Settings) judgeMerged() {
+	for b := Ask; b <= Allow; b++ {
+		for i := range s.rules[b] {
+			r := &s.rules[b][i]
+			if _, q := s.before(b, r, sameFile); q != nil {
+				continue // the file's own warnings say so
+			}
+			if before, q := s.before(b, r, anyFile); q != nil {
+				s.ruleWarnings = append(s.ruleWarnings, r.behind(b, before, q))
+			}
+		}
+	}
+}
+
+// behind words that a rule of an earlier list takes the effect of r.
+func (r *rule) behind(b, before Behavior, q *rule) string {
+	return fmt.Sprintf("%s has no effect: the %s comes first", r.in(b), q.in(before))
+}
+
+func anyFile(_, _ *rule) bool { return true }
+
+func sameFile(r, q *rule) bool { return r.source == q.source }
 
 // before finds a rule in a list before that of b which covers all that r does:
 // the same rule, or one on the whole tool. An Edit allow rule on paths always
-// does something: it opens them to reading.
-func (s *Settings) before(b Behavior, r *rule) (before Behavior, text string, ok bool) {
-	if b == Allow && r.onPaths() && r.tool == Edit.String() {
-		return 0, "", false
+// does something: it opens them to reading. Only rules that concern accepts
+// are looked at. q is nil if there is none.
+func (s *Settings) before(b Behavior, r *rule, concern func(r, q *rule) bool) (before Behavior, q *rule) {
+	if r.broken != nil || b == Allow && r.onPaths() && r.tool == Edit.String() {
+		return 0, nil
 	}
 	for before = Deny; before < b; before++ {
 		for i := range s.rules[before] {
 			q := &s.rules[before][i]
-			same := q.text == r.text || !q.prefix && q.whole && q.tool == r.tool || q.prefix && q.names(r.tool)
-			if q.broken == nil && same {
-				return before, q.text, true
+			same := q.same(r) || !q.prefix && q.whole && q.tool == r.tool || q.prefix && q.names(r.tool)
+			if q.broken == nil && same && concern(r, q) {
+				return before, q
 			}
 		}
 	}
-	return 0, "", false
+	return 0, nil
+}
+
+// same reports whether two rules say the same. Of two files, a pattern with the
+// same text may begin at different folders.
+func (r *rule) same(q *rule) bool {
+	return r.text == q.text && (!r.onFiles() || q.broken != nil || r.broken != nil || slices.Equal(r.path.segments, q.path.segments))
 }
 
 // ruleWarnings are the warnings that need the Config: rules on tools that do not
@@ -72,10 +102,10 @@ func (p *Policy) ruleWarnings(s *Settings, known []string) []string {
 			r := s.rules[b][i]
 			if r.broken == nil && r.onFiles() && !p.knows(r.path.anchor) {
 				r.broken = errNoAnchor
-				out = append(out, fmt.Sprintf("%s rule %s: %v, so it %s", b, show(r.text), r.broken, r.effect(b)))
+				out = append(out, fmt.Sprintf("%s: %v, so it %s", r.in(b), r.broken, r.effect(b)))
 			}
 			if known != nil && r.tool != "" && !r.prefix && !isKnown(r.tool, known) {
-				out = append(out, fmt.Sprintf("%s rule %s names %s, which is not a tool here%s", b, show(r.text), show(r.tool), didYouMean(r.tool, known)))
+				out = append(out, fmt.Sprintf("%s names %s, which is not a tool here%s", r.in(b), show(r.tool), didYouMean(r.tool, known)))
 			}
 		}
 	}

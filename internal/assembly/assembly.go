@@ -97,8 +97,8 @@ func (a *Assembly) assemble(c Config) error {
 		c.Log.Warn(w)
 	}
 	a.Registry, err = tools.NewRegistry(c.Tools, tools.Gates{Features: c.Features, Denied: func(t *tools.Tool) (string, bool) {
-		rule, source, denied := rules.DeniedTool(t.Name, t.Aliases)
-		return fmt.Sprintf("denied by rule %s in %s", rule, source), denied
+		rule, where, denied := rules.DeniedTool(t.Name, t.Aliases)
+		return fmt.Sprintf("denied by rule %s in %s", rule, where), denied
 	}})
 	if err != nil {
 		return err

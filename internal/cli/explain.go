@@ -26,7 +26,7 @@ func explainCommand(host *Host) *cobra.Command {
 			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n" +
 			"A line of a batch is {\"tool\": NAME, \"input\": {...}}, of 1 MiB at most; further keys are ignored.\n\n" +
 			"With --json each call is answered by one line, in order, with: tool, decision (allow, ask, deny), layer (what decided: rule, path,\n" +
-			"default, tool, input), rule (its text), read_only, concurrency_safe, commands, reason, next, and error if the call is not valid.\n\n" +
+			"default, tool, input), rule (its text), source and line (its file and line number), read_only, concurrency_safe, commands, reason, next, and error if the call is not valid.\n\n" +
 			"Exit status: 0 whatever is decided, 2 for a wrong command line.",
 		Example: `  mcp-toolset policy explain Read '{"file_path":"README.md"}'
   mcp-toolset policy explain --json --batch < calls.jsonl`,
@@ -118,6 +118,8 @@ type explained struct {
 	Decision        string   `json:"decision"`
 	Layer           string   `json:"layer"`
 	Rule            string   `json:"rule"`
+	Source          string   `json:"source"`
+	Line            int      `json:"line"`
 	ReadOnly        bool     `json:"read_only"`
 	ConcurrencySafe bool     `json:"concurrency_safe"`
 	Commands        []string `json:"commands"`
@@ -141,7 +143,8 @@ func (x *explainer) print(ctx context.Context, e pipeline.Explanation) error {
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(explained{
-			Tool: e.Tool, Decision: e.Decision.Behavior.String(), Layer: e.Decision.Layer, Rule: e.Decision.Rule,
+			Tool: e.Tool, Decision: e.Decision.Behavior.String(), Layer: e.Decision.Layer,
+			Rule: e.Decision.Rule, Source: e.Decision.Source, Line: e.Decision.Line,
 			ReadOnly: e.Facts.ReadOnly, ConcurrencySafe: e.Facts.ConcurrencySafe,
 			Commands: append([]string{}, e.Commands...), // never null
 			Reason:   e.Decision.Reason, Next: e.Decision.Next, Error: e.Error,
@@ -170,7 +173,7 @@ func describe(b *bytes.Buffer, e pipeline.Explanation) {
 	fmt.Fprintf(b, "%s: %s\n", plain.Text(tool), e.Decision.Behavior)
 	row("decided by", e.Decision.Layer)
 	row("rule", e.Decision.Rule)
-	row("of", e.Decision.Source)
+	row("of", e.Decision.Where())
 	row("reason", e.Decision.Reason)
 	row("next", e.Decision.Next)
 	if e.Error != "" {

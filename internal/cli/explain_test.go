@@ -215,11 +215,11 @@ func TestBatchBroken(t *testing.T) {
 func TestExplainRecovers(t *testing.T) {
 	fragile := tools.MustBuild(tools.Def[word, word]{
 		Name: "Fragile", Prompt: "Breaks.", IsReadOnly: tools.Always[word](),
-		Commands: func(w word) []string {
+		Parts: func(_ *tools.Env, w word) *tools.Parts {
 			if w.Word == "boom" {
 				panic("secret detail")
 			}
-			return []string{"say <" + w.Word + ">"}
+			return &tools.Parts{List: []policy.Part{{Text: "say <" + w.Word + ">"}}}
 		},
 		Call: func(context.Context, *tools.Env, word) (tools.Result[word], error) {
 			t.Error("the call was run")
@@ -229,7 +229,7 @@ func TestExplainRecovers(t *testing.T) {
 	var log, out bytes.Buffer
 	a, err := assembly.New(assembly.Config{
 		Tools: []*tools.Tool{fragile, gated("Gone", "")}, Roots: []string{t.TempDir()}, State: filepath.Join(t.TempDir(), "state"),
-		Settings: parseSettings(t, `{"permissions":{"ask":["Fragile(x)"],"deny":["Gone(*)"]}}`),
+		Settings: parseSettings(t, `{"permissions":{"ask":["Fragile(say <x>)"],"deny":["Gone(*)"]}}`),
 		Log:      slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
@@ -244,12 +244,12 @@ func TestExplainRecovers(t *testing.T) {
 	if err := x.batch(t.Context(), strings.NewReader(in)); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"tool":"Fragile","decision":"deny","layer":"tool","rule":"","read_only":false,"concurrency_safe":false,"commands":[],` +
+	want := `{"tool":"Fragile","decision":"deny","layer":"tool","rule":"","source":"","line":0,"read_only":false,"concurrency_safe":false,"commands":[],` +
 		`"reason":"the tool stopped on an internal error","next":"Try another way; a person finds the details in the server's log."}
-{"tool":"Fragile","decision":"ask","layer":"rule","rule":"Fragile(x)","read_only":true,"concurrency_safe":false,"commands":["say <x>"],` +
-		`"reason":"the ask rule Fragile(x) covers this call","next":"a person can change the rule in /etc/test.json"}
-{"tool":"Gone","decision":"deny","layer":"rule","rule":"Gone(*)","read_only":false,"concurrency_safe":false,"commands":[],` +
-		`"reason":"the deny rule Gone(*) covers every call of Gone","next":"do without this tool, or have a person change the rule in /etc/test.json"}
+{"tool":"Fragile","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"read_only":true,"concurrency_safe":false,"commands":["say <x>"],` +
+		`"reason":"the ask rule Fragile(say <x>) covers this call","next":"a person can change the rule in /etc/test.json:1"}
+{"tool":"Gone","decision":"deny","layer":"rule","rule":"Gone(*)","source":"/etc/test.json","line":1,"read_only":false,"concurrency_safe":false,"commands":[],` +
+		`"reason":"the deny rule Gone(*) covers every call of Gone","next":"do without this tool, or have a person change the rule in /etc/test.json:1"}
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +have):\n%s", diff)
@@ -266,7 +266,7 @@ func TestExplainText(t *testing.T) {
 	x := explainer{out: &out, text: true, explain: func(_ context.Context, tool string, _ json.RawMessage) pipeline.Explanation {
 		return pipeline.Explanation{
 			Tool: tool, Facts: tools.Facts{ReadOnly: true}, Commands: []string{"ls -l", "echo \x1b[2J\n"},
-			Decision: policy.Decision{Behavior: policy.Ask, Layer: "rule", Rule: "T(\u202ex)", Source: "/etc/s.json", Reason: "a reason", Next: "a step"},
+			Decision: policy.Decision{Behavior: policy.Ask, Layer: "rule", Rule: "T(\u202ex)", Source: "/etc/s.json", Line: 7, Reason: "a reason", Next: "a step"},
 		}
 	}}
 	if err := x.batch(t.Context(), strings.NewReader("{\"tool\":\"T\"}\n{}\n")); err != nil {
@@ -275,7 +275,7 @@ func TestExplainText(t *testing.T) {
 	want := `T: ask
   decided by        rule
   rule              T(\u202ex)
-  of                /etc/s.json
+  of                /etc/s.json:7
   reason            a reason
   next              a step
   read-only         yes

@@ -1,0 +1,222 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// parse makes the settings of one file of several.
+func parse(t testing.TB, path, root, text string) *Settings {
+	t.Helper()
+	s, err := ParseSettings([]byte(text), path, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestMergeValues: of a value that is not a list the most authoritative file
+// that sets it wins, whatever it sets it to; lists follow one another.
+func TestMergeValues(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	for _, c := range []struct {
+		name          string
+		first, second string
+		value         func(*Settings) any
+		want          string
+	}{
+		{"mode, first", `{"permissions":{"defaultMode":"default"}}`, `{"permissions":{"defaultMode":"plan"}}`, func(s *Settings) any { return s.Mode() }, "default"},
+		{"mode, second", `{}`, `{"permissions":{"defaultMode":"plan"}}`, func(s *Settings) any { return s.Mode() }, "plan"},
+		{"mode, none", `{}`, `{}`, func(s *Settings) any { return s.Mode() }, ""},
+		{"guard, first", `{"editGuard":"default"}`, `{"editGuard":"off"}`, func(s *Settings) any { return s.EditGuard() }, "default"},
+		{"guard, second", `{}`, `{"editGuard":"strict"}`, func(s *Settings) any { return s.EditGuard() }, "strict"},
+		{"guard, none", `{}`, `{}`, func(s *Settings) any { return s.EditGuard() }, "default"},
+		{"reminder, on first", `{"reminder":true}`, `{"reminder":false}`, func(s *Settings) any { return s.Reminder("m") }, "true"},
+		{"reminder, off first", `{"reminder":"off"}`, `{"reminder":"on"}`, func(s *Settings) any { return s.Reminder("m") }, "false"},
+		{"reminder, second", `{"reminder":{}}`, `{"reminder":false}`, func(s *Settings) any { return s.Reminder("m") }, "false"},
+		{"exempt", `{"reminder":{"exempt":["a"]}}`, `{"reminder":{"exempt":["b"]}}`, func(s *Settings) any { return fmt.Sprint(s.Reminder("a"), s.Reminder("b"), s.Reminder("c")) }, "false false true"},
+		{"caches, first", `{"sandbox":{"caches":true}}`, `{"sandbox":{"caches":false}}`, func(s *Settings) any { return s.Sandbox().Caches }, "true"},
+		{"caches, second", `{"sandbox":{}}`, `{"sandbox":{"caches":false}}`, func(s *Settings) any { return s.Sandbox().Caches }, "false"},
+		{"network, first", `{"sandbox":{"network":"allow"}}`, `{"sandbox":{"network":"deny"}}`, func(s *Settings) any { return s.Sandbox().Network }, "true"},
+		{"network, second", `{}`, `{"sandbox":{"network":"deny"}}`, func(s *Settings) any { return s.Sandbox().Network }, "false"},
+		{"features", `{"features":{"a":true,"b":false}}`, `{"features":{"a":false,"b":true,"c":true}}`, func(s *Settings) any { return s.Features() }, "map[a:true b:false c:true]"},
+		{"directories", `{"permissions":{"additionalDirectories":["x","~/y"]}}`, `{"permissions":{"additionalDirectories":["x","/z"]}}`,
+			func(s *Settings) any { return s.AdditionalDirectories() }, "[/one/x /home/u/y /two/x /z]"},
+		{"allowWrite", `{"sandbox":{"allowWrite":["x"]}}`, `{"sandbox":{"allowWrite":["~","x"]}}`, func(s *Settings) any { return s.Sandbox().AllowWrite }, "[/one/x /home/u /two/x]"},
+		{"scrub", `{"env":{"scrub":["A"]}}`, `{"env":{"scrub":["B"]}}`, func(s *Settings) any { scrub, _ := s.Env(); return scrub }, "[A B]"},
+		{"pass", `{"env":{"pass":["A"]}}`, `{"env":{"pass":["B"]}}`, func(s *Settings) any { _, pass := s.Env(); return pass }, "[A B]"},
+	} {
+		one, two := parse(t, "/one/s.json", "/one", c.first), parse(t, "/two/s.json", "/two", c.second)
+		if have := fmt.Sprint(c.value(Merge([]*Settings{nil, one, nil, two}))); have != c.want {
+			t.Errorf("%s: %s, want %s", c.name, have, c.want)
+		}
+	}
+	one := parse(t, "/one/s.json", "/one", `{}`)
+	if Merge(nil) != nil || Merge([]*Settings{nil}) != nil || Merge([]*Settings{nil, one}) != one {
+		t.Error("none is not nil, or one is not itself")
+	}
+}
+
+// TestMergeRules: a rule is of the file it stands in: its line, and the folder
+// that its pattern begins at.
+func TestMergeRules(t *testing.T) {
+	one := parse(t, "/one/s.json", "/one", "{\"permissions\":{\n\"deny\":[\n\"Read(/a)\",\n\"Bash(rm)\"],\n\"allow\":[\"Read(/b)\"]}}")
+	two := parse(t, "/two/s.json", "/two", "{\"permissions\":{\"deny\":[\"Read(/a)\",\n\"Bash\"],\"ask\":[\n\"Edit(/c/*.x)\"],\n\"allow\":[\"Read(/b)\"]}}")
+	p := New(Config{Settings: Merge([]*Settings{one, two}), Roots: []string{"/ws", "/two/c"}, Home: "/home/u"})
+	for _, c := range []struct{ call, behavior, where string }{
+		{"Read /one/a", "deny", "/one/s.json:3"},
+		{"Read /two/a/b", "deny", "/two/s.json:1"},
+		{"Read /a", "ask", ""},
+		{"Read /one/b", "allow", "/one/s.json:5"},
+		{"Read /two/b", "allow", "/two/s.json:4"},
+		{"Edit /two/c/a.x", "ask", "/two/s.json:3"},
+		{"Edit /two/c/a.y", "allow", ""},
+		{"Bash: rm", "deny", "/one/s.json:4"}, // the first file's rule comes first
+		{"Bash: ls", "deny", "/two/s.json:2"},
+	} {
+		d := p.Decide(request(c.call))
+		if d.Behavior.String() != c.behavior || d.Where() != c.where {
+			t.Errorf("%s: %s by %s, want %s by %s", c.call, d.Behavior, d.Where(), c.behavior, c.where)
+		}
+		if c.where != "" && d.Next != "" && !strings.Contains(d.Next, c.where) {
+			t.Errorf("%s: %s", c.call, d.Next)
+		}
+	}
+	if rule, where, denied := p.DeniedTool("Bash", nil); !denied || rule != "Bash" || where != "/two/s.json:2" {
+		t.Errorf("%s, %s, %v", rule, where, denied)
+	}
+	if d := p.Decide(request("Read /etc/x")); !strings.HasSuffix(d.Next, " to the settings file") {
+		t.Errorf("where to add a rule: %s", d.Next)
+	}
+	p = New(Config{Settings: Merge([]*Settings{one, two}), Roots: []string{"/ws"}, AddTo: "/home/u/s.json"})
+	if d := p.Decide(request("Read /etc/x")); !strings.HasSuffix(d.Next, " to /home/u/s.json") {
+		t.Errorf("where to add a rule: %s", d.Next)
+	}
+}
+
+// TestMergeWarnings: those of each file in order, then the rules that one of
+// another file makes pointless. The same text in two files is not the same rule
+// if it begins at different folders.
+func TestMergeWarnings(t *testing.T) {
+	one := parse(t, "/one/s.json", "/one", "{\"x\":1,\"permissions\":{\"deny\":[\"Fetch\",\"Read(/a)\",\"Grep(\"],\n\"ask\":[\"Move(a)\"],\"allow\":[\"Fetch(a)\",\"Copy\"]}}")
+	two := parse(t, "/two/s.json", "/two", "{\"y\":1,\"permissions\":{\"deny\":[\"Copy\"],\n\"ask\":[\"Read(/a)\",\"Fetch(b)\"],\n\"allow\":[\"Move(a)\",\"Fetch(b)\",\"Grep(x)\"]}}")
+	want := []string{
+		`/one/s.json:1: x: unknown key, ignored`,
+		`/two/s.json:1: y: unknown key, ignored`,
+		`deny rule Grep( in /one/s.json:1 is malformed (it opens "(" and does not end in ")"): it covers every Grep call`,
+		`allow rule Fetch(a) in /one/s.json:2 has no effect: the deny rule Fetch in /one/s.json:1 comes first`,
+		`allow rule Fetch(b) in /two/s.json:3 has no effect: the ask rule Fetch(b) in /two/s.json:2 comes first`,
+		`allow rule Grep(x) in /two/s.json:3 opens no path outside the workspace roots; Read rules do`,
+		`ask rule Fetch(b) in /two/s.json:2 has no effect: the deny rule Fetch in /one/s.json:1 comes first`,
+		`allow rule Copy in /one/s.json:2 has no effect: the deny rule Copy in /two/s.json:1 comes first`,
+		`allow rule Move(a) in /two/s.json:3 has no effect: the ask rule Move(a) in /one/s.json:2 comes first`,
+	}
+	if diff := cmp.Diff(want, Merge([]*Settings{one, two}).Warnings()); diff != "" {
+		t.Errorf("(-want +have):\n%s", diff)
+	}
+}
+
+// TestTightened: of settings that nobody trusts only what forbids or asks
+// holds; an ask rule does not open what is closed without it.
+func TestTightened(t *testing.T) {
+	s := parse(t, "/ws/.mcp-toolset/settings.json", "/ws", `{"odd": 1,
+		"permissions": {"deny": ["Bash(rm)"], "ask": ["Read(//**)", "Edit(/a)"],
+			"allow": ["Read(//etc/**)", "Bash(rm)", "Edit("],
+			"additionalDirectories": ["/"], "defaultMode": "bypassPermissions"},
+		"features": {"x": true}, "editGuard": "off", "reminder": false,
+		"sandbox": {"allowWrite": ["/"], "network": "allow"}, "env": {"pass": ["A"]}
+	}`)
+	loose := New(world(s))
+	tight := New(world(s.Tightened()))
+	for _, c := range []struct{ call, loose, tight string }{
+		{"Bash: rm", "deny", "deny"},
+		{"Bash: ls", "allow", "allow"},
+		{"Read /ws/x", "ask", "ask"},
+		{"Edit /ws/a", "ask", "ask"},
+		{"Read /etc/passwd", "ask", "ask"},
+		{"Read /other/x", "ask", "ask"},
+		{"Read /state/x", "deny", "deny"},
+	} {
+		req := request(c.call)
+		if l, g := loose.Decide(req).Behavior.String(), tight.Decide(req).Behavior.String(); l != c.loose || g != c.tight {
+			t.Errorf("%s: %s and %s, want %s and %s", c.call, l, g, c.loose, c.tight)
+		}
+	}
+	g := s.Tightened()
+	scrub, pass := g.Env()
+	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass); have != "[]map[]defaulttrue {[] true true} [] []" {
+		t.Errorf("what is left: %s", have)
+	}
+	want := []string{
+		`/ws/.mcp-toolset/settings.json:1: odd: unknown key, ignored`,
+		`/ws/.mcp-toolset/settings.json is not trusted: of it only deny and ask rules hold, not permissions.allow (line 3), permissions.additionalDirectories (line 4), ` +
+			`permissions.defaultMode (line 4), features (line 5), editGuard (line 5), reminder (line 5), sandbox (line 6), env (line 6); to use all of it, run mcp-toolset trust /ws`,
+	}
+	if diff := cmp.Diff(want, g.Warnings()); diff != "" {
+		t.Errorf("(-want +have):\n%s", diff)
+	}
+	for text, root := range map[string]string{`{"permissions":{"deny":["Bash"],"allow":[]},"features":{}}`: "/ws", `{}`: "/ws"} {
+		if w := parse(t, "/ws/s.json", root, text).Tightened().Warnings(); len(w) > 0 {
+			t.Errorf("%s: %q, though nothing is left out", text, w)
+		}
+	}
+	for root, want := range map[string]string{"/a b": "'/a b'", "/it's": `'/it'\''s'`, "/é;x": `'/é;x'`, "/a\nb": `"/a\nb"`, "/p-1.x/_y": "/p-1.x/_y"} {
+		w := parse(t, "/s.json", root, `{"editGuard":"off"}`).Tightened().Warnings()
+		if len(w) != 1 || !strings.HasSuffix(w[0], " trust "+want) || plainLine(w[0]) != nil {
+			t.Errorf("%q: %q", root, w)
+		}
+	}
+	var none *Settings
+	if none.Tightened() != nil || none.Mode() != "" {
+		t.Error("nil settings")
+	}
+}
+
+// TestTightenedNeverLoosens: settings that nobody trusts beside those of the
+// user make no call of the tables freer.
+func TestTightenedNeverLoosens(t *testing.T) {
+	rows := decisions(t)
+	for i, r := range rows {
+		var all []entry
+		for j := range 7 {
+			all = append(all, rows[(i*31+j*57)%len(rows)].rules...)
+		}
+		user := settings(t, r.rules...)
+		project := settings(t, all...).Tightened()
+		req := request(r.call)
+		before, after := New(world(user)).Decide(req), New(world(Merge([]*Settings{project, user}))).Decide(req)
+		if after.Behavior > before.Behavior {
+			t.Errorf("decisions.txt:%d: %s is %s, and with a project's file %s (%s)", r.line, r.call, before.Behavior, after.Behavior, after.Reason)
+		}
+	}
+}
+
+// TestBoundPatterns: what the containment of commands is told of patterns that
+// begin at the root of their file.
+func TestBoundPatterns(t *testing.T) {
+	one := parse(t, "/one/s.json", "/one", `{"permissions":{"deny":["Read(/a/b)","Read(/*.key)","Read(/c/*.key)","Read(//d/*)","Read(//*/e)"]}}`)
+	two := parse(t, "/two/s.json", "/two", `{"permissions":{"deny":["Read(/a)"]}}`)
+	p := New(Config{Settings: Merge([]*Settings{one, two}), Roots: []string{"/ws"}})
+	sorted := func(paths []string) []string { slices.Sort(paths); return paths }
+	if diff := cmp.Diff([]string{"/one/a/b", "/two/a"}, sorted(p.DeniedByName("/ws"))); diff != "" {
+		t.Errorf("by name (-want +have):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"/d", "/one/c"}, sorted(p.DeniedBelow("/ws"))); diff != "" {
+		t.Errorf("below (-want +have):\n%s", diff)
+	}
+	// Where the root of the file is not known, a rule on files holds for all of
+	// them, and one of another tool for what the tool's own matcher says.
+	p = New(world(parse(t, "s.json", "", `{"permissions":{"deny":["Patch(/x)","Edit(/x)"],"allow":["Read(/x)"]}}`)))
+	for call, want := range map[string]string{"Patch /ws/y": "Edit(/x)", "Read /ws/x": "", "Bash: x": ""} {
+		if d := p.Decide(request(call)); d.Rule != want {
+			t.Errorf("%s: %s by %q, want by %q", call, d.Behavior, d.Rule, want)
+		}
+	}
+	if w := p.Warnings(); len(w) < 2 || w[0] != "deny rule Edit(/x) in s.json:1 is malformed (the folder it begins at is not known): it covers every path that Edit rules can cover" {
+		t.Errorf("%q", w)
+	}
+}
