@@ -30,8 +30,8 @@ const (
 // node is a JSON value.
 type node struct {
 	kind   nodeKind
-	line   int // where it begins, 1-based
-	text   string
+	line   int    // where it begins, 1-based
+	text   string // of a string or, as written, a number
 	truth  bool
 	fields []field
 	items  []*node
@@ -140,7 +140,7 @@ func (r *reader) value(path string, depth int) (*node, error) {
 	case bool:
 		n.kind, n.truth = isBool, t
 	case json.Number:
-		n.kind = isNumber
+		n.kind, n.text = isNumber, t.String()
 	default:
 		n.kind = isNull
 	}

@@ -11,7 +11,7 @@ import (
 
 // The keys of the settings.
 var (
-	topKeys        = []string{"$schema", "editGuard", "env", "features", "permissions", "reminder", "sandbox"}
+	topKeys        = []string{"$schema", "editGuard", "env", "features", "hooks", "hooksFailClosed", "permissions", "reminder", "sandbox"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -39,6 +39,13 @@ func (s *Settings) read(n *node) error {
 			err = s.readSandbox(f)
 		case "env":
 			err = s.readEnv(f)
+		case "hooks":
+			err = s.readHooks(f)
+		case "hooksFailClosed":
+			if f.value.kind != isBool {
+				return f.value.want(f.key, "true or false")
+			}
+			s.hooks.failClosed = f.value.truth
 		default:
 			s.unknown("", f, topKeys)
 		}

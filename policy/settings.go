@@ -29,6 +29,7 @@ type Settings struct {
 	exempt       []string // models that get no reminder
 	sandbox      sandbox
 	scrub, pass  []string // names of environment variables
+	hooks        Hooks
 	loose        []string // keys that Tightened leaves out
 	warnings     []string // of keys
 	ruleWarnings []string
@@ -81,11 +82,16 @@ func LoadSettings(path string) (*Settings, error) {
 //	    "caches": true or false,
 //	    "network": "allow" or "deny"
 //	  },
-//	  "env": {"scrub": [variable...], "pass": [variable...]}
+//	  "env": {"scrub": [variable...], "pass": [variable...]},
+//	  "hooks": {event: [{"matcher": tools, "hooks": [
+//	    {"type": "command", "command": command, "timeout": seconds}
+//	  ]}]},
+//	  "hooksFailClosed": true or false
 //	}
 //
 // A folder begins with / or ~, or at the root of the settings; a * in the name
-// of a model or variable stands for any text.
+// of a model or variable stands for any text. Events and matchers are explained
+// at Event and Hooks.Matching.
 //
 // Every key may be missing. A key that stands twice or has a value of a wrong
 // type is an error with its line and path. A key that is not known, or a rule

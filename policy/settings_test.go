@@ -99,7 +99,7 @@ func TestParseSettingsErrors(t *testing.T) {
 
 func TestSettingsWarnings(t *testing.T) {
 	s, err := ParseSettings([]byte(`{
-		"Permissions": {}, "deny": [], "hooks": {}, "a\nb": 1,
+		"Permissions": {}, "deny": [], "hook": {}, "a\nb": 1,
 		"permissions": {
 			"Deny": [], "other": 1, "defaultMode": "plan",
 			"additionalDirectories": ["", "~bob/x"],
@@ -114,7 +114,7 @@ func TestSettingsWarnings(t *testing.T) {
 	want := []string{
 		`/cfg/s.json:2: Permissions: unknown key, ignored; did you mean permissions?`,
 		`/cfg/s.json:2: deny: unknown key, ignored; did you mean permissions.deny?`,
-		`/cfg/s.json:2: hooks: unknown key, ignored`,
+		`/cfg/s.json:2: hook: unknown key, ignored`,
 		`/cfg/s.json:2: "a\nb": unknown key, ignored`,
 		`/cfg/s.json:4: permissions.Deny: unknown key, ignored; did you mean permissions.deny?`,
 		`/cfg/s.json:4: permissions.other: unknown key, ignored`,

@@ -1,0 +1,203 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"mcp-toolset/policy"
+)
+
+// output is what a hook said. The zero output says nothing.
+type output struct {
+	decided  bool // before the call
+	behavior policy.Behavior
+	blocked  bool   // behind the call
+	reason   string // of either; "" if it gave none
+	input    json.RawMessage
+	context  string
+	replace  json.RawMessage
+	message  string   // for the log
+	ignored  []string // keys that have no effect
+}
+
+// parseOutput reads a JSON object that a hook printed. It is all or nothing: an
+// error means that nothing of it holds. Keys that are not known are left alone,
+// since hooks are written for other programs too.
+func parseOutput(event policy.Event, text []byte) (output, error) {
+	var o output
+	if !utf8.Valid(text) {
+		return o, errors.New("it is not UTF-8")
+	}
+	if !json.Valid(text) {
+		return o, errors.New("it is not one valid JSON object")
+	}
+	top, err := readFields(text)
+	if err != nil {
+		return o, err
+	}
+	decision, reason := top.text("decision"), top.text("reason")
+	goOn, given := top.boolean("continue")
+	stop := top.text("stopReason")
+	o.message = top.text("systemMessage")
+	top.take("suppressOutput")
+	if raw := top.take("hookSpecificOutput"); raw != nil && top.err == nil {
+		top.err = o.specific(event, raw)
+	}
+	switch {
+	case top.err != nil:
+		return output{}, top.err
+	case decision == "block":
+		o.object(event, reason)
+	case decision == "approve":
+		o.decide(event, policy.Allow, reason)
+	case decision != "":
+		return output{}, fmt.Errorf(`decision is %q, want "approve" or "block"`, decision)
+	}
+	if given && !goOn {
+		o.object(event, stop)
+	}
+	o.ignored = append(o.ignored, top.rest("")...)
+	return o, nil
+}
+
+// specific reads hookSpecificOutput.
+func (o *output) specific(event policy.Event, raw json.RawMessage) error {
+	f, err := readFields(raw)
+	if err != nil {
+		return fmt.Errorf("hookSpecificOutput: %w", err)
+	}
+	name := f.text("hookEventName")
+	o.context = f.text("additionalContext")
+	var decision, reason string
+	switch event {
+	case policy.PreToolUse:
+		decision, reason = f.text("permissionDecision"), f.text("permissionDecisionReason")
+		o.input = f.take("updatedInput")
+	case policy.PostToolUse:
+		o.replace = f.take("updatedToolOutput")
+	}
+	switch {
+	case f.err != nil:
+		return fmt.Errorf("hookSpecificOutput: %w", f.err)
+	case name != string(event):
+		return fmt.Errorf("hookSpecificOutput: hookEventName is %q, want %q", name, event)
+	case o.input != nil && o.input[0] != '{':
+		return errors.New("hookSpecificOutput: updatedInput is not an object")
+	}
+	switch decision {
+	case "":
+	case policy.Allow.String():
+		o.decide(event, policy.Allow, reason)
+	case policy.Ask.String():
+		o.decide(event, policy.Ask, reason)
+	case policy.Deny.String():
+		o.decide(event, policy.Deny, reason)
+	default:
+		return fmt.Errorf(`hookSpecificOutput: permissionDecision is %q, want "allow", "ask" or "deny"`, decision)
+	}
+	o.ignored = f.rest("hookSpecificOutput.")
+	return nil
+}
+
+// object has the hook refuse the call, or object to its result.
+func (o *output) object(event policy.Event, reason string) {
+	if event == policy.PreToolUse {
+		o.decide(event, policy.Deny, reason)
+		return
+	}
+	if !o.blocked || o.reason == "" {
+		o.blocked, o.reason = true, reason
+	}
+}
+
+// decide takes a decision on a call that has not been done. Of several in one
+// output the most severe holds.
+func (o *output) decide(event policy.Event, b policy.Behavior, reason string) {
+	if event != policy.PreToolUse {
+		return
+	}
+	if !o.decided || b < o.behavior || b == o.behavior && o.reason == "" {
+		o.decided, o.behavior, o.reason = true, b, reason
+	}
+}
+
+// fields are the fields of a JSON object, each of which is taken once. Null
+// stands for a field that is not there. The first error stays.
+type fields struct {
+	raw map[string]json.RawMessage
+	err error
+}
+
+// readFields reads an object that is valid JSON. A key that stands twice is an
+// error: which of the two holds would be a guess.
+func readFields(text []byte) (*fields, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("it is not an object")
+	}
+	f := &fields{raw: map[string]json.RawMessage{}}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := token.(string) // all keys are, in valid JSON
+		if _, twice := f.raw[key]; twice {
+			return nil, fmt.Errorf("the key %q stands twice", key)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		f.raw[key] = value
+	}
+	return f, nil
+}
+
+func (f *fields) take(key string) json.RawMessage {
+	value := f.raw[key]
+	delete(f.raw, key)
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
+// text takes a string, "" if there is none.
+func (f *fields) text(key string) string {
+	var s string
+	f.decode(key, &s, "a string")
+	return s
+}
+
+// boolean takes a boolean.
+func (f *fields) boolean(key string) (value, given bool) {
+	given = f.decode(key, &value, "a boolean")
+	return value, given
+}
+
+func (f *fields) decode(key string, to any, want string) bool {
+	raw := f.take(key)
+	if raw == nil || f.err != nil {
+		return false
+	}
+	if err := json.Unmarshal(raw, to); err != nil {
+		f.err = fmt.Errorf("%s is not %s", key, want)
+		return false
+	}
+	return true
+}
+
+// rest are the keys that were not taken, behind a prefix.
+func (f *fields) rest(prefix string) []string {
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(f.raw)) {
+		keys = append(keys, prefix+key)
+	}
+	return keys
+}

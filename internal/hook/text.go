@@ -1,0 +1,122 @@
+package hook
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+)
+
+// Limits of texts, in characters.
+const (
+	// maxText is the longest text of a hook that a model is shown as a whole.
+	maxText = 10_000
+	// headText is what it is shown of a longer one that is stored: enough to
+	// see whether the rest is worth reading.
+	headText = 2_000
+	// maxCommand is the longest command that is named as a whole.
+	maxCommand = 120
+)
+
+// short names a hook by its command, in one line.
+func short(command string) string {
+	r := []rune(plain.Line(strings.TrimSpace(command)))
+	if len(r) > maxCommand {
+		r = append(r[:maxCommand-1], '…')
+	}
+	return string(r)
+}
+
+// fit makes a text of the i-th hook fit to be shown. One that is too long is
+// stored, and its beginning is shown with the path of the rest.
+func (r *Runner) fit(event policy.Event, i int, kind, text string) string {
+	text = strings.TrimSpace(lines(text))
+	total := utf8.RuneCountInString(text)
+	if total <= maxText {
+		return text
+	}
+	if r.cfg.Spill != nil {
+		path, err := r.cfg.Spill(fmt.Sprintf("%s-%d-%s", event, i+1, kind), text)
+		if err == nil {
+			return fmt.Sprintf("%s\n(these are the first %d of %d characters; read %s for all of them)", head(text, headText), headText, total, plain.Text(path))
+		}
+		r.log.Warn("a text of a hook could not be stored", "event", string(event), "error", err)
+	}
+	return fmt.Sprintf("%s\n(these are the first %d of %d characters; the others could not be stored, so have the hook say less)", head(text, maxText), maxText, total)
+}
+
+// head is the first n characters of a text that has more.
+func head(text string, n int) string {
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// lines takes out of a text what does not show: escape sequences of terminals
+// as a whole, control, format and bidirectional characters. Line breaks and tabs
+// stay, other spaces become one, invalid UTF-8 becomes U+FFFD.
+func lines(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '\x1b' || r == '\u009b':
+			size = escapeLen(s[i:])
+		case r == '\n' || r == '\t' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\u2028' || r == '\u2029' || r == '\r' && !strings.HasPrefix(s[i+1:], "\n"):
+			b.WriteByte('\n')
+		case unicode.Is(unicode.Zs, r):
+			b.WriteByte(' ')
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// escapeLen is the length of the escape sequence that a text begins with. One
+// that does not end is only as long as what can belong to it, so that it hides
+// nothing behind it.
+func escapeLen(s string) int {
+	at, first := len("\u009b"), '@' // the first of the characters that end it
+	if s[0] == '\x1b' {
+		at, first = 1, '0'
+		if len(s) > 1 {
+			switch s[1] {
+			case '[':
+				at, first = 2, '@'
+			case ']', 'P', 'X', '^', '_': // a string, which ends in BEL or ESC \
+				return stringLen(s)
+			}
+		}
+	}
+	for i, r := range s[at:] {
+		switch {
+		case r < ' ' || r > '~':
+			return at + i
+		case r >= first:
+			return at + i + 1
+		}
+	}
+	return len(s)
+}
+
+// stringLen is the length of a control string, if it ends in its line.
+func stringLen(s string) int {
+	for i := 2; i < len(s) && s[i] != '\n'; i++ {
+		if s[i] == '\a' {
+			return i + 1
+		}
+		if strings.HasPrefix(s[i:], "\x1b\\") {
+			return i + 2
+		}
+	}
+	return 2
+}

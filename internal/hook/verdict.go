@@ -1,0 +1,130 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+)
+
+// verdict makes one of the answers, which are in the order of the settings.
+func (r *Runner) verdict(event policy.Event, answers []answer) Verdict {
+	var v Verdict
+	for _, a := range answers {
+		if a.cancelled {
+			v.Failures = append(v.Failures, Failure{Command: short(a.hook.Command), Why: "had not answered when the call was cancelled"})
+		}
+		if a.failure != "" {
+			f := Failure{Command: short(a.hook.Command), Why: plain.Line(a.failure)}
+			v.Failures = append(v.Failures, f)
+			r.log.Warn("a hook failed", "hook", f.Command, "event", string(event), "why", f.Why)
+		}
+	}
+	r.decide(&v, event, answers)
+	r.block(&v, event, answers)
+	for i, a := range answers {
+		if text := r.fit(event, i, "context", a.output.context); text != "" {
+			v.Context = append(v.Context, text)
+		}
+		if a.output.input != nil && (!v.Decided || v.Behavior != policy.Deny) {
+			r.first(&v.UpdatedInput, a.output.input, event, a.hook, "updatedInput")
+		}
+		r.first(&v.Replace, a.output.replace, event, a.hook, "updatedToolOutput")
+	}
+	return v
+}
+
+// first keeps the first of what only one hook can say.
+func (r *Runner) first(have *json.RawMessage, said json.RawMessage, event policy.Event, h policy.Hook, key string) {
+	switch {
+	case said == nil:
+	case *have == nil:
+		*have = said
+	default:
+		r.log.Warn("a hook said something that has no effect, because another one said so first", "hook", short(h.Command), "event", string(event), "key", key)
+	}
+}
+
+// say is what a hook has to say to a decision that is to be made.
+type say struct {
+	behavior     policy.Behavior
+	reason, next string
+}
+
+// position is what an answer says of a call that has not been done; ok says that
+// it says something.
+func (r *Runner) position(event policy.Event, i int, a answer) (s say, ok bool) {
+	name, source := short(a.hook.Command), settingsFile(a.hook)
+	switch {
+	case a.cancelled:
+		return say{policy.Deny, "the call was cancelled before all of its hooks had answered", "call again if it is still wanted"}, true
+	case a.failure != "" && r.cfg.FailClosed:
+		return say{policy.Deny, fmt.Sprintf("the hook %s %s, which refuses the call here (hooksFailClosed)", name, plain.Line(a.failure)),
+			"have a person correct the hook in " + source}, true
+	case a.failure != "" || !a.output.decided:
+		return say{}, false
+	}
+	s = say{behavior: a.output.behavior, reason: r.fit(event, i, "reason", a.output.reason)}
+	verb := "allows"
+	switch s.behavior {
+	case policy.Deny:
+		verb, s.next = "refuses", "do it another way, or have a person change the hook in "+source
+	case policy.Ask:
+		verb, s.next = "wants a person to agree to", "a person can change the hook in "+source
+	}
+	if s.reason == "" {
+		s.reason = fmt.Sprintf("the hook %s %s this call without giving a reason", name, verb)
+	}
+	return s, true
+}
+
+// decide takes the most severe of the decisions, with the reasons of all hooks
+// that made it.
+func (r *Runner) decide(v *Verdict, event policy.Event, answers []answer) {
+	if event != policy.PreToolUse {
+		return
+	}
+	var reasons []string
+	for i, a := range answers {
+		s, ok := r.position(event, i, a)
+		switch {
+		case !ok || v.Decided && s.behavior > v.Behavior:
+		case !v.Decided || s.behavior < v.Behavior:
+			v.Decided, v.Behavior, v.By, v.Next = true, s.behavior, short(a.hook.Command), s.next
+			reasons = []string{s.reason}
+		case !slices.Contains(reasons, s.reason):
+			reasons = append(reasons, s.reason)
+		}
+	}
+	v.Reason = strings.Join(reasons, "\n")
+}
+
+// block collects what hooks object to in a call that was done.
+func (r *Runner) block(v *Verdict, event policy.Event, answers []answer) {
+	var reasons []string
+	for i, a := range answers {
+		if !a.output.blocked {
+			continue
+		}
+		name := short(a.hook.Command)
+		if v.By == "" {
+			v.By = name
+		}
+		reason := r.fit(event, i, "block", a.output.reason)
+		if reason == "" {
+			reason = fmt.Sprintf("the hook %s objects to the result without giving a reason", name)
+		}
+		reasons = append(reasons, reason)
+	}
+	v.Block = strings.Join(reasons, "\n")
+}
+
+func settingsFile(h policy.Hook) string {
+	if h.Source == "" {
+		return "the settings file"
+	}
+	return plain.Line(h.Source)
+}

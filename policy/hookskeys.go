@@ -1,0 +1,182 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The keys below an event, and of a hook.
+var (
+	groupKeys = []string{"hooks", "matcher"}
+	hookKeys  = []string{"command", "timeout", "type"}
+)
+
+// readHooks reads the hooks of all events. What was written for another program
+// (its events, its types of hooks) has no effect and is warned about.
+func (s *Settings) readHooks(f field) error {
+	if f.value.kind != isObject {
+		return f.value.want(f.key, "an object")
+	}
+	for _, g := range f.value.fields {
+		path := joinKey(f.key, g.key)
+		if !slices.Contains(hookEvents, Event(g.key)) {
+			s.warn(g.line, "%s: there is no such event here, its hooks never run%s", path, didYouMean(g.key, eventNames()))
+			continue
+		}
+		if g.value.kind != isArray {
+			return g.value.want(path, "an array of objects")
+		}
+		for i, n := range g.value.items {
+			if err := s.readGroup(Event(g.key), fmt.Sprintf("%s[%d]", path, i), n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func eventNames() []string {
+	var names []string
+	for _, e := range hookEvents {
+		names = append(names, string(e))
+	}
+	return names
+}
+
+// readGroup reads a matcher and its hooks.
+func (s *Settings) readGroup(event Event, path string, n *node) error {
+	if n.kind != isObject {
+		return n.want(path, "an object")
+	}
+	g := hookGroup{event: event, tools: matcher{all: true}}
+	listed := false
+	for _, f := range n.fields {
+		at := joinKey(path, f.key)
+		switch f.key {
+		case "matcher":
+			if f.value.kind != isString {
+				return f.value.want(at, "a string")
+			}
+			g.tools = s.readMatcher(event, f.line, at, f.value.text)
+		case "hooks":
+			listed = true
+			if f.value.kind != isArray {
+				return f.value.want(at, "an array of objects")
+			}
+			for i, item := range f.value.items {
+				hook, ok, err := s.readHook(fmt.Sprintf("%s[%d]", at, i), item)
+				if err != nil {
+					return err
+				}
+				if ok {
+					g.hooks = append(g.hooks, hook)
+				}
+			}
+		default:
+			s.unknownKey(f.line, path, f.key, groupKeys)
+		}
+	}
+	if !listed {
+		s.warn(n.line, "%s: it has no hooks, ignored", path)
+	}
+	if len(g.hooks) > 0 && !g.tools.none() {
+		s.hooks.groups = append(s.hooks.groups, g)
+	}
+	return nil
+}
+
+// readMatcher reads a matcher. With a broken one a hook that could refuse calls
+// runs for every call, any other for none.
+func (s *Settings) readMatcher(event Event, line int, path, text string) matcher {
+	m, err := parseMatcher(text)
+	switch {
+	case err != nil && event == PreToolUse:
+		s.warn(line, "%s: %s cannot be used (%v), so its hooks run for every call", path, show(text), err)
+		return matcher{all: true}
+	case err != nil:
+		s.warn(line, "%s: %s cannot be used (%v), so its hooks never run", path, show(text), err)
+	case m.expr != nil && halfAnchored(text):
+		s.warn(line, "%s: %s has to match the whole name of a tool; write .* where more may follow or come before", path, show(text))
+	}
+	return m
+}
+
+// readHook reads one hook; ok says that there is something to run.
+func (s *Settings) readHook(path string, n *node) (hook Hook, ok bool, err error) {
+	if n.kind != isObject {
+		return Hook{}, false, n.want(path, "an object")
+	}
+	hook = Hook{Timeout: defaultHookTimeout, Source: s.source}
+	kind, typed := "", false
+	var others []string
+	for _, f := range n.fields {
+		at := joinKey(path, f.key)
+		switch f.key {
+		case "type", "command":
+			if f.value.kind != isString {
+				return Hook{}, false, f.value.want(at, "a string")
+			}
+			if f.key == "command" {
+				hook.Command = f.value.text
+			} else {
+				kind, typed = f.value.text, true
+			}
+		case "timeout":
+			if f.value.kind != isNumber {
+				return Hook{}, false, f.value.want(at, "a number of seconds")
+			}
+			hook.Timeout = s.readTimeout(f.line, at, f.value.text)
+		default:
+			others = append(others, f.key)
+		}
+	}
+	if typed && kind != "command" {
+		s.warn(n.line, "%s: hooks of type %s have no effect here, only those of type command", path, show(kind))
+		return Hook{}, false, nil
+	}
+	return hook, s.runnable(n.line, path, hook, typed, others), nil
+}
+
+// runnable reports whether a command can be run, and warns of what is odd about
+// it. A hook that does not say its type is a command: to leave out what was meant
+// as a guard is the greater harm.
+func (s *Settings) runnable(line int, path string, hook Hook, typed bool, others []string) bool {
+	if strings.TrimSpace(hook.Command) == "" || strings.ContainsRune(hook.Command, 0) {
+		s.warn(line, "%s: it has no command that can be run, ignored", path)
+		return false
+	}
+	if slices.Contains(others, "args") { // without them it is another command
+		s.warn(line, "%s: hooks with args have no effect here; write them into the command", path)
+		return false
+	}
+	if !typed {
+		s.warn(line, "%s: it has no type, taken as command", path)
+	}
+	for _, key := range others {
+		s.unknownKey(line, path, key, hookKeys)
+	}
+	return true
+}
+
+// readTimeout reads a number of seconds.
+func (s *Settings) readTimeout(line int, path, text string) time.Duration {
+	seconds, err := strconv.ParseFloat(text, 64) // an error: it is infinite
+	switch least := minHookTimeout.Seconds(); {
+	case err != nil && seconds > 0, seconds > maxHookTimeout.Seconds():
+		s.warn(line, "%s: %s seconds is too long; %v is taken", path, show(text), maxHookTimeout)
+		return maxHookTimeout
+	case err != nil, seconds < least:
+		s.warn(line, "%s: %s seconds is too short; the default of %v is taken", path, show(text), defaultHookTimeout)
+		return defaultHookTimeout
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// unknownKey warns about a key below hooks, where the keys of permissions, which
+// unknown thinks of, cannot have been meant.
+func (s *Settings) unknownKey(line int, parent, key string, known []string) {
+	s.warn(line, "%s: unknown key, ignored%s", joinKey(parent, key), didYouMean(key, known))
+}

@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// matcher says for which tools hooks run. The zero value matches none.
+type matcher struct {
+	all   bool
+	names []string
+	expr  *regexp.Regexp // for the whole name; nil: none
+}
+
+func (m matcher) matches(tool string) bool {
+	return m.all || slices.Contains(m.names, tool) || m.expr != nil && m.expr.MatchString(tool)
+}
+
+func (m matcher) none() bool { return !m.all && m.names == nil && m.expr == nil }
+
+// parseMatcher reads a matcher. The error is one fact about what is wrong.
+func parseMatcher(text string) (matcher, error) {
+	if text == "" || text == "*" {
+		return matcher{all: true}, nil
+	}
+	if strings.IndexFunc(text, notInNames) < 0 {
+		var m matcher
+		for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' }) {
+			if name = strings.TrimSpace(name); name != "" {
+				m.names = append(m.names, name)
+			}
+		}
+		if m.names == nil {
+			return m, errors.New("it names no tool")
+		}
+		return m, nil
+	}
+	expr, err := wholeName(text)
+	if err != nil {
+		return matcher{}, err
+	}
+	return matcher{expr: expr}, nil
+}
+
+// notInNames reports whether a character makes a matcher a regular expression.
+func notInNames(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-|, ", r)
+}
+
+// wholeName compiles a regular expression that has to match all of a name. It is
+// compiled as it stands first: "a)|(b" must not become one by what is put
+// around it.
+func wholeName(text string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(text); err != nil {
+		return nil, expressionError(err)
+	}
+	expr, err := regexp.Compile("^(?:" + text + ")$")
+	if err != nil {
+		return nil, expressionError(err)
+	}
+	return expr, nil
+}
+
+// expressionError words why an expression cannot be compiled, for those who know
+// the expressions of other languages.
+func expressionError(err error) error {
+	var bad *syntax.Error
+	if !errors.As(err, &bad) {
+		return errors.New("it is not a regular expression")
+	}
+	for _, look := range []string{"(?!", "(?=", "(?<"} {
+		if strings.HasPrefix(bad.Expr, look) {
+			return fmt.Errorf("look-around such as %s is not supported", look)
+		}
+	}
+	return fmt.Errorf("%s: %s", bad.Code, show(bad.Expr))
+}
+
+// halfAnchored reports whether an expression has an anchor at one end and
+// nothing open at the other, so that somebody has probably meant part of a name.
+func halfAnchored(text string) bool {
+	begins, ends := strings.HasPrefix(text, "^"), strings.HasSuffix(text, "$")
+	switch {
+	case begins && !ends:
+		return !strings.ContainsAny(text[len(text)-1:], "*+?})")
+	case ends && !begins:
+		return !strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "(")
+	default:
+		return false
+	}
+}
