@@ -80,7 +80,7 @@ func measureShells(ctx context.Context, ours *side, dir string) *shells {
 
 func (s *shells) measure(ctx context.Context, ours *side, dir string) (err error) {
 	free, contained := *ours, *ours
-	free.argv = []string{ours.argv[0], "stdio", "--sandbox", "off", dir}
+	free.argv = []string{ours.argv[0], "stdio", "--sandbox", "off", "--mode", "bypassPermissions", dir}
 	contained.argv = []string{ours.argv[0], "stdio", dir}
 	var clients []*client
 	for _, side := range []*side{&contained, &free} {

@@ -14,7 +14,7 @@ type doom struct {
 // Who waits never starts; who runs has its context cancelled with the cause.
 func (t *Ticket) CancelBurst(concerns func(kind string) bool, cause error) {
 	s := t.lane.s
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	for _, o := range t.lane.tickets {
 		if o != t && o.state != done {
@@ -25,12 +25,16 @@ func (t *Ticket) CancelBurst(concerns func(kind string) bool, cause error) {
 	t.lane.prune()
 }
 
-// arm makes the call one that can be cancelled.
-func (t *Ticket) arm(ctx context.Context, cancel context.CancelCauseFunc) {
-	t.lane.s.mu.Lock()
+// arm makes the call one that can be cancelled, and reports whether it is to be
+// told of.
+func (t *Ticket) arm(ctx context.Context, cancel context.CancelCauseFunc) bool {
+	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
 	t.ctx, t.cancel = ctx, cancel
 	t.judge()
+	first := t.state != done && !t.told
+	t.told = t.told || first
+	return first
 }
 
 // judge cancels the call if a burst that concerns it was cancelled. Before Run

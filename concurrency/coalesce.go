@@ -80,7 +80,7 @@ func (g *Group) Outside() (done func()) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.outside += n
-		g.s.mu.Lock()
+		g.s.lock()
 		defer g.s.mu.Unlock()
 		g.s.generation++
 	}
@@ -132,14 +132,14 @@ func (g *Group) wait(ctx context.Context, t *Ticket, key string, fl *flight) (an
 
 // current is the generation of what safe calls see.
 func (s *Scheduler) current() uint64 {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	return s.generation
 }
 
 // count counts a call that has the result of another.
 func (s *Scheduler) count(t *Ticket) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	t.shared = true
 	s.stats.Shared++

@@ -221,7 +221,7 @@ func TestYieldAndResume(t *testing.T) {
 			if err := ticket.Resume(ctx); !errors.Is(err, errBurst) {
 				t.Errorf("Resume of a cancelled call returned %v", err)
 			}
-			if stats, _ := r.s.Snapshot(); stats.Cancelled != 0 {
+			if stats, _ := r.s.Snapshot(); stats.Cancelled != (Cancelled{}) {
 				t.Error("a call that ran counts as cancelled before it did")
 			}
 		})

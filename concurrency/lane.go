@@ -27,7 +27,7 @@ type Lane struct {
 // as absolute clean paths; none: anything. It needs no closing. The name is for
 // people.
 func (s *Scheduler) NewLane(name string, roots ...string) *Lane {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	s.opened++
 	return &Lane{s: s, name: name, number: s.opened, roots: roots}
@@ -44,23 +44,32 @@ const unapplied = 10
 // Arrive gives a call its place, behind all that arrived before it. Every
 // ticket must be run or left.
 func (l *Lane) Arrive() (*Ticket, error) {
-	s := l.s
 	t := &Ticket{lane: l, wake: make(chan struct{}, 1)}
-	s.mu.Lock()
+	if err := l.place(t); err != nil {
+		t.tell(StageFull)
+		return nil, err
+	}
+	return t, nil
+}
+
+func (l *Lane) place(t *Ticket) error {
+	s := l.s
+	s.lock()
 	defer s.mu.Unlock()
+	t.times.Arrived = t.to(waiting)
 	if l.calls >= s.config.Queue || len(l.tickets) >= unapplied*s.config.Queue || s.calls >= s.config.QueueTotal {
 		s.stats.Full++
-		return nil, ErrFull
+		return ErrFull
 	}
 	s.stats.Arrived++
 	s.calls++
 	if l.calls++; l.calls == 1 {
 		s.lanes[l] = struct{}{}
 	}
-	t.number, t.times.Arrived = s.stats.Arrived, s.now()
+	t.number = s.stats.Arrived
 	l.tickets = append(l.tickets, t)
 	l.advance()
-	return t, nil
+	return nil
 }
 
 // retire forgets a call that is done, and applies the effects of the earliest
@@ -90,16 +99,13 @@ func (l *Lane) advance() {
 		t := l.tickets[l.next]
 		l.next++
 		if t.state == waiting {
-			t.state = deciding
-			t.times.Turn = l.s.now()
+			t.to(deciding)
 			l.turn = t
 			t.wake <- struct{}{}
 		}
 	}
 	if t := l.turn; t != nil && t.state == settled && l.active == 0 {
-		t.state = head
-		l.s.heads = append(l.s.heads, t)
-		l.s.dispatch()
+		l.s.exclude(t)
 	}
 }
 
@@ -132,5 +138,6 @@ func overlap(a, b []string) bool {
 }
 
 func inside(path, folder string) bool {
-	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(folder, "/"))
+	return ok && (rest == "" || rest[0] == '/')
 }

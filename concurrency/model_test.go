@@ -1,96 +1,12 @@
 package concurrency
 
 import (
-	"math/rand/v2"
 	"slices"
 	"time"
 )
 
 // This file is the rules as a slow, obvious simulation. TestModel plays random
 // programs in it and in the scheduler under a fake clock, and compares.
-
-// fate is what becomes of a call by itself.
-type fate uint8
-
-const (
-	fateRuns       fate = iota
-	fateRefused         // by decide
-	fatePanicsSoon      // in decide
-	fatePanics          // at the end
-	fateLeaves          // never runs
-	fateFails           // cancels its burst
-	fates
-)
-
-// plan is one call of a random program.
-type plan struct {
-	lane                                     int
-	safe                                     bool
-	fate                                     fate
-	key                                      string // calls of one key share
-	arrives, cancelled, decides, leads, tail time.Duration
-	length                                   time.Duration // of what can be cancelled or shared
-}
-
-// program is what is played.
-type program struct {
-	config Config
-	roots  [][]string
-	calls  []plan // in order of arrival
-}
-
-var someRoots = [][]string{nil, {"/a"}, {"/a"}, {"/a/b"}, {"/ab"}, {"/c"}, {"/c", "/a/b/d"}}
-
-// random makes a program. All moments differ, so that what happens does not
-// depend on which goroutine is first.
-func random(seed uint64) program {
-	rnd := rand.New(rand.NewPCG(seed, 7))
-	moment := func(most time.Duration) time.Duration { return 1 + time.Duration(rnd.Int64N(int64(most))) }
-	p := program{config: Config{PerLane: 1 + rnd.IntN(3), Total: 1 + rnd.IntN(5), Queue: 1000, QueueTotal: 1000}}
-	for range 1 + rnd.IntN(4) {
-		p.roots = append(p.roots, someRoots[rnd.IntN(len(someRoots))])
-	}
-	if rnd.IntN(4) == 0 {
-		p.config.Queue, p.config.QueueTotal = 2+rnd.IntN(5), 3+rnd.IntN(9)
-	}
-	lengths := map[string]time.Duration{"x": moment(40 * time.Second), "y": moment(40 * time.Second), "panics": moment(20 * time.Second)}
-	safes := 1 + rnd.IntN(10)
-	for range 1 + rnd.IntN(30) {
-		c := plan{
-			lane: rnd.IntN(len(p.roots)), safe: rnd.IntN(10) < safes, arrives: moment(60 * time.Second),
-			leads: moment(time.Second), tail: moment(time.Second), length: moment(20 * time.Second),
-		}
-		if rnd.IntN(3) == 0 {
-			c.fate = fate(rnd.IntN(int(fates)))
-		}
-		if rnd.IntN(3) == 0 {
-			c.decides = moment(5 * time.Second)
-		}
-		if rnd.IntN(4) == 0 {
-			c.cancelled = c.arrives + moment(60*time.Second)
-		}
-		if c.safe && c.fate == fateRuns && rnd.IntN(2) == 0 {
-			c.key = []string{"x", "y", "panics"}[rnd.IntN(3)]
-			c.length = lengths[c.key]
-		}
-		p.calls = append(p.calls, c)
-	}
-	slices.SortFunc(p.calls, func(a, b plan) int { return int(a.arrives - b.arrives) })
-	return p
-}
-
-// outcome is what became of a call. Times are zero for what did not happen.
-type outcome struct {
-	Full, Ran, Shared, Burst bool
-	Start, End               time.Duration // of its place
-}
-
-// result is what became of a program.
-type result struct {
-	Calls   []outcome
-	Effects []int // in the order they were applied
-	Flights int   // executions of what is shared
-}
 
 // phase is where a call of the model is.
 type phase uint8
@@ -113,6 +29,7 @@ type modelCall struct {
 	slot  bool
 	// abandoned says that a cancel came before the result of the flight.
 	abandoned bool
+	doomed    bool // a burst that concerns it was cancelled
 	over      bool // what can be cancelled is over; the tail runs
 	effect    bool
 	applied   bool
@@ -146,6 +63,7 @@ type model struct {
 // play is what the rules make of a program.
 func play(p program) result {
 	m := &model{program: p, flights: map[string]*modelFlight{}}
+	m.Memories = make([]memory, len(p.roots))
 	for _, c := range p.calls {
 		mc := &modelCall{plan: c}
 		m.calls = append(m.calls, mc)
@@ -210,6 +128,7 @@ func (m *model) step() bool {
 			for i, o := range m.calls {
 				if o == c {
 					m.Effects = append(m.Effects, i)
+					m.Memories[c.lane].apply(i, c.safe)
 				}
 			}
 			return true
@@ -257,7 +176,7 @@ func (m *model) step() bool {
 			return o.arrives < c.arrives && (o.phase == inLine || o.phase == beingDecided || present(o) && !o.safe)
 		}
 		if c.phase == inLine && m.of(c.lane, ahead) == 0 {
-			c.phase = beingDecided
+			c.phase, c.Saw = beingDecided, m.Memories[c.lane].Dir
 			if c.decides == 0 {
 				m.decided(c)
 			} else {
@@ -353,14 +272,14 @@ func (m *model) cancel(c *modelCall, burst bool) {
 	case absent, gone:
 		return
 	case beingDecided, runs:
-		c.Burst = c.Burst || burst
+		c.Burst, c.doomed = c.Burst || burst, c.doomed || burst
 		if c.phase == runs && c.flight != nil && !c.over {
 			m.abandon(c)
 		} else if c.phase == runs && c.key == "" && c.Start+c.leads < m.now {
 			m.finish(c)
 		}
 	default:
-		c.Burst = c.Burst || burst
+		c.Burst, c.doomed = c.Burst || burst, c.doomed || burst
 		m.leave(c)
 	}
 }
@@ -393,6 +312,15 @@ func (m *model) end(c *modelCall) {
 }
 
 func (m *model) leave(c *modelCall) {
+	switch {
+	case !c.doomed && (c.cancelled == 0 || m.now < c.cancelled): // 9
+	case c.phase == runs:
+		m.Cancelled.Running++
+	case c.phase == beingDecided:
+		m.Cancelled.Deciding++
+	default:
+		m.Cancelled.Waiting++
+	}
 	if c.phase == runs {
 		c.End = m.now
 		if !c.safe {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -27,6 +28,28 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// addWaits adds how long a call waited, by its times; all of an unsafe one's
+// behind its decision under WaitEarlier.
+func addWaits(to *[WaitKinds]time.Duration, r Record) {
+	until := func(times ...time.Time) time.Time {
+		for _, t := range times {
+			if !t.IsZero() {
+				return t
+			}
+		}
+		return r.Left
+	}
+	to[WaitTurn] += until(r.Turn).Sub(r.Arrived)
+	if r.Settled.IsZero() {
+		return
+	}
+	if wait := until(r.Started).Sub(r.Settled); r.Safe {
+		to[WaitSlot] += wait
+	} else {
+		to[WaitEarlier] += wait
+	}
+}
+
 var errBurst = errors.New("burst")
 
 // stage is a program being performed.
@@ -45,7 +68,7 @@ type stage struct {
 
 // perform plays a program in the scheduler.
 func perform(t *testing.T, p program) result {
-	st := &stage{t: t, p: p, began: time.Now(), result: result{Calls: make([]outcome, len(p.calls))}}
+	st := &stage{t: t, p: p, began: time.Now(), result: result{Calls: make([]outcome, len(p.calls)), Memories: make([]memory, len(p.roots))}}
 	p.config.Now = time.Now
 	p.config.Observe = func(r Record) { st.locked(func() { st.observed = append(st.observed, r) }) }
 	st.s = New(p.config)
@@ -71,6 +94,7 @@ func perform(t *testing.T, p program) result {
 	wg.Wait()
 	synctest.Wait()
 	st.idle()
+	st.stages()
 	return st.result
 }
 
@@ -98,6 +122,9 @@ func (st *stage) call(i int, c plan, ticket *Ticket) {
 		}
 	}()
 	err := ticket.Run(ctx, func(context.Context) (bool, error) {
+		st.s.mu.Lock()
+		o.Saw = st.Memories[c.lane].Dir
+		st.s.mu.Unlock()
 		time.Sleep(c.decides)
 		switch c.fate {
 		case fateRefused:
@@ -123,7 +150,10 @@ func (st *stage) call(i int, c plan, ticket *Ticket) {
 			ticket.CancelBurst(func(kind string) bool { return kind == "command" }, errBurst)
 			time.Sleep(c.tail) // see the model
 		}
-		return func() { st.Effects = append(st.Effects, i) }
+		return func() {
+			st.Effects = append(st.Effects, i)
+			st.Memories[c.lane].apply(i, c.safe)
+		}
 	})
 	if errors.Is(err, errBurst) {
 		o.Burst = true
@@ -190,10 +220,51 @@ func (st *stage) bounds() {
 	}
 	for i, a := range s.unsafe {
 		for _, b := range s.unsafe[:i] {
-			if related(a.lane.roots, b.lane.roots) {
+			if a.state == running && b.state == running && related(a.lane.roots, b.lane.roots) {
 				st.t.Errorf("two unsafe calls run on overlapping roots")
 			}
 		}
+	}
+}
+
+// stages checks what the observer was told: of each call its stages, in order,
+// from its arrival until it left, and how it ended.
+func (st *stage) stages() {
+	of := map[uint64][]Record{}
+	for _, r := range st.observed {
+		if r.Stage != StageFull {
+			of[r.Number] = append(of[r.Number], r)
+		}
+	}
+	var ended result
+	for number, told := range of {
+		var got []Stage
+		for _, r := range told {
+			got = append(got, r.Stage)
+		}
+		last := told[len(told)-1]
+		want := []Stage{StageArrived}
+		for stage, at := range map[Stage]time.Time{StageTurn: last.Turn, StageSettled: last.Settled, StageStarted: last.Started} {
+			if !at.IsZero() {
+				want = append(want, stage)
+			}
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(append(want, StageLeft), got); diff != "" {
+			st.t.Errorf("stages of call %d (-want +got):\n%s", number, diff)
+		}
+		switch {
+		case !last.Cancelled:
+		case last.Ran:
+			ended.Cancelled.Running++
+		case !last.Turn.IsZero() && last.Settled.IsZero():
+			ended.Cancelled.Deciding++
+		default:
+			ended.Cancelled.Waiting++
+		}
+	}
+	if diff := cmp.Diff(st.Cancelled, ended.Cancelled); diff != "" {
+		st.t.Errorf("calls cancelled (-counted +observed):\n%s", diff)
 	}
 }
 
@@ -221,12 +292,30 @@ func (st *stage) idle() {
 	if batched > want.Arrived || want.Ran > 0 && batched == 0 {
 		st.t.Errorf("%d calls in %d batches", want.Arrived, batched)
 	}
-	want.Cancelled, want.Batches = stats.Cancelled, stats.Batches
+	st.Cancelled = stats.Cancelled // the model has them too
+	want.Cancelled, want.Batches, want.Waited = stats.Cancelled, stats.Batches, stats.Waited
 	if diff := cmp.Diff(want, stats); diff != "" {
 		st.t.Errorf("counts (-want +got):\n%s", diff)
 	}
-	if len(live) != 0 || len(st.observed) != int(want.Arrived) {
-		st.t.Errorf("%d lanes live, %d calls observed of %d", len(live), len(st.observed), want.Arrived)
+	left, full := 0, 0
+	var waited [WaitKinds]time.Duration
+	for _, r := range st.observed {
+		switch r.Stage {
+		case StageLeft:
+			left++
+			addWaits(&waited, r)
+		case StageFull:
+			full++
+		}
+	}
+	if len(live) != 0 || left != int(want.Arrived) || full != int(want.Full) {
+		st.t.Errorf("%d lanes live, %d calls observed of %d, and %d refused of %d", len(live), left, want.Arrived, full, want.Full)
+	}
+	// For what an unsafe call waits is not in its times, nor when a call that has
+	// yielded waits again, which none here does.
+	unsafe := waited[WaitEarlier]
+	if waited[WaitEarlier], waited[WaitClients] = stats.Waited[WaitEarlier], unsafe-stats.Waited[WaitEarlier]; waited != stats.Waited {
+		st.t.Errorf("calls waited %v, counted %v", waited, stats.Waited)
 	}
 	if left := st.s.left(st.lanes); left != "" {
 		st.t.Errorf("left behind: %s", left)
@@ -240,7 +329,7 @@ func (st *stage) idle() {
 func (s *Scheduler) left(lanes []*Lane) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.calls != 0 || s.running != 0 || len(s.unsafe)+len(s.heads)+len(s.want)+len(s.lanes) != 0 {
+	if s.calls != 0 || s.running != 0 || len(s.unsafe)+len(s.want)+len(s.lanes) != 0 {
 		return fmt.Sprintf("%+v", s)
 	}
 	for _, l := range lanes {

@@ -1,7 +1,6 @@
 package concurrency
 
 import (
-	"slices"
 	"sync"
 	"time"
 )
@@ -30,8 +29,9 @@ type Config struct {
 
 	// Now is asked for the times of a Record. nil: they are zero.
 	Now func() time.Time
-	// Observe is told of every call that has left, in no particular order and
-	// without a lock held. nil: nobody is.
+	// Observe is told of each stage that a call comes to, without a lock held.
+	// Of one call it is told in order, of its arrival only when that is Run or
+	// left, so that its kind is known. nil: nobody is.
 	Observe func(Record)
 }
 
@@ -44,11 +44,11 @@ type Scheduler struct {
 	config Config
 
 	mu         sync.Mutex
+	moment     time.Time // see now
 	calls      int       // that have arrived and not left
 	running    int       // safe calls that hold a slot
 	want       []*Lane   // lanes with ready safe calls, next to be served first
-	unsafe     []*Ticket // unsafe calls running
-	heads      []*Ticket // unsafe calls at the head of their lane, in order of coming there
+	unsafe     []*Ticket // unsafe calls at the head of their lane or running, in order of coming there
 	generation uint64    // counts beginnings and ends of unsafe calls
 	lanes      map[*Lane]struct{}
 	opened     uint64 // lanes, for their numbers
@@ -69,16 +69,23 @@ func New(c Config) *Scheduler {
 	return &Scheduler{config: c, lanes: map[*Lane]struct{}{}}
 }
 
-func (s *Scheduler) now() time.Time {
-	if s.config.Now == nil {
-		return time.Time{}
-	}
-	return s.config.Now()
+// lock is how the scheduler is locked.
+func (s *Scheduler) lock() {
+	s.mu.Lock()
+	s.moment = time.Time{}
 }
 
-// dispatch starts what may start.
+// now is the time of what happens under the lock, asked for once: what comes at
+// once has not waited.
+func (s *Scheduler) now() time.Time {
+	if s.moment.IsZero() && s.config.Now != nil {
+		s.moment = s.config.Now()
+	}
+	return s.moment
+}
+
+// dispatch gives out slots.
 func (s *Scheduler) dispatch() {
-	s.dispatchUnsafe()
 	for s.running < s.config.Total && len(s.want) > 0 {
 		l := s.want[0]
 		s.want = s.want[1:]
@@ -96,24 +103,4 @@ func (s *Scheduler) dispatch() {
 		}
 		l.enlist()
 	}
-}
-
-// dispatchUnsafe starts each unsafe call that no running one, and no earlier
-// waiting one, of an overlapping lane is in the way of.
-func (s *Scheduler) dispatchUnsafe() {
-	var waiting []*Ticket
-	for _, t := range s.heads {
-		if t.state != head || t.cancelled() {
-			continue
-		}
-		blocks := func(o *Ticket) bool { return overlap(o.lane.roots, t.lane.roots) }
-		if slices.ContainsFunc(s.unsafe, blocks) || slices.ContainsFunc(waiting, blocks) {
-			waiting = append(waiting, t)
-			continue
-		}
-		s.unsafe = append(s.unsafe, t)
-		s.generation++
-		t.start()
-	}
-	s.heads = waiting
 }

@@ -3,7 +3,6 @@ package concurrency
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -176,7 +175,7 @@ func TestCancelAndLeave(t *testing.T) {
 					}
 				}
 			}
-			if s.running != 0 || len(s.unsafe) != 0 || len(s.heads) != 0 || len(s.want) != 0 {
+			if s.running != 0 || len(s.unsafe) != 0 || len(s.want) != 0 {
 				t.Errorf("seed %d: the scheduler is not idle at the end: %+v", seed, s)
 			}
 			for _, l := range lanes {
@@ -287,31 +286,6 @@ func TestRunTwiceAndAfterLeave(t *testing.T) {
 	left.Leave()
 	if err := left.Run(t.Context(), yes, func(context.Context) func() { t.Error("ran"); return nil }); !errors.Is(err, ErrLeft) {
 		t.Errorf("Run after Leave returned %v", err)
-	}
-}
-
-// BenchmarkRun is the overhead of the scheduler per call.
-func BenchmarkRun(b *testing.B) {
-	for _, lanes := range []int{1, 8} {
-		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
-			s := New(Config{})
-			safe := func(context.Context) (bool, error) { return true, nil }
-			exec := func(context.Context) func() { return nil }
-			b.SetParallelism(lanes)
-			if lanes == 1 {
-				lane := s.NewLane("")
-				for b.Loop() {
-					_ = arrive(b, lane).Run(b.Context(), safe, exec)
-				}
-				return
-			}
-			b.RunParallel(func(pb *testing.PB) {
-				lane := s.NewLane("")
-				for pb.Next() {
-					_ = arrive(b, lane).Run(b.Context(), safe, exec)
-				}
-			})
-		})
 	}
 }
 

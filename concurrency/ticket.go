@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 )
 
 type state uint8
@@ -23,17 +24,24 @@ type Ticket struct {
 	lane   *Lane
 	number uint64
 	state  state
+	since  time.Time // it is in this state
 	safe   bool
 	slots  int           // it holds: 1 or 0
 	wake   chan struct{} // one token when the state advances to deciding or running
 	effect func()
 
+	behind    *Ticket   // which it waits for at the head; see unsafe.go
+	followers []*Ticket // which wait for it
+
 	kind, title string
 	ctx         context.Context         // of Run; nil before it
 	cancel      context.CancelCauseFunc // its
 	doom        []doom                  // bursts cancelled before Run
+	begun       bool                    // it is being, or was, decided on
 	ran         bool
+	told        bool // its arrival was, or is about to be
 	shared      bool // it had the result of another call
+	gaveUp      bool // it was cancelled before it left
 	times       Times
 }
 
@@ -41,9 +49,9 @@ type Ticket struct {
 var ErrLeft = errors.New("the call has left its place")
 
 // Label says what the call is: a kind, by which CancelBurst chooses and which
-// must be told before Run, and one line for people.
+// must be told before Run and stays, and one line for people.
 func (t *Ticket) Label(kind, title string) {
-	t.lane.s.mu.Lock()
+	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
 	t.kind, t.title = kind, title
 }
@@ -63,34 +71,34 @@ func (t *Ticket) Label(kind, title string) {
 func (t *Ticket) Run(ctx context.Context, decide func(context.Context) (safe bool, err error), exec func(context.Context) (effect func())) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	t.arm(ctx, cancel)
+	if t.arm(ctx, cancel) {
+		t.tell(StageArrived)
+	}
 	var effect func()
-	defer func() { t.leave(effect) }()
+	defer func() { t.leave(effect, false) }()
 	if err := t.await(ctx); err != nil {
 		return err
 	}
+	t.tell(StageTurn)
 	safe, err := decide(ctx)
 	if err != nil {
 		return err
 	}
-	t.settle(safe)
+	if !t.settle(safe) {
+		return context.Cause(ctx)
+	}
+	t.tell(StageSettled)
 	if err := t.await(ctx); err != nil {
 		return err
 	}
+	t.tell(StageStarted)
 	effect = exec(ctx)
 	return nil
 }
 
 // Leave gives up the place of a call that will not run. It does nothing to a
 // call that runs, whose place ends with Run, or that has left.
-func (t *Ticket) Leave() {
-	t.lane.s.mu.Lock()
-	runs := t.ctx != nil
-	t.lane.s.mu.Unlock()
-	if !runs {
-		t.leave(nil)
-	}
-}
+func (t *Ticket) Leave() { t.leave(nil, true) }
 
 // await waits for the next advance of the ticket's state.
 func (t *Ticket) await(ctx context.Context) error {
@@ -98,49 +106,50 @@ func (t *Ticket) await(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-t.wake:
 	}
-	t.lane.s.mu.Lock()
+	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
 	switch {
 	case ctx.Err() != nil: // asked last, so that a call cancelled while its turn came does not start
-		if t.state != done && !t.ran {
-			t.lane.s.stats.Cancelled++
-		}
 		return context.Cause(ctx)
 	case t.state == done:
 		return ErrLeft
+	case t.state == deciding:
+		t.begun, t.times.Turn = true, t.since
 	case t.state == running && !t.ran:
 		t.ran, t.times.Started = true, t.lane.s.now()
 	}
 	return nil
 }
 
-func (t *Ticket) settle(safe bool) {
+// settle gives a call that was decided on its place. It does not if that was
+// cancelled meanwhile.
+func (t *Ticket) settle(safe bool) bool {
 	l, s := t.lane, t.lane.s
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
-	if t.state == done {
-		return
+	if t.cancelled() {
+		return false
 	}
 	t.safe = safe
-	t.times.Settled = s.now()
 	if !safe {
 		s.stats.batch(l.batch)
 		l.batch = 0
 		s.stats.batch(1)
-		t.state = settled
+		t.times.Settled = t.to(settled)
 		l.advance()
-		return
+		return true
 	}
 	l.turn = nil
 	l.batch++
 	l.active++
-	t.queue()
+	t.times.Settled = t.queue()
 	l.advance()
+	return true
 }
 
 // start lets a call run whose turn has come.
 func (t *Ticket) start() {
-	t.state = running
+	t.to(running)
 	t.wake <- struct{}{}
 }
 
@@ -158,7 +167,7 @@ func (t *Ticket) slot(n int) {
 // result of another. It keeps its place.
 func (t *Ticket) Yield() {
 	s := t.lane.s
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if t.slots > 0 {
 		t.slot(-1)
@@ -171,7 +180,7 @@ func (t *Ticket) Yield() {
 // when ctx ends first.
 func (t *Ticket) Resume(ctx context.Context) error {
 	s := t.lane.s
-	s.mu.Lock()
+	s.lock()
 	if t.state != running || !t.safe || t.slots > 0 {
 		s.mu.Unlock()
 		return nil
@@ -181,19 +190,20 @@ func (t *Ticket) Resume(ctx context.Context) error {
 	return t.await(ctx)
 }
 
-// queue lets a safe call wait for a slot.
-func (t *Ticket) queue() {
-	t.state = ready
+// queue lets a safe call wait for a slot. It returns the time.
+func (t *Ticket) queue() time.Time {
+	now := t.to(ready)
 	t.lane.ready = append(t.lane.ready, t)
 	t.lane.enlist()
 	t.lane.s.dispatch()
+	return now
 }
 
 // pass hands the slot of a call that is about to leave, if it has one, to one
 // that has yielded: the work goes on for that. Its lane may then hold more than
 // its share.
 func (t *Ticket) pass(to *Ticket) {
-	t.lane.s.mu.Lock()
+	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
 	if t.slots > 0 && to.state == running {
 		t.slot(-1)
@@ -203,23 +213,28 @@ func (t *Ticket) pass(to *Ticket) {
 	}
 }
 
-func (t *Ticket) leave(effect func()) {
-	if record, left := t.vacate(effect); left && t.lane.s.config.Observe != nil {
-		t.lane.s.config.Observe(record)
+// leave gives up the place, if the call has one still; idle: unless it runs.
+func (t *Ticket) leave(effect func(), idle bool) {
+	told, left := t.vacate(effect, idle)
+	if left && !told {
+		t.tell(StageArrived)
+	}
+	if left {
+		t.tell(StageLeft)
 	}
 }
 
-// vacate is leave without telling anybody. An effect that panics leaves nothing
-// locked.
-func (t *Ticket) vacate(effect func()) (record Record, left bool) {
+// vacate is leave without telling anybody; told is whether the arrival was. An
+// effect that panics leaves nothing locked.
+func (t *Ticket) vacate(effect func(), idle bool) (told, left bool) {
 	l, s := t.lane, t.lane.s
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
-	if t.state == done {
-		return Record{}, false
+	if t.state == done || idle && t.ctx != nil {
+		return false, false
 	}
 	was := t.state
-	t.state, t.effect = done, effect
+	t.times.Left, t.effect = t.to(done), effect
 	close(t.wake)
 	if t.safe && (was == ready || was == running) {
 		l.active--
@@ -234,8 +249,10 @@ func (t *Ticket) vacate(effect func()) (record Record, left bool) {
 		l.turn = nil
 	}
 	if was == running && !t.safe {
-		s.unsafe = without(s.unsafe, t)
 		s.generation++
+	}
+	if was == head || was == running && !t.safe {
+		s.release(t)
 	}
 	s.calls--
 	if l.calls--; l.calls == 0 {
@@ -243,16 +260,30 @@ func (t *Ticket) vacate(effect func()) (record Record, left bool) {
 		s.stats.batch(l.batch)
 		l.batch = 0
 	}
-	t.times.Left = s.now()
-	if t.ran {
-		s.stats.Ran++
-	}
-	record = t.record()
+	t.count(was)
 	l.retire(t)
 	l.enlist()
 	l.advance()
 	s.dispatch()
-	return record, true
+	return t.told, true
+}
+
+// count counts a call that leaves.
+func (t *Ticket) count(was state) {
+	stats := &t.lane.s.stats
+	if t.ran {
+		stats.Ran++
+	}
+	t.gaveUp = t.ctx != nil && t.ctx.Err() != nil
+	switch {
+	case !t.gaveUp:
+	case t.ran:
+		stats.Cancelled.Running++
+	case was == deciding && t.begun:
+		stats.Cancelled.Deciding++
+	default:
+		stats.Cancelled.Waiting++
+	}
 }
 
 // without is a list with one element taken out.

@@ -32,7 +32,7 @@ func TestCancel(t *testing.T) {
 }
 
 // shellHTTP is an HTTP server that runs commands.
-type shellHTTP struct{ url, session string }
+type shellHTTP struct{ url, session, root string }
 
 func startShellHTTP(t *testing.T) *shellHTTP {
 	t.Helper()
@@ -57,7 +57,7 @@ func startShellHTTP(t *testing.T) *shellHTTP {
 	if err != nil || !ok {
 		t.Fatalf("the server said %q, %v", line, err)
 	}
-	return &shellHTTP{url: url}
+	return &shellHTTP{url: url, root: base + "/root"}
 }
 
 // open begins a session, of the kind that has one.

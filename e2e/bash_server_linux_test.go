@@ -34,7 +34,8 @@ type shellServer struct {
 	cmd        *exec.Cmd
 	root, home string
 	ended      chan struct{}
-	err        error // how it ended
+	err        error    // how it ended
+	out        *os.File // what it writes, read by listen
 
 	mu      sync.Mutex
 	in      io.WriteCloser
@@ -103,7 +104,7 @@ func startShell(t *testing.T, o shellOptions) *shellServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.cmd.Stdout = w
+	s.cmd.Stdout, s.out = w, out
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

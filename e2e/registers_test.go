@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -90,13 +91,28 @@ func TestInexplicable(t *testing.T) {
 
 var written = regexp.MustCompile(`v\d+-\d+`)
 
-// TestReadsAreExplained: clients over HTTP and stdio read and change the same
-// files in every way at once; what each read showed is explained by an order of
-// the changes that agrees with when each was sent and answered.
+// perRound is how many calls a client of TestReadsAreExplained makes between two
+// moments at which all begin together.
+const perRound = 4
+
+// raced counts the reads beside which somebody changed the file.
+func raced(history []operation) (n int) {
+	for _, r := range history {
+		beside := func(w operation) bool { return w.write && w.start.Before(r.end) && r.start.Before(w.end) }
+		if !r.write && slices.ContainsFunc(history, beside) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestReadsAreExplained: clients over HTTP and stdio read and change one file
+// after the other in every way, all at once; what each read showed is explained
+// by an order of the changes that agrees with when each was sent and answered.
 func TestReadsAreExplained(t *testing.T) {
 	root, settings := t.TempDir(), freely(t)
 	var files []string
-	for i := range 3 {
+	for i := range 2 {
 		files = append(files, filepath.Join(root, fmt.Sprintf("%d.txt", i)))
 		put(t, files[i], "v0-0\n")
 	}
@@ -108,7 +124,7 @@ func TestReadsAreExplained(t *testing.T) {
 			clients = append(clients, func(tool string, arguments map[string]any) reply { return c.httpCall(t, tool, arguments) })
 			continue
 		}
-		s := startCorpus(t, root, "--settings", settings, "--read-dedup", "off", "--sandbox", "off")
+		s := startCorpus(t, root, "--settings", settings, "--read-dedup", "off", "--sandbox", "off", "--mode", "bypassPermissions")
 		clients = append(clients, func(tool string, arguments map[string]any) reply { return <-s.tool(tool, arguments) })
 	}
 	var mu sync.Mutex
@@ -118,13 +134,18 @@ func TestReadsAreExplained(t *testing.T) {
 		history[i] = []operation{{"v0-0", true, began, began}}
 	}
 	counts := map[string]int{}
+	rounds := newBarrier(len(clients))
 	var wg sync.WaitGroup
 	for n, client := range clients {
 		wg.Go(func() {
+			defer rounds.leave()
 			rnd := rand.New(rand.NewPCG(uint64(n), 5))
 			seen := map[int]string{}
 			for i := range sharedCalls {
-				f := rnd.IntN(len(files))
+				if i%perRound == 0 {
+					rounds.wait()
+				}
+				f := i / perRound % len(files)
 				file, value := files[f], fmt.Sprintf("v%d-%d", n+1, i)
 				tool, arguments := "Read", map[string]any{"file_path": file}
 				switch rnd.IntN(8) {
@@ -159,10 +180,48 @@ func TestReadsAreExplained(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("done: %v", counts)
+	races := 0
 	for f, h := range history {
+		races += raced(h)
 		if why := inexplicable(h); why != "" {
 			t.Errorf("file %d: %s", f, why)
 		}
+	}
+	t.Logf("done: %v, %d reads beside a change", counts, races)
+	if races < counts["Read"]/4 {
+		t.Errorf("only %d of %d reads were beside a change", races, counts["Read"])
+	}
+}
+
+// barrier lets those who come go on together.
+type barrier struct {
+	mu          sync.Mutex
+	all, coming int
+	open        chan struct{}
+}
+
+func newBarrier(all int) *barrier { return &barrier{all: all, open: make(chan struct{})} }
+
+func (b *barrier) wait() {
+	b.mu.Lock()
+	open := b.open
+	b.coming++
+	b.pass()
+	b.mu.Unlock()
+	<-open
+}
+
+// leave is for who does not come again.
+func (b *barrier) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all--
+	b.pass()
+}
+
+func (b *barrier) pass() {
+	if b.coming == b.all {
+		close(b.open)
+		b.coming, b.open = 0, make(chan struct{})
 	}
 }

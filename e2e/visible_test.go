@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestLiveView: SIGUSR1 shows on standard error what runs and waits, and the
@@ -74,7 +77,7 @@ func TestLiveView(t *testing.T) {
 	}
 	close(seen)
 	if s := view.String(); !strings.Contains(s, "calls: 1 running, 0 being decided on, 1 queued; since the start 2 arrived, 0 ran") ||
-		!strings.Contains(s, "lane stdio-1 (1): 1 queued, the first waits for an earlier call: Run sleep 100; touch x\n") {
+		!strings.Contains(s, "lane stdio-1 (1): 1 queued, the first waits for an earlier call: Run sleep 100; touch x (") {
 		t.Errorf("shown: %s", s)
 	}
 	go func() { _, _ = io.Copy(io.Discard, shown) }()
@@ -154,5 +157,48 @@ func TestTrace(t *testing.T) {
 		if !killed && calls != 100 || calls == 0 {
 			t.Errorf("killed: %v: %d calls", killed, calls)
 		}
+	}
+}
+
+// TestTraceOfARunningCall: a call that runs, and one that waits for it, are in
+// the trace of a server that is killed.
+func TestTraceOfARunningCall(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "trace.json")
+	cmd, in, _, stderr := stdioProcess(t, "--trace", file, "--settings", freely(t), "--sandbox", "off")
+	line := `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}` + "\n"
+	fmt.Fprintf(in, line, 1, "Bash", `{"command":"sleep 100; touch x"}`)
+	fmt.Fprintf(in, line, 2, "Read", `{"file_path":"a.txt"}`)
+	var text []byte
+	for late := time.After(deadline); !bytes.Contains(text, []byte(`"name":"running"`)) || !bytes.Contains(text, []byte(`"name":"Read"`)); {
+		select {
+		case <-late:
+			t.Fatalf("the trace is %s, %s", text, stderr)
+		case <-time.After(20 * time.Millisecond):
+		}
+		text, _ = os.ReadFile(file)
+	}
+	_ = cmd.Process.Kill()
+	if err := wait(t, cmd); err == nil {
+		t.Error("the server ended by itself")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []struct{ Name, Ph, ID string }
+	if err := json.Unmarshal(append(text, ']'), &events); err != nil {
+		t.Fatal(err)
+	}
+	open := map[string]string{}
+	for _, e := range events {
+		switch e.Ph {
+		case "b":
+			open[e.ID] += e.Name + " "
+		case "e":
+			open[e.ID] = strings.Replace(open[e.ID], e.Name+" ", "", 1)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"1": "Bash running ", "2": "Read queued "}, open); diff != "" {
+		t.Errorf("what is not done in the trace (-want +got):\n%s", diff)
 	}
 }

@@ -118,7 +118,7 @@ type stdioWire struct {
 
 func startStdio(t *testing.T, root string) wire {
 	// Without a sandbox, so that the list of tools is the same on every machine.
-	cmd := exec.Command(binary(t), "stdio", "--log-level", "error", "--sandbox", "off", root)
+	cmd := exec.Command(binary(t), "stdio", "--log-level", "error", "--sandbox", "off", "--mode", "bypassPermissions", root)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -187,7 +187,7 @@ func startHTTP(t *testing.T, root string) wire { return serveWith(t, root) }
 
 // serveWith starts an HTTP server with further arguments.
 func serveWith(t *testing.T, root string, args ...string) *httpWire {
-	cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", root}, args...)...)
+	cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--log-level", "error", "--sandbox", "off", "--mode", "bypassPermissions", root}, args...)...)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"mcp-toolset/internal/approval"
 	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
@@ -69,11 +70,11 @@ func readable(v session.View) []string { return append([]string{v.Results}, v.Ou
 const resolveTime = 10 * time.Second
 
 // decision asks the policy. A read-only call reads its path, any other edits it.
-func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env) (policy.Decision, error) {
+func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, hooks *policy.Opinion) (policy.Decision, error) {
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
-		Match: r.Matcher(base), Readable: readable(env.Session), Own: r.Check(env),
+		Match: r.Matcher(base), Readable: readable(env.Session), Own: r.Check(env), Hook: hooks,
 	}
 	c.access = policy.Edit
 	if r.Facts.ReadOnly {
@@ -84,22 +85,42 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env) 
 		if req.Parts, err = c.parts(ctx, parts); err != nil {
 			return policy.Decision{}, err
 		}
-		return c.p.Policy.Decide(req), nil
+		c.subject = approval.Subject{Kind: "command", Value: parts.Text}
+		return c.decideOn(req), nil
 	}
 	if r.Path == "" {
-		return c.p.Policy.Decide(req), nil
+		c.subject = approval.Subject{Kind: "input", Value: string(r.Input())}
+		return c.decideOn(req), nil
 	}
 	canonical, broken, err := follow(ctx, r.Path)
 	if err != nil {
 		return policy.Decision{}, err
 	}
 	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
-	d := c.p.Policy.Decide(req)
+	c.subject = approval.Subject{Kind: "path", Access: c.access.String(), Value: canonical}
+	d := c.decideOn(req)
 	if broken != nil && d.Behavior == policy.Allow {
 		return d, invalid(&tools.Fault{Fact: "the path cannot be followed: " + plain.Line(broken.Error()), Next: "Use another path."})
 	}
 	c.target = canonical
 	return d, nil
+}
+
+// decideOn asks the policy, with what persons have said of the same before.
+func (c *call) decideOn(req policy.Request) policy.Decision {
+	if store := c.p.Approvals; store != nil {
+		v := c.Session.View()
+		req.Declined = store.Declined(v.ID, c.tool.Name, c.subject)
+		req.Always = store.Always(c.tool.Name, c.subject, firstRoot(v))
+	}
+	return c.p.Policy.Decide(req)
+}
+
+func firstRoot(v session.View) string {
+	if len(v.Roots) == 0 {
+		return ""
+	}
+	return v.Roots[0]
 }
 
 // follow is where a path leads. One that leads nowhere is broken, and stays what

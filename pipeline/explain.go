@@ -39,7 +39,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		}
 	}
 	e.Tool = tool.Name
-	c := &call{p: p, Request: r, tool: tool}
+	c := p.newCall(r, tool)
 	defer func() {
 		if v := recover(); v != nil {
 			e = Explanation{Tool: tool.Name}
@@ -53,7 +53,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		return e
 	}
 	env := c.env()
-	resolved, d, err := c.judge(ctx, parsed, env)
+	resolved, d, err := c.judge(ctx, parsed, env, false)
 	if err != nil {
 		e.refuse(c.explain(ctx, err))
 		return e

@@ -1,7 +1,7 @@
 // Package pipeline is the one path every call takes, whatever the client and
 // the transport:
 //
-//	lookup -> parse -> resolve -> validate -> decide -> schedule -> execute -> limit
+//	lookup -> parse -> resolve -> validate -> hooks -> decide -> ask -> schedule -> execute -> hooks -> limit -> audit
 //
 // Read Run from top to bottom. Tools describe, policy decides, the scheduler
 // orders; only this package turns an error into an answer, and every refusal
@@ -10,6 +10,7 @@ package pipeline
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,11 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/audit"
+	"mcp-toolset/internal/classifier"
 	"mcp-toolset/internal/filelock"
+	"mcp-toolset/internal/hook"
 	"mcp-toolset/internal/results"
 	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
@@ -52,21 +57,37 @@ type Config struct {
 	// Cascade is what the failure of a command cancels of the calls sent with it.
 	Cascade Cascade
 
-	// AfterCall runs after a call that did what it should, in its place in the
-	// schedule and before the session has its effects. What it does to files
-	// that the call wrote is taken for the call's own. nil: nothing.
-	AfterCall func(ctx context.Context, r *tools.Resolved, resp *tools.Response)
+	// Hooks are commands of the user that run before and after calls, RunHooks is
+	// what runs them (hook.Runner.Run). nil: there are none.
+	Hooks    *policy.Hooks
+	RunHooks func(context.Context, policy.Event, []policy.Hook, hook.Input) hook.Verdict
+
+	// Classify is asked about a call that nothing else decides; nil where it has
+	// no opinion, or is nil itself.
+	Classify func(context.Context, classifier.Question) *policy.Opinion
+
+	// Approvals are what persons say outside of the client. nil: nobody can be
+	// asked there.
+	Approvals *approval.Store
+
+	// Audit writes down a call that has ended, before it is answered. With
+	// AuditRequired no call is done that cannot be written down. nil: nothing is.
+	Audit         func(context.Context, audit.Entry) error
+	AuditRequired bool
 }
 
 // Pipeline runs calls. It is safe for concurrent use.
-type Pipeline struct{ Config }
+type Pipeline struct {
+	Config
+	unlogged atomic.Bool // the last call could not be written to the audit log
+}
 
 // New makes a pipeline.
 func New(c Config) *Pipeline {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Pipeline{c}
+	return &Pipeline{Config: c}
 }
 
 // Request is one call as it came from a client.
@@ -77,20 +98,30 @@ type Request struct {
 	Ticket    *concurrency.Ticket // the call's place, taken on arrival
 	Log       *slog.Logger
 	Progress  func(tools.Progress) // nil: nobody listens
+	ID        string               // the client's name for the call, for hooks and the audit; "": one is made
+	Ask       Asker                // puts a question to the client's user; nil: that cannot be
+	Resumed   any                  // Question.Kept of the question whose answer the request brings; nil: none
 }
 
 // Run carries a call through every stage and answers it. Whatever goes wrong
-// is an answer with Failed set; only a name that no tool has is an error, a
-// *tools.UnknownTool, because the protocol has an answer of its own for it.
+// is an answer with Failed set. Two things are errors, because the protocol has
+// an answer of its own for them: a name that no tool has (*tools.UnknownTool),
+// and a question that the client has to send the call again for
+// (*InputRequired).
 func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
 	defer r.Ticket.Leave()
 	tool, err := p.Registry.Lookup(r.Tool)
 	if err != nil {
+		p.auditUnknown(ctx, r, err)
 		return nil, err
 	}
-	c := &call{p: p, Request: r, tool: tool}
-	defer func() { p.limit(tool, r.Session.View(), resp) }()
+	r.Ticket.Label(tool.Name, "")
+	c := p.newCall(r, tool)
+	defer func() { resp = c.finish(ctx, resp, err) }()
 	defer c.recover(&resp)
+	if why := c.unlogged(ctx); why != nil {
+		return c.refuse(why), nil
+	}
 	parsed, err := tool.Parse(r.Arguments)
 	if err != nil {
 		return c.refuse(invalid(err)), nil
@@ -100,10 +131,11 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 		env      *tools.Env
 		failure  error
 	)
-	r.Ticket.Label(tool.Name, "")
 	defer c.watch(ctx)()
 	// Resolving, validating and deciding wait for the call's turn: only then
 	// is the session what all earlier unsafe calls of the conversation left.
+	// Hooks and persons are waited for in there too, with the turn and without
+	// a slot: calls of other conversations go on.
 	err = r.Ticket.Run(ctx, func(ctx context.Context) (safe bool, err error) {
 		env = c.env()
 		if resolved, err = c.decide(ctx, parsed, env); err != nil {
@@ -126,7 +158,11 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 	if err == nil {
 		err = failure
 	}
-	if err != nil {
+	var needed *InputRequired
+	switch {
+	case errors.As(err, &needed):
+		return nil, needed
+	case err != nil:
 		return c.refuse(c.explain(ctx, err)), nil
 	}
 	return resp, nil
@@ -142,34 +178,68 @@ type call struct {
 	nesting sync.Mutex // one call made by this one at a time
 	access  policy.Access
 	target  string // canonical path that the call was allowed for; "" without one
+	subject approval.Subject
 	effects []session.Effect
 	stop    func()       // of watch
 	waited  atomic.Int64 // the last progress that watch told, in ms
 	private atomic.Bool  // what it returns is this session's alone
+
+	record record   // for the audit
+	notes  []string // what hooks add to the answer
+	before *before  // what hooks said before it; nil: they have not run
 }
 
-// decide judges the call and refuses what is not allowed.
+func (p *Pipeline) newCall(r Request, tool *tools.Tool) *call {
+	c := &call{p: p, Request: r, tool: tool}
+	if c.ID == "" {
+		c.ID = rand.Text()
+	}
+	c.record = record{began: p.Now(), input: r.Arguments}
+	return c
+}
+
+// decide judges the call, asks who can be asked, and refuses what is not allowed.
 func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (*tools.Resolved, error) {
-	r, d, err := c.judge(ctx, parsed, env)
-	switch {
-	case err != nil:
+	r, d, err := c.judge(ctx, parsed, env, true)
+	if err != nil {
 		return nil, err
-	case d.Behavior != policy.Allow:
+	}
+	c.record.decided, c.record.input = d, r.Input()
+	if d.Behavior == policy.Ask {
+		if d, err = c.permit(ctx, r, d); err != nil {
+			return nil, err
+		}
+		c.record.decided = d
+	}
+	if d.Behavior != policy.Allow {
 		return nil, refused(d)
 	}
 	c.safe = r.Facts.ConcurrencySafe
 	return r, nil
 }
 
-// judge completes the input, validates it, and asks the policy and the tool.
-func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env) (*tools.Resolved, policy.Decision, error) {
+// judge completes the input, validates it, and asks hooks, policy, tool and
+// classifier. Unless it is live, it starts nothing: no hook, no classifier.
+func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, live bool) (*tools.Resolved, policy.Decision, error) {
 	r := parsed.Resolve(env)
 	if err := r.Validate(); err != nil {
 		return nil, policy.Decision{}, invalid(err)
 	}
-	d, err := c.decision(ctx, r, env)
+	var opinion *policy.Opinion
+	if live {
+		var err error
+		if r, opinion, err = c.runBefore(ctx, r, env); err != nil {
+			return nil, policy.Decision{}, err
+		}
+	}
+	d, err := c.decision(ctx, r, env, opinion)
 	if err != nil {
 		return nil, d, err
+	}
+	if live && d.Open && c.p.Classify != nil {
+		d = d.Classified(c.p.Classify(ctx, classifier.Question{
+			Tool: c.tool.Name, Summary: r.Summary, Input: r.ClassifierInput(), Mode: string(c.p.Policy.Mode()), Dir: env.Session.Dir,
+		}))
 	}
 	return r, d, nil
 }
@@ -189,18 +259,15 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 	env.Call = func(ctx context.Context, tool string, args json.RawMessage) (*tools.Response, error) {
 		return c.nested(ctx, tool, args, &out.effects)
 	}
+	began := c.p.Now()
 	resp, err := r.Run(ctx, env)
 	var recorded *tools.Recorded
 	if errors.As(err, &recorded) {
 		out.effects = append(out.effects, recorded.Effect)
 	}
+	c.runAfter(ctx, r, env, resp, err, c.p.Now().Sub(began))
 	if err != nil {
 		return out, err
-	}
-	if c.p.AfterCall != nil {
-		written := stillWritten(env, resp.Effect)
-		c.p.AfterCall(ctx, r, resp)
-		c.lookAgain(env, written)
 	}
 	if !resp.Effect.IsZero() {
 		out.effects = append(out.effects, resp.Effect)
@@ -243,11 +310,14 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 	if err != nil {
 		return nil, err
 	}
-	n := &call{p: c.p, Request: c.Request, tool: tool, depth: c.depth + 1}
+	inner := c.Request
+	inner.Arguments, inner.ID, inner.Ask, inner.Resumed = args, "", nil, nil // no client can be asked in the middle of a call
+	n := c.p.newCall(inner, tool)
+	n.depth, n.record.parent = c.depth+1, c.ID
 	if n.depth > maxDepth {
 		return nil, &tools.Fault{Fact: fmt.Sprintf("calls are nested more than %d deep", maxDepth)}
 	}
-	defer func() { c.p.limit(tool, c.Session.View(), resp) }()
+	defer func() { resp = n.finish(ctx, resp, err) }()
 	defer n.recover(&resp)
 	parsed, err := tool.Parse(args)
 	if err != nil {

@@ -18,8 +18,12 @@ type refusal struct {
 	next  string
 }
 
-// stageInvalid is the stage of refusals that come before the policy is asked.
-const stageInvalid = "invalid input"
+// The stages of refusals that are more than words: before the policy is asked,
+// and by it.
+const (
+	stageInvalid = "invalid input"
+	stageRefused = "refused by policy"
+)
 
 func (r *refusal) Error() string {
 	text := r.stage + ": " + r.fact
@@ -48,11 +52,12 @@ func refused(d policy.Decision) *refusal {
 	if r, size := utf8.DecodeRuneInString(next); size > 0 {
 		next = string(unicode.ToUpper(r)) + next[size:] + "."
 	}
-	return &refusal{"refused by policy", fact, next}
+	return &refusal{stageRefused, fact, next}
 }
 
 // refuse answers the call with a refusal.
 func (c *call) refuse(r *refusal) *tools.Response {
+	c.record.stage, c.record.fact = r.stage, r.fact
 	c.Log.Debug("call not done", "tool", c.tool.Name, "stage", r.stage, "fact", r.fact)
 	text := fmt.Sprintf("%s: %s", c.tool.Name, r.Error())
 	return &tools.Response{Content: []tools.Content{tools.Text{Text: text}}, Failed: true}

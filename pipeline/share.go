@@ -12,7 +12,7 @@ import (
 // what reads and does not depend on its session is shared.
 func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Response, error) {
 	run := func(ctx context.Context) (outcome, error) { return c.execute(ctx, r, env) }
-	if !c.safe || !r.Facts.ReadOnly || !r.Shared(env) || c.p.Shared == nil || c.p.AfterCall != nil || c.tool.Interrupt == tools.Finish {
+	if !c.safe || !r.Facts.ReadOnly || !r.Shared(env) || c.p.Shared == nil || c.hookedAfter() || c.tool.Interrupt == tools.Finish {
 		out, err := run(ctx)
 		c.effects = append(c.effects, out.effects...)
 		return out.resp, err

@@ -27,7 +27,7 @@ func stillWritten(env *tools.Env, e session.Effect) (written []*session.Read) {
 	return written
 }
 
-// lookAgain takes what AfterCall did to the files that a call wrote for the
+// lookAgain takes what hooks did to the files that a call wrote for the
 // call's own: a file that a formatter changed at once is not one that somebody
 // else has changed. A file that cannot be read now stays what the call wrote.
 func (c *call) lookAgain(env *tools.Env, written []*session.Read) {

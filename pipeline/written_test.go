@@ -1,13 +1,13 @@
 package pipeline
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"mcp-toolset/internal/filelock"
+	"mcp-toolset/internal/hook"
 	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/edit"
@@ -25,7 +25,7 @@ func TestFormatter(t *testing.T) {
 	}
 	b.Registry, b.Snapshots, b.Locks = registry, snapshot.New(snapshot.Total), filelock.New(t.TempDir())
 	path := filepath.Join(b.root, "a.txt")
-	b.AfterCall = func(context.Context, *tools.Resolved, *tools.Response) {
+	b.hookAfter(t, "Write", func(hook.Input) hook.Verdict {
 		data, err := os.ReadFile(path)
 		if err == nil {
 			err = os.WriteFile(path, []byte(strings.ToUpper(string(data))), 0o600)
@@ -33,7 +33,8 @@ func TestFormatter(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	}
+		return hook.Verdict{}
+	})
 	for _, content := range []string{"one", "two", "three"} {
 		if got := b.run(t, t.Context(), "Write", `{"file_path":"a.txt","content":"`+content+`"}`); strings.HasPrefix(got, "failed") {
 			t.Fatal(got)
@@ -70,7 +71,10 @@ func TestFormatterAfterAStaleEdit(t *testing.T) {
 	put("one\n2\n3\n4\n5\n6\nseven\n")
 	b.run(t, t.Context(), "Read", `{"file_path":"a.txt"}`)
 	put("one\n2\n3\n4\n5\n6\nprecious\n")
-	b.AfterCall = func(context.Context, *tools.Resolved, *tools.Response) { put("ONE\n2\n3\n4\n5\n6\nprecious\n") }
+	b.hookAfter(t, "Edit", func(hook.Input) hook.Verdict {
+		put("ONE\n2\n3\n4\n5\n6\nprecious\n")
+		return hook.Verdict{}
+	})
 	if got := b.run(t, t.Context(), "Edit", `{"file_path":"a.txt","old_string":"one","new_string":"One"}`); strings.HasPrefix(got, "failed") {
 		t.Fatal(got)
 	}

@@ -129,7 +129,11 @@ func (c *call) byHook() Decision {
 	if o.Reason != "" {
 		d.Reason += ": " + o.Reason
 	}
-	if o.Behavior != Allow {
+	switch {
+	case o.Behavior == Allow:
+	case o.Next != "":
+		d.Next = o.Next
+	default:
 		d.Next = "do as the hook says, or have a person change the hook"
 	}
 	return d

@@ -11,7 +11,7 @@ import (
 
 // The keys of the settings.
 var (
-	topKeys        = []string{"$schema", "editGuard", "env", "features", "hooks", "hooksFailClosed", "permissions", "reminder", "sandbox"}
+	topKeys        = []string{"$schema", "classifier", "editGuard", "env", "features", "hooks", "hooksFailClosed", "permissions", "reminder", "sandbox"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -35,6 +35,8 @@ func (s *Settings) read(n *node) error {
 			err = s.readReminder(f)
 		case "editGuard":
 			err = s.readEditGuard(f)
+		case "classifier":
+			s.classifier, err = s.readClassifier(f.key, f.value, true)
 		case "sandbox":
 			err = s.readSandbox(f)
 		case "env":

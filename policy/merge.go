@@ -75,6 +75,9 @@ func (s *Settings) append(less *Settings) {
 	s.reminder.under(less.reminder)
 	s.sandbox.caches.under(less.sandbox.caches)
 	s.sandbox.network.under(less.sandbox.network)
+	if s.classifier == nil {
+		s.classifier = less.classifier
+	}
 	s.hooks = *MergeHooks(&s.hooks, &less.hooks)
 	s.warnings = append(s.warnings, less.warnings...)
 	s.ruleWarnings = append(s.ruleWarnings, less.ruleWarnings...)

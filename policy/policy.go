@@ -102,6 +102,7 @@ type Opinion struct {
 	Behavior Behavior
 	Reason   string // safe to show
 	By       string // who, safe to show
+	Next     string // one next step, safe to show; "": a usual one
 }
 
 // Decision is the answer and why, worded for the model and for a log.

@@ -30,6 +30,7 @@ type Settings struct {
 	sandbox      sandbox
 	scrub, pass  []string // names of environment variables
 	hooks        Hooks
+	classifier   []Stage
 	loose        []string // keys that Tightened leaves out
 	warnings     []string // of keys
 	ruleWarnings []string
@@ -86,7 +87,13 @@ func LoadSettings(path string) (*Settings, error) {
 //	  "hooks": {event: [{"matcher": tools, "hooks": [
 //	    {"type": "command", "command": command, "timeout": seconds}
 //	  ]}]},
-//	  "hooksFailClosed": true or false
+//	  "hooksFailClosed": true or false,
+//	  "classifier": {
+//	    "command": [program, argument...] or text for sh, or
+//	    "url": of this machine,
+//	    "timeout": seconds,
+//	    "second": {the same but second}
+//	  }
 //	}
 //
 // A folder begins with / or ~, or at the root of the settings; a * in the name

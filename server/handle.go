@@ -23,6 +23,7 @@ type incoming struct {
 	ticket  *concurrency.Ticket                   // place of a tools/call
 	notify  func(method string, params any) error // writes a notification ahead of the answer
 	stream  *stream                               // the HTTP response; nil over stdio
+	request *httpRequest                          // nil over stdio
 	unknown *tools.UnknownTool                    // set when the call names no tool
 
 	initialized bool // set when an initialize succeeded

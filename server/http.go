@@ -1,12 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -18,10 +16,10 @@ import (
 
 // Limits of HTTP serving.
 const (
-	maxBody    = 16 << 20 // bytes of one request
-	maxHeader  = 16 << 10 // bytes of a request's header
-	maxConns   = 2048     // open connections; more wait to be accepted
-	maxStreams = 64       // concurrent requests of one HTTP/2 connection
+	maxHeader  = 16 << 10  // bytes of a request's header
+	maxConns   = 2048      // open connections; more wait to be accepted
+	maxStreams = 64        // concurrent requests of one HTTP/2 connection
+	maxUnread  = 128 << 10 // bytes of bodies that an HTTP/2 connection holds before they are read
 
 	// sessionIdle ends a session nobody uses. It is far above the longest
 	// call, because a call in progress does not count as use.
@@ -61,7 +59,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 	soft, stopStreams := context.WithCancel(hard)
 	defer stopStreams()
 
-	handler, closeSessions := s.httpHandler(soft, h, l.Addr())
+	handler, stopRequests, closeSessions := s.httpHandler(soft, h, l.Addr())
 	defer closeSessions()
 	srv := &http.Server{
 		Handler:           handler,
@@ -70,8 +68,10 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 		IdleTimeout:       s.timeouts.idle,
 		MaxHeaderBytes:    maxHeader,
 		TLSConfig:         h.TLS,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ErrorLog:          newHTTPLog(s.Log),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxUnread, MaxReceiveBufferPerStream: maxUnread,
+		},
+		ErrorLog: newHTTPLog(s.Log),
 	}
 	l = netutil.LimitListener(l, maxConns)
 	served := make(chan error, 1)
@@ -93,6 +93,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 	err := srv.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.Log.Warn("calls cut off: the drain time is over")
+		stopRequests()
 		stopCalls()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
 		defer cancel()
@@ -108,7 +109,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 
 // httpHandler is the whole of what is served: the guard around everything,
 // then the library behind our request and response.
-func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (handler http.Handler, closeSessions func()) {
+func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (handler http.Handler, stopRequests, closeSessions func()) {
 	sessions := newSessions(s)
 	transport := mcpserver.NewStreamableHTTPServer(s.mcp,
 		mcpserver.WithSessionIdManager(sessions),
@@ -117,35 +118,24 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 		mcpserver.WithDisableLocalhostProtection(true), // the guard is stricter
 		mcpserver.WithStreamableHTTPLogger(s.Log),
 		mcpserver.WithHTTPContextFunc(func(ctx context.Context, _ *http.Request) context.Context {
-			s.attach(ctx, sessions)
+			sessions.attach(callFrom(ctx), mcpserver.ClientSessionFromContext(ctx).SessionID())
 			return ctx
 		}),
 	)
 	sessions.transport = transport
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", &endpoint{s: s, sessions: sessions, transport: transport, streams: streams})
+	mux.Handle("/mcp", &endpoint{s: s, sessions: sessions, transport: transport, bodies: s.bodies, streams: streams})
 	if h.Metrics != nil {
 		mux.Handle("GET /metrics", h.Metrics)
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "not found; the MCP endpoint is /mcp", http.StatusNotFound)
 	})
-	return newGuard(h, addr, s.timeouts.body, mux), func() {
+	return newGuard(h, addr, s.timeouts.body, mux), sessions.stopAll, func() {
 		stop, cancel := context.WithTimeout(context.Background(), stopGrace)
 		defer cancel()
 		_ = transport.Shutdown(stop)
 		sessions.closeAll()
-	}
-}
-
-// attach gives a request, once the library has found its session, its
-// conversation and its place. A request without a session is a conversation
-// of its own, which remembers nothing.
-func (s *Server) attach(ctx context.Context, sessions *sessions) {
-	in := callFrom(ctx)
-	in.conv = sessions.use(mcpserver.ClientSessionFromContext(ctx).SessionID())
-	if in.method == string(mcp.MethodToolsCall) {
-		in.ticket, _ = in.conv.lane.Arrive() // nil: handle says that there is no room
 	}
 }
 
@@ -157,98 +147,131 @@ const httpPrincipal = "http"
 type endpoint struct {
 	s         *Server
 	sessions  *sessions
-	transport http.Handler
+	transport *mcpserver.StreamableHTTPServer
+	bodies    *room
 	streams   context.Context // ends when listening streams must
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	in := &incoming{}
-	listening := r.Method == http.MethodGet
-	if r.Method != http.MethodPost && !mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
-		// The library opens a session under any id a GET names.
-		if fail := e.needSession(r); fail != nil {
-			fail.write(w)
-			return
-		}
-	}
+	var (
+		m    message
+		data []byte
+	)
 	if r.Method == http.MethodPost {
-		m, body, fail := readBody(w, r, e.s.timeouts.body)
+		b, fail := readBody(w, r, e.bodies, e.s.timeouts.body)
+		defer b.release()
+		if fail == nil {
+			m, data, fail = e.readPost(b)
+		}
 		if fail != nil {
 			fail.write(w)
 			return
 		}
-		in.method, listening = m.method, m.method == string(mcp.MethodSubscriptionsListen)
-		modern := m.modern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
-		if modern && m.isCancel() {
-			// Without sessions the library finds the request by its id alone,
-			// so one client could cancel another's.
-			fail := &httpFailure{status: http.StatusBadRequest, rpc: &rpcError{
-				code: mcp.INVALID_REQUEST, text: "to cancel a request in this protocol version, close its connection"}}
+	}
+	modern := m.modern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
+	if modern && m.isCancel() {
+		// Without sessions the library finds the request by its id alone,
+		// so one client could cancel another's.
+		fail := &httpFailure{status: http.StatusBadRequest, rpc: &rpcError{
+			code: mcp.INVALID_REQUEST, text: "to cancel a request in this protocol version, close its connection"}}
+		fail.write(w)
+		return
+	}
+	session := ""
+	if !modern && m.method != string(mcp.MethodInitialize) {
+		// The library opens a session under any id a GET names.
+		var fail *httpFailure
+		if session, fail = e.needSession(r); fail != nil {
 			fail.write(w)
 			return
 		}
-		if !modern && m.method != string(mcp.MethodInitialize) {
-			if fail := e.needSession(r); fail != nil {
-				fail.write(w)
-				return
-			}
-		}
-		r.Body = body
 	}
-	ctx := withIncoming(r.Context(), in)
-	if listening {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(e.streams, cancel)()
+	e.serve(w, r, m, data, session)
+}
+
+// readPost reads the message of a POST. Data is what the library is to read.
+func (e *endpoint) readPost(b *body) (m message, data []byte, fail *httpFailure) {
+	if len(b.data) > smallBody {
+		e.bodies.parsing <- struct{}{}
+		defer func() { <-e.bodies.parsing }()
 	}
-	in.stream = newStream(w, in, e.s.timeouts.write)
-	in.notify = in.stream.notify
+	m, bad := readMessage(b.data)
+	switch {
+	case bad != nil:
+		return m, nil, &httpFailure{status: http.StatusBadRequest, rpc: bad}
+	case m.method == string(mcp.MethodToolsCall):
+		return m, quoteHuge(b.data), nil
+	case m.isCancel():
+		return m, []byte(cancelOfNothing), nil
+	}
+	return m, b.data, nil
+}
+
+// cancelOfNothing is what the library gets in place of a cancel, which is ours:
+// it knows neither queued requests nor "1" from 1.
+const cancelOfNothing = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}`
+
+// serve lets the library serve a request, data being its message. A session
+// given must be open, else the request is refused.
+func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data []byte, session string) {
+	in := &incoming{method: m.method}
+	ctx, cancel := context.WithCancel(withIncoming(r.Context(), in))
+	defer cancel()
+	req := &httpRequest{cancel: cancel, listens: r.Method == http.MethodGet}
+	if m.method != "" {
+		req.id = m.id
+	}
+	if r.Method == http.MethodDelete {
+		session = "" // it is no part of what it ends
+	}
+	if err := e.sessions.enter(in, req, session); err != nil {
+		noSession().write(w)
+		return
+	}
 	defer func() {
-		if in.ticket != nil {
-			in.ticket.Leave()
-		}
-		if in.conv != nil {
-			e.sessions.done(in.conv)
-		}
+		e.sessions.leave(in)
 		if in.method == string(mcp.MethodInitialize) && !in.initialized {
 			e.sessions.end(w.Header().Get(mcpserver.HeaderKeySessionID))
 		}
 	}()
-	e.transport.ServeHTTP(in.stream, r.WithContext(ctx))
+	if req.listens || m.method == string(mcp.MethodSubscriptionsListen) {
+		defer context.AfterFunc(e.streams, cancel)()
+	}
+	if m.isCancel() {
+		e.sessions.cancelIn(req.session, m.cancels)
+	}
+	in.stream = newStream(w, in, e.s.timeouts.write)
+	in.stream.answer = func() bool { return e.sessions.answer(req) }
+	in.stream.wanted = func() bool { return e.sessions.wanted(req) }
+	in.notify = in.stream.notify
+	if in.stream.wanted() {
+		e.transport.Handle(in.stream, &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: data, Context: ctx})
+	}
+	if m.id != "" && e.sessions.wasStopped(req) {
+		in.stream.fail(&rpcError{code: codeOverload, text: errCutOff, id: m.rawID})
+	}
+	in.stream.end()
 }
 
-// needSession refuses a request without the id of an open session.
-func (e *endpoint) needSession(r *http.Request) *httpFailure {
+// errCutOff answers a request that was in progress when the server ended.
+const errCutOff = "the server was stopped before this was done; look at what is done before sending it again"
+
+// needSession is the id of a request's open session, or why there is none.
+func (e *endpoint) needSession(r *http.Request) (string, *httpFailure) {
 	id := r.Header.Get(mcpserver.HeaderKeySessionID)
+	open := e.sessions.has
+	if r.Method == http.MethodDelete {
+		open = e.sessions.willEnd
+	}
 	switch {
 	case id == "":
-		return &httpFailure{status: http.StatusBadRequest, text: "the header Mcp-Session-Id is missing; initialize first"}
-	case !e.sessions.has(id):
-		return &httpFailure{status: http.StatusNotFound, text: errNoSession.Error() + "; initialize first"}
+		return "", &httpFailure{status: http.StatusBadRequest, text: "the header Mcp-Session-Id is missing; initialize first"}
+	case !open(id):
+		return "", noSession()
 	}
-	return nil
+	return id, nil
 }
 
-// readBody reads a request's message within the limits of size and time.
-func readBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) (message, io.ReadCloser, *httpFailure) {
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(timeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLong *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLong):
-		return message{}, nil, &httpFailure{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is over %d MiB", maxBody>>20)}
-	case err != nil:
-		return message{}, nil, &httpFailure{status: http.StatusRequestTimeout, text: "the body did not arrive"}
-	}
-	_ = rc.SetReadDeadline(time.Time{}) // not before: the rest of a slow body must not be waited for
-	m, bad := readMessage(body)
-	if bad != nil {
-		return m, nil, &httpFailure{status: http.StatusBadRequest, rpc: bad}
-	}
-	if m.method == string(mcp.MethodToolsCall) {
-		body = quoteHuge(body)
-	}
-	return m, io.NopCloser(bytes.NewReader(body)), nil
+func noSession() *httpFailure {
+	return &httpFailure{status: http.StatusNotFound, text: errNoSession.Error() + "; initialize first"}
 }

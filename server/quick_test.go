@@ -4,3 +4,9 @@ package server
 
 // burstRuns is how often TestBurstHalfCancelled runs its burst of each kind.
 const burstRuns = 10
+
+// endRuns is how often tests of an end with calls in flight run.
+const endRuns = 5
+
+// largeBody is the size of the bodies of TestManyLargeBodies.
+const largeBody = 1 << 20

@@ -49,7 +49,8 @@ type Server struct {
 	Config
 	mcp      *mcpserver.MCPServer
 	timeouts timeouts
-	maxLine  int // bytes of a stdio message
+	maxLine  int   // bytes of a stdio message
+	bodies   *room // of HTTP requests
 
 	mu    sync.Mutex
 	conns int // conversations opened, for their ids
@@ -57,7 +58,7 @@ type Server struct {
 
 // New makes a server. It fails on a tool whose schema is bad.
 func New(c Config) (*Server, error) {
-	s := &Server{Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine}
+	s := &Server{Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newRoom(maxSmallBodies, maxBodies-maxSmallBodies)}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddBeforeCallTool(s.resolveName)
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
@@ -94,19 +95,19 @@ func instructions(roots []string) string {
 		"Paths may be absolute, start with ~, or be relative to the working directory. Workspace roots, the first being the working directory at the start:\n"
 	for i, r := range roots {
 		line := "- " + r + "\n"
-		if len(text)+len(line) > MaxInstructions-400 {
+		if len(text)+len(line) > MaxInstructions-600 {
 			text += fmt.Sprintf("- and %d more\n", len(roots)-i)
 			break
 		}
 		text += line
 	}
-	return text + "Calls sent together run as one batch: reads in parallel, anything that changes something alone and in the order sent, so a read behind a write sees it. " +
+	return text + "Calls sent together over stdio or in one HTTP session run as one batch: reads in parallel, anything that changes something alone and in the order sent, so a read behind a write sees it. " +
+		"HTTP requests of protocol 2026-07-28 have no session and no order: send what builds on a call when that is answered. " +
 		"A result too long to show names a file that holds all of it: go on with Read there."
 }
 
 // conversation is the state of one client: its session and its lane.
 type conversation struct {
-	id      string // of the HTTP session; "" over stdio and without a session
 	session *session.Session
 	lane    *concurrency.Lane
 	results string // folder held in the result store

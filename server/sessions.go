@@ -12,25 +12,32 @@ import (
 )
 
 // sessions are the conversations of HTTP clients of the legacy era, by session
-// id. It stands in for the library's manager, which accepts ids it never gave
-// out or remembers ended ones for ever.
+// id, and the requests that are being served. It stands in for the library's
+// manager, which accepts ids it never gave out or remembers ended ones for ever.
 type sessions struct {
 	s         *Server
 	transport http.Handler // the library's, which has state of its own for each session
 
-	mu   sync.Mutex
-	byID map[string]*httpSession
+	mu      sync.Mutex
+	byID    map[string]*httpSession
+	live    map[*httpRequest]struct{}
+	entered uint64 // requests, for their numbers
 }
 
 type httpSession struct {
 	conv   *conversation
 	used   time.Time
-	active int // requests in progress
+	active int  // requests in progress, listening streams not counted
+	ending bool // its client has asked for its end
+	ended  bool
+	early  []earlyCancel
 }
 
 var _ mcpserver.SessionIdManager = (*sessions)(nil)
 
-func newSessions(s *Server) *sessions { return &sessions{s: s, byID: map[string]*httpSession{}} }
+func newSessions(s *Server) *sessions {
+	return &sessions{s: s, byID: map[string]*httpSession{}, live: map[*httpRequest]struct{}{}}
+}
 
 // Generate opens a session. When there are too many, the one unused for
 // longest ends; those with a request in progress stay.
@@ -46,7 +53,6 @@ func (m *sessions) Generate() string {
 			}
 		}
 	}
-	conv.id = id
 	m.byID[id] = &httpSession{conv: conv, used: time.Now()}
 	m.mu.Unlock()
 	m.end(oldest)
@@ -84,19 +90,30 @@ func (m *sessions) Validate(id string) (terminated bool, err error) {
 	return false, nil
 }
 
-// Terminate ends a session.
+// Terminate ends a session, with all it is doing if its client has asked for
+// that. The library also ends sessions it takes for unused; one with a request
+// in progress is not.
 func (m *sessions) Terminate(id string) (notAllowed bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.remove(id)
+	if h := m.byID[id]; h != nil && (h.active == 0 || h.ending) {
+		m.remove(id)
+	}
 	return false, nil
 }
 
-// remove ends a session. The caller holds mu.
+// remove ends a session: its requests are cancelled, and its conversation is
+// closed when the last of them is over. The caller holds mu.
 func (m *sessions) remove(id string) {
-	if h := m.byID[id]; h != nil {
+	h := m.byID[id]
+	if h == nil {
+		return
+	}
+	delete(m.byID, id)
+	h.ended = true
+	m.cancelWhere(func(r *httpRequest) bool { return r.session == h })
+	if h.active == 0 {
 		m.s.close(h.conv)
-		delete(m.byID, id)
 	}
 }
 
@@ -107,34 +124,29 @@ func (m *sessions) has(id string) bool {
 	return m.byID[id] != nil
 }
 
-// use is the conversation of a request, until done. A request without a
-// session is a conversation of its own, which remembers nothing.
-func (m *sessions) use(id string) *conversation {
+// willEnd notes that a session's client asks for its end, and reports whether
+// the session is open.
+func (m *sessions) willEnd(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if h := m.byID[id]; h != nil {
-		h.active++
-		return h.conv
+	h := m.byID[id]
+	if h == nil {
+		return false
 	}
-	return m.s.open(httpPrincipal, true)
+	h.ending = true
+	return true
 }
 
-// done ends what use began.
-func (m *sessions) done(c *conversation) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if c.id == "" {
-		m.s.close(c)
-	} else if h := m.byID[c.id]; h != nil {
-		h.active--
-		h.used = time.Now()
-	}
-}
-
+// closeAll ends all sessions of a server that has ended. It waits for nobody:
+// a call that does not listen may still be running.
 func (m *sessions) closeAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for id := range m.byID {
+	for id, h := range m.byID {
+		if h.active > 0 {
+			m.s.close(h.conv)
+			h.conv = nil // closed
+		}
 		m.remove(id)
 	}
 }

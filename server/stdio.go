@@ -36,7 +36,8 @@ const (
 // Messages are read in order, and before the next line is read a call has its
 // place in the schedule and can be cancelled. Requests run on goroutines of
 // their own. When in ends, calls in flight have the drain time to finish and
-// are answered. After a cancel nothing is answered.
+// are answered, as long as somebody reads out. Behind that none starts. After a
+// cancel nothing is answered.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -47,6 +48,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	}
 	defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), c.client.SessionID())
 	go c.pump(ctx)
+	defer context.AfterFunc(ctx, c.end)()
 
 	read := make(chan error, 1)
 	go func() { read <- c.readAll(ctx, in) }()
@@ -56,6 +58,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		c.drain(ctx, s.Drain)
 	case <-ctx.Done():
 	}
+	c.end()
 	stop(nil)
 	if left := c.wait(stopGrace, nil); left > 0 {
 		s.Log.Warn("calls still running at exit", "calls", left)
@@ -81,6 +84,8 @@ type stdioConn struct {
 	inflight map[string]*request // by id: not cancelled and not yet answered
 	active   int                 // requests being served, also cancelled ones
 	bytes    int                 // of these requests
+	entered  uint64              // requests, for their numbers
+	ended    bool                // nothing starts any more
 	idle     chan struct{}       // closed when active is 0; nil: nobody waits
 
 	orderMu sync.Mutex
@@ -91,10 +96,11 @@ type stdioConn struct {
 // request is one that is being served.
 type request struct {
 	cancel    context.CancelCauseFunc
-	size      int  // bytes of its message
-	listen    bool // an open listen stream, which ends only by a cancel
-	answering bool // too late to cancel
-	queued    bool // its answer waits for those of earlier calls
+	number    uint64 // in order of arrival
+	size      int    // bytes of its message
+	listen    bool   // an open listen stream, which ends only by a cancel
+	answering bool   // too late to cancel
+	queued    bool   // its answer waits for those of earlier calls
 	finished  bool
 	skipped   bool   // cancelled before it ended: it has no place any more
 	held      []byte // the answer that waits
@@ -151,7 +157,8 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		c.handle(c.s.mcp.WithContext(ctx, c.client), line)
 		return
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	// Not by ctx: that would cancel calls in any order, and end does not.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	req := &request{cancel: cancel, size: len(line), listen: m.method == string(mcp.MethodSubscriptionsListen)}
 	if bad := c.enter(m, req); bad != nil {
 		cancel(nil)
@@ -212,6 +219,11 @@ func (c *stdioConn) enter(m message, r *request) *rpcError {
 	c.inflight[m.id] = r
 	c.active++
 	c.bytes += r.size
+	c.entered++
+	r.number = c.entered
+	if c.ended {
+		r.cancel(context.Canceled)
+	}
 	return nil
 }
 
@@ -255,43 +267,4 @@ func (c *stdioConn) answer(m message, r *request, in *incoming, answer mcp.JSONR
 	if r.answering {
 		c.write(encodeAnswer(m, in, answer))
 	}
-}
-
-// drain waits for calls in flight, at most for d; listen streams end at once.
-func (c *stdioConn) drain(ctx context.Context, d time.Duration) {
-	c.mu.Lock()
-	for _, r := range c.inflight {
-		if r.listen {
-			r.cancel(context.Canceled)
-		}
-	}
-	c.mu.Unlock()
-	if left := c.wait(d, c.done); left > 0 && ctx.Err() == nil {
-		c.s.Log.Warn("calls cut off: the client is gone and the drain time is over", "calls", left)
-	}
-}
-
-// wait waits until no request is being served, at most for d or until early
-// is closed, and returns how many still are.
-func (c *stdioConn) wait(d time.Duration, early <-chan struct{}) (left int) {
-	c.mu.Lock()
-	if c.active == 0 {
-		c.mu.Unlock()
-		return 0
-	}
-	if c.idle == nil {
-		c.idle = make(chan struct{})
-	}
-	idle := c.idle
-	c.mu.Unlock()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-idle:
-	case <-timer.C:
-	case <-early:
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.active
 }

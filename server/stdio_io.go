@@ -96,7 +96,7 @@ func (c *stdioConn) write(data []byte) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
 	if _, err := c.out.Write(append(data, '\n')); err != nil {
-		c.stop(fmt.Errorf("writing standard output: %w", err))
+		c.lose(err)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
+const eventStream = "text/event-stream"
+
 // stream is the response to one HTTP request, written to by the library and,
 // for notifications of the request, by us.
 //
@@ -27,10 +29,14 @@ type stream struct {
 	in      *incoming
 	timeout time.Duration // of one write
 
-	mu     sync.Mutex
-	ours   bool          // we turned it into an event stream
-	header bool          // the header is written
-	event  chan struct{} // closed when the library has written an event
+	wanted func() bool // reports whether the request was not cancelled
+	answer func() bool // the same, and it cannot be cancelled any more
+
+	mu        sync.Mutex
+	ours      bool          // we turned it into an event stream
+	header    bool          // the header is written
+	answering bool          // the answer is being written
+	event     chan struct{} // closed when the library has written an event
 }
 
 func newStream(w http.ResponseWriter, in *incoming, timeout time.Duration) *stream {
@@ -45,16 +51,57 @@ func (s *stream) notify(method string, params any) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.wanted() {
+		return nil
+	}
 	if !s.header {
-		s.ours, s.header = true, true
-		s.w.Header().Set("Content-Type", "text/event-stream")
-		s.w.Header().Set("Cache-Control", "no-cache")
-		s.w.WriteHeader(http.StatusOK)
+		s.ours = true
+		s.openStream()
 	}
 	if err := s.writeEvent(data); err != nil {
 		return fmt.Errorf("writing %s: %w", method, err)
 	}
 	return s.flush()
+}
+
+// openStream makes the response an event stream. The caller holds mu.
+func (s *stream) openStream() {
+	s.header = true
+	s.w.Header().Set("Content-Type", eventStream)
+	s.w.Header().Set("Cache-Control", "no-cache")
+	s.w.WriteHeader(http.StatusOK)
+}
+
+// end ends the response. That of a cancelled request is an event stream without
+// the answer, and without events if there were none: the only response to a
+// request that clients take for ended, not for broken.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.header && !s.wanted() {
+		s.openStream()
+	}
+}
+
+// fail answers with an error, if nothing else was answered.
+func (s *stream) fail(e *rpcError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answering || !s.mayAnswer() {
+		return
+	}
+	if s.header {
+		_ = s.writeEvent(e.encode())
+		return
+	}
+	s.header = true
+	(&httpFailure{status: http.StatusServiceUnavailable, rpc: e}).write(s.w)
+}
+
+// mayAnswer reports whether the answer may be written. The caller holds mu.
+func (s *stream) mayAnswer() bool {
+	s.answering = s.answering || s.answer()
+	return s.answering
 }
 
 // writeEvent writes one event. The caller holds mu.
@@ -82,18 +129,22 @@ func (s *stream) Header() http.Header { return s.w.Header() }
 func (s *stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.header {
-		s.header = true
-		s.w.WriteHeader(status)
+	if s.header || s.w.Header().Get("Content-Type") != eventStream && !s.mayAnswer() {
+		return
 	}
+	s.header = true
+	s.w.WriteHeader(status)
 }
 
 // Write takes what the library writes: an event, or one JSON object.
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.header = true
 	isEvent := bytes.HasPrefix(p, []byte("event: "))
+	if isAnswer := !isEvent || answers(p); isAnswer && !s.mayAnswer() || !s.wanted() {
+		return len(p), nil
+	}
+	s.header = true
 	if isEvent {
 		select {
 		case <-s.event:
@@ -119,12 +170,23 @@ func (s *stream) Flush() {
 	_ = s.flush()
 }
 
+// CanStream says what Flush does.
+func (s *stream) CanStream() bool { return true }
+
 // awaitEvent waits until the library has written an event.
 func (s *stream) awaitEvent(ctx context.Context) {
 	select {
 	case <-s.event:
 	case <-ctx.Done():
 	}
+}
+
+// answers reports whether an event of the library is the answer of a request,
+// rather than a notification or a request of its own.
+func answers(event []byte) bool {
+	_, data, _ := bytes.Cut(event, []byte("data: "))
+	var m struct{ Method string }
+	return json.Unmarshal(data, &m) == nil && m.Method == ""
 }
 
 // explainUnknown puts our words for a name that no tool has into the library's

@@ -16,6 +16,10 @@ const (
 	maxRanges = 8    // ranges of one file
 )
 
+// RepeatedFor is how long a model is taken to have what it read: longer, and
+// its context may well have been cut.
+const RepeatedFor = 10 * time.Minute
+
 // Range is the part of a file that a call asked for.
 type Range struct {
 	Offset, Limit       int // lines or cells, 1-based; 0: not given
@@ -28,6 +32,7 @@ type Read struct {
 	Range Range
 	File  workspace.Identity
 	Hash  [sha256.Size]byte // SHA-256 of the whole file's bytes; zero: not known
+	Large bool              // the file is too large for a hash; File tells its states apart
 	At    time.Time
 
 	// First to Last are the lines, or cells, that the answer had, of Total; a
@@ -36,9 +41,25 @@ type Read struct {
 	First, Last, Total int
 
 	Shown bool // the answer had the content; not for a file that the model wrote
-	Told  bool // since then an answer was only that nothing has changed
+	Told  bool // it was repeated since, so that an answer may have been only that nothing has changed; the session sees to it
 	Wrote bool // the call wrote the file, and this is what it wrote
 	Moved bool // since the model saw it, cells have other places than then
+}
+
+// RepeatedBy reports whether a later read asks for what this one has shown, of
+// the same state of the file and not long behind it. An equal identity does not
+// say that the content is what it was: files of /proc have no size and no times
+// that tell, and two writes may fall into one tick of a clock. So the content
+// is compared, unless it is too much; then the file must not have been written
+// shortly before it was read.
+func (r Read) RepeatedBy(later Read) bool {
+	if !r.Shown || !later.Shown || r.Range != later.Range || r.File != later.File || later.At.Sub(r.At) > RepeatedFor {
+		return false
+	}
+	if r.Large {
+		return later.Large && !r.File.Fresh(r.At)
+	}
+	return r.Hash != [sha256.Size]byte{} && r.Hash == later.Hash
 }
 
 // Seen returns what the session has seen of a canonical path.
@@ -101,14 +122,32 @@ type reads struct {
 func newReads() reads { return reads{of: map[string][]Read{}, seen: map[string]Seen{}} }
 
 // add remembers a read, in place of what was known of the same range and of
-// other states of the file.
-func (m *reads) add(r Read) {
+// other states of the file, and returns what is known now.
+func (m *reads) add(r Read) Read {
 	m.see(r)
+	r = m.repeat(r)
 	had := slices.DeleteFunc(m.of[r.Path], func(o Read) bool { return o.Range == r.Range || o.File != r.File })
 	if len(had) == maxRanges {
 		had = slices.Delete(had, 0, 1)
 	}
 	m.of[r.Path] = append(had, r)
+	return r
+}
+
+// repeat makes of a read that repeats another what it leaves. How it was
+// answered does not count: reads that run together are all answered in full,
+// and leave what they would have left one by one. The first repeat, for which a
+// short answer is enough, renews nothing; behind it the content was shown again.
+func (m *reads) repeat(r Read) Read {
+	for _, had := range m.of[r.Path] {
+		if had.RepeatedBy(r) {
+			if !had.Told {
+				r.At = had.At
+			}
+			r.Told = true
+		}
+	}
+	return r
 }
 
 // see remembers what was seen of a file.

@@ -3,6 +3,9 @@ package session
 import (
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/internal/workspace"
 )
@@ -68,4 +71,48 @@ func TestStatelessTellsNobody(t *testing.T) {
 	s := New(Config{Roots: []string{"/w"}, Stateless: true})
 	s.OnRead(func(r Read) { t.Errorf("told of %+v", r) })
 	s.Apply(Effect{Reads: []Read{{Path: "/w/a"}}})
+}
+
+// TestRepeats: what is left of a read behind another of the same range, however
+// it was answered.
+func TestRepeats(t *testing.T) {
+	at := time.Unix(1000, 0)
+	first := Read{Path: "/w/a", Range: Range{Offset: 1}, File: workspace.Identity{Size: 3, ModTime: 1}, Hash: [32]byte{1}, At: at, Shown: true}
+	large := first
+	large.Hash, large.Large = [32]byte{}, true
+	with := func(r Read, change func(*Read)) Read {
+		change(&r)
+		return r
+	}
+	fresh := with(large, func(r *Read) { r.File.ModTime = at.Add(-time.Second).UnixNano() })
+	told := func(r Read) Read { return with(r, func(r *Read) { r.Told = true }) }
+	later := func(r Read, d time.Duration) Read { return with(r, func(r *Read) { r.At = at.Add(d) }) }
+	for name, tc := range map[string]struct {
+		reads []Read
+		want  Read
+	}{
+		"the first repeat renews nothing":   {[]Read{first, later(first, time.Minute)}, told(first)},
+		"the second has the content":        {[]Read{first, first, later(first, time.Minute)}, told(later(first, time.Minute))},
+		"late":                              {[]Read{first, later(first, RepeatedFor)}, told(first)},
+		"too late":                          {[]Read{first, later(first, RepeatedFor+1)}, later(first, RepeatedFor+1)},
+		"too late behind a repeat":          {[]Read{first, first, later(first, RepeatedFor+1)}, later(first, RepeatedFor+1)},
+		"another content at the same times": {[]Read{first, first, with(first, func(r *Read) { r.Hash[0] = 2 })}, with(first, func(r *Read) { r.Hash[0] = 2 })},
+		"other times":                       {[]Read{first, first, with(first, func(r *Read) { r.File.ModTime = 2 })}, with(first, func(r *Read) { r.File.ModTime = 2 })},
+		"another range":                     {[]Read{first, with(first, func(r *Read) { r.Range.Offset = 2 })}, with(first, func(r *Read) { r.Range.Offset = 2 })},
+		"behind a write":                    {[]Read{with(first, func(r *Read) { r.Shown = false }), first}, first},
+		"a content that is not known":       {[]Read{with(first, func(r *Read) { r.Hash[0] = 0 }), with(first, func(r *Read) { r.Hash[0] = 0 })}, with(first, func(r *Read) { r.Hash[0] = 0 })},
+		"large":                             {[]Read{large, later(large, time.Minute)}, told(large)},
+		"large and just written":            {[]Read{fresh, later(fresh, time.Minute)}, later(fresh, time.Minute)},
+	} {
+		s := New(Config{Roots: []string{"/w"}})
+		var heard Read
+		s.OnRead(func(r Read) { heard = r })
+		for _, r := range tc.reads {
+			s.Apply(Effect{Reads: []Read{r}})
+		}
+		got, _ := s.View().LastRead("/w/a")
+		if diff := cmp.Diff(tc.want, got); diff != "" || heard != got {
+			t.Errorf("%s (-want +got):\n%s\ntold %+v", name, diff, heard)
+		}
+	}
 }

@@ -98,18 +98,20 @@ func (e Effect) IsZero() bool {
 // Apply changes the session, then tells who listens. A stateless session
 // forgets everything at once, so for it Apply does nothing.
 func (s *Session) Apply(e Effect) {
-	for _, tell := range s.apply(e) {
-		for _, r := range e.Reads {
+	reads, listeners := s.apply(e)
+	for _, tell := range listeners {
+		for _, r := range reads {
 			(*tell)(r)
 		}
 	}
 }
 
-func (s *Session) apply(e Effect) (listeners []*func(Read)) {
+// apply returns what is known of the files that were read, and who is to hear.
+func (s *Session) apply(e Effect) (reads []Read, listeners []*func(Read)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.view.Stateless || e.IsZero() {
-		return nil
+		return nil, nil
 	}
 	if e.Dir != "" {
 		s.view.Dir = e.Dir
@@ -120,7 +122,7 @@ func (s *Session) apply(e Effect) (listeners []*func(Read)) {
 		s.view.Outputs = s.view.Outputs[max(0, len(s.view.Outputs)-maxOutputs):]
 	}
 	for _, r := range e.Reads {
-		s.reads.add(r)
+		reads = append(reads, s.reads.add(r))
 	}
 	for _, r := range e.Unread {
 		s.reads.see(r)
@@ -131,5 +133,5 @@ func (s *Session) apply(e Effect) (listeners []*func(Read)) {
 	for _, key := range e.Failed {
 		s.failures.add(key)
 	}
-	return slices.Clone(s.listeners)
+	return reads, slices.Clone(s.listeners)
 }

@@ -5,6 +5,7 @@ import "mcp-toolset/policy"
 // Parts are what a call consists of, as far as the tool knows without looking at
 // files.
 type Parts struct {
+	Text string // the whole, as it was written: what a person agrees to
 	List []policy.Part
 	// Unresolved is why List may not have all; "" if it has.
 	Unresolved string

@@ -320,6 +320,29 @@ async function overHTTP(label, mode, version, server) {
   if (!connected) return;
   await common(label, client, version);
 
+  await check(`${label}: a cancelled call ends without an answer and without an error`, async () => {
+    const { tools } = await client.listTools();
+    if (!tools.some((t) => t.name === 'Bash')) return; // nothing here takes long
+    const errors = [];
+    client.onerror = (err) => errors.push(err.message);
+    const bash = (command, signal) => client.callTool({ name: 'Bash', arguments: { command } }, { signal });
+    for (const early of [false, true]) {
+      const aborts = [new AbortController(), new AbortController()]; // of the call that runs, of the one behind it
+      const calls = aborts.map(({ signal }) => bash('sleep 10', signal).then(show, () => undefined));
+      if (!early) await sleep(500);
+      for (const abort of aborts.reverse()) abort.abort(new Error('cancelled by the check'));
+      const outcomes = await Promise.all(calls);
+      assert(outcomes.every((o) => o === undefined), `answered: ${outcomes}`);
+    }
+    // Were they still running, this one would wait for them.
+    const start = Date.now();
+    const next = await bash('echo next');
+    assert(text(next).includes('next'), `afterwards: ${show(next)}`);
+    assert(Date.now() - start < 5_000, `the next call took ${Date.now() - start} ms`);
+    client.onerror = undefined;
+    assert(errors.length === 0, `errors: ${errors}`);
+  });
+
   await check(`${label}: closing the client leaves the server up`, async () => {
     const session = http.sessionId;
     if (version === LEGACY) {

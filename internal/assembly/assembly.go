@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/audit"
 	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/results"
 	"mcp-toolset/internal/snapshot"
@@ -31,6 +32,7 @@ type Config struct {
 	Version    string
 	Tools      []*tools.Tool
 	Settings   *policy.Settings // nil: no rules
+	Mode       policy.Mode      // "": that of Settings
 	Features   map[string]bool  // switched features
 	Roots      []string         // workspace folders, absolute; further ones may come from Settings
 	State      string           // state folder, absolute; it need not exist
@@ -42,6 +44,9 @@ type Config struct {
 	Structured bool
 	Drain      time.Duration
 	Gone       func(session.View) // a conversation has ended; nil: nobody is told
+	HookEnv    []string           // environment of hooks, as NAME=value
+	Audit      *audit.Log         // nil: calls are not written down
+	Approvals  bool               // persons at this machine can be asked about calls
 	Log        *slog.Logger
 	Closers    []io.Closer // what the tools use, closed with the server
 }
@@ -52,6 +57,7 @@ type Assembly struct {
 	Registry  *tools.Registry
 	Scheduler *concurrency.Scheduler
 	State     string // state folder with links resolved
+	Mode      policy.Mode
 	pipeline  *pipeline.Pipeline
 	log       *slog.Logger
 	closers   []io.Closer
@@ -90,9 +96,14 @@ func (a *Assembly) assemble(c Config) error {
 		}
 		closed = append(closed, path, canonical)
 	}
+	mode := c.Mode
+	if mode == "" {
+		mode = policy.Mode(c.Settings.Mode())
+	}
 	rules := policy.New(policy.Config{
-		Settings: c.Settings, Roots: roots.Paths(), Closed: closed, Home: c.Home, KnownTools: names(c.Tools),
+		Mode: mode, Settings: c.Settings, Roots: roots.Paths(), Closed: closed, Home: c.Home, KnownTools: names(c.Tools),
 	})
+	a.Mode = rules.Mode()
 	for _, w := range rules.Warnings() {
 		c.Log.Warn(w)
 	}
@@ -106,14 +117,16 @@ func (a *Assembly) assemble(c Config) error {
 	store := results.New(filepath.Join(a.State, "results"), results.Quota, time.Now)
 	a.closers = append(a.closers, store)
 	a.Scheduler = concurrency.New(c.Scheduler)
-	a.pipeline = pipeline.New(pipeline.Config{
+	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
 		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home,
 		Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
-	})
+	}
+	a.judges(c, roots.Paths(), &config)
+	a.pipeline = pipeline.New(config)
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
-		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, Gone: c.Gone,
+		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, Gone: a.gone(c, config.Approvals),
 		Pipeline: a.pipeline,
 	})
 	return err

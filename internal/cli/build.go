@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ type app struct {
 	log     *slog.Logger
 	logFile io.Closer
 	figures *metrics.Source
+	mode    policy.Mode
 }
 
 func (a *app) close() error { return errors.Join(a.Assembly.Close(), a.logFile.Close()) }
@@ -65,7 +67,7 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (*a
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
 	}
-	return &app{a, log, logFile, &metrics.Source{Scheduler: a.Scheduler, Repeats: c.repeats.Load, Now: time.Now}}, nil
+	return &app{Assembly: a, log: log, logFile: logFile, mode: a.Mode, figures: &metrics.Source{Scheduler: a.Scheduler, Repeats: c.repeats.Load, Now: time.Now}}, nil
 }
 
 // tracer opens the trace and hands it every call.
@@ -101,6 +103,9 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	default:
 		return config, usagef("--cascade is %q; use bash, all or off", c.cascade)
 	}
+	if config.Mode = policy.Mode(c.mode); c.mode != "" && !slices.Contains(policy.Modes, c.mode) {
+		return config, usagef("--mode is %q; use %s", c.mode, strings.Join(policy.Modes, ", "))
+	}
 	if c.maxConcurrency < 1 {
 		return config, usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
 	}
@@ -124,10 +129,19 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	if err := c.tracer(host, &config); err != nil {
 		return config, err
 	}
+	if err := c.audit.open(host, &config); err != nil {
+		return config, err
+	}
+	config.Approvals, config.HookEnv = c.approvals, hookEnvironment(host)
 	if config.State, err = state.Dir(host.Getenv, host.Home); err != nil {
 		return config, err
 	}
 	return config, nil
+}
+
+// hookEnvironment is that of the server but for what is the server's own.
+func hookEnvironment(host *Host) []string {
+	return slices.DeleteFunc(slices.Clone(host.Environ()), func(v string) bool { return strings.HasPrefix(v, "MCP_TOOLSET_") })
 }
 
 // config is the configuration of a server.

@@ -119,7 +119,8 @@ func newRoot(host *Host) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.Version = version()
-	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host), versionCommand(host))
+	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host),
+		approvalsCommand(host), approveCommand(host), denyCommand(host), versionCommand(host))
 	return root
 }
 

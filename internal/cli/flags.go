@@ -13,12 +13,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"mcp-toolset/policy"
 )
 
 // common are the flags of every command that builds a server.
 type common struct {
 	roots          []string
 	settings       string
+	mode           string
 	maxConcurrency int
 	structured     bool
 	logLevel       string
@@ -34,6 +37,8 @@ type common struct {
 	cascade        string
 	ordered        bool
 	trace          string
+	audit          auditFlags
+	approvals      bool          // the server lives long enough for persons to be asked
 	repeats        atomic.Uint64 // repeated reads answered in short
 	closed         []string      // files of the server's own that no tool may touch; "" is none
 }
@@ -42,6 +47,8 @@ func (c *common) add(cmd *cobra.Command, host *Host) {
 	f := cmd.Flags()
 	f.StringArrayVar(&c.roots, "root", nil, "workspace `DIR`; may be given several times (default: CLAUDE_PROJECT_DIR, else the working directory)")
 	f.StringVar(&c.settings, "settings", "", "settings `FILE` with permission rules and features")
+	f.StringVar(&c.mode, "mode", "", "how calls are decided that no rule covers: `MODE` is "+strings.Join(policy.Modes, ", ")+" (default: that of the settings)")
+	complete(cmd, "mode", policy.Modes, cobra.ShellCompDirectiveNoFileComp)
 	f.IntVar(&c.maxConcurrency, "max-concurrency", envInt(host, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 10),
 		"how many calls of one client that can run beside others do so at once")
 	f.BoolVar(&c.structured, "structured", false, "send structuredContent and outputSchema too, for programs")

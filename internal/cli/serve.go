@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/policy"
 	"mcp-toolset/server"
 )
 
@@ -53,6 +54,8 @@ func stdioCommand(host *Host) *cobra.Command {
 
 // addServe adds the flags of the commands that serve clients.
 func addServe(cmd *cobra.Command, c *common, drain *time.Duration) {
+	c.approvals = true
+	c.audit.add(cmd)
 	cmd.Flags().StringVar(&c.trace, "trace", "", "write what became of each call to `FILE`, for Perfetto or chrome://tracing")
 	cmd.Flags().DurationVar(drain, "drain", 10*time.Second, "how long calls in flight may go on once the input ends or the HTTP server is told to stop")
 }
@@ -143,6 +146,9 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	loopback, err := isLoopback(o.addr)
 	if err != nil {
 		return err
+	}
+	if !loopback && a.mode == policy.ModeBypass {
+		return usagef("the mode bypassPermissions is for loopback addresses only; --addr is %q", o.addr)
 	}
 	token, err := o.token(host, a, loopback)
 	if err != nil {

@@ -46,9 +46,15 @@ var secretNames = []string{"BUNDLE_*__*", "NIX_CONFIG"}
 // something. Nothing passes them on.
 var never = []string{"MCP_TOOLSET_*", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PS4", "LD_PRELOAD", "LD_AUDIT", "DYLD_*", "PROMPT_COMMAND"}
 
-// fixed are what every command is told: nobody types, nobody pages, nobody sees
-// colours.
+// Marker is the variable by which a program can tell that it runs as a command
+// of a tool, and so for a model rather than for a person. Who wants to hide it
+// unsets it.
+const Marker = "MCP_TOOLSET_COMMAND"
+
+// fixed are what every command is told: whom it runs for, nobody types, nobody
+// pages, nobody sees colours.
 var fixed = []string{
+	Marker + "=1",
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat", "GH_PAGER=cat", "AWS_PAGER=", "BAT_PAGER=cat",
 	"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive",
 }

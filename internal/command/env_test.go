@@ -112,12 +112,12 @@ func TestMatches(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	c := withEnviron([]string{
 		"PATH=/old", "PATH=/a:/b", "HOME=/h", "SHELL=/bin/zsh", "TERM=xterm", "PAGER=less", "PWD=/p", "TMPDIR=/t", "TZ=UTC",
-		"MCP_TOOLSET_TOKEN=secret", "BASH_ENV=/evil", "NPM_TOKEN=secret", "nonsense", "=x", "USER=u",
+		"MCP_TOOLSET_TOKEN=secret", "MCP_TOOLSET_COMMAND=", "BASH_ENV=/evil", "NPM_TOKEN=secret", "nonsense", "=x", "USER=u",
 	}, nil, []string{"TERM", "PAGER", "PWD", "TMPDIR"})
 	env := c.environment("/dir", "/temp")
 	for name, want := range map[string]string{
 		"PATH": "/a:/b", "HOME": "/h", "SHELL": "/bin/bash", "TERM": "dumb", "PAGER": "cat", "PWD": "/dir", "TMPDIR": "/temp", "TZ": "UTC",
-		"GIT_TERMINAL_PROMPT": "0", "USER": "u",
+		"GIT_TERMINAL_PROMPT": "0", "USER": "u", "MCP_TOOLSET_COMMAND": "1",
 	} {
 		if got := values(env, name); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s is %q, want %q once", name, got, want)
@@ -148,7 +148,7 @@ func TestClean(t *testing.T) {
 	env := c.clean("/dir", "/temp", []string{"GIT_CONFIG_COUNT=1", "HOME=/other"})
 	for name, want := range map[string][]string{
 		"LANG": {"de"}, "LC_ALL": {"C"}, "TZ": nil, "PATH": {"/usr/bin"}, "HOME": {"/other"}, "GIT_AUTHOR_NAME": nil, "NODE_OPTIONS": nil,
-		"RIPGREP_CONFIG_PATH": nil, "GOFLAGS": nil, "GIT_CONFIG_COUNT": {"1"}, "PWD": {"/dir"}, "TMPDIR": {"/temp"},
+		"RIPGREP_CONFIG_PATH": nil, "GOFLAGS": nil, "GIT_CONFIG_COUNT": {"1"}, "PWD": {"/dir"}, "TMPDIR": {"/temp"}, "MCP_TOOLSET_COMMAND": {"1"},
 	} {
 		if got := values(env, name); !slices.Equal(got, want) {
 			t.Errorf("%s is %q, want %q", name, got, want)

@@ -300,11 +300,8 @@ func (c *Commands) hides() bool {
 }
 
 // Uncontained says why commands that may write are not contained; nil if they
-// are, or if they are not by somebody's choice.
+// are.
 func (c *Commands) Uncontained(ctx context.Context) error {
-	if c.config.Sandbox == Off {
-		return nil
-	}
 	switch t := c.Report(ctx).Write; {
 	case t.Err != nil:
 		return t.Err

@@ -81,9 +81,8 @@ func mustLine(t *testing.T, in Input) []byte {
 // kept.
 func TestMuchOutput(t *testing.T) {
 	var stored string
-	w := newWorld(t, func(c *Config) {
-		c.Spill = func(_, text string) (string, error) { stored = text; return "/stored", nil }
-	})
+	w := newWorld(t)
+	w.spill = func(_, text string) (string, error) { stored = text; return "/stored", nil }
 	if v := w.run(t, pre, "head -c 10000000 /dev/zero | tr '\\0' x"); v.Decided || len(v.Failures) != 0 {
 		t.Errorf("text: %+v", v)
 	}

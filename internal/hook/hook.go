@@ -37,10 +37,6 @@ type Config struct {
 	// ProjectDir is the folder that CLAUDE_PROJECT_DIR and
 	// MCP_TOOLSET_PROJECT_DIR name: absolute.
 	ProjectDir string
-	// Spill stores a text too long to be shown and returns where. The name says
-	// what the text is, in letters, digits and -; it is not unique. It may be
-	// called by several goroutines. Nil: such a text is cut.
-	Spill func(name, text string) (path string, err error)
 	// FailClosed makes a PreToolUse hook that fails or is late deny the call.
 	FailClosed bool
 	Log        *slog.Logger // failures, and what hooks say that has no effect; nil: nowhere
@@ -80,6 +76,11 @@ type Input struct {
 	Tool           string          // canonical name
 	ToolInput      json.RawMessage // with absolute paths
 	ToolUseID      string
+
+	// Spill stores a text too long to be shown and returns where. The name says
+	// what the text is, in letters, digits and -; it is not unique. It may be
+	// called by several goroutines. Nil: such a text is cut.
+	Spill func(name, text string) (path string, err error)
 
 	// Behind the call only.
 	Response json.RawMessage // what the tool answered, any JSON; nil: nothing
@@ -181,5 +182,5 @@ func (r *Runner) Run(ctx context.Context, event policy.Event, hooks []policy.Hoo
 		wg.Go(func() { answers[i] = r.ask(ctx, event, h, in.Dir, line) })
 	}
 	wg.Wait()
-	return r.verdict(event, answers)
+	return (&jury{Runner: r, event: event, spill: in.Spill}).verdict(answers)
 }

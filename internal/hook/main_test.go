@@ -20,6 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // world is a Runner with a folder of its own.
 type world struct {
+	spill func(name, text string) (string, error)
 	*Runner
 	dir string
 	log *logText
@@ -46,7 +47,9 @@ func newWorld(t *testing.T, change ...func(*Config)) world {
 
 func failClosed(c *Config) { c.FailClosed = true }
 
-func (w world) input() Input { return Input{Dir: w.dir, Tool: "T", ToolInput: []byte(`{}`)} }
+func (w world) input() Input {
+	return Input{Dir: w.dir, Tool: "T", ToolInput: []byte(`{}`), Spill: w.spill}
+}
 
 // run runs commands that have a minute each, which none needs.
 func (w world) run(t *testing.T, event policy.Event, commands ...string) Verdict {

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"mcp-toolset/internal/plain"
-	"mcp-toolset/policy"
 )
 
 // Limits of texts, in characters.
@@ -32,18 +31,18 @@ func short(command string) string {
 
 // fit makes a text of the i-th hook fit to be shown. One that is too long is
 // stored, and its beginning is shown with the path of the rest.
-func (r *Runner) fit(event policy.Event, i int, kind, text string) string {
+func (r *jury) fit(i int, kind, text string) string {
 	text = strings.TrimSpace(lines(text))
 	total := utf8.RuneCountInString(text)
 	if total <= maxText {
 		return text
 	}
-	if r.cfg.Spill != nil {
-		path, err := r.cfg.Spill(fmt.Sprintf("%s-%d-%s", event, i+1, kind), text)
+	if r.spill != nil {
+		path, err := r.spill(fmt.Sprintf("%s-%d-%s", r.event, i+1, kind), text)
 		if err == nil {
 			return fmt.Sprintf("%s\n(these are the first %d of %d characters; read %s for all of them)", head(text, headText), headText, total, plain.Text(path))
 		}
-		r.log.Warn("a text of a hook could not be stored", "event", string(event), "error", err)
+		r.log.Warn("a text of a hook could not be stored", "event", string(r.event), "error", err)
 	}
 	return fmt.Sprintf("%s\n(these are the first %d of %d characters; the others could not be stored, so have the hook say less)", head(text, maxText), maxText, total)
 }

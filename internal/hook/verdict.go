@@ -10,8 +10,15 @@ import (
 	"mcp-toolset/policy"
 )
 
+// jury makes one verdict of what hooks say of one call.
+type jury struct {
+	*Runner
+	event policy.Event
+	spill func(name, text string) (path string, err error) // see Input
+}
+
 // verdict makes one of the answers, which are in the order of the settings.
-func (r *Runner) verdict(event policy.Event, answers []answer) Verdict {
+func (r *jury) verdict(answers []answer) Verdict {
 	var v Verdict
 	for _, a := range answers {
 		if a.cancelled {
@@ -20,31 +27,31 @@ func (r *Runner) verdict(event policy.Event, answers []answer) Verdict {
 		if a.failure != "" {
 			f := Failure{Command: short(a.hook.Command), Why: plain.Line(a.failure)}
 			v.Failures = append(v.Failures, f)
-			r.log.Warn("a hook failed", "hook", f.Command, "event", string(event), "why", f.Why)
+			r.log.Warn("a hook failed", "hook", f.Command, "event", string(r.event), "why", f.Why)
 		}
 	}
-	r.decide(&v, event, answers)
-	r.block(&v, event, answers)
+	r.decide(&v, answers)
+	r.block(&v, answers)
 	for i, a := range answers {
-		if text := r.fit(event, i, "context", a.output.context); text != "" {
+		if text := r.fit(i, "context", a.output.context); text != "" {
 			v.Context = append(v.Context, text)
 		}
 		if a.output.input != nil && (!v.Decided || v.Behavior != policy.Deny) {
-			r.first(&v.UpdatedInput, a.output.input, event, a.hook, "updatedInput")
+			r.first(&v.UpdatedInput, a.output.input, a.hook, "updatedInput")
 		}
-		r.first(&v.Replace, a.output.replace, event, a.hook, "updatedToolOutput")
+		r.first(&v.Replace, a.output.replace, a.hook, "updatedToolOutput")
 	}
 	return v
 }
 
 // first keeps the first of what only one hook can say.
-func (r *Runner) first(have *json.RawMessage, said json.RawMessage, event policy.Event, h policy.Hook, key string) {
+func (r *jury) first(have *json.RawMessage, said json.RawMessage, h policy.Hook, key string) {
 	switch {
 	case said == nil:
 	case *have == nil:
 		*have = said
 	default:
-		r.log.Warn("a hook said something that has no effect, because another one said so first", "hook", short(h.Command), "event", string(event), "key", key)
+		r.log.Warn("a hook said something that has no effect, because another one said so first", "hook", short(h.Command), "event", string(r.event), "key", key)
 	}
 }
 
@@ -56,7 +63,7 @@ type say struct {
 
 // position is what an answer says of a call that has not been done; ok says that
 // it says something.
-func (r *Runner) position(event policy.Event, i int, a answer) (s say, ok bool) {
+func (r *jury) position(i int, a answer) (s say, ok bool) {
 	name, source := short(a.hook.Command), settingsFile(a.hook)
 	switch {
 	case a.cancelled:
@@ -67,7 +74,7 @@ func (r *Runner) position(event policy.Event, i int, a answer) (s say, ok bool) 
 	case a.failure != "" || !a.output.decided:
 		return say{}, false
 	}
-	s = say{behavior: a.output.behavior, reason: r.fit(event, i, "reason", a.output.reason)}
+	s = say{behavior: a.output.behavior, reason: r.fit(i, "reason", a.output.reason)}
 	verb := "allows"
 	switch s.behavior {
 	case policy.Deny:
@@ -83,13 +90,13 @@ func (r *Runner) position(event policy.Event, i int, a answer) (s say, ok bool) 
 
 // decide takes the most severe of the decisions, with the reasons of all hooks
 // that made it.
-func (r *Runner) decide(v *Verdict, event policy.Event, answers []answer) {
-	if event != policy.PreToolUse {
+func (r *jury) decide(v *Verdict, answers []answer) {
+	if r.event != policy.PreToolUse {
 		return
 	}
 	var reasons []string
 	for i, a := range answers {
-		s, ok := r.position(event, i, a)
+		s, ok := r.position(i, a)
 		switch {
 		case !ok || v.Decided && s.behavior > v.Behavior:
 		case !v.Decided || s.behavior < v.Behavior:
@@ -103,7 +110,7 @@ func (r *Runner) decide(v *Verdict, event policy.Event, answers []answer) {
 }
 
 // block collects what hooks object to in a call that was done.
-func (r *Runner) block(v *Verdict, event policy.Event, answers []answer) {
+func (r *jury) block(v *Verdict, answers []answer) {
 	var reasons []string
 	for i, a := range answers {
 		if !a.output.blocked {
@@ -113,7 +120,7 @@ func (r *Runner) block(v *Verdict, event policy.Event, answers []answer) {
 		if v.By == "" {
 			v.By = name
 		}
-		reason := r.fit(event, i, "block", a.output.reason)
+		reason := r.fit(i, "block", a.output.reason)
 		if reason == "" {
 			reason = fmt.Sprintf("the hook %s objects to the result without giving a reason", name)
 		}

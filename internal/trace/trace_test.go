@@ -33,47 +33,145 @@ func (f *file) Write(p []byte) (int, error) {
 
 func (f *file) Close() error { f.closed = true; return nil }
 
-// TestTrace: a call that waited for another has its stages, by lane.
+// events are those of a file, without or with its end, in short.
+func events(t *testing.T, f *file, w *Writer) (short []string) {
+	t.Helper()
+	w.mu.Lock()
+	text := bytes.Clone(f.Bytes())
+	w.mu.Unlock()
+	if !bytes.HasSuffix(text, []byte("]\n")) {
+		text = append(text, ']')
+	}
+	var all []event
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	for _, e := range all {
+		if e.PID != 1 || e.Phase != "M" && e.ID == "" {
+			t.Errorf("event %+v", e)
+		}
+		line := e.Phase + e.ID + " " + e.Name + " " + (time.Duration(e.Time*1000) * time.Nanosecond).String()
+		if args, ok := e.Args.(map[string]any); ok && args["ran"] != nil {
+			for _, is := range []string{"safe", "ran", "shared", "cancelled"} {
+				if args[is] == true {
+					line += " " + is
+				}
+			}
+		}
+		short = append(short, line)
+	}
+	return short
+}
+
+// stage is a lane whose calls are traced.
+type stage struct {
+	*testing.T
+	f    *file
+	w    *Writer
+	lane *concurrency.Lane
+}
+
+func newStage(t *testing.T, c concurrency.Config) *stage {
+	s := &stage{T: t, f: &file{}}
+	s.w = New(s.f, time.Now(), func(err error) { t.Error(err) })
+	c.Now, c.Observe = time.Now, s.w.Observe
+	s.lane = concurrency.New(c).NewLane("stdio-1")
+	return s
+}
+
+// start begins a call that takes a millisecond to decide on and a second to run.
+func (s *stage) start(ctx context.Context, safe bool, refused error) {
+	ticket, err := s.lane.Arrive()
+	if err != nil {
+		return
+	}
+	ticket.Label("Bash", "")
+	go func() {
+		_ = ticket.Run(ctx, func(context.Context) (bool, error) { time.Sleep(time.Millisecond); return safe, refused },
+			func(context.Context) func() { time.Sleep(time.Second); return nil })
+	}()
+	synctest.Wait()
+}
+
+// TestTrace: each call has its stages, whatever became of it.
 func TestTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &file{}
-		w := New(f, time.Now(), func(err error) { t.Error(err) })
-		s := concurrency.New(concurrency.Config{Now: time.Now, Observe: w.Observe})
-		lane := s.NewLane("stdio-1")
-		for _, name := range []string{"first", "second"} {
-			ticket, err := lane.Arrive()
-			if err != nil {
-				t.Fatal(err)
-			}
-			ticket.Label("Bash", name)
-			go func() {
-				_ = ticket.Run(t.Context(), func(context.Context) (bool, error) { time.Sleep(time.Millisecond); return false, nil },
-					func(context.Context) func() { time.Sleep(time.Second); return nil })
-			}()
-		}
-		time.Sleep(time.Minute)
-		if err := w.Close(); err != nil || !f.closed {
+		s := newStage(t, concurrency.Config{Queue: 4})
+		s.start(t.Context(), false, nil)
+		s.start(t.Context(), false, errors.New("refused"))
+		ctx, cancel := context.WithCancel(t.Context())
+		s.start(ctx, true, nil)
+		ticket, err := s.lane.Arrive() // never runs
+		if err != nil {
 			t.Fatal(err)
 		}
-		w.Observe(concurrency.Record{})
-		var events []event
-		if err := json.Unmarshal(f.Bytes(), &events); err != nil {
-			t.Fatalf("%v in %s", err, f)
+		s.start(t.Context(), true, nil) // no room
+		ticket.Leave()
+		time.Sleep(500 * time.Millisecond)
+		cancel()
+		time.Sleep(time.Minute)
+		if err := s.w.Close(); err != nil || !s.f.closed {
+			t.Fatal(err)
 		}
-		var got []string
-		for _, e := range events {
-			if e.PID != 1 || e.Phase != "M" && e.ID == "" {
-				t.Errorf("event %+v", e)
-			}
-			got = append(got, strings.TrimSpace(e.Phase+e.ID+" "+e.Name+" "+(time.Duration(e.Time*1000)*time.Nanosecond).String()))
-		}
+		s.w.Observe(concurrency.Record{})
 		want := []string{
 			"M process_name 0s",
-			"b1 Bash 0s", "b1 decided 0s", "e1 decided 1ms", "b1 running 1ms", "e1 running 1.001s", "e1 Bash 1.001s",
-			"b2 Bash 0s", "b2 queued 0s", "e2 queued 1.001s", "b2 decided 1.001s", "e2 decided 1.002s", "b2 running 1.002s", "e2 running 2.002s", "e2 Bash 2.002s",
+			"b1 Bash 0s", "b1 queued 0s", "e1 queued 0s", "b1 decided 0s",
+			"b2 Bash 0s", "b2 queued 0s", "b3 Bash 0s", "b3 queued 0s",
+			"n0 refused: too many calls wait 0s",
+			"b4 call 0s", "b4 queued 0s", "e4 queued 0s", "e4 call 0s",
+			"e1 decided 1ms", "b1 waits 1ms", "e1 waits 1ms", "b1 running 1ms",
+			"e3 queued 500ms", "e3 Bash 500ms cancelled",
+			"e1 running 1.001s", "e1 Bash 1.001s ran",
+			"e2 queued 1.001s", "b2 decided 1.001s", "e2 decided 1.002s", "e2 Bash 1.002s",
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, events(t, s.f, s.w)); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// TestTraceOfWhatRuns: a call that runs is in the file before long, though
+// nothing else happens.
+func TestTraceOfWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, concurrency.Config{})
+		ticket, err := s.lane.Arrive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket.Label("Bash", "")
+		end := make(chan struct{})
+		go func() {
+			_ = ticket.Run(t.Context(), func(context.Context) (bool, error) { ticket.Label("Bash", "make all"); return true, nil },
+				func(context.Context) func() { <-end; return nil })
+		}()
+		time.Sleep(flushAfter)
+		synctest.Wait()
+		want := []string{
+			"M process_name 0s", "b1 Bash 0s", "b1 queued 0s", "e1 queued 0s", "b1 decided 0s", "e1 decided 0s",
+			"b1 waits 0s", "e1 waits 0s", "b1 running 0s",
+		}
+		if diff := cmp.Diff(want, events(t, s.f, s.w)); diff != "" {
+			t.Error(diff)
+		}
+		if !strings.Contains(s.f.String(), `"title":"make all"`) {
+			t.Errorf("it is not said what runs: %s", s.f)
+		}
+		writes := s.f.writes
+		time.Sleep(time.Hour)
+		if s.f.writes != writes {
+			t.Errorf("%d writes of nothing", s.f.writes-writes)
+		}
+		close(end)
+		synctest.Wait()
+		if err := s.w.Close(); err != nil { // before the timer
+			t.Fatal(err)
+		}
+		writes = s.f.writes
+		time.Sleep(time.Hour)
+		if s.f.writes != writes {
+			t.Error("it was written to when it was closed")
 		}
 	})
 }
@@ -81,23 +179,28 @@ func TestTrace(t *testing.T) {
 // TestKilled: at every moment the file is an array but for its end, what waits
 // in memory is bounded, and little is written in many pieces.
 func TestKilled(t *testing.T) {
-	f := &file{}
-	w := New(f, time.Time{}, func(err error) { t.Error(err) })
-	for i := range uint64(5000) {
-		w.Observe(concurrency.Record{Lane: "l", LaneNumber: i, Number: i, Kind: "K", Title: strings.Repeat("t\n\"", 10), Times: concurrency.Times{Left: time.Time{}.Add(time.Microsecond)}})
-		if len(w.buf) > 2*most || len(w.lanes) > maxLanes {
-			t.Fatalf("%d bytes and %d lanes wait", len(w.buf), len(w.lanes))
-		}
-		if i%500 == 499 {
-			var events []event
-			if err := json.Unmarshal(append(bytes.Clone(f.Bytes()), ']'), &events); err != nil {
-				t.Fatalf("after %d calls: %v", i, err)
+	synctest.Test(t, func(t *testing.T) {
+		f := &file{}
+		w := New(f, time.Time{}, func(err error) { t.Error(err) })
+		for i := range uint64(2000) {
+			w.Observe(concurrency.Record{Lane: "l", LaneNumber: i, Number: i, Stage: concurrency.StageLeft, Kind: "K", Title: strings.Repeat("t\n\"", 10), Times: concurrency.Times{Left: time.Time{}.Add(time.Microsecond)}})
+			if len(w.buf) > 2*most || len(w.lanes) > maxLanes {
+				t.Fatalf("%d bytes and %d lanes wait", len(w.buf), len(w.lanes))
+			}
+			if i%500 == 499 {
+				var events []event
+				if err := json.Unmarshal(append(bytes.Clone(f.Bytes()), ']'), &events); err != nil {
+					t.Fatalf("after %d calls: %v", i, err)
+				}
 			}
 		}
-	}
-	if f.writes > 200 {
-		t.Errorf("%d writes", f.writes)
-	}
+		if f.writes > 200 {
+			t.Errorf("%d writes", f.writes)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestEmptyAndFull: no call is a trace too, and a full disk is told once.
@@ -110,7 +213,7 @@ func TestEmptyAndFull(t *testing.T) {
 	w := New(f, time.Time{}, func(error) { told++ })
 	f.err = errors.New("full")
 	for range 3 {
-		w.Observe(concurrency.Record{Times: concurrency.Times{Left: time.Now()}})
+		w.Observe(concurrency.Record{Stage: concurrency.StageLeft, Times: concurrency.Times{Left: time.Now()}})
 	}
 	if err := w.Close(); err != nil || told != 1 || f.writes != 2 || !f.closed {
 		t.Errorf("told %d times, %d writes, %v", told, f.writes, err)

@@ -122,7 +122,7 @@ func newBash(o Options) *tools.Tool {
 		Validate: func(in Input) error {
 			return validate(in.Command, in.Timeout, o.Most)
 		},
-		Parts:           func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, false) },
+		Parts:           func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
 		Check:           func(env *tools.Env, in Input) *policy.Decision { return check(env, o.Commands, in.judged) },
 		ClassifierInput: func(in Input) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
@@ -152,9 +152,11 @@ func newReadOnly(o Options) *tools.Tool {
 			}
 			return o.ReadOnly()
 		},
-		Backfill:        func(env *tools.Env, in *ReadOnlyInput) { in.judged = judge(env, o.Commands, in.Command) },
-		Validate:        func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most) },
-		Parts:           func(_ *tools.Env, in ReadOnlyInput) *tools.Parts { return in.judged.parts(o.Commands, true) },
+		Backfill: func(env *tools.Env, in *ReadOnlyInput) { in.judged = judge(env, o.Commands, in.Command) },
+		Validate: func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most) },
+		Parts: func(_ *tools.Env, in ReadOnlyInput) *tools.Parts {
+			return in.judged.parts(o.Commands, in.Command, true)
+		},
 		ClassifierInput: func(in ReadOnlyInput) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in ReadOnlyInput) (tools.Result[Output], error) {
 			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, readOnly: true}

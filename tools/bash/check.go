@@ -16,8 +16,8 @@ type containment interface {
 }
 
 // check is the tool's own opinion on a call: what the containment does not hold
-// has to be shown not to happen, or a person has to agree. An allow rule is such
-// an agreement.
+// has to be shown not to happen, or a person has to agree: now, or by a rule or
+// a mode.
 func check(env *tools.Env, c containment, j *judged) *policy.Decision {
 	if j.readOnly() {
 		return nil
@@ -27,7 +27,7 @@ func check(env *tools.Env, c containment, j *judged) *policy.Decision {
 		return &policy.Decision{
 			Behavior: policy.Ask,
 			Reason:   fmt.Sprintf("commands are not contained here (%v), and this one is not known to only read", why),
-			Next:     "a person can allow it by a rule such as Bash(make *) in the settings, or start the server with --sandbox off",
+			Next:     "a person can allow it by a rule such as Bash(make *) in the settings, or by --mode bypassPermissions",
 		}
 	}
 	open := c.Open(ctx, env.ReadDenied)
@@ -38,6 +38,6 @@ func check(env *tools.Env, c containment, j *judged) *policy.Decision {
 		Behavior: policy.Ask,
 		Reason: fmt.Sprintf("this system cannot keep commands from %s, and this one cannot be shown to keep off them",
 			strings.Join(open, " and ")),
-		Next: "a person can allow it by a rule such as Bash(make *) in the settings, or start the server with --sandbox off; mcp-toolset doctor says more",
+		Next: "a person can allow it by a rule such as Bash(make *) in the settings, or by --mode bypassPermissions; mcp-toolset doctor says more",
 	}
 }

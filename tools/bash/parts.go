@@ -12,12 +12,12 @@ import (
 
 // parts are the command as the policy judges it, in a call whose changes the
 // kernel prevents if it is harmless.
-func (j *judged) parts(c *command.Commands, harmless bool) *tools.Parts {
+func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.Parts {
 	if j == nil {
-		return &tools.Parts{Unresolved: errNoJudgement.Error()}
+		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
 	}
 	readable, writable := c.Beyond()
-	p := partsOf{&tools.Parts{Unresolved: j.Unresolved, Readable: readable, Writable: writable, Harmless: harmless}}
+	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Readable: readable, Writable: writable, Harmless: harmless}}
 	edits := 0
 	p.Edits = true
 	for i := range j.Analysis.Commands {

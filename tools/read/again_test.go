@@ -91,14 +91,14 @@ func TestReadAgainLater(t *testing.T) {
 	now := time.Now()
 	c.w.Now = func() time.Time { return now }
 	c.want("", whole)
-	now = now.Add(againFor)
+	now = now.Add(session.RepeatedFor)
 	c.want("", told)
 	c.want("", whole)
-	now = now.Add(againFor + time.Second)
+	now = now.Add(session.RepeatedFor + time.Second)
 	c.want("", whole)
 	c.want("", told) // forgotten, and read anew
 	c.want("", whole)
-	now = now.Add(againFor + time.Second)
+	now = now.Add(session.RepeatedFor + time.Second)
 	c.want("", whole)
 	c.want("", told)
 }

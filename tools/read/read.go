@@ -119,9 +119,8 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		return tools.Result[Output]{}, err
 	}
 	defer r.file.Close()
-	had, again := r.recent()
-	if again && !had.Told && r.same(had) {
-		return r.again(had), nil
+	if seen, again := r.repeats(); again {
+		return r.again(seen), nil
 	}
 	out, err := r.read(ctx)
 	if err != nil {
@@ -130,9 +129,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if err := ctx.Err(); err != nil {
 		return tools.Result[Output]{}, context.Cause(ctx)
 	}
-	seen := r.file.record()
-	seen.Told = again && had.Told
-	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{seen}}}, nil
+	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}}}, nil
 }
 
 // read reads the file as what it is.

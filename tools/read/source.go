@@ -18,14 +18,9 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-const (
-	// againFor is how long a model is taken to have what it read: longer, and
-	// its context may well have been cut.
-	againFor = 10 * time.Minute
-	// hashedTo is the largest file whose content is told apart by its hash, in
-	// bytes.
-	hashedTo = file.MaxEdit
-)
+// hashedTo is the largest file whose content is told apart by its hash, in
+// bytes.
+const hashedTo = file.MaxEdit
 
 // source is an open file with what the session's record needs.
 type source struct {
@@ -59,7 +54,7 @@ func open(env *tools.Env, in Input) (*source, error) {
 func (f *source) record() session.Read {
 	return session.Read{
 		Path: f.Name(), Range: f.asked, File: f.identity, Hash: f.hash, At: f.at, Shown: true,
-		First: f.first, Last: f.last, Total: f.total,
+		Large: f.info.Size() > hashedTo, First: f.first, Last: f.last, Total: f.total,
 	}
 }
 
@@ -71,39 +66,35 @@ func (f *source) showed(n, total int) {
 	}
 }
 
-// recent is the record of the same range of the file in its present state, if
-// it was shown not long ago.
-func (r *reading) recent() (session.Read, bool) {
+// repeats reports whether the model has had what it asks for and the answer may
+// be short, and what the session then remembers: what a full answer would leave,
+// so that the two do not differ. What was repeated before is shown again.
+func (r *reading) repeats() (session.Read, bool) {
 	had, ok := r.env.Session.ReadOf(r.file.Name(), r.file.asked)
-	ok = ok && !r.Repeat && had.Shown && had.File == r.file.identity && r.file.at.Sub(had.At) <= againFor
-	return had, ok
-}
-
-// same reports whether the content is what it was. An equal identity does not
-// say so: files of /proc have no size and no times that tell, and two writes
-// may fall into one tick of a clock. So the content is compared, unless it is
-// too much; then the file must not have been written shortly before it was read.
-func (r *reading) same(had session.Read) bool {
-	if had.Hash == [sha256.Size]byte{} {
-		return r.file.info.Size() > hashedTo && !had.File.Fresh(had.At)
+	now := had
+	now.File, now.At = r.file.identity, r.file.at
+	if !ok || r.Repeat || had.Told || !had.RepeatedBy(now) {
+		return session.Read{}, false
 	}
-	hash, err := sum(io.NewSectionReader(r.file, 0, hashedTo+1))
-	return err == nil && hash == had.Hash
+	if !had.Large { // last, since it reads the file
+		hash, err := sum(io.NewSectionReader(r.file, 0, hashedTo+1))
+		ok = err == nil && hash == had.Hash
+	}
+	return now, ok
 }
 
 // again answers a read of what the model already has. From then on the same
 // call returns the content, until that changes or the record expires: for a
 // model that has lost it, and for every other one that shares the session.
-func (r *reading) again(had session.Read) tools.Result[Output] {
+func (r *reading) again(seen session.Read) tools.Result[Output] {
 	if r.OnShort != nil {
 		r.OnShort()
 	}
 	r.env.Private() // another session has not seen it
-	had.Told = true
 	text := fmt.Sprintf("[%s has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the whole content.]", r.shown)
 	return tools.Result[Output]{
 		Data:   Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}},
-		Effect: session.Effect{Reads: []session.Read{had}},
+		Effect: session.Effect{Reads: []session.Read{seen}},
 	}
 }
 

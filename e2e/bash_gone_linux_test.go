@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestClientDies: with its client a server ends the command that runs, and does
+// not start the one behind it, which nobody waits for any more.
+func TestClientDies(t *testing.T) {
+	s, mark := startShell(t, shellOptions{bare: true}), newMark()
+	s.begin("Bash", map[string]any{"command": tree(mark)})
+	s.begin("Bash", map[string]any{"command": "touch started"})
+	atLeast(t, mark, treeSize)
+	_, _ = s.in.Close(), s.out.Close() // as the kernel does for a process that has died
+	select {
+	case <-s.ended:
+	case <-time.After(deadline):
+		t.Fatal("the server does not end")
+	}
+	noneLeft(t, mark, 2*time.Second)
+	if _, err := os.Stat(filepath.Join(s.root, "started")); !os.IsNotExist(err) {
+		t.Errorf("the command behind it was started (%v)", err)
+	}
+}
+
+// TestSessionDeleted: with its session a client ends the command that runs and
+// what waits behind it.
+func TestSessionDeleted(t *testing.T) {
+	s, mark := startShellHTTP(t), newMark()
+	s.open(t)
+	started := filepath.Join(s.root, "started")
+	type answer struct {
+		text string
+		err  error
+	}
+	answers := make(chan answer, 2)
+	begin := func(command string) {
+		go func() {
+			text, err := s.call(t.Context(), "Bash", map[string]any{"command": command})
+			answers <- answer{text, err}
+		}()
+	}
+	begin(tree(mark))
+	atLeast(t, mark, treeSize)
+	begin("touch " + started)
+	r, err := http.NewRequest(http.MethodDelete, s.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+wireToken)
+	r.Header.Set("Mcp-Session-Id", s.session)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	noneLeft(t, mark, 5*time.Second)
+	for range 2 {
+		// One that came behind the end of the session is refused.
+		if a := <-answers; a.text != "" && a.err == nil {
+			t.Errorf("answered: %s", a.text)
+		}
+	}
+	if _, err := os.Stat(started); !os.IsNotExist(err) {
+		t.Errorf("the command behind it was started (%v)", err)
+	}
+}

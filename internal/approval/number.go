@@ -1,0 +1,83 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	counterName = "counter"
+
+	// patience is how long another server may hold a lock of ours; writing a
+	// small file takes no second. Who waits at the socket waits for less.
+	patience       = 10 * time.Second
+	socketPatience = time.Second
+)
+
+// nextNumber draws a number. None is ever used again: who types one that they
+// have read before must not approve another call.
+func (s *Store) nextNumber() (n int, err error) {
+	path := filepath.Join(s.folder, counterName)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	release, err := s.locks.Take(ctx, path)
+	if err != nil {
+		return 0, fmt.Errorf("drawing a number: %w", err)
+	}
+	defer release()
+	if n, err = readCounter(path); err == nil {
+		// Somebody may have removed the file while we run.
+		n = max(n, int(s.last.Load())) + 1
+		s.last.Store(int64(n)) // nobody else has the lock
+		err = replaceFile(path, []byte(strconv.Itoa(n)+"\n"))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("drawing a number: %w", err)
+	}
+	return n, nil
+}
+
+// readCounter is the last number that was drawn.
+func readCounter(path string) (int, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s holds no number; remove it to begin at 1", path)
+	}
+	return n, nil
+}
+
+// replaceFile writes a whole private file in place of another, so that a
+// reader finds the one or the other, also after a crash. The caller holds the
+// lock of path.
+func replaceFile(path string, data []byte) error {
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a server that was killed
+		return err
+	}
+	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(fresh, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(fresh))
+	}
+	return syncFolder(filepath.Dir(path))
+}

@@ -1,0 +1,364 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestNothingAtStart(t *testing.T) {
+	s := newServer(t, "")
+	if s.Take(call("ls")) || s.Always("Bash", call("ls").Subject, "/work") || s.Declined("s1", "Bash", call("ls").Subject) {
+		t.Error("something is allowed or declined that nobody was asked about")
+	}
+	s.Forget("s1")
+	if _, err := os.Lstat(s.state); !os.IsNotExist(err) {
+		t.Errorf("the state folder was made: %v", err)
+	}
+}
+
+// Everything that a person sees of a call is bound, and whom it is for.
+func TestBound(t *testing.T) {
+	base := call("ls")
+	other := map[string]func(*Request){
+		"principal": func(r *Request) { r.Principal = "http" },
+		"tool":      func(r *Request) { r.Tool = "BashReadOnly" },
+		"title":     func(r *Request) { r.Title = "Run" },
+		"folder":    func(r *Request) { r.Dir = "/work" },
+		"root":      func(r *Request) { r.Root = "/other" },
+		"input":     func(r *Request) { r.Input = json.RawMessage(`{"command":"rm"}`) },
+		"spelling":  func(r *Request) { r.Input = json.RawMessage(`{"command": "ls"}`) },
+		"escape":    func(r *Request) { r.Input = json.RawMessage(`{"command":"l\u0073"}`) },
+		"reason":    func(r *Request) { r.Reason = "" },
+		"kind":      func(r *Request) { r.Subject.Kind = "input" },
+		"access":    func(r *Request) { r.Subject.Access = "Read" },
+		"value":     func(r *Request) { r.Subject.Value = "l" },
+		"once":      func(r *Request) { r.Once = true },
+		"borders":   func(r *Request) { r.Tool, r.Title = "Bas", "h"+r.Title },
+	}
+	s := newServer(t, "")
+	n := s.pend(t, base)
+	if err := s.approve(n, false); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range other {
+		r := base
+		change(&r)
+		if s.Take(r) {
+			t.Errorf("the approval was taken by a call with another %s", name)
+		}
+		if m := s.pend(t, r); m == n {
+			t.Errorf("a call with another %s has the same number", name)
+		}
+	}
+	same := base
+	same.Session = "s2"
+	if !s.Take(same) {
+		t.Error("the same call could not take its approval")
+	}
+	if s.Take(base) {
+		t.Error("an approval was taken twice")
+	}
+}
+
+// What the caller does with its bytes later changes nothing.
+func TestKept(t *testing.T) {
+	s := newServer(t, "")
+	r := call("ls")
+	input := bytes.Clone(r.Input)
+	n := s.pend(t, r)
+	copy(r.Input, `{"command":"rm"}`)
+	o, err := List(t.Context(), s.state, n)
+	if err != nil || !bytes.Equal(o.Items[0].Input, input) {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	s := newServer(t, "")
+	if n := s.pend(t, call("a")); n != 1 {
+		t.Errorf("the first number is %d", n)
+	}
+	if n := s.pend(t, call("b")); n != 2 {
+		t.Errorf("the second number is %d", n)
+	}
+	if n := s.pend(t, call("a")); n != 1 {
+		t.Errorf("the same call has number %d", n)
+	}
+	// One that was given keeps its number until it is taken.
+	if err := s.approve(1, false); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.pend(t, call("a")); n != 1 {
+		t.Errorf("the same call, approved, has number %d", n)
+	}
+	if !s.Take(call("a")) {
+		t.Error("not taken")
+	}
+	if n := s.pend(t, call("a")); n != 3 {
+		t.Errorf("the same call, once it has run, has number %d", n)
+	}
+	// Whoever removes the file does not make two of one number.
+	if err := os.Remove(s.folder + "/" + counterName); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.pend(t, call("c")); n != 4 {
+		t.Errorf("without the file, the number is %d", n)
+	}
+	if err := os.WriteFile(s.folder+"/"+counterName, []byte("many"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Pend(call("d"))
+	wants(t, err, "drawing a number: "+s.folder+"/counter holds no number; remove it to begin at 1")
+}
+
+func TestRefusedRequests(t *testing.T) {
+	s := newServer(t, "")
+	for input, want := range map[string]string{
+		"{":                                    "the input of the call is not JSON",
+		"\"\xff\"":                             "the input of the call is not JSON",
+		`"` + strings.Repeat("x", 2<<20) + `"`: fmt.Sprintf("the call has %d bytes, and more than 2097152 cannot be judged by a person", 2<<20+2),
+	} {
+		_, err := s.Pend(Request{Tool: "T", Input: json.RawMessage(input)})
+		wants(t, err, want)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	s := newServer(t, "")
+	n := s.pend(t, call("a"))
+	s.clock.add(pendingFor - time.Second)
+	if m := s.pend(t, call("a")); m != n {
+		t.Errorf("pending as %d, then as %d", n, m)
+	}
+	s.clock.add(time.Second)
+	wants(t, s.approve(n, false), "approval 1 has expired")
+	wants(t, s.deny(n), "approval 1 has expired")
+	_, err := Approve(t.Context(), s.state, n, false)
+	wants(t, err, "approval 1 has expired; none is pending")
+
+	n = s.pend(t, call("a"))
+	for _, late := range []bool{false, true} {
+		if err := s.approve(n, false); err != nil {
+			t.Fatal(err)
+		}
+		s.clock.add(GrantedFor - time.Second)
+		if late {
+			s.clock.add(time.Second)
+		}
+		if got := s.Take(call("a")); got == late {
+			t.Errorf("%v after it was given: taken %v", GrantedFor, got)
+		}
+		n = s.pend(t, call("a"))
+	}
+}
+
+// An approval that was asked for longer ago than grants live is still good.
+func TestApprovedLate(t *testing.T) {
+	s := newServer(t, "")
+	n := s.pend(t, call("a"))
+	s.clock.add(20 * time.Hour)
+	if err := s.approve(n, false); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.add(GrantedFor - time.Second)
+	if !s.Take(call("a")) {
+		t.Error("not taken")
+	}
+}
+
+func TestSingleUse(t *testing.T) {
+	s := newServer(t, "")
+	if err := s.approve(s.pend(t, call("a")), false); err != nil {
+		t.Fatal(err)
+	}
+	var taken atomic.Int32
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for range 50 {
+		wg.Go(func() {
+			<-start
+			if s.Take(call("a")) {
+				taken.Add(1)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	if taken.Load() != 1 {
+		t.Errorf("%d calls took one approval", taken.Load())
+	}
+}
+
+func TestBounds(t *testing.T) {
+	s := newServer(t, "")
+	first := s.pend(t, call("first"))
+	if err := s.approve(first, false); err != nil {
+		t.Fatal(err)
+	}
+	// Beside the socket, so as not to write a file a thousand times.
+	s.mu.Lock()
+	for i := range maxPending {
+		r := call(fmt.Sprint(i))
+		s.items = append(s.items, &item{number: 100 + i, key: r.key(), request: r, sessions: []string{"s1"}, since: s.config.Now()})
+	}
+	s.mu.Unlock()
+	if s.number(100) == nil {
+		t.Error("given up though there is room")
+	}
+	s.pend(t, call("last"))
+	wants(t, s.deny(100), "approval 100 was given up for newer ones")
+	if len(s.items) != maxPending+1 { // and one that was given
+		t.Errorf("%d are held", len(s.items))
+	}
+	if !s.Take(call("first")) {
+		t.Error("one that was given had to go")
+	}
+	// Large ones sooner.
+	large := json.RawMessage(`"` + strings.Repeat("x", maxInput/2) + `"`)
+	for i := range 2 * maxHeld / maxInput {
+		s.pend(t, Request{Tool: fmt.Sprint(i), Input: large})
+	}
+	if len(s.items) >= 2*maxHeld/maxInput {
+		t.Errorf("%d are held, with %d bytes each", len(s.items), len(large))
+	}
+	for i := range 2 * maxFates {
+		s.mu.Lock()
+		it := &item{number: 10000 + i}
+		s.items = append(s.items, it)
+		s.end(it, fateUsed)
+		s.mu.Unlock()
+	}
+	if len(s.fates) != maxFates || len(s.faded) != maxFates {
+		t.Errorf("%d and %d fates", len(s.fates), len(s.faded))
+	}
+}
+
+func TestDeclined(t *testing.T) {
+	s := newServer(t, "")
+	r := call("rm")
+	n := s.pend(t, r)
+	again := r
+	again.Session = "s2"
+	s.pend(t, again)
+	if err := s.deny(n); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, s.approve(n, false), "approval 1 was denied")
+	if s.Take(r) {
+		t.Error("taken though it was denied")
+	}
+	for _, tc := range []struct {
+		session, tool string
+		subject       Subject
+		want          bool
+	}{
+		{"s1", "Bash", r.Subject, true},
+		{"s2", "Bash", r.Subject, true}, // which waited for it as well
+		{"s3", "Bash", r.Subject, false},
+		{"", "Bash", r.Subject, false},
+		{"s1", "BashReadOnly", r.Subject, false},
+		{"s1", "Bash", Subject{Kind: "command", Value: "rm "}, false},
+		{"s1", "Bash", Subject{Kind: "path", Value: "rm"}, false},
+		{"s1", "Bash", Subject{Kind: "command", Access: "Edit", Value: "rm"}, false},
+	} {
+		if got := s.Declined(tc.session, tc.tool, tc.subject); got != tc.want {
+			t.Errorf("%+v: declined is %v", tc, got)
+		}
+	}
+	// One that was declined by other ways has a number to lift it by, too.
+	path := Subject{Kind: "path", Access: "Edit", Value: "/work/a"}
+	s.Decline("s1", "Write", path)
+	s.Decline("s1", "Write", path)
+	o, err := List(t.Context(), s.state, 0)
+	if err != nil || len(o.Declined) != 3 || o.Declined[2].Number != 2 || o.Declined[2].Subject != path {
+		t.Fatalf("%+v, %v", o.Declined, err)
+	}
+	if _, err := Lift(t.Context(), s.state, 2); err != nil || s.Declined("s1", "Write", path) {
+		t.Errorf("not lifted: %v", err)
+	}
+	_, err = Lift(t.Context(), s.state, 2)
+	wants(t, err, "nothing was declined by number 2; `mcp-toolset approvals` has the numbers")
+	wants(t, s.lift(2), "nothing was declined by number 2")
+	if !s.Declined("s1", "Bash", r.Subject) {
+		t.Error("lifting one lifted another")
+	}
+	// What nobody can name is not remembered.
+	s.Decline("", "Write", path)
+	s.Decline("s1", "Write", Subject{Kind: "input"})
+	if s.Declined("", "Write", path) || s.Declined("s1", "Write", Subject{Kind: "input"}) {
+		t.Error("declined without a conversation, or nothing")
+	}
+	for i := range maxDeclined + 1 {
+		s.decline(i, "s9", "T", Subject{Kind: "input", Value: fmt.Sprint(i)})
+	}
+	if len(s.declined) != maxDeclined {
+		t.Errorf("%d declines are remembered", len(s.declined))
+	}
+}
+
+// A denial takes back what was given and not used.
+func TestTakenBack(t *testing.T) {
+	s := newServer(t, "")
+	n := s.pend(t, call("rm"))
+	if err := s.approve(n, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.deny(n); err != nil {
+		t.Fatal(err)
+	}
+	if s.Take(call("rm")) {
+		t.Error("taken though it was taken back")
+	}
+}
+
+func TestForget(t *testing.T) {
+	s := newServer(t, "")
+	both, one, given, none := call("both"), call("one"), call("given"), call("none")
+	none.Session = ""
+	n := s.pend(t, both)
+	both.Session = "s2"
+	s.pend(t, both)
+	m := s.pend(t, one)
+	if err := s.approve(s.pend(t, given), false); err != nil {
+		t.Fatal(err)
+	}
+	l := s.pend(t, none)
+	s.Decline("s1", "T", Subject{Kind: "path", Value: "/a"})
+	s.Decline("s2", "T", Subject{Kind: "path", Value: "/a"})
+	s.Forget("s1")
+	s.Forget("")
+	if s.Declined("s1", "T", Subject{Kind: "path", Value: "/a"}) || !s.Declined("s2", "T", Subject{Kind: "path", Value: "/a"}) {
+		t.Error("other declines are left than those of the other conversation")
+	}
+	wants(t, s.approve(m, false), "approval 2 was of a conversation that has ended")
+	for _, number := range []int{n, l} {
+		if err := s.approve(number, false); err != nil {
+			t.Error(err)
+		}
+	}
+	if !s.Take(given) {
+		t.Error("what was given went with the conversation")
+	}
+}
+
+func TestText(t *testing.T) {
+	got := []string{
+		PendingText(7).Error(), DeclinedText().Error(), UnavailableText(fmt.Errorf("no\nroom")).Error(),
+	}
+	want := []string{
+		"a person has to agree first (approval 7 is pending). Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
+		"a person declined this. Do it another way; `mcp-toolset approvals` lists and lifts what was declined.",
+		`a person has to agree first, and nobody can be asked: no\nroom. Do it another way, or have a person allow it in the settings.`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -1,0 +1,28 @@
+package approval
+
+import (
+	"fmt"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+)
+
+// PendingText is what a model reads of a call that a person has to decide on.
+func PendingText(number int) *fault.Fault {
+	return fault.New(
+		fmt.Sprintf("a person has to agree first (approval %d is pending)", number),
+		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on this machine, then send exactly this call again.", number, number))
+}
+
+// DeclinedText is what a model reads of a call that a person did not want.
+func DeclinedText() *fault.Fault {
+	return fault.New("a person declined this", "Do it another way; `mcp-toolset approvals` lists and lifts what was declined.")
+}
+
+// UnavailableText is what a model reads of a call that nobody can be asked
+// about, for the reason that Pend gave.
+func UnavailableText(err error) *fault.Fault {
+	return fault.New(
+		"a person has to agree first, and nobody can be asked: "+plain.Line(err.Error()),
+		"Do it another way, or have a person allow it in the settings.")
+}

@@ -1,0 +1,58 @@
+package assembly
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/classifier"
+	"mcp-toolset/internal/hook"
+	"mcp-toolset/pipeline"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+)
+
+// judges adds who else is heard about calls, beside the rules: hooks, a
+// classifier, persons; and what writes down what became of them.
+func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
+	project := ""
+	if len(roots) > 0 {
+		project = roots[0]
+	}
+	if to.Hooks = c.Settings.Hooks(); to.Hooks != nil {
+		to.RunHooks = hook.New(hook.Config{
+			Environ: c.HookEnv, ProjectDir: project, FailClosed: to.Hooks.FailClosed(), Log: c.Log,
+		}).Run
+	}
+	if stages := c.Settings.Classifier(); len(stages) > 0 {
+		ask := classifier.New(classifier.Config{Stages: stages, Log: c.Log}).Ask
+		to.Classify = func(ctx context.Context, q classifier.Question) *policy.Opinion {
+			answer, ok := ask(ctx, q)
+			if !ok {
+				return nil
+			}
+			return &policy.Opinion{Behavior: answer.Behavior, Reason: answer.Reason}
+		}
+	}
+	if c.Approvals {
+		to.Approvals = approval.New(approval.Config{Folder: a.State, Server: strings.Join(roots, ", "), Now: time.Now, Log: c.Log})
+		a.closers = append(a.closers, to.Approvals)
+	}
+	if c.Audit != nil {
+		to.Audit, to.AuditRequired = c.Audit.Write, c.Audit.Required()
+		a.closers = append(a.closers, c.Audit)
+	}
+}
+
+// gone tells all who keep something of a conversation that it has ended.
+func (a *Assembly) gone(c Config, approvals *approval.Store) func(session.View) {
+	return func(v session.View) {
+		if approvals != nil {
+			approvals.Forget(v.ID)
+		}
+		if c.Gone != nil {
+			c.Gone(v)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package audit
+
+import (
+	"slices"
+	"strings"
+)
+
+// This file knows secrets by the name they are given: NAME=value, "name":
+// value, --name value, and the keys of JSON.
+
+const (
+	// longestKey is how much of a name is looked at, its end, in bytes.
+	longestKey = 64
+	// mostBlanks is how many blanks may stand between a name, its sign and the
+	// value: text is aligned that way.
+	mostBlanks = 16
+
+	header = "authorization"
+)
+
+var (
+	// secretWords make a name secret wherever they stand in it, and lastWords
+	// where they stand last.
+	secretWords = []string{"authorization", "credential", "credentials", "passphrase", "passwd", "password", "secret", "secrets"}
+	lastWords   = []string{"accesskey", "accesstoken", "apikey", "apitoken", "authtoken", "bearer", "cookie", "jwt", "privatekey", "secretkey", "token"}
+	// keyWords make a name secret as the last but one before "key".
+	keyWords = []string{"access", "account", "api", "auth", "client", "encryption", "master", "private", "secret", "shared", "signing", "storage"}
+	// plainWords make a name harmless as the last: it is about the secret.
+	plainWords = []string{"count", "dir", "enabled", "env", "expires", "expiry", "field", "file", "folder", "format", "hint", "id", "index", "label",
+		"len", "length", "limit", "manager", "max", "min", "name", "names", "path", "pattern", "policy", "prompt", "regex", "required", "rules",
+		"size", "stdin", "store", "strength", "ttl", "type", "uri", "url"}
+	// placeWords before "token" say that it is a place in something.
+	placeWords = []string{"bos", "cancel", "continuation", "cursor", "eos", "next", "pad", "page", "progress", "special", "stop"}
+	// schemes stand before what the header has to hide.
+	schemes = []string{"basic", "bearer", "token", "apikey", "negotiate"}
+)
+
+// secretKey reports whether the name of a value says that it is secret.
+func secretKey(name string) bool {
+	var buf [longestKey]byte
+	var list [longestKey]string
+	words := list[:0]
+	for w := range splitName(name[max(0, len(name)-longestKey):], buf[:0]) {
+		words = append(words, w)
+	}
+	n := len(words)
+	if n == 0 || slices.Contains(plainWords, words[n-1]) {
+		return false
+	}
+	last, before := words[n-1], ""
+	if n > 1 {
+		before = words[n-2]
+	}
+	switch last {
+	case "token":
+		return !slices.Contains(placeWords, before)
+	case "key":
+		return slices.Contains(keyWords, before)
+	case "pass", "pwd": // alone they count tests, and name a folder
+		return before != ""
+	}
+	return slices.Contains(lastWords, last) || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(secretWords, w) })
+}
+
+// splitName yields the words of a name in lower case, without digits: apiKey2
+// is api, key.
+func splitName(name string, buf []byte) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(name); i++ {
+			c := name[i]
+			upper := 'A' <= c && c <= 'Z'
+			begins := upper && i > 0 && (!isUpper(name[i-1]) || i+1 < len(name) && 'a' <= name[i+1] && name[i+1] <= 'z')
+			if len(buf) > 0 && (begins || !isLetter(c)) {
+				if !yield(string(buf)) {
+					return
+				}
+				buf = buf[:0]
+			}
+			if isLetter(c) {
+				buf = append(buf, c|0x20)
+			}
+		}
+		if len(buf) > 0 {
+			yield(string(buf))
+		}
+	}
+}
+
+// findAssignments finds the values behind = and : of names that sound secret.
+func findAssignments(spans []span, s string) []span {
+	for at := 0; at < len(s); at++ {
+		if s[at] != '=' && s[at] != ':' {
+			continue
+		}
+		name := nameBefore(s, at)
+		from := at + 1
+		for from < len(s) && strings.IndexByte("=:>", s[from]) >= 0 {
+			from++ // :=, ==, =>
+		}
+		if name == "" || s[at:from] == "::" || s[at] == ':' && strings.HasPrefix(s[from:], "//") || !secretKey(name) {
+			at = from - 1
+			continue
+		}
+		v := valueAt(s, from)
+		if strings.EqualFold(name[max(0, len(name)-len(header)):], header) {
+			v = skipScheme(s, v)
+		}
+		if v.from < v.to && holdsSecret([]byte(s[v.from:v.to])) {
+			spans = append(spans, v)
+		}
+		at = max(from, v.to) - 1
+	}
+	return spans
+}
+
+// nameBefore is the name that ends before s[at], within quotes or not.
+func nameBefore(s string, at int) string {
+	end := at
+	for end > 0 && at-end < mostBlanks && isBlank(s[end-1]) {
+		end--
+	}
+	for end > 0 && at-end < mostBlanks && (isQuote(s[end-1]) || s[end-1] == '\\' || s[end-1] == ']') {
+		end--
+	}
+	from := end
+	for from > 0 && end-from < longestKey && isDotted(s[from-1]) {
+		from--
+	}
+	return s[from:end]
+}
+
+// valueAt is the value that begins at s[from], behind blanks and a quote. It
+// ends before what a shell would run, since a log must show that.
+func valueAt(s string, from int) span {
+	begin := from
+	for from < len(s) && from-begin < mostBlanks && isBlank(s[from]) {
+		from++
+	}
+	escaped := from+1 < len(s) && s[from] == '\\' && isQuote(s[from+1])
+	if escaped {
+		from++
+	}
+	var quote byte
+	if from < len(s) && (s[from] == '"' || s[from] == '\'') {
+		quote = s[from]
+		from++
+	}
+	to := from
+	for ; to < len(s) && s[to] != '\n'; to++ {
+		c := s[to]
+		if c == '`' || (c == '$' || c == '<' || c == '>') && to+1 < len(s) && s[to+1] == '(' {
+			break
+		}
+		if quote != 0 {
+			if c == quote || escaped && c == '\\' {
+				break
+			}
+			if c == '\\' && to+1 < len(s) && s[to+1] != '\n' {
+				to++
+			}
+			continue
+		}
+		if c <= ' ' || strings.IndexByte(`"'<>,;&|()}`, c) >= 0 {
+			break
+		}
+	}
+	return span{from, min(to, len(s))}
+}
+
+// skipScheme leaves out the word before the secret of an Authorization header,
+// which is all of the value that is not within quotes.
+func skipScheme(s string, v span) span {
+	word, rest, more := strings.Cut(s[v.from:v.to], " ")
+	switch {
+	case !slices.Contains(schemes, strings.ToLower(word)):
+		return v
+	case more:
+		return span{v.to - len(rest), v.to}
+	}
+	next := span{v.to, v.to}
+	if v.to < len(s) && isBlank(s[v.to]) {
+		if next = valueAt(s, v.to); isQuote(s[next.from-1]) {
+			return span{v.to, v.to} // the end of the header
+		}
+	}
+	return next
+}
+
+// findFlags finds the values of --name value and -name value.
+func findFlags(spans []span, s string) []span {
+	for at := 0; ; {
+		i := strings.IndexByte(s[at:], '-')
+		if i < 0 {
+			return spans
+		}
+		at += i
+		apart := at == 0 || !isDotted(s[at-1])
+		name := run(s[at:], isBase64URL)
+		at += len(name)
+		if !apart || at >= len(s) || !isBlank(s[at]) || !secretKey(name) {
+			continue
+		}
+		if v := valueAt(s, at); v.from < v.to && s[v.from] != '-' {
+			spans = append(spans, v)
+			at = v.to
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"mcp-toolset/internal/filelock"
+	"mcp-toolset/internal/state"
+)
+
+// This file is the log on the disk. Nothing in it is ever changed: lines are
+// appended, each batch by one write, so those of several servers do not mix.
+// Only who rotates takes a lock; the others see that the name leads elsewhere.
+
+const (
+	// lockWait is how long another server may take to rotate: it renames a few
+	// files. Until it is done, lines go where they went before.
+	lockWait = 500 * time.Millisecond
+	// rotateAgain is how long rotating is left alone when it failed.
+	rotateAgain = time.Minute
+	// private is the mode of the log and its lock.
+	private = 0o600
+)
+
+// file is a sink.
+type file struct {
+	path    string
+	max     int64 // bytes
+	keep    int   // rotated files
+	durable bool  // what is left behind by rotating is synced first
+	log     *slog.Logger
+
+	f       *os.File // nil after an error of open
+	info    fs.FileInfo
+	torn    bool // the last line has no end
+	dirty   bool // something is not synced
+	patient time.Time
+}
+
+// open opens what the path leads to now, or makes it, and looks whether it can
+// be trusted.
+func (d *file) open() error {
+	if err := checkFolder(filepath.Dir(d.path)); err != nil {
+		return err
+	}
+	// Looking first, since opening a device may do something; openFlags is for
+	// what comes in between.
+	if info, err := os.Lstat(d.path); err == nil && !info.Mode().IsRegular() {
+		return check(info)
+	}
+	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|openFlags, private)
+	if err != nil {
+		return bare(err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = check(info)
+	}
+	if err == nil {
+		d.torn, err = endsTorn(f, info.Size())
+	}
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
+	if d.durable && info.Size() == 0 {
+		syncFolder(filepath.Dir(d.path))
+	}
+	d.f, d.info, d.dirty = f, info, false
+	return nil
+}
+
+// bare is the error without the path, which is named already.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func check(info fs.FileInfo) error {
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return errors.New("it is a link; name the file itself")
+	case !info.Mode().IsRegular():
+		return errors.New("it is not an ordinary file; name another")
+	case !state.Ours(info):
+		return errors.New("it belongs to another user; name another file")
+	case othersWrite(info):
+		return fmt.Errorf("others can write to it (mode %v); run chmod 600 on it", info.Mode().Perm())
+	}
+	return nil
+}
+
+// checkFolder refuses a folder in which everybody can put another file into the
+// log's place.
+func checkFolder(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no folder %s; make it first", dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder", dir)
+	case anybodys(info):
+		return fmt.Errorf("everybody can replace files in %s; use another folder", dir)
+	}
+	return nil
+}
+
+// endsTorn reports whether a file's last line has no end: its writer's disk was
+// full, or the power was lost.
+func endsTorn(f *os.File, size int64) (bool, error) {
+	if size == 0 {
+		return false, nil
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], size-1); err != nil {
+		return false, err
+	}
+	return last[0] != '\n', nil
+}
+
+// append writes whole lines. Those before a failure may have been written.
+func (d *file) append(lines []byte) error {
+	size, err := d.current()
+	if err != nil {
+		return err
+	}
+	if size > 0 && size+int64(len(lines)) > d.max && time.Now().After(d.patient) {
+		if err := d.rotate(size); err != nil {
+			d.patient = time.Now().Add(rotateAgain)
+			d.log.Warn("the audit log is not rotated and grows", "path", d.path, "bytes", size, "error", err)
+		}
+		if _, err := d.current(); err != nil {
+			return err
+		}
+	}
+	if d.torn {
+		lines = append([]byte{'\n'}, lines...)
+	}
+	n, err := d.f.Write(lines)
+	if n > 0 {
+		d.dirty, d.torn = true, lines[n-1] != '\n'
+	}
+	return bare(err)
+}
+
+// current makes sure that the open file is the one that the path leads to, and
+// returns its size.
+func (d *file) current() (int64, error) {
+	info, err := os.Lstat(d.path)
+	if d.f != nil && err == nil && os.SameFile(info, d.info) {
+		return info.Size(), nil
+	}
+	if d.f != nil {
+		if !d.rotated() {
+			d.log.Warn("the audit log was moved or removed, a new one is begun", "path", d.path)
+		}
+		d.leave()
+	}
+	if err := d.open(); err != nil {
+		return 0, err
+	}
+	return d.info.Size(), nil
+}
+
+// rotated reports whether the open file is one of the rotated ones.
+func (d *file) rotated() bool {
+	for i := 1; i <= d.keep; i++ {
+		if info, err := os.Lstat(d.old(i)); err == nil && os.SameFile(info, d.info) {
+			return true
+		}
+	}
+	return false
+}
+
+// leave closes the open file.
+func (d *file) leave() {
+	if d.durable {
+		_ = d.sync()
+	}
+	_ = d.f.Close()
+	d.f = nil
+}
+
+func (d *file) old(i int) string { return d.path + "." + strconv.Itoa(i) }
+
+// rotate moves the file of this size away, unless another server just did. It
+// may leave no file open.
+func (d *file) rotate(size int64) error {
+	lock, err := os.OpenFile(d.path+".lock", os.O_RDWR|os.O_CREATE|openFlags, private)
+	if err != nil {
+		return fmt.Errorf("locking: %w", err)
+	}
+	defer lock.Close() // which is the end of the lock
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if err := filelock.Lock(ctx, lock); err != nil {
+		return fmt.Errorf("locking: %w", err)
+	}
+	if info, err := os.Lstat(d.path); err != nil || !os.SameFile(info, d.info) || info.Size() < size {
+		return nil
+	}
+	d.leave() // where an open file has to keep its name
+	for i := d.keep - 1; i >= 1; i-- {
+		if err := os.Rename(d.old(i), d.old(i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Rename(d.path, d.old(1))
+}
+
+func (d *file) sync() error {
+	if d.f == nil || !d.dirty {
+		return nil
+	}
+	if err := d.f.Sync(); err != nil {
+		return err
+	}
+	d.dirty = false
+	return nil
+}
+
+func (d *file) close() error {
+	if d.f == nil {
+		return nil
+	}
+	err := d.f.Close()
+	d.f = nil
+	return err
+}

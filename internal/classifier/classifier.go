@@ -1,0 +1,185 @@
+// Package classifier asks a program or a server of this machine, which the
+// settings name, what it thinks of a call. Whatever goes wrong with it, it has
+// no opinion then: it is never the reason why a call is allowed or refused.
+package classifier
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+)
+
+const (
+	// mostAnswer is how much a stage may answer, in bytes.
+	mostAnswer = 64 << 10
+	// mostReason is how much of a reason is shown, in characters.
+	mostReason = 300
+)
+
+var errLong = fmt.Errorf("it answered more than %d bytes", mostAnswer)
+
+// Config is what a Classifier is made of.
+type Config struct {
+	Stages []policy.Stage // who is asked, in order; none: nobody has an opinion
+	Log    *slog.Logger   // why there was no opinion; nil: nowhere
+}
+
+// Classifier asks for opinions. It keeps nothing between two questions and is
+// safe for concurrent use.
+type Classifier struct {
+	stages []policy.Stage
+	log    *slog.Logger
+	client *http.Client
+}
+
+// Question is a call to have an opinion on.
+type Question struct {
+	Tool    string `json:"tool"`    // its name
+	Summary string `json:"summary"` // the input for people
+	Input   string `json:"input"`   // the input for classifiers, as the tool makes it; whole
+	Mode    string `json:"mode"`    // of permissions
+	Dir     string `json:"cwd"`     // the session's working directory
+}
+
+// Answer is an opinion.
+type Answer struct {
+	Behavior policy.Behavior
+	Reason   string // one line, safe to show, at most 300 characters; "" if none was given
+	Stage    int    // whose opinion it is, from 1
+}
+
+// New makes a Classifier.
+func New(c Config) *Classifier {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Classifier{stages: c.Stages, log: c.Log, client: newClient()}
+}
+
+// Ask returns an opinion on a call, and false if there is none. A further stage
+// is asked only when those before it do not allow; the last that has an opinion
+// counts. Ask takes as long as the timeouts of its stages at most, and little
+// more to end a command. A nil Classifier has no opinion.
+func (c *Classifier) Ask(ctx context.Context, q Question) (answer Answer, ok bool) {
+	if c == nil || len(c.stages) == 0 {
+		return Answer{}, false
+	}
+	line, err := encode(q)
+	if err != nil {
+		c.log.Warn("the classifier was not asked", "tool", q.Tool, "error", err)
+		return Answer{}, false
+	}
+	for i, stage := range c.stages {
+		if ok && answer.Behavior == policy.Allow || ctx.Err() != nil {
+			break
+		}
+		a, err := c.ask(ctx, stage, line)
+		if err != nil && ctx.Err() != nil {
+			break // the call was given up, which says nothing about the stage
+		}
+		if err != nil {
+			c.log.Warn("the classifier has no opinion", "stage", i+1, "tool", q.Tool, "error", err)
+			continue
+		}
+		a.Stage = i + 1
+		answer, ok = a, true
+	}
+	return answer, ok
+}
+
+// encode makes the line that is asked. It is compact, and what a shell has in
+// its commands stays legible.
+func encode(q Question) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(q); err != nil {
+		return nil, fmt.Errorf("encoding the question: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func (c *Classifier) ask(ctx context.Context, stage policy.Stage, line []byte) (Answer, error) {
+	limit := fmt.Errorf("it took longer than %v", stage.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, stage.Timeout, limit)
+	defer cancel()
+	var data []byte
+	var err error
+	if len(stage.Command) > 0 {
+		data, err = run(ctx, stage, line)
+	} else {
+		data, err = c.post(ctx, stage.URL, line)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return Answer{}, context.Cause(ctx)
+	case err != nil:
+		return Answer{}, err
+	}
+	a, err := parse(data)
+	if err != nil {
+		return Answer{}, fmt.Errorf("reading the answer %s: %w", plain.Line(string(data[:min(len(data), 200)])), err)
+	}
+	return a, nil
+}
+
+// parse reads an answer: one object, with nothing in it that is not known.
+// encoding/json alone would take the last of two keys, and keys in capitals.
+func parse(data []byte) (Answer, error) {
+	if !utf8.Valid(data) {
+		return Answer{}, errors.New("it is not UTF-8")
+	}
+	if !json.Valid(data) {
+		return Answer{}, errors.New("it is not JSON")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return Answer{}, errors.New("it is not an object")
+	}
+	found := map[string]string{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return Answer{}, err
+		}
+		key, _ := t.(string) // all keys are, in valid JSON
+		if key != "decision" && key != "reason" {
+			return Answer{}, fmt.Errorf("it has the key %s; only decision and reason may be there", plain.Line(key))
+		}
+		if _, ok := found[key]; ok {
+			return Answer{}, fmt.Errorf("it has the key %s twice", key)
+		}
+		value, err := d.Token()
+		if err != nil {
+			return Answer{}, err
+		}
+		text, ok := value.(string)
+		if !ok {
+			return Answer{}, fmt.Errorf("its %s is not a string", key)
+		}
+		found[key] = text
+	}
+	for _, b := range []policy.Behavior{policy.Deny, policy.Ask, policy.Allow} {
+		if found["decision"] == b.String() {
+			return Answer{Behavior: b, Reason: shorten(found["reason"])}, nil
+		}
+	}
+	return Answer{}, errors.New(`its decision is not "allow", "deny" or "ask"`)
+}
+
+// shorten makes a reason safe to show.
+func shorten(reason string) string {
+	runes := []rune(plain.Text(reason))
+	if len(runes) > mostReason {
+		runes = append(runes[:mostReason-1], '…')
+	}
+	return string(runes)
+}

@@ -1,0 +1,316 @@
+package classifier
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"mcp-toolset/policy"
+)
+
+// patience is a timeout that only a failure, or a very busy machine, reaches.
+const patience = time.Minute
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var question = Question{Tool: "Bash", Summary: "Run <ls>", Input: "ls && cat <x>\n", Mode: "default", Dir: "/w"}
+
+// ask asks stages, and returns what was logged as well.
+func ask(t *testing.T, stages ...policy.Stage) (Answer, bool, string) {
+	t.Helper()
+	var out bytes.Buffer
+	c := New(Config{Stages: stages, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	a, ok := c.Ask(t.Context(), question)
+	return a, ok, out.String()
+}
+
+// server is a stage that answers by a handler.
+func server(t *testing.T, h http.HandlerFunc) policy.Stage {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return policy.Stage{URL: s.URL, Timeout: patience}
+}
+
+// untilGone waits until the client has hung up, which is seen only behind the
+// end of what it sent.
+func untilGone(r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }
+}
+
+func TestNobody(t *testing.T) {
+	var none *Classifier
+	if a, ok := none.Ask(t.Context(), question); ok {
+		t.Errorf("nil has the opinion %+v", a)
+	}
+	if a, ok, out := ask(t); ok || out != "" {
+		t.Errorf("nobody has the opinion %+v, logged %s", a, out)
+	}
+}
+
+// TestStages: whose opinion counts, and who is asked. "-" has none.
+func TestStages(t *testing.T) {
+	for _, c := range []struct{ first, second, want string }{
+		{"allow", "", "allow 1"}, {"ask", "", "ask 1"}, {"deny", "", "deny 1"}, {"-", "", "-"},
+		{"allow", "unasked", "allow 1"},
+		{"ask", "allow", "allow 2"}, {"ask", "deny", "deny 2"}, {"ask", "-", "ask 1"},
+		{"deny", "allow", "allow 2"}, {"deny", "ask", "ask 2"}, {"deny", "-", "deny 1"},
+		{"-", "allow", "allow 2"}, {"-", "deny", "deny 2"}, {"-", "-", "-"},
+	} {
+		var asked atomic.Int32
+		stage := func(decision string) policy.Stage {
+			return server(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				if decision != "-" {
+					fmt.Fprintf(w, `{"decision":%q,"reason":"r-%s"}`, decision, decision)
+				}
+			})
+		}
+		stages := []policy.Stage{stage(c.first)}
+		want := int32(1)
+		if c.second != "" {
+			stages = append(stages, stage(c.second))
+			if c.second != "unasked" {
+				want = 2
+			}
+		}
+		a, ok, out := ask(t, stages...)
+		have := "-"
+		if ok {
+			have = fmt.Sprintf("%v %d", a.Behavior, a.Stage)
+			if a.Reason != "r-"+a.Behavior.String() {
+				t.Errorf("%+v: reason %q", c, a.Reason)
+			}
+		}
+		if have != c.want || asked.Load() != want {
+			t.Errorf("%+v: have %s, asked %d", c, have, asked.Load())
+		}
+		if silent := strings.Count(c.first+c.second, "-"); strings.Count(out, "has no opinion") != silent {
+			t.Errorf("%+v: logged %s", c, out)
+		}
+	}
+}
+
+// TestQuestion: what is sent, to whom.
+func TestQuestion(t *testing.T) {
+	const want = `{"tool":"Bash","summary":"Run <ls>","input":"ls && cat <x>\n","mode":"default","cwd":"/w"}` + "\n"
+	var have, kind, method string
+	_, ok, _ := ask(t, server(t, func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		have, kind, method = string(data), r.Header.Get("Content-Type"), r.Method
+		fmt.Fprint(w, `{"decision":"allow"}`)
+	}))
+	if diff := cmp.Diff([]string{want, "application/json", "POST"}, []string{have, kind, method}); diff != "" || !ok {
+		t.Errorf("%v (-want +have):\n%s", ok, diff)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	for text, want := range map[string]Answer{
+		`{"decision":"allow","reason":"fine"}`:                            {Behavior: policy.Allow, Reason: "fine"},
+		" {\n\"reason\" : \"no\" , \"decision\":\"deny\"}\n":              {Behavior: policy.Deny, Reason: "no"},
+		`{"decision":"ask"}`:                                              {Behavior: policy.Ask},
+		`{"decision":"ask","reason":"a\nb\u001b[1m\u202ec"}`:              {Behavior: policy.Ask, Reason: `a\nb\x1b[1m\u202ec`},
+		`{"decision":"deny","reason":"` + strings.Repeat("é", 301) + `"}`: {Reason: strings.Repeat("é", 299) + "…"},
+		`{"decision":"deny","reason":"` + strings.Repeat("é", 300) + `"}`: {Reason: strings.Repeat("é", 300)},
+	} {
+		if got, err := parse([]byte(text)); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+}
+
+// TestNoAnswers: anything but one answer is none.
+func TestNoAnswers(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                       "it is not JSON",
+		`allow`:                                  "it is not JSON",
+		`"allow"`:                                "it is not an object",
+		`["allow"]`:                              "it is not an object",
+		`null`:                                   "it is not an object",
+		`{}`:                                     `its decision is not "allow", "deny" or "ask"`,
+		`{"reason":"allow"}`:                     `its decision is not "allow", "deny" or "ask"`,
+		`{"decision":"Allow"}`:                   `its decision is not "allow", "deny" or "ask"`,
+		`{"decision":"allow "}`:                  `its decision is not "allow", "deny" or "ask"`,
+		`{"decision":true}`:                      "its decision is not a string",
+		`{"decision":{"decision":"allow"}}`:      "its decision is not a string",
+		`{"decision":["allow"]}`:                 "its decision is not a string",
+		`{"decision":"allow","reason":null}`:     "its reason is not a string",
+		`{"Decision":"allow"}`:                   "it has the key Decision; only decision and reason may be there",
+		`{"decision":"allow","a\n":1}`:           `it has the key a\n; only decision and reason may be there`,
+		`{"decision":"deny","decision":"allow"}`: "it has the key decision twice",
+		`{"decision":"allow"} {"decision":"deny"}`:     "it is not JSON",
+		`{"decision":"allow"`:                          "it is not JSON",
+		"{\"decision\":\"allow\",\"reason\":\"\xff\"}": "it is not UTF-8",
+	} {
+		if a, err := parse([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s: %+v, %v", text, a, err)
+		}
+	}
+	_, ok, out := ask(t, server(t, says("no\x1b[1m")))
+	if ok || !strings.Contains(out, `error="reading the answer no\\x1b[1m: it is not JSON"`) || !strings.Contains(out, "stage=1 tool=Bash") {
+		t.Errorf("%v, logged %s", ok, out)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"decision":"allow","reason":"x"}`))
+	f.Add([]byte(`{"decision":"deny","decision":"allow"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := parse(data)
+		if err != nil {
+			return
+		}
+		var loose map[string]string
+		if e := json.Unmarshal(data, &loose); e != nil || loose["decision"] != a.Behavior.String() || len([]rune(a.Reason)) > mostReason {
+			t.Errorf("%q: %+v, %v", data, a, e)
+		}
+	})
+}
+
+// TestEndpoint: what goes wrong with a server is no opinion.
+func TestEndpoint(t *testing.T) {
+	var asked atomic.Bool
+	other := server(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Store(true)
+		fmt.Fprint(w, `{"decision":"allow"}`)
+	})
+	t.Setenv("HTTP_PROXY", other.URL)
+	t.Setenv("http_proxy", other.URL)
+	for name, c := range map[string]struct {
+		h    http.HandlerFunc
+		want string
+	}{
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, "it answered with status 307"},
+		"status": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprint(w, `{"decision":"allow"}`)
+		}, "it answered with status 201"},
+		"flood": {func(w http.ResponseWriter, _ *http.Request) {
+			for {
+				if _, err := w.Write(bytes.Repeat([]byte(" "), 1<<16)); err != nil {
+					return
+				}
+			}
+		}, "it answered more than 65536 bytes"},
+		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+	} {
+		_, ok, out := ask(t, server(t, c.h))
+		if ok || !strings.Contains(out, c.want) || asked.Load() {
+			t.Errorf("%s: opinion %v, other asked %v, logged %s", name, ok, asked.Load(), out)
+		}
+	}
+	// The longest answer is still one.
+	body := `{"decision":"allow","reason":""}`
+	if _, ok, out := ask(t, server(t, says(body+strings.Repeat(" ", mostAnswer-len(body))))); !ok {
+		t.Error(out)
+	}
+}
+
+// TestEndpointSlow: neither a server that does not answer nor one that never
+// ends to is waited for.
+func TestEndpointSlow(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"silent": func(_ http.ResponseWriter, r *http.Request) { untilGone(r) },
+		"drips": func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "{")
+			w.(http.Flusher).Flush()
+			untilGone(r)
+		},
+	} {
+		stage := server(t, h)
+		stage.Timeout = 50 * time.Millisecond
+		a, ok, out := ask(t, stage, server(t, says(`{"decision":"ask"}`)))
+		if !ok || a.Stage != 2 || !strings.Contains(out, `error="it took longer than 50ms"`) {
+			t.Errorf("%s: %+v, %v, logged %s", name, a, ok, out)
+		}
+	}
+}
+
+// TestHere: which addresses are of this machine.
+func TestHere(t *testing.T) {
+	for address, want := range map[string]bool{
+		"127.0.0.1:80": true, "127.9.9.9:1": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true,
+		"10.0.0.1:80": false, "0.0.0.0:80": false, "[::]:80": false, "[fe80::1%lo]:80": false, "[::ffff:10.0.0.1]:80": false, "93.184.216.34:443": false,
+		"localhost:80": false, "": false, "/run/x.sock": false,
+	} {
+		if err := here(address); (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestElsewhere: what leads elsewhere is not connected to, whatever the settings
+// let through.
+func TestElsewhere(t *testing.T) {
+	listener, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	var asked atomic.Bool
+	s := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Store(true)
+		fmt.Fprint(w, `{"decision":"allow"}`)
+	})}}
+	s.Start()
+	defer s.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := []string{"0.0.0.0"} // which some systems connect to themselves
+	if addresses, err := net.InterfaceAddrs(); err == nil {
+		for _, a := range addresses {
+			if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
+				hosts = append(hosts, ip.IP.String())
+			}
+		}
+	}
+	for _, host := range hosts {
+		_, ok, out := ask(t, policy.Stage{URL: "http://" + net.JoinHostPort(host, port), Timeout: patience})
+		if ok || asked.Load() || !strings.Contains(out, host+":"+port+" is not this machine") {
+			t.Errorf("%s: opinion %v, asked %v, logged %s", host, ok, asked.Load(), out)
+		}
+	}
+	if _, ok, out := ask(t, policy.Stage{URL: "http://localhost:" + port, Timeout: patience}); !ok {
+		t.Errorf("localhost: %s", out)
+	}
+}
+
+// TestCancelled: a call that is given up is no reason to complain.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out bytes.Buffer
+	stage := server(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		untilGone(r)
+	})
+	c := New(Config{Stages: []policy.Stage{stage, server(t, says(`{"decision":"allow"}`))}, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	if a, ok := c.Ask(ctx, question); ok || out.Len() > 0 {
+		t.Errorf("%+v, logged %s", a, out.String())
+	}
+}

@@ -1,0 +1,67 @@
+package classifier
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+)
+
+const (
+	// afterEnd is how long the output of a command that has ended, or was
+	// killed, may be held open by what it started.
+	afterEnd = time.Second
+	// mostWords is what is kept of a command's standard error, in bytes: the
+	// error, not the log that led to it.
+	mostWords = 1 << 10
+)
+
+// run gives the question to a command and returns what it printed. A command
+// that does not end well has not answered. When time is up, it prints too much
+// or something it started holds its output, its process group is killed.
+func run(ctx context.Context, stage policy.Stage, question []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cmd := exec.CommandContext(ctx, stage.Command[0], stage.Command[1:]...)
+	cmd.Dir = stage.Dir
+	cmd.Stdin = bytes.NewReader(question)
+	out := &limited{most: mostAnswer, over: func() { cancel(errLong) }}
+	words := &limited{most: mostWords}
+	cmd.Stdout, cmd.Stderr = out, words
+	cmd.WaitDelay = afterEnd
+	apart(cmd)
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, exec.ErrWaitDelay):
+		_ = cmd.Cancel()
+		return nil, errors.New("it ended, but left something running that holds its output open")
+	case err != nil && len(words.text) > 0:
+		return nil, fmt.Errorf("running %s: %w: %s", stage.Command[0], err, plain.Line(string(bytes.TrimSpace(words.text))))
+	case err != nil:
+		return nil, fmt.Errorf("running %s: %w", stage.Command[0], err)
+	}
+	return out.text, nil
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	text []byte
+	most int
+	over func() // called when there is more; nil: not
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	room := l.most - len(l.text)
+	l.text = append(l.text, p[:min(room, len(p))]...)
+	if len(p) > room && l.over != nil {
+		l.over()
+	}
+	return len(p), nil
+}

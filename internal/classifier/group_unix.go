@@ -1,0 +1,23 @@
+//go:build unix
+
+package classifier
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// apart starts a command in a process group of its own and makes it end with
+// all that is in there.
+func apart(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		if errors.Is(err, syscall.ESRCH) {
+			return os.ErrProcessDone
+		}
+		return err
+	}
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/workspace"
+)
+
+// approvalsFolder is the state folder for the commands on approvals, which are
+// a person's: a command of a tool is told so by a variable. What holds against
+// one that unsets it is in package approval.
+func approvalsFolder(host *Host) (string, error) {
+	if host.Getenv(command.Marker) != "" {
+		return "", fmt.Errorf("%s is set, so that this runs as a command of a tool; approvals are a person's to give, in a terminal of their own", command.Marker)
+	}
+	dir, err := state.Dir(host.Getenv, host.Home)
+	if err != nil {
+		return "", err
+	}
+	// As the server spells it: the path of a socket has a bound.
+	folder, err := workspace.Canonical(dir)
+	if err != nil {
+		return "", fmt.Errorf("resolving the state folder: %w", err)
+	}
+	return folder, nil
+}
+
+// approvalNumber reads the number of an approval.
+func approvalNumber(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, usagef("%q is no number of an approval; `mcp-toolset approvals` has the numbers", text)
+	}
+	return n, nil
+}
+
+// oneNumber is the arguments of a command that takes a number.
+func oneNumber(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("%s takes the number of an approval; `mcp-toolset approvals` has the numbers", cmd.Name())
+	}
+	_, err := approvalNumber(args[0])
+	return err
+}
+
+func approvalsCommand(host *Host) *cobra.Command {
+	var lift, forget int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "approvals [flags] [N]",
+		Short: "Show the calls that wait for a person, and what people decided",
+		Long: "Shows the calls that wait for a person in all servers of this user, what conversations were declined, and what is always allowed.\n" +
+			"With N it shows that approval alone, with all of its input, which is cut in the list if it is long.\n\n" +
+			"With --json it prints one JSON object with: servers, approvals, declined, always, and problems in words.",
+		Example: "  mcp-toolset approvals 7\n  mcp-toolset approvals --lift 7",
+		Args: func(cmd *cobra.Command, args []string) error {
+			changes := 0
+			for _, flag := range []string{"lift", "forget"} {
+				if cmd.Flags().Changed(flag) {
+					changes++
+				}
+			}
+			switch {
+			case len(args) > 1, changes > 1, changes == 1 && (len(args) > 0 || asJSON):
+				return usagef("approvals takes one of N, --lift N and --forget N")
+			case len(args) == 1:
+				_, err := approvalNumber(args[0])
+				return err
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := approvalsFolder(host)
+			switch {
+			case err != nil:
+				return err
+			case cmd.Flags().Changed("lift"):
+				return liftDeclined(cmd.Context(), host.Out, folder, lift)
+			case cmd.Flags().Changed("forget"):
+				return forgetAlways(host.Out, folder, forget)
+			}
+			number := 0
+			if len(args) == 1 {
+				number, _ = strconv.Atoi(args[0])
+			}
+			return showApprovals(cmd.Context(), host.Out, folder, number, asJSON)
+		},
+	}
+	cmd.Flags().IntVar(&lift, "lift", 0, "lift what was declined by number `N`")
+	cmd.Flags().IntVar(&forget, "forget", 0, "allow what is always allowed by number `N` no longer")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, for programs")
+	return cmd
+}
+
+func approveCommand(host *Host) *cobra.Command {
+	var always bool
+	cmd := &cobra.Command{
+		Use:   "approve N",
+		Short: "Let a call that waits for a person run once",
+		Long: "Lets the call of approval N run once, when it is sent again; `mcp-toolset approvals N` shows it.\n" +
+			"With --always exactly the command, path or input that is shown there is allowed in that workspace from now on, by that tool and in all servers.",
+		Args:              oneNumber,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := approvalsFolder(host)
+			if err != nil {
+				return err
+			}
+			number, _ := strconv.Atoi(args[0])
+			item, err := approval.Approve(cmd.Context(), folder, number, always)
+			if err != nil {
+				return shownError(err)
+			}
+			text := fmt.Sprintf("Approval %d is given: %s. The same call, sent again in the next %v minutes, runs once.\n", number, callText(item), approval.GrantedFor.Minutes())
+			if always {
+				text += fmt.Sprintf("From now on %s is allowed in %s.\n", subjectText(item.Tool, item.Subject), plain.Text(item.Root))
+			}
+			return say(host.Out, text)
+		},
+	}
+	cmd.Flags().BoolVar(&always, "always", false, "allow exactly this command, path or input from now on")
+	return cmd
+}
+
+func denyCommand(host *Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "deny N",
+		Short: "Decline a call that waits for a person",
+		Long: "Declines the call of approval N, and the same command, path or input for the rest of that conversation.\n" +
+			"It also takes back an approval that was not used yet. `mcp-toolset approvals --lift N` lifts a decline.",
+		Args:              oneNumber,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := approvalsFolder(host)
+			if err != nil {
+				return err
+			}
+			number, _ := strconv.Atoi(args[0])
+			item, err := approval.Deny(cmd.Context(), folder, number)
+			if err != nil {
+				return shownError(err)
+			}
+			return say(host.Out, fmt.Sprintf("Approval %d is denied: %s.\n", number, callText(item)))
+		},
+	}
+}
+
+func liftDeclined(ctx context.Context, out io.Writer, folder string, number int) error {
+	d, err := approval.Lift(ctx, folder, number)
+	if err != nil {
+		return shownError(err)
+	}
+	return say(out, fmt.Sprintf("No longer declined: %s.\n", subjectText(d.Tool, d.Subject)))
+}
+
+func forgetAlways(out io.Writer, folder string, number int) error {
+	e, err := approval.ForgetEntry(folder, number)
+	if err != nil {
+		return shownError(err)
+	}
+	return say(out, fmt.Sprintf("No longer allowed: %s.\n", subjectText(e.Tool, e.Subject)))
+}
+
+func showApprovals(ctx context.Context, out io.Writer, folder string, number int, asJSON bool) error {
+	o, err := approval.List(ctx, folder, number)
+	if err != nil {
+		return shownError(err)
+	}
+	shown := approvalList{Overview: o, whole: number != 0}
+	if number == 0 {
+		var problem error
+		if shown.always, problem = approval.Entries(folder); problem != nil {
+			shown.Silent = append(shown.Silent, "nothing is always allowed: "+problem.Error())
+		}
+	} else {
+		shown.Declined = nil
+	}
+	var b bytes.Buffer
+	if asJSON {
+		err = shown.json(&b)
+	} else {
+		shown.text(&b)
+	}
+	if err != nil {
+		return fmt.Errorf("printing approvals: %w", err)
+	}
+	return say(out, b.String())
+}
+
+func say(out io.Writer, text string) error {
+	if _, err := io.WriteString(out, text); err != nil {
+		return fmt.Errorf("printing approvals: %w", err)
+	}
+	return nil
+}
+
+// shownError is an error that a server worded, safe to show.
+func shownError(err error) error { return errors.New(plain.Text(err.Error())) }

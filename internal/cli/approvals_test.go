@@ -1,0 +1,276 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/internal/approval"
+)
+
+// desk is a person's terminal beside a server.
+type desk struct {
+	t      *testing.T
+	server *approval.Store
+	state  string
+	env    map[string]string
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "a") // short, for the path of a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(dir, "state")
+	s := approval.New(approval.Config{Folder: state, Server: "/work", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &desk{t: t, server: s, state: state, env: map[string]string{"MCP_TOOLSET_STATE_DIR": state}}
+}
+
+var (
+	aTime    = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`)
+	aProcess = regexp.MustCompile(`(process"?[: ])\d+`)
+)
+
+// run runs a command line and returns its exit code and what it printed, with
+// times and processes made the same.
+func (d *desk) run(args ...string) (code int, out string) {
+	d.t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = Main(args, &Host{
+		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Getenv: func(k string) string { return d.env[k] },
+		Environ: func() []string { return nil }, Unsetenv: func(string) {}, Home: d.state,
+	})
+	out = stdout.String() + stderr.String()
+	if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+		d.t.Errorf("%v prints %q", args, out[i:])
+	}
+	out = strings.ReplaceAll(aTime.ReplaceAllString(out, "TIME"), d.state, "STATE")
+	return code, aProcess.ReplaceAllString(out, "${1}N")
+}
+
+// want runs a command line and compares all of what it prints.
+func (d *desk) want(code int, want string, args ...string) {
+	d.t.Helper()
+	gotCode, got := d.run(args...)
+	if gotCode != code {
+		d.t.Errorf("%v: exit code %d, want %d", args, gotCode, code)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		d.t.Errorf("%v (-want +got):\n%s", args, diff)
+	}
+}
+
+func (d *desk) pend(r approval.Request) int {
+	d.t.Helper()
+	n, err := d.server.Pend(r)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return n
+}
+
+func runCommand(command string) approval.Request {
+	input, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		panic(err) // a string
+	}
+	return approval.Request{
+		Session: "s", Tool: "Bash", Title: "Run the tests", Dir: "/work/sub", Root: "/work", Input: input,
+		Reason: "the ask rule Bash covers it", Subject: approval.Subject{Kind: "command", Value: command},
+	}
+}
+
+// TestApprovals is what a person does and sees from the first question on.
+func TestApprovals(t *testing.T) {
+	d := newDesk(t)
+	d.want(0, "Nothing waits for an approval.\n", "approvals")
+	if _, err := os.Lstat(d.state); err == nil {
+		t.Error("looking made the state folder")
+	}
+	d.want(1, "mcp-toolset: no server that runs has asked for an approval\n", "approve", "1")
+
+	first := runCommand("npm test && echo 'a\\nb'\n")
+	d.pend(first)
+	once := approval.Request{
+		Session: "s", Principal: "http", Tool: "Write", Root: "/work", Once: true, Reason: "the ask rule Edit(*.txt) covers /work/a.txt",
+		Input:   json.RawMessage(`{"file_path":"/work/a.txt","content":"` + strings.Repeat(`long \u001b[2J `, 20) + "\u202e\u009b\u007f\u2028\U000e0041" + `"}`),
+		Subject: approval.Subject{Kind: "path", Access: "Edit", Value: "/work/a.txt"},
+	}
+	d.pend(once)
+	long := strings.Repeat(`long \u001b[2J `, 20) + `\u202e\u009b\u007f\u2028\udb40\udc41`
+	writing := `Approval 2, pending since TIME, until TIME
+  tool       Write
+  workspace  /work
+  for        http
+  server     /work (process N)
+  why        the ask rule Edit(*.txt) covers /work/a.txt
+  --always   is not on offer: a rule asks each time, so that this cannot be allowed for always; approve it without --always
+  input
+    {
+      "file_path": "/work/a.txt",
+      "content": "` + long + `"
+    }
+
+Decide with ` + "`mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n"
+	d.want(0, `Approval 1, pending since TIME, until TIME
+  tool       Bash
+  title      Run the tests
+  folder     /work/sub
+  workspace  /work
+  server     /work (process N)
+  why        the ask rule Bash covers it
+  --always   allows Bash: command "npm test && echo 'a\\nb'\n", in /work
+  input      {"command":"npm test \u0026\u0026 echo 'a\\nb'\n"}
+
+`+writing, "approvals")
+	d.want(0, writing, "approvals", "2")
+	d.want(1, "mcp-toolset: there is no approval 7; pending: 1, 2\n", "approvals", "7")
+	d.want(1, "mcp-toolset: there is no approval 7; pending: 1, 2\n", "approve", "7")
+
+	d.want(1, "mcp-toolset: a rule asks each time, so that this cannot be allowed for always; approve it without --always\n", "approve", "--always", "2")
+	d.want(0, "Approval 1 is given: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.\n", "approve", "1")
+	if _, out := d.run("approvals", "1"); !strings.HasPrefix(out, "Approval 1, given and not used yet, until TIME\n") || strings.Contains(out, "Decide") {
+		t.Errorf("one that is given is shown as\n%s", out)
+	}
+	if !d.server.Take(first) {
+		t.Error("not taken")
+	}
+	d.want(0, "Approval 2 is denied: Write.\n", "deny", "2")
+	d.pend(runCommand("make"))
+	d.want(0, `Approval 3 is given: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.
+From now on Bash: command "make" is allowed in /work.
+`, "approve", "3", "--always")
+	if !d.server.Take(runCommand("make")) || !d.server.Always("Bash", runCommand("make").Subject, "/work") {
+		t.Error("not allowed")
+	}
+	d.want(0, `Nothing waits for an approval.
+
+Declined, until the conversation ends or `+"`mcp-toolset approvals --lift N`"+`:
+  2    Write: Edit of the path "/work/a.txt", at TIME in /work
+
+Always allowed, until `+"`mcp-toolset approvals --forget N`"+`:
+  1    Bash: command "make", in /work, since TIME
+`, "approvals")
+	d.want(0, `{"servers":1,"approvals":[],"declined":[{"number":2,"server":"/work","process":N,"since":"TIME","tool":"Write","subject":{"kind":"path","access":"Edit","value":"/work/a.txt"}}],`+
+		`"always":[{"number":1,"tool":"Bash","kind":"command","value":"make","roots":["/work"],"when":"TIME"}],"problems":[]}`+"\n", "approvals", "--json")
+	d.want(0, "No longer declined: Write: Edit of the path \"/work/a.txt\".\n", "approvals", "--lift", "2")
+	d.want(1, "mcp-toolset: nothing was declined by number 2; `mcp-toolset approvals` has the numbers\n", "approvals", "--lift", "2")
+	d.want(0, "No longer allowed: Bash: command \"make\".\n", "approvals", "--forget", "1")
+	d.want(1, "mcp-toolset: nothing is always allowed by number 1\n", "approvals", "--forget", "1")
+	if d.server.Declined("s", once.Tool, once.Subject) || d.server.Always("Bash", runCommand("make").Subject, "/work") {
+		t.Error("lifting and forgetting did nothing")
+	}
+	d.want(0, "Nothing waits for an approval.\n", "approvals")
+}
+
+// Programs get each input as the JSON that it is.
+func TestApprovalsJSON(t *testing.T) {
+	d := newDesk(t)
+	r := runCommand("x")
+	r.Input = json.RawMessage("{\"a\": [1,\n2.50, \"<\u202e\\u0000>\U000e0041\"]}")
+	d.pend(r)
+	code, out := d.run("approvals", "--json", "1")
+	if want := `"input":{"a":[1,2.50,"<\u202e\u0000>\udb40\udc41"]}`; code != 0 || !strings.Contains(out, want) {
+		t.Errorf("%s is not in\n%s", want, out)
+	}
+	var got struct {
+		Approvals []struct{ Input struct{ A []any } }
+	}
+	if err := json.Unmarshal([]byte(strings.Replace(out, `"process":N`, `"process":1`, 1)), &got); err != nil || len(got.Approvals) != 1 || got.Approvals[0].Input.A[2] != "<\u202e\x00>\U000e0041" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A list cuts what is long and says so; one approval is shown whole.
+func TestApprovalsCut(t *testing.T) {
+	d := newDesk(t)
+	long := strings.Repeat("é", listedInput+1000)
+	r := runCommand("")
+	r.Input, r.Title = json.RawMessage(`"`+long+`"`), strings.Repeat("t", 5000)
+	d.pend(r)
+	_, out := d.run("approvals")
+	if !strings.Contains(out, `    "`+strings.Repeat("é", listedInput-1)+"\n    ... and 1002 characters more; `mcp-toolset approvals 1` shows all\n") {
+		t.Errorf("the list is\n%s", out)
+	}
+	if !strings.Contains(out, r.Title) {
+		t.Error("the title is cut")
+	}
+	if _, out = d.run("approvals", "1"); !strings.Contains(out, `    "`+long+"\"\n") {
+		t.Errorf("one is shown as\n%s", out)
+	}
+}
+
+// A command of a tool is told off, whatever it wants.
+func TestApprovalsInCommand(t *testing.T) {
+	d := newDesk(t)
+	d.pend(runCommand("x"))
+	d.env["MCP_TOOLSET_COMMAND"] = "1"
+	for _, args := range [][]string{{"approvals"}, {"approvals", "--json"}, {"approvals", "1"}, {"approvals", "--lift", "1"}, {"approvals", "--forget", "1"}, {"approve", "1"}, {"approve", "1", "--always"}, {"deny", "1"}} {
+		d.want(1, "mcp-toolset: MCP_TOOLSET_COMMAND is set, so that this runs as a command of a tool; approvals are a person's to give, in a terminal of their own\n", args...)
+	}
+	if d.server.Take(runCommand("x")) {
+		t.Error("granted")
+	}
+}
+
+func TestApprovalsUsage(t *testing.T) {
+	d := newDesk(t)
+	for want, lines := range map[string][]string{
+		"%s takes the number of an approval; `mcp-toolset approvals` has the numbers":                 {"approve", "deny", "approve 1 2", "deny 1 2"},
+		`%q is no number of an approval; ` + "`mcp-toolset approvals` has the numbers":                {"approve x", "deny 0", "approvals 1x", "approve 99999999999999999999"},
+		"approvals takes one of N, --lift N and --forget N":                                           {"approvals 1 2", "approvals --lift 1 1", "approvals --lift 1 --forget 1", "approvals --lift 1 --json"},
+		"invalid argument \"x\" for \"--lift\" flag: strconv.ParseInt: parsing \"x\": invalid syntax": {"approvals --lift x"},
+		"unknown flag --alway; did you mean --always?":                                                {"approve 1 --alway"},
+	} {
+		for _, line := range lines {
+			args := strings.Fields(line)
+			text := want
+			if strings.Contains(want, "%s") {
+				text = fmt.Sprintf(want, args[0])
+			} else if strings.Contains(want, "%q") {
+				text = fmt.Sprintf(want, args[1])
+			}
+			d.want(2, "mcp-toolset: "+text+"\n", args...)
+		}
+	}
+	if _, err := os.Lstat(d.state); err == nil {
+		t.Error("a wrong command line made the state folder")
+	}
+	d.env["MCP_TOOLSET_STATE_DIR"] = "relative"
+	d.want(1, "mcp-toolset: MCP_TOOLSET_STATE_DIR is relative; it must be an absolute path\n", "approve", "1")
+}
+
+// A file of what is always allowed that is not to be trusted is said.
+func TestApprovalsProblem(t *testing.T) {
+	d := newDesk(t)
+	r := runCommand("make")
+	if err := d.server.Remember(r); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(d.state, "approvals", "always.json"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d.want(0, "Nothing waits for an approval.\n\nProblem: nothing is always allowed: reading STATE/approvals/always.json: other users can write to it; see what is in it and make its mode 600\n", "approvals")
+}

@@ -1,0 +1,174 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// This file runs the hooks of a call: once before it is decided on, once behind
+// it, in its place in the schedule.
+
+// before is what the hooks said before a call. A question takes it along, so
+// that they do not run again when the answer comes with another request.
+type before struct {
+	verdict hook.Verdict
+	input   json.RawMessage // as the hooks saw it
+}
+
+// runBefore runs the hooks before the call. What they make of the input is
+// parsed, completed and validated as what a model sends.
+func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Resolved, *policy.Opinion, error) {
+	if c.before == nil {
+		if c.before = c.resumed(r); c.before == nil {
+			c.before = &before{input: r.Input()}
+			c.before.verdict = c.runHooks(ctx, policy.PreToolUse, c.hookInput(r, env))
+		}
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
+		c.hear(c.before.verdict)
+	}
+	v := c.before.verdict
+	var opinion *policy.Opinion
+	if v.Decided {
+		opinion = &policy.Opinion{Behavior: v.Behavior, Reason: v.Reason, By: v.By, Next: v.Next}
+	}
+	if v.UpdatedInput == nil {
+		return r, opinion, nil
+	}
+	parsed, err := c.tool.Parse(v.UpdatedInput)
+	if err == nil {
+		r = parsed.Resolve(env)
+		err = r.Validate()
+	}
+	if err != nil {
+		bad := invalid(err)
+		bad.fact = "a hook changed the input, and now: " + bad.fact
+		bad.next = "A person has to correct the hook."
+		return nil, nil, bad
+	}
+	return r, opinion, nil
+}
+
+// resumed is what the hooks said when the call was sent before, nil if it was
+// not, or was another one.
+func (c *call) resumed(r *tools.Resolved) *before {
+	b, ok := c.Resumed.(*before)
+	if !ok || b == nil || c.depth > 0 || string(b.input) != string(r.Input()) {
+		return nil
+	}
+	return b
+}
+
+// hookedAfter reports whether hooks run behind the call.
+func (c *call) hookedAfter() bool {
+	for _, event := range []policy.Event{policy.PostToolUse, policy.PostToolUseFailure} {
+		if len(c.p.Hooks.Matching(event, c.tool.Name, c.tool.Aliases)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// runAfter runs the hooks behind a call that was done, in its place and before
+// the session has its effects: what a formatter makes of a file is what the next
+// call sees.
+func (c *call) runAfter(ctx context.Context, r *tools.Resolved, env *tools.Env, resp *tools.Response, err error, took time.Duration) {
+	if !c.hookedAfter() || ctx.Err() != nil {
+		return
+	}
+	in := c.hookInput(r, env)
+	in.Duration = took
+	event := policy.PostToolUse
+	switch {
+	case err != nil:
+		event, in.Error = policy.PostToolUseFailure, c.explain(ctx, err).Error()
+	case resp.Failed:
+		event, in.Error = policy.PostToolUseFailure, joinText(resp.Content)
+	}
+	var written []func()
+	if resp != nil {
+		in.Response = responseFor(resp)
+		records := stillWritten(env, resp.Effect)
+		written = append(written, func() { c.lookAgain(env, records) })
+	}
+	v := c.runHooks(ctx, event, in)
+	for _, look := range written {
+		look()
+	}
+	c.hear(v)
+	if resp != nil && v.Replace != nil {
+		c.record.original = joinText(resp.Content)
+		text := string(v.Replace)
+		if s := ""; json.Unmarshal(v.Replace, &s) == nil {
+			text = s
+		}
+		resp.Content, resp.Structured = []tools.Content{tools.Text{Text: text}}, nil
+	}
+	if v.Block != "" {
+		c.notes = append(c.notes, "A hook objects: "+v.Block)
+	}
+}
+
+// hear takes down what hooks said beside their decision.
+func (c *call) hear(v hook.Verdict) {
+	c.notes = append(c.notes, v.Context...)
+	for _, f := range v.Failures {
+		c.record.hooks = append(c.record.hooks, f.Command+" "+f.Why)
+		c.notes = append(c.notes, fmt.Sprintf("[The hook %s %s.]", f.Command, f.Why))
+	}
+	switch {
+	case v.Decided:
+		c.record.hooks = append(c.record.hooks, fmt.Sprintf("%s: %s", v.By, v.Behavior))
+	case v.Block != "":
+		c.record.hooks = append(c.record.hooks, v.By+": block")
+	}
+	if v.UpdatedInput != nil {
+		c.record.hooks = append(c.record.hooks, "the input was changed")
+	}
+	if v.Replace != nil {
+		c.record.hooks = append(c.record.hooks, "the output was replaced")
+	}
+}
+
+// runHooks runs the hooks of an event that match.
+func (c *call) runHooks(ctx context.Context, event policy.Event, in hook.Input) hook.Verdict {
+	list := c.p.Hooks.Matching(event, c.tool.Name, c.tool.Aliases)
+	if len(list) == 0 {
+		return hook.Verdict{}
+	}
+	return c.p.RunHooks(ctx, event, list, in)
+}
+
+func (c *call) hookInput(r *tools.Resolved, env *tools.Env) hook.Input {
+	return hook.Input{
+		SessionID: env.Session.ID, Dir: env.Session.Dir, PermissionMode: string(c.p.Policy.Mode()),
+		Tool: c.tool.Name, ToolInput: r.Input(), ToolUseID: c.ID,
+		Spill: func(name, text string) (string, error) {
+			env.Private()
+			return c.p.Results.Save(env.Session.Results, name, text)
+		},
+	}
+}
+
+// responseFor is a response as hooks get it: the output of the tool as JSON, or
+// its text where it has no other.
+func responseFor(resp *tools.Response) json.RawMessage {
+	if resp.Structured != nil {
+		if data, err := resp.Structured(); err == nil {
+			return data
+		}
+	}
+	data, err := json.Marshal(map[string]string{"text": plain.Text(joinText(resp.Content))})
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,99 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mcp-toolset/internal/approval"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// permit has a person decide on a call that the policy asks about: one who has
+// already agreed to exactly this, the client's user, or somebody at this
+// machine, who is given a number. What they are shown is what runs.
+func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision) (policy.Decision, error) {
+	v, store := c.Session.View(), c.p.Approvals
+	about := approval.Request{
+		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
+		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: d.Layer == policy.LayerRule || d.Layer == policy.LayerHook,
+	}
+	if !v.Stateless {
+		about.Session = v.ID
+	}
+	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "a person agreed"}
+	if store != nil && store.Take(about) {
+		return agreed, nil
+	}
+	if c.Ask != nil {
+		reply, err := c.Ask(ctx, Question{
+			Tool: c.tool.Name, Title: r.Summary, Input: r.Input(), Reason: d.Reason, Always: c.always(about), Kept: c.before,
+		})
+		switch {
+		case err != nil:
+			return d, err
+		case !reply.Allow:
+			return c.notPermitted(d, reply, about), nil
+		}
+		if reply.Always && store != nil {
+			if err := store.Remember(about); err != nil {
+				c.Log.Warn("what is always allowed could not be stored", "error", err.Error())
+			}
+		}
+		return agreed, nil
+	}
+	if store == nil {
+		return d, nil
+	}
+	number, err := store.Pend(about)
+	if err != nil {
+		return d, fault(approval.UnavailableText(err), d)
+	}
+	return d, fault(approval.PendingText(number), d)
+}
+
+// always is what the client's user is told would be allowed for good, "" if
+// nothing can be.
+func (c *call) always(about approval.Request) string {
+	if about.Once || c.p.Approvals == nil || about.Root == "" || about.Subject.Value == "" {
+		return ""
+	}
+	switch about.Subject.Kind {
+	case "command":
+		return "this command, exactly as it is written: " + about.Subject.Value
+	case "path":
+		return fmt.Sprintf("%s with this path: %s", c.tool.Name, about.Subject.Value)
+	default:
+		return c.tool.Name + " with exactly this input"
+	}
+}
+
+// notPermitted is the decision when the client's user did not agree. Only a no
+// is remembered.
+func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) policy.Decision {
+	if reply.How == Declined && c.p.Approvals != nil && about.Session != "" {
+		c.p.Approvals.Decline(about.Session, c.tool.Name, about.Subject)
+	}
+	said := map[string]string{
+		Declined: "the person who was asked declined", Cancelled: "the person who was asked did not decide",
+		TimedOut: "the person who was asked did not answer in time",
+	}[reply.How]
+	if said == "" {
+		said = "the client gave no answer"
+	}
+	return policy.Decision{Behavior: policy.Deny, Layer: policy.LayerApproval, Reason: d.Reason + "; " + said, Next: d.Next}
+}
+
+// fault is the refusal of a call that has to wait for a person.
+func fault(f *tools.Fault, d policy.Decision) *refusal {
+	return &refusal{stageRefused, d.Reason + "; " + f.Fact, f.Next}
+}
+
+var _ error = (*InputRequired)(nil)
+
+// pending reports whether an error is a question that the client has to answer.
+func pending(err error) bool {
+	var needed *InputRequired
+	return errors.As(err, &needed)
+}

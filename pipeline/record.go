@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"mcp-toolset/internal/audit"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// record is what is noted of a call on its way, for the audit.
+type record struct {
+	began    time.Time
+	parent   string          // the call that made it
+	input    json.RawMessage // as it runs, or as it came
+	decided  policy.Decision
+	judged   bool
+	original string   // text that a hook replaced
+	hooks    []string // what they did
+	stage    string   // of the refusal; "" if it was done
+	fact     string
+}
+
+// finish makes the answer what the client gets: with what hooks add, within the
+// tool's limit, and written down.
+func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *tools.Response {
+	if pending(err) {
+		return nil // the call goes on with another request
+	}
+	if resp != nil {
+		for _, note := range c.notes {
+			resp.Content = append(resp.Content, tools.Text{Text: note})
+		}
+	}
+	c.p.limit(c.tool, c.Session.View(), resp)
+	if c.p.Audit == nil {
+		return resp
+	}
+	if failed := c.p.Audit(context.WithoutCancel(ctx), c.entry(resp, err)); failed != nil {
+		c.p.unlogged.Store(true)
+		if c.p.AuditRequired {
+			return c.refuse(&refusal{
+				"failed", "what became of the call cannot be written to the audit log, so its result is not shown: " + failed.Error(),
+				"Do not repeat the call; a person has to look after the log.",
+			})
+		}
+	}
+	return resp
+}
+
+// entry is the call as it is written down.
+func (c *call) entry(resp *tools.Response, err error) audit.Entry {
+	v, d := c.Session.View(), c.record.decided
+	e := audit.Entry{
+		Time: c.p.Now(), Call: c.ID, Parent: c.record.parent, Session: v.ID, Principal: v.Principal, Tool: c.tool.Name,
+		Input: c.record.input, Original: c.record.original, Hooks: c.record.hooks,
+		DurationMS: float64(c.p.Now().Sub(c.record.began)) / float64(time.Millisecond), Outcome: outcomes[c.record.stage], Error: c.record.fact,
+	}
+	if d.Reason != "" {
+		e.Decision = audit.Decision{Behavior: d.Behavior.String(), Layer: d.Layer, Rule: d.Rule, Source: d.Source, Line: d.Line, Reason: d.Reason}
+	}
+	if resp != nil {
+		e.Bytes = len(joinText(resp.Content))
+		if resp.Failed && c.record.stage == "" {
+			e.Outcome = audit.Failed
+		}
+	}
+	if err != nil && e.Error == "" {
+		e.Outcome, e.Error = audit.Failed, err.Error()
+	}
+	return e
+}
+
+// outcomes are by the stage of the refusal.
+var outcomes = map[string]string{
+	"": audit.OK, stageInvalid: audit.Invalid, stageRefused: audit.Refused, "cancelled": audit.Cancelled, "failed": audit.Failed,
+}
+
+// unlogged is why the call may not be done: no call can be written down, as was
+// seen of an earlier one. That is tried again with this one.
+func (c *call) unlogged(ctx context.Context) *refusal {
+	if !c.p.AuditRequired || c.p.Audit == nil || !c.p.unlogged.Load() {
+		return nil
+	}
+	why := &refusal{stageRefused, "the audit log could not be written, and no call is done without", "A person has to look after the log; then send this call again."}
+	c.refuse(why)
+	if c.p.Audit(ctx, c.entry(nil, nil)) == nil {
+		c.p.unlogged.Store(false)
+	}
+	return why
+}
+
+// auditUnknown writes down a call of a tool that does not exist.
+func (p *Pipeline) auditUnknown(ctx context.Context, r Request, err error) {
+	if p.Audit == nil {
+		return
+	}
+	v := r.Session.View()
+	if failed := p.Audit(context.WithoutCancel(ctx), audit.Entry{
+		Time: p.Now(), Call: r.ID, Session: v.ID, Principal: v.Principal, Tool: r.Tool, Input: r.Arguments, Outcome: audit.Invalid, Error: fmt.Sprint(err),
+	}); failed != nil {
+		p.unlogged.Store(true)
+	}
+}

@@ -1,0 +1,174 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file reads what the settings say of a classifier: a program or a server
+// on this machine that has an opinion on calls.
+
+const (
+	// classifierTime is how long a stage may take unless it says otherwise:
+	// somebody waits for the call.
+	classifierTime = 5 * time.Second
+	// maxClassifierTime is the most that it may say.
+	maxClassifierTime = time.Minute
+)
+
+// The keys below classifier, and below second.
+var (
+	classifierKeys = []string{"command", "second", "timeout", "url"}
+	stageKeys      = []string{"command", "timeout", "url"}
+)
+
+// Stage is one that is asked for its opinion on a call: a command or a URL.
+type Stage struct {
+	// Command is a program and its arguments, empty if there is a URL. A program
+	// without a separator in its name is searched for in PATH; any other is an
+	// absolute path.
+	Command []string
+	// Dir is the folder the command runs in: the root of the settings, which may
+	// be "". It is not that of the session, where a model could have put a
+	// program of the same name.
+	Dir string
+	// URL is http or https, and its host localhost or a loopback address.
+	URL string
+	// Timeout is how long it may take, more than 0.
+	Timeout time.Duration
+}
+
+// Classifier is who is asked for an opinion on calls, the first first; the
+// second is asked only when the first does not allow. There is none if the
+// settings, which may be nil, name none.
+func (s *Settings) Classifier() []Stage {
+	if s == nil {
+		return nil
+	}
+	stages := slices.Clone(s.classifier)
+	for i := range stages {
+		stages[i].Command = slices.Clone(stages[i].Command)
+	}
+	return stages
+}
+
+// readClassifier reads a stage and, if it is the first, the one below it.
+func (s *Settings) readClassifier(path string, n *node, first bool) ([]Stage, error) {
+	if n.kind != isObject {
+		return nil, n.want(path, "an object")
+	}
+	known := stageKeys
+	if first {
+		known = classifierKeys
+	}
+	stage, second := Stage{Dir: s.root, Timeout: classifierTime}, []Stage(nil)
+	for _, f := range n.fields {
+		at := joinKey(path, f.key)
+		var err error
+		switch {
+		case f.key == "command":
+			stage.Command, err = s.readCommand(at, f.value)
+		case f.key == "url":
+			stage.URL, err = readLoopback(at, f.value)
+		case f.key == "timeout":
+			stage.Timeout, err = readSeconds(at, f.value)
+		case f.key == "second" && first:
+			second, err = s.readClassifier(at, f.value, false)
+		default:
+			s.unknown(path, f, known)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case stage.Command == nil && stage.URL == "":
+		return nil, fmt.Errorf("line %d: %s: it names nobody to ask; add command or url", n.line, path)
+	case stage.Command != nil && stage.URL != "":
+		return nil, fmt.Errorf("line %d: %s: it has both command and url; take one out", n.line, path)
+	}
+	return append([]Stage{stage}, second...), nil
+}
+
+// readCommand reads a program with its arguments, or a text for the shell.
+func (s *Settings) readCommand(path string, n *node) ([]string, error) {
+	const want = "a program and its arguments, or a text for sh"
+	if n.kind != isString && n.kind != isArray {
+		return nil, n.want(path, want)
+	}
+	if n.kind == isString {
+		if strings.TrimSpace(n.text) == "" || strings.ContainsRune(n.text, 0) {
+			return nil, n.want(path, want)
+		}
+		return []string{"sh", "-c", n.text}, nil
+	}
+	words, err := n.strings(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(words) == 0 || words[0] == "" || slices.ContainsFunc(words, func(w string) bool { return strings.ContainsRune(w, 0) }) {
+		return nil, fmt.Errorf("line %d: %s: want %s, have an array without a program", n.line, path, want)
+	}
+	if _, home := homeRelative(words[0]); home || strings.ContainsRune(filepath.ToSlash(words[0]), '/') {
+		if !home && !filepath.IsAbs(words[0]) {
+			words[0] = filepath.Join(s.root, words[0])
+		}
+		expanded := expand(words[:1])
+		if len(expanded) == 0 {
+			return nil, fmt.Errorf("line %d: %s: %s begins at a folder that is not known; write an absolute path", n.line, path, show(words[0]))
+		}
+		words[0] = expanded[0]
+	}
+	return words, nil
+}
+
+// readLoopback reads a URL of this machine. A name may still lead elsewhere, so
+// who connects has to look again.
+func readLoopback(path string, n *node) (string, error) {
+	if n.kind != isString {
+		return "", n.want(path, "a string")
+	}
+	err := loopback(n.text)
+	if err != nil {
+		return "", fmt.Errorf("line %d: %s: %w", n.line, path, err)
+	}
+	return n.text, nil
+}
+
+func loopback(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.Host == "" {
+		return fmt.Errorf("want a URL such as http://127.0.0.1:8000/judge, have %s", show(text))
+	}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
+		return fmt.Errorf("%s has a port that does not exist", show(text))
+	}
+	if strings.EqualFold(u.Hostname(), "localhost") {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.Unmap().IsLoopback() {
+		return nil
+	}
+	return errors.New(show(u.Hostname()) + " is not this machine; use 127.0.0.1, [::1] or localhost, since what is asked holds what calls do")
+}
+
+// readSeconds reads a time limit.
+func readSeconds(path string, n *node) (time.Duration, error) {
+	seconds, err := strconv.ParseFloat(n.text, 64)
+	limit := time.Duration(seconds * float64(time.Second))
+	if n.kind != isNumber || err != nil || seconds > maxClassifierTime.Seconds() || limit <= 0 {
+		have := n.want(path, "a number of seconds, more than 0 and at most 60")
+		if n.kind == isNumber {
+			have = fmt.Errorf("%w %s", have, show(n.text))
+		}
+		return 0, have
+	}
+	return limit, nil
+}

@@ -1,0 +1,25 @@
+//go:build unix
+
+package server
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// readerGone reports whether whoever read from the other end of a pipe or socket
+// has closed it. It does not wait.
+func readerGone(out syscall.Conn) bool {
+	raw, err := out.SyscallConn()
+	if err != nil {
+		return false
+	}
+	gone := false
+	_ = raw.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd)}} // these two are told unasked
+		n, err := unix.Poll(poll, 0)
+		gone = err == nil && n > 0 && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+	})
+	return gone
+}

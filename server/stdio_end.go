@@ -1,0 +1,111 @@
+package server
+
+// This file is how a stdio connection ends: calls in flight finish as long as
+// somebody waits for them, and behind that nothing starts any more.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// readerEvery is how often a server whose input has ended looks whether anybody
+// still reads its answers.
+const readerEvery = 20 * time.Millisecond
+
+// drain waits for calls in flight, at most for d and as long as there is
+// somebody to answer; listen streams end at once.
+func (c *stdioConn) drain(ctx context.Context, d time.Duration) {
+	c.mu.Lock()
+	for _, r := range c.inflight {
+		if r.listen {
+			r.cancel(context.Canceled)
+		}
+	}
+	c.mu.Unlock()
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		c.watchReader(watching)
+	}()
+	if left := c.wait(d, c.done); left > 0 && ctx.Err() == nil {
+		c.s.Log.Warn("calls cut off: the client is gone and the drain time is over", "calls", left)
+	}
+	stop()
+	<-watched
+}
+
+// watchReader ends the connection when nobody can read what is written any more.
+// A client that has died closes its input and output at once, and would be found
+// out only by the first answer: until then queued calls would go on to start.
+func (c *stdioConn) watchReader(ctx context.Context) {
+	out, ok := c.out.(syscall.Conn)
+	if !ok {
+		return
+	}
+	tick := time.NewTicker(readerEvery)
+	defer tick.Stop()
+	for !c.busy() || !readerGone(out) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+	c.lose(syscall.EPIPE)
+}
+
+// busy reports whether requests are being served.
+func (c *stdioConn) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.active > 0
+}
+
+// lose ends the connection to a client that is gone.
+func (c *stdioConn) lose(err error) {
+	c.stop(fmt.Errorf("writing standard output: %w", err)) // first: what ends finds no reader either
+	c.end()
+}
+
+// wait waits until no request is being served, at most for d or until early
+// is closed, and returns how many still are.
+func (c *stdioConn) wait(d time.Duration, early <-chan struct{}) (left int) {
+	c.mu.Lock()
+	if c.active == 0 {
+		c.mu.Unlock()
+		return 0
+	}
+	if c.idle == nil {
+		c.idle = make(chan struct{})
+	}
+	idle := c.idle
+	c.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
+	case <-early:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.active
+}
+
+// end cancels all that has no answer yet, the latest first: when a call that
+// runs ends, those that waited for it must not be about to start. What comes
+// later is cancelled as it comes.
+func (c *stdioConn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	for _, r := range slices.SortedFunc(maps.Values(c.inflight), func(a, b *request) int { return cmp.Compare(b.number, a.number) }) {
+		r.cancel(context.Canceled)
+	}
+}

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// queue sends a call that runs and 20 that wait for it, and waits for them.
+func queue(t *testing.T, s *Server, g *gate, in io.Writer) {
+	t.Helper()
+	var lines strings.Builder
+	for i := range 21 {
+		fmt.Fprintln(&lines, callLine(i, "Block", fmt.Sprintf(`{"name":"%d"}`, i)))
+	}
+	if _, err := io.WriteString(in, lines.String()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, g.begun)
+	waiting(t, s, 21)
+}
+
+func (g *gate) onlyFirst(t *testing.T) {
+	t.Helper()
+	if starts := g.starts(); len(starts) != 1 || starts[0] != "0" {
+		t.Errorf("started: %q, want the first", starts)
+	}
+}
+
+// TestNothingStartsBehindTheDrain: when the drain time is over, the call that
+// runs is cancelled, and those behind it never start, though it makes way.
+func TestNothingStartsBehindTheDrain(t *testing.T) {
+	for range endRuns {
+		g := newGate()
+		s, _ := newServer(t, 20*time.Millisecond, g.tool("Block", false))
+		p := connect(t, t.Context(), s)
+		queue(t, s, g, p.in)
+		if rest, err := p.end(); err != nil || len(rest) > 21 {
+			t.Errorf("the end: %d answers, %v", len(rest), err)
+		}
+		waiting(t, s, 0)
+		g.onlyFirst(t)
+	}
+}
+
+// TestNothingStartsBehindTheStop: the same when the server is told to stop.
+func TestNothingStartsBehindTheStop(t *testing.T) {
+	for range endRuns {
+		g := newGate()
+		s, _ := newServer(t, deadline, g.tool("Block", false))
+		ctx, stop := context.WithCancel(t.Context())
+		p := connect(t, ctx, s)
+		queue(t, s, g, p.in)
+		stop()
+		if err := await(t, p.served); err != nil {
+			t.Error(err)
+		}
+		waiting(t, s, 0)
+		g.onlyFirst(t)
+		_ = p.in.Close()
+	}
+}
+
+// TestNothingStartsForNobody: a client that dies closes its input and output;
+// what waited for it is not started, long before the drain time is over.
+func TestNothingStartsForNobody(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it is found out there by the first answer")
+	}
+	for range endRuns {
+		g := newGate()
+		s, _ := newServer(t, 2*deadline, g.tool("Block", false))
+		inR, inW := io.Pipe()
+		outR, outW, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() { served <- s.ServeStdio(t.Context(), inR, outW) }()
+		queue(t, s, g, inW)
+		_, _ = inW.Close(), outR.Close()
+		if err := await(t, served); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("ended with %v", err)
+		}
+		_ = outW.Close()
+		waiting(t, s, 0)
+		g.onlyFirst(t)
+	}
+}
+
+// TestNothingStartsWhenAWriteFails: an answer that finds no reader ends what
+// waits.
+func TestNothingStartsWhenAWriteFails(t *testing.T) {
+	for range endRuns {
+		g := newGate()
+		s, _ := newServer(t, deadline, g.tool("Block", false))
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- s.ServeStdio(t.Context(), inR, outW) }()
+		queue(t, s, g, inW)
+		_ = outR.CloseWithError(syscall.EPIPE)
+		fmt.Fprintln(inW, `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		if err := await(t, served); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("ended with %v", err)
+		}
+		waiting(t, s, 0)
+		g.onlyFirst(t)
+		_ = inW.Close()
+	}
+}
+
+// TestEndOfInputWithAReader: as long as somebody reads, everything is answered,
+// whatever the output is; a client that is gone when nothing is left to do is
+// no failure.
+func TestEndOfInputWithAReader(t *testing.T) {
+	s, _ := newServer(t, deadline)
+	var in strings.Builder
+	for i := range 11 {
+		fmt.Fprintln(&in, callLine(i, "Read", `{"file_path":"a.txt"}`))
+	}
+	pipeR, pipeW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipeR.Close()
+	file, err := os.Create(t.TempDir() + "/out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []*os.File{pipeW, file} {
+		if err := s.ServeStdio(t.Context(), strings.NewReader(in.String()), out); err != nil {
+			t.Errorf("%s: %v", out.Name(), err)
+		}
+		_ = out.Close()
+	}
+	written, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	piped, err := io.ReadAll(pipeR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"file": written, "pipe": piped} {
+		if n := strings.Count(string(text), `"result":`); n != 11 {
+			t.Errorf("%s: %d answers to 11 calls", name, n)
+		}
+	}
+	goneR, goneW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer goneW.Close()
+	_ = goneR.Close()
+	if err := s.ServeStdio(t.Context(), strings.NewReader(""), goneW); err != nil {
+		t.Errorf("nothing to do: %v", err)
+	}
+}
