@@ -99,7 +99,8 @@ func TestNoRoom(t *testing.T) {
 	// Who sends no more is not waited for.
 	conn := announce(t, w, 8*smallBody, strings.Repeat(" ", 4*smallBody))
 	_ = conn.SetDeadline(time.Now().Add(deadline / 2)) // well below the body's own timeout
-	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 503") {
+	// The connection may end by a reset: what was sent is not read.
+	if answer, err := io.ReadAll(conn); !strings.HasPrefix(string(answer), "HTTP/1.1 503") {
 		t.Errorf("no room for what has not come: %.80q, %v", answer, err)
 	}
 	s.bodies.give(32<<20 - 2*smallBody)

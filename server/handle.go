@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -22,6 +24,8 @@ type incoming struct {
 	conv    *conversation
 	ticket  *concurrency.Ticket                   // place of a tools/call
 	notify  func(method string, params any) error // writes a notification ahead of the answer
+	send    func(message []byte) error            // writes a request of ours, as notify does
+	deaf    <-chan struct{}                       // closed when the transport takes no answers any more; nil: never
 	stream  *stream                               // the HTTP response; nil over stdio
 	request *httpRequest                          // nil over stdio
 	unknown *tools.UnknownTool                    // set when the call names no tool
@@ -70,14 +74,22 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			return nil, err
 		}
 	}
+	ask, resumed, err := s.asker(ctx, in, out, req, args)
+	if err != nil {
+		return mcp.NewToolResultError(fmt.Sprintf("%s: invalid input: %v. Send this call again without it.", req.Params.Name, err)), nil
+	}
 	log := s.Log.With("session", in.conv.session.View().ID)
 	if level, wanted := clientLevel(ctx); wanted {
 		log = slog.New(&teeHandler{log.Handler(), &clientHandler{notify: out.notify, level: level}})
 	}
-	resp, err := s.Pipeline.Run(ctx, pipeline.Request{
+	resp, err := s.run(ctx, pipeline.Request{
 		Tool: req.Params.Name, Arguments: args, Session: in.conv.session, Ticket: in.ticket,
-		Log: log, Progress: progress(out, req.Params.Meta),
+		Log: log, Progress: progress(out, req.Params.Meta), ID: callID(req.Params.Meta), Ask: ask, Resumed: resumed,
 	})
+	var input *pipeline.InputRequired
+	if errors.As(err, &input) {
+		return inputRequired(input), nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +99,15 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. A person finds the details in the server's log."), nil
 	}
 	return result, nil
+}
+
+// callID is the name that a host has for a call, "" if it tells none.
+func callID(meta *mcp.Meta) string {
+	if meta == nil {
+		return ""
+	}
+	id, _ := meta.AdditionalFields["claudecode/toolUseId"].(string)
+	return id
 }
 
 // notifier sends the notifications of one call, while it is wanted and has no
@@ -100,12 +121,22 @@ type notifier struct {
 }
 
 func (n *notifier) notify(method string, params any) error {
+	return n.open(func() error {
+		if n.ctx.Err() != nil {
+			return nil
+		}
+		return n.send(method, params)
+	})
+}
+
+// open writes by f, unless the call has its answer.
+func (n *notifier) open(write func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.closed || n.ctx.Err() != nil {
+	if n.closed {
 		return nil
 	}
-	return n.send(method, params)
+	return write()
 }
 
 // close returns when nothing is being sent, and nothing will be.

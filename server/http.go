@@ -185,6 +185,13 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fail.write(w)
 			return
 		}
+		if r.Method == http.MethodPost && m.method == "" {
+			// The library would look for it among requests of its own, and it
+			// has none.
+			e.sessions.answered(session, m)
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
 	}
 	e.serve(w, r, m, data, session)
 }
@@ -243,7 +250,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	in.stream = newStream(w, in, e.s.timeouts.write)
 	in.stream.answer = func() bool { return e.sessions.answer(req) }
 	in.stream.wanted = func() bool { return e.sessions.wanted(req) }
-	in.notify = in.stream.notify
+	in.notify, in.send, in.deaf = in.stream.notify, in.stream.send, e.streams.Done()
 	if in.stream.wanted() {
 		e.transport.Handle(in.stream, &mcpserver.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: data, Context: ctx})
 	}

@@ -22,6 +22,8 @@ type message struct {
 	method   string // "" for a response
 	cancels  string // canonical id that notifications/cancelled names
 	protocol string // protocol version in _meta, "" in the legacy era
+
+	result json.RawMessage // of a response; nil: it is an error
 }
 
 // rpcError is a JSON-RPC error with the id it answers.
@@ -78,6 +80,9 @@ func readMessage(raw []byte) (message, *rpcError) {
 	if string(fields["jsonrpc"]) != `"2.0"` {
 		return bad(`"jsonrpc" must be "2.0"`)
 	}
+	if fields["error"] == nil {
+		m.result = fields["result"]
+	}
 	isResponse := fields["result"] != nil || fields["error"] != nil
 	method, isRequest := fields["method"]
 	switch {
@@ -105,13 +110,21 @@ func (m *message) readParams(raw json.RawMessage) error {
 	if raw[0] != '{' {
 		return errors.New("params must be an object")
 	}
-	params, err := strictObject(raw, "name", "arguments", "_meta", "requestId", "protocolVersion")
+	params, err := strictObject(raw, "name", "arguments", "_meta", "requestId", "protocolVersion", "inputResponses", "requestState")
 	if err != nil {
 		return fmt.Errorf("params: %w", err)
 	}
 	for _, key := range []string{"name", "protocolVersion"} {
 		if v := params[key]; len(v) > 0 && v[0] != '"' {
 			return fmt.Errorf("params: %s must be a string", key)
+		}
+	}
+	if v := params["requestState"]; len(v) > 0 && v[0] != '"' && string(v) != "null" {
+		return errors.New("params: requestState must be a string")
+	}
+	if v := params["inputResponses"]; len(v) > 0 && string(v) != "null" {
+		if _, err := strictObject(v, questionKey); err != nil {
+			return fmt.Errorf("params: inputResponses: %w", err)
 		}
 	}
 	if meta := params["_meta"]; len(meta) > 0 && string(meta) != "null" {

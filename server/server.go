@@ -38,6 +38,9 @@ type Config struct {
 	Log        *slog.Logger
 	Ordered    bool // answer the calls of a stdio client in the order they came
 	Structured bool // send structuredContent and outputSchema too
+	// AskTimeout is how long a question to a client's user may wait for its
+	// answer; 0: DefaultAskTimeout.
+	AskTimeout time.Duration
 	// Gone is told of every conversation that has ended, but for requests without
 	// one; it must not block. nil: nobody is.
 	Gone  func(session.View)
@@ -52,13 +55,26 @@ type Server struct {
 	maxLine  int   // bytes of a stdio message
 	bodies   *room // of HTTP requests
 
+	rounds *rounds // questions put to clients that answer them with another call
+	run    func(context.Context, pipeline.Request) (*tools.Response, error)
+
 	mu    sync.Mutex
 	conns int // conversations opened, for their ids
 }
 
 // New makes a server. It fails on a tool whose schema is bad.
 func New(c Config) (*Server, error) {
-	s := &Server{Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newRoom(maxSmallBodies, maxBodies-maxSmallBodies)}
+	if c.AskTimeout == 0 {
+		c.AskTimeout = DefaultAskTimeout
+	}
+	s := &Server{
+		Config: c, timeouts: defaultTimeouts, maxLine: defaultMaxLine, bodies: newRoom(maxSmallBodies, maxBodies-maxSmallBodies),
+		run: c.Pipeline.Run,
+	}
+	var err error
+	if s.rounds, err = newRounds(); err != nil {
+		return nil, fmt.Errorf("making a key for questions: %w", err)
+	}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddBeforeCallTool(s.resolveName)
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
@@ -111,6 +127,7 @@ type conversation struct {
 	session *session.Session
 	lane    *concurrency.Lane
 	results string // folder held in the result store
+	asked   *questions
 }
 
 // open starts a conversation. A stateless one lasts for one request and shares
@@ -131,11 +148,13 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 		}),
 		lane:    s.Scheduler.NewLane(holder, s.Roots.Paths()...),
 		results: dir,
+		asked:   newQuestions(),
 	}
 }
 
 // close ends a conversation with a client that is gone.
 func (s *Server) close(c *conversation) {
+	c.asked.end()
 	s.Results.Release(c.results)
 	if v := c.session.View(); s.Gone != nil && !v.Stateless {
 		s.Gone(v)

@@ -124,6 +124,20 @@ func (m *sessions) has(id string) bool {
 	return m.byID[id] != nil
 }
 
+// answered hands an answer to the session that was asked.
+func (m *sessions) answered(id string, a message) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.byID[id]
+	if h == nil {
+		return
+	}
+	h.used = time.Now()
+	if !h.conv.asked.answer(a) {
+		m.s.Log.Debug("an answer to no request was dropped")
+	}
+}
+
 // willEnd notes that a session's client asks for its end, and reports whether
 // the session is open.
 func (m *sessions) willEnd(id string) bool {

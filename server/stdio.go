@@ -55,6 +55,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	var err error
 	select {
 	case err = <-read:
+		c.conv.asked.end() // so that no call in flight waits for an answer
 		c.drain(ctx, s.Drain)
 	case <-ctx.Done():
 	}
@@ -151,7 +152,9 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		c.skip()
 		return
 	case m.method == "": // an answer, to a request of ours
-		c.s.Log.Debug("an answer to no request was dropped")
+		if !c.conv.asked.answer(m) {
+			c.s.Log.Debug("an answer to no request was dropped")
+		}
 		return
 	case m.id == "":
 		c.handle(c.s.mcp.WithContext(ctx, c.client), line)
@@ -165,7 +168,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		c.write(bad.encode())
 		return
 	}
-	in := &incoming{conv: c.conv, notify: c.notify}
+	in := &incoming{conv: c.conv, notify: c.notify, send: c.send}
 	if m.method == string(mcp.MethodToolsCall) {
 		line = quoteHuge(line)
 		var err error

@@ -91,6 +91,12 @@ func (c *stdioConn) notify(method string, params any) error {
 	return nil
 }
 
+// send writes a request of ours.
+func (c *stdioConn) send(message []byte) error {
+	c.write(message)
+	return nil
+}
+
 // write writes one message. When the client is gone, everything stops.
 func (c *stdioConn) write(data []byte) {
 	c.writeMu.Lock()

@@ -49,6 +49,14 @@ func (s *stream) notify(method string, params any) error {
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", method, err)
 	}
+	if err := s.send(data); err != nil {
+		return fmt.Errorf("writing %s: %w", method, err)
+	}
+	return nil
+}
+
+// send writes a message of ours as an event.
+func (s *stream) send(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.wanted() {
@@ -59,7 +67,7 @@ func (s *stream) notify(method string, params any) error {
 		s.openStream()
 	}
 	if err := s.writeEvent(data); err != nil {
-		return fmt.Errorf("writing %s: %w", method, err)
+		return err
 	}
 	return s.flush()
 }

@@ -1,0 +1,176 @@
+#!/usr/bin/env node
+// Is asked by a server as a host's user is, with the protocol's TypeScript
+// client: over both transports and in both protocol eras. The server is one for
+// tests, whose tool Ask puts a question and answers with the reply.
+// usage: CLIENTS_DIR=FOLDER elicit.mjs SERVER [ARGUMENT...]
+// SERVER serves stdio with ASK_FIXTURE=stdio in its environment, and with
+// ASK_FIXTURE=http says on stderr "listening on URL" and takes the token below.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const [command, ...args] = process.argv.slice(2);
+if (!command || !process.env.CLIENTS_DIR) {
+  console.error('usage: CLIENTS_DIR=FOLDER elicit.mjs SERVER [ARGUMENT...]');
+  process.exit(2);
+}
+
+// The packages are not beside this file, where an import would look.
+const require = createRequire(join(resolve(process.env.CLIENTS_DIR), 'package.json'));
+const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
+const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
+
+const MODERN = '2026-07-28';
+const LIMIT = 20_000; // of one check, in ms
+const TOKEN = 'a-token-for-tests-only';
+
+let passed = 0;
+let failed = 0;
+
+async function check(name, fn) {
+  let timer;
+  const limit = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end within ${LIMIT} ms`)), LIMIT);
+  });
+  try {
+    await Promise.race([fn(), limit]);
+    passed++;
+    console.log(`ok ${name}`);
+  } catch (err) {
+    failed++;
+    console.log(`FAIL ${name}: ${err?.message ?? err}`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function assert(ok, message) {
+  if (!ok) throw new Error(message);
+}
+
+const text = (result) => (result.content ?? []).map((c) => c.text ?? '').join('\n');
+
+// connected runs fn with a client that is asked; answer is its user.
+async function connected(transport, mode, answer, fn) {
+  const capabilities = answer ? { elicitation: { form: {} } } : {};
+  const client = new Client({ name: 'elicit-check', version: '1' }, { versionNegotiation: { mode }, capabilities });
+  if (answer) client.setRequestHandler('elicitation/create', answer);
+  await client.connect(transport());
+  try {
+    await fn(client);
+  } finally {
+    await client.close();
+  }
+}
+
+const ask = (client, input, options) => client.callTool({ name: 'Ask', arguments: input }, options);
+
+async function stories(label, transport, mode) {
+  const want = { text: 'it', always: 'rm -rf build' };
+  for (const [answer, reply] of [
+    [{ action: 'accept' }, 'accepted allow=true always=false decided'],
+    [{ action: 'accept', content: {} }, 'accepted allow=true always=false decided'],
+    [{ action: 'accept', content: { remember: 'once' } }, 'accepted allow=true always=false decided'],
+    [{ action: 'accept', content: { remember: 'always' } }, 'accepted allow=true always=true decided'],
+    [{ action: 'decline' }, 'declined allow=false always=false decided'],
+    [{ action: 'cancel' }, 'cancelled allow=false always=false decided'],
+  ]) {
+    await check(`${label}: ${JSON.stringify(answer)}`, async () => {
+      const shown = [];
+      const user = (request) => {
+        shown.push(request.params);
+        return answer;
+      };
+      await connected(transport, mode, user, async (client) => {
+        const result = await ask(client, want);
+        assert(text(result) === `${reply} ${mode === 'legacy' ? 'now' : 'before'}`, `got ${text(result)}`);
+        assert(shown.length === 1, `asked ${shown.length} times`);
+        for (const part of ['Tool: Ask', 'Do it', '"text": "it"', 'rm -rf build']) {
+          assert(shown[0].message.includes(part), `the message lacks ${part}: ${shown[0].message}`);
+        }
+        const { properties, required } = shown[0].requestedSchema;
+        assert(properties.remember.enum[0] === 'once' && !required, `the form is ${JSON.stringify(shown[0].requestedSchema)}`);
+      });
+    });
+  }
+
+  await check(`${label}: a client without elicitation is not asked`, async () => {
+    await connected(transport, mode, undefined, async (client) => {
+      const result = await ask(client, want);
+      assert(text(result) === 'cannot be asked', `got ${text(result)}`);
+    });
+  });
+
+  await check(`${label}: a user's tool that fails allows nothing`, async () => {
+    const user = () => {
+      throw new Error('no user');
+    };
+    await connected(transport, mode, user, async (client) => {
+      // The modern client ends the call itself.
+      const got = await ask(client, want).then(text, () => 'ended by the client');
+      assert(mode === 'legacy' ? got.startsWith('no answer allow=false') : got === 'ended by the client', `got ${got}`);
+    });
+  });
+
+  await check(`${label}: two questions at once`, async () => {
+    const user = async (request) => {
+      const first = request.params.message.includes('Do first');
+      await new Promise((r) => setTimeout(r, first ? 200 : 0)); // answered the other way round
+      return { action: first ? 'accept' : 'decline' };
+    };
+    await connected(transport, mode, user, async (client) => {
+      const [first, second] = await Promise.all(['first', 'second'].map((t) => ask(client, { text: t, aside: true })));
+      assert(text(first).startsWith('accepted') && text(second).startsWith('declined'), `got ${text(first)}, ${text(second)}`);
+    });
+  });
+
+  await check(`${label}: a call given up while the user is asked`, async () => {
+    const gone = new AbortController();
+    const user = async (request, { mcpReq } = {}) => {
+      if (gone.signal.aborted) return { action: 'accept' };
+      const ended = mcpReq?.signal && once(mcpReq.signal, 'abort');
+      gone.abort(new Error('given up by the check'));
+      await ended;
+      return { action: 'cancel' };
+    };
+    await connected(transport, mode, user, async (client) => {
+      const outcome = await ask(client, want, { signal: gone.signal }).then(text, () => undefined);
+      assert(outcome === undefined, `answered: ${outcome}`);
+      const result = await ask(client, want);
+      assert(text(result).startsWith('accepted'), `afterwards: ${text(result)}`);
+    });
+  });
+}
+
+const modes = [
+  ['legacy', 'legacy'], // a pin is for 2026-07-28 and later
+  [MODERN, { pin: MODERN }],
+];
+const env = (fixture) => ({ ...process.env, ASK_FIXTURE: fixture });
+
+for (const [name, mode] of modes) {
+  await stories(`stdio ${name}`, () => new StdioClientTransport({ command, args, env: env('stdio'), stderr: 'inherit' }), mode);
+}
+
+const server = spawn(command, args, { env: env('http'), stdio: ['ignore', 'ignore', 'pipe'] });
+const exit = once(server, 'exit');
+try {
+  let url;
+  for await (const line of createInterface({ input: server.stderr })) {
+    url = line.match(/listening on (http:\/\/\S+)/)?.[1];
+    if (url) break;
+  }
+  assert(url, 'the server over HTTP does not start');
+  for (const [name, mode] of modes) {
+    const options = { requestInit: { headers: { Authorization: `Bearer ${TOKEN}` } } };
+    await stories(`http ${name}`, () => new StreamableHTTPClientTransport(new URL(url), options), mode);
+  }
+} finally {
+  server.kill('SIGTERM');
+  await exit;
+}
+
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 && passed > 0 ? 0 : 1);

@@ -1,0 +1,405 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcp-toolset/pipeline"
+	"mcp-toolset/tools"
+)
+
+type connector = func(t *testing.T, capabilities string) *askClient
+
+// TestAnswers: what each answer to a question means. What is not clearly an
+// answer allows nothing, and an answer without more means once.
+func TestAnswers(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		c := connect(t, canElicit)
+		for i, tc := range []struct{ answer, want string }{
+			{`"result":{"action":"accept"}`, "accepted allow=true always=false"},
+			{`"result":{"action":"accept","content":null}`, "accepted allow=true always=false"},
+			{`"result":{"action":"accept","content":{}}`, "accepted allow=true always=false"},
+			{`"result":{"action":"accept","content":{"remember":"once"}}`, "accepted allow=true always=false"},
+			{`"result":{"action":"accept","content":{"remember":"ALWAYS"}}`, "accepted allow=true always=false"},
+			{`"result":{"action":"accept","content":"always"}`, "accepted allow=true always=false"},
+			{`"result":{"action":"accept","content":{"remember":"always","remember":"always"}}`, "accepted allow=true always=false"},
+			{`"result":{"action":"accept","content":{"remember":"always","x":1,"x":2}}`, "accepted allow=true always=false"},
+			{`"result":{"action":"accept","content":{"remember":"always"},"_meta":{}}`, "accepted allow=true always=true"},
+			{`"result":{"action":"decline","content":{"remember":"always"}}`, "declined allow=false always=false"},
+			{`"result":{"action":"cancel"}`, "cancelled allow=false always=false"},
+			{`"result":{"action":"Accept"}`, "no answer allow=false always=false"},
+			{`"result":{"action":"decline","Action":"accept"}`, "no answer allow=false always=false"},
+			{`"result":{"action":"decline","action":"accept"}`, "no answer allow=false always=false"},
+			{`"result":{"action":"accept","content":{},"content":{}}`, "no answer allow=false always=false"},
+			{`"result":{"action":["accept"]}`, "no answer allow=false always=false"},
+			{`"result":{}`, "no answer allow=false always=false"},
+			{`"result":null`, "no answer allow=false always=false"},
+			{`"result":"accept"`, "no answer allow=false always=false"},
+			{`"error":{"code":-32601,"message":"no"}`, "no answer allow=false always=false"},
+			{`"error":{"code":-1,"message":"no"},"result":{"action":"accept"}`, "no answer allow=false always=false"},
+		} {
+			c.send(callLine(i, "Ask", `{"text":"it","always":"it"}`))
+			q := c.question()
+			c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, q.ID, tc.answer))
+			if got := c.text(fmt.Sprint(i)); got != tc.want+" decided now" {
+				t.Errorf("%s\n got %s\nwant %s", tc.answer, got, tc.want)
+			}
+		}
+	})
+}
+
+// TestAlwaysNotOnOffer: a client cannot choose what it was not offered.
+func TestAlwaysNotOnOffer(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		c := connect(t, canElicit)
+		for i, args := range []string{`{"text":"it"}`, `{"text":"it","always":"` + strings.Repeat("x", maxAlways+1) + `"}`} {
+			c.send(callLine(i, "Ask", args))
+			q := c.question()
+			if strings.Contains(string(q.Params), "remember") {
+				t.Errorf("always is on offer: %s", q.Params)
+			}
+			c.reply(q, `{"action":"accept","content":{"remember":"always"}}`)
+			if got := c.text(fmt.Sprint(i)); got != "accepted allow=true always=false decided now" {
+				t.Error(got)
+			}
+		}
+	})
+}
+
+// TestDeclared: only clients that say that they can be asked by a form are.
+func TestDeclared(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		for capabilities, asked := range map[string]bool{
+			`{}`: false, `{"sampling":{},"roots":{}}`: false, `{"elicitation":{"url":{}}}`: false,
+			`{"elicitation":{}}`: true, `{"elicitation":{"form":{}}}`: true, `{"elicitation":{"form":{"applyDefaults":true},"url":{}}}`: true,
+		} {
+			c := connect(t, capabilities)
+			c.send(callLine(1, "Ask", `{"text":"it"}`))
+			if asked {
+				c.reply(c.question(), `{"action":"accept"}`)
+			}
+			if got := c.text("1"); (got != "cannot be asked") != asked {
+				t.Errorf("%s: %s", capabilities, got)
+			}
+			c.leave()
+		}
+	})
+}
+
+// TestAnswersAreNotMixed: of questions put at once, each gets its own answer;
+// one of another session, a second one and one to no question are dropped.
+func TestAnswersAreNotMixed(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		a, b := connect(t, canElicit), connect(t, canElicit)
+		ask := func(c *askClient, id int) answer {
+			c.send(callLine(id, "Ask", `{"text":"it","aside":true}`))
+			return c.question()
+		}
+		// As any client would number them, so that only the question's id tells.
+		first, second, other := ask(a, 1), ask(a, 2), ask(b, 1)
+		b.reply(first, `{"action":"accept"}`)
+		b.reply(second, `{"action":"accept"}`)
+		for _, id := range []string{`"ask-1"`, `1`, `"1"`, `0`} {
+			a.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"action":"accept"}}`)
+		}
+		b.send(`{"jsonrpc":"2.0","id":"x","method":"ping"}`)
+		b.next() // what was sent before is taken in
+		a.reply(second, `{"action":"decline"}`)
+		if got := a.text("2"); !strings.HasPrefix(got, "declined") {
+			t.Error(got)
+		}
+		a.reply(second, `{"action":"accept"}`)
+		a.reply(first, `{"action":"cancel"}`)
+		if got := a.text("1"); !strings.HasPrefix(got, "cancelled") {
+			t.Error(got)
+		}
+		b.reply(other, `{"action":"accept"}`)
+		if got := b.text("1"); !strings.HasPrefix(got, "accepted") {
+			t.Error(got)
+		}
+	})
+}
+
+// TestOneAnswer: a second answer to a question is dropped though nobody has
+// taken the first yet.
+func TestOneAnswer(t *testing.T) {
+	q := newQuestions()
+	id, answer := q.put()
+	counts := make(chan bool, 2)
+	go func() {
+		for range 2 {
+			counts <- q.answer(message{id: "s" + id})
+		}
+	}()
+	if first, second := await(t, counts), await(t, counts); !first || second {
+		t.Errorf("the first answer counts: %t, the second: %t", first, second)
+	}
+	await(t, answer)
+	id, _ = q.put()
+	q.forget(id)
+	if q.answer(message{id: "s" + id}) {
+		t.Error("an answer counts that nobody waits for")
+	}
+}
+
+// TestOtherCallsGoOn: a call that waits for a person keeps its place in its own
+// lane, and holds up nobody else's.
+func TestOtherCallsGoOn(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		a, b := connect(t, canElicit), connect(t, canElicit)
+		a.send(callLine(1, "Ask", `{"text":"first"}`))
+		q := a.question()
+		a.send(callLine(2, "Ask", `{"text":"second"}`))
+		b.send(callLine(1, "Ask", `{"text":"other"}`))
+		b.reply(b.question(), `{"action":"accept"}`)
+		b.text("1")
+		b.send(callLine(2, "Read", `{"file_path":"a.txt"}`))
+		if got := b.text("2"); !strings.Contains(got, "one") {
+			t.Error(got)
+		}
+		if len(a.messages) > 0 {
+			t.Errorf("the second call did not wait: %s", <-a.messages)
+		}
+		a.reply(q, `{"action":"accept"}`)
+		var second answer
+		for range 2 { // the first result and the second question, on streams of their own over HTTP
+			if m := a.next(); m.Method != "" {
+				second = m
+			}
+		}
+		if !strings.Contains(string(second.Params), "Do second") {
+			t.Fatalf("the second question: %s", second.Params)
+		}
+		a.reply(second, `{"action":"accept"}`)
+		a.text("2")
+	})
+}
+
+// TestAskTimesOut: a question without an answer denies when its time is over,
+// the client is told that it need not be answered, and a late answer is dropped.
+func TestAskTimesOut(t *testing.T) {
+	timesOut := func(t *testing.T, c *askClient) {
+		c.send(callLine(1, "Ask", `{"text":"it"}`))
+		q := c.question()
+		if got, want := c.next(), `{"requestId":`+string(q.ID)+`}`; got.Method != "notifications/cancelled" || string(got.Params) != want {
+			t.Errorf("behind the question: %s %s, want %s", got.Method, got.Params, want)
+		}
+		if got := c.text("1"); got != "timed out allow=false always=false decided now" {
+			t.Error(got)
+		}
+		c.reply(q, `{"action":"accept"}`)
+		c.send(callLine(2, "Read", `{"file_path":"a.txt"}`))
+		c.text("2")
+	}
+	t.Run("stdio", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newAsking(t)
+			s.AskTimeout = deadline / 2 // next gives up at the deadline
+			start := time.Now()
+			c := askStdio(t, t.Context(), s, canElicit)
+			timesOut(t, c)
+			if took := time.Since(start); took != s.AskTimeout {
+				t.Errorf("it took %v, want %v", took, s.AskTimeout)
+			}
+			c.leave()
+		})
+	})
+	t.Run("http", func(t *testing.T) {
+		s := newAsking(t)
+		s.AskTimeout = 50 * time.Millisecond
+		timesOut(t, askHTTP(t, serveHTTP(t, s, HTTP{Token: goodToken}), canElicit))
+	})
+}
+
+// asks counts the answers that a server's conversations wait for.
+func asks(conversations ...*conversation) (n int) {
+	for _, c := range conversations {
+		c.asked.mu.Lock()
+		n += len(c.asked.waiting)
+		c.asked.mu.Unlock()
+	}
+	return n
+}
+
+// watched makes the server report each conversation of a call that asks, when
+// the call has ended.
+func watched(s *Server) <-chan *conversation {
+	ended := make(chan *conversation, 100)
+	run := s.run
+	s.run = func(ctx context.Context, r pipeline.Request) (*tools.Response, error) {
+		resp, err := run(ctx, r)
+		ended <- callFrom(ctx).conv
+		return resp, err
+	}
+	return ended
+}
+
+// TestCancelWhileAsked: a call cancelled while a person is asked ends at once
+// and unanswered, the question is withdrawn, over HTTP by the end of its stream,
+// and nothing is left of it.
+func TestCancelWhileAsked(t *testing.T) {
+	t.Run("stdio", cancelWhileAsked)
+	t.Run("http", func(t *testing.T) {
+		s := newAsking(t)
+		ended := watched(s)
+		c := askHTTP(t, serveHTTP(t, s, HTTP{Token: goodToken}), canElicit)
+		c.send(callLine(1, "Ask", `{"text":"it"}`))
+		q := c.question()
+		c.send(cancelLine(1)) // which ends the stream that the question came on
+		if n := asks(await(t, ended)); n != 0 {
+			t.Errorf("%d answers are waited for", n)
+		}
+		c.reply(q, `{"action":"accept"}`)
+		c.send(callLine(2, "Read", `{"file_path":"a.txt"}`))
+		c.text("2") // and nothing before it
+	})
+}
+
+func cancelWhileAsked(t *testing.T) {
+	s := newAsking(t)
+	ended := watched(s)
+	c := askStdio(t, t.Context(), s, canElicit)
+	c.send(callLine(1, "Ask", `{"text":"it"}`))
+	q := c.question()
+	c.send(cancelLine(1))
+	if got := c.next(); got.Method != "notifications/cancelled" || !strings.Contains(string(got.Params), string(q.ID)) {
+		t.Errorf("behind the cancel: %s %s", got.Method, got.Params)
+	}
+	if n := asks(await(t, ended)); n != 0 {
+		t.Errorf("%d answers are waited for", n)
+	}
+	c.reply(q, `{"action":"accept"}`)
+	c.send(callLine(2, "Read", `{"file_path":"a.txt"}`))
+	c.text("2") // and nothing before it
+}
+
+// TestCancelBeatsAnswer: a call that is cancelled does not run, though its
+// answer has come too.
+func TestCancelBeatsAnswer(t *testing.T) {
+	s := newAsking(t)
+	conv := s.open("test", false)
+	defer s.close(conv)
+	for range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		in := &incoming{conv: conv, notify: func(string, any) error { return nil }, send: func(message []byte) error {
+			m, _ := readMessage(message)
+			cancel()
+			conv.asked.answer(messageOf(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, m.rawID)))
+			return nil
+		}}
+		got, err := s.askNow(ctx, in, &notifier{ctx: ctx}, pipeline.Question{})
+		if !errors.Is(err, context.Canceled) || got.Allow {
+			t.Fatalf("%+v %v", got, err)
+		}
+	}
+}
+
+// TestAskedTooLate: what a call left behind asks nothing once it is answered.
+func TestAskedTooLate(t *testing.T) {
+	s := newAsking(t)
+	conv := s.open("test", false)
+	defer s.close(conv)
+	out := &notifier{ctx: t.Context()}
+	out.close()
+	in := &incoming{conv: conv, send: func([]byte) error { t.Error("a question is sent"); return nil }}
+	if got, err := s.askNow(t.Context(), in, out, pipeline.Question{}); got != (pipeline.Reply{How: pipeline.NoAnswer}) || err != nil {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func messageOf(t *testing.T, line string) message {
+	t.Helper()
+	m, bad := readMessage([]byte(line))
+	if bad != nil {
+		t.Fatal(bad.text)
+	}
+	return m
+}
+
+// TestGoneWhileAsked: when no answer can come any more, nobody waits for one:
+// the input has ended, the client has hung up or ended its session, or the
+// server is told to stop.
+func TestGoneWhileAsked(t *testing.T) {
+	t.Run("stdio, end of input", func(t *testing.T) {
+		s := newAsking(t)
+		p := connect(t, t.Context(), s)
+		p.send("%s", initLine(canElicit))
+		p.next()
+		p.send("%s", callLine(1, "Ask", `{"text":"it"}`))
+		p.next()
+		start := time.Now()
+		rest, err := p.end()
+		if err != nil || time.Since(start) > deadline/2 {
+			t.Fatalf("the end took %v: %v", time.Since(start), err)
+		}
+		if i := slices.IndexFunc(rest, func(l string) bool { return strings.Contains(l, "no answer allow=false") }); i != len(rest)-1 || i < 0 {
+			t.Errorf("the call was answered: %q", rest)
+		}
+	})
+	t.Run("stdio, asked after the end of input", func(t *testing.T) {
+		s := newAsking(t)
+		var out strings.Builder
+		in := strings.NewReader(initLine(canElicit) + "\n" + callLine(1, "Ask", `{"text":"it"}`) + "\n" + callLine(2, "Ask", `{"text":"it"}`))
+		if err := s.ServeStdio(t.Context(), in, &out); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(out.String(), "no answer allow=false"); n != 2 {
+			t.Errorf("%d answers: %s", n, &out)
+		}
+		if n := strings.Count(out.String(), "elicitation/create"); n > 1 { // the first call may be quicker than the end
+			t.Errorf("%d questions though nobody can answer: %s", n, &out)
+		}
+	})
+	t.Run("stdio, stop", func(t *testing.T) {
+		s := newAsking(t)
+		ended := watched(s)
+		ctx, stop := context.WithCancel(t.Context())
+		p := connect(t, ctx, s)
+		p.send("%s", initLine(canElicit))
+		p.next()
+		p.send("%s", callLine(1, "Ask", `{"text":"it"}`))
+		p.next()
+		stop()
+		if n := asks(await(t, ended)); n != 0 {
+			t.Errorf("%d answers are waited for", n)
+		}
+		if _, err := p.end(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, leave := range map[string]func(t *testing.T, c *askClient, w *web, session string){
+		"hang-up": func(_ *testing.T, c *askClient, _ *web, _ string) { c.leave() },
+		"delete": func(t *testing.T, _ *askClient, w *web, session string) {
+			if status, _, text := w.do("DELETE", w.url, "", "Mcp-Session-Id: "+session); status != http.StatusOK {
+				t.Errorf("delete: %d %s", status, text)
+			}
+		},
+		"stop": func(t *testing.T, _ *askClient, w *web, _ string) {
+			start := time.Now()
+			if err := w.stop(); err != nil || time.Since(start) > deadline/2 {
+				t.Errorf("stopping took %v: %v", time.Since(start), err)
+			}
+		},
+	} {
+		t.Run("http, "+name, func(t *testing.T) {
+			s := newAsking(t)
+			ended := watched(s)
+			w := serveHTTP(t, s, HTTP{Token: goodToken})
+			c := askHTTP(t, w, canElicit)
+			c.send(callLine(1, "Ask", `{"text":"it"}`))
+			c.question()
+			start := time.Now()
+			leave(t, c, w, c.session)
+			if n := asks(await(t, ended)); n != 0 || time.Since(start) > deadline/2 {
+				t.Errorf("%d answers are waited for, after %v", n, time.Since(start))
+			}
+		})
+	}
+}

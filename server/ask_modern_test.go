@@ -1,0 +1,274 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// modernCall is a tools/call of 2026-07-28 of a client that can be asked; more
+// is what else its params have, behind a comma.
+func modernCall(id int, tool, args, more string) string {
+	meta := strings.Replace(modernMeta, `Capabilities":{}`, `Capabilities":`+canElicit, 1)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,%s%s}}`, id, tool, args, meta, more)
+}
+
+// resumes are the params of a call that is sent again.
+func resumes(state, answer string) string {
+	if answer == "" {
+		return fmt.Sprintf(`,"requestState":%q`, state)
+	}
+	return fmt.Sprintf(`,"requestState":%q,"inputResponses":{"permission":%s}`, state, answer)
+}
+
+// call sends a call of 2026-07-28, with the next id.
+func (c *askClient) call(tool, args, more string) {
+	c.t.Helper()
+	c.last++
+	c.send(modernCall(c.last, tool, args, more))
+}
+
+// outcome is the text of the last call's result.
+func (c *askClient) outcome() string {
+	c.t.Helper()
+	return c.text(fmt.Sprint(c.last))
+}
+
+// asked is the state of the next message, which must be a call's question.
+func (c *askClient) asked() (state string) {
+	c.t.Helper()
+	a := c.next()
+	var r struct {
+		ResultType    string
+		InputRequests map[string]struct {
+			Method string
+			Params struct {
+				Message         string
+				RequestedSchema json.RawMessage
+			}
+		}
+		RequestState string
+	}
+	if err := json.Unmarshal(a.Result, &r); err != nil || string(a.ID) != fmt.Sprint(c.last) {
+		c.t.Fatalf("the answer %s %s %+v: %v", a.ID, a.Result, a.Error, err)
+	}
+	q := r.InputRequests["permission"]
+	if r.ResultType != "input_required" || q.Method != "elicitation/create" || !strings.Contains(q.Params.Message, "Tool: ") ||
+		!strings.Contains(string(q.Params.RequestedSchema), `"object"`) || r.RequestState == "" {
+		c.t.Fatalf("no question: %s", a.Result)
+	}
+	return r.RequestState
+}
+
+const accept = `{"action":"accept"}`
+
+// TestModernAnswers: a call of 2026-07-28 ends with the question and is sent
+// again with the answer; what was decided before is not decided again.
+func TestModernAnswers(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		c := connect(t, "")
+		for _, tc := range []struct{ answer, want string }{
+			{accept, "accepted allow=true always=false decided before"},
+			{`{"action":"accept","content":{"remember":"always"}}`, "accepted allow=true always=true decided before"},
+			{`{"action":"decline"}`, "declined allow=false always=false decided before"},
+			{`{"action":"cancel"}`, "cancelled allow=false always=false decided before"},
+			{`{"action":"other"}`, "no answer allow=false always=false decided before"},
+			{`{"action":"decline","Action":"accept"}`, "no answer allow=false always=false decided before"},
+			{`"accept"`, "no answer allow=false always=false decided before"},
+			{`null`, "no answer allow=false always=false decided before"},
+		} {
+			const args = `{"text":"it","always":"it"}`
+			c.call("Ask", args, "")
+			state := c.asked()
+			c.call("Ask", args, resumes(state, tc.answer))
+			if got := c.outcome(); got != tc.want {
+				t.Errorf("%s\n got %s\nwant %s", tc.answer, got, tc.want)
+			}
+		}
+	})
+}
+
+// TestModernState: an answer counts once and for the very call and question
+// that it is to. With any other the question is put anew.
+func TestModernState(t *testing.T) {
+	const args = `{"text":"it"}`
+	flip := func(s string) string { // a bit that the encoding keeps
+		return string(rune('A'+(s[0]-'A'+1)%2)) + s[1:]
+	}
+	for name, again := range map[string]func(c *askClient, state string){
+		"forged":              func(c *askClient, state string) { c.call("Ask", args, resumes(flip(state), accept)) },
+		"other arguments":     func(c *askClient, state string) { c.call("Ask", `{"text":"other"}`, resumes(state, accept)) },
+		"arguments re-spaced": func(c *askClient, state string) { c.call("Ask", `{"text": "it"}`, resumes(state, accept)) },
+		"another tool":        func(c *askClient, state string) { c.call("Other", args, resumes(state, accept)) },
+		"no state":            func(c *askClient, _ string) { c.call("Ask", args, `,"inputResponses":{"permission":`+accept+`}`) },
+		"an empty state":      func(c *askClient, _ string) { c.call("Ask", args, resumes("", accept)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			overBoth(t, func(t *testing.T, s *Server, connect connector) {
+				c := connect(t, "")
+				c.call("Ask", args, "")
+				state := c.asked()
+				again(c, state)
+				if c.asked() == state {
+					t.Error("the state is the same")
+				}
+				// The true call is none the worse for it.
+				c.call("Ask", args, resumes(state, accept))
+				if got := c.outcome(); !strings.HasPrefix(got, "accepted") {
+					t.Error(got)
+				}
+			})
+		})
+	}
+}
+
+// TestModernSingleUse: an answer is used up by the call it comes with, whatever
+// it says, and so is a state without an answer; deciding is not done again then.
+func TestModernSingleUse(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		const args = `{"text":"it"}`
+		c := connect(t, "")
+		for _, first := range []string{accept, `{"action":"decline"}`, ""} {
+			c.call("Ask", args, "")
+			state := c.asked()
+			c.call("Ask", args, resumes(state, first))
+			if first != "" {
+				c.outcome()
+			} else {
+				c.call("Ask", args, resumes(c.asked(), accept))
+				if got := c.outcome(); got != "accepted allow=true always=false decided before" {
+					t.Error(got)
+				}
+			}
+			c.call("Ask", args, resumes(state, accept))
+			if c.asked() == state {
+				t.Error("the state is the same")
+			}
+		}
+	})
+}
+
+// TestModernQuestionChanged: an answer to what was shown does not answer what
+// would be shown now.
+func TestModernQuestionChanged(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		const args = `{"text":"it","vary":true}`
+		c := connect(t, "")
+		c.call("Ask", args, "")
+		state := c.asked()
+		for range 3 {
+			c.call("Ask", args, resumes(state, accept))
+			state = c.asked()
+		}
+	})
+}
+
+// TestModernAskedTwice: one answer is to one question, however alike they are.
+func TestModernAskedTwice(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		const args = `{"text":"it","twice":true}`
+		c := connect(t, "")
+		c.call("Ask", args, "")
+		c.call("Ask", args, resumes(c.asked(), accept))
+		c.asked()
+	})
+}
+
+// TestModernForeign: the state of one connection is of no use in another.
+func TestModernForeign(t *testing.T) {
+	const args = `{"text":"it"}`
+	s := newAsking(t)
+	w := serveHTTP(t, s, HTTP{Token: goodToken})
+	a, b, c := askStdio(t, t.Context(), s, ""), askStdio(t, t.Context(), s, ""), askHTTP(t, w, "")
+	a.call("Ask", args, "")
+	state := a.asked()
+	for _, other := range []*askClient{b, c} {
+		other.call("Ask", args, resumes(state, accept))
+		other.asked()
+	}
+	a.call("Ask", args, resumes(state, accept))
+	a.outcome()
+}
+
+// TestModernExpiry: an answer that comes too late is none.
+func TestModernExpiry(t *testing.T) {
+	for late, want := range map[time.Duration]bool{roundLife: true, roundLife + 1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newAsking(t)
+			c := askStdio(t, t.Context(), s, "")
+			c.call("Ask", `{"text":"it"}`, "")
+			state := c.asked()
+			time.Sleep(late)
+			c.call("Ask", `{"text":"it"}`, resumes(state, accept))
+			if want {
+				c.outcome()
+			} else {
+				c.asked()
+			}
+			c.leave()
+		})
+	}
+}
+
+// TestModernMalformed: what nobody was given is refused, in words.
+func TestModernMalformed(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		c := connect(t, "")
+		c.call("Ask", `{"text":"it"}`, "")
+		state := c.asked()
+		for _, bad := range []string{"x", state + "A", state[1:], state[:len(state)-1] + "!", strings.Repeat("A", 1<<20)} {
+			c.call("Ask", `{"text":"it"}`, resumes(bad, accept))
+			if got, want := c.outcome(), "Ask: invalid input: the request state is not one that this server gave out. Send this call again without it."; got != want {
+				t.Errorf("%.100q\n got %s\nwant %s", bad, got, want)
+			}
+		}
+	})
+}
+
+// TestModernParams holds what is refused before the library could take the
+// wrong one of two answers.
+func TestModernParams(t *testing.T) {
+	s := newAsking(t)
+	c := askStdio(t, t.Context(), s, "")
+	for params, want := range map[string]string{
+		`"requestState":5`:                                 `params: requestState must be a string`,
+		`"requestState":"a","RequestState":"b"`:            `params: key "RequestState" is doubled, or differs from a known key only by case`,
+		`"inputResponses":[]`:                              `params: inputResponses: it does not start with {`,
+		`"InputResponses":{}`:                              `params: key "InputResponses" is doubled, or differs from a known key only by case`,
+		`"inputResponses":{"permission":1,"permission":2}`: `params: inputResponses: key "permission" is doubled, or differs from a known key only by case`,
+	} {
+		c.call("Ask", `{"text":"it"}`, ","+params)
+		if got := c.next(); got.Error == nil || got.Error.Code != -32600 || got.Error.Message != want {
+			t.Errorf("%s: %+v, want %s", params, got.Error, want)
+		}
+	}
+	c.call("Ask", `{"text":"it"}`, `,"requestState":null,"inputResponses":null`)
+	c.asked()
+}
+
+// TestModernNotDeclared: capabilities are those of the request, also where the
+// client has initialized with others; a state does not stand in for them.
+func TestModernNotDeclared(t *testing.T) {
+	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
+		without := func(c *askClient, more string) {
+			c.last++
+			c.send(strings.Replace(modernCall(c.last, "Ask", `{"text":"it"}`, more), canElicit, `{}`, 1))
+		}
+		for _, capabilities := range []string{"", canElicit} {
+			c := connect(t, capabilities)
+			without(c, "")
+			if got := c.outcome(); got != "cannot be asked" {
+				t.Error(got)
+			}
+			c.call("Ask", `{"text":"it"}`, "")
+			without(c, resumes(c.asked(), accept))
+			if got := c.outcome(); got != "cannot be asked" {
+				t.Error(got)
+			}
+			c.leave()
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package server
+
+// This file is what a person reads and fills in when a call has to be agreed
+// to, and what an answer means. Everything in it that a call brought along is
+// made plain: it cannot hide, add lines of its own, or drive a terminal.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/pipeline"
+)
+
+// Limits of a form, in characters.
+const (
+	// maxShown is how much of an input is shown: nobody reads more. Of a
+	// longer one the beginning and, a quarter of this, the end are shown.
+	maxShown = 4000
+	// maxAlways is the longest text that may be remembered: what is agreed to
+	// for good is shown whole.
+	maxAlways = 500
+)
+
+// The one field of a form. An answer without it means once.
+const (
+	rememberField = "remember"
+	rememberOnce  = "once"
+	rememberAll   = "always"
+)
+
+// form is a question as clients take it: text, and a flat object without
+// required properties, since some clients accept with nothing filled in.
+func form(q pipeline.Question) mcp.ElicitationParams {
+	properties := map[string]any{}
+	if offersAlways(q) {
+		properties[rememberField] = map[string]any{
+			"type": "string", "enum": []string{rememberOnce, rememberAll},
+			"title":       "Remember",
+			"description": `"once" allows this call only, "always" also later ones as the message says.`,
+		}
+	}
+	return mcp.ElicitationParams{
+		Message:         formText(q),
+		RequestedSchema: map[string]any{"type": "object", "properties": properties},
+	}
+}
+
+// offersAlways reports whether "always" may be chosen.
+func offersAlways(q pipeline.Question) bool {
+	return q.Always != "" && utf8.RuneCountInString(plain.Text(q.Always)) <= maxAlways
+}
+
+// formText is the text of a form.
+func formText(q pipeline.Question) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "A tool call needs your permission.\n\nTool: %s\n", plain.Line(q.Tool))
+	if q.Title != "" {
+		fmt.Fprintf(&b, "What it does: %s\n", plain.Line(q.Title))
+	}
+	if q.Reason != "" {
+		fmt.Fprintf(&b, "Why you are asked: %s\n", plain.Line(q.Reason))
+	}
+	shown, left := shownInput(q.Input)
+	if left > 0 {
+		fmt.Fprintf(&b, "\nCaution: the input is long, and %d characters from its middle are not shown. The SHA-256 of all of it is %x.\n",
+			left, sha256.Sum256(q.Input))
+	}
+	fmt.Fprintf(&b, "\nInput:\n%s\n\n", shown)
+	if offersAlways(q) {
+		fmt.Fprintf(&b, "Accepting allows this call once. With %q, it also allows from now on: %s", rememberAll, plain.Text(q.Always))
+	} else {
+		b.WriteString("Accepting allows this call once.")
+	}
+	return b.String()
+}
+
+// shownInput is an input for reading, and how many characters of that are left
+// out.
+func shownInput(input json.RawMessage) (text string, left int) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, unescapeHTML(input), "", "  "); err != nil {
+		b.Reset()
+		b.WriteString(plain.Text(string(input))) // never: an input is JSON
+	}
+	var safe strings.Builder
+	for line := range strings.Lines(b.String()) {
+		line, ended := strings.CutSuffix(line, "\n")
+		safe.WriteString(plain.Text(line))
+		if ended {
+			safe.WriteByte('\n')
+		}
+	}
+	text = safe.String()
+	total := utf8.RuneCountInString(text)
+	if total <= maxShown {
+		return text, 0
+	}
+	const end = maxShown / 4
+	left = total - maxShown
+	return fmt.Sprintf("%s\n[%d characters not shown]\n%s", text[:offset(text, maxShown-end)], left, text[offset(text, total-end):]), left
+}
+
+// offset is where the character n of a text begins.
+func offset(text string, n int) int {
+	for i := range text {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(text)
+}
+
+// unescapeHTML shows <, > and & as they are: encoding/json writes them as
+// escapes, and a person has to read commands full of them.
+func unescapeHTML(input []byte) []byte {
+	out := make([]byte, 0, len(input))
+	for i := 0; i < len(input); i++ {
+		if input[i] != '\\' || i+1 == len(input) {
+			out = append(out, input[i])
+			continue
+		}
+		if i+6 <= len(input) {
+			switch strings.ToLower(string(input[i : i+6])) {
+			case `\u003c`:
+				out, i = append(out, '<'), i+5
+				continue
+			case `\u003e`:
+				out, i = append(out, '>'), i+5
+				continue
+			case `\u0026`:
+				out, i = append(out, '&'), i+5
+				continue
+			}
+		}
+		out = append(out, input[i], input[i+1])
+		i++
+	}
+	return out
+}
+
+// reply reads the result of an elicitation. What is not clearly an answer
+// allows nothing, and what does not clearly say "always" means once.
+//
+// An "accept" proves that the client says so. Most clients show the form to a
+// person; some accept or decline by themselves.
+func reply(q pipeline.Question, result json.RawMessage) pipeline.Reply {
+	none := pipeline.Reply{How: pipeline.NoAnswer}
+	fields, err := strictObject(result, "action", "content", "_meta")
+	var action string
+	if err != nil || json.Unmarshal(fields["action"], &action) != nil {
+		return none
+	}
+	switch mcp.ElicitationResponseAction(action) {
+	case mcp.ElicitationResponseActionAccept:
+		return pipeline.Reply{Allow: true, Always: offersAlways(q) && saysAlways(fields["content"]), How: pipeline.Accepted}
+	case mcp.ElicitationResponseActionDecline:
+		return pipeline.Reply{How: pipeline.Declined}
+	case mcp.ElicitationResponseActionCancel:
+		return pipeline.Reply{How: pipeline.Cancelled}
+	}
+	return none
+}
+
+func saysAlways(content json.RawMessage) bool {
+	fields, err := strictObject(content, rememberField)
+	return err == nil && string(fields[rememberField]) == `"`+rememberAll+`"`
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"mcp-toolset/pipeline"
+)
+
+// TestBinding: a state opens with exactly what it was sealed with, and where
+// one part ends and the next begins counts too.
+func TestBinding(t *testing.T) {
+	r, err := newRounds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := binding{"ab", "c", "d", []byte("e")}
+	state := r.put(b, pipeline.Question{Kept: 1})
+	for _, other := range []binding{
+		{"a", "bc", "d", []byte("e")}, {"ab", "", "cd", []byte("e")}, {"x", "c", "d", []byte("e")},
+		{"ab", "x", "d", []byte("e")}, {"ab", "c", "x", []byte("e")}, {"ab", "c", "d", []byte("x")}, {"ab", "c", "d", nil},
+	} {
+		if got, err := r.take(other, state); got != nil || err != nil {
+			t.Errorf("%v: %v %v", other, got, err)
+		}
+	}
+	elsewhere, err := newRounds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := elsewhere.take(b, state); got != nil || err != nil {
+		t.Errorf("another server: %v %v", got, err)
+	}
+	if got, err := r.take(b, state); err != nil || got == nil || got.kept != 1 {
+		t.Errorf("the call itself: %v %v", got, err)
+	}
+}
+
+// TestTakenOnce: of many that bring the same answer at once, one has it.
+func TestTakenOnce(t *testing.T) {
+	r, err := newRounds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := binding{principal: "p", tool: "t"}
+	state := r.put(b, pipeline.Question{})
+	var all sync.WaitGroup
+	var got atomic.Int32
+	for range 50 {
+		all.Go(func() {
+			if n, _ := r.take(b, state); n != nil {
+				got.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if got.Load() != 1 {
+		t.Errorf("%d have it", got.Load())
+	}
+}
+
+// TestQuestionDigest: all that a person is shown counts; what is kept does not.
+func TestQuestionDigest(t *testing.T) {
+	q := pipeline.Question{Tool: "t", Title: "u", Input: json.RawMessage("{}"), Reason: "r", Always: "a", Kept: 1}
+	for name, change := range map[string]func(*pipeline.Question){
+		"tool": func(q *pipeline.Question) { q.Tool = "x" }, "title": func(q *pipeline.Question) { q.Title = "x" },
+		"input": func(q *pipeline.Question) { q.Input = json.RawMessage("{ }") }, "reason": func(q *pipeline.Question) { q.Reason = "x" },
+		"always": func(q *pipeline.Question) { q.Always = "" }, "parts": func(q *pipeline.Question) { q.Tool, q.Title = "tu", "" },
+	} {
+		other := q
+		change(&other)
+		if questionDigest(other) == questionDigest(q) {
+			t.Error(name, "makes no difference")
+		}
+	}
+	same := q
+	same.Kept = 2
+	if questionDigest(same) != questionDigest(q) {
+		t.Error("what is kept makes a difference")
+	}
+}
+
+// TestRoundsAreBounded: by number and by size; the oldest are forgotten, and the
+// bytes of what was used or forgotten are free again.
+func TestRoundsAreBounded(t *testing.T) {
+	r, err := newRounds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := binding{principal: "p", tool: "t"}
+	var states []string
+	for range maxRounds + 10 {
+		states = append(states, r.put(b, pipeline.Question{Input: json.RawMessage("{}")}))
+	}
+	if len(r.records) != maxRounds {
+		t.Errorf("%d questions are kept", len(r.records))
+	}
+	for i, state := range states {
+		if n, _ := r.take(b, state); (n != nil) != (i >= 10) {
+			t.Errorf("question %d: %v", i, n)
+		}
+	}
+	if r.bytes != 0 || len(r.records) != 0 {
+		t.Errorf("left: %d bytes in %d", r.bytes, len(r.records))
+	}
+	large := json.RawMessage(strings.Repeat(" ", maxRoundBytes/3))
+	states = nil
+	for range 5 {
+		states = append(states, r.put(b, pipeline.Question{Input: large}))
+		if r.bytes > maxRoundBytes {
+			t.Fatalf("%d bytes", r.bytes)
+		}
+	}
+	for i, state := range states {
+		if n, _ := r.take(b, state); (n != nil) != (i >= 2) {
+			t.Errorf("large question %d: %v", i, n)
+		}
+	}
+	whole := r.put(b, pipeline.Question{Input: json.RawMessage(strings.Repeat(" ", maxRoundBytes+1))})
+	if n, _ := r.take(b, whole); n == nil {
+		t.Error("a question larger than all together is not kept though it is alone")
+	}
+}
