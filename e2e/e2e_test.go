@@ -45,6 +45,11 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "building the binary:", err)
 		return 1
 	}
+	// Whoever runs the tests may have settings.
+	if err := os.Setenv("XDG_CONFIG_HOME", "/nowhere/config"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }
 
@@ -82,7 +87,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
-			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+			return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o755) // a script may have files there
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode},
 	})

@@ -26,7 +26,7 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 //     depth; allow rules have to cover each part by itself.
 //
 // The first of these that has something to say decides: deny rules; closed and
-// kernel folders, and the tool's own no; what a person declined; a hook's deny;
+// kernel folders, changes of this server's settings, and the tool's own no; what a person declined; a hook's deny;
 // the mode plan; ask rules; a hook's ask; a command with unknown parts; a hook's
 // allow; allow rules and what a person always allows; the mode acceptEdits; and
 // last what the call is: one that only reads or stays where calls may go is
@@ -128,6 +128,9 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 			if path, ok := t.inClosed(); ok {
 				return t.inClosedFolder(path), true
 			}
+			if path, ok := t.inGuarded(); ok {
+				return t.guardedFile(path), true
+			}
 		}
 		return Decision{}, false
 	}
@@ -136,6 +139,9 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 	}
 	if path, ok := c.inClosed(); ok {
 		return c.inClosedFolder(path), true
+	}
+	if path, ok := c.inGuarded(); ok {
+		return c.guardedFile(path), true
 	}
 	if path, ok := c.inKernel(); ok && allow.rule == nil {
 		return c.inKernelFolder(path), true
@@ -261,6 +267,6 @@ func (c *call) inKernel() (path string, ok bool) {
 // namesKernel reports whether a pattern begins with the name of a folder of the
 // kernel: //proc/..., not //** or a pattern that happens to match there.
 func namesKernel(p *pathPattern) bool {
-	return p.anchor == atFileSystem && len(p.segments) > 0 && p.segments[0].kind == exact &&
+	return p.anchor == atFileSystem && p.bound == 0 && len(p.segments) > 0 && p.segments[0].kind == exact &&
 		slices.Contains(kernelFolders, "/"+p.segments[0].head)
 }

@@ -76,6 +76,10 @@ func (c *call) inClosedFolder(path string) Decision {
 	return c.denied(c.by(path, "is in a folder that is closed to all tools"), "use a path inside the workspace roots")
 }
 
+func (c *call) guardedFile(path string) Decision {
+	return c.denied(c.by(path, "holds settings of this server, which no tool changes"), "say what should be changed there, for a person to do it")
+}
+
 func (c *call) inKernelFolder(path string) Decision {
 	next := "use an ordinary file"
 	if rule, ok := c.suggestion(path); ok {

@@ -9,6 +9,9 @@ import (
 	"mcp-toolset/internal/nearest"
 )
 
+// permissionsKey is the key of the rules.
+const permissionsKey = "permissions"
+
 // The keys of the settings.
 var (
 	topKeys        = []string{"$schema", "classifier", "editGuard", "env", "features", "hooks", "hooksFailClosed", "permissions", "reminder", "sandbox"}
@@ -23,11 +26,11 @@ func (s *Settings) read(n *node) error {
 	}
 	for _, f := range n.fields {
 		var err error
-		if f.key != "permissions" && f.key != "$schema" && slices.Contains(topKeys, f.key) {
+		if f.key != permissionsKey && f.key != "$schema" && slices.Contains(topKeys, f.key) {
 			s.note(f.key, f.value)
 		}
 		switch f.key {
-		case "permissions":
+		case permissionsKey:
 			err = s.readPermissions(f)
 		case "features":
 			err = s.readFeatures(f)
@@ -123,13 +126,10 @@ func (s *Settings) readDirectories(path string, n *node) ([]string, error) {
 	return out, nil
 }
 
-// modes are what defaultMode may be.
-var modes = []string{"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"}
-
 func (s *Settings) readMode(path string, n *node) error {
-	if n.kind != isString || !slices.Contains(modes, n.text) {
+	if n.kind != isString || !slices.Contains(Modes, n.text) {
 		err := n.want(path, `"default", "acceptEdits", "plan", "dontAsk" or "bypassPermissions"`)
-		if near := nearest.Names(n.text, modes, 1); n.kind == isString && len(near) == 1 {
+		if near := nearest.Names(n.text, Modes, 1); n.kind == isString && len(near) == 1 {
 			err = fmt.Errorf("%w; did you mean %s?", err, near[0])
 		}
 		return err
@@ -138,7 +138,7 @@ func (s *Settings) readMode(path string, n *node) error {
 	return nil
 }
 
-// Mode is the value of permissions.defaultMode, "" if the settings, which may be
+// Mode is the value of permissions.defaultMode, the name of a Mode, "" if the settings, which may be
 // nil, have none.
 func (s *Settings) Mode() string {
 	if s == nil {
@@ -154,9 +154,9 @@ func (s *Settings) readFeatures(f field) error {
 	for _, g := range f.value.fields {
 		switch {
 		case g.value.kind == isBool:
-			s.features[g.key] = g.value.truth
+			s.features[g.key] = feature{origin{s.source, g.line}, g.value.truth}
 		case g.value.kind == isString && (g.value.text == "on" || g.value.text == "off"):
-			s.features[g.key] = g.value.text == "on"
+			s.features[g.key] = feature{origin{s.source, g.line}, g.value.text == "on"}
 		default:
 			return g.value.want(joinKey(f.key, g.key), `true, false, "on" or "off"`)
 		}
@@ -195,7 +195,7 @@ func (s *Settings) unknown(parent string, f field, known []string) {
 	if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, key) }); i >= 0 {
 		text += "; did you mean " + joinKey(parent, known[i]) + "?"
 	} else if slices.Contains(permissionKeys, key) {
-		text += "; did you mean " + joinKey("permissions", key) + "?"
+		text += "; did you mean " + joinKey(permissionsKey, key) + "?"
 	}
 	s.warn(f.line, "%s", text)
 }

@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // This file makes one Settings of those of several files.
 
@@ -44,7 +40,7 @@ func Merge(layers []*Settings) *Settings {
 	case 1:
 		return layers[0]
 	}
-	m := &Settings{features: map[string]bool{}}
+	m := &Settings{features: map[string]feature{}}
 	for _, s := range layers {
 		m.append(s)
 	}
@@ -60,9 +56,9 @@ func (s *Settings) append(less *Settings) {
 			s.rules[b] = append(s.rules[b], r)
 		}
 	}
-	for name, on := range less.features {
+	for name, f := range less.features {
 		if _, ok := s.features[name]; !ok {
-			s.features[name] = on
+			s.features[name] = f
 		}
 	}
 	s.directories = append(s.directories, less.directories...)
@@ -81,40 +77,4 @@ func (s *Settings) append(less *Settings) {
 	s.hooks = *MergeHooks(&s.hooks, &less.hooks)
 	s.warnings = append(s.warnings, less.warnings...)
 	s.ruleWarnings = append(s.ruleWarnings, less.ruleWarnings...)
-}
-
-// Tightened are the settings without all that could make a decision laxer: their
-// deny and ask rules alone. It is what holds of a project's file until a person trusts
-// the project. A warning names what is left out.
-func (s *Settings) Tightened() *Settings {
-	if s == nil {
-		return nil
-	}
-	t := &Settings{source: s.source, root: s.root, features: map[string]bool{}, warnings: slices.Clone(s.warnings)}
-	for b := Deny; b <= Ask; b++ {
-		t.rules[b] = slices.Clone(s.rules[b])
-	}
-	t.judgeRules()
-	if len(s.loose) > 0 {
-		t.warnings = append(t.warnings, fmt.Sprintf("%s is not trusted: of it only deny and ask rules hold, not %s; to use all of it, run mcp-toolset trust %s",
-			show(s.source), strings.Join(s.loose, ", "), quoted(s.root)))
-	}
-	return t
-}
-
-// note remembers a key with something in it that Tightened leaves out.
-func (s *Settings) note(path string, n *node) {
-	if len(n.items)+len(n.fields) > 0 || n.kind != isArray && n.kind != isObject {
-		s.loose = append(s.loose, fmt.Sprintf("%s (line %d)", path, n.line))
-	}
-}
-
-// quoted is a folder as a word for a shell, if it can be shown.
-func quoted(dir string) string {
-	if !plain(dir) || !strings.ContainsFunc(dir, func(r rune) bool {
-		return !strings.ContainsRune("/._-+,:@%", r) && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z')
-	}) {
-		return show(dir)
-	}
-	return show("'" + strings.ReplaceAll(dir, "'", `'\''`) + "'")
 }

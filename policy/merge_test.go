@@ -121,11 +121,11 @@ func TestMergeWarnings(t *testing.T) {
 }
 
 // TestTightened: of settings that nobody trusts only what forbids or asks
-// holds; an ask rule does not open what is closed without it.
+// holds.
 func TestTightened(t *testing.T) {
 	s := parse(t, "/ws/.mcp-toolset/settings.json", "/ws", `{"odd": 1,
-		"permissions": {"deny": ["Bash(rm)"], "ask": ["Read(//**)", "Edit(/a)"],
-			"allow": ["Read(//etc/**)", "Bash(rm)", "Edit("],
+		"permissions": {"deny": ["Bash(rm)"], "ask": ["Read(//etc/**)", "Edit(/a)"],
+			"allow": ["Read(//other/**)", "Bash(rm)", "Edit("],
 			"additionalDirectories": ["/"], "defaultMode": "bypassPermissions"},
 		"features": {"x": true}, "editGuard": "off", "reminder": false,
 		"sandbox": {"allowWrite": ["/"], "network": "allow"}, "env": {"pass": ["A"]}
@@ -135,10 +135,11 @@ func TestTightened(t *testing.T) {
 	for _, c := range []struct{ call, loose, tight string }{
 		{"Bash: rm", "deny", "deny"},
 		{"Bash: ls", "allow", "allow"},
-		{"Read /ws/x", "ask", "ask"},
+		{"Read /ws/x", "allow", "allow"},
 		{"Edit /ws/a", "ask", "ask"},
 		{"Read /etc/passwd", "ask", "ask"},
-		{"Read /other/x", "ask", "ask"},
+		{"Read /other/x", "allow", "ask"},
+		{"Read /proc/1", "deny", "deny"},
 		{"Read /state/x", "deny", "deny"},
 	} {
 		req := request(c.call)
@@ -208,6 +209,14 @@ func TestBoundPatterns(t *testing.T) {
 	if diff := cmp.Diff([]string{"/d", "/one/c"}, sorted(p.DeniedBelow("/ws"))); diff != "" {
 		t.Errorf("below (-want +have):\n%s", diff)
 	}
+	// The folders above a settings file are not named by its rules: neither one
+	// that is protected nor one of the kernel.
+	for root, call := range map[string]string{"/ws/.claude/tree": "Edit /ws/.claude/tree/.git/config", "/proc/self": "Read /proc/self/environ"} {
+		p := New(world(parse(t, "s.json", root, `{"permissions":{"allow":["Edit(/**)"]}}`)))
+		if d := p.Decide(request(call)); d.Behavior == Allow {
+			t.Errorf("%s is allowed by %s", call, d.Rule)
+		}
+	}
 	// Where the root of the file is not known, a rule on files holds for all of
 	// them, and one of another tool for what the tool's own matcher says.
 	p = New(world(parse(t, "s.json", "", `{"permissions":{"deny":["Patch(/x)","Edit(/x)"],"allow":["Read(/x)"]}}`)))
@@ -218,5 +227,38 @@ func TestBoundPatterns(t *testing.T) {
 	}
 	if w := p.Warnings(); len(w) < 2 || w[0] != "deny rule Edit(/x) in s.json:1 is malformed (the folder it begins at is not known): it covers every path that Edit rules can cover" {
 		t.Errorf("%q", w)
+	}
+}
+
+// TestLoosens: a person is shown all that trust would give, item by item, with
+// nothing in it that could hide.
+func TestLoosens(t *testing.T) {
+	s := parse(t, "/p/s.json", "/p", `{"permissions": {"deny": ["Bash(rm)"],
+		"allow": ["Bash(a *)",
+			"Bash(b\u202e\u001b[2K)"], "additionalDirectories": []},
+		"features": {"web": true}, "reminder": {"exempt": ["m"]}, "odd": {"allow": 1},
+		"sandbox": {"caches": false, "allowWrite": ["/x"]}, "editGuard": "off"}`)
+	want := []Loose{
+		{"permissions.allow", 2, `"Bash(a *)"`},
+		{"permissions.allow", 3, `"Bash(b\u202e\x1b[2K)"`},
+		{"features.web", 4, "true"},
+		{"reminder.exempt", 4, `"m"`},
+		{"sandbox.caches", 5, "false"},
+		{"sandbox.allowWrite", 5, `"/x"`},
+		{"editGuard", 5, `"off"`},
+	}
+	if diff := cmp.Diff(want, s.Loosens()); diff != "" {
+		t.Errorf("(-want +have):\n%s", diff)
+	}
+	n, err := readJSON([]byte(`{"a": [1.50, true, null, {"b": "c\n"}], "d": {}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have := n.json(); have != `{"a": [1.50, true, null, {"b": "c\n"}], "d": {}}` {
+		t.Error(have)
+	}
+	var none *Settings
+	if none.Loosens() != nil || s.FeatureAt("web") != "/p/s.json:4" {
+		t.Errorf("%v, %s", none.Loosens(), s.FeatureAt("web"))
 	}
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,16 @@ import (
 )
 
 var base = Base{Dir: "/ws", Root: "/cfg", Home: "/home/u"}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestPathPattern(t *testing.T) {
 	for _, c := range []struct{ pattern, in, out string }{

@@ -4,8 +4,7 @@
 //
 //   - A decision is pure: it depends on the Config of the Policy and on the
 //     Request, and on nothing else. No file is looked at, nothing is
-//     remembered. Only LoadSettings does I/O, and it reads the one file it is
-//     told to read. Whoever asks resolves symlinks first.
+//     remembered. Whoever asks resolves symlinks first.
 //   - Everything not understood fails closed. The zero Behavior is Deny; a path
 //     whose target is unknown is denied; a malformed deny or ask rule covers
 //     every call of the tool it names, a malformed allow rule none.
@@ -126,6 +125,7 @@ type Config struct {
 	AddTo      string    // settings file where texts have a person add a rule; "": that of Settings if it is one
 	Roots      []string  // workspace roots, canonical; Settings.AdditionalDirectories is not added to them
 	Closed     []string  // folders no tool may touch, such as the server's own state
+	Guarded    []string  // files and folders no tool may change or replace, such as settings
 	Home       string    // home folder, for rules that begin with ~/; "" when unknown
 	KnownTools []string  // names of the tools, for warnings about rules on others; nil: no such warnings
 	Mode       Mode      // "": ModeDefault
@@ -137,6 +137,7 @@ type Policy struct {
 	lists    [3]list // by Behavior
 	roots    []folder
 	closed   []folder
+	guarded  []folder
 	home     folder
 	addTo    string // settings file for further rules, "" when unknown
 	warnings []string
@@ -147,10 +148,10 @@ type Policy struct {
 func New(cfg Config) *Policy {
 	p := &Policy{
 		roots:  folders(cfg.Roots),
-		closed: folders(cfg.Closed),
-		home:   newFolder(cfg.Home),
-		mode:   cfg.Mode.or(),
-		addTo:  cfg.AddTo,
+		closed: folders(cfg.Closed), guarded: folders(cfg.Guarded),
+		home:  newFolder(cfg.Home),
+		mode:  cfg.Mode.or(),
+		addTo: cfg.AddTo,
 	}
 	s := cfg.Settings
 	if s == nil {

@@ -30,7 +30,8 @@ func isProtected(name string) bool {
 	return slices.ContainsFunc(protectedNames, func(p string) bool { return strings.EqualFold(p, name) })
 }
 
-// namesProtected reports whether a pattern has a protected name in it.
+// namesProtected reports whether a pattern has a protected name in it. The root
+// of the settings file is not the pattern's.
 func namesProtected(p *pathPattern) bool {
-	return slices.ContainsFunc(p.segments, func(s segment) bool { return s.kind == exact && isProtected(s.head) })
+	return slices.ContainsFunc(p.segments[p.bound:], func(s segment) bool { return s.kind == exact && isProtected(s.head) })
 }

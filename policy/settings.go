@@ -1,29 +1,22 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// maxSettings bounds a settings file, in bytes: some ten thousand rules. A
-// larger file is not one that somebody wrote.
-const maxSettings = 1 << 20
-
 // Settings is what a settings file says, or several do. It is made by
-// LoadSettings, ParseSettings or Merge and never changes.
+// ParseSettings or Merge and never changes.
 type Settings struct {
 	source       string    // "" when of several files
 	root         string    // the same
 	rules        [3][]rule // by Behavior
 	directories  []string  // absolute, or begun at ~
 	mode         scalar[string]
-	features     map[string]bool
+	features     map[string]feature
 	reminder     scalar[bool]
 	editGuard    scalar[string]
 	exempt       []string // models that get no reminder
@@ -31,38 +24,9 @@ type Settings struct {
 	scrub, pass  []string // names of environment variables
 	hooks        Hooks
 	classifier   []Stage
-	loose        []string // keys that Tightened leaves out
+	loose        []Loose  // what Tightened leaves out
 	warnings     []string // of keys
 	ruleWarnings []string
-}
-
-// LoadSettings reads a settings file: a regular file of at most 1 MiB. The root
-// of its /p patterns and relative directories is the folder it lies in, or the
-// parent when that is a dot folder: /app for /app/.config/settings.json. A
-// missing file is an error that is fs.ErrNotExist.
-func LoadSettings(path string) (*Settings, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading settings: %w", err)
-	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading settings: %w", err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("reading settings: %w", &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")})
-	case info.Size() > maxSettings:
-		return nil, fmt.Errorf("reading settings: %s is larger than %d bytes", path, maxSettings)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading settings: %w", err)
-	}
-	root := filepath.Dir(path)
-	if strings.HasPrefix(filepath.Base(root), ".") {
-		root = filepath.Dir(root)
-	}
-	return ParseSettings(data, path, root)
 }
 
 // ParseSettings reads settings from the text of a file. source names the file
@@ -104,7 +68,7 @@ func LoadSettings(path string) (*Settings, error) {
 // type is an error with its line and path. A key that is not known, or a rule
 // that is malformed or has no effect, is in Warnings.
 func ParseSettings(data []byte, source, root string) (*Settings, error) {
-	s := &Settings{source: source, root: root, features: map[string]bool{}}
+	s := &Settings{source: source, root: root, features: map[string]feature{}}
 	n, err := readJSON(data)
 	if err == nil {
 		err = s.read(n)
@@ -136,7 +100,20 @@ func (s *Settings) Features() map[string]bool {
 	if s == nil {
 		return nil
 	}
-	return maps.Clone(s.features)
+	out := map[string]bool{}
+	for name, f := range s.features {
+		out[name] = f.on
+	}
+	return out
+}
+
+// FeatureAt is where a switch of Features is written, as FILE:LINE, safe to show.
+func (s *Settings) FeatureAt(name string) string { return s.features[name].origin.String() }
+
+// feature is a switch and where it is written.
+type feature struct {
+	origin
+	on bool
 }
 
 // AdditionalDirectories are the folders of permissions.additionalDirectories:

@@ -1,26 +1,12 @@
 package policy
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestParseSettings(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
@@ -162,44 +148,6 @@ func TestUnknownTools(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, p.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +have):\n%s", diff)
-	}
-}
-
-func TestLoadSettings(t *testing.T) {
-	dir := t.TempDir()
-	text := `{"permissions":{"additionalDirectories":["lib"],"deny":["Read(/x)"]}}`
-	for name, root := range map[string]string{"conf/s.json": "conf", "app/.tools/s.json": "app"} {
-		path := filepath.Join(dir, name)
-		writeFile(t, path, text)
-		s, err := LoadSettings(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := s.AdditionalDirectories(), filepath.Join(dir, root, "lib"); len(got) != 1 || got[0] != want {
-			t.Errorf("%s: additional directories %q, want %s", name, got, want)
-		}
-		target := filepath.Join(dir, root, "x")
-		d := New(Config{Settings: s, Roots: []string{dir}}).CheckPath("Read", nil, Target{target, target, Read}, dir, nil)
-		if d.Behavior != Deny || d.Source != path || d.Line != 1 {
-			t.Errorf("%s: %s is %v by %q, line %d", name, target, d.Behavior, d.Source, d.Line)
-		}
-	}
-	big := filepath.Join(dir, "big.json")
-	writeFile(t, big, strings.Repeat(" ", maxSettings+1))
-	bad := filepath.Join(dir, "bad.json")
-	writeFile(t, bad, "{")
-	for path, want := range map[string]string{
-		dir:                        "reading settings: read " + dir + ": not a regular file",
-		big:                        "reading settings: " + big + " is larger than 1048576 bytes",
-		bad:                        "parsing settings " + bad + ": line 1: unexpected end of JSON input",
-		filepath.Join(dir, "none"): "reading settings: stat " + filepath.Join(dir, "none") + ": no such file or directory",
-	} {
-		if _, err := LoadSettings(path); err == nil || err.Error() != want {
-			t.Errorf("want %s\nhave %v", want, err)
-		}
-	}
-	if _, err := LoadSettings(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a missing file: %v", err)
 	}
 }
 

@@ -37,6 +37,8 @@ type Config struct {
 	Roots      []string         // workspace folders, absolute; further ones may come from Settings
 	State      string           // state folder, absolute; it need not exist
 	Closed     []string         // further files and folders that no tool may touch, absolute
+	Guarded    []string         // files and folders that no tool may change or replace, absolute
+	AddTo      string           // settings file where texts have a person add a rule; "": that of Settings if it is one
 	Home       string           // the user's home folder, "" if there is none
 	Scheduler  concurrency.Config
 	Cascade    pipeline.Cascade // what the failure of a command cancels
@@ -101,7 +103,7 @@ func (a *Assembly) assemble(c Config) error {
 		mode = policy.Mode(c.Settings.Mode())
 	}
 	rules := policy.New(policy.Config{
-		Mode: mode, Settings: c.Settings, Roots: roots.Paths(), Closed: closed, Home: c.Home, KnownTools: names(c.Tools),
+		Mode: mode, Settings: c.Settings, AddTo: c.AddTo, Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, KnownTools: names(c.Tools),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range rules.Warnings() {
@@ -147,10 +149,11 @@ func (a *Assembly) Close() error {
 	return errors.Join(errs...)
 }
 
+// names are those that rules may be on: former ones hold as well.
 func names(list []*tools.Tool) []string {
 	var out []string
 	for _, t := range list {
-		out = append(out, t.Name)
+		out = append(append(out, t.Name), t.Aliases...)
 	}
 	return out
 }

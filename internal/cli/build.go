@@ -110,11 +110,6 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 		return config, usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
 	}
 	var err error
-	if c.settings != "" {
-		if config.Settings, err = policy.LoadSettings(c.settings); err != nil {
-			return config, err
-		}
-	}
 	if config.Roots, err = c.workspaceDirs(host, positional); err != nil {
 		return config, err
 	}
@@ -126,17 +121,17 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	for i, dir := range config.Roots {
 		config.Roots[i] = workspace.Expand(dir, host.Dir, host.Home)
 	}
-	if err := c.tracer(host, &config); err != nil {
-		return config, err
-	}
-	if err := c.audit.open(host, &config); err != nil {
-		return config, err
-	}
-	config.Approvals, config.HookEnv = c.approvals, hookEnvironment(host)
 	if config.State, err = state.Dir(host.Getenv, host.Home); err != nil {
 		return config, err
 	}
-	return config, nil
+	config.Approvals, config.HookEnv = c.approvals, hookEnvironment(host)
+	if err := c.findSettings(host, &config); err != nil {
+		return config, err
+	}
+	if err := c.tracer(host, &config); err != nil {
+		return config, err
+	}
+	return config, c.audit.open(host, &config)
 }
 
 // hookEnvironment is that of the server but for what is the server's own.
@@ -232,10 +227,8 @@ func (c *common) newCommands(host *Host, config assembly.Config) (*command.Comma
 	}
 	box := config.Settings.Sandbox()
 	scrub, pass := config.Settings.Env()
-	var protected, roots []string
-	if c.settings != "" {
-		protected = append(protected, workspace.Expand(c.settings, host.Dir, host.Home))
-	}
+	var roots []string
+	closed, protected := c.keptFromCommands(config)
 	for _, root := range append(config.Roots[:len(config.Roots):len(config.Roots)], config.Settings.AdditionalDirectories()...) {
 		if canonical, err := workspace.Canonical(root); err == nil {
 			roots = append(roots, canonical)
@@ -243,7 +236,7 @@ func (c *common) newCommands(host *Host, config assembly.Config) (*command.Comma
 	}
 	return command.New(command.Config{
 		Shell: shell, Sandbox: command.Mode(c.sandbox), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
-		Roots: roots, Closed: config.Closed, Protected: protected, Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
+		Roots: roots, Closed: closed, Protected: protected, Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
 	})
 }
 

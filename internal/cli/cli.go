@@ -84,9 +84,12 @@ func Main(args []string, host *Host) int {
 	root.SetErr(host.Err)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
+	var code exitCode
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &code):
+		return int(code)
 	case errors.Is(err, failedResult{}):
 		return exitError
 	case errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command"): // cobra's own, of cobra.NoArgs
@@ -119,7 +122,7 @@ func newRoot(host *Host) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.Version = version()
-	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host),
+	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host), trustCommand(host),
 		approvalsCommand(host), approveCommand(host), denyCommand(host), versionCommand(host))
 	return root
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 )
 
@@ -41,12 +42,13 @@ type common struct {
 	approvals      bool          // the server lives long enough for persons to be asked
 	repeats        atomic.Uint64 // repeated reads answered in short
 	closed         []string      // files of the server's own that no tool may touch; "" is none
+	found          *settings.Found
 }
 
 func (c *common) add(cmd *cobra.Command, host *Host) {
 	f := cmd.Flags()
 	f.StringArrayVar(&c.roots, "root", nil, "workspace `DIR`; may be given several times (default: CLAUDE_PROJECT_DIR, else the working directory)")
-	f.StringVar(&c.settings, "settings", "", "settings `FILE` with permission rules and features")
+	f.StringVar(&c.settings, "settings", "", "settings `FILE` with permission rules and features, over those of the project and the user")
 	f.StringVar(&c.mode, "mode", "", "how calls are decided that no rule covers: `MODE` is "+strings.Join(policy.Modes, ", ")+" (default: that of the settings)")
 	complete(cmd, "mode", policy.Modes, cobra.ShellCompDirectiveNoFileComp)
 	f.IntVar(&c.maxConcurrency, "max-concurrency", envInt(host, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 10),

@@ -5,8 +5,8 @@ import "github.com/spf13/cobra"
 func policyCommand(host *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Show what the rules decide",
-		Long:  "Shows what rules and tools decide on calls, without running any.",
+		Short: "Show what the rules decide, and what is wrong with them",
+		Long:  "Shows what rules and tools decide on calls, without running any, and what is wrong with settings.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -15,6 +15,6 @@ func policyCommand(host *Host) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(explainCommand(host))
+	cmd.AddCommand(explainCommand(host), checkCommand(host))
 	return cmd
 }

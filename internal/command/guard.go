@@ -54,6 +54,7 @@ type name struct {
 	path    string
 	repo    repo // zero: it is none of git's, or a pointer
 	pointer bool // a .git that is no folder
+	folder  bool // a folder in which names are: it must be no link
 }
 
 const guardEvery = 5 * time.Second
@@ -258,8 +259,12 @@ func (g *guard) look() {
 	f := g.find()
 	names := g.names(f)
 	for _, r := range f.repos {
-		// Links to folders in which names are.
-		names = append(names, name{path: filepath.Join(r.dir, "info"), repo: r})
+		names = append(names, name{path: filepath.Join(r.dir, "info"), repo: r, folder: true})
+	}
+	for _, path := range g.files {
+		for _, above := range between(outermost(bases, path), path) {
+			names = append(names, name{path: above, folder: true})
+		}
 	}
 	for _, n := range names {
 		if _, ok := links[n.path]; ok {
@@ -302,11 +307,22 @@ func (g *guard) bad(n name, f found, bases []string) bool {
 		return false // a folder above is a link, which is a name of its own
 	}
 	defer s.close()
-	if filepath.Base(n.path) == "info" {
+	if n.folder {
 		at, err := s.look()
 		return err == nil && at.kind&fs.ModeSymlink != 0
 	}
 	return !harmless(s, n, f, bases)
+}
+
+// between lists the folders strictly between a folder and a path below it, the
+// outer ones first; none if the folder is "".
+func between(folder, path string) []string {
+	var out []string
+	for at := filepath.Dir(path); folder != "" && len(at) > len(folder); at = filepath.Dir(at) {
+		out = append(out, at)
+	}
+	slices.Reverse(out)
+	return out
 }
 
 func (g *guard) tell(makers []*watched, path string) {

@@ -279,6 +279,33 @@ func TestSettingsLink(t *testing.T) {
 	}
 }
 
+// A settings file that is absent does not appear by a command, nor by a link in
+// the place of a folder above it, whether that was there or not.
+func TestSettingsAbsent(t *testing.T) {
+	for _, there := range []string{"other", "conf/other", "conf/mcp/other"} {
+		var settings string
+		c, root := guardedCommands(t, func(config *Config) {
+			settings = filepath.Join(config.Roots[0], "conf/mcp/settings.json")
+			config.Protected = []string{settings, filepath.Dir(settings)}
+		})
+		if err := write(root, there, "", "evil/mcp/settings.json", "bad", "evil/settings.json", "bad"); err != nil {
+			t.Fatal(err)
+		}
+		for _, script := range []string{
+			"mkdir -p conf/mcp; echo bad >conf/mcp/settings.json", "mv conf x1; ln -s evil conf", "mv conf x2; ln -s $PWD/evil conf", "mkdir -p conf; mv conf/mcp x3; ln -s ../evil conf/mcp",
+			"cp -r evil conf", "mkdir -p conf/mcp; ln -s ../../evil/settings.json conf/mcp", "mv conf x4; cp -r evil conf", "mv conf x5; ln -s evil e2; ln -s e2 conf",
+		} {
+			said, res := run(t, c, Spec{Script: script})
+			if now, err := os.ReadFile(settings); err == nil {
+				t.Errorf("with %s, %s: %q; %d, removed %q: %s", there, script, now, res.Code, res.Removed, said)
+			}
+		}
+		if _, res := run(t, c, Spec{Script: "mkdir -p conf && echo mine >conf/mine"}); res.Code != 0 || len(res.Removed) > 0 || text(t, filepath.Join(root, "conf/mine")) != "mine\n" {
+			t.Errorf("with %s, beside it: %d, removed %q", there, res.Code, res.Removed)
+		}
+	}
+}
+
 // What a server that was killed left is looked at by the next one; what a person
 // made since is not touched.
 func TestLeftByKilled(t *testing.T) {

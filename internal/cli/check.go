@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/settings"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/builtin"
+)
+
+// exitCode ends a command with a code without a further word.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+func checkCommand(host *Host) *cobra.Command {
+	var c common
+	cmd := &cobra.Command{
+		Use:   "check [flags] [FILE...]",
+		Short: "Say what is wrong with settings",
+		Long: "Without FILE, lists the settings that hold for a server with these flags, the most authoritative first, and what is wrong with them:\n" +
+			"unknown keys, rules that are malformed, that have no effect or are on tools there are not. With FILE..., does so for each by itself.\n\n" +
+			"Exit status: 0 if nothing is wrong, 1 if there are warnings, 2 if settings cannot be used, or for a wrong command line.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			k := checker{out: host.Out, tools: builtin.List(builtin.Options{}), home: host.Home}
+			if len(args) == 0 {
+				return k.all(&c, host)
+			}
+			return k.files(args, host)
+		},
+	}
+	c.add(cmd, host)
+	return cmd
+}
+
+// checker prints what is wrong with settings.
+type checker struct {
+	out   io.Writer
+	tools []*tools.Tool
+	home  string
+	err   error // of printing
+	warns int
+}
+
+func (k *checker) print(format string, args ...any) {
+	if k.err == nil {
+		_, k.err = fmt.Fprintf(k.out, format, args...)
+	}
+}
+
+// all checks what a server would use.
+func (k *checker) all(c *common, host *Host) error {
+	config, err := c.place(host, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return usageError{err}
+	}
+	for _, l := range c.found.Layers {
+		k.print("%-13s %s  (%s)\n", l.Name, plain.Text(l.Path), standing(l))
+	}
+	k.judge(config.Settings, canonicalRoots(config.Roots), c.found.Warnings)
+	return k.result(false)
+}
+
+// standing is what holds of a layer.
+func standing(l settings.Layer) string {
+	switch {
+	case l.Settings == nil:
+		return "absent"
+	case l.Changed:
+		return "changed since it was trusted: only its deny and ask rules hold"
+	case !l.Trusted:
+		return "not trusted: only its deny and ask rules hold"
+	case l.Name == settings.Project && len(l.Settings.Loosens()) > 0:
+		return "trusted"
+	}
+	return "holds"
+}
+
+// files checks each file by itself.
+func (k *checker) files(paths []string, host *Host) error {
+	broken := false
+	for _, path := range paths {
+		s, err := settings.Load(workspace.Expand(path, host.Dir, host.Home))
+		if err != nil {
+			broken = true
+			fmt.Fprintf(host.Err, "mcp-toolset: %v\n", err)
+			continue
+		}
+		k.judge(s, nil, nil)
+	}
+	return k.result(broken)
+}
+
+// judge prints the warnings about settings.
+func (k *checker) judge(s *policy.Settings, roots, more []string) {
+	var names []string
+	for _, t := range k.tools {
+		names = append(append(names, t.Name), t.Aliases...)
+	}
+	all := append(slices.Clone(more), policy.New(policy.Config{Settings: s, Roots: roots, Home: k.home, KnownTools: names}).Warnings()...)
+	known := tools.Features(k.tools)
+	for _, name := range slices.Sorted(maps.Keys(s.Features())) {
+		if err := checkFeature(name, known); err != nil {
+			all = append(all, fmt.Sprintf("%s: %v", s.FeatureAt(name), err))
+		}
+	}
+	for _, w := range all {
+		k.print("warning: %s\n", w)
+	}
+	k.warns += len(all)
+}
+
+// result is how the command ends.
+func (k *checker) result(broken bool) error {
+	switch {
+	case k.err != nil:
+		return fmt.Errorf("printing what is wrong: %w", k.err)
+	case broken:
+		return exitCode(exitUsage)
+	case k.warns > 0:
+		return exitCode(exitError)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"os"
+	"slices"
+
+	"mcp-toolset/internal/assembly"
+	"mcp-toolset/internal/settings"
+	"mcp-toolset/internal/workspace"
+)
+
+// findSettings finds the settings that hold for the roots of a configuration.
+func (c *common) findSettings(host *Host, config *assembly.Config) error {
+	found, err := settings.Find(settings.Options{
+		Explicit: workspace.Expand(c.settings, host.Dir, host.Home),
+		Home:     host.Home, Getenv: host.Getenv, Roots: canonicalRoots(config.Roots), State: config.State,
+	})
+	if err != nil {
+		return err
+	}
+	for _, w := range found.Warnings {
+		config.Log.Warn(w)
+	}
+	c.found = found
+	config.Settings, config.AddTo = found.Merged, found.AddTo
+	config.Guarded = append(config.Guarded, found.Files...)
+	config.Closed = append(config.Closed, found.Closed...)
+	return nil
+}
+
+// canonicalRoots are folders as they are; one that cannot be resolved is left
+// out, and refused when the roots are opened.
+func canonicalRoots(dirs []string) []string {
+	var out []string
+	for _, dir := range dirs {
+		if canonical, err := workspace.Canonical(dir); err == nil && !slices.Contains(out, canonical) {
+			out = append(out, canonical)
+		}
+	}
+	return out
+}
+
+// keptFromCommands says what no command may touch, and what none may change. A
+// folder that is absent cannot be hidden: what a command puts there is looked at
+// behind it instead. What is in a hidden one needs nothing further.
+func (c *common) keptFromCommands(config assembly.Config) (closed, protected []string) {
+	absent := func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil && slices.Contains(c.found.Closed, path)
+	}
+	closed = slices.DeleteFunc(slices.Clone(config.Closed), absent)
+	for _, path := range c.found.Files {
+		if !slices.ContainsFunc(closed, func(dir string) bool { return workspace.Within(dir, path) }) {
+			protected = append(protected, path)
+		}
+	}
+	return closed, protected
+}

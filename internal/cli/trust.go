@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/process"
+	"mcp-toolset/internal/settings"
+	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/workspace"
+)
+
+func trustCommand(host *Host) *cobra.Command {
+	var yes, list bool
+	var remove string
+	cmd := &cobra.Command{
+		Use:   "trust [flags] [DIR]",
+		Short: "Let all of a project's settings hold, not only what they forbid",
+		Long: "Shows what the settings file of the project in DIR (default: the working directory), .mcp-toolset/settings.json, would allow,\n" +
+			"and trusts it as it is once you agree. Until then, and again when the file changes, only its deny and ask rules hold.\n\n" +
+			"Exit status: 0 if the project is trusted or needs no trust, 1 if not, 2 for a wrong command line.",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return usagef("trust takes one folder: mcp-toolset trust DIR")
+			case (list || remove != "") && (len(args) > 0 || yes || list && remove != ""):
+				return usagef("--list and --remove DIR stand alone")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeDirs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := state.Dir(host.Getenv, host.Home)
+			if err != nil {
+				return err
+			}
+			trust := settings.NewTrust(dir)
+			if list {
+				return listTrust(host.Out, trust)
+			}
+			if belowServer() {
+				return errors.New("this was started by a tool of the server; a person has to run it")
+			}
+			if remove != "" {
+				return removeTrust(cmd.Context(), host, trust, remove)
+			}
+			folder := host.Dir
+			if len(args) == 1 {
+				folder = workspace.Expand(args[0], host.Dir, host.Home)
+			}
+			return addTrust(cmd.Context(), host, trust, folder, yes)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "trust it without asking")
+	cmd.Flags().BoolVar(&list, "list", false, "list the projects that are trusted")
+	cmd.Flags().StringVar(&remove, "remove", "", "trust the project in `DIR` no more")
+	complete(cmd, "remove", nil, cobra.ShellCompDirectiveFilterDirs)
+	return cmd
+}
+
+// belowServer reports whether a server's supervisor of commands is among the
+// processes above this one. It can be told on Linux only; elsewhere the state
+// folder is not kept from commands either.
+func belowServer() bool {
+	pid := os.Getppid()
+	for range 1000 {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil {
+			return false
+		}
+		if _, args, _ := strings.Cut(string(line), "\x00"); strings.HasPrefix(args, process.Arg+"\x00") {
+			return true
+		}
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return false
+		}
+		// The name, in brackets, may hold anything.
+		rest := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
+		var status string
+		if n, _ := fmt.Sscan(rest, &status, &pid); n != 2 || pid <= 0 {
+			return false
+		}
+	}
+	return false
+}
+
+func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder string, yes bool) error {
+	dir, err := workspace.Canonical(folder)
+	if err != nil {
+		return fmt.Errorf("resolving %s: %w", plain.Line(folder), err)
+	}
+	p, err := settings.ReadProject(dir)
+	switch {
+	case err != nil:
+		return err
+	case p == nil:
+		return fmt.Errorf("%s has no settings: there is no .mcp-toolset/settings.json in it", plain.Line(dir))
+	case len(p.Settings.Loosens()) == 0:
+		_, err := fmt.Fprintf(host.Out, "%s only denies and asks, which holds already.\n", plain.Line(p.Path))
+		return err
+	}
+	if verdict, err := trust.Of(p); err != nil {
+		return err
+	} else if verdict == settings.Trusted {
+		_, err := fmt.Fprintf(host.Out, "%s is trusted as it is.\n", plain.Line(dir))
+		return err
+	}
+	if _, err := fmt.Fprintf(host.Out, "Beside what it denies and asks about, %s says:\n", plain.Line(p.Path)); err != nil {
+		return err
+	}
+	for _, l := range p.Settings.Loosens() {
+		if _, err := fmt.Fprintf(host.Out, "  line %-4d %s: %s\n", l.Line, plain.Text(l.Key), plain.Text(l.Value)); err != nil {
+			return err
+		}
+	}
+	if !yes {
+		if err := agree(host, "Trust it? [y/N] "); err != nil {
+			return err
+		}
+	}
+	if err := trust.Add(ctx, p); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(host.Out, "%s is trusted until its settings change.\n", plain.Line(dir))
+	return err
+}
+
+// agree asks the person at the terminal.
+func agree(host *Host, question string) error {
+	f, ok := host.In.(*os.File)
+	if !ok || !isTerminal(f) {
+		return errors.New("there is no terminal to ask at; look at it and run this with --yes")
+	}
+	fmt.Fprint(host.Out, question)
+	answer, err := bufio.NewReader(io.LimitReader(host.In, 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("it is not trusted")
+}
+
+func listTrust(out io.Writer, trust *settings.Trust) error {
+	dirs, err := trust.List()
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		note := ""
+		p, err := settings.ReadProject(dir)
+		switch {
+		case err != nil:
+			note = "  (its settings cannot be read)"
+		case p == nil:
+			note = "  (it has no settings)"
+		default:
+			if verdict, err := trust.Of(p); err != nil || verdict != settings.Trusted {
+				note = "  (its settings changed: not trusted now)"
+			}
+		}
+		if _, err := fmt.Fprintln(out, plain.Text(dir)+note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeTrust(ctx context.Context, host *Host, trust *settings.Trust, folder string) error {
+	dir := workspace.Expand(folder, host.Dir, host.Home)
+	if canonical, err := workspace.Canonical(dir); err == nil {
+		dir = canonical
+	}
+	was, err := trust.Remove(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if !was {
+		return fmt.Errorf("%s is not trusted; mcp-toolset trust --list names those that are", plain.Line(dir))
+	}
+	_, err = fmt.Fprintf(host.Out, "%s is trusted no more.\n", plain.Line(dir))
+	return err
+}

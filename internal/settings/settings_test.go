@@ -1,0 +1,237 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/policy"
+)
+
+// place is a made-up machine: a home, a project, a state folder.
+type place struct {
+	t    *testing.T
+	base string
+	env  map[string]string
+	o    Options
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t, base: base, env: map[string]string{}}
+	p.o = Options{
+		Home: p.at("home"), Getenv: func(k string) string { return p.env[k] }, Roots: []string{p.at("work")},
+		State: p.at("state"), Managed: p.at("etc/managed.json"),
+	}
+	p.folder("home", 0o755)
+	p.folder("work", 0o755)
+	return p
+}
+
+func (p *place) at(name string) string { return filepath.Join(p.base, filepath.FromSlash(name)) }
+
+func (p *place) folder(name string, mode os.FileMode) {
+	p.t.Helper()
+	if err := os.MkdirAll(p.at(name), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Chmod(p.at(name), mode); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) file(name, text string) string {
+	p.t.Helper()
+	p.folder(filepath.Dir(name), 0o755)
+	if err := os.WriteFile(p.at(name), []byte(text), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Chmod(p.at(name), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.at(name)
+}
+
+func (p *place) find() *Found {
+	p.t.Helper()
+	f, err := Find(p.o)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return f
+}
+
+// layers is a Found in short: "name file[!]", ! for one that is not trusted, -
+// for one that is absent.
+func (p *place) layers(f *Found) string {
+	var out []string
+	for _, l := range f.Layers {
+		rel, err := filepath.Rel(p.base, l.Path)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		switch {
+		case l.Settings == nil:
+			rel += "-"
+		case !l.Trusted:
+			rel += "!"
+		}
+		out = append(out, l.Name+" "+filepath.ToSlash(rel))
+	}
+	return strings.Join(out, ", ")
+}
+
+const (
+	userFile = "home/.config/mcp-toolset/settings.json"
+	workFile = "work/.mcp-toolset/settings.json"
+)
+
+// TestNothing: without any file there are no settings, and no error; nothing is
+// made.
+func TestNothing(t *testing.T) {
+	p := newPlace(t)
+	f := p.find()
+	if f.Merged != nil || len(f.Warnings) > 0 || f.AddTo != p.at(userFile) {
+		t.Errorf("%+v", f)
+	}
+	if have := p.layers(f); have != "managed etc/managed.json-, project "+workFile+"-, user "+userFile+"-" {
+		t.Error(have)
+	}
+	if entries, err := os.ReadDir(p.base); err != nil || len(entries) != 2 {
+		t.Errorf("there is %v, %v", entries, err)
+	}
+	for _, path := range []string{workFile, userFile, "etc/managed.json", "state/trust.json", "home/.config/mcp-toolset"} {
+		if !slices.Contains(f.Files, p.at(path)) {
+			t.Errorf("%s may be written: %q", path, f.Files)
+		}
+	}
+	if diff := cmp.Diff([]string{p.at("state"), p.at("home/.config/mcp-toolset")}, f.Closed); diff != "" {
+		t.Errorf("closed (-want +have):\n%s", diff)
+	}
+	// A home that is none.
+	p.o.Home = ""
+	if f := p.find(); f.AddTo != "" || len(f.Closed) != 1 {
+		t.Errorf("no home: %+v", f)
+	}
+	p.o.Home = p.file("nothing", "")
+	if f := p.find(); len(f.Closed) != 1 {
+		t.Errorf("a home that is a file: %+v", f)
+	}
+}
+
+// manages reports whether a file of ours counts as one of who manages the
+// machine.
+func manages() bool { return !hasOwners || os.Geteuid() == 0 }
+
+// TestAuthority: of a value the most authoritative file wins, of each root its
+// own; each file once.
+func TestAuthority(t *testing.T) {
+	p := newPlace(t)
+	p.folder("lib", 0o755)
+	p.o.Roots = append(p.o.Roots, p.at("lib"))
+	guard := func(s string) string {
+		return fmt.Sprintf(`{"editGuard":%q,"permissions":{"deny":["Read(/%s)"]}}`, s, s)
+	}
+	p.file(userFile, guard("off"))
+	if f := p.find(); f.Merged.EditGuard() != "off" {
+		t.Errorf("user: %s", f.Merged.EditGuard())
+	}
+	p.file("lib/.mcp-toolset/settings.json", `{"permissions":{"deny":["Read(/x)"]}}`)
+	p.o.Explicit = p.file("given/.conf/s.json", guard("strict"))
+	if f := p.find(); f.Merged.EditGuard() != "strict" || f.AddTo != p.o.Explicit {
+		t.Errorf("command line: %+v", f)
+	}
+	given := p.o.Explicit
+	p.o.Explicit = p.at(userFile)
+	if have := p.layers(p.find()); strings.Count(have, userFile) != 1 || !strings.Contains(have, "command line "+userFile) {
+		t.Errorf("twice: %s", have)
+	}
+	p.o.Explicit = p.at("lib/.mcp-toolset/settings.json")
+	if have := p.layers(p.find()); strings.Count(have, "lib/") != 1 {
+		t.Errorf("twice: %s", have)
+	}
+	p.o.Explicit = p.at("none.json")
+	if _, err := Find(p.o); err == nil || err.Error() != "reading settings: "+p.at("none.json")+": no such file or directory" {
+		t.Errorf("none: %v", err)
+	}
+	p.o.Explicit = given
+	if !manages() {
+		return // nobody but root could have written the next file
+	}
+	p.file("etc/managed.json", guard("default"))
+	f := p.find()
+	if f.Merged.EditGuard() != "default" {
+		t.Errorf("managed: %s", f.Merged.EditGuard())
+	}
+	if have := p.layers(f); have != "managed etc/managed.json, command line given/.conf/s.json, project "+workFile+"-, project lib/.mcp-toolset/settings.json, user "+userFile {
+		t.Error(have)
+	}
+	// Patterns begin at the folder of their own file, at the parent of a dot
+	// folder, and at the project.
+	rules := policy.New(policy.Config{Settings: f.Merged, Roots: []string{p.base}})
+	for _, path := range []string{"etc/default", "given/strict", "lib/x", "home/.config/mcp-toolset/off"} {
+		if d := rules.CheckPath("Read", nil, policy.Target{Literal: p.at(path), Canonical: p.at(path)}, p.base, nil); d.Behavior != policy.Deny {
+			t.Errorf("%s: %s", path, d.Behavior)
+		}
+	}
+}
+
+// TestConfigFolder: the XDG folder is followed if it is absolute.
+func TestConfigFolder(t *testing.T) {
+	for _, c := range []struct{ xdg, home, want string }{
+		{"", "/h", "/h/.config/mcp-toolset"}, {"/x", "/h", "/x/mcp-toolset"}, {"x", "/h", "/h/.config/mcp-toolset"}, {"", "", ""}, {"", "h", ""},
+	} {
+		if have := ConfigFolder(func(string) string { return c.xdg }, c.home); have != c.want {
+			t.Errorf("%+v: %s", c, have)
+		}
+	}
+}
+
+// TestBroken: a file that cannot be read as settings stops the start, wherever
+// it is, and the error names it.
+func TestBroken(t *testing.T) {
+	for _, name := range []string{"etc/managed.json", userFile, workFile, "given.json"} {
+		if strings.HasPrefix(name, "etc/") && !manages() {
+			continue
+		}
+		for text, want := range map[string]string{
+			"{":                                "parsing settings FILE: line 1: unexpected end of JSON input",
+			"{\n\"editGuard\": 1}":             `parsing settings FILE: line 2: editGuard: want "strict", "default" or "off", have a number`,
+			strings.Repeat(" ", maxSettings+1): "reading settings: FILE is larger than 1048576 bytes",
+		} {
+			p := newPlace(t)
+			path := p.file(name, text)
+			if name == "given.json" {
+				p.o.Explicit = path
+			}
+			if _, err := Find(p.o); err == nil || err.Error() != strings.ReplaceAll(want, "FILE", path) {
+				t.Errorf("%s: %v\nwant %s", name, err, want)
+			}
+		}
+	}
+}
+
+// TestProjectTightens: of a file that nobody trusts only the denies and asks
+// hold; one that has nothing else needs no trust.
+func TestProjectTightens(t *testing.T) {
+	p := newPlace(t)
+	path := p.file(workFile, `{"permissions":{"deny":["Bash(rm)"]}}`)
+	f := p.find()
+	if !f.Layers[1].Trusted || len(f.Merged.Warnings()) > 0 {
+		t.Errorf("it only denies: %+v", f.Layers[1])
+	}
+	p.file(workFile, `{"permissions":{"deny":["Bash(rm)"],"allow":["Bash"]},"editGuard":"off"}`)
+	f = p.find()
+	if f.Layers[1].Trusted || f.Merged.EditGuard() != "default" || len(f.Merged.Warnings()) != 1 || !strings.HasPrefix(f.Merged.Warnings()[0], path+" is not trusted") {
+		t.Errorf("%+v %q", f.Layers[1], f.Merged.Warnings())
+	}
+}

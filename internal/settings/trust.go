@@ -1,0 +1,183 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mcp-toolset/internal/filelock"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/state"
+)
+
+// Trust is which projects the user trusts, kept in the state folder: of each the
+// hash that its settings file had when a person agreed to it.
+type Trust struct {
+	file  string
+	locks *filelock.Locks
+}
+
+// NewTrust is the trust kept in a state folder, which need not exist.
+func NewTrust(stateFolder string) *Trust {
+	return &Trust{file: filepath.Join(stateFolder, "trust.json"), locks: filelock.New(filepath.Join(stateFolder, "locks"))}
+}
+
+// Verdict says whether a project is trusted.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Unknown Verdict = iota // nobody has trusted it
+	Changed                // somebody has, when its file was another
+	Trusted
+)
+
+// Of says whether a project is trusted with the file it has.
+func (t *Trust) Of(p *ProjectSettings) (Verdict, error) {
+	all, err := t.read()
+	if err != nil {
+		return Unknown, err
+	}
+	switch all[p.Dir] {
+	case "":
+		return Unknown, nil
+	case p.Hash:
+		return Trusted, nil
+	default:
+		return Changed, nil
+	}
+}
+
+// List are the folders of all trusted projects, sorted. Their files may have
+// changed.
+func (t *Trust) List() ([]string, error) {
+	all, err := t.read()
+	return slices.Sorted(maps.Keys(all)), err
+}
+
+// Add trusts a project with the file it has.
+func (t *Trust) Add(ctx context.Context, p *ProjectSettings) error {
+	return t.change(ctx, func(all map[string]string) { all[p.Dir] = p.Hash })
+}
+
+// Remove ends the trust in the project of a folder. It reports whether there was
+// any.
+func (t *Trust) Remove(ctx context.Context, dir string) (was bool, err error) {
+	err = t.change(ctx, func(all map[string]string) {
+		_, was = all[dir]
+		delete(all, dir)
+	})
+	return was, err
+}
+
+func (t *Trust) change(ctx context.Context, with func(map[string]string)) error {
+	if err := state.EnsurePrivate(filepath.Dir(t.file)); err != nil {
+		return err
+	}
+	release, err := t.locks.Take(ctx, t.file)
+	if err != nil {
+		return fmt.Errorf("locking what is trusted: %w", err)
+	}
+	defer release()
+	all, err := t.read()
+	if err != nil {
+		return err
+	}
+	with(all)
+	return t.write(all)
+}
+
+// trustFile is the JSON of the file.
+type trustFile struct {
+	Version  int               `json:"version"`
+	Projects map[string]string `json:"projects"` // hash by folder
+}
+
+const trustVersion = 1
+
+// maxTrust bounds the file, in bytes: some ten thousand projects.
+const maxTrust = 2 << 20
+
+// read reads the file, in which nothing is let pass: who could change it could
+// have anything run.
+func (t *Trust) read() (map[string]string, error) {
+	all, err := t.parse()
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what is trusted: %s %w; mend or remove it", plain.Line(t.file), err)
+	}
+	return all, nil
+}
+
+func (t *Trust) parse() (map[string]string, error) {
+	info, err := os.Lstat(t.file)
+	switch {
+	case err != nil:
+		return nil, refusedFor(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("is not a regular file")
+	case hasOwners && !userOwns(info):
+		return nil, errors.New("belongs to another user")
+	case hasOwners && info.Mode().Perm()&0o022 != 0:
+		return nil, errors.New("can be written by others")
+	case info.Size() > maxTrust:
+		return nil, fmt.Errorf("is larger than %d bytes", maxTrust)
+	}
+	data, err := os.ReadFile(t.file)
+	if err != nil {
+		return nil, refusedFor(err)
+	}
+	var f trustFile
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("is damaged: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) || f.Version != trustVersion || f.Projects == nil {
+		return nil, errors.New("is damaged, or of another version")
+	}
+	for dir, hash := range f.Projects {
+		if !filepath.IsAbs(dir) || len(hash) != 64 {
+			return nil, errors.New("is damaged: it has an entry that is none")
+		}
+	}
+	return f.Projects, nil
+}
+
+func refusedFor(err error) error { return fmt.Errorf("cannot be read: %w", cause(err)) }
+
+// write replaces the file in one step, which outlives a crash.
+func (t *Trust) write(all map[string]string) error {
+	data, err := json.MarshalIndent(trustFile{trustVersion, all}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing what is trusted: %w", err)
+	}
+	dir := filepath.Dir(t.file)
+	f, err := os.CreateTemp(dir, "trust-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("writing what is trusted: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), t.file)
+	}
+	if err != nil {
+		return fmt.Errorf("writing what is trusted: %w", err)
+	}
+	if folder, err := os.Open(dir); err == nil {
+		_ = folder.Sync() // not every file system can
+		_ = folder.Close()
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const loose = `{"permissions":{"allow":["Bash"]},"editGuard":"off"}`
+
+// TestTrust: a project is trusted as it is, until its file changes, and as soon
+// as it is what it was.
+func TestTrust(t *testing.T) {
+	p := newPlace(t)
+	p.file(workFile, loose)
+	trust := NewTrust(p.o.State)
+	holds := func(want string) {
+		t.Helper()
+		f := p.find()
+		l := f.Layers[1]
+		have := "not trusted"
+		switch {
+		case l.Trusted && f.Merged.EditGuard() == "off":
+			have = "trusted"
+		case l.Changed && len(f.Warnings) == 1 && f.Warnings[0] == l.Path+" changed since it was trusted":
+			have = "changed"
+		}
+		if have != want || have != "trusted" && f.Merged.EditGuard() != "default" {
+			t.Errorf("%s, %q, want %s", have, f.Warnings, want)
+		}
+	}
+	project := func() *ProjectSettings {
+		t.Helper()
+		s, err := ReadProject(p.at("work"))
+		if err != nil || s == nil {
+			t.Fatal(s, err)
+		}
+		return s
+	}
+	holds("not trusted")
+	if dirs, err := trust.List(); err != nil || len(dirs) != 0 {
+		t.Errorf("%q, %v", dirs, err)
+	}
+	if err := trust.Add(t.Context(), project()); err != nil {
+		t.Fatal(err)
+	}
+	holds("trusted")
+	p.file(workFile, loose+" ")
+	holds("changed")
+	p.file(workFile, loose)
+	holds("trusted")
+	p.file(workFile, loose+"\n")
+	if err := trust.Add(t.Context(), project()); err != nil {
+		t.Fatal(err)
+	}
+	holds("trusted")
+	if dirs, err := trust.List(); err != nil || len(dirs) != 1 || dirs[0] != p.at("work") {
+		t.Errorf("%q, %v", dirs, err)
+	}
+	// Another project with the same file is another project.
+	p.file("other/.mcp-toolset/settings.json", loose+"\n")
+	p.o.Roots = []string{p.at("other")}
+	holds("not trusted")
+	p.o.Roots = []string{p.at("work")}
+	for _, want := range []bool{true, false} {
+		if was, err := trust.Remove(t.Context(), p.at("work")); err != nil || was != want {
+			t.Errorf("%v, %v", was, err)
+		}
+	}
+	holds("not trusted")
+	info, err := os.Stat(p.at("state/trust.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	entries, err := os.ReadDir(p.at("state"))
+	if err != nil || len(entries) != 2 { // with the locks
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// TestTrustRefused: a file that somebody else could have written, or that is not
+// as we write it, trusts nobody, and the server starts.
+func TestTrustRefused(t *testing.T) {
+	hash := strings.Repeat("0", 64)
+	for _, c := range []struct {
+		text string
+		mode os.FileMode
+		want string
+	}{
+		{`{"version":1,"projects":{}}`, 0o620, "can be written by others"},
+		{`{"version":1,"projects":{}}`, 0o602, "can be written by others"},
+		{``, 0o600, "is damaged: EOF"},
+		{`{"version":1,"projects":{}} {}`, 0o600, "is damaged, or of another version"},
+		{`{"version":2,"projects":{}}`, 0o600, "is damaged, or of another version"},
+		{`{"version":1}`, 0o600, "is damaged, or of another version"},
+		{`{"version":1,"projects":{},"more":1}`, 0o600, `is damaged: json: unknown field "more"`},
+		{`{"version":1,"projects":{"work":"` + hash + `"}}`, 0o600, "is damaged: it has an entry that is none"},
+		{`{"version":1,"projects":{"/work":""}}`, 0o600, "is damaged: it has an entry that is none"},
+		{strings.Repeat(" ", maxTrust+1), 0o600, fmt.Sprintf("is larger than %d bytes", maxTrust)},
+	} {
+		p := newPlace(t)
+		p.file(workFile, loose)
+		path := p.file("state/trust.json", c.text)
+		if err := os.Chmod(path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		f := p.find()
+		want := []string{"reading what is trusted: " + path + " " + c.want + "; mend or remove it: no project is trusted until that is mended"}
+		if diff := cmp.Diff(want, f.Warnings); diff != "" || f.Layers[1].Trusted {
+			t.Errorf("%.60q (-want +have):\n%s", c.text, diff)
+		}
+		if err := NewTrust(p.o.State).Add(t.Context(), &ProjectSettings{Dir: "/x", Hash: hash}); err == nil {
+			t.Errorf("%.60q: it was written over", c.text)
+		}
+	}
+}
+
+// TestTrustTogether: nobody's trust is lost when several are added at once.
+func TestTrustTogether(t *testing.T) {
+	p := newPlace(t)
+	const many = 20
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			s := &ProjectSettings{Dir: fmt.Sprintf("/p%d", i), Hash: strings.Repeat("0", 64)}
+			if err := NewTrust(p.o.State).Add(t.Context(), s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if dirs, err := NewTrust(p.o.State).List(); err != nil || len(dirs) != many {
+		t.Errorf("%d: %q, %v", len(dirs), dirs, err)
+	}
+}

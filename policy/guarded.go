@@ -1,0 +1,41 @@
+package policy
+
+import "strings"
+
+// ProjectFolder and ProjectFile are the folder and the file of a project's
+// settings.
+const (
+	ProjectFolder = ".mcp-toolset"
+	ProjectFile   = "settings.json"
+)
+
+// inGuarded reports whether the call would change one of Config.Guarded, or the
+// settings of a project, wherever that is, or put something else in the place
+// of their folder, and by which path. Upper and lower case are one, as on some
+// file systems. No rule and no mode lifts that.
+func (c *call) inGuarded() (path string, ok bool) {
+	if c.r.Target.Access != Edit {
+		return "", false
+	}
+	for _, v := range [...]*view{&c.literal, &c.real} {
+		if v.path != "" && (projectSettings(v.names) || c.p.guards(v.path)) {
+			return v.path, true
+		}
+	}
+	return "", false
+}
+
+func projectSettings(names []string) bool {
+	n := len(names)
+	return n > 0 && strings.EqualFold(names[n-1], ProjectFolder) ||
+		n > 1 && strings.EqualFold(names[n-1], ProjectFile) && strings.EqualFold(names[n-2], ProjectFolder)
+}
+
+func (p *Policy) guards(path string) bool {
+	for i := range p.guarded {
+		if strings.EqualFold(p.guarded[i].path, path) {
+			return true
+		}
+	}
+	return false
+}

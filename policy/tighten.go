@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file is about settings that nobody trusts: what holds of them, and what
+// a person is asked to trust.
+
+// Loose is something in settings that could make a decision laxer, or run a
+// program.
+type Loose struct {
+	Key   string // "permissions.allow", "features.web"
+	Line  int    // 1-based
+	Value string // in full, in one line, safe to show
+}
+
+// Loosens lists what Tightened leaves out, in the order of the file.
+func (s *Settings) Loosens() []Loose {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.loose)
+}
+
+// Tightened are the settings without all that could make a decision laxer: their
+// deny and ask rules alone. It is what holds of a project's file until a person
+// trusts the project. A warning names what is left out.
+func (s *Settings) Tightened() *Settings {
+	if s == nil {
+		return nil
+	}
+	t := &Settings{source: s.source, root: s.root, features: map[string]feature{}, warnings: slices.Clone(s.warnings)}
+	for b := Deny; b <= Ask; b++ {
+		t.rules[b] = slices.Clone(s.rules[b])
+	}
+	t.judgeRules()
+	if len(s.loose) > 0 {
+		t.warnings = append(t.warnings, fmt.Sprintf("%s is not trusted: of it only deny and ask rules hold, not %s; to use all of it, run mcp-toolset trust %s",
+			show(s.source), s.looseKeys(), quoted(s.root)))
+	}
+	return t
+}
+
+// looseKeys names the keys that Tightened leaves out, each with its first line.
+func (s *Settings) looseKeys() string {
+	var out, seen []string
+	for _, l := range s.loose {
+		key := l.Key
+		if top, _, below := strings.Cut(key, "."); below && top != permissionsKey {
+			key = top
+		}
+		if !slices.Contains(seen, key) {
+			seen = append(seen, key)
+			out = append(out, fmt.Sprintf("%s (line %d)", show(key), l.Line))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// note remembers what is below a key that Tightened leaves out: each item of a
+// list, each value of an object.
+func (s *Settings) note(key string, n *node) {
+	switch n.kind {
+	case isArray:
+		for _, item := range n.items {
+			s.loose = append(s.loose, Loose{key, item.line, item.json()})
+		}
+	case isObject:
+		for _, f := range n.fields {
+			s.note(joinKey(key, f.key), f.value)
+		}
+	default:
+		s.loose = append(s.loose, Loose{key, n.line, n.json()})
+	}
+}
+
+// json is the value as JSON in one line, with all escaped that does not show.
+func (n *node) json() string {
+	switch n.kind {
+	case isObject:
+		var all []string
+		for _, f := range n.fields {
+			all = append(all, strconv.Quote(f.key)+": "+f.value.json())
+		}
+		return "{" + strings.Join(all, ", ") + "}"
+	case isArray:
+		var all []string
+		for _, item := range n.items {
+			all = append(all, item.json())
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	case isString:
+		return strconv.Quote(n.text)
+	case isBool:
+		return strconv.FormatBool(n.truth)
+	case isNumber:
+		return n.text
+	default:
+		return "null"
+	}
+}
+
+// quoted is a folder as a word for a shell, if it can be shown.
+func quoted(dir string) string {
+	if !plain(dir) || !strings.ContainsFunc(dir, func(r rune) bool {
+		return !strings.ContainsRune("/._-+,:@%", r) && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z')
+	}) {
+		return show(dir)
+	}
+	return show("'" + strings.ReplaceAll(dir, "'", `'\''`) + "'")
+}
