@@ -93,8 +93,14 @@ func TestWaited(t *testing.T) {
 
 // TestCancelledByStage: a call that is cancelled counts by what it did then.
 func TestCancelledByStage(t *testing.T) {
+	var mu sync.Mutex
 	var told []Stage
-	withRig(t, Config{Observe: func(r Record) { told = append(told, r.Stage) }}, func(t *testing.T, r *rig) {
+	observe := func(r Record) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, r.Stage)
+	}
+	withRig(t, Config{Observe: observe}, func(t *testing.T, r *rig) {
 		for _, heeds := range []bool{true, false} { // decide takes notice of the cancel, or has decided
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
@@ -133,10 +139,13 @@ func TestCancelledByStage(t *testing.T) {
 // with those they waited for.
 func TestHeads(t *testing.T) {
 	withRig(t, Config{}, func(t *testing.T, r *rig) {
+		var mu sync.Mutex
 		var order []string
 		start := func(ctx context.Context, name string, roots ...string) *Ticket {
 			return r.goCall(ctx, r.s.NewLane(name, roots...), false, func(context.Context, *Ticket) {
+				mu.Lock()
 				order = append(order, name)
+				mu.Unlock()
 				time.Sleep(time.Second)
 			})
 		}
@@ -171,4 +180,26 @@ func TestHeads(t *testing.T) {
 			t.Errorf("the rest ran as %v, want %v", order[3:], want)
 		}
 	})
+}
+
+// TestCancelledAtTheHead: a call that is cancelled and has not left yet is not
+// started, and what runs meanwhile is shared still.
+func TestCancelledAtTheHead(t *testing.T) {
+	s := New(Config{})
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	var tickets []*Ticket
+	for _, ctx := range []context.Context{t.Context(), cancelled, t.Context()} {
+		ticket := &Ticket{lane: s.NewLane(""), ctx: ctx, wake: make(chan struct{}, 1)}
+		s.exclude(ticket)
+		tickets = append(tickets, ticket)
+	}
+	s.release(tickets[0])
+	if tickets[1].state != head || tickets[2].state != head || s.generation != 1 {
+		t.Errorf("states %d and %d, generation %d", tickets[1].state, tickets[2].state, s.generation)
+	}
+	s.release(tickets[1])
+	if tickets[2].state != running || s.generation != 2 || len(s.unsafe) != 1 {
+		t.Errorf("state %d, generation %d", tickets[2].state, s.generation)
+	}
 }

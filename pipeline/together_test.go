@@ -123,6 +123,7 @@ func TestWatchOnlyWhoListens(t *testing.T) {
 				t.Errorf("the client listens: %v; a goroutine watches: %v", listens, got)
 			}
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if (told > 0) != listens {
 				t.Errorf("the client listens: %v; it was told %d times", listens, told)
 			}

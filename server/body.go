@@ -26,6 +26,8 @@ const (
 	maxParsing = 2
 	// firstBody is where a body begins to grow: most messages fit.
 	firstBody = 4 << 10
+	// oneByte is how long a byte of a body that found no room is waited for.
+	oneByte = 200 * time.Millisecond
 	// bodyRetry is when to come again who found no room, in seconds.
 	bodyRetry = "1"
 )
@@ -133,7 +135,13 @@ func readBody(w http.ResponseWriter, r *http.Request, from *room, timeout time.D
 	case errors.As(err, &over):
 		return b, tooLong
 	case errors.Is(err, errNoRoom):
-		return b, &httpFailure{status: http.StatusServiceUnavailable, unread: true, rpc: &rpcError{
+		b.release()
+		// With one more byte net/http knows that it is to hang up on somebody who
+		// sends. It then waits a little with that: else the system might drop the
+		// answer for what was sent and not read.
+		_ = rc.SetReadDeadline(time.Now().Add(oneByte))
+		_, _ = http.MaxBytesReader(w, r.Body, 0).Read(make([]byte, 1))
+		return b, &httpFailure{status: http.StatusServiceUnavailable, rpc: &rpcError{
 			code: codeOverload, text: err.Error() + "; send this one again when some are answered"}}
 	case err != nil:
 		return b, &httpFailure{status: http.StatusRequestTimeout, text: "the body did not arrive"}

@@ -217,16 +217,12 @@ type httpFailure struct {
 	status int
 	text   string
 	rpc    *rpcError // instead of text
-	unread bool      // there is more of the body, which nobody will read
 }
 
 func (f *httpFailure) write(w http.ResponseWriter) {
 	if f.rpc == nil {
 		refuse(w, f.text, f.status)
 		return
-	}
-	if f.unread {
-		hangUp(w)
 	}
 	if f.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", bodyRetry)

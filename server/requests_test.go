@@ -207,8 +207,9 @@ func TestHTTPCancelByID(t *testing.T) {
 
 	runs := w.post(callLine(1, "Block", `{"name":"runs"}`), one)
 	await(t, g.begun)
-	number := w.post(callLine(2, "Block", `{"name":"number"}`), one)
 	text := w.post(callLine("2", "Block", `{"name":"text"}`), one)
+	waiting(t, s, 2)
+	number := w.post(callLine(2, "Block", `{"name":"number"}`), one)
 	waiting(t, s, 3)
 	for _, session := range []string{one, two} { // what is nobody's changes nothing
 		if status, _, body := w.do("POST", w.url, cancelLine(7), session); status != http.StatusAccepted {
@@ -216,6 +217,7 @@ func TestHTTPCancelByID(t *testing.T) {
 		}
 	}
 	w.do("POST", w.url, cancelLine(1), two)
+	w.do("POST", w.url, cancelLine("1"), one)
 	w.do("POST", w.url, cancelLine("2"), one)
 	if got := await(t, text); got != silence {
 		t.Errorf("a call that waited: %+v", got)

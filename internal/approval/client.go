@@ -18,9 +18,9 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// answerWithin is how long a server may take: what it allows a connection, and
-// as long again for those before it.
-const answerWithin = 2 * connectionFor
+// answerWithin is how long a server may say nothing: while others are served
+// that ask for what is long, or while a busy machine has no time for it.
+const answerWithin = 10 * time.Second
 
 // ErrNoServer says that no server that runs waits for approvals, or ever did.
 var ErrNoServer = errors.New("no server that runs has asked for an approval")
@@ -194,9 +194,9 @@ func serverFolders(folder string) ([]string, error) {
 
 // ask asks one server.
 func ask(ctx context.Context, socket string, q question) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	dialing, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	conn, err := (&net.Dialer{}).DialContext(dialing, "unix", socket)
 	if err != nil {
 		return answer{}, err
 	}
@@ -207,10 +207,25 @@ func ask(ctx context.Context, socket string, q question) (answer, error) {
 		return answer{}, err
 	}
 	// Who is refused may find the connection closed already; the answer is there.
+	_ = conn.SetWriteDeadline(time.Now().Add(answerWithin))
 	_, writeErr := conn.Write(append(data, '\n'))
-	a, err := readAnswer(conn)
+	a, err := readAnswer(patient{ctx, conn}, maxAnswer)
 	if err != nil {
 		return answer{}, errors.Join(err, writeErr)
 	}
 	return a, nil
+}
+
+// patient reads from a server as long as something comes.
+type patient struct {
+	ctx  context.Context
+	conn net.Conn
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	_ = p.conn.SetReadDeadline(time.Now().Add(answerWithin))
+	if p.ctx.Err() != nil { // and its deadline has just been overwritten
+		return 0, context.Cause(p.ctx)
+	}
+	return p.conn.Read(b)
 }

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -105,7 +106,13 @@ func (s *Store) converse(conn *net.UnixConn) {
 	if err != nil {
 		a.Refused = err.Error()
 	}
-	_ = writeAnswer(conn, a) // or it has gone
+	data, err := json.Marshal(a)
+	if err != nil {
+		s.config.Log.Error("answering about approvals", "error", err.Error()) // a defect
+		return
+	}
+	_ = conn.SetDeadline(time.Now().Add(connectionFor + perByte*time.Duration(len(data))))
+	_ = writeAnswer(conn, data) // or it has gone
 }
 
 // answer does what is asked for.

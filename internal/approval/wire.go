@@ -21,7 +21,11 @@ const (
 	maxAnswer = 8 * maxHeld
 
 	maxConnections = 16
-	connectionFor  = 2 * time.Second
+	// connectionFor is how long a peer may take to ask, and again to read what is
+	// short. A long answer has as much more as perByte gives it: 1 s per MiB, for
+	// machines that do much else.
+	connectionFor = 2 * time.Second
+	perByte       = time.Second >> 20
 )
 
 // What a question is about.
@@ -86,13 +90,9 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// writeAnswer writes a document that has no line breaks in lines, and an empty
-// one behind it.
-func writeAnswer(w io.Writer, a answer) error {
-	data, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
+// writeAnswer writes the document of an answer, which has no line breaks, in
+// lines, and an empty one behind it.
+func writeAnswer(w io.Writer, data []byte) error {
 	out := bufio.NewWriterSize(w, maxMessage)
 	for part := range slices.Chunk(data, maxMessage-1) {
 		_, _ = out.Write(part)
@@ -102,7 +102,8 @@ func writeAnswer(w io.Writer, a answer) error {
 	return out.Flush() // which has the error of all
 }
 
-func readAnswer(r io.Reader) (answer, error) {
+// readAnswer reads an answer of that many bytes at most.
+func readAnswer(r io.Reader, most int) (answer, error) {
 	var a answer
 	var data []byte
 	in := bufio.NewReaderSize(r, maxMessage)
@@ -114,8 +115,8 @@ func readAnswer(r io.Reader) (answer, error) {
 		if len(line) == 1 {
 			return a, json.Unmarshal(data, &a)
 		}
-		if data = append(data, line[:len(line)-1]...); len(data) > maxAnswer {
-			return a, fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+		if data = append(data, line[:len(line)-1]...); len(data) > most {
+			return a, fmt.Errorf("the answer is longer than %d bytes", most)
 		}
 	}
 }

@@ -134,6 +134,39 @@ func TestWriters(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
+// TestRotatedOnce: of two who find the file full, one rotates it.
+func TestRotatedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	var both []*file
+	for range 2 {
+		d := &file{path: path, max: 10, keep: 3, log: slog.New(slog.DiscardHandler)}
+		if err := d.open(); err != nil {
+			t.Fatal(err)
+		}
+		both = append(both, d)
+	}
+	if err := both[0].append([]byte("{}\n")); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range both {
+		if err := d.rotate(3); err != nil {
+			t.Error(err)
+		}
+		if err := d.append([]byte("{}\n")); err != nil {
+			t.Error(err)
+		}
+		if err := d.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := calls(t, path); len(got) != 2 {
+		t.Errorf("%d new lines", len(got))
+	}
+	if all := files(t, path); len(all) != 3 {
+		t.Errorf("%q", all)
+	}
+}
+
 // checkAll looks that each of want calls is logged once.
 func checkAll(t *testing.T, path string, want int) {
 	t.Helper()

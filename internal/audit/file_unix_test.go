@@ -3,7 +3,7 @@
 package audit
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -42,7 +42,7 @@ func writeMany(path string) error {
 		return err
 	}
 	for i := range many {
-		if err := l.Write(nil, Entry{Call: fmt.Sprintf("%d-%d", os.Getpid(), i)}); err != nil {
+		if err := l.Write(context.Background(), Entry{Call: fmt.Sprintf("%d-%d", os.Getpid(), i)}); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func writeFull(path string) error {
 		return err
 	}
 	for i := range 100 {
-		err := l.Write(nil, Entry{Call: fmt.Sprint(i)})
+		err := l.Write(context.Background(), Entry{Call: fmt.Sprint(i)})
 		if want := "writing the audit log " + path + ": file too large"; err != nil && err.Error() != want {
 			return fmt.Errorf("want %s, have %w", want, err)
 		}
@@ -105,7 +105,7 @@ func writeFull(path string) error {
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
 		return err
 	}
-	if err := l.Write(nil, Entry{Call: "last"}); err != nil {
+	if err := l.Write(context.Background(), Entry{Call: "last"}); err != nil {
 		return err
 	}
 	return l.Close()
@@ -265,34 +265,5 @@ func TestLockHeld(t *testing.T) {
 	}
 	if took := time.Since(start); took > 20*lockWait/2 {
 		t.Errorf("waited %v for the lock, so more than once", took)
-	}
-}
-
-// TestOneWrite: a line is there whole or not at all.
-func TestOneWrite(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
-	l := open(t, Config{Path: path})
-	stop := make(chan struct{})
-	torn := make(chan int)
-	go func() {
-		n := 0
-		for {
-			select {
-			case <-stop:
-				torn <- n
-				return
-			default:
-			}
-			if data, err := os.ReadFile(path); err == nil && len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
-				n++
-			}
-		}
-	}()
-	for i := range 300 {
-		write(t, l, fmt.Sprint(i))
-	}
-	close(stop)
-	if n := <-torn; n > 0 {
-		t.Errorf("%d times a part of a line was seen", n)
 	}
 }

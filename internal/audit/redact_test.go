@@ -198,10 +198,10 @@ func TestCut(t *testing.T) {
 
 // TestCutThroughSecret: no part of a secret that the cut goes through remains.
 func TestCutThroughSecret(t *testing.T) {
-	for shift := range 200 {
-		in := strings.Repeat("x", mostString-shift) + " " + github + " " + pemKey + strings.Repeat(" x", 100)
+	for shift := range 500 {
+		in := strings.Repeat("x", mostString-shift) + " db://u:" + strings.Repeat("Pp", 150) + "@h " + github + " " + pemKey + strings.Repeat(" x", 100)
 		got, _ := redactText(in, mostString)
-		if len(got) > mostString || strings.Contains(got, github[:8]) || strings.Contains(got, "BEGIN") || strings.Contains(got, "MIIE") {
+		if len(got) > mostString || strings.Contains(got, "Pp") || strings.Contains(got, github[:8]) || strings.Contains(got, "BEGIN") || strings.Contains(got, "MIIE") {
 			t.Fatalf("shifted by %d: …%s", shift, got[mostString-300:])
 		}
 		if again, changed := redactText(got, mostString); changed {
@@ -218,13 +218,13 @@ func hash(s string) string {
 // TestLinear: texts made to be looked at again and again take their time once.
 // A quadratic one takes minutes here.
 func TestLinear(t *testing.T) {
-	const size = 1 << 20
+	const size = 1 << 19
 	began := time.Now()
 	for _, part := range []string{"a://", "://u:p", "://u:p@", "password=\"", "password='", "password", "token=", "=", ":", "-", "--token ", "eyJ", "eyJa.", "ghp_", "sk-",
 		"-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY----------END ", "Bearer ", "bearer a", "Authorization: Bearer ", "\\\"password\\\":", "$(", "`", "x"} {
 		secrets(nil, strings.Repeat(part, size/len(part)))
-		Redact([]byte(`["` + strings.Repeat(`x","`, size/len(part)/4) + `"]`))
 	}
+	Redact([]byte(`["` + strings.Repeat(`x","`, size/4) + `"]`))
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %v", took)
 	}

@@ -172,8 +172,11 @@ func (w *writer) batch(j *job) bool {
 	var lines []byte
 	for more := true; more; {
 		if j.state.CompareAndSwap(waiting, taken) {
-			jobs = append(jobs, j)
-			lines = append(lines, j.line...)
+			if jobs = append(jobs, j); lines == nil {
+				lines = j.line // mostly there is no other
+			} else {
+				lines = append(lines, j.line...)
+			}
 		}
 		if more = len(lines) < mostBatch; more {
 			select {

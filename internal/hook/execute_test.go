@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"mcp-toolset/policy"
 )
 
@@ -107,6 +109,7 @@ func TestTime(t *testing.T) {
 		"kill -STOP $$",
 		"sleep 1000 >/dev/null 2>&1 & sleep 1000",
 		"timeout 1000 sleep 1000",
+		"setsid sleep 1000 & setsid sleep 1000; wait",
 		"(trap '' TERM; timeout 1000 sleep 1000); :",
 	} {
 		mark := newMark(t)
@@ -116,6 +119,14 @@ func TestTime(t *testing.T) {
 			t.Errorf("%s: %+v", command, v)
 		}
 		mark.gone(t, command)
+	}
+	for i := range 20 { // what has hardly begun
+		for _, command := range []string{"(trap '' TERM; timeout 1000 sleep 1000); :", "timeout 1000 timeout 1000 sleep 1000 & wait"} {
+			mark := newMark(t)
+			w := newWorld(t, mark.add)
+			w.Run(t.Context(), pre, hooks(time.Duration(i+1)*time.Millisecond, command), w.input())
+			mark.gone(t, command)
+		}
 	}
 	w := newWorld(t, failClosed)
 	v := w.Run(t.Context(), pre, append(hooks(100*time.Millisecond, "sleep 1000"), hooks(time.Minute, "echo '{\"decision\":\"approve\"}'")...), w.input())
@@ -155,6 +166,21 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestTold: a hook is told to end before it is killed.
+func TestTold(t *testing.T) {
+	w := newWorld(t)
+	started := fifo(t, w.dir, "started")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = os.ReadFile(started)
+		cancel()
+	}()
+	w.Run(ctx, pre, hooks(time.Minute, "trap 'echo told >told; exit' TERM; sleep 1000 & echo >started; wait"), w.input())
+	if got := readFile(t, w.dir, "told"); got != "told\n" {
+		t.Errorf("it said %q", got)
+	}
+}
+
 // TestLeftBehind: who holds the output of a hook that has ended does not keep
 // the call waiting, and is ended; who has let go of it stays.
 func TestLeftBehind(t *testing.T) {
@@ -162,16 +188,19 @@ func TestLeftBehind(t *testing.T) {
 		"sleep 1000 & echo said >&2; exit 2",
 		"(trap '' TERM; sleep 1000; sleep 1000) & echo said >&2; exit 2",
 		"timeout 1000 sleep 1000 & echo said >&2; exit 2",
+		"setsid sleep 1000 & echo said >&2; exit 2",
 	} {
 		mark := newMark(t)
 		w := newWorld(t, mark.add)
+		before := goleak.IgnoreCurrent()
 		if v := w.run(t, pre, command); v.Reason != "said" {
 			t.Errorf("%s: %+v", command, v)
 		}
-		if !strings.Contains(command, "timeout") { // it has no parent any more
-			mark.gone(t, command)
-		} else {
+		goleak.VerifyNone(t, before)
+		if strings.Contains(command, "setsid") { // out of reach
 			mark.kill()
+		} else {
+			mark.gone(t, command)
 		}
 		if !w.log.has("left something behind") {
 			t.Errorf("%s: the log says nothing", command)

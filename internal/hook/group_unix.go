@@ -4,22 +4,23 @@ package hook
 
 import "syscall"
 
-// ownGroup puts a hook at the head of a process group.
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// ownGroup puts a hook at the head of a process group, and of a session, which
+// what it starts leaves less often. It has no terminal then.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // signal tells the hook and what it started to end, or kills them. Those that
 // have left the group are looked for first, while their parents are there.
 func (p *process) signal(kill bool) {
 	leader := p.cmd.Process.Pid
-	p.kin.look(leader)
+	p.kin.freeze(leader)
 	if kill {
 		_ = syscall.Kill(-leader, syscall.SIGKILL)
-		p.kin.signal(syscall.SIGKILL)
+		p.kin.signal(leader, syscall.SIGKILL)
 		p.kin.release()
 		return
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // what was stopped would not hear the first
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // what is stopped does not hear the first
 		_ = syscall.Kill(-leader, sig)
-		p.kin.signal(sig)
+		p.kin.signal(leader, sig)
 	}
 }

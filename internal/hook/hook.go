@@ -160,7 +160,8 @@ type Failure struct {
 // Run runs hooks in parallel, each exactly once, and returns when all have
 // ended: by themselves, because their time was over, or because ctx ended. In the
 // last two cases they are ended with all that they started, but for what made a
-// session or group of its own and, on Linux, lost its parent too.
+// session of its own and lost its parent on Linux, and for what left their
+// process group elsewhere.
 //
 // What a hook leaves in the background goes on if it has let go of the hook's
 // output; if not, it is ended, since the hook may not have said all.

@@ -43,7 +43,6 @@ func TestInput(t *testing.T) {
 			t.Errorf("%s: environment (-want +have):\n%s", event, diff)
 		}
 	}
-	w.run(t, pre, "exit 1") // what is missing
 	v := w.Run(t.Context(), post, hooks(time.Minute, "cat >in"), Input{Dir: w.dir})
 	want := `{"session_id":"","cwd":"` + w.dir + `","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"","tool_input":{},"tool_use_id":"","duration_ms":0}` + "\n"
 	if got := readFile(t, w.dir, "in"); got != want || len(v.Failures) != 0 {
@@ -195,6 +194,19 @@ func TestCannotStart(t *testing.T) {
 		if diff := cmp.Diff([]Failure{{":", c.why}}, v.Failures); diff != "" || !v.Decided || v.Behavior != policy.Deny {
 			t.Errorf("%s: %+v (-want +have):\n%s", c.name, v, diff)
 		}
+	}
+}
+
+// TestLinkedFolder: the name of the folder is the one that the session has.
+func TestLinkedFolder(t *testing.T) {
+	w := newWorld(t)
+	in := w.input()
+	in.Dir = filepath.Join(w.dir, "link")
+	if err := os.Symlink(t.TempDir(), in.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if v := w.Run(t.Context(), pre, hooks(time.Minute, "echo $PWD >&2; exit 2"), in); v.Reason != in.Dir {
+		t.Errorf("the folder is %s, not %s", v.Reason, in.Dir)
 	}
 }
 

@@ -4,10 +4,10 @@ package hook
 
 import "syscall"
 
-// kin would be the processes below a hook that have left its process group;
+// kin would be the processes of a hook that have left its process group;
 // there is no quick way to find them here.
 type kin struct{}
 
-func (*kin) look(int)              {}
-func (*kin) signal(syscall.Signal) {}
-func (*kin) release()              {}
+func (*kin) freeze(int)                 {}
+func (*kin) signal(int, syscall.Signal) {}
+func (*kin) release()                   {}

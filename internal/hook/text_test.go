@@ -16,6 +16,7 @@ func TestLines(t *testing.T) {
 		"\x1b[1;31mred\x1b[0m, \x1b[2Jclear":  "red, clear",
 		"\x1b]0;title\a1\x1b]8;;u\x1b\\2":     "12",
 		"\x1b]never ends\nline":               "never ends\nline",
+		"\x1b]0;a\nb\ac":                      "0;a\nbc",
 		"\x1bPq#0;1\x1b\\after":               "after",
 		"\x1b(Bsgr\x1b=x\x1b7y":               "sgrxy",
 		"\u009b31mc1":                         "c1",

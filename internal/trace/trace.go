@@ -34,7 +34,7 @@ type Writer struct {
 
 	mu     sync.Mutex
 	buf    []byte
-	timer  *time.Timer // to write buf; nil if nothing waits
+	timed  bool // buf will be written before long
 	lanes  map[uint64]bool
 	some   bool // there is an event
 	closed bool
@@ -157,18 +157,19 @@ func (w *Writer) soon() {
 	switch {
 	case len(w.buf) >= most:
 		w.flush()
-	case w.timer == nil:
-		w.timer = time.AfterFunc(flushAfter, func() {
+	case !w.timed:
+		w.timed = true
+		time.AfterFunc(flushAfter, func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.timer = nil
+			w.timed = false
 			w.flush()
 		})
 	}
 }
 
 func (w *Writer) flush() {
-	if w.closed || len(w.buf) == 0 {
+	if len(w.buf) == 0 {
 		return
 	}
 	if _, err := w.out.Write(w.buf); err != nil {
@@ -182,9 +183,6 @@ func (w *Writer) flush() {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.timer != nil {
-		w.timer.Stop()
-	}
 	if !w.closed {
 		w.buf = append(w.buf, "\n]\n"...)
 		w.flush()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,6 +80,13 @@ func newStage(t *testing.T, c concurrency.Config) *stage {
 	return s
 }
 
+// writes is how often the file was written to, and whether it will be again.
+func (s *stage) writes() (n int, timed bool) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.f.writes, s.w.timed
+}
+
 // start begins a call that takes a millisecond to decide on and a second to run.
 func (s *stage) start(ctx context.Context, safe bool, refused error) {
 	ticket, err := s.lane.Arrive()
@@ -131,6 +139,23 @@ func TestTrace(t *testing.T) {
 	})
 }
 
+// TestTraceOfWhatWaited: a call that was settled and never ran ends as that.
+func TestTraceOfWhatWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, concurrency.Config{})
+		s.start(t.Context(), true, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.start(ctx, false, nil)
+		time.Sleep(500 * time.Millisecond)
+		cancel()
+		time.Sleep(2 * time.Second)
+		got := events(t, s.f, s.w)
+		if got = got[len(got)-4:]; !slices.Equal(got, []string{"e2 waits 500ms", "e2 Bash 500ms cancelled", "e1 running 1.001s", "e1 Bash 1.001s safe ran"}) {
+			t.Errorf("the end of the trace: %q", got)
+		}
+	})
+}
+
 // TestTraceOfWhatRuns: a call that runs is in the file before long, though
 // nothing else happens.
 func TestTraceOfWhatRuns(t *testing.T) {
@@ -146,6 +171,10 @@ func TestTraceOfWhatRuns(t *testing.T) {
 			_ = ticket.Run(t.Context(), func(context.Context) (bool, error) { ticket.Label("Bash", "make all"); return true, nil },
 				func(context.Context) func() { <-end; return nil })
 		}()
+		synctest.Wait()
+		if _, timed := s.writes(); !timed {
+			t.Error("nothing is going to be written")
+		}
 		time.Sleep(flushAfter)
 		synctest.Wait()
 		want := []string{
@@ -158,19 +187,21 @@ func TestTraceOfWhatRuns(t *testing.T) {
 		if !strings.Contains(s.f.String(), `"title":"make all"`) {
 			t.Errorf("it is not said what runs: %s", s.f)
 		}
-		writes := s.f.writes
+		if writes, timed := s.writes(); writes != 2 || timed {
+			t.Errorf("%d writes, another to come: %v", writes, timed)
+		}
 		time.Sleep(time.Hour)
-		if s.f.writes != writes {
-			t.Errorf("%d writes of nothing", s.f.writes-writes)
+		if writes, _ := s.writes(); writes != 2 {
+			t.Errorf("%d writes of nothing", writes-2)
 		}
 		close(end)
 		synctest.Wait()
 		if err := s.w.Close(); err != nil { // before the timer
 			t.Fatal(err)
 		}
-		writes = s.f.writes
+		before, _ := s.writes()
 		time.Sleep(time.Hour)
-		if s.f.writes != writes {
+		if writes, _ := s.writes(); writes != before {
 			t.Error("it was written to when it was closed")
 		}
 	})

@@ -103,6 +103,18 @@ func TestReadAgainLater(t *testing.T) {
 	c.want("", told)
 }
 
+// TestReadAgainAtTheSameTimes: what has other bytes and nothing else that tells
+// is shown.
+func TestReadAgainAtTheSameTimes(t *testing.T) {
+	c := converse(t, Options{})
+	c.want("", whole)
+	had, _ := c.w.Session.View().LastRead(filepath.Join(c.w.Root, "f"))
+	had.Hash[0]++ // as if it had been read in the same tick, before a write
+	c.w.Session.Apply(session.Effect{Reads: []session.Read{had}})
+	c.want("", whole)
+	c.want("", told)
+}
+
 // TestReadAfterOwnWrite: a write is in the record, with what the file is now,
 // and the next read shows it.
 func TestReadAfterOwnWrite(t *testing.T) {

@@ -1,0 +1,21 @@
+//go:build !unix
+
+package approval
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+func TestNotOffered(t *testing.T) {
+	s := New(Config{Folder: t.TempDir(), Server: "/work", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if _, err := s.Pend(Request{Tool: "T", Input: json.RawMessage("{}")}); !errors.Is(err, errNotOffered) {
+		t.Error(err)
+	}
+	if _, err := List(t.Context(), s.config.Folder, 0); !errors.Is(err, errNotOffered) {
+		t.Error(err)
+	}
+}

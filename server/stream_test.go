@@ -1,0 +1,70 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAnswerOrSilence: a cancel takes the whole answer or nothing of it,
+// whatever the moment it comes, and nothing is written behind it.
+func TestAnswerOrSilence(t *testing.T) {
+	const answer = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	event := func(data string) string { return "event: message\ndata: " + data + "\n\n" }
+	note := event(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`)
+	for _, tc := range []struct {
+		why   string
+		steps []string
+		want  response
+	}{
+		{"no cancel", []string{"json", answer}, response{200, "application/json", answer}},
+		{"a cancel before", []string{"cancel", "json", answer}, silence},
+		{"a cancel within", []string{"json", "late", answer}, response{200, "application/json", answer}},
+		{"a cancel behind", []string{"json", answer, "late"}, response{200, "application/json", answer}},
+		{"ours, no cancel", []string{"notify", "json", answer}, response{200, eventStream, note + event(answer)}},
+		{"ours, a cancel before the answer", []string{"notify", "cancel", "json", answer}, response{200, eventStream, note}},
+		{"ours, a cancel before all", []string{"cancel", "notify", "json", answer}, silence},
+		{"the library's, no cancel", []string{"stream", note, event(answer)}, response{200, eventStream, note + event(answer)}},
+		{"the library's, a cancel between", []string{"stream", note, "cancel", note, event(answer)}, response{200, eventStream, note}},
+		{"the library's, a cancel behind", []string{"stream", event(answer), "late"}, response{200, eventStream, event(answer)}},
+		{"cancelled, and no answer comes", []string{"cancel"}, silence},
+	} {
+		s, _ := newServer(t, time.Second)
+		m := newSessions(s)
+		id := m.Generate()
+		in, req := &incoming{}, &httpRequest{id: "n1", cancel: func() {}}
+		if err := m.enter(in, req, id); err != nil {
+			t.Fatal(err)
+		}
+		rec := httptest.NewRecorder()
+		w := newStream(rec, in, time.Second)
+		w.answer = func() bool { return m.answer(req) }
+		w.wanted = func() bool { return m.wanted(req) }
+		for _, step := range tc.steps {
+			switch step {
+			case "cancel":
+				m.cancelIn(req.session, "n1")
+			case "late":
+				if m.cancelIn(req.session, "n1"); !m.wanted(req) {
+					t.Errorf("%s: what is being answered was cancelled", tc.why)
+				}
+			case "notify":
+				_ = w.notify("notifications/progress", map[string]any{"progress": 1})
+			case "json", "stream":
+				w.Header().Set("Content-Type", map[string]string{"json": "application/json", "stream": eventStream}[step])
+				w.WriteHeader(http.StatusOK)
+			default:
+				_, _ = w.Write([]byte(step))
+			}
+		}
+		w.end()
+		m.leave(in)
+		got := response{rec.Code, rec.Result().Header.Get("Content-Type"), rec.Body.String()}
+		if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(response{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.why, diff)
+		}
+	}
+}
