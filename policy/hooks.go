@@ -92,7 +92,7 @@ func (h *Hooks) Any(event Event) bool {
 //
 // A matcher that is missing, "" or "*" matches every tool. One of letters,
 // digits, _ and - is the name of a tool, and several of them are separated by |
-// or a comma. Any other is a regular expression (RE2) for the whole name.
+// or a comma. Any other is a regular expression (RE2) for some part of the name.
 func (h *Hooks) Matching(event Event, tool string, aliases []string) []Hook {
 	if h == nil {
 		return nil

@@ -98,8 +98,6 @@ func (s *Settings) readMatcher(event Event, line int, path, text string) matcher
 		return matcher{all: true}
 	case err != nil:
 		s.warn(line, "%s: %s cannot be used (%v), so its hooks never run", path, show(text), err)
-	case m.expr != nil && halfAnchored(text):
-		s.warn(line, "%s: %s has to match the whole name of a tool; write .* where more may follow or come before", path, show(text))
 	}
 	return m
 }

@@ -13,7 +13,7 @@ import (
 type matcher struct {
 	all   bool
 	names []string
-	expr  *regexp.Regexp // for the whole name; nil: none
+	expr  *regexp.Regexp // for any part of the name, as hosts have it; nil: none
 }
 
 func (m matcher) matches(tool string) bool {
@@ -39,9 +39,9 @@ func parseMatcher(text string) (matcher, error) {
 		}
 		return m, nil
 	}
-	expr, err := wholeName(text)
+	expr, err := regexp.Compile(text)
 	if err != nil {
-		return matcher{}, err
+		return matcher{}, expressionError(err)
 	}
 	return matcher{expr: expr}, nil
 }
@@ -49,20 +49,6 @@ func parseMatcher(text string) (matcher, error) {
 // notInNames reports whether a character makes a matcher a regular expression.
 func notInNames(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-|, ", r)
-}
-
-// wholeName compiles a regular expression that has to match all of a name. It is
-// compiled as it stands first: "a)|(b" must not become one by what is put
-// around it.
-func wholeName(text string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(text); err != nil {
-		return nil, expressionError(err)
-	}
-	expr, err := regexp.Compile("^(?:" + text + ")$")
-	if err != nil {
-		return nil, expressionError(err)
-	}
-	return expr, nil
 }
 
 // expressionError words why an expression cannot be compiled, for those who know
@@ -78,18 +64,4 @@ func expressionError(err error) error {
 		}
 	}
 	return fmt.Errorf("%s: %s", bad.Code, show(bad.Expr))
-}
-
-// halfAnchored reports whether an expression has an anchor at one end and
-// nothing open at the other, so that somebody has probably meant part of a name.
-func halfAnchored(text string) bool {
-	begins, ends := strings.HasPrefix(text, "^"), strings.HasSuffix(text, "$")
-	switch {
-	case begins && !ends:
-		return !strings.ContainsAny(text[len(text)-1:], "*+?})")
-	case ends && !begins:
-		return !strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "(")
-	default:
-		return false
-	}
 }
