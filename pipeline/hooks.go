@@ -9,6 +9,7 @@ import (
 	"mcp-toolset/internal/hook"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
 
@@ -27,6 +28,7 @@ type before struct {
 func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Resolved, *policy.Opinion, error) {
 	if c.before == nil {
 		if c.before = c.resumed(r); c.before == nil {
+			defer c.heldUp("hooks")()
 			c.before = &before{input: r.Input()}
 			c.before.verdict = c.runHooks(ctx, policy.PreToolUse, c.hookInput(r, env))
 		}
@@ -93,16 +95,13 @@ func (c *call) runAfter(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 	case resp.Failed:
 		event, in.Error = policy.PostToolUseFailure, joinText(resp.Content)
 	}
-	var written []func()
+	var written []*session.Read
 	if resp != nil {
 		in.Response = responseFor(resp)
-		records := stillWritten(env, resp.Effect)
-		written = append(written, func() { c.lookAgain(env, records) })
+		written = stillWritten(env, resp.Effect)
 	}
 	v := c.runHooks(ctx, event, in)
-	for _, look := range written {
-		look()
-	}
+	c.lookAgain(env, written)
 	c.hear(v)
 	if resp != nil && v.Replace != nil {
 		c.record.original = joinText(resp.Content)

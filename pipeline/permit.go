@@ -27,9 +27,11 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 		return agreed, nil
 	}
 	if c.Ask != nil {
+		done := c.heldUp("a person to agree")
 		reply, err := c.Ask(ctx, Question{
 			Tool: c.tool.Name, Title: r.Summary, Input: r.Input(), Reason: d.Reason, Always: c.always(about), Kept: c.before,
 		})
+		done()
 		switch {
 		case err != nil:
 			return d, err
@@ -89,8 +91,6 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 func fault(f *tools.Fault, d policy.Decision) *refusal {
 	return &refusal{stageRefused, d.Reason + "; " + f.Fact, f.Next}
 }
-
-var _ error = (*InputRequired)(nil)
 
 // pending reports whether an error is a question that the client has to answer.
 func pending(err error) bool {

@@ -182,6 +182,7 @@ type call struct {
 	effects []session.Effect
 	stop    func()       // of watch
 	waited  atomic.Int64 // the last progress that watch told, in ms
+	holdup  atomic.Value // string: what a call that is being decided on waits for
 	private atomic.Bool  // what it returns is this session's alone
 
 	record record   // for the audit

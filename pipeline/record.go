@@ -17,11 +17,11 @@ type record struct {
 	parent   string          // the call that made it
 	input    json.RawMessage // as it runs, or as it came
 	decided  policy.Decision
-	judged   bool
 	original string   // text that a hook replaced
 	hooks    []string // what they did
 	stage    string   // of the refusal; "" if it was done
 	fact     string
+	written  bool // or tried to be
 }
 
 // finish makes the answer what the client gets: with what hooks add, within the
@@ -36,7 +36,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *too
 		}
 	}
 	c.p.limit(c.tool, c.Session.View(), resp)
-	if c.p.Audit == nil {
+	if c.p.Audit == nil || c.record.written {
 		return resp
 	}
 	if failed := c.p.Audit(context.WithoutCancel(ctx), c.entry(resp, err)); failed != nil {
@@ -87,6 +87,7 @@ func (c *call) unlogged(ctx context.Context) *refusal {
 	}
 	why := &refusal{stageRefused, "the audit log could not be written, and no call is done without", "A person has to look after the log; then send this call again."}
 	c.refuse(why)
+	c.record.written = true
 	if c.p.Audit(ctx, c.entry(nil, nil)) == nil {
 		c.p.unlogged.Store(false)
 	}

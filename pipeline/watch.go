@@ -36,7 +36,7 @@ func (c *call) watch(ctx context.Context) (stop func()) {
 				return
 			case <-timer.C:
 			}
-			if why := c.Ticket.WaitsFor(); why != "" {
+			if why := c.waitsFor(); why != "" {
 				waited := c.p.Now().Sub(began)
 				c.waited.Store(waited.Milliseconds())
 				c.Progress(tools.Progress{Done: waited.Seconds(), Message: "waits for " + plain.Line(why)})
@@ -45,6 +45,20 @@ func (c *call) watch(ctx context.Context) (stop func()) {
 		}
 	}()
 	return c.stop
+}
+
+// waitsFor is what keeps the call from running, "" if nothing does.
+func (c *call) waitsFor() string {
+	if why, _ := c.holdup.Load().(string); why != "" {
+		return why
+	}
+	return c.Ticket.WaitsFor()
+}
+
+// heldUp notes what the call waits for while it is being decided on, until done.
+func (c *call) heldUp(by string) (done func()) {
+	c.holdup.Store(by)
+	return func() { c.holdup.Store("") }
 }
 
 // progress is the tool's progress, which goes on from that of watch, since it

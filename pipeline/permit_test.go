@@ -1,0 +1,264 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/classifier"
+	"mcp-toolset/internal/hook"
+	"mcp-toolset/policy"
+)
+
+// approvals gives the pipeline a store of its own.
+func (b *bench) approvals(t *testing.T) {
+	t.Helper()
+	b.Approvals = approval.New(approval.Config{Folder: t.TempDir(), Server: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := b.Approvals.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// ask runs a call of a client whose user answers.
+func (b *bench) ask(t *testing.T, tool, args string, asker Asker) string {
+	t.Helper()
+	r := b.request(tool, args)
+	r.Ask = asker
+	resp, err := b.Run(t.Context(), r)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	text := joinText(resp.Content)
+	if resp.Failed {
+		text = "failed: " + text
+	}
+	return strings.ReplaceAll(text, b.root, "$ROOT")
+}
+
+const asks = `{"permissions":{"ask":["Do(ask.txt)"],"deny":["Do(no.txt)"]}}`
+
+// TestAsk: what a person is shown is what runs, and what they answer decides.
+func TestAsk(t *testing.T) {
+	const outside = `{"do":"x","arg":"done","path":"/outside"}`
+	for name, tc := range map[string]struct {
+		args  string
+		reply Reply
+		asked bool
+		want  string
+	}{
+		"accept":    {outside, Reply{Allow: true, How: Accepted}, true, "done"},
+		"decline":   {outside, Reply{How: Declined}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the person who was asked declined. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"cancel":    {outside, Reply{How: Cancelled}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the person who was asked did not decide. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"timeout":   {outside, Reply{How: TimedOut}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the person who was asked did not answer in time. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"no answer": {outside, Reply{How: NoAnswer}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the client gave no answer. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"rule":      {`{"do":"x","arg":"done","path":"ask.txt"}`, Reply{Allow: true, How: Accepted}, true, "done"},
+		"denied":    {`{"do":"x","path":"no.txt"}`, Reply{Allow: true, How: Accepted}, false, "failed: Do: refused by policy: the deny rule Do(no.txt) covers this call. Do it another way, or have a person change the rule in /etc/test.json:1."},
+		"allowed":   {`{"do":"x","arg":"done"}`, Reply{How: Declined}, false, "done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, asks)
+			var got *Question
+			answer := b.ask(t, "Do", tc.args, func(_ context.Context, q Question) (Reply, error) {
+				got = &q
+				return tc.reply, nil
+			})
+			if answer != tc.want || (got != nil) != tc.asked {
+				t.Errorf("asked: %v\ngot  %s\nwant %s", got != nil, answer, tc.want)
+			}
+			if got != nil && (got.Tool != "Do" || got.Reason == "" || !strings.Contains(string(got.Input), `"path":"`) || got.Always != "") {
+				t.Errorf("the question: %+v", got)
+			}
+		})
+	}
+}
+
+// TestAlways: a person may allow exactly this for good, but not what a rule asks
+// about each time; a decline is remembered too.
+func TestAlways(t *testing.T) {
+	b := newBench(t, asks)
+	b.approvals(t)
+	n := 0
+	answer := func(r Reply) Asker {
+		return func(_ context.Context, q Question) (Reply, error) {
+			n++
+			if strings.Contains(string(q.Input), "ask.txt") != (q.Always == "") {
+				t.Errorf("always: %q for %s", q.Always, q.Input)
+			}
+			return r, nil
+		}
+	}
+	yes, no := Reply{Allow: true, Always: true, How: Accepted}, Reply{How: Declined}
+	for i, step := range []struct {
+		args  string
+		reply Reply
+		asked int
+		want  string
+	}{
+		{`{"do":"x","arg":"1","path":"/outside/a"}`, yes, 1, "1"},
+		{`{"do":"x","arg":"2","path":"/outside/a"}`, no, 0, "2"},
+		{`{"do":"x","arg":"3","path":"/outside/b"}`, no, 1, "failed: "},
+		{`{"do":"x","arg":"4","path":"/outside/b"}`, yes, 0, "failed: Do: refused by policy: a person declined this. Do it another way; a person finds what was declined, and lifts it, with mcp-toolset approvals."},
+		{`{"do":"x","arg":"5","path":"/outside/a/below"}`, no, 1, "failed: "},
+		{`{"do":"x","arg":"6","path":"ask.txt"}`, Reply{Allow: true, How: Accepted}, 1, "6"},
+		{`{"do":"x","arg":"7","path":"ask.txt"}`, Reply{Allow: true, How: Accepted}, 1, "7"},
+	} {
+		n = 0
+		if got := b.ask(t, "Do", step.args, answer(step.reply)); !strings.HasPrefix(got, step.want) || n != step.asked {
+			t.Errorf("step %d: asked %d times, %s", i, n, got)
+		}
+	}
+}
+
+// TestPending: without a client that asks, the call gets a number.
+func TestPending(t *testing.T) {
+	b := newBench(t, asks)
+	b.approvals(t)
+	const args = `{"do":"x","arg":"done","path":"/outside"}`
+	want := "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); a person has to agree first (approval 1 is pending). Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on this machine, then send exactly this call again."
+	for range 2 {
+		if got := b.ask(t, "Do", args, nil); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if got := b.ask(t, "Do", `{"do":"x","arg":"other","path":"/outside"}`, nil); !strings.Contains(got, "approval 2 is pending") {
+		t.Errorf("another call: %s", got)
+	}
+}
+
+// TestSentAgain: where the answer comes with another request, hooks run once,
+// and what they said holds for the same call only.
+func TestSentAgain(t *testing.T) {
+	b := newBench(t, asks)
+	runs := 0
+	b.hooks(t, func(policy.Event, hook.Input) hook.Verdict {
+		runs++
+		return hook.Verdict{UpdatedInput: json.RawMessage(`{"do":"x","arg":"by the hook","path":"/outside"}`), Context: []string{"heard"}}
+	}, "PreToolUse")
+	const args = `{"do":"x","arg":"done","path":"/outside"}`
+	var kept any
+	required := func(_ context.Context, q Question) (Reply, error) {
+		kept = q.Kept
+		if !strings.Contains(string(q.Input), "by the hook") {
+			t.Errorf("the person is shown %s", q.Input)
+		}
+		return Reply{}, &InputRequired{Question: q, State: "sealed"}
+	}
+	r := b.request("Do", args)
+	r.Ask = required
+	var needed *InputRequired
+	if resp, err := b.Run(t.Context(), r); resp != nil || !errors.As(err, &needed) || needed.State != "sealed" {
+		t.Fatalf("%+v, %v", resp, err)
+	}
+	again := func(args string) string {
+		r := b.request("Do", args)
+		r.Resumed = kept
+		r.Ask = func(context.Context, Question) (Reply, error) { return Reply{Allow: true, How: Accepted}, nil }
+		resp, err := b.Run(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return joinText(resp.Content)
+	}
+	if got := again(args); got != "by the hook\nheard" || runs != 1 {
+		t.Errorf("%s, hooks ran %d times", got, runs)
+	}
+	if got := again(`{"do":"x","arg":"else","path":"/outside"}`); got != "by the hook\nheard" || runs != 2 {
+		t.Errorf("another call: %s, hooks ran %d times", got, runs)
+	}
+}
+
+// TestAskHoldsNobodyElse: who waits for a person keeps the place in its own lane
+// and no slot.
+func TestAskHoldsNobodyElse(t *testing.T) {
+	b := newBench(t, asks)
+	scheduler := concurrency.New(concurrency.Config{PerLane: 1, Total: 1})
+	b.lane = scheduler.NewLane("")
+	asked, answer := make(chan struct{}), make(chan struct{})
+	done := make(chan string)
+	r := b.request("Do", `{"do":"x","arg":"first","path":"/outside"}`)
+	r.Ask = func(context.Context, Question) (Reply, error) {
+		close(asked)
+		<-answer
+		return Reply{Allow: true, How: Accepted}, nil
+	}
+	run := func(r Request) {
+		resp, err := b.Run(t.Context(), r)
+		if err != nil {
+			t.Error(err)
+			done <- ""
+			return
+		}
+		done <- joinText(resp.Content)
+	}
+	go run(r)
+	<-asked
+	behind := b.request("Look", `{"do":"x","arg":"behind"}`)
+	go run(behind)
+	b.lane = scheduler.NewLane("other")
+	go run(b.request("Do", `{"do":"x","arg":"other"}`))
+	if got := <-done; got != "other" {
+		t.Errorf("%q came first", got)
+	}
+	close(answer)
+	if one, two := <-done, <-done; one+two != "firstbehind" && one+two != "behindfirst" {
+		t.Errorf("%q, %q", one, two)
+	}
+}
+
+// TestClassifier is asked where nothing else decides.
+func TestClassifier(t *testing.T) {
+	for name, tc := range map[string]struct {
+		opinion *policy.Opinion
+		args    string
+		asked   bool
+		want    string
+	}{
+		"allow":      {&policy.Opinion{Behavior: policy.Allow}, `{"do":"x","arg":"done","path":"/outside"}`, true, "done"},
+		"deny":       {&policy.Opinion{Behavior: policy.Deny, Reason: "too risky"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: the classifier says deny: too risky. Do it another way, or have a person allow it by a rule."},
+		"ask":        {&policy.Opinion{Behavior: policy.Ask, Reason: "not sure"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT) (the classifier says ask: not sure), and nobody can be asked here. "},
+		"no opinion": {nil, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT), and nobody can be asked here. "},
+		"a rule":     {&policy.Opinion{Behavior: policy.Allow}, `{"do":"x","path":"ask.txt"}`, false, "failed: "},
+		"allowed":    {&policy.Opinion{Behavior: policy.Deny}, `{"do":"x","arg":"done"}`, false, "done"},
+	} {
+		b := newBench(t, asks)
+		asked := false
+		b.Classify = func(_ context.Context, q classifier.Question) *policy.Opinion {
+			asked = true
+			if q.Tool != "Do" || q.Mode != "default" || q.Dir != b.root {
+				t.Errorf("%s: %+v", name, q)
+			}
+			return tc.opinion
+		}
+		if got := b.ask(t, "Do", tc.args, nil); !strings.HasPrefix(got, tc.want) || asked != tc.asked {
+			t.Errorf("%s: asked %v, %s", name, asked, got)
+		}
+	}
+}
+
+// TestGrantedIsOneFolder: an approval of a folder opens what is below it, and
+// nothing else.
+func TestGrantedIsOneFolder(t *testing.T) {
+	out := t.TempDir()
+	b := newBench(t, asks)
+	yes := func(context.Context, Question) (Reply, error) { return Reply{Allow: true, How: Accepted}, nil }
+	for path, want := range map[string]string{
+		filepath.Join(out, "below", "f"): "no such file", filepath.Join(filepath.Dir(out), "beside"): "outside the workspace roots",
+	} {
+		args, err := json.Marshal(map[string]string{"do": "open", "arg": path, "path": out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.ask(t, "Do", string(args), yes); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
