@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"path/filepath"
+	"slices"
+)
 
 // kernelFolders hold what the kernel and its devices show as files: secrets of
 // processes (this server's own environment among them), endless and blocking
@@ -159,6 +162,9 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 // tool's matcher, hooks and persons, so a deny or ask rule such as Write(p) is
 // judged by the path. What Decide has asked about is an Ask here too.
 func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, readable []string) Decision {
+	if p.readsFreely && t.Access == Read && t.Literal == t.Canonical && p.ordinary(t.Canonical) {
+		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers the call"}
+	}
 	r := Request{Tool: tool, Aliases: aliases, Dir: dir, Target: &t, Readable: readable}
 	var c call
 	c.prepare(p, &r)
@@ -179,6 +185,15 @@ func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, 
 		return c.byRule(Allow, allow)
 	}
 	return c.byDefault()
+}
+
+// ordinary reports whether a path is a clean one in a root, and in no folder
+// that is closed or the kernel's.
+func (p *Policy) ordinary(path string) bool {
+	if filepath.Clean(path) != path || within(p.roots, path) == "" || within(p.closed, path) != "" {
+		return false
+	}
+	return !slices.ContainsFunc(kernelFolders, func(dir string) bool { return holds(dir, path) })
 }
 
 // DeniedTool reports whether a deny rule removes the whole tool: its bare name

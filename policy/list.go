@@ -86,3 +86,20 @@ func (l *list) addCommand(r *rule) {
 func (l *list) onCommands() bool {
 	return len(l.commands.byWord)+len(l.commands.rest)+len(l.others) > 0
 }
+
+// onOthers reports whether there are rules on anything but commands.
+func (l *list) onOthers() bool {
+	own := len(l.own)
+	for _, tool := range commandTools {
+		if len(l.own[tool]) > 0 {
+			own--
+		}
+	}
+	whole := len(l.whole)
+	for _, tool := range commandTools {
+		if l.whole[tool] != nil {
+			whole--
+		}
+	}
+	return own+whole+len(l.servers)+len(l.broken) > 0
+}

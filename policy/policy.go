@@ -133,14 +133,17 @@ type Config struct {
 
 // Policy decides on calls. It never changes and is safe for concurrent use.
 type Policy struct {
-	mode     Mode
-	lists    [3]list // by Behavior
-	roots    []folder
-	closed   []folder
-	guarded  []folder
-	home     folder
-	addTo    string // settings file for further rules, "" when unknown
-	warnings []string
+	mode  Mode
+	lists [3]list // by Behavior
+	// readsFreely says that no rule could keep a file of a root from being read,
+	// or make it an allow rule's to decide.
+	readsFreely bool
+	roots       []folder
+	closed      []folder
+	guarded     []folder
+	home        folder
+	addTo       string // settings file for further rules, "" when unknown
+	warnings    []string
 }
 
 // New makes a Policy. What is wrong with the rules is in Warnings; it is never
@@ -163,6 +166,7 @@ func New(cfg Config) *Policy {
 	for b := range p.lists {
 		p.lists[b] = newList(p, Behavior(b), s.rules[b])
 	}
+	p.readsFreely = !p.lists[Deny].onOthers() && !p.lists[Ask].onOthers() && !p.lists[Allow].onOthers()
 	p.warnings = append(s.Warnings(), p.ruleWarnings(s, cfg.KnownTools)...)
 	return p
 }
