@@ -42,15 +42,20 @@ func canonicalRoots(dirs []string) []string {
 
 // keptFromCommands says what no command may touch, and what none may change. A
 // folder that is absent cannot be hidden: what a command puts there is looked at
-// behind it instead. What is in a hidden one needs nothing further.
+// behind it instead. What is in a hidden one needs nothing further, nor what is
+// in the state folder, which is there before any command.
 func (c *common) keptFromCommands(config assembly.Config) (closed, protected []string) {
 	absent := func(path string) bool {
 		_, err := os.Lstat(path)
 		return err != nil && slices.Contains(c.found.Closed, path)
 	}
 	closed = slices.DeleteFunc(slices.Clone(config.Closed), absent)
+	hidden := append(slices.Clip(closed), config.State)
+	if canonical, err := workspace.Canonical(config.State); err == nil {
+		hidden = append(hidden, canonical)
+	}
 	for _, path := range c.found.Files {
-		if !slices.ContainsFunc(closed, func(dir string) bool { return workspace.Within(dir, path) }) {
+		if !slices.ContainsFunc(hidden, func(dir string) bool { return workspace.Within(dir, path) }) {
 			protected = append(protected, path)
 		}
 	}

@@ -39,7 +39,8 @@ func TestReplacedGrants(t *testing.T) {
 			})
 			needContained(t, c)
 			run(t, c, Spec{Script: "mv place was; ln -s " + outside + " place"})
-			if got, err := os.Readlink(filepath.Join(root, "place")); err != nil || got != outside {
+			// One above protected names is taken away again.
+			if got, err := os.Readlink(filepath.Join(root, "place")); err != nil && name != "nested root" || err == nil && got != outside {
 				t.Fatalf("the link was not made: %q, %v", got, err)
 			}
 			for _, readOnly := range []bool{false, true} {

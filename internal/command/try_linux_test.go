@@ -192,7 +192,7 @@ func TestOffTriesNothing(t *testing.T) {
 	if tried(c) {
 		t.Error("something was tried")
 	}
-	if err := c.Required(t.Context()); err != nil || c.Open(t.Context(), true) != nil || c.Uncontained(t.Context()) != nil {
+	if err := c.Required(t.Context()); err != nil || c.Open(t.Context(), true) != nil || !errors.Is(c.Uncontained(t.Context()), errOff) {
 		t.Error(err, c.Open(t.Context(), true), c.Uncontained(t.Context()))
 	}
 	if err := c.ReadOnly(t.Context()); !errors.Is(err, errOff) {
