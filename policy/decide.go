@@ -39,7 +39,7 @@ func (p *Policy) Decide(r Request) Decision {
 	d := c.decide(p, &r)
 	if d.Behavior == Ask && p.mode == ModeDontAsk {
 		d.Behavior, d.Layer, d.Open = Deny, LayerMode, false
-		d.Reason += ", and in the mode dontAsk nobody is"
+		d.Reason += "; the mode dontAsk denies what would be asked about"
 	}
 	return d
 }
