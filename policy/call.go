@@ -28,6 +28,11 @@ type view struct {
 func (c *call) prepare(p *Policy, r *Request) {
 	c.p, c.r = p, r
 	if r.Parts != nil {
+		if r.Target != nil || r.Match != nil { // which do not count then
+			parts := *r
+			parts.Target, parts.Match = nil, nil
+			c.r = &parts
+		}
 		c.prepareParts()
 		return
 	}

@@ -1,6 +1,10 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // This file is about calls that no rule decides: what speaks against doing them
 // unasked, and how that is worded.
@@ -50,14 +54,59 @@ func (c *call) pathConcern() *Decision {
 	return nil
 }
 
-// partsUnknown reports whether the call may have parts that a rule could cover
-// and that are not known.
-func (c *call) partsUnknown() bool {
+// unknownParts is the question about a call that may do what a rule covers and
+// does not show it; nil if there is none. No mode and no rule answers it.
+func (c *call) unknownParts() *Decision {
 	parts := c.r.Parts
-	return parts != nil && parts.Unresolved != "" && !(parts.Harmless && !c.p.lists[Deny].onCommands() && !c.p.lists[Ask].onCommands())
+	if parts == nil {
+		return nil
+	}
+	d := Decision{Behavior: Ask, Layer: LayerDefault}
+	lenient := (parts.Harmless || c.p.mode == ModeBypass) && !c.p.lists[Deny].onCommands(c) && !c.p.lists[Ask].onCommands(c)
+	if parts.Unresolved != "" && !lenient {
+		d.Reason = "not every command in it is known: " + show(parts.Unresolved)
+		d.Next = "write the commands out, one after the other"
+		return &d
+	}
+	for i := range parts.List {
+		p := &parts.List[i]
+		if p.Blind && !parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
+			d.Reason = "which files " + show(p.Text) + " changes is only known when it runs, and there are rules on changing some"
+			d.Next = "write the paths out"
+			return &d
+		}
+		if p.Sure == "" {
+			continue
+		}
+		for b := Deny; b <= Ask; b++ {
+			if m := c.p.lists[b].perhaps(c, p); m.rule != nil {
+				d.Reason = fmt.Sprintf("what %s does is only known when it runs, and the %s rule %s may cover it", show(p.Text), b, show(m.rule.text))
+				d.Next = "write its words out"
+				return &d
+			}
+		}
+	}
+	return nil
 }
 
+// partsConcern is the concern about what the call consists of.
 func (c *call) partsConcern() *Decision {
+	if d := c.targetsConcern(); d != nil {
+		return d
+	}
+	for i := range c.r.Parts.List {
+		if p := &c.r.Parts.List[i]; p.Risk != "" {
+			return &Decision{
+				Layer: LayerDefault, Reason: fmt.Sprintf("%s is not done unasked: %s", show(p.Text), p.Risk),
+				Next: c.ruleForPart(p),
+			}
+		}
+	}
+	return nil
+}
+
+// targetsConcern is the concern about the files that the call names.
+func (c *call) targetsConcern() *Decision {
 	for _, t := range c.targets {
 		if c.r.Parts.Harmless && t.r.Target.Access == Edit {
 			continue
@@ -70,22 +119,43 @@ func (c *call) partsConcern() *Decision {
 			return d
 		}
 	}
-	for i := range c.r.Parts.List {
-		if p := &c.r.Parts.List[i]; p.Risk != "" {
-			return &Decision{
-				Layer: LayerDefault, Reason: fmt.Sprintf("%s is not done unasked: %s", show(p.Text), p.Risk),
-				Next: "a person can allow it by a rule such as " + show(c.r.Tool+"("+p.Text+")") + " in " + c.file(),
-			}
-		}
-	}
 	return nil
 }
 
-// namedConcern is the concern about a file that a command names.
+// guarded reports whether the call would change something by a protected name.
+func (c *call) guarded() bool {
+	if c.r.Parts == nil {
+		return c.r.Target != nil && c.protected() != ""
+	}
+	return !c.r.Parts.Harmless && slices.ContainsFunc(c.targets, func(t *call) bool { return t.protected() != "" })
+}
+
+// namedConcern is the concern about a file that a command names. A rule that
+// opens the path to the tools on files takes it away.
 func (c *call) namedConcern() *Decision {
-	path := c.real.path
-	if plainDevices[path] || holds("/dev/fd", path) {
+	d := c.closedConcern()
+	if d == nil {
 		return nil
+	}
+	var may func(*pathPattern) bool
+	if _, kernel := c.inKernel(); kernel {
+		may = namesKernel
+	} else if c.confined() {
+		may = namesProtected
+	}
+	if c.p.lists[Allow].opening(c, may).rule != nil {
+		return nil
+	}
+	return d
+}
+
+// closedConcern is namedConcern without rules.
+func (c *call) closedConcern() *Decision {
+	path := c.real.path
+	for _, p := range [...]string{path, c.written()} {
+		if plainDevices[p] || holds("/dev/fd", p) {
+			return nil // /dev/stdin leads to whatever the input of this server is
+		}
 	}
 	if path, kernel := c.inKernel(); kernel {
 		d := c.inKernelFolder(path)
@@ -106,12 +176,14 @@ func (c *call) onlyEdits() bool {
 	if !c.r.Parts.Edits || c.r.Parts.Unresolved != "" {
 		return false
 	}
+	changes := false
 	for _, t := range c.targets {
 		if t.real.path == "" || t.written() == "" || t.namedConcern() != nil {
 			return false
 		}
+		changes = changes || t.r.Target.Access == Edit
 	}
-	return true
+	return changes
 }
 
 func (c *call) byTool() Decision {
@@ -153,17 +225,20 @@ func (c *call) planned() Decision {
 	}
 }
 
-func (c *call) unknownParts() Decision {
-	return Decision{
-		Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + show(c.r.Parts.Unresolved),
-		Next: "write the commands out, one after the other",
-	}
-}
-
 // ruleFor is how a person can allow changes of a path for good.
 func (c *call) ruleFor(path string) string {
 	if rule, ok := c.suggestion(path); ok {
 		return "use another file, or have a person add an allow rule such as " + rule + " to " + c.file()
 	}
 	return "use another file, or have a person do it"
+}
+
+// ruleForPart is how a person can allow a part for good, where a rule on its
+// text allows it and nothing else.
+func (c *call) ruleForPart(p *Part) string {
+	rule := c.r.Tool + "(" + p.Text + ")"
+	if !p.Allowable || p.Inner || strings.Contains(p.Text, "*") || rule != show(rule) {
+		return "do it another way; a person has to agree to this one"
+	}
+	return "do it another way, or have a person add an allow rule such as " + rule + " to " + c.file()
 }

@@ -29,8 +29,9 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 //     depth; allow rules have to cover each part by itself.
 //
 // The first of these that has something to say decides: deny rules; closed and
-// kernel folders, changes of this server's settings, and the tool's own no; what a person declined; a hook's deny;
-// the mode plan; ask rules; a hook's ask; a command with unknown parts; a hook's
+// kernel folders, changes of this server's settings, and the tool's own no;
+// what a person declined; a hook's deny; the mode plan; ask rules; a hook's ask;
+// a command with parts that are not known and that a rule may cover; a hook's
 // allow; allow rules and what a person always allows; the mode acceptEdits; and
 // last what the call is: one that only reads or stays where calls may go is
 // allowed, any other is asked about, or allowed in the mode bypassPermissions.
@@ -49,7 +50,7 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 		return Decision{Layer: LayerDefault, Reason: "the call names no tool", Next: "name the tool to call"}
 	}
 	c.prepare(p, r)
-	if r.Target != nil && (c.real.path == "" || c.written() == "") {
+	if c.r.Target != nil && (c.real.path == "" || c.written() == "") {
 		return c.unresolved()
 	}
 	if m := p.lists[Deny].first(c); m.rule != nil {
@@ -71,11 +72,12 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	if m := p.lists[Ask].first(c); m.rule != nil {
 		return c.byRule(Ask, m)
 	}
-	switch {
-	case r.Hook != nil && r.Hook.Behavior == Ask:
+	if r.Hook != nil && r.Hook.Behavior == Ask {
 		return c.byHook()
-	case c.partsUnknown() && p.mode != ModeBypass:
-		return c.unknownParts()
+	}
+	switch unknown := c.unknownParts(); {
+	case unknown != nil:
+		return *unknown
 	case r.Hook != nil:
 		return c.byHook()
 	case allow.rule != nil:
@@ -96,7 +98,7 @@ func (c *call) byDefault() Decision {
 		return Decision{Behavior: Allow, Layer: LayerReadOnly, Reason: "no rule covers the call, and it only reads"}
 	case concern == nil:
 		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers the call"}
-	case c.p.mode == ModeBypass:
+	case c.p.mode == ModeBypass && !c.guarded():
 		return Decision{Behavior: Allow, Layer: LayerMode, Reason: "the mode bypassPermissions allows what no rule denies or asks about"}
 	}
 	concern.Behavior, concern.Open = Ask, true

@@ -91,6 +91,9 @@ func request(call string) Request {
 		dir = "/ws"
 	}
 	tool, path, ok := strings.Cut(call, " ")
+	if tool == "Bash$" {
+		return Request{Tool: "Bash", Aliases: former["Bash"], Dir: dir, Parts: partsOf(path)}
+	}
 	r := Request{Dir: dir, Readable: []string{"/state/results/s1"}}
 	if name, isText := strings.CutSuffix(tool, ":"); isText || !ok {
 		r.Tool = name
@@ -110,6 +113,27 @@ func request(call string) Request {
 	}
 	r.Aliases = former[r.Tool]
 	return r
+}
+
+// partsOf reads a list of commands, divided by ";", behind each of which files
+// may stand that it reads or changes: "<" or ">" and a path.
+func partsOf(text string) *Parts {
+	p := &Parts{}
+	for command := range strings.SplitSeq(text, "; ") {
+		words := strings.Fields(command)
+		for len(words) > 1 && (words[len(words)-2] == "<" || words[len(words)-2] == ">") {
+			t := Target{Literal: words[len(words)-1], Canonical: words[len(words)-1]}
+			if words[len(words)-2] == ">" {
+				t.Access = Edit
+			}
+			p.Targets = append(p.Targets, t)
+			words = words[:len(words)-2]
+		}
+		part := Part{Text: strings.Join(words, " "), Allowable: true}
+		part.Name = part.Text[strings.LastIndexByte(words[0], '/')+1:]
+		p.List = append(p.List, part)
+	}
+	return p
 }
 
 func (r row) check(t *testing.T, got Decision) {

@@ -32,17 +32,28 @@ func (l *list) first(c *call) match {
 }
 
 // onParts looks for deny or ask rules on any command of the call, and on any
-// file that is named. Where a file leads is not known is covered by its name.
+// file that is named. One of which nobody knows where it leads is covered by its name.
 func (l *list) onParts(c *call, m *match) {
 	for i := range c.r.Parts.List {
 		l.commands.find(m, &c.r.Parts.List[i], l.behavior)
 		l.onAlias(c, &c.r.Parts.List[i], m)
 	}
 	for _, t := range c.targets {
-		if t.real.path != "" {
-			l.onPaths(t, m)
-		}
+		l.onPaths(t, m)
 	}
+}
+
+// perhaps is the first deny or ask rule that may cover a part of the call which
+// is not wholly known.
+func (l *list) perhaps(c *call, p *Part) (m match) {
+	l.commands.perhaps(&m, p)
+	c.each(func(name string) bool {
+		if x := l.others[name]; x != nil {
+			x.perhaps(&m, p)
+		}
+		return false
+	})
+	return m
 }
 
 // onAlias looks for rules with another name of the tool than those of commands.
@@ -56,9 +67,9 @@ func (l *list) onAlias(c *call, p *Part, m *match) {
 }
 
 // allParts is the allow rule that covers every part of the call: one on the
-// whole tool, or for each part that does more than read, and is not run by
-// another one, one that covers it. The rule of the first such part stands for
-// all.
+// whole tool, or for each part that is not run by another one, one that covers
+// it. A part that only reads needs none, if nothing speaks against the call but
+// what the rules allow. The rule of the first part that has one stands for all.
 func (l *list) allParts(c *call) match {
 	var first match
 	if l.onTools(c, &first); first.rule != nil {
@@ -68,18 +79,26 @@ func (l *list) allParts(c *call) match {
 	if parts.Unresolved != "" {
 		return match{}
 	}
+	uncovered, risky := false, false
 	for i := range parts.List {
 		p := &parts.List[i]
 		if p.Inner {
+			risky = risky || p.Risk != ""
 			continue
 		}
 		m := l.part(c, p)
-		if m.rule == nil && !p.ReadOnly {
+		switch {
+		case m.rule == nil && !p.ReadOnly:
 			return match{}
-		}
-		if first.rule == nil {
+		case m.rule == nil:
+			uncovered = true
+		case first.rule == nil:
 			first = m
 		}
+		risky = risky || p.Risk != "" && m.rule == nil
+	}
+	if uncovered && (risky || c.targetsConcern() != nil) {
+		return match{}
 	}
 	return c.lifted(first)
 }
@@ -97,7 +116,7 @@ func (l *list) part(c *call, p *Part) (m match) {
 // protection of names, which rules on paths do.
 func (c *call) lifted(m match) match {
 	for _, t := range c.targets {
-		if t.real.path != "" && t.protected() != "" && c.p.lists[Allow].opening(t, namesProtected).rule == nil {
+		if t.protected() != "" && c.p.lists[Allow].opening(t, namesProtected).rule == nil {
 			return match{}
 		}
 	}

@@ -82,9 +82,16 @@ func (l *list) addCommand(r *rule) {
 	l.others[r.tool].add(r)
 }
 
-// onCommands reports whether there are rules on some commands of a tool.
-func (l *list) onCommands() bool {
-	return len(l.commands.byWord)+len(l.commands.rest)+len(l.others) > 0
+// onEdits reports whether there are rules on changing some files.
+func (l *list) onEdits() bool {
+	x := &l.paths[Edit]
+	return len(x.byName)+len(x.rest) > 0
+}
+
+// onCommands reports whether there are rules on some commands of the tool of a
+// call.
+func (l *list) onCommands(c *call) bool {
+	return len(l.commands.byWord)+len(l.commands.rest) > 0 || c.each(func(name string) bool { return l.others[name] != nil })
 }
 
 // onOthers reports whether there are rules on anything but commands.

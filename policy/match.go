@@ -55,6 +55,14 @@ func (p *pathPattern) covers(names []string) bool {
 	if !p.floating {
 		return matchNames(p.segments, names)
 	}
+	if len(p.segments) == 1 && p.segments[0].kind != anyDepth { // a bare name: most patterns
+		for _, name := range names {
+			if p.segments[0].match(name) {
+				return true
+			}
+		}
+		return false
+	}
 	for len(names) >= p.least {
 		if matchNames(p.segments, names) {
 			return true

@@ -15,8 +15,8 @@ const (
 	ModePlan Mode = "plan"
 	// ModeDontAsk denies what would be asked about.
 	ModeDontAsk Mode = "dontAsk"
-	// ModeBypass allows all that no deny or ask rule covers, but for folders
-	// that are closed to every tool.
+	// ModeBypass allows all that no deny or ask rule covers or may cover, but for
+	// changes of protected names and folders that are closed to every tool.
 	ModeBypass Mode = "bypassPermissions"
 )
 

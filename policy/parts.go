@@ -30,6 +30,11 @@ type Part struct {
 	Allowable bool
 	Inner     bool // it is what an earlier part runs, which a rule allows together
 	ReadOnly  bool // it only reads
+	// Sure is what Text begins with for certain, where the rest is only known
+	// when it runs; "": Text is all there is. Name begins as surely.
+	Sure string
+	// Blind says that it changes files which are only known when it runs.
+	Blind bool
 	// Risk is why it is not done unasked, as a clause: it destroys, or it shows
 	// secrets. "": nothing is known of that.
 	Risk string
@@ -89,6 +94,15 @@ func (c *commandPattern) covers(text string) bool {
 	return strings.HasSuffix(text, c.parts[last])
 }
 
+// mayCover reports whether the pattern covers some text that begins with sure.
+func (c *commandPattern) mayCover(sure string) bool {
+	head := c.parts[0]
+	if len(sure) <= len(head) {
+		return strings.HasPrefix(head, sure)
+	}
+	return len(c.parts) > 1 && strings.HasPrefix(sure, head)
+}
+
 // commandIndex is a list of rules on commands, sorted so that few of them have
 // to be held against a command.
 type commandIndex struct {
@@ -115,6 +129,21 @@ func (x *commandIndex) find(m *match, p *Part, b Behavior) {
 	if b != Allow && p.Name != p.Text {
 		x.search(m, p.Name)
 	}
+}
+
+// perhaps keeps the first rule that may cover a part whose end is not known.
+func (x *commandIndex) perhaps(m *match, p *Part) {
+	x.guess(m, p.Sure)
+	if cut := len(p.Text) - len(p.Name); cut > 0 && cut <= len(p.Sure) && strings.HasSuffix(p.Text, p.Name) {
+		x.guess(m, p.Sure[cut:])
+	}
+}
+
+func (x *commandIndex) guess(m *match, sure string) {
+	word, _, _ := strings.Cut(sure, " ")
+	covers := func(r *rule) (string, bool) { return "", r.command.mayCover(sure) }
+	m.search(x.byWord[word], covers)
+	m.search(x.rest, covers)
 }
 
 func (x *commandIndex) search(m *match, text string) {

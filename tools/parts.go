@@ -21,7 +21,7 @@ type Parts struct {
 
 // NamedPath is a file that a part of a call names.
 type NamedPath struct {
-	Path   string // absolute, clean
+	Path   string // absolute; not cleaned, since .. leaves the folder that a link leads to
 	Access policy.Access
 	Glob   bool // Path is a pattern of the shell: what it matches is meant
 }

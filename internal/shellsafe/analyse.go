@@ -72,6 +72,9 @@ type Path struct {
 	// pattern, comes from standard input, or Dir is not known.
 	Dynamic bool
 	Glob    bool // Text is a pattern of the shell
+	// Pattern is a pattern as path/filepath.Match knows it, which matches at least
+	// what Text does as the shell has it; "" if Text is none.
+	Pattern string
 	Below   bool // everything below it is meant too
 }
 
@@ -83,6 +86,11 @@ type Command struct {
 	// Name is the first word without its folder; "" for assignments alone.
 	Name    string
 	Literal bool // every word is what the command gets
+	// Sure is what Text begins with for certain, if that is not all of it: words
+	// behind it are only known when it runs.
+	Sure string
+	// Blind says that it changes files which are only known when it runs.
+	Blind bool
 	// Wrapped says that it was seen through something: a wrapper, sh -c, a
 	// substitution, a function, a loop, an assignment in front or a redirect to
 	// a file. Rules that deny or ask see it, rules that allow do not.
@@ -96,6 +104,7 @@ type Command struct {
 	// Script adds.
 	ReadOnly  bool
 	Redirects []Path // files that it is redirected to or from
+	reads     []Path // the files that its words name to be read
 }
 
 // DenyText is Text with the name in place of its path, so that a rule for curl
@@ -105,20 +114,6 @@ func (c *Command) DenyText() string {
 		return c.Text
 	}
 	return c.Name + c.Text[len(c.Words[0]):]
-}
-
-// AllowedBy reports whether rules allow the whole command: everything is known,
-// and every part that is not run by another part is allowable and matched.
-func (a *Analysis) AllowedBy(match func(*Command) bool) bool {
-	if a.Unresolved != "" {
-		return false
-	}
-	for i := range a.Commands {
-		if c := &a.Commands[i]; !c.Inner && (!c.Allowable || !match(c)) {
-			return false
-		}
-	}
-	return len(a.Commands) > 0
 }
 
 var parsers = sync.Pool{New: func() any {
@@ -199,6 +194,13 @@ func (w *walker) finish() {
 	}
 	if a.Unresolved != "" {
 		w.deny(a.Unresolved)
+	}
+	if w.assigns || w.options {
+		for _, list := range [][]Path{a.Reads, a.Writes} {
+			for i := range list { // dotglob or GLOBIGNORE may be set
+				list[i].Pattern = strings.ReplaceAll(list[i].Pattern, notDot, "?")
+			}
+		}
 	}
 	a.Reason = w.reason
 	if a.ReadOnly = w.reason == ""; !a.ReadOnly {

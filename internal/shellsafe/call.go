@@ -36,6 +36,7 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 		return same(dirsIn)
 	}
 	describe(&cmd, args)
+	from := len(w.a.Reads)
 	if cmd.Name == "!" {
 		w.unresolve("a ! stands where it is the name of a command")
 	}
@@ -48,6 +49,7 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 		w.launched = ""
 	}
 	cmd.ReadOnly = w.reason == "" && !hard && len(n.Assigns) == 0
+	cmd.reads = append(w.a.Reads[from:len(w.a.Reads):len(w.a.Reads)], inputs(rs, files)...)
 	w.script.WriteString(prefix)
 	for i := range out {
 		if i > 0 {
@@ -60,8 +62,19 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	return f
 }
 
+// inputs are the files of redirects that are read.
+func inputs(rs []*syntax.Redirect, files []Path) []Path {
+	for _, r := range rs {
+		if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut {
+			return files // one that is written beside does no harm
+		}
+	}
+	return nil
+}
+
 // settle puts a command into its place and the first reason back.
 func (w *walker) settle(at int, kept bool, cmd Command, reason string) {
+	cmd.Blind, w.blind = w.blind, false
 	if kept {
 		w.a.Commands[at] = cmd
 	}
@@ -74,11 +87,28 @@ func (w *walker) settle(at int, kept bool, cmd Command, reason string) {
 func describe(cmd *Command, args []arg) {
 	cmd.Words = make([]string, len(args))
 	cmd.Literal = true
+	sure := 0 // how much of Text is certain
 	for i := range args {
-		cmd.Words[i] = args[i].text
-		cmd.Literal = cmd.Literal && args[i].lit && !args[i].folded
+		a := &args[i]
+		cmd.Words[i] = a.text
+		if !cmd.Literal {
+			continue
+		}
+		if i > 0 {
+			sure++ // the blank
+		}
+		cmd.Literal = a.lit && !a.folded
+		switch {
+		case cmd.Literal:
+			sure += len(a.text)
+		case !a.folded && strings.HasPrefix(a.text, a.lead):
+			sure += len(a.lead)
+		}
 	}
 	cmd.Text = strings.Join(cmd.Words, " ")
+	if !cmd.Literal {
+		cmd.Sure = cmd.Text[:sure]
+	}
 	cmd.Name = base(args[0].text)
 }
 
@@ -116,7 +146,12 @@ func (w *walker) run(args []arg, c context) flow {
 	switch base(name.val) {
 	case "cd":
 		f.ok = w.cd(args[1:], c)
-	case "pushd", "popd", "source", ".", "eval", "dirs", "builtin", "command":
+	case "pushd":
+		f.ok = dirs{unknown: true}
+		if len(args) == 2 && args[1].lit && !strings.HasPrefix(args[1].val, "+") {
+			f.ok = w.cd(args[1:], c)
+		}
+	case "popd", "source", ".", "eval", "dirs", "builtin", "command":
 		f.ok = dirs{unknown: true}
 		if base(name.val) == "command" && len(args) > 1 && (args[1].val == "-v" || args[1].val == "-V") {
 			f.ok = c.dirs
@@ -124,6 +159,8 @@ func (w *walker) run(args []arg, c context) flow {
 		f.fail = f.ok
 	}
 	switch base(name.val) {
+	case "shopt", "set":
+		w.options = true
 	case "printf":
 		if len(args) > 1 && strings.HasPrefix(args[1].text, "-v") {
 			w.evaluates, w.assigns = true, true
@@ -147,8 +184,12 @@ func (w *walker) cd(args []arg, c context) dirs {
 	switch {
 	case len(args) == 0 && w.o.Home != "" && !w.assigns:
 		return dirs{list: []string{w.o.Home}}
-	case len(args) != 1 || !args[0].lit || args[0].val == "" || args[0].val[0] == '-' || w.assigns:
-		return dirs{unknown: true}
+	case len(args) != 1 || !args[0].lit || args[0].val == "" || args[0].val[0] == '-':
+		return dirs{list: c.dirs.list, unknown: true} // a guess, for rules that deny
+	case w.assigns: // CDPATH may lead elsewhere
+		to := c.dirs.cd(args[0].val)
+		to.unknown = true
+		return to
 	}
 	return c.dirs.cd(args[0].val)
 }

@@ -9,9 +9,11 @@ import (
 // version control has, what others see, what runs.
 type destroyer struct {
 	sub   string // the words behind the name that are no flags, as a beginning; "" for any
+	least int    // how many letters of sub it takes at least; 0: all
 	flags string // one of these has to be there; "" for none
-	not   string // with one of these it is harmless
+	not   string // with one of these, as a word of its own, it is harmless
 	args  func(words []string) bool
+	fed   bool // it has to have words that are only known when it runs
 	why   string
 }
 
@@ -22,42 +24,58 @@ var destroyers = map[string][]destroyer{
 		{flags: "-r -R --recursive", why: "it removes folders with all that is in them"},
 		{flags: "-f --force", why: "it removes without asking, also what may not be written"},
 		{args: dynamic, why: "what it removes, and how, is only known when it runs"},
+		{fed: true, why: "what it removes is only known when it runs"},
 	},
-	"shred":    {{why: "it overwrites files"}},
-	"dd":       {{why: "it writes over files and devices"}},
-	"truncate": {{why: "it cuts files off"}},
-	"wipefs":   {{why: "it removes file systems"}},
-	"mkfs":     {{why: "it makes a file system over what was there"}},
-	"mke2fs":   {{why: "it makes a file system over what was there"}},
-	"mkswap":   {{why: "it writes over a device"}},
-	"fdisk":    {{not: "-l --list", why: "it changes partitions"}},
-	"sfdisk":   {{not: "-l --list -d --dump", why: "it changes partitions"}},
-	"parted":   {{not: "-l --list", why: "it changes partitions"}},
-	"find":     {{flags: "-delete", why: "it removes what it finds"}},
-	"rsync":    {{flags: "--delete --del --delete-before --delete-after --delete-during --delete-excluded --remove-source-files", why: "it removes what the source does not have"}},
-	"chmod":    {{flags: "-R --recursive", why: "it changes the rights of a whole tree, and the old ones are kept nowhere"}},
-	"chown":    {{flags: "-R --recursive", why: "it changes the owner of a whole tree, and the old one is kept nowhere"}},
-	"chgrp":    {{flags: "-R --recursive", why: "it changes the group of a whole tree, and the old one is kept nowhere"}},
-	"kill":     {{not: "-l -L --list --table", args: signals, why: "it ends processes of others"}},
-	"pkill":    {{why: "it ends processes of others"}},
-	"killall":  {{not: "-l --list", why: "it ends processes of others"}},
-	"shutdown": {{why: "it ends all that runs"}},
-	"reboot":   {{why: "it ends all that runs"}},
-	"poweroff": {{why: "it ends all that runs"}},
-	"halt":     {{why: "it ends all that runs"}},
-	"crontab":  {{flags: "-r", why: "it removes all timed jobs"}},
+	"shred":      {{why: "it overwrites files"}},
+	"dd":         {{why: "it writes over files and devices"}},
+	"truncate":   {{why: "it cuts files off"}},
+	"wipefs":     {{why: "it removes file systems"}},
+	"blkdiscard": {{why: "it empties a device"}},
+	"mkfs":       {{why: "it makes a file system over what was there"}},
+	"mke2fs":     {{why: "it makes a file system over what was there"}},
+	"mkdosfs":    {{why: "it makes a file system over what was there"}},
+	"mkswap":     {{why: "it writes over a device"}},
+	"fdisk":      {{not: "-l --list", why: "it changes partitions"}},
+	"sfdisk":     {{not: "-l --list -d --dump", why: "it changes partitions"}},
+	"sgdisk":     {{not: "-p --print", why: "it changes partitions"}},
+	"parted":     {{not: "-l --list", why: "it changes partitions"}},
+	"find":       {{flags: "-delete", why: "it removes what it finds"}},
+	"rsync":      {{flags: "--delete --del --delete-before --delete-after --delete-during --delete-excluded --delete-missing-args --remove-source-files", why: "it removes what the source does not have"}},
+	"chmod":      {{flags: "-R --recursive", why: "it changes the rights of a whole tree, and the old ones are kept nowhere"}},
+	"chown":      {{flags: "-R --recursive", why: "it changes the owner of a whole tree, and the old one is kept nowhere"}},
+	"chgrp":      {{flags: "-R --recursive", why: "it changes the group of a whole tree, and the old one is kept nowhere"}},
+	"kill":       {{args: signals, why: "it ends processes of others"}},
+	"skill":      {{why: "it ends processes of others"}},
+	"fuser":      {{flags: "-k --kill", why: "it ends processes of others"}},
+	"pkill":      {{why: "it ends processes of others"}},
+	"killall":    {{not: "-l --list", why: "it ends processes of others"}},
+	"shutdown":   {{why: "it ends all that runs"}},
+	"reboot":     {{why: "it ends all that runs"}},
+	"poweroff":   {{why: "it ends all that runs"}},
+	"halt":       {{why: "it ends all that runs"}},
+	"systemctl":  {{sub: "stop", why: "it takes down what runs"}, {sub: "kill", why: "it takes down what runs"}, {sub: "poweroff", why: "it ends all that runs"}, {sub: "reboot", why: "it ends all that runs"}},
+	"userdel":    {{why: "it removes a user"}},
+	"tar":        {{flags: "--remove-files", why: "it removes what it packs"}},
+	"crontab":    {{flags: "-r", why: "it removes all timed jobs"}},
 	"git": {
 		{sub: "push", flags: "-f --force --force-with-lease --force-if-includes --mirror --prune -d --delete", why: "it replaces or removes what others have"},
 		{sub: "push", args: refspecs, why: "it replaces or removes what others have"},
 		{sub: "reset", flags: "--hard --merge", why: "changes that were not committed are lost"},
-		{sub: "clean", not: "-n --dry-run", why: "files that git does not have are lost"},
+		{sub: "clean", args: cleans, why: "files that git does not have are lost"},
 		{sub: "checkout", flags: "-f --force -p --patch --ours --theirs --pathspec-from-file", why: "changes that were not committed are lost"},
+		{sub: "checkout", flags: "-B", why: "commits that no other branch has are lost"},
 		{sub: "checkout", args: paths, why: "changes of these files that were not committed are lost"},
 		{sub: "restore", not: "-S --staged", why: "changes of these files that were not committed are lost"},
 		{sub: "restore", flags: "-W --worktree", why: "changes of these files that were not committed are lost"},
 		{sub: "switch", flags: "-f --force --discard-changes", why: "changes that were not committed are lost"},
-		{sub: "branch", flags: "-D", why: "commits that no other branch has are lost"},
+		{sub: "switch", flags: "-C --force-create", why: "commits that no other branch has are lost"},
+		{sub: "branch", flags: "-D -M -C", why: "commits that no other branch has are lost"},
 		{sub: "branch", flags: "-f --force", why: "commits that no other branch has are lost"},
+		{sub: "tag", flags: "-d --delete -f --force", why: "commits that no other name has are lost"},
+		{sub: "rm", flags: "-f --force", why: "changes that were not committed are lost"},
+		{sub: "checkout-index", flags: "-f --force", why: "changes that were not committed are lost"},
+		{sub: "read-tree", flags: "--reset", why: "changes that were not committed are lost"},
+		{sub: "submodule deinit", flags: "-f --force", why: "changes that were not committed are lost"},
 		{sub: "stash drop", why: "what was put aside is lost"},
 		{sub: "stash clear", why: "what was put aside is lost"},
 		{sub: "worktree remove", flags: "-f --force", why: "changes that were not committed are lost"},
@@ -68,10 +86,24 @@ var destroyers = map[string][]destroyer{
 		{sub: "prune", not: "-n --dry-run", why: "commits that no name has are lost"},
 		{sub: "filter-branch", why: "it rewrites the history"},
 		{sub: "filter-repo", why: "it rewrites the history"},
+		{args: dynamicVerb, why: "what it does is only known when it runs"},
 	},
-	"npm":        {{sub: "publish", not: "--dry-run", why: "it publishes a package"}, {sub: "unpublish", why: "it takes a package away from others"}, {sub: "deprecate", why: "it changes a package that others see"}},
+	"npm":        {{sub: "publish", least: 2, not: "--dry-run", why: "it publishes a package"}, {sub: "unpublish", least: 3, why: "it takes a package away from others"}, {sub: "deprecate", least: 3, why: "it changes a package that others see"}, {sub: "dist-tag", why: "it changes a package that others see"}},
 	"pnpm":       {{sub: "publish", not: "--dry-run", why: "it publishes a package"}},
-	"yarn":       {{sub: "publish", why: "it publishes a package"}, {sub: "npm publish", why: "it publishes a package"}},
+	"yarn":       {{sub: "publish", why: "it publishes a package"}, {sub: "npm publish", why: "it publishes a package"}, {sub: "workspace", args: word("publish"), why: "it publishes a package"}, {sub: "workspaces", args: word("publish"), why: "it publishes packages"}},
+	"lerna":      {{sub: "publish", why: "it publishes packages"}},
+	"changeset":  {{sub: "publish", why: "it publishes packages"}},
+	"deno":       {{sub: "publish", not: "--dry-run", why: "it publishes a package"}},
+	"jsr":        {{sub: "publish", not: "--dry-run", why: "it publishes a package"}},
+	"vsce":       {{sub: "publish", why: "it publishes a package"}},
+	"goreleaser": {{sub: "release", not: "--snapshot", why: "it publishes a release"}},
+	"maturin":    {{sub: "publish", why: "it publishes a package"}, {sub: "upload", why: "it publishes a package"}},
+	"pdm":        {{sub: "publish", why: "it publishes a package"}},
+	"dart":       {{sub: "pub publish", not: "--dry-run -n", why: "it publishes a package"}},
+	"flutter":    {{sub: "pub publish", not: "--dry-run -n", why: "it publishes a package"}},
+	"pod":        {{sub: "trunk push", why: "it publishes a package"}},
+	"python":     {{args: uploads, why: "it publishes a package"}},
+	"python3":    {{args: uploads, why: "it publishes a package"}},
 	"bun":        {{sub: "publish", not: "--dry-run", why: "it publishes a package"}},
 	"cargo":      {{sub: "publish", not: "-n --dry-run", why: "it publishes a package"}, {sub: "yank", why: "it takes a package away from others"}},
 	"twine":      {{sub: "upload", why: "it publishes a package"}},
@@ -81,36 +113,24 @@ var destroyers = map[string][]destroyer{
 	"flit":       {{sub: "publish", why: "it publishes a package"}},
 	"gem":        {{sub: "push", why: "it publishes a package"}, {sub: "yank", why: "it takes a package away from others"}},
 	"mvn":        {{args: word("deploy"), why: "it publishes a package"}},
+	"mvnw":       {{args: word("deploy"), why: "it publishes a package"}},
 	"gradle":     {{args: word("publish"), why: "it publishes a package"}},
+	"gradlew":    {{args: word("publish"), why: "it publishes a package"}},
+	"sbt":        {{args: word("publish"), why: "it publishes a package"}},
 	"dotnet":     {{sub: "nuget push", why: "it publishes a package"}},
 	"nuget":      {{sub: "push", why: "it publishes a package"}},
 	"mix":        {{sub: "hex.publish", why: "it publishes a package"}},
-	"docker":     {{sub: "push", why: "it publishes an image"}, {sub: "system prune", why: "it removes images, containers and volumes"}, {sub: "volume rm", why: "it removes data"}, {sub: "volume prune", why: "it removes data"}},
-	"podman":     {{sub: "push", why: "it publishes an image"}, {sub: "system prune", why: "it removes images, containers and volumes"}, {sub: "volume rm", why: "it removes data"}, {sub: "volume prune", why: "it removes data"}},
+	"docker":     {{sub: "image push", why: "it publishes an image"}, {sub: "container prune", why: "it removes containers"}, {sub: "image prune", why: "it removes images"}, {sub: "compose down", flags: "-v --volumes", why: "it removes data"}, {sub: "rm", flags: "-f --force", why: "it takes down what runs"}, {sub: "kill", why: "it takes down what runs"}, {sub: "push", why: "it publishes an image"}, {sub: "system prune", why: "it removes images, containers and volumes"}, {sub: "volume rm", why: "it removes data"}, {sub: "volume prune", why: "it removes data"}},
+	"podman":     {{sub: "image push", why: "it publishes an image"}, {sub: "container prune", why: "it removes containers"}, {sub: "image prune", why: "it removes images"}, {sub: "compose down", flags: "-v --volumes", why: "it removes data"}, {sub: "rm", flags: "-f --force", why: "it takes down what runs"}, {sub: "kill", why: "it takes down what runs"}, {sub: "push", why: "it publishes an image"}, {sub: "system prune", why: "it removes images, containers and volumes"}, {sub: "volume rm", why: "it removes data"}, {sub: "volume prune", why: "it removes data"}},
 	"gh":         {{sub: "release create", why: "it publishes a release"}, {sub: "release delete", why: "it takes a release away from others"}, {sub: "repo delete", why: "it removes a repository"}},
 	"terraform":  {{sub: "destroy", why: "it takes down what runs"}, {sub: "apply", why: "it changes what runs"}},
 	"tofu":       {{sub: "destroy", why: "it takes down what runs"}, {sub: "apply", why: "it changes what runs"}},
 	"kubectl":    {{sub: "delete", why: "it takes down what runs"}, {sub: "drain", why: "it takes down what runs"}},
 	"helm":       {{sub: "uninstall", why: "it takes down what runs"}, {sub: "delete", why: "it takes down what runs"}},
+	"aws":        {{sub: "s3 rm", why: "it removes data"}, {sub: "s3 rb", why: "it removes data"}, {sub: "s3 sync", flags: "--delete", why: "it removes data"}},
 	"dropdb":     {{why: "it removes a database"}},
 	"lvremove":   {{why: "it removes a volume"}},
 	"cryptsetup": {{why: "it changes encrypted volumes"}},
-}
-
-// printers show variables of the environment, which may be secrets.
-var printers = map[string]func(args []string) bool{
-	"printenv": func([]string) bool { return true },
-	"env":      func(args []string) bool { return len(args) == 0 },
-	"export":   func(args []string) bool { return len(args) == 0 || slices.Contains(args, "-p") },
-	"declare": func(args []string) bool {
-		return len(args) == 0 || slices.Contains(args, "-p") || slices.Contains(args, "-x")
-	},
-	"typeset": func(args []string) bool {
-		return len(args) == 0 || slices.Contains(args, "-p") || slices.Contains(args, "-x")
-	},
-	"set":     func(args []string) bool { return len(args) == 0 },
-	"compgen": func(args []string) bool { return slices.Contains(args, "-v") || slices.Contains(args, "-e") },
-	"ps":      showsEnvironment,
 }
 
 // Destructive is why what the command does may not be undone, as a clause; "" if
@@ -129,29 +149,46 @@ func (c *Command) Destructive() string {
 		words = behindGlobals(words)
 	}
 	for i := range list {
-		if list[i].is(words) {
+		if list[i].is(words, c.Inner && c.Sure != "") {
 			return list[i].why
 		}
 	}
 	return ""
 }
 
-// PrintsEnvironment reports whether the command shows variables of the
-// environment.
-func (c *Command) PrintsEnvironment() bool {
-	f := printers[c.Name]
-	return f != nil && len(c.Words) > 0 && f(c.Words[1:])
+func (d *destroyer) is(words []string, fed bool) bool {
+	return d.verb(words) && (d.flags == "" || flagged(words, d.flags)) && !(d.not != "" && spared(words, d.not)) &&
+		(d.args == nil || d.args(words)) && (fed || !d.fed)
 }
 
-func (d *destroyer) is(words []string) bool {
-	if d.sub != "" {
-		plain := operands(words)
-		sub := strings.Fields(d.sub)
-		if len(plain) < len(sub) || !slices.Equal(plain[:len(sub)], sub) {
-			return false
+// verb reports whether the words begin with those of sub. Ahead of them may
+// stand flags, and words that may be values of flags.
+func (d *destroyer) verb(words []string) bool {
+	if d.sub == "" {
+		return true
+	}
+	sub := strings.Fields(d.sub)
+	for i, w := range words {
+		if strings.HasPrefix(w, "-") {
+			continue
+		}
+		plain := operands(words[i:])
+		if len(plain) >= len(sub) && d.abbreviates(plain[0], sub[0]) && slices.Equal(plain[1:len(sub)], sub[1:]) {
+			return true
+		}
+		ahead := ""
+		if i > 0 {
+			ahead = words[i-1]
+		}
+		if w[:min(1, len(w))] != "+" && (ahead == "" || ahead[0] != '-' || strings.Contains(ahead, "=")) {
+			return false // another verb
 		}
 	}
-	return (d.flags == "" || flagged(words, d.flags)) && !(d.not != "" && flagged(words, d.not)) && (d.args == nil || d.args(words))
+	return false
+}
+
+func (d *destroyer) abbreviates(w, verb string) bool {
+	return w == verb || d.least > 0 && len(w) >= d.least && strings.HasPrefix(verb, w)
 }
 
 // operands are the words that are no flags.
@@ -167,7 +204,8 @@ func operands(words []string) (out []string) {
 	return out
 }
 
-// flagged reports whether one of the flags is among the words in front of --.
+// flagged reports whether one of the flags is among the words in front of --. A
+// word whose flags are only known when it runs has all of them.
 func flagged(words []string, flags string) bool {
 	for _, w := range words {
 		if w == "--" {
@@ -177,17 +215,31 @@ func flagged(words []string, flags string) bool {
 			continue
 		}
 		name, _, _ := strings.Cut(w, "=")
-		for _, f := range strings.Fields(flags) {
+		for f := range strings.FieldsSeq(flags) {
 			switch {
 			case name == f:
 				return true
 			case strings.HasPrefix(f, "--"):
-				if len(name) > 4 && strings.HasPrefix(f, name) {
+				if len(name) > 2 && strings.HasPrefix(f, name) {
 					return true // git and getopt take a beginning
 				}
-			case len(f) == 2 && w[1] != '-' && strings.Contains(w[1:], f[1:]):
+			case len(f) == 2 && w[1] != '-' && strings.ContainsAny(w[1:], f[1:]+"$`"):
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// spared reports whether one of the flags is a word of its own, which cannot be
+// the value of a flag.
+func spared(words []string, flags string) bool {
+	for i, w := range words {
+		if w == "--" {
+			return false
+		}
+		if has(flags, w) && (i == 0 || !strings.HasPrefix(words[i-1], "-") || len(w) > 2 && w[1] == '-') {
+			return true
 		}
 	}
 	return false
@@ -197,7 +249,7 @@ func flagged(words []string, flags string) bool {
 func behindGlobals(words []string) []string {
 	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
 		switch words[0] {
-		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix":
+		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source":
 			words = words[min(2, len(words)):]
 		default:
 			words = words[1:]
@@ -206,16 +258,61 @@ func behindGlobals(words []string) []string {
 	return words
 }
 
-// dynamic reports whether a word, which may be a flag, is not known.
+// unknown are characters that a word begins with whose beginning is only known
+// when it runs, and may become a flag.
+const unknown = "$`*?[{"
+
+// dynamic reports whether a word that may be a flag is not known.
 func dynamic(words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool {
-		return strings.HasPrefix(w, "$") || strings.HasPrefix(w, "`") || strings.HasPrefix(w, "*")
-	})
+	for _, w := range words {
+		if w == "--" {
+			return false
+		}
+		if w != "" && strings.IndexByte(unknown, w[0]) >= 0 || len(w) > 1 && w[0] == '-' && strings.ContainsAny(w, unknown) {
+			return true
+		}
+	}
+	return false
 }
 
-// signals reports whether a kill does more than ask whether a process is there.
+// dynamicVerb reports whether what git is to do is not known.
+func dynamicVerb(words []string) bool {
+	return len(words) > 0 && words[0] != "" && strings.IndexByte("$`{", words[0][0]) >= 0
+}
+
+// signals reports whether a kill ends something that is not the shell's own job.
 func signals(words []string) bool {
-	return !slices.Contains(words, "-0") && len(operands(words)) > 0
+	for i := 0; i < len(words); i++ {
+		switch w := words[i]; {
+		case i == 0 && (w == "-0" || w == "-l" || w == "-L" || w == "--list" || w == "--table"):
+			return false
+		case i == 0 && (w == "-s" || w == "-n" || w == "--signal"):
+			if i++; i < len(words) && words[i] == "0" {
+				return false
+			}
+		case w == "--", i == 0 && strings.HasPrefix(w, "-"):
+		case strings.HasPrefix(w, "%"), w == "$!":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// cleans reports whether a git clean removes something: it only shows what it
+// would if -n is there, alone or with letters that take no value.
+func cleans(words []string) bool {
+	for i, w := range words {
+		switch {
+		case i > 0 && (words[i-1] == "-e" || strings.HasPrefix(words[i-1], "--exc")), w == "--":
+			return true
+		case w == "--dry-run", len(w) > 1 && w[0] == '-' && strings.Contains(w, "n") && strings.Trim(w[1:], "dfnqxX") == "":
+			return false
+		case len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "e"):
+			return true // what follows is the value of -e
+		}
+	}
+	return true
 }
 
 // refspecs reports whether a push forces or removes a name.
@@ -233,18 +330,22 @@ func paths(words []string) bool {
 	if flagged(words, "-b -B --orphan -t --track --detach") {
 		return false
 	}
-	if len(plain) > 1 {
-		return true
+	if len(plain) != 1 {
+		return len(plain) > 1
 	}
-	return len(plain) == 1 && (plain[0] == "." || strings.HasPrefix(plain[0], "./") || strings.HasPrefix(plain[0], "../") ||
-		strings.HasSuffix(plain[0], "/") || strings.ContainsAny(plain[0], "*?[") || strings.HasPrefix(plain[0], ":") || hasExtension(plain[0]))
+	w := plain[0]
+	return w == "." || w == ".." || strings.HasPrefix(w, "./") || strings.HasPrefix(w, "../") || strings.HasPrefix(w, "/") ||
+		strings.HasSuffix(w, "/") || strings.ContainsAny(w, "*?[") || strings.HasPrefix(w, ":") || hasExtension(w) || has(plainFiles, w)
 }
+
+// plainFiles are common names of files without an extension.
+const plainFiles = "Makefile Dockerfile LICENSE README CHANGELOG Gemfile Rakefile Jenkinsfile Vagrantfile Procfile"
 
 // hasExtension reports whether a name ends in a dot and letters, as files do
 // and branches hardly.
 func hasExtension(name string) bool {
 	i := strings.LastIndexByte(name, '.')
-	return i > 0 && i+1 < len(name) && strings.Trim(name[i+1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	return i >= 0 && i+1 < len(name) && strings.Trim(name[i+1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // word is a test for a word, also as the end of one, such as :lib:publish.
@@ -254,9 +355,7 @@ func word(want string) func([]string) bool {
 	}
 }
 
-// showsEnvironment is about ps, whose flag e without a hyphen shows it.
-func showsEnvironment(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
-		return !strings.HasPrefix(a, "-") && strings.Contains(a, "e") && strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-	})
+// uploads is about python -m twine upload and setup.py upload.
+func uploads(words []string) bool {
+	return slices.Contains(words, "upload") && (slices.Contains(words, "twine") || slices.Contains(words, "setup.py"))
 }

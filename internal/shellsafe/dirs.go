@@ -80,6 +80,9 @@ func (d dirs) paths(a *arg, below bool) []Path {
 	if !a.lit && !a.glob {
 		p.Text = a.text
 	}
+	if a.glob {
+		p.Pattern = a.wide
+	}
 	if path.IsAbs(a.val) && (a.lit || a.glob) {
 		return []Path{p}
 	}

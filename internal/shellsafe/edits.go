@@ -7,14 +7,25 @@ import "strings"
 const editors = "mkdir touch rm rmdir mv cp sed"
 
 // Edits reports whether the command only makes, removes or moves the files it
-// names, all of which are known.
+// names. Which these are is known, but for paths that are Dynamic and patterns.
 func (c *Command) Edits() bool {
-	if !c.Allowable || !c.Literal || !has(editors, c.Name) || c.Words[0] != c.Name {
+	if !c.Allowable || !has(editors, c.Name) || c.Words[0] != c.Name {
 		return false
 	}
-	if c.Name != "sed" {
-		return true
+	switch c.Name {
+	case "sed":
+		return c.Literal && c.editsInPlace()
+	case "cp":
+		// The first copies what links lead to, the second to more folders than
+		// the one that is named.
+		return !flagged(c.Words[1:], "-L --dereference") && !flagged(c.Words[1:], "--parents")
 	}
+	return true
+}
+
+// editsInPlace reports whether a sed changes the files it names by a script that
+// does nothing else.
+func (c *Command) editsInPlace() bool {
 	script, inPlace := "", false
 	for _, w := range c.Words[1:] {
 		switch {

@@ -1,25 +1,31 @@
 package shellsafe
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // toucher is a command whose operands are files that it changes.
 type toucher struct {
 	vals   string // flags that take the next word
 	into   string // flags whose value is written
+	from   string // flags whose value is read
+	script string // flags in whose presence no operand ahead is left out
 	first  int    // operands ahead that are no paths
 	reads  string // which operands are read: "" none, "all", "but last"
 	writes string // which are written: "" none, "all", "last"
-	only   string // only with one of these flags
+	only   string // only with this flag, whose value is attached to it
+	below  bool   // what is written may lie in the last operand, under the name it had
 }
 
 // touchers are data for rules on files.
 var touchers = map[string]toucher{
 	"rm": {writes: "all"}, "rmdir": {writes: "all"}, "unlink": {writes: "all"}, "shred": {writes: "all", vals: "-n -s"}, "touch": {writes: "all", vals: "-d -t -r --date --reference"}, "mkdir": {writes: "all", vals: "-m --mode"}, "mkfifo": {writes: "all", vals: "-m"}, "mknod": {writes: "all"}, "truncate": {writes: "all", vals: "-s -r --size"}, "tee": {writes: "all"}, "mktemp": {writes: "all", into: "-p --tmpdir"},
-	"mv": {reads: "all", writes: "all", into: "-t --target-directory", vals: "-S"}, "cp": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S"}, "ln": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S"}, "install": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-m -o -g -S"}, "rsync": {reads: "but last", writes: "last", vals: "-e -f --rsh --exclude --include"}, "scp": {reads: "but last", writes: "last", vals: "-P -i -o -F -J"},
+	"mv": {reads: "all", writes: "all", into: "-t --target-directory", vals: "-S --suffix", below: true}, "cp": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S --suffix", below: true}, "ln": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S --suffix", below: true}, "install": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-m -o -g -S --mode --owner --group --suffix", below: true}, "rsync": {reads: "but last", writes: "last", vals: "-e -f --rsh --exclude --include"}, "scp": {reads: "but last", writes: "last", vals: "-P -i -o -F -J"},
 	"chmod": {writes: "all", first: 1}, "chown": {writes: "all", first: 1}, "chgrp": {writes: "all", first: 1}, "setfacl": {writes: "all", vals: "-m -x"}, "chattr": {writes: "all", first: 1},
-	"sed": {writes: "all", first: 1, vals: "-e -f -l --expression --file", only: "i"}, "perl": {writes: "all", first: 0, vals: "-e", only: "i"}, "sort": {into: "-o --output", vals: "-k -t -S -T"}, "dd": {}, "split": {reads: "all", vals: "-l -b -n -a -C"}, "patch": {writes: "all", vals: "-p -i -d"}, "gzip": {reads: "all", writes: "all"}, "gunzip": {reads: "all", writes: "all"}, "xz": {reads: "all", writes: "all"}, "bzip2": {reads: "all", writes: "all"}, "zstd": {reads: "all", writes: "all"}, "uniq": {reads: "but last", writes: "last"},
-	"curl": {into: "-o --output", vals: "-H -d -X -u -A -b -e -F"}, "wget": {into: "-O --output-document -o", vals: "-U --header"}, "tar": {reads: "all", vals: "-C"}, "zip": {reads: "all"}, "unzip": {reads: "all", into: "-d"},
-	"awk": {reads: "all", first: 1, vals: "-F -v -f"}, "gawk": {reads: "all", first: 1, vals: "-F -v -f"}, "mawk": {reads: "all", first: 1, vals: "-F -v -f"}, "less": {reads: "all"}, "more": {reads: "all"}, "bat": {reads: "all", vals: "-l -r"}, "vim": {reads: "all", writes: "all", vals: "-c"}, "vi": {reads: "all", writes: "all", vals: "-c"}, "nano": {reads: "all", writes: "all"}, "emacs": {reads: "all", writes: "all"}, "code": {reads: "all", writes: "all"}, "ed": {reads: "all", writes: "all"},
+	"sed": {writes: "all", first: 1, vals: "-e -l --expression --line-length", from: "-f --file", script: "-e -f --expression --file", only: "i"}, "perl": {writes: "all", first: 0, vals: "-e", only: "i"}, "sort": {into: "-o --output", vals: "-k -t -S -T"}, "dd": {}, "split": {reads: "all", vals: "-l -b -n -a -C"}, "patch": {writes: "all", vals: "-p -d -F -B -D -V -z -Y", from: "-i --input", into: "-o -r --output --reject-file"}, "gzip": {reads: "all", writes: "all"}, "gunzip": {reads: "all", writes: "all"}, "xz": {reads: "all", writes: "all"}, "bzip2": {reads: "all", writes: "all"}, "zstd": {reads: "all", writes: "all"}, "uniq": {reads: "but last", writes: "last"},
+	"curl": {into: "-o -c -D --output --output-dir --cookie-jar --dump-header --trace --trace-ascii --stderr", from: "-T -K --upload-file --config --cacert --cert --key", vals: "-H -d -X -u -A -b -e -F -x -m -w -r -y -Y -z -C -P -Q -t -U"}, "wget": {into: "-O -o -a -P --output-document --output-file --append-output --directory-prefix", from: "-i --input-file --post-file --body-file --load-cookies", vals: "-U -T -t -w -Q -e -l -A -R -D -I -X --header"}, "tar": {reads: "all", into: "-C --directory"}, "zip": {reads: "all"}, "unzip": {reads: "all", into: "-d"},
+	"awk": {reads: "all", first: 1, vals: "-F -v", from: "-f --file", script: "-f --file"}, "gawk": {reads: "all", first: 1, vals: "-F -v", from: "-f --file", script: "-f --file"}, "mawk": {reads: "all", first: 1, vals: "-F -v", from: "-f", script: "-f"}, "less": {reads: "all"}, "more": {reads: "all"}, "bat": {reads: "all", vals: "-l -r"}, "vim": {reads: "all", writes: "all", vals: "-c"}, "vi": {reads: "all", writes: "all", vals: "-c"}, "nano": {reads: "all", writes: "all"}, "emacs": {reads: "all", writes: "all"}, "code": {reads: "all", writes: "all"}, "ed": {reads: "all", writes: "all"},
 	"source": {reads: "all"}, ".": {reads: "all"}, "bash": {reads: "all", vals: "-c -o -O"}, "sh": {reads: "all", vals: "-c -o"}, "python": {reads: "all", vals: "-c -m"}, "python3": {reads: "all", vals: "-c -m"}, "node": {reads: "all", vals: "-e -p"}, "perl5": {reads: "all"}, "ruby": {reads: "all", vals: "-e"}, "php": {reads: "all", vals: "-r"},
 	"openssl": {reads: "all"}, "gpg": {reads: "all"}, "yq": {reads: "all", first: 1}, "xmllint": {reads: "all"}, "iconv": {reads: "all", vals: "-f -t", into: "-o --output"}, "csplit": {reads: "all"}, "sqlite3": {reads: "all", writes: "all"}, "nl": {}, "pandoc": {reads: "all", into: "-o --output"}, "ssh-keygen": {reads: "all", into: "-f"}, "make": {reads: "", vals: "-C -f"},
 }
@@ -28,63 +34,148 @@ var touchers = map[string]toucher{
 // table that read are noted where they are judged.
 func (w *walker) touched(args []arg, c context) {
 	name := base(args[0].val)
+	switch name {
+	case "dd":
+		w.touchedByDD(args[1:], c)
+		return
+	case "git":
+		w.touchedByGit(args[1:], c)
+		return
+	case "find":
+		w.touchedByFind(args[1:], c)
+		return
+	case "awk", "gawk", "mawk":
+		w.touchedByAwk(args[1:], c)
+	case "sed":
+		w.touchedBySed(args, c)
+	}
 	t, ok := touchers[name]
 	if !ok {
 		return
 	}
-	var ops []arg
-	only := t.only == ""
-	first := t.first
-	for i := 1; i < len(args); i++ {
-		a := &args[i]
-		flag, attached, eq := strings.Cut(a.val, "=")
-		switch {
-		case name == "dd":
-			v := literal(attached)
-			v.lit = a.lit
-			if !a.lit {
-				v.text = a.text
-			}
-			if strings.HasPrefix(a.lead, "of=") {
-				w.write(c.dirs.paths(&v, false))
-			} else if strings.HasPrefix(a.lead, "if=") {
-				w.read(c.dirs.paths(&v, false))
-			}
-		case a.lit && a.val == "--":
-			ops = append(ops, args[i+1:]...)
-			i = len(args)
-		case strings.HasPrefix(a.lead, "-") && a.val != "-":
-			only = only || !strings.HasPrefix(a.val, "--") && strings.Contains(a.val, t.only) || strings.HasPrefix(a.val, "--in")
-			switch {
-			case has(t.into, flag) && eq:
-				v := literal(attached)
-				w.write(c.dirs.paths(&v, false))
-			case has(t.into, flag) && i+1 < len(args):
-				i++
-				w.write(c.dirs.paths(&args[i], false))
-			case attachedValue(t.into, a.val):
-				v := literal(a.val[2:])
-				w.write(c.dirs.paths(&v, false))
-			case has(t.vals, flag) && !eq:
-				i++
-				if name == "sed" && flag != "-l" {
-					first = 0
-				}
-			}
-		default:
-			ops = append(ops, *a)
-		}
+	if name == "install" && flagged(values(args[1:]), "-d --directory") {
+		t = toucher{writes: "all", vals: t.vals}
 	}
-	if !only {
+	o := t.split(w, args, c)
+	if t.only != "" && !o.only {
 		return
 	}
-	for i := min(first, len(ops)); i < len(ops); i++ {
-		last := i == len(ops)-1
-		if t.writes == "all" || t.writes == "last" && last {
-			w.write(c.dirs.paths(&ops[i], name == "rm" || name == "mv"))
+	if len(o.into) > 0 && t.below { // all operands are what is put there
+		for i := range o.into {
+			w.below(&o.into[i], o.list, c)
 		}
-		if t.reads == "all" || t.reads == "but last" && !last {
-			w.read(c.dirs.paths(&ops[i], false))
+		for i := range o.list {
+			w.read(c.dirs.paths(&o.list[i], false))
+			if name == "mv" {
+				w.write(c.dirs.paths(&o.list[i], true))
+			}
+		}
+		return
+	}
+	for i := min(o.first, len(o.list)); i < len(o.list); i++ {
+		last := i == len(o.list)-1
+		if t.writes == "all" || t.writes == "last" && last && (i > 0 || name != "uniq") {
+			w.write(c.dirs.paths(&o.list[i], name == "rm" || name == "mv" && !last))
+		}
+		if t.reads == "all" || t.reads == "but last" && (!last || i == 0) {
+			w.read(c.dirs.paths(&o.list[i], false))
 		}
 	}
+	if n := len(o.list) - 1; t.below && n > 0 {
+		w.below(&o.list[n], o.list[:n], c)
+	}
+}
+
+// below notes what lies in a folder under the names of what is put there: it may
+// be a link, or a name that matters.
+func (w *walker) below(dir *arg, sources []arg, c context) {
+	if !dir.lit {
+		return
+	}
+	for i := range sources {
+		s := &sources[i]
+		name := path.Base(s.val)
+		if !s.lit && !s.glob || name == "." || name == ".." || name == "/" {
+			continue
+		}
+		a := literal(strings.TrimRight(dir.val, "/") + "/" + name)
+		if s.glob {
+			var r wordReader
+			r.widen(strings.TrimRight(dir.val, "/") + "/")
+			a.lit, a.glob, a.wide = false, true, r.wide.String()+path.Base(s.wide)
+		}
+		w.write(c.dirs.paths(&a, false))
+	}
+}
+
+// split is the words of a command without its flags.
+type split struct {
+	list  []arg
+	into  []arg // values of toucher.into
+	first int   // of list: how many are no paths
+	only  bool  // toucher.only is there
+}
+
+// split reads the words as GNU programs do: short flags in clusters, long
+// ones shortened, both among the operands.
+func (t *toucher) split(w *walker, args []arg, c context) split {
+	o := split{first: t.first}
+	for i := 1; i < len(args); i++ {
+		a := &args[i]
+		if a.lit && a.val == "--" {
+			o.list = append(o.list, args[i+1:]...)
+			break
+		}
+		if !strings.HasPrefix(a.lead, "-") || a.val == "-" {
+			o.list = append(o.list, *a)
+			continue
+		}
+		o.only = o.only || t.only != "" && (strings.HasPrefix(a.val, "--in") || !strings.HasPrefix(a.val, "--") && strings.Contains(a.val, t.only))
+		flag, value, next := t.flag(a.val)
+		if has(t.script, flag) {
+			o.first = 0
+		}
+		v := literal(value)
+		if next {
+			if i+1 >= len(args) {
+				break
+			}
+			v = args[i+1]
+			if !strings.HasPrefix(a.val, "--") || a.val == flag {
+				i++
+			} // else the flag was guessed, and that may be an operand
+		}
+		switch {
+		case has(t.into, flag):
+			o.into = append(o.into, v)
+			w.write(c.dirs.paths(&v, false))
+		case has(t.from, flag):
+			w.read(c.dirs.paths(&v, false))
+		}
+	}
+	return o
+}
+
+// flag finds the flag in a word that takes a value, and the value, if that is
+// not the next word; "" if none does.
+func (t *toucher) flag(v string) (flag, value string, next bool) {
+	if strings.HasPrefix(v, "--") {
+		name, value, eq := strings.Cut(v, "=")
+		for _, f := range strings.Fields(t.into + " " + t.from + " " + t.vals) {
+			if f == name || len(name) > 3 && strings.HasPrefix(f, name) {
+				return f, value, !eq
+			}
+		}
+		return "", "", false
+	}
+	for i := 1; i < len(v); i++ {
+		f := v[i : i+1]
+		if f == t.only {
+			break // what follows is its value
+		}
+		if f = "-" + f; has(t.into, f) || has(t.from, f) || has(t.vals, f) {
+			return f, v[i+1:], i == len(v)-1
+		}
+	}
+	return "", "", false
 }

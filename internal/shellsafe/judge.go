@@ -419,8 +419,16 @@ func (w *walker) bestReads(args []arg, c context) {
 	if s, ok := table[base(args[0].val)]; !ok || !strings.Contains(s.ops, "p") && s.check == nil {
 		return
 	}
+	program := strings.HasPrefix(table[base(args[0].val)].ops, "t")
 	for i := 1; i < len(args); i++ {
-		if a := &args[i]; a.text != "" && a.text[0] != '-' {
+		program = program && !has("-e -f --expression --file --regexp", args[i].val)
+	}
+	for i := 1; i < len(args) && len(w.a.Reads) < maxPaths; i++ {
+		switch a := &args[i]; {
+		case a.text == "" || a.text[0] == '-':
+		case program:
+			program = false // a pattern or a script
+		default:
 			w.read(c.dirs.paths(a, false))
 		}
 	}

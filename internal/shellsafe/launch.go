@@ -279,6 +279,26 @@ func (w *walker) makeRuns(args []arg, c context) {
 	}
 }
 
+// gitAlias lists the git that an alias of its command line stands for.
+func (w *walker) gitAlias(setting *arg, rest []arg, c context) {
+	key, value, ok := strings.Cut(setting.text, "=")
+	name, is := strings.CutPrefix(strings.ToLower(key), "alias.")
+	if !ok || !is || strings.HasPrefix(value, "!") {
+		return
+	}
+	for i := range rest {
+		if strings.ToLower(rest[i].text) != name {
+			continue
+		}
+		words := []arg{literal("git")}
+		for f := range strings.FieldsSeq(value) {
+			words = append(words, literal(f))
+		}
+		w.inner(append(words, rest[i+1:]...), c)
+		return
+	}
+}
+
 // gitPrograms are the last parts of settings of git whose value is a command.
 const gitPrograms = "sshcommand pager editor external helper fsmonitor clean smudge process command textconv driver cmd program askpass gitproxy packobjectshook alternaterefscommand sendmailcmd cccmd tocmd"
 

@@ -214,8 +214,13 @@ func (w *walker) plainWord(n *syntax.Word) arg {
 	return w.word(n, context{})
 }
 
-func (w *walker) read(ps []Path)  { w.a.Reads = appendPaths(w, w.a.Reads, ps) }
-func (w *walker) write(ps []Path) { w.a.Writes = appendPaths(w, w.a.Writes, ps) }
+func (w *walker) read(ps []Path) { w.a.Reads = appendPaths(w, w.a.Reads, ps) }
+func (w *walker) write(ps []Path) {
+	for i := range ps {
+		w.blind = w.blind || ps[i].Dynamic && !ps[i].Glob
+	}
+	w.a.Writes = appendPaths(w, w.a.Writes, ps)
+}
 
 func appendPaths(w *walker, to, ps []Path) []Path {
 	if len(to)+len(ps) > maxPaths {

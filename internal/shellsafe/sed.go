@@ -28,6 +28,8 @@ func sedScripts(_ *walker, p *parsed, _ context) string {
 type sedReader struct {
 	s string
 	i int
+	// reads and writes are the files that programs has found.
+	reads, writes []string
 }
 
 func (r *sedReader) peek() byte {

@@ -82,8 +82,12 @@ func (r *sedReader) programs() (cmds []string, unknown bool) {
 		case '=', 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'F', 'z', '{', '}', ';', '\n':
 		case 'q', 'Q', 'l', 'L':
 			r.skip(" 0123456789")
-		case 'a', 'i', 'c', 'r', 'R', 'w', 'W', '#':
+		case 'a', 'i', 'c', '#':
 			r.line()
+		case 'r', 'R':
+			r.reads = append(r.reads, strings.TrimLeft(r.line(), " \t"))
+		case 'w', 'W':
+			r.writes = append(r.writes, strings.TrimLeft(r.line(), " \t"))
 		case ':', 'b', 't', 'T', 'v':
 			r.i += len(untilAny(r.s[r.i:], ";\n}"))
 		case 'e':
@@ -104,7 +108,8 @@ func (r *sedReader) programs() (cmds []string, unknown bool) {
 				f := r.peek()
 				if f == 0 || strings.IndexByte("gpiImMe0123456789", f) < 0 {
 					if f == 'w' {
-						r.line()
+						r.i++
+						r.writes = append(r.writes, strings.TrimLeft(r.line(), " \t"))
 					}
 					break
 				}

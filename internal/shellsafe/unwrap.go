@@ -13,13 +13,14 @@ type wrapper struct {
 	text bool   // the rest is one text for a shell
 	c    string // flags whose value is a text for a shell
 	exec string // flags whose value begins the command
+	dir  string // flags whose value is the folder in which the command runs
 }
 
 // wrappers are data for rules only; a flag that is not known makes every later
 // word a possible command, and the whole unresolved.
 var wrappers = map[string]wrapper{
-	"env": {vals: "-u --unset -C --chdir", env: true, c: "-S --split-string"}, "sudo": {vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true}, "sudo-rs": {vals: "-u -g -h -p -D -R --user --group --chdir", env: true},
-	"doas": {vals: "-u -C"}, "su": {c: "-c --command", vals: "-s -g -G --shell --group", skip: 99}, "runuser": {c: "-c --command", vals: "-u -s -g -G --user --shell --group"}, "run0": {vals: "-u --user -g --group -D --chdir"}, "pkexec": {vals: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "sg": {skip: 1, c: "-c", text: true},
+	"env": {vals: "-u --unset -C --chdir", env: true, c: "-S --split-string", dir: "-C --chdir"}, "sudo": {vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true, dir: "-D --chdir"}, "sudo-rs": {vals: "-u -g -h -p -D -R --user --group --chdir", env: true, dir: "-D --chdir"},
+	"doas": {vals: "-u -C"}, "su": {c: "-c --command", vals: "-s -g -G --shell --group", skip: 99}, "runuser": {c: "-c --command", vals: "-u -s -g -G --user --shell --group"}, "run0": {vals: "-u --user -g --group -D --chdir", dir: "-D --chdir"}, "pkexec": {vals: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "sg": {skip: 1, c: "-c", text: true},
 	"command": {}, "builtin": {}, "exec": {vals: "-a"}, "nohup": {}, "setsid": {}, "nice": {vals: "-n --adjustment"}, "ionice": {vals: "-c -n -p --class --classdata"}, "chrt": {skip: 1, vals: "-T -P -D"}, "taskset": {skip: 1}, "numactl": {vals: "-N -m -i -C -p"}, "prlimit": {vals: "-p --pid"}, "schedtool": {vals: "-n -a"}, "cpulimit": {vals: "-l -p"},
 	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -d --interval", text: true}, "script": {c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 99}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
 	"xargs": {vals: "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace --max-chars"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {}, "fakeroot": {}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {}, "dumb-init": {}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
@@ -43,6 +44,9 @@ func (w *walker) unwrap(args []arg, c context) {
 		name = ""
 	}
 	c.inner, c.wrapped = true, true
+	if name == "xargs" || name == "parallel" {
+		c.fed, c.place = true, replaced(args)
+	}
 	switch {
 	case name == "":
 		return
@@ -94,13 +98,26 @@ func (w *walker) inner(args []arg, c context) {
 	w.commands++
 	cmd := Command{Wrapped: true, Inner: true}
 	describe(&cmd, args)
+	if c.fed && cmd.Literal {
+		cmd.Literal, cmd.Sure = false, fedUpTo(&cmd, c.place)
+	}
+	at := len(w.a.Commands)
 	w.a.Commands = w.appendCommand(cmd)
 	if !args[0].lit || args[0].val == "" {
 		w.unresolve("the name of a command is not literal: " + brief(args[0].text))
 		return
 	}
 	w.unwrap(args, c)
+	outer := w.blind
+	w.blind = false
+	from := len(w.a.Reads)
 	w.touched(args, c)
+	w.bestReads(args, c)
+	if at < len(w.a.Commands) {
+		w.a.Commands[at].Blind = w.blind || c.fed && touchers[cmd.Name].writes != ""
+		w.a.Commands[at].reads = w.a.Reads[from:len(w.a.Reads):len(w.a.Reads)]
+	}
+	w.blind = outer
 }
 
 // behind goes past the flags of a wrapper.
@@ -123,6 +140,9 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 			continue
 		case strings.HasPrefix(v, "-") && len(v) > 1 || strings.HasPrefix(v, "+") && name == "xargs":
 			flag, attached, eq := strings.Cut(v, "=")
+			if x.dir != "" {
+				c.dirs = w.into(&x, args[i:], c.dirs)
+			}
 			switch {
 			case has(x.c, flag) || x.c != "" && !strings.HasPrefix(v, "--") && hasShort(x.c, v):
 				text, rest := "", args[i+1:]
@@ -228,11 +248,6 @@ func shortAt(flags, cluster string) int {
 
 func endsIn(flags, cluster string) bool { return shortAt(flags, cluster) == len(cluster)-1 }
 
-// attachedValue reports whether a word is a short flag with its value.
-func attachedValue(flags, v string) bool {
-	return len(v) > 2 && v[1] != '-' && has(flags, v[:2])
-}
-
 // guess takes every word that is left for a possible command.
 func (w *walker) guess(name string, args []arg, c context) {
 	w.unresolve("what " + name + " runs is not known")
@@ -248,6 +263,7 @@ func (w *walker) guess(name string, args []arg, c context) {
 
 // shell finds the text of sh -c.
 func (w *walker) shell(args []arg, c context) {
+	w.options = true
 	text := false
 	for i := 0; i < len(args); i++ {
 		v := args[i].val
@@ -307,42 +323,12 @@ func (w *walker) reparse(text string, lit bool, c context) {
 	if !parse && why != "" {
 		return
 	}
-	c.dirs = dirs{unknown: true}
+	c.fed = false // the folder is that of the shell, as far as it is known
 	script := w.script
 	w.script = buffer{}
 	w.parse(text, c)
 	w.script = script
 	w.deny("it gives a text to a shell")
-}
-
-// finds lists what find and fd run.
-func (w *walker) finds(args []arg, c context) {
-	for i := 1; i < len(args); i++ {
-		v := args[i].val
-		if args[0].val == "find" || base(args[0].val) == "find" {
-			if !has("-exec -execdir -ok -okdir", v) {
-				continue
-			}
-			end := i + 1
-			for end < len(args) && args[end].val != ";" && (args[end].val != "+" || args[end-1].val != "{}") {
-				end++
-			}
-			w.inner(args[i+1:end], c)
-			i = end
-			continue
-		}
-		flag, attached, eq := strings.Cut(v, "=")
-		switch {
-		case has("-x -X --exec --exec-batch", flag) && eq:
-			w.reparse(attached, true, c)
-		case has("-x -X --exec --exec-batch", v):
-			w.inner(args[i+1:], c)
-			return
-		case len(v) > 2 && v[0] == '-' && v[1] != '-' && strings.ContainsAny(v, "xX"):
-			w.guess("fd", args[i+1:], c)
-			return
-		}
-	}
 }
 
 // gitRuns lists what git runs by its arguments.
@@ -374,6 +360,7 @@ func (w *walker) gitRuns(args []arg, c context) {
 			}
 		case v == "-c" && i+1 < len(args):
 			w.gitSetting(args[i+1].text, args[i+1].lit, c)
+			w.gitAlias(&args[i+1], args[i+2:], c)
 		case (v == "--config" || v == "-u") && i+1 < len(args) && slices.ContainsFunc(args, func(a arg) bool { return a.val == "clone" }):
 			if v == "-u" {
 				w.reparse(args[i+1].text, args[i+1].lit, c)

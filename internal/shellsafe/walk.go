@@ -25,6 +25,8 @@ type walker struct {
 	git       bool // Script runs git other than git config
 	gitConf   bool // Script runs git config
 	goTool    bool // Script runs go
+	options   bool // the shell may have other options than it began with
+	blind     bool // the command that is walked changes files that are not known
 	gitDirs   []string
 }
 
@@ -34,6 +36,10 @@ type context struct {
 	inner   bool // Command.Inner
 	dirs    dirs
 	reparse int // depth of sh -c
+	// fed says that another program adds words that it reads or finds, in the
+	// place of place if that is not "".
+	fed   bool
+	place string
 }
 
 func (c context) seenThrough() context {
@@ -102,7 +108,8 @@ func (w *walker) stmt(s *syntax.Stmt, c context) flow {
 		}
 		if s.Cmd == nil {
 			w.deny("a redirect stands alone")
-			w.a.Commands = w.appendCommand(Command{Text: w.text(s), Wrapped: c.wrapped, Redirects: files})
+			w.a.Commands = w.appendCommand(Command{Text: w.text(s), Wrapped: c.wrapped, Redirects: files, Blind: w.blind})
+			w.blind = false
 			f = same(c.dirs)
 		} else {
 			f = w.compound(s.Cmd, c)
@@ -177,7 +184,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 	case *syntax.FuncDecl:
 		w.deny("it defines a function")
 		c = c.seenThrough()
-		c.dirs = dirs{unknown: true}
+		c.dirs.unknown = true // it runs where it is called
 		w.stmt(n.Body, c)
 		return same(in)
 	case *syntax.DeclClause:
@@ -304,46 +311,6 @@ func (w *walker) loop(n *syntax.ForClause, c context) flow {
 func (w *walker) moves(n syntax.Node) bool {
 	s := w.source(n)
 	return strings.Contains(s, "cd") || strings.Contains(s, "pushd") || strings.Contains(s, "popd") || strings.ContainsAny(s, `\'"$`) && strings.Contains(s, "d")
-}
-
-// declare walks export, declare and their like.
-func (w *walker) declare(n *syntax.DeclClause, c context) {
-	w.deny("it sets variables: " + n.Variant.Value)
-	w.other(n.Variant.Value, n, c)
-	if n.Variant.Value != "export" && n.Variant.Value != "readonly" {
-		w.evaluates = true
-		w.meet()
-	}
-	cmd := len(w.a.Commands) - 1
-	for _, a := range n.Args {
-		w.assignment(a, c)
-	}
-	if w.a.Commands[cmd].Name == n.Variant.Value {
-		text := w.a.Commands[cmd].Text
-		w.a.Commands[cmd].Words = strings.Fields(text)
-		w.a.Commands[cmd].Text = strings.Join(w.a.Commands[cmd].Words, " ")
-	}
-}
-
-// assignment walks the value of a variable.
-func (w *walker) assignment(a *syntax.Assign, c context) arg {
-	w.assigns = true
-	if a.Index != nil {
-		w.inside(a.Index, c)
-		w.arithmetic(a.Index)
-	}
-	if a.Array != nil {
-		for _, e := range a.Array.Elems {
-			if e.Index != nil {
-				w.inside(e.Index, c)
-				w.arithmetic(e.Index)
-			}
-			w.suspectText(w.word(e.Value, c))
-		}
-	}
-	v := w.word(a.Value, c)
-	w.suspectText(v)
-	return v
 }
 
 // substitution walks $(...) and gives its script if it is read-only.

@@ -17,6 +17,7 @@ type arg struct {
 	folded  bool   // lit, because we put HOME or PWD in
 	glob    bool   // has unquoted characters of a pattern, and else is literal
 	lead    string // the literal text before the first of those
+	wide    string // the pattern for path/filepath.Match, if glob: Path.Pattern
 	sub     bool   // in quotes, holds read-only substitutions or a number like $?
 	number  bool   // is one number and nothing else
 	numeric bool   // sub, and all of them are numbers
@@ -42,6 +43,8 @@ type wordReader struct {
 	a         arg
 	val       strings.Builder
 	text      strings.Builder
+	wide      strings.Builder
+	any       bool // of wide: all up to the next slash is one *
 	script    strings.Builder
 	lit       strings.Builder // pending literal text of script
 	lead      int             // length of the literal text in front
@@ -67,7 +70,7 @@ func (w *walker) word(n *syntax.Word, c context) arg {
 
 func (r *wordReader) finish() arg {
 	a := &r.a
-	a.text, a.val = r.text.String(), r.val.String()
+	a.text, a.val, a.wide = r.text.String(), r.val.String(), r.wide.String()
 	if r.open && r.commas {
 		r.led, r.lead = true, min(r.brace, r.leadOr())
 		r.unknown("braces")
@@ -120,6 +123,7 @@ func (r *wordReader) unknown(why string) {
 
 // add takes literal text up, quoted or not yet special.
 func (r *wordReader) add(s string) {
+	r.widen(s)
 	r.val.WriteString(s)
 	r.text.WriteString(s)
 	r.lit.WriteString(s)
@@ -229,6 +233,10 @@ func (r *wordReader) unquoted(s string, first bool, parts int) {
 					continue
 				}
 				r.special()
+				if !r.any {
+					r.wide.WriteString(r.undotted() + "*")
+				}
+				r.any = true
 				r.add("[")
 				r.a.glob = true
 				r.a.why = "a bracket that may be a pattern"
@@ -259,40 +267,9 @@ func (r *wordReader) unquoted(s string, first bool, parts int) {
 	}
 }
 
-func (r *wordReader) pattern(s string) {
-	if r.a.sub {
-		r.unknown("a pattern beside an expansion")
-	}
-	r.special()
-	r.flush()
-	r.a.glob = true
-	r.val.WriteString(s)
-	r.text.WriteString(s)
-	r.script.WriteString(s)
-}
-
-// plainSet is the length of a set like [a-z] at the front of s, 0 if there is
-// none that is made of plain characters.
-func plainSet(s string) int {
-	i := 1
-	if i < len(s) && (s[i] == '!' || s[i] == '^') {
-		i++
-	}
-	start := i
-	for ; i < len(s); i++ {
-		switch b := s[i]; {
-		case b == ']' && i > start:
-			return i + 1
-		case b >= '0' && b <= '9', b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b == '-', b == '_', b == '.':
-		default:
-			return 0
-		}
-	}
-	return 0
-}
-
 func (r *wordReader) fold(text, val string) {
 	r.text.WriteString(text)
+	r.widen(val)
 	r.val.WriteString(val)
 	r.lit.WriteString(val)
 	r.a.folded = true

@@ -13,20 +13,20 @@ import (
 // a call, and what it says is what runs.
 type judged struct {
 	*shellsafe.Analysis
-	distrust string // why a program is not known to be what its name says
+	dir      string
+	roots    []string
+	distrust string // why a program that is harmless by its name is not known to be what that says
 }
 
 // judge analyses a command as it would run in the session.
 func judge(env *tools.Env, c *command.Commands, text string) *judged {
-	j := &judged{Analysis: shellsafe.Analyse(text, shellsafe.Options{
+	j := &judged{dir: env.Session.Dir, roots: env.Session.Roots, Analysis: shellsafe.Analyse(text, shellsafe.Options{
 		Dir: env.Session.Dir, Roots: env.Session.Roots, Home: env.Home, LookPath: c.Trusted,
 	})}
-	if !j.ReadOnly {
-		return j
-	}
-	for _, cmd := range j.Analysis.Commands {
-		if cmd.Name == "" || strings.Contains(cmd.Words[0], "/") {
-			continue
+	for i := range j.Analysis.Commands {
+		cmd := &j.Analysis.Commands[i]
+		if cmd.Name == "" || strings.Contains(cmd.Words[0], "/") || !j.ReadOnly && !cmd.ReadOnly && !cmd.Edits() {
+			continue // nothing is taken on trust from its name
 		}
 		if _, ok := c.Trusted(cmd.Name); !ok {
 			j.distrust = cmd.Name + " is in a folder that commands may write to, or of programs that choose others"

@@ -115,7 +115,8 @@ func TestFactsOfCorpora(t *testing.T) {
 			if cmd == "" || !utf8.ValidString(cmd) { // no call can have it
 				continue
 			}
-			if f := resolve(t, tool, cmd).Facts; f != (tools.Facts{Destructive: true, OpenWorld: true}) {
+			f := resolve(t, tool, cmd).Facts
+			if f.Destructive = false; f != (tools.Facts{OpenWorld: true}) {
 				t.Errorf("%q: %+v", cmd, f)
 			}
 		}
@@ -124,7 +125,7 @@ func TestFactsOfCorpora(t *testing.T) {
 		for _, cmd := range lines(t, name) {
 			n[name]++
 			r := resolve(t, tool, cmd)
-			moves := slices.ContainsFunc(r.Commands(), func(s string) bool { return s == "cd" || strings.HasPrefix(s, "cd ") })
+			moves := slices.ContainsFunc(r.Parts(environment()).List, func(p policy.Part) bool { return p.Name == "cd" || strings.HasPrefix(p.Name, "cd ") })
 			if want := (tools.Facts{ReadOnly: true, ConcurrencySafe: !moves}); r.Facts != want {
 				t.Errorf("%q: %+v, want %+v", cmd, r.Facts, want)
 			}
@@ -171,10 +172,12 @@ func TestDistrust(t *testing.T) {
 		{root + ":/usr/bin:/bin", `\ls`, "ls is in a folder that commands may write to, or of programs that choose others"},
 		{"/usr/bin:/bin:" + root, "ls", ""},
 		{"/usr/bin:/bin", "ls", ""},
+		{root + ":/usr/bin:/bin", "make && ls", "ls is in a folder that commands may write to, or of programs that choose others"},
+		{root + ":/usr/bin:/bin", "make; cat a", ""},
 	} {
 		c := commands(t, one.path, root)
 		j := judge(environment(), c, one.command)
-		if j.distrust != one.distrust || j.readOnly() != (one.distrust == "") {
+		if j.distrust != one.distrust || j.readOnly() != (one.distrust == "" && !strings.Contains(one.command, "make")) {
 			t.Errorf("%s, PATH %s: %q, %v", one.command, one.path, j.distrust, j.readOnly())
 		}
 		if j = judge(environment(), c, file); j.readOnly() {
@@ -189,123 +192,19 @@ func TestDistrust(t *testing.T) {
 	}
 }
 
-func TestCommandPattern(t *testing.T) {
-	for _, one := range []struct {
-		pattern  string
-		yes, not string // separated by |
-	}{
-		{"npm run build", "npm run build", "npm run|npm run build x|npm run buildx|anpm run build|"},
-		{"npm run *", "npm run|npm run build|npm run build --x|npm run ", "npm|npm runner|npm  run"},
-		{"npm run:*", "npm run|npm run build|npm run build --x", "npm|npm runner|npm run:x"},
-		{"ls*", "ls|ls -l|lsof", "l|als| ls"},
-		{"git * main", "git push main|git  main|git a b main", "git main|git push mainx|git push"},
-		{"* --version", "node --version|a b --version", "--version|node --versions"},
-		{"*", "|a|a b", ""},
-		{"a*b*c", "abc|aXbXc|abcbc", "ac|ab|acb|abcd|bc"},
-		{"a*a", "aa|aXa", "a"},
-		{"git * log *", "git x log y|git x log ", "git x log|git log y"},
-		{"a.b", "a.b", "axb"},
-		{"a?[b", "a?[b", "axb"},
-		{"", "", "a"},
+// TestDestructive is about the hint on a call, which is known before it runs.
+func TestDestructive(t *testing.T) {
+	tool := New(Options{Commands: commands(t, "/usr/bin:/bin", "/ws")})[0]
+	for cmd, want := range map[string]bool{
+		"ls": false, "make": false, "rm x": false, "rm -rf x": true, "ls; git push -f": true, "sudo rm -r x": true, "$X": true, "ls '": true,
 	} {
-		match := commandPattern(one.pattern)
-		for _, text := range strings.Split(one.yes, "|") {
-			if !match(text) {
-				t.Errorf("%q does not match %q", one.pattern, text)
-			}
-		}
-		if one.not == "" {
-			continue
-		}
-		for _, text := range strings.Split(one.not, "|") {
-			if match(text) {
-				t.Errorf("%q matches %q", one.pattern, text)
-			}
-		}
-	}
-}
-
-// rule says what a rule makes of a command.
-func rule(j *judged, b policy.Behavior, text string) bool {
-	return j.matches(b, strings.TrimSuffix(strings.TrimPrefix(text, "Bash("), ")"))
-}
-
-func TestRuleCases(t *testing.T) {
-	data, err := os.ReadFile(corpora + "rule_cases.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, n := commands(t, "/usr/bin:/bin", "/ws"), 0
-	for line := range strings.Lines(string(data)) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(f) < 4 || !strings.HasPrefix(f[1], "Bash(") || strings.HasPrefix(f[2], "any") || f[0] == "rule" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		n++
-		j := judge(environment(), c, decode(t, f[2]))
-		kind, want := f[0], f[3]
-		var got, all bool // got is what the rule says, all that it may be either
-		switch kind {
-		case "allow":
-			got, all = rule(j, policy.Allow, f[1]), strings.Contains(want, " or ")
-			if !all && got != (want == "allow") {
-				t.Errorf("allow %s %q: %v, want %s", f[1], f[2], got, want)
-			}
-		case "deny":
-			// What is not known is denied where the case asks for a question.
-			got = rule(j, policy.Deny, f[1])
-			switch {
-			case want == "deny" && !got, want == "not denied" && got, want == "ask" && !got:
-				t.Errorf("deny %s %q: %v, want %s", f[1], f[2], got, want)
-			case want == "deny or ask" && !got:
-				t.Errorf("deny %s %q is not seen", f[1], f[2])
-			}
-			if rule(j, policy.Ask, f[1]) != got {
-				t.Errorf("ask %s %q is not as deny", f[1], f[2])
-			}
-		default:
-			t.Errorf("an unknown kind: %s", line)
-		}
-	}
-	if n < 60 {
-		t.Errorf("only %d cases", n)
-	}
-}
-
-func TestMatches(t *testing.T) {
-	c := commands(t, "/usr/bin:/bin", "/ws")
-	for _, one := range []struct {
-		command, pattern string
-		allow, deny      bool
-	}{
-		{"npm run build", "npm run build", true, true},
-		{"npm run build && npm run build", "npm run build", true, true},
-		{"npm run build && npm test", "npm run build", false, true},
-		{"npm run build; npm run x", "npm run *", true, true},
-		{"timeout 5 npm run build", "npm run *", false, true},
-		{"timeout 5 npm run build", "timeout *", true, true},
-		{"/usr/bin/npm run build", "npm run *", false, true},
-		{"/usr/bin/npm run build", "/usr/bin/npm run *", true, true},
-		{"FOO=1 npm run build", "npm run *", false, true},
-		{"npm run build > out", "npm run *", false, true},
-		{"npm run $X", "npm run *", false, true},
-		{"$X npm", "curl *", false, true}, // not known
-		{"echo $(curl x)", "curl *", false, true},
-		{"echo $(curl x)", "echo *", false, true},
-		{"sh -c 'curl x'", "curl:*", false, true},
-		{"ls", "curl *", false, false},
-		{"unterminated '", "*", false, true},
-		{"", "*", false, false},
-	} {
-		j := judge(environment(), c, one.command)
-		if j.matches(policy.Allow, one.pattern) != one.allow || j.matches(policy.Deny, one.pattern) != one.deny || j.matches(policy.Ask, one.pattern) != one.deny {
-			t.Errorf("%q, %q: allow %v, deny %v, ask %v", one.command, one.pattern,
-				j.matches(policy.Allow, one.pattern), j.matches(policy.Deny, one.pattern), j.matches(policy.Ask, one.pattern))
+		if f := resolve(t, tool, cmd).Facts; f.Destructive != want {
+			t.Errorf("%s: destructive is %v", cmd, f.Destructive)
 		}
 	}
 	var none *judged
-	if none.matches(policy.Allow, "*") || !none.matches(policy.Deny, "x") || !none.matches(policy.Ask, "x") || none.readOnly() {
-		t.Error("what was not judged is allowed, or not denied")
+	if !none.destructive() || none.readOnly() || none.parts(nil, "", true).Unresolved == "" {
+		t.Error("what was not judged is trusted")
 	}
 }
 
@@ -313,12 +212,12 @@ func TestReadOnlyToolFacts(t *testing.T) {
 	tool := New(Options{Commands: commands(t, "/usr/bin:/bin")})[1]
 	for _, cmd := range []string{"rm -rf /", "ls", "cd x"} {
 		r := resolve(t, tool, cmd)
-		if r.Facts != (tools.Facts{ReadOnly: true, ConcurrencySafe: true}) || r.Check(environment()) != nil || r.ClassifierInput() != cmd || !slices.Equal(r.Commands(), []string{cmd}) {
-			t.Errorf("%s: %+v, %q, %q", cmd, r.Facts, r.ClassifierInput(), r.Commands())
+		if r.Facts != (tools.Facts{ReadOnly: true, ConcurrencySafe: true}) || r.Check(environment()) != nil || r.ClassifierInput() != cmd {
+			t.Errorf("%s: %+v, %q", cmd, r.Facts, r.ClassifierInput())
 		}
-		match := r.Matcher(policy.Base{})
-		if !match(policy.Deny, cmd) || match(policy.Deny, cmd+"x") || !match(policy.Allow, cmd) {
-			t.Errorf("rules do not see %s", cmd)
+		p := r.Parts(environment())
+		if len(p.List) != 1 || p.List[0].Text != cmd || !p.List[0].ReadOnly || p.List[0].Risk != "" || !p.Harmless {
+			t.Errorf("%s: %+v", cmd, p)
 		}
 	}
 }
@@ -350,11 +249,11 @@ func TestCheck(t *testing.T) {
 	}{
 		{"all is well", write, stub{}, "", ""},
 		{"read-only", read, stub{uncontained: why, open: []string{"a"}}, "", ""},
-		{"uncontained", write, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or start the server with --sandbox off"},
-		{"distrusted", distrusted, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or start the server with --sandbox off"},
-		{"not judged", nil, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or start the server with --sandbox off"},
-		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", next + ", or start the server with --sandbox off; mcp-toolset doctor says more"},
-		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", next + ", or start the server with --sandbox off; mcp-toolset doctor says more"},
+		{"uncontained", write, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or by --mode bypassPermissions"},
+		{"distrusted", distrusted, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or by --mode bypassPermissions"},
+		{"not judged", nil, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or by --mode bypassPermissions"},
+		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", next + ", or by --mode bypassPermissions; mcp-toolset doctor says more"},
+		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", next + ", or by --mode bypassPermissions; mcp-toolset doctor says more"},
 	} {
 		for _, denied := range []bool{true, false} {
 			env := environment()

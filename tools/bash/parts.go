@@ -2,6 +2,7 @@ package bash
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/command"
@@ -19,18 +20,19 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	readable, writable := c.Beyond()
 	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Readable: readable, Writable: writable, Harmless: harmless}}
 	edits := 0
-	p.Edits = true
+	p.Edits = j.distrust == ""
 	for i := range j.Analysis.Commands {
 		c := &j.Analysis.Commands[i]
 		part := policy.Part{
 			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Inner: c.Inner,
 			ReadOnly: harmless || c.ReadOnly && j.distrust == "",
+			Sure:     c.Sure, Blind: c.Blind,
+			Risk: shows(c),
 		}
-		if !harmless {
+		if part.Risk != "" {
+			p.Edits = false
+		} else if !harmless {
 			part.Risk = c.Destructive()
-		}
-		if part.Risk == "" && c.PrintsEnvironment() {
-			part.Risk = "it shows variables of the environment, which may hold secrets"
 		}
 		p.List = append(p.List, part)
 		if c.Edits() {
@@ -40,29 +42,84 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		}
 	}
 	p.Edits = p.Edits && edits > 0
-	p.name(j.Reads, policy.Read)
-	p.name(j.Writes, policy.Edit)
+	p.name(j.Reads, policy.Read, j.dir)
+	p.name(j.Writes, policy.Edit, j.dir)
+	p.Edits = p.Edits && !j.takesRoot()
 	return p.Parts
+}
+
+// shows is why a command may show what it should not, as a clause; "" if nothing
+// is known of that.
+func shows(c *shellsafe.Command) string {
+	switch {
+	case c.PrintsEnvironment():
+		return "it shows or uses variables of the environment, which may hold secrets"
+	case c.ShowsCredentials():
+		return "it names a file that may hold credentials"
+	case c.OtherHome():
+		return "it names the home folder of another user"
+	case c.Follows():
+		return "it goes where links lead, also out of the workspace"
+	}
+	return ""
+}
+
+// takesRoot reports whether the command removes or moves one of the roots as a
+// whole, with the protected names in it.
+func (j *judged) takesRoot() bool {
+	return slices.ContainsFunc(j.Writes, func(n shellsafe.Path) bool {
+		text := n.Text
+		if !filepath.IsAbs(text) {
+			text = filepath.Join(n.Dir, text)
+		}
+		return n.Below && slices.ContainsFunc(j.roots, func(root string) bool {
+			ok, err := filepath.Match(n.Pattern, root)
+			return filepath.Clean(text) == root || n.Glob && (ok || err != nil || !filepath.IsAbs(n.Pattern) && strings.Contains(n.Pattern, ".."))
+		})
+	})
 }
 
 // partsOf are Parts in the making.
 type partsOf struct{ *tools.Parts }
 
 // name adds the files that the command names. What is only known when it runs
-// is left to the containment.
-func (p partsOf) name(paths []shellsafe.Path, access policy.Access) {
+// is left to the containment. The folder dir is canonical.
+func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) {
 	for _, n := range paths {
-		if n.Text == "-" || n.Text == "" {
+		text := n.Text
+		if n.Glob {
+			text = n.Pattern
+		}
+		if text == "-" || text == "" {
 			continue
 		}
-		path := n.Text
-		if !filepath.IsAbs(path) && n.Dir != "" {
-			path = filepath.Join(n.Dir, path)
+		if !filepath.IsAbs(text) && n.Dir != "" {
+			text = escaped(n.Dir, n.Glob) + "/" + text
 		}
-		if n.Dynamic && !n.Glob || !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		if n.Dynamic && !n.Glob || !filepath.IsAbs(text) || strings.ContainsRune(text, 0) {
 			p.Edits = false
 			continue
 		}
-		p.Paths = append(p.Paths, tools.NamedPath{Path: filepath.Clean(path), Access: access, Glob: n.Glob})
+		if n.Glob && strings.Contains(text+"/", "/../") {
+			// Who looks for what a pattern matches takes .. from its text.
+			up := strings.TrimLeft(n.Pattern, "./")
+			if n.Dir != dir || filepath.IsAbs(n.Pattern) || strings.Contains("/"+up+"/", "/../") {
+				p.Edits = false
+				if p.Unresolved == "" {
+					p.Unresolved = "a pattern stands behind .., which may leave a link"
+				}
+				continue
+			}
+			text = filepath.Join(escaped(dir, true), n.Pattern)
+		}
+		p.Paths = append(p.Paths, tools.NamedPath{Path: text, Access: access, Glob: n.Glob})
 	}
+}
+
+// escaped is a folder as the beginning of a pattern.
+func escaped(dir string, pattern bool) string {
+	if !pattern {
+		return dir
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }

@@ -1,0 +1,49 @@
+package shellsafe
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// This file is about what sets variables.
+
+// declare walks export, declare and their like.
+func (w *walker) declare(n *syntax.DeclClause, c context) {
+	w.deny("it sets variables: " + n.Variant.Value)
+	w.other(n.Variant.Value, n, c)
+	if n.Variant.Value != "export" && n.Variant.Value != "readonly" {
+		w.evaluates = true
+		w.meet()
+	}
+	cmd := len(w.a.Commands) - 1
+	for _, a := range n.Args {
+		w.assignment(a, c)
+	}
+	if w.a.Commands[cmd].Name == n.Variant.Value {
+		text := w.a.Commands[cmd].Text
+		w.a.Commands[cmd].Words = strings.Fields(text)
+		w.a.Commands[cmd].Text = strings.Join(w.a.Commands[cmd].Words, " ")
+	}
+}
+
+// assignment walks the value of a variable.
+func (w *walker) assignment(a *syntax.Assign, c context) arg {
+	w.assigns = true
+	if a.Index != nil {
+		w.inside(a.Index, c)
+		w.arithmetic(a.Index)
+	}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				w.inside(e.Index, c)
+				w.arithmetic(e.Index)
+			}
+			w.suspectText(w.word(e.Value, c))
+		}
+	}
+	v := w.word(a.Value, c)
+	w.suspectText(v)
+	return v
+}

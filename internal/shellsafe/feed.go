@@ -1,0 +1,88 @@
+package shellsafe
+
+import "strings"
+
+// This file is about what a wrapper does to the command that it runs: xargs and
+// its like add words, env -C and its like choose the folder.
+
+// replaced is the text in whose place xargs or parallel puts what it reads, ""
+// if that goes behind the command.
+func replaced(args []arg) string {
+	for i := 1; i < len(args); i++ {
+		v := args[i].val
+		switch {
+		case v == "-I" && i+1 < len(args):
+			return args[i+1].val
+		case strings.HasPrefix(v, "-I"), strings.HasPrefix(v, "-i") && len(v) > 2:
+			return v[2:]
+		case v == "-i", v == "--replace", strings.Contains(v, "{"):
+			return "{"
+		case strings.HasPrefix(v, "--replace="):
+			return v[len("--replace="):]
+		}
+	}
+	return ""
+}
+
+// fedUpTo is what the text of a command begins with to which another program
+// adds words: behind the others, or in the place of place.
+func fedUpTo(cmd *Command, place string) string {
+	if place != "" {
+		if before, _, ok := strings.Cut(cmd.Text, place); ok {
+			return before
+		}
+	}
+	return cmd.Text + " "
+}
+
+// into is where the flag in front of args has a wrapper run its command.
+func (w *walker) into(x *wrapper, args []arg, from dirs) dirs {
+	t := toucher{vals: x.dir}
+	flag, value, next := t.flag(args[0].val)
+	if flag == "" {
+		return from
+	}
+	to := literal(value)
+	if next {
+		if len(args) < 2 {
+			return from
+		}
+		to = args[1]
+	}
+	if !to.lit {
+		return dirs{unknown: true}
+	}
+	w.read(from.paths(&to, false))
+	return from.cd(to.val)
+}
+
+// finds lists what find and fd run.
+func (w *walker) finds(args []arg, c context) {
+	c.fed, c.place = true, "{"
+	for i := 1; i < len(args); i++ {
+		v := args[i].val
+		if args[0].val == "find" || base(args[0].val) == "find" {
+			if !has("-exec -execdir -ok -okdir", v) {
+				continue
+			}
+			end := i + 1
+			for end < len(args) && args[end].val != ";" && (args[end].val != "+" || args[end-1].val != "{}") {
+				end++
+			}
+			w.inner(args[i+1:end], c)
+			i = end
+			continue
+		}
+		flag, attached, eq := strings.Cut(v, "=")
+		switch {
+		case has("-x -X --exec --exec-batch", flag) && eq:
+			w.reparse(attached, true, c)
+		case has("-x -X --exec --exec-batch", v):
+			w.inner(args[i+1:], c)
+			return
+		case len(v) > 2 && v[0] == '-' && v[1] != '-' && strings.ContainsAny(v, "xX"):
+			w.guess("fd", args[i+1:], c)
+			return
+		}
+	}
+}

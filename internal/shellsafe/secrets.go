@@ -1,0 +1,157 @@
+package shellsafe
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// This file is about commands that show what may be secret.
+
+// printers show variables of the environment, which may be secrets.
+var printers = map[string]func(args []string) bool{
+	"printenv": func([]string) bool { return true },
+	"env":      envPrints,
+	"jq": func(args []string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "$ENV") || namesEnv(a) })
+	},
+	"awk": namesEnviron, "gawk": namesEnviron, "mawk": namesEnviron,
+	"export":   declarePrints,
+	"readonly": declarePrints,
+	"declare":  declarePrints,
+	"typeset":  declarePrints,
+	"local":    declarePrints,
+	"set":      func(args []string) bool { return len(args) == 0 },
+	"compgen": func(args []string) bool {
+		return flagged(args, "-v -e") || slices.Contains(args, "variable") || slices.Contains(args, "export")
+	},
+	"ps": showsEnvironment,
+}
+
+// PrintsEnvironment reports whether the command shows variables of the
+// environment: all of them, or one that is named like a secret.
+func (c *Command) PrintsEnvironment() bool {
+	if f := printers[c.Name]; f != nil && len(c.Words) > 0 && f(c.Words[1:]) {
+		return true
+	}
+	return slices.ContainsFunc(c.Words, namesSecret)
+}
+
+// secretWords are parts of the names of variables that hold secrets.
+const secretWords = "KEY TOKEN SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CREDENTIALS"
+
+// namesSecret reports whether a word has a variable in it that is named like a
+// secret.
+func namesSecret(w string) bool {
+	for {
+		_, rest, ok := strings.Cut(w, "$")
+		if !ok {
+			return false
+		}
+		w = rest
+		rest = strings.TrimLeft(rest, "{!#")
+		name := strings.ToUpper(rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"))])
+		for part := range strings.SplitSeq(name, "_") {
+			if has(secretWords, part) {
+				return true
+			}
+		}
+	}
+}
+
+// credentials are files that hold secrets wherever they are, as the ends of
+// paths.
+var credentials = []string{".git-credentials", ".netrc", "_netrc", ".pgpass", ".git/config", ".docker/config.json", ".aws/credentials", ".ssh/*"}
+
+// namers are commands that show names and facts of files and not what is in them.
+const namers = "ls dir vdir stat du readlink realpath basename dirname test [ [[ tree find fd fdfind file lsattr namei mountpoint touch mkdir rm rmdir"
+
+// ShowsCredentials reports whether the words or redirects of the command name a
+// file to be read that may hold credentials. Git is not looked at, which reads
+// its own.
+func (c *Command) ShowsCredentials() bool {
+	if c.Name == "git" || has(namers, c.Name) {
+		return false
+	}
+	return slices.ContainsFunc(c.reads, func(p Path) bool {
+		full := path.Join("/", p.Dir, p.Text)
+		if path.IsAbs(p.Text) {
+			full = path.Clean(p.Text)
+		}
+		return slices.ContainsFunc(credentials, func(end string) bool { return endsAs(full, end, p.Glob) })
+	})
+}
+
+// endsAs reports whether a path, which may be a pattern, ends as a name does.
+func endsAs(full, end string, glob bool) bool {
+	names := strings.Split(full, "/")
+	tail := strings.Join(names[max(0, len(names)-strings.Count(end, "/")-1):], "/")
+	if ok, _ := path.Match(end, tail); ok {
+		return true
+	}
+	ok, _ := path.Match(tail, end)
+	return glob && ok && tail[:min(1, len(tail))] == end[:1] // a * matches no dot ahead
+}
+
+// OtherHome reports whether the command names the home folder of another user,
+// as ~name.
+func (c *Command) OtherHome() bool {
+	other := func(s string) bool { return len(s) > 1 && s[0] == '~' && s[1] != '/' }
+	return !c.Literal && slices.ContainsFunc(c.Words, other) ||
+		slices.ContainsFunc(c.Redirects, func(p Path) bool { return p.Dynamic && other(p.Text) })
+}
+
+// envPrints reports whether an env runs nothing and so prints.
+func envPrints(args []string) bool {
+	if len(args) == 1 && (args[0] == "--help" || args[0] == "--version") {
+		return false
+	}
+	for i := 0; i < len(args); i++ {
+		switch w := args[i]; {
+		case w == "-u" || w == "-C" || w == "--unset" || w == "--chdir":
+			i++
+		case strings.HasPrefix(w, "-S") || strings.HasPrefix(w, "--split") || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "S"):
+			return false // a text with a command
+		case strings.HasPrefix(w, "-") || strings.Contains(w, "="):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// declarePrints reports whether a declare or export shows values: with -p, or
+// without a name.
+func declarePrints(args []string) bool {
+	return flagged(args, "-p") || len(operands(args)) == 0 && !flagged(args, "-f -F")
+}
+
+// namesEnv reports whether a program of jq uses its env.
+func namesEnv(program string) bool {
+	return slices.Contains(strings.FieldsFunc(program, func(r rune) bool { return !letter(byte(min(r, 127))) && r != '.' && r != '$' }), "env")
+}
+
+// namesEnviron reports whether a program of awk uses its ENVIRON.
+func namesEnviron(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "ENVIRON") })
+}
+
+// showsEnvironment is about ps, whose flag e without a hyphen shows it.
+func showsEnvironment(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		return !strings.HasPrefix(a, "-") && strings.Contains(a, "e") && strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	})
+}
+
+// followers are flags with which a command goes where links lead, which may be
+// out of the workspace: by name.
+var followers = map[string]string{
+	"find": "-L -follow", "fd": "-L --follow", "fdfind": "-L --follow", "rg": "-L --follow", "tree": "-l", "du": "-L --dereference",
+}
+
+// Follows reports whether the command goes through all below a folder and where
+// links in it lead.
+func (c *Command) Follows() bool {
+	flags, ok := followers[c.Name]
+	return ok && (flagged(c.Words[1:], flags) && c.Name != "find" || c.Name == "find" && slices.ContainsFunc(c.Words, func(w string) bool { return has(flags, w) }))
+}

@@ -1,0 +1,116 @@
+package shellsafe
+
+import "strings"
+
+// This file is about programs whose words name files in ways of their own.
+
+func (w *walker) touchedByDD(args []arg, c context) {
+	for i := range args {
+		a := &args[i]
+		_, text, _ := strings.Cut(a.val, "=")
+		v := literal(text)
+		if v.lit = a.lit; !a.lit {
+			v.text = a.text
+		}
+		if strings.HasPrefix(a.lead, "of=") {
+			w.write(c.dirs.paths(&v, false))
+		} else if strings.HasPrefix(a.lead, "if=") {
+			w.read(c.dirs.paths(&v, false))
+		}
+	}
+}
+
+// touchedByGit notes the words of a git that lead out of its folder: whatever
+// they are to it, it may read there.
+func (w *walker) touchedByGit(args []arg, c context) {
+	for i := range args {
+		v := args[i]
+		if name, value, eq := strings.Cut(v.val, "="); v.lit && (name == "--output" || name == "-o") {
+			if to := literal(value); eq {
+				w.write(c.dirs.paths(&to, false))
+			} else if i+1 < len(args) {
+				w.write(c.dirs.paths(&args[i+1], false))
+			}
+			continue
+		}
+		if name, value, eq := strings.Cut(v.val, "="); eq && strings.HasPrefix(name, "--") && v.lit {
+			v = literal(value)
+		}
+		if !v.lit || strings.ContainsAny(v.val, " \n") {
+			continue
+		}
+		if strings.HasPrefix(v.val, "/") || strings.HasPrefix(v.val, "../") || strings.Contains(v.val, "/../") {
+			w.read(c.dirs.paths(&v, false))
+		}
+	}
+}
+
+// touchedByFind notes the files that find writes to, and with -delete the
+// folders below which it removes.
+func (w *walker) touchedByFind(args []arg, c context) {
+	starts := 0
+	for starts < len(args) && (!strings.HasPrefix(args[starts].lead, "-") || has("-H -L -P", args[starts].val)) && !has("( ! ,", args[starts].val) {
+		starts++
+	}
+	for i := range args {
+		switch {
+		case has("-fprint -fprint0 -fprintf -fls", args[i].val) && i+1 < len(args):
+			w.write(c.dirs.paths(&args[i+1], false))
+		case args[i].val == "-delete":
+			for j := range args[:starts] {
+				if !strings.HasPrefix(args[j].lead, "-") {
+					w.write(c.dirs.paths(&args[j], true))
+				}
+			}
+		}
+	}
+}
+
+// values are what words are to the command, as far as it is known.
+func values(args []arg) []string {
+	out := make([]string, len(args))
+	for i := range args {
+		out[i] = args[i].val
+	}
+	return out
+}
+
+// touchedByAwk notes the files that a program names behind < and >.
+func (w *walker) touchedByAwk(args []arg, c context) {
+	for i := range args {
+		for rest := args[i].text; ; {
+			at := strings.IndexAny(rest, "<>")
+			if at < 0 {
+				break
+			}
+			out := rest[at] == '>'
+			rest = strings.TrimLeft(rest[at+1:], "> \t")
+			if name, _, ok := strings.Cut(strings.TrimPrefix(rest, `"`), `"`); ok && strings.HasPrefix(rest, `"`) {
+				v := literal(name)
+				if out {
+					w.write(c.dirs.paths(&v, false))
+				} else {
+					w.read(c.dirs.paths(&v, false))
+				}
+			}
+		}
+	}
+}
+
+// touchedBySed notes the files that a script names: by r, R, w, W and s///w.
+func (w *walker) touchedBySed(args []arg, c context) {
+	scripts, _ := sedTexts(args)
+	if scripts == "" {
+		return
+	}
+	r := sedReader{s: scripts}
+	r.programs()
+	for _, name := range r.reads {
+		v := literal(name)
+		w.read(c.dirs.paths(&v, false))
+	}
+	for _, name := range r.writes {
+		v := literal(name)
+		w.write(c.dirs.paths(&v, false))
+	}
+}

@@ -1,0 +1,227 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// voice is something that has a say in a decision.
+type voice struct {
+	name string
+	kind string // of two voices of one kind only one can speak
+	say  func(*speech)
+	want string
+}
+
+// speech is a call of Bash and all that is said about it.
+type speech struct {
+	rules []entry
+	mode  Mode
+	r     Request
+}
+
+func (s *speech) decide(t testing.TB) Decision {
+	cfg := world(settings(t, s.rules...))
+	cfg.Mode = s.mode
+	return New(cfg).Decide(s.r)
+}
+
+// voices are all of them, the first that speaks decides.
+var voices = []voice{
+	{"deny rule", "", func(s *speech) { s.rules = append(s.rules, entry{"deny", "Bash(x:*)"}) }, "deny rule"},
+	{"closed folder", "target", func(s *speech) { s.target("/state/k", Read) }, "deny path"},
+	{"the tool's no", "own", func(s *speech) { s.r.Own = &Decision{Reason: "no", Next: "yes"} }, "deny tool"},
+	{"declined", "", func(s *speech) { s.r.Declined = true }, "deny approval"},
+	{"hook deny", "hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Deny} }, "deny hook"},
+	{"plan", "mode", func(s *speech) { s.mode = ModePlan }, "deny mode"},
+	{"ask rule", "", func(s *speech) { s.rules = append(s.rules, entry{"ask", "Bash(x)"}) }, "ask rule"},
+	{"hook ask", "hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Ask} }, "ask hook"},
+	{"unknown part", "", func(s *speech) { s.r.Parts.Unresolved = "it cannot be parsed" }, "ask default"},
+	{"hook allow", "hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Allow} }, "allow hook"},
+	{"allow rule", "", func(s *speech) { s.rules = append(s.rules, entry{"allow", "Bash"}) }, "allow rule"},
+	{"always", "", func(s *speech) { s.r.Always = true }, "allow approval"},
+	{"acceptEdits", "mode", func(s *speech) {
+		s.mode, s.r.Parts.Edits = ModeAcceptEdits, true
+		s.target("/ws/a", Edit)
+	}, "allow mode"},
+	{"risk", "", func(s *speech) { s.r.Parts.List[0].Risk = "it destroys" }, "ask default"},
+	{"the tool's doubt", "own", func(s *speech) { s.r.Own = &Decision{Behavior: Ask, Reason: "perhaps", Next: "ask"} }, "ask tool"},
+	{"read-only", "reading", func(s *speech) { s.r.ReadOnly = true }, "allow read-only"},
+	{"nothing", "", func(*speech) {}, "allow default"},
+}
+
+func (s *speech) target(path string, a Access) {
+	s.r.Parts.Targets = append(s.r.Parts.Targets, Target{path, path, a})
+}
+
+func newSpeech(said ...voice) *speech {
+	s := &speech{r: Request{Tool: "Bash", Dir: "/ws", Parts: &Parts{List: []Part{{Text: "x", Name: "x", Allowable: true}}}}}
+	for _, v := range said {
+		v.say(s)
+	}
+	return s
+}
+
+// TestOrder: of any two voices that both speak the first decides, whatever a
+// third one behind them says.
+func TestOrder(t *testing.T) {
+	n := 0
+	for i, first := range voices {
+		for j := i; j < len(voices); j++ {
+			for k := j; k < len(voices); k++ {
+				second, third := voices[j], voices[k]
+				if clash(first, second) || clash(first, third) || clash(second, third) ||
+					first.name == "plan" && (second.kind == "reading" || third.kind == "reading") { // it has nothing against that
+					continue
+				}
+				n++
+				d := newSpeech(first, second, third).decide(t)
+				if have := fmt.Sprintf("%s %s", d.Behavior, d.Layer); have != first.want {
+					t.Errorf("%s, %s, %s: %s (%s), want %s", first.name, second.name, third.name, have, d.Reason, first.want)
+				}
+			}
+		}
+	}
+	if n < 500 {
+		t.Errorf("only %d orders", n)
+	}
+}
+
+// clash reports whether two voices cannot both speak.
+func clash(a, b voice) bool { return a.name != b.name && a.kind != "" && a.kind == b.kind }
+
+// TestModes has what each mode makes of each voice.
+func TestModes(t *testing.T) {
+	want := map[Mode]string{
+		ModeDefault:     "ask default|ask tool|allow read-only|allow default",
+		ModeAcceptEdits: "ask default|ask tool|allow read-only|allow default",
+		ModePlan:        "deny mode|deny mode|allow read-only|deny mode",
+		ModeDontAsk:     "deny mode|deny mode|allow read-only|allow default",
+		ModeBypass:      "allow mode|allow mode|allow read-only|allow default",
+	}
+	for mode, all := range want {
+		wants := strings.Split(all, "|")
+		for i, v := range voices[len(voices)-4:] {
+			s := newSpeech(v)
+			s.mode = mode
+			d := s.decide(t)
+			if have := fmt.Sprintf("%s %s", d.Behavior, d.Layer); have != wants[i] {
+				t.Errorf("%s, %s: %s, want %s", mode, v.name, have, wants[i])
+			}
+			if d.Open != (d.Behavior == Ask) {
+				t.Errorf("%s, %s: open is %v", mode, v.name, d.Open)
+			}
+		}
+		for _, v := range voices[:5] { // no mode lifts a deny
+			s := newSpeech(v)
+			if s.mode = mode; s.decide(t).Behavior != Deny {
+				t.Errorf("%s lifts %s", mode, v.name)
+			}
+		}
+		for _, v := range voices[6:8] { // nor an ask of somebody
+			s := newSpeech(v)
+			if s.mode = mode; s.decide(t).Behavior == Allow {
+				t.Errorf("%s lifts %s", mode, v.name)
+			}
+			if s.mode == ModeDontAsk && !strings.HasSuffix(s.decide(t).Reason, "; the mode dontAsk denies what would be asked about") {
+				t.Errorf("%s: %s", v.name, s.decide(t).Reason)
+			}
+		}
+	}
+}
+
+// TestUnknownParts: what is not known is asked about where a rule may cover it,
+// whatever allows it.
+func TestUnknownParts(t *testing.T) {
+	unresolved := func(p *Parts) { p.Unresolved = "it cannot be parsed" }
+	harmless := func(p *Parts) { p.Unresolved, p.Harmless = "it cannot be parsed", true }
+	sure := func(p *Parts) { p.List[0] = Part{Text: "git $X", Name: "git $X", Sure: "git "} }
+	path := func(p *Parts) { p.List[0] = Part{Text: "/bin/git $X", Name: "git $X", Sure: "/bin/git "} }
+	blind := func(p *Parts) { p.List[0].Blind = true }
+	for _, c := range []struct {
+		name  string
+		parts func(*Parts)
+		rule  entry
+		asked string // in which modes, of default and bypassPermissions
+	}{
+		{"unresolved", unresolved, entry{}, "default"},
+		{"unresolved", unresolved, entry{"deny", "Bash(curl:*)"}, "default bypassPermissions"},
+		{"unresolved", unresolved, entry{"ask", "Bash(curl:*)"}, "default bypassPermissions"},
+		{"unresolved", unresolved, entry{"deny", "BashReadOnly(curl:*)"}, "default bypassPermissions"},
+		{"unresolved", unresolved, entry{"deny", "Read(x)"}, "default"},
+		{"harmless", harmless, entry{}, ""},
+		{"harmless", harmless, entry{"deny", "Bash(curl:*)"}, "default bypassPermissions"},
+		{"harmless", harmless, entry{"ask", "Bash(curl:*)"}, "default bypassPermissions"},
+		{"sure", sure, entry{}, ""},
+		{"sure", sure, entry{"deny", "Bash(git push:*)"}, "default bypassPermissions"},
+		{"sure", sure, entry{"ask", "Bash(git push)"}, "default bypassPermissions"},
+		{"sure", sure, entry{"ask", "Shell(git push)"}, "default bypassPermissions"},
+		{"sure", sure, entry{"deny", "Bash(npm:*)"}, ""},
+		{"sure", sure, entry{"deny", "Bash(* --force)"}, "default bypassPermissions"},
+		{"sure", sure, entry{"allow", "Bash(git push:*)"}, ""},
+		{"path", path, entry{"deny", "Bash(git push:*)"}, "default bypassPermissions"},
+		{"path", path, entry{"deny", "Bash(/bin/git push:*)"}, "default bypassPermissions"},
+		{"path", path, entry{"deny", "Bash(bin/git push:*)"}, ""},
+		{"blind", blind, entry{}, ""},
+		{"blind", blind, entry{"deny", "Edit(x)"}, "default bypassPermissions"},
+		{"blind", blind, entry{"ask", "Edit(x)"}, "default bypassPermissions"},
+		{"blind", blind, entry{"deny", "Read(x)"}, ""},
+		{"blind", blind, entry{"allow", "Edit(x)"}, ""},
+	} {
+		for _, mode := range []Mode{ModeDefault, ModeBypass} {
+			s := newSpeech()
+			s.mode, s.rules = mode, []entry{{"allow", "Bash"}}
+			if c.rule.list != "" {
+				s.rules = append(s.rules, c.rule)
+			}
+			s.r.Aliases = []string{"Shell", "BashReadOnly"}
+			s.r.Hook, s.r.Always = &Opinion{Behavior: Allow}, true
+			c.parts(s.r.Parts)
+			d := s.decide(t)
+			want := Allow
+			if strings.Contains(c.asked, string(mode)) {
+				want = Ask
+			}
+			if d.Behavior != want || want == Ask && (d.Layer != LayerDefault || d.Open || d.Next == "") {
+				t.Errorf("%s, %s, %v: %+v", c.name, mode, c.rule, d)
+			}
+		}
+	}
+}
+
+// TestPartsAlone: beside parts a target and a matcher do not count.
+func TestPartsAlone(t *testing.T) {
+	for _, target := range []Target{{}, {"/etc/x", "/etc/x", Edit}, {"/ws/.env", "/ws/.env", Read}, {"/state/k", "/state/k", Edit}} {
+		s := newSpeech()
+		s.rules = []entry{{"deny", "Read"}, {"deny", "Read(.env)"}, {"ask", "Bash(z)"}}
+		s.r.Target, s.r.Match = &target, func(Behavior, string) bool { return true }
+		if d := s.decide(t); d.Behavior != Allow {
+			t.Errorf("%+v: %+v", target, d)
+		}
+	}
+}
+
+// TestClassified: a classifier decides on what is open, and on nothing else.
+func TestClassified(t *testing.T) {
+	open := newSpeech(voices[13]).decide(t)
+	for _, c := range []struct {
+		d    Decision
+		o    *Opinion
+		want string
+	}{
+		{open, nil, "ask default"},
+		{open, &Opinion{Behavior: Allow}, "allow classifier"},
+		{open, &Opinion{Behavior: Deny, Reason: "bad"}, "deny classifier"},
+		{open, &Opinion{Behavior: Ask}, "ask classifier"},
+		{newSpeech(voices[6]).decide(t), &Opinion{Behavior: Allow}, "ask rule"},
+		{newSpeech(voices[8]).decide(t), &Opinion{Behavior: Allow}, "ask default"},
+		{newSpeech(voices[0]).decide(t), &Opinion{Behavior: Allow}, "deny rule"},
+		{newSpeech(voices[10]).decide(t), &Opinion{Behavior: Deny}, "allow rule"},
+	} {
+		d := c.d.Classified(c.o)
+		if have := fmt.Sprintf("%s %s", d.Behavior, d.Layer); have != c.want || d.Reason == "" || (d.Next == "") != (d.Behavior == Allow) {
+			t.Errorf("%+v, %+v: %+v, want %s", c.d, c.o, d, c.want)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package policy
+
+import "testing"
+
+// TestPartTexts holds what a model may see of a decision on a call of parts, and
+// of what others than rules decide.
+func TestPartTexts(t *testing.T) {
+	const file = "/cfg/settings.json"
+	risk := func(text string, edit func(*Part)) func(*speech) {
+		return func(s *speech) {
+			p := &s.r.Parts.List[0]
+			*p = Part{Text: text, Name: text, Allowable: true, Risk: "it destroys"}
+			if edit != nil {
+				edit(p)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name         string
+		say          func(*speech)
+		reason, next string
+	}{
+		{"risk", risk("rm -r d", nil), "rm -r d is not done unasked: it destroys", "do it another way, or have a person add an allow rule such as Bash(rm -r d) to " + file},
+		{"a star is not a name", risk("rm -r *.o", nil), "rm -r *.o is not done unasked: it destroys", "do it another way; a person has to agree to this one"},
+		{"inner", risk("rm -r d", func(p *Part) { p.Inner = true }), "rm -r d is not done unasked: it destroys", "do it another way; a person has to agree to this one"},
+		{"not allowable", risk("rm -r d", func(p *Part) { p.Allowable = false }), "rm -r d is not done unasked: it destroys", "do it another way; a person has to agree to this one"},
+		{"does not show", risk("rm -r \x1b", nil), `"rm -r \x1b" is not done unasked: it destroys`, "do it another way; a person has to agree to this one"},
+		{"unresolved", func(s *speech) { s.r.Parts.Unresolved = "it cannot be parsed" }, "not every command in it is known: it cannot be parsed", "write the commands out, one after the other"},
+		{"sure", func(s *speech) {
+			s.r.Parts.List[0] = Part{Text: "git $X", Name: "git $X", Sure: "git "}
+			s.rules = []entry{{"deny", "Bash(git push:*)"}}
+		}, "what git $X does is only known when it runs, and the deny rule Bash(git push:*) may cover it", "write its words out"},
+		{"blind", func(s *speech) {
+			s.r.Parts.List[0].Blind = true
+			s.rules = []entry{{"ask", "Edit(x)"}}
+		}, "which files x changes is only known when it runs, and there are rules on changing some", "write the paths out"},
+		{"outside", func(s *speech) { s.target("/out/a", Edit) }, "/out/a is outside the workspace roots (/ws, /lib)", "use a path inside the roots, or have a person add an allow rule such as Edit(//out/a) to " + file},
+		{"protected", func(s *speech) { s.target("/ws/.git/config", Edit) }, "/ws/.git/config is under the protected name .git, by which programs run something or are told whom to trust", "use another file, or have a person add an allow rule such as Edit(//ws/.git/config) to " + file},
+		{"kernel", func(s *speech) { s.target("/proc/1/x", Read) }, "/proc/1/x is in a folder of the kernel (/proc, /sys, /dev)", "use an ordinary file, or have a person add an allow rule such as Read(//proc/1/x) to " + file},
+		{"broken", func(s *speech) { s.r.Parts.Targets = []Target{{Literal: "/ws/l"}} }, "where /ws/l leads is not known", "use a path whose folders exist and can be looked into"},
+		{"closed", func(s *speech) { s.target("/state/k", Edit) }, "/state/k is in a folder that is closed to all tools", "use a path inside the workspace roots"},
+		{"plan", func(s *speech) { s.mode = ModePlan }, "in the mode plan only what reads is done, and this call may change something", "look at what is there and say what you would do; a person ends the mode"},
+		{"declined", func(s *speech) { s.r.Declined = true }, "a person declined this", "do it another way; a person finds what was declined, and lifts it, with mcp-toolset approvals"},
+		{"hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Deny, By: "h", Reason: "no"} }, "the hook h says deny: no", "do as the hook says, or have a person change the hook"},
+		{"nameless hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Ask} }, "a hook says ask", "do as the hook says, or have a person change the hook"},
+		{"dontAsk", func(s *speech) { s.mode, s.r.Parts.List[0].Risk = ModeDontAsk, "it destroys" }, "x is not done unasked: it destroys; the mode dontAsk denies what would be asked about", "do it another way, or have a person add an allow rule such as Bash(x) to " + file},
+		{"own", func(s *speech) { s.r.Own = &Decision{Behavior: Ask, Reason: "perhaps", Next: "wait"} }, "perhaps", "wait"},
+		{"always", func(s *speech) { s.r.Always = true }, "a person always allows exactly this", ""},
+		{"bypass", func(s *speech) { s.mode, s.r.Parts.List[0].Risk = ModeBypass, "it destroys" }, "the mode bypassPermissions allows what no rule denies or asks about", ""},
+		{"read-only", func(s *speech) { s.r.ReadOnly = true }, "no rule covers the call, and it only reads", ""},
+		{"acceptEdits", func(s *speech) {
+			s.mode, s.r.Parts.Edits = ModeAcceptEdits, true
+			s.target("/ws/a", Edit)
+		}, "the mode acceptEdits allows changes of files in the workspace", ""},
+	} {
+		s := newSpeech()
+		c.say(s)
+		if len(s.rules) == 0 {
+			s.rules = []entry{{"allow", "Bash(y)"}} // for the name of the file
+		}
+		d := s.decide(t)
+		if d.Reason != c.reason || d.Next != c.next {
+			t.Errorf("%s\nwant %s; %s\nhave %s; %s", c.name, c.reason, c.next, d.Reason, d.Next)
+		}
+		if err := plainLine(d.Reason + d.Next); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package bash
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// scene is the circumstances in which the tests have commands decided on, by the
+// real analysis and the real policy.
+type scene struct {
+	ws, out, home string // folders; ws is the only root
+	commands      *command.Commands
+	tools         []*tools.Tool // Bash and BashReadOnly
+	rules         []entry
+	mode          policy.Mode
+	uncontained   bool // the tool asks about what is not known to only read
+	policy        *policy.Policy
+}
+
+// entry is a rule and its list.
+type entry struct{ list, rule string }
+
+// newScene has a workspace with links, protected and secret files.
+func newScene(t testing.TB) *scene {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{ws: base + "/ws", out: base + "/out", home: base + "/home"}
+	for _, file := range []string{
+		"ws/a", "ws/b", "ws/.env", "ws/src/main.go", "ws/src/[x]", "ws/d/f", "ws/vault/key", "ws/vault/keys", "ws/.git/config", "ws/.git/hooks/x", "ws/.git-credentials",
+		"out/secret", "out/dir/f", "home/.ssh/id", "home/.bashrc", "home/Desktop/x",
+	} {
+		path := filepath.Join(base, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		"ws/link": "../out/secret", "ws/dirlink": "../out/dir", "ws/envlink": ".env", "ws/d/a": "../../out/secret", "ws/hooks": ".git/hooks", "ws/dangling": "../out/new",
+	} {
+		if err := os.Symlink(to, filepath.Join(base, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.commands = commands(t, "/usr/bin:/bin", s.ws)
+	s.tools = New(Options{Commands: s.commands})
+	s.set(t)
+	return s
+}
+
+// at is a scene without files, of the folders that the corpora mean.
+func at(t testing.TB, ws string, rules ...entry) *scene {
+	s := &scene{ws: ws, home: "/home/u", commands: commands(t, "/usr/bin:/bin", ws)}
+	s.tools = New(Options{Commands: s.commands})
+	s.set(t, rules...)
+	return s
+}
+
+// set makes the policy of the rules and the mode.
+func (s *scene) set(t testing.TB, rules ...entry) {
+	t.Helper()
+	lists := map[string][]string{}
+	for _, e := range rules {
+		lists[e.list] = append(lists[e.list], s.expand(e.rule))
+	}
+	data, err := json.Marshal(map[string]any{"permissions": lists})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := policy.ParseSettings(data, "/cfg/settings.json", s.ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rules = rules
+	s.policy = policy.New(policy.Config{Settings: settings, Roots: []string{s.ws}, Home: s.home, Mode: s.mode})
+}
+
+// expand puts the folders of the scene in the place of <ws>, <out> and <home>.
+func (s *scene) expand(text string) string {
+	return strings.NewReplacer("<ws>", s.ws, "<out>", s.out, "<home>", s.home).Replace(text)
+}
+
+func (s *scene) env() *tools.Env {
+	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home, ReadDenied: s.policy.DeniesReading()}
+}
+
+// decide takes a command through what the pipeline does up to the decision.
+func (s *scene) decide(t testing.TB, tool int, cmd string) policy.Decision {
+	t.Helper()
+	r := s.request(t, tool, cmd)
+	return s.policy.Decide(r)
+}
+
+// uncontained is the opinion of a tool whose commands nothing contains.
+var errUncontained = errors.New("the test wants it so")
+
+func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"command": cmd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.tools[tool].Parse(args)
+	if err != nil {
+		t.Fatalf("%q: %v", cmd, err)
+	}
+	env := s.env()
+	resolved := c.Resolve(env)
+	r := policy.Request{Tool: s.tools[tool].Name, Dir: s.ws, ReadOnly: resolved.Facts.ReadOnly, Parts: complete(t, resolved.Parts(env))}
+	if tool == 0 {
+		denied := false
+		containment := stub{denied: &denied}
+		if s.uncontained {
+			containment.uncontained = errUncontained
+		}
+		r.Own = check(env, containment, judge(env, s.commands, cmd))
+	}
+	return r
+}
+
+// complete follows links and patterns.
+func complete(t testing.TB, from *tools.Parts) *policy.Parts {
+	t.Helper()
+	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
+	for _, named := range from.Paths {
+		paths := []string{named.Path}
+		if i := strings.IndexAny(named.Path, "*?["); named.Glob && i >= 0 {
+			matches, err := filepath.Glob(named.Path)
+			if err != nil {
+				t.Errorf("the pattern %s: %v", named.Path, err)
+			}
+			paths = append(matches, filepath.Clean(named.Path[:strings.LastIndexByte(named.Path[:i], '/')+1]))
+		}
+		for _, path := range paths {
+			canonical, err := workspace.Canonical(path)
+			if err != nil {
+				canonical = path
+			}
+			to.Targets = append(to.Targets, policy.Target{Literal: path, Canonical: canonical, Access: named.Access})
+		}
+	}
+	return to
+}
+
+// show is a decision as the tables have it.
+func show(d policy.Decision) string {
+	if d.Layer == policy.LayerRule {
+		return d.Behavior.String() + " " + d.Rule
+	}
+	return d.Behavior.String() + ":" + d.Layer
+}
