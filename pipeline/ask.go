@@ -9,6 +9,7 @@ import (
 type Question struct {
 	Tool   string          // its name
 	Title  string          // what the call does, in one line
+	Dir    string          // folder in which it runs
 	Input  json.RawMessage // all of it, as it will run
 	Reason string          // why somebody has to agree
 	Always string          // what "always" would remember; "": only once is on offer

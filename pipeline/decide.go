@@ -30,8 +30,10 @@ func (c *call) env() *tools.Env {
 		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
 		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, readable(env.Session))
 		switch {
-		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical):
+		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical, d):
 			return nil
+		case d.Behavior == policy.Ask:
+			return &refusal{stageRefused, d.Reason + ", and nobody is asked in the middle of a call", "Name this path itself in a call."}
 		}
 		return refused(d)
 	})
@@ -47,8 +49,8 @@ func (c *call) env() *tools.Env {
 		}
 		return c.p.Shared.Outside()
 	}
-	env.ReadDenied = c.p.Policy.DeniesReading()
-	env.Denied = func(ctx context.Context) ([]string, error) { return c.p.denied(ctx, env.Session.Dir) }
+	env.ReadDenied = c.p.Policy.Kept(env.Session.Dir, false).Any(policy.Read)
+	env.Kept = func(ctx context.Context) (tools.Kept, error) { return c.p.kept(ctx, env.Session.Dir, c.agreed) }
 	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
 		env.Private()
 		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
@@ -56,10 +58,12 @@ func (c *call) env() *tools.Env {
 	return env
 }
 
-// granted reports whether a path is what the call was allowed for, or below it:
-// what was to be asked about it has been.
-func (c *call) granted(canonical string) bool {
-	return c.target != "" && workspace.Within(c.target, canonical)
+// granted reports whether a question about a path was settled with the call: the
+// path is its target or below it, and the same is asked about that.
+func (c *call) granted(canonical string, d policy.Decision) bool {
+	t := c.target
+	return t != nil && workspace.Within(t.canonical, canonical) &&
+		d.Layer == t.asks.Layer && d.Rule == t.asks.Rule && d.Source == t.asks.Source && d.Line == t.asks.Line
 }
 
 // readable is what a session may read beyond the roots.
@@ -85,7 +89,7 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 		if req.Parts, err = c.parts(ctx, parts); err != nil {
 			return policy.Decision{}, err
 		}
-		c.subject = approval.Subject{Kind: "command", Value: parts.Text}
+		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir}
 		return c.decideOn(req), nil
 	}
 	if r.Path == "" {
@@ -102,18 +106,37 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 	if broken != nil && d.Behavior == policy.Allow {
 		return d, invalid(&tools.Fault{Fact: "the path cannot be followed: " + plain.Line(broken.Error()), Next: "Use another path."})
 	}
-	c.target = canonical
+	c.target = nil
+	asks := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, *req.Target, req.Dir, req.Readable)
+	if asks.Behavior == policy.Ask {
+		c.target = &target{canonical, asks}
+	}
 	return d, nil
+}
+
+// target is a path that would be asked about, and what by.
+type target struct {
+	canonical string
+	asks      policy.Decision
 }
 
 // decideOn asks the policy, with what persons have said of the same before.
 func (c *call) decideOn(req policy.Request) policy.Decision {
 	if store := c.p.Approvals; store != nil {
 		v := c.Session.View()
-		req.Declined = store.Declined(v.ID, c.tool.Name, c.subject)
-		req.Always = store.Always(c.tool.Name, c.subject, firstRoot(v))
+		req.Declined = store.Declined(v.ID, c.about(), c.subject)
+		req.Always = store.Always(c.about(), c.subject, firstRoot(v))
 	}
 	return c.p.Policy.Decide(req)
+}
+
+// about is whose calls what a person says of the subject is about: of a path
+// those of all tools that do the same to it, otherwise of the tool alone.
+func (c *call) about() string {
+	if c.subject.Kind == "path" {
+		return c.subject.Access
+	}
+	return c.tool.Name
 }
 
 func firstRoot(v session.View) string {

@@ -33,12 +33,20 @@ func TestDenied(t *testing.T) {
 	}
 	defer roots.Close()
 	look := func(t *testing.T, ctx context.Context, rule string) ([]string, error) {
-		set, err := policy.ParseSettings([]byte(`{"permissions":{"deny":["`+rule+`"]}}`), root+"/settings.json", root)
+		list, rule, listed := strings.Cut(rule, " ")
+		if !listed || strings.HasPrefix(list, "Bash") {
+			list, rule = "deny", strings.TrimSpace(list+" "+rule)
+		}
+		set, err := policy.ParseSettings([]byte(`{"permissions":{"`+list+`":["`+rule+`"]}}`), root+"/settings.json", root)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := New(Config{Roots: roots, Home: home, Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths(), Home: home})})
-		found, err := p.denied(ctx, root)
+		kept, err := p.kept(ctx, root, false)
+		found := kept.Hidden
+		for _, path := range kept.Unchanged {
+			found = append(found, "as it is: "+path)
+		}
 		for i, path := range found {
 			found[i] = strings.NewReplacer(root, "$ROOT", home, "~", far, "$FAR").Replace(path)
 		}
@@ -55,7 +63,12 @@ func TestDenied(t *testing.T) {
 		"Read(~/none/x.key)":            {"~/none/x.key"}, // it may be made
 		"Read(/" + far + "/data/*.key)": {"$FAR/data/z.key"},
 		"Read":                          nil,
-		"Edit(keys/**)":                 nil,
+		"Edit(keys/**)":                 {"as it is: $ROOT/keys"},
+		"Edit(sub/a.pem)":               {"as it is: $ROOT/sub/a.pem"},
+		"Edit(none)":                    nil,
+		"ask Read(keys/**)":             {"$ROOT/keys"},
+		"ask Edit(keys/**)":             {"as it is: $ROOT/keys"},
+		"allow Read(keys/**)":           nil,
 		"Bash(cat *)":                   nil,
 	} {
 		got, err := look(t, t.Context(), rule)

@@ -148,7 +148,7 @@ func (c *call) runHooks(ctx context.Context, event policy.Event, in hook.Input) 
 
 func (c *call) hookInput(r *tools.Resolved, env *tools.Env) hook.Input {
 	return hook.Input{
-		SessionID: env.Session.ID, Dir: env.Session.Dir, PermissionMode: string(c.p.Policy.Mode()),
+		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: string(c.p.Policy.Mode()),
 		Tool: c.tool.Name, ToolInput: r.Input(), ToolUseID: c.ID,
 		Spill: func(name, text string) (string, error) {
 			env.Private()

@@ -31,14 +31,17 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			*folders.to = append(*folders.to, canonical)
 		}
 	}
-	seen := map[tools.NamedPath]bool{}
+	seen, kept := map[tools.NamedPath]bool{}, c.p.Policy.Kept(c.Session.View().Dir, false)
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if named.Glob {
 			paths = expand(named.Path)
 		}
-		if len(paths) > maxGlob && to.Unresolved == "" && c.p.Policy.DeniesReading() {
-			to.Unresolved = "a pattern matches more than can be looked at"
+		if len(paths) > maxGlob {
+			to.Edits = false
+			if to.Unresolved == "" && (kept.Any(policy.Read) || kept.Any(policy.Edit)) {
+				to.Unresolved = "a pattern matches more than can be looked at"
+			}
 		}
 		for _, path := range paths[:min(len(paths), maxGlob)] {
 			key := tools.NamedPath{Path: path, Access: named.Access}

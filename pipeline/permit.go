@@ -16,8 +16,8 @@ import (
 func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision) (policy.Decision, error) {
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
-		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
-		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: d.Layer == policy.LayerRule || d.Layer == policy.LayerHook,
+		Principal: v.Principal, Tool: c.about(), Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
+		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: !d.Open && d.Layer != policy.LayerClassifier,
 	}
 	if !v.Stateless {
 		about.Session = v.ID
@@ -29,7 +29,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 	if c.Ask != nil {
 		done := c.heldUp("a person to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Input: r.Input(), Reason: d.Reason, Always: c.always(about), Kept: c.before,
+			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Reason: d.Reason, Always: c.always(about), Kept: c.before,
 		})
 		done()
 		switch {
@@ -45,7 +45,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 		}
 		return agreed, nil
 	}
-	if store == nil {
+	if store == nil || !c.p.Pending {
 		return d, nil
 	}
 	number, err := store.Pend(about)
@@ -63,9 +63,9 @@ func (c *call) always(about approval.Request) string {
 	}
 	switch about.Subject.Kind {
 	case "command":
-		return "this command, exactly as it is written: " + about.Subject.Value
+		return fmt.Sprintf("this command in %s, exactly as it is written: %s", about.Subject.Dir, about.Subject.Value)
 	case "path":
-		return fmt.Sprintf("%s with this path: %s", c.tool.Name, about.Subject.Value)
+		return fmt.Sprintf("%s of %s", map[string]string{"Read": "reading", "Edit": "changing"}[about.Subject.Access], about.Subject.Value)
 	default:
 		return c.tool.Name + " with exactly this input"
 	}
@@ -75,7 +75,7 @@ func (c *call) always(about approval.Request) string {
 // is remembered.
 func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) policy.Decision {
 	if reply.How == Declined && c.p.Approvals != nil && about.Session != "" {
-		c.p.Approvals.Decline(about.Session, c.tool.Name, about.Subject)
+		c.p.Approvals.Decline(about.Session, c.about(), about.Subject)
 	}
 	said := map[string]string{
 		Declined: "the person who was asked declined", Cancelled: "the person who was asked did not decide",

@@ -20,6 +20,7 @@ import (
 // approvals gives the pipeline a store of its own.
 func (b *bench) approvals(t *testing.T) {
 	t.Helper()
+	b.Pending = true
 	b.Approvals = approval.New(approval.Config{Folder: t.TempDir(), Server: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
 		if err := b.Approvals.Close(); err != nil {
@@ -241,6 +242,20 @@ func TestClassifier(t *testing.T) {
 		if got := b.ask(t, "Do", tc.args, nil); !strings.HasPrefix(got, tc.want) || asked != tc.asked {
 			t.Errorf("%s: asked %v, %s", name, asked, got)
 		}
+	}
+}
+
+// TestOnlyWhatWasAsked: what a call of a folder is allowed for does not settle
+// what an ask rule asks about below it.
+func TestOnlyWhatWasAsked(t *testing.T) {
+	b := newBench(t, `{"permissions":{"ask":["Edit(secret/**)"]}}`)
+	args, err := json.Marshal(map[string]string{"do": "open", "arg": filepath.Join(b.root, "secret", "key"), "path": b.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "failed: Do: refused by policy: the ask rule Edit(secret/**) covers $ROOT/secret/key, and nobody is asked in the middle of a call. Name this path itself in a call."
+	if got := b.ask(t, "Do", string(args), nil); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -66,9 +66,14 @@ type Config struct {
 	// no opinion, or is nil itself.
 	Classify func(context.Context, classifier.Question) *policy.Opinion
 
-	// Approvals are what persons say outside of the client. nil: nobody can be
-	// asked there.
+	// Approvals are what persons have said of calls. With Pending they can be
+	// asked outside of the client too, by a number. nil: nothing is remembered.
 	Approvals *approval.Store
+	Pending   bool
+
+	// Instance tells conversations of this server from those of others, for hooks
+	// and the audit; "": they are not told apart.
+	Instance string
 
 	// Audit writes down a call that has ended, before it is answered. With
 	// AuditRequired no call is done that cannot be written down. nil: nothing is.
@@ -177,8 +182,9 @@ type call struct {
 	safe    bool       // settled as concurrency-safe
 	nesting sync.Mutex // one call made by this one at a time
 	access  policy.Access
-	target  string // canonical path that the call was allowed for; "" without one
+	target  *target // of a call that is asked about, or would be but for what allows it; nil: none
 	subject approval.Subject
+	agreed  bool // a person, or a hook, has agreed to the call
 	effects []session.Effect
 	stop    func()       // of watch
 	waited  atomic.Int64 // the last progress that watch told, in ms
@@ -216,6 +222,7 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 		return nil, refused(d)
 	}
 	c.safe = r.Facts.ConcurrencySafe
+	c.agreed = d.Layer == policy.LayerApproval || d.Layer == policy.LayerHook
 	return r, nil
 }
 
@@ -238,9 +245,13 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, li
 		return nil, d, err
 	}
 	if live && d.Open && c.p.Classify != nil {
-		d = d.Classified(c.p.Classify(ctx, classifier.Question{
+		opinion := c.p.Classify(ctx, classifier.Question{
 			Tool: c.tool.Name, Summary: r.Summary, Input: r.ClassifierInput(), Mode: string(c.p.Policy.Mode()), Dir: env.Session.Dir,
-		}))
+		})
+		if ctx.Err() != nil {
+			return nil, d, context.Cause(ctx)
+		}
+		d = d.Classified(opinion)
 	}
 	return r, d, nil
 }

@@ -27,9 +27,6 @@ type record struct {
 // finish makes the answer what the client gets: with what hooks add, within the
 // tool's limit, and written down.
 func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *tools.Response {
-	if pending(err) {
-		return nil // the call goes on with another request
-	}
 	if resp != nil {
 		for _, note := range c.notes {
 			resp.Content = append(resp.Content, tools.Text{Text: note})
@@ -41,7 +38,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *too
 	}
 	if failed := c.p.Audit(context.WithoutCancel(ctx), c.entry(resp, err)); failed != nil {
 		c.p.unlogged.Store(true)
-		if c.p.AuditRequired {
+		if c.p.AuditRequired && !pending(err) {
 			return c.refuse(&refusal{
 				"failed", "what became of the call cannot be written to the audit log, so its result is not shown: " + failed.Error(),
 				"Do not repeat the call; a person has to look after the log.",
@@ -55,7 +52,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *too
 func (c *call) entry(resp *tools.Response, err error) audit.Entry {
 	v, d := c.Session.View(), c.record.decided
 	e := audit.Entry{
-		Time: c.p.Now(), Call: c.ID, Parent: c.record.parent, Session: v.ID, Principal: v.Principal, Tool: c.tool.Name,
+		Time: c.p.Now(), Call: c.ID, Parent: c.record.parent, Session: c.p.instance(v.ID), Principal: v.Principal, Tool: c.tool.Name,
 		Input: c.record.input, Original: c.record.original, Hooks: c.record.hooks,
 		DurationMS: float64(c.p.Now().Sub(c.record.began)) / float64(time.Millisecond), Outcome: outcomes[c.record.stage], Error: c.record.fact,
 	}
@@ -68,7 +65,10 @@ func (c *call) entry(resp *tools.Response, err error) audit.Entry {
 			e.Outcome = audit.Failed
 		}
 	}
-	if err != nil && e.Error == "" {
+	switch {
+	case pending(err):
+		e.Outcome, e.Error = audit.Asked, err.Error() // it goes on with another request
+	case err != nil && e.Error == "":
 		e.Outcome, e.Error = audit.Failed, err.Error()
 	}
 	return e
@@ -94,6 +94,18 @@ func (c *call) unlogged(ctx context.Context) *refusal {
 	return why
 }
 
+// instance names a conversation among those of all servers.
+func (p *Pipeline) instance(id string) string {
+	if p.Instance == "" {
+		return id
+	}
+	return p.Instance + "-" + id
+}
+
+// Refused writes down a call that did not come to Run: there was no room for it,
+// or it was malformed.
+func (p *Pipeline) Refused(ctx context.Context, r Request, err error) { p.auditUnknown(ctx, r, err) }
+
 // auditUnknown writes down a call of a tool that does not exist.
 func (p *Pipeline) auditUnknown(ctx context.Context, r Request, err error) {
 	if p.Audit == nil {
@@ -101,7 +113,7 @@ func (p *Pipeline) auditUnknown(ctx context.Context, r Request, err error) {
 	}
 	v := r.Session.View()
 	if failed := p.Audit(context.WithoutCancel(ctx), audit.Entry{
-		Time: p.Now(), Call: r.ID, Session: v.ID, Principal: v.Principal, Tool: r.Tool, Input: r.Arguments, Outcome: audit.Invalid, Error: fmt.Sprint(err),
+		Time: p.Now(), Call: r.ID, Session: p.instance(v.ID), Principal: v.Principal, Tool: r.Tool, Input: r.Arguments, Outcome: audit.Invalid, Error: fmt.Sprint(err),
 	}); failed != nil {
 		p.unlogged.Store(true)
 	}

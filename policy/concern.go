@@ -152,10 +152,8 @@ func (c *call) namedConcern() *Decision {
 // closedConcern is namedConcern without rules.
 func (c *call) closedConcern() *Decision {
 	path := c.real.path
-	for _, p := range [...]string{path, c.written()} {
-		if plainDevices[p] || holds("/dev/fd", p) {
-			return nil // /dev/stdin leads to whatever the input of this server is
-		}
+	if c.plainDevice() {
+		return nil
 	}
 	if path, kernel := c.inKernel(); kernel {
 		d := c.inKernelFolder(path)
@@ -165,6 +163,12 @@ func (c *call) closedConcern() *Decision {
 		return nil
 	}
 	return c.pathConcern()
+}
+
+// plainDevice reports whether the path is a device without any effect. By name:
+// /dev/stdin leads to whatever the input of this server is.
+func (c *call) plainDevice() bool {
+	return slices.ContainsFunc([]string{c.real.path, c.written()}, func(p string) bool { return plainDevices[p] || holds("/dev/fd", p) })
 }
 
 // onlyEdits reports whether the call only changes files where calls may, none of
@@ -198,7 +202,10 @@ func (c *call) byHook() Decision {
 	if o.By != "" {
 		d.Reason = fmt.Sprintf("the hook %s says %s", o.By, o.Behavior)
 	}
-	if o.Reason != "" {
+	switch {
+	case strings.HasPrefix(o.Reason, "the hook "):
+		d.Reason = o.Reason // it names the hook itself
+	case o.Reason != "":
 		d.Reason += ": " + o.Reason
 	}
 	switch {

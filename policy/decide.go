@@ -39,7 +39,7 @@ func (p *Policy) Decide(r Request) Decision {
 	var c call
 	d := c.decide(p, &r)
 	if d.Behavior == Ask && p.mode == ModeDontAsk {
-		d.Behavior, d.Layer, d.Open = Deny, LayerMode, false
+		d.Behavior, d.Layer = Deny, LayerMode // still Open: a classifier is asked first
 		d.Reason += "; the mode dontAsk denies what would be asked about"
 	}
 	return d
@@ -132,6 +132,9 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 		for _, t := range c.targets {
 			if path, ok := t.inClosed(); ok {
 				return t.inClosedFolder(path), true
+			}
+			if path, ok := t.inKernel(); ok && !t.plainDevice() && c.p.lists[Allow].opening(t, namesKernel).rule == nil {
+				return t.inKernelFolder(path), true
 			}
 			if path, ok := t.inGuarded(); ok {
 				return t.guardedFile(path), true

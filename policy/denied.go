@@ -1,69 +1,95 @@
 package policy
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+)
 
-// DeniesReading reports whether a deny rule names files or folders that may not
-// be read. Commands have to be kept from them by other means than this package.
-func (p *Policy) DeniesReading() bool {
-	l := &p.lists[Deny].paths[Read]
-	return len(l.rest) > 0 || len(l.byName) > 0
+// This file says what commands have to be kept from by other means than this
+// package, since a command may open more than it names.
+
+// Kept are the rules on paths that keep files from a command: the deny rules
+// and, unless a person has agreed to it, the ask rules. The zero value keeps
+// nothing.
+type Kept struct {
+	p      *Policy
+	dir    string // the session's working directory
+	agreed bool
 }
 
-// DeniesReadingOf reports whether a deny rule covers reading a canonical path.
-// dir is the session's working directory.
-func (p *Policy) DeniesReadingOf(path, dir string) bool {
+// Kept is what rules keep from a command in a working directory.
+func (p *Policy) Kept(dir string, agreed bool) Kept { return Kept{p, dir, agreed} }
+
+// each calls f with the rules Read(p), or Edit(p).
+func (k Kept) each(a Access, f func(*rule)) {
+	lists := []*list{&k.p.lists[Deny], &k.p.lists[Ask]}
+	if k.agreed {
+		lists = lists[:1]
+	}
+	for _, l := range lists {
+		x := &l.paths[a]
+		for _, r := range x.rest {
+			f(r)
+		}
+		for _, rules := range x.byName {
+			for _, r := range rules {
+				f(r)
+			}
+		}
+	}
+}
+
+// Any reports whether some file is kept from an access.
+func (k Kept) Any(a Access) (any bool) {
+	k.each(a, func(*rule) { any = true })
+	return any
+}
+
+// Covers reports whether a canonical path is kept from an access.
+func (k Kept) Covers(a Access, path string) bool {
 	var c call
-	c.prepare(p, &Request{Tool: "Read", Dir: dir, Target: &Target{Literal: path, Canonical: path}})
+	c.prepare(k.p, &Request{Tool: a.String(), Dir: k.dir, Target: &Target{Literal: path, Canonical: path, Access: a}})
 	var m match
-	p.lists[Deny].onPaths(&c, &m)
+	k.p.lists[Deny].onPaths(&c, &m)
+	if m.rule == nil && !k.agreed {
+		k.p.lists[Ask].onPaths(&c, &m)
+	}
 	return m.rule != nil
 }
 
-// DeniedByName lists the paths that deny rules on reading name in full, without
-// a wildcard, wherever they are. They need not exist.
-func (p *Policy) DeniedByName(dir string) []string {
-	var out []string
-	add := func(rules []*rule) {
-		for _, r := range rules {
-			if path, ok := r.path.literal(); ok {
-				for _, from := range p.anchors(r.path.anchor, dir) {
-					out = append(out, filepath.Join(from, path))
-				}
+// Named lists the paths that rules name in full, without a wildcard, wherever
+// they are. They need not exist.
+func (k Kept) Named(a Access) (out []string) {
+	k.each(a, func(r *rule) {
+		if path, ok := r.path.literal(); ok {
+			for _, from := range k.p.anchors(r.path.anchor, k.dir) {
+				out = append(out, filepath.Join(from, path))
 			}
 		}
-	}
-	l := &p.lists[Deny].paths[Read]
-	add(l.rest)
-	for _, rules := range l.byName {
-		add(rules)
-	}
+	})
 	return out
 }
 
-// DeniedBelow lists the folders outside of everything else in which deny rules
-// on reading have patterns: ~/priv for ~/priv/*.key. A pattern that begins with a
-// wildcard right below its anchor has none.
-func (p *Policy) DeniedBelow(dir string) []string {
-	var out []string
-	add := func(rules []*rule) {
-		for _, r := range rules {
-			if _, ok := r.path.literal(); ok || r.path.floating {
-				continue
-			}
-			if folder := r.path.folder(); folder != "" {
-				for _, from := range p.anchors(r.path.anchor, dir) {
-					out = append(out, filepath.Join(from, folder))
-				}
+// Below lists the folders outside of everything else in which rules have
+// patterns: ~/priv for ~/priv/*.key. A pattern that begins with a wildcard right
+// below its anchor has none.
+func (k Kept) Below(a Access) (out []string) {
+	k.each(a, func(r *rule) {
+		if _, ok := r.path.literal(); ok || r.path.floating {
+			return
+		}
+		if folder := r.path.folder(); folder != "" {
+			for _, from := range k.p.anchors(r.path.anchor, k.dir) {
+				out = append(out, filepath.Join(from, folder))
 			}
 		}
-	}
-	l := &p.lists[Deny].paths[Read]
-	add(l.rest)
-	for _, rules := range l.byName {
-		add(rules)
-	}
+	})
 	return out
 }
+
+// ProtectedNames are the names below a root that no mode lets a call change
+// unasked.
+func ProtectedNames() []string { return slices.Clone(protectedNames) }
 
 // folder is the names that a pattern begins with, up to the first wildcard; ""
 // if that comes first.

@@ -28,7 +28,7 @@ func (c *call) byRule(b Behavior, m match) Decision {
 	case m.rule.broken != nil:
 		d.Reason = fmt.Sprintf("%s is malformed (%v), so it %s", name, m.rule.broken, m.rule.effect(b))
 	case m.path != "":
-		d.Reason = name + " covers " + c.by(m.path, "")
+		d.Reason = name + " covers " + c.naming(m.path).by(m.path, "")
 	case m.rule.whole || m.rule.prefix:
 		d.Reason = name + " covers every call of " + show(c.r.Tool)
 	default:
@@ -47,6 +47,17 @@ func (c *call) byRule(b Behavior, m match) Decision {
 		d.Next = "do it another way, or have a person change the rule in " + place
 	}
 	return d
+}
+
+// naming is the part of the call that names a path, the call itself if it has no
+// parts.
+func (c *call) naming(path string) *call {
+	for _, t := range c.targets {
+		if t.real.path == path || t.written() == path {
+			return t
+		}
+	}
+	return c
 }
 
 // by names a path, and the path as written when that only leads to it. With a

@@ -17,7 +17,7 @@ const (
 // Classified is the decision on a call that is Open, after a classifier has said
 // something. Where nothing is open, d stays.
 func (d Decision) Classified(o *Opinion) Decision {
-	if o == nil || !d.Open {
+	if o == nil || !d.Open || d.Behavior == Deny && o.Behavior == Ask {
 		return d
 	}
 	c := Decision{Behavior: o.Behavior, Layer: LayerClassifier, Reason: "the classifier says " + o.Behavior.String()}

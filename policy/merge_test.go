@@ -203,10 +203,10 @@ func TestBoundPatterns(t *testing.T) {
 	two := parse(t, "/two/s.json", "/two", `{"permissions":{"deny":["Read(/a)"]}}`)
 	p := New(Config{Settings: Merge([]*Settings{one, two}), Roots: []string{"/ws"}})
 	sorted := func(paths []string) []string { slices.Sort(paths); return paths }
-	if diff := cmp.Diff([]string{"/one/a/b", "/two/a"}, sorted(p.DeniedByName("/ws"))); diff != "" {
+	if diff := cmp.Diff([]string{"/one/a/b", "/two/a"}, sorted(p.Kept("/ws", true).Named(Read))); diff != "" {
 		t.Errorf("by name (-want +have):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"/d", "/one/c"}, sorted(p.DeniedBelow("/ws"))); diff != "" {
+	if diff := cmp.Diff([]string{"/d", "/one/c"}, sorted(p.Kept("/ws", true).Below(Read))); diff != "" {
 		t.Errorf("below (-want +have):\n%s", diff)
 	}
 	// The folders above a settings file are not named by its rules: neither one

@@ -109,7 +109,7 @@ func TestModes(t *testing.T) {
 			if have := fmt.Sprintf("%s %s", d.Behavior, d.Layer); have != wants[i] {
 				t.Errorf("%s, %s: %s, want %s", mode, v.name, have, wants[i])
 			}
-			if d.Open != (d.Behavior == Ask) {
+			if d.Open != (d.Behavior == Ask || mode == ModeDontAsk && d.Behavior == Deny) {
 				t.Errorf("%s, %s: open is %v", mode, v.name, d.Open)
 			}
 		}

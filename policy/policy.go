@@ -113,8 +113,8 @@ type Decision struct {
 	Line     int    // its line there, 1-based; 0 when none
 	Reason   string // one fact, safe to show
 	Next     string // one next step, safe to show; "" when the call is allowed
-	// Open says that the call is asked about for want of anything that decides:
-	// a classifier may, by Classified.
+	// Open says that the call is asked about, or denied by the mode dontAsk, for
+	// want of anything that decides: a classifier may, by Classified.
 	Open bool
 }
 

@@ -64,6 +64,9 @@ func formText(q pipeline.Question) string {
 	if q.Title != "" {
 		fmt.Fprintf(&b, "What it does: %s\n", plain.Line(q.Title))
 	}
+	if q.Dir != "" {
+		fmt.Fprintf(&b, "In: %s\n", plain.Line(q.Dir))
+	}
 	if q.Reason != "" {
 		fmt.Fprintf(&b, "Why you are asked: %s\n", plain.Line(q.Reason))
 	}

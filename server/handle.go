@@ -63,6 +63,7 @@ func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolReques
 func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	in := callFrom(ctx)
 	if in.ticket == nil {
+		s.refused(ctx, in.conv, req, concurrency.ErrFull)
 		return mcp.NewToolResultError(req.Params.Name + ": refused: too many calls are waiting. Send this one again when some are answered."), nil
 	}
 	out := &notifier{ctx: ctx, send: in.notify}
@@ -76,6 +77,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	}
 	ask, resumed, err := s.asker(ctx, in, out, req, args)
 	if err != nil {
+		s.refused(ctx, in.conv, req, err)
 		return mcp.NewToolResultError(fmt.Sprintf("%s: invalid input: %v. Send this call again without it.", req.Params.Name, err)), nil
 	}
 	log := s.Log.With("session", in.conv.session.View().ID)
@@ -99,6 +101,13 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. A person finds the details in the server's log."), nil
 	}
 	return result, nil
+}
+
+// refused has a call written down that is not run.
+func (s *Server) refused(ctx context.Context, conv *conversation, req mcp.CallToolRequest, err error) {
+	s.Pipeline.Refused(ctx, pipeline.Request{
+		Tool: req.Params.Name, Arguments: req.Params.RawArguments, Session: conv.session, ID: callID(req.Params.Meta),
+	}, err)
 }
 
 // callID is the name that a host has for a call, "" if it tells none.

@@ -76,7 +76,7 @@ func digest(parts ...[]byte) (sum [sha256.Size]byte) {
 
 // questionDigest is of all that a person was shown.
 func questionDigest(q pipeline.Question) [sha256.Size]byte {
-	return digest([]byte(q.Tool), []byte(q.Title), q.Input, []byte(q.Reason), []byte(q.Always))
+	return digest([]byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Reason), []byte(q.Always))
 }
 
 func newRounds() (*rounds, error) {

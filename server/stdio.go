@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/pipeline"
 )
 
 // Limits of a stdio connection.
@@ -175,6 +177,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		if in.ticket, err = c.conv.lane.Arrive(); err != nil {
 			cancel(nil)
 			c.exit(m, req)
+			c.s.Pipeline.Refused(ctx, pipeline.Request{Session: c.conv.session}, err)
 			c.write((&rpcError{codeOverload, err.Error() + "; send this one again when some are answered", m.rawID}).encode())
 			return
 		}

@@ -17,11 +17,11 @@ type Env struct {
 	Session session.View
 	Files   *workspace.Files // opens what the policy allows
 	Home    string           // the user's home folder, "" if there is none
-	// ReadDenied says that rules keep some file in the roots from being read.
-	// Denied lists those that there are, as far as commands have to be kept
-	// from them: files, and folders for all below them.
+	// ReadDenied says that rules keep some file in the roots from being read. Kept
+	// lists what there is that commands have to be kept from, as far as that can
+	// be told.
 	ReadDenied bool
-	Denied     func(context.Context) ([]string, error)
+	Kept       func(context.Context) (Kept, error)
 
 	Log      *slog.Logger   // to the server's log, and to a client that asked for it
 	Progress func(Progress) // tells a client that asked for it how far the call is
@@ -56,6 +56,12 @@ type Env struct {
 	// recorded as its own, inside this call's place in the schedule, one at a
 	// time. A concurrency-safe call may only make concurrency-safe calls.
 	Call func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
+}
+
+// Kept are files, and folders for all below them.
+type Kept struct {
+	Hidden    []string // may not be read; need not exist
+	Unchanged []string // may be read
 }
 
 // Abs makes a path of a call absolute: "~" is the home folder, a relative path

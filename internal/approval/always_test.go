@@ -185,7 +185,7 @@ func TestAlwaysForm(t *testing.T) {
 	if _, err := ForgetEntry(s.state, 1); err != nil {
 		t.Fatal(err)
 	}
-	path := Request{Tool: "Write", Root: "/work", Input: json.RawMessage("{}"), Subject: Subject{"path", "Edit", "/work/a"}}
+	path := Request{Tool: "Write", Root: "/work", Input: json.RawMessage("{}"), Subject: Subject{Kind: "path", Access: "Edit", Value: "/work/a"}}
 	if err := s.Remember(path); err != nil {
 		t.Fatal(err)
 	}

@@ -64,6 +64,7 @@ type Subject struct {
 	Kind   string `json:"kind"`             // "command", "path" or "input"
 	Access string `json:"access,omitempty"` // of a path: "Read" or "Edit"
 	Value  string `json:"value"`
+	Dir    string `json:"dir,omitempty"` // of a command: the folder in which it runs
 }
 
 // Request is a call that a person is to decide on, as it would run: nothing may
@@ -118,7 +119,7 @@ func (r *Request) key() key {
 	}
 	var b []byte
 	for _, field := range []string{
-		r.Principal, r.Tool, r.Title, r.Dir, r.Root, string(r.Input), r.Reason, r.Subject.Kind, r.Subject.Access, r.Subject.Value, once,
+		r.Principal, r.Tool, r.Title, r.Dir, r.Root, string(r.Input), r.Reason, r.Subject.Kind, r.Subject.Access, r.Subject.Value, r.Subject.Dir, once,
 	} {
 		b = binary.AppendUvarint(b, uint64(len(field)))
 		b = append(b, field...)

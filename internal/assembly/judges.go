@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"context"
+	"crypto/rand"
 	"strings"
 	"time"
 
@@ -35,10 +36,9 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 			return &policy.Opinion{Behavior: answer.Behavior, Reason: answer.Reason}
 		}
 	}
-	if c.Approvals {
-		to.Approvals = approval.New(approval.Config{Folder: a.State, Server: strings.Join(roots, ", "), Now: time.Now, Log: c.Log})
-		a.closers = append(a.closers, to.Approvals)
-	}
+	to.Instance, to.Pending = rand.Text()[:8], c.Approvals
+	to.Approvals = approval.New(approval.Config{Folder: a.State, Server: strings.Join(roots, ", "), Now: time.Now, Log: c.Log})
+	a.closers = append(a.closers, to.Approvals)
 	if c.Audit != nil {
 		to.Audit, to.AuditRequired = c.Audit.Write, c.Audit.Required()
 		a.closers = append(a.closers, c.Audit)

@@ -28,6 +28,7 @@ const (
 	Refused   = "refused"   // the decision was no
 	Cancelled = "cancelled" // it was broken off
 	Invalid   = "invalid"   // the input was never judged
+	Asked     = "asked"     // its client was asked, and sends it again with the answer
 )
 
 // Entry is one call. As a line, texts are redacted and bounded, and what is

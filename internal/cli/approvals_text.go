@@ -135,7 +135,11 @@ func subjectText(tool string, s approval.Subject) string {
 	if s.Access != "" {
 		kind = s.Access + " of the " + kind
 	}
-	return plain.Text(fmt.Sprintf("%s: %s ", tool, kind)) + printable(strings.TrimSpace(value.String()))
+	text := plain.Text(fmt.Sprintf("%s: %s ", tool, kind)) + printable(strings.TrimSpace(value.String()))
+	if s.Dir != "" {
+		text += " in " + plain.Text(s.Dir)
+	}
+	return text
 }
 
 // printable escapes what does not print in JSON, as JSON does it. Such

@@ -53,7 +53,7 @@ func (f *auditFlags) open(host *Host, config *assembly.Config) error {
 		return err
 	}
 	config.Audit = log
-	config.Closed = append(config.Closed, path)
+	config.Closed = append(config.Closed, path, path+".lock")
 	for i := range f.keep {
 		config.Closed = append(config.Closed, fmt.Sprintf("%s.%d", path, i+1))
 	}

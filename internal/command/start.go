@@ -31,8 +31,9 @@ type Spec struct {
 	// had.
 	Judged bool
 	Env    []string
-	// Hide are further files and folders that the command must not read.
-	Hide []string
+	// Hide are further files and folders that the command must not read, Keep
+	// those that it must not change, which exist and are no links.
+	Hide, Keep []string
 	// Grace is how long what it leaves running may take to end.
 	Grace time.Duration
 }
@@ -323,6 +324,7 @@ func (c *Commands) confine(s Spec, temp string, report *Report) (*sandbox.Policy
 	if !s.ReadOnly {
 		c.makeCaches()
 		guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp))
+		p.Protect = append(p.Protect, s.Keep...)
 		tried = report.Write.Coverage
 	}
 	return &p, guarded, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})

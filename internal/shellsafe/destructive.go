@@ -291,7 +291,7 @@ func signals(words []string) bool {
 				return false
 			}
 		case w == "--", i == 0 && strings.HasPrefix(w, "-"):
-		case strings.HasPrefix(w, "%"), w == "$!":
+		case strings.HasPrefix(w, "%"), w == "$!", w == "$$", w == "$BASHPID": // jobs of the shell, and itself
 		default:
 			return true
 		}

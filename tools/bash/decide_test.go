@@ -93,7 +93,7 @@ func (s *scene) expand(text string) string {
 }
 
 func (s *scene) env() *tools.Env {
-	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home, ReadDenied: s.policy.DeniesReading()}
+	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home, ReadDenied: s.policy.Kept(s.ws, false).Any(policy.Read)}
 }
 
 // decide takes a command through what the pipeline does up to the decision.

@@ -72,10 +72,11 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
 		return s, c.noFolder(err)
 	}
-	var err error
-	if s.Hide, err = c.env.Denied(ctx); err != nil {
+	kept, err := c.env.Kept(ctx)
+	if err != nil {
 		return s, err
 	}
+	s.Hide, s.Keep = kept.Hidden, kept.Unchanged
 	if !c.judged.readOnly() || c.readOnly {
 		return s, nil
 	}

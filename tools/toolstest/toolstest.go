@@ -117,7 +117,7 @@ func (w *Workspace) Env() *tools.Env {
 		Private:   func() {},
 		Waiting:   func() {},
 		Outside:   func() func() { return func() {} },
-		Denied:    func(context.Context) ([]string, error) { return nil, nil },
+		Kept:      func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
 		Snapshots: w.texts,
 		Lock:      w.locks.Take,
 		SaveParts: func(family, name string, next func() (string, error)) (string, int, error) {
