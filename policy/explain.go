@@ -88,7 +88,7 @@ func (c *call) inClosedFolder(path string) Decision {
 }
 
 func (c *call) guardedFile(path string) Decision {
-	return c.denied(c.by(path, "holds settings of this server, which no tool changes"), "say what should be changed there, for a person to do it")
+	return c.denied(c.by(path, "holds settings of this server or is run by its hooks, which no tool changes"), "say what should be changed there, for a person to do it")
 }
 
 func (c *call) inKernelFolder(path string) Decision {

@@ -31,7 +31,7 @@ func TestGuarded(t *testing.T) {
 			if (d.Behavior == Deny) != (c.path != "") {
 				t.Errorf("%s: %s (%s)", c.call, d.Behavior, d.Reason)
 			}
-			if want := c.path + " holds settings of this server, which no tool changes"; c.path != "" && (d.Reason != want || d.Layer != LayerPath) {
+			if want := c.path + " holds settings of this server or is run by its hooks, which no tool changes"; c.path != "" && (d.Reason != want || d.Layer != LayerPath) {
 				t.Errorf("%s: %s\nwant %s", c.call, d.Reason, want)
 			}
 		}

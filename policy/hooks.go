@@ -85,6 +85,16 @@ func (h *Hooks) Any(event Event) bool {
 	return h != nil && slices.ContainsFunc(h.groups, func(g hookGroup) bool { return g.event == event })
 }
 
+// All are the hooks of all events, in the order of the settings.
+func (h *Hooks) All() (all []Hook) {
+	if h != nil {
+		for _, g := range h.groups {
+			all = append(all, g.hooks...)
+		}
+	}
+	return all
+}
+
 // Matching returns the hooks to run for a call of a tool, which had the names in
 // aliases before, in the order of the settings. A command that is there several
 // times is returned once, where it stands first, with the longest of its

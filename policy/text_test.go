@@ -47,7 +47,7 @@ func TestTexts(t *testing.T) {
 			"use an ordinary file, or have a person add an allow rule such as Read(//proc/self/environ) to /cfg/settings.json"},
 		{"", "Read /proc/self/cwd -> /ws", "/proc/self/cwd is in a folder of the kernel (/proc, /sys, /dev)",
 			"use an ordinary file, or have a person add an allow rule such as Read(//proc/self/cwd) to /cfg/settings.json"},
-		{"allow Edit(//**)", "Write /ws/.mcp-toolset/settings.json", "/ws/.mcp-toolset/settings.json holds settings of this server, which no tool changes", "say what should be changed there, for a person to do it"},
+		{"allow Edit(//**)", "Write /ws/.mcp-toolset/settings.json", "/ws/.mcp-toolset/settings.json holds settings of this server or is run by its hooks, which no tool changes", "say what should be changed there, for a person to do it"},
 		{"deny Read(.env)", "Read /ws/.env", "the deny rule Read(.env) covers /ws/.env", "use another path, or have a person change the rule in /cfg/settings.json:1"},
 		{"deny Read(.env)", "Read /ws/l -> /ws/.env", "the deny rule Read(.env) covers /ws/.env, where /ws/l leads", "use another path, or have a person change the rule in /cfg/settings.json:1"},
 		{"deny Read(" + long[4:] + ")", "Read " + long, "the deny rule Read(" + strings.Repeat("x", 115) + "…" + strings.Repeat("x", 119) + ") covers " + long[:120] + "…" + long[len(long)-120:],
