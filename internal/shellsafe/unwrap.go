@@ -63,6 +63,10 @@ func (w *walker) unwrap(args []arg, c context) {
 		if len(rest) > 0 && rest[0].val != "-" && rest[0].val != "-l" && rest[0].val != "-p" {
 			w.text2(rest[:1], c)
 		}
+	case name == "hash" && slices.ContainsFunc(args[1:], func(a arg) bool { return strings.HasPrefix(a.val, "-") && strings.Contains(a.val, "p") }):
+		w.unresolve("hash -p gives a program another name")
+	case (name == "source" || name == ".") && len(args) > 1 && (!args[1].lit || strings.HasPrefix(args[1].val, "/dev/")):
+		w.unresolve("what " + name + " runs is only known then: " + brief(args[1].text))
 	case name == "alias":
 		for i := 1; i < len(args); i++ {
 			if _, v, ok := strings.Cut(args[i].text, "="); ok {
@@ -290,6 +294,9 @@ func (w *walker) shell(args []arg, c context) {
 			w.reparse(args[i].text, args[i].lit, c)
 		}
 		return
+	}
+	if len(args) != 1 || args[0].val != "--version" && args[0].val != "--help" {
+		w.unresolve("a shell reads its commands from its input")
 	}
 }
 
