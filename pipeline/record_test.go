@@ -62,6 +62,25 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// TestAuditOfQuestion: a call that its client is to send again with an answer is
+// written down each time.
+func TestAuditOfQuestion(t *testing.T) {
+	b := newBench(t, asks)
+	all := b.audited(nil)
+	r := b.request("Do", `{"do":"x","path":"ask.txt"}`)
+	r.Ask = func(_ context.Context, q Question) (Reply, error) { return Reply{}, &InputRequired{Question: q} }
+	if resp, err := b.Run(t.Context(), r); resp != nil || !pending(err) {
+		t.Fatalf("%+v, %v", resp, err)
+	}
+	if len(*all) != 1 || (*all)[0].Outcome != audit.Asked || (*all)[0].Decision.Behavior != "ask" {
+		t.Errorf("%+v", *all)
+	}
+	b.Refused(t.Context(), b.request("Do", `{}`), errors.New("too many calls are waiting"))
+	if e := (*all)[1]; len(*all) != 2 || e.Outcome != audit.Invalid || e.Error != "too many calls are waiting" {
+		t.Errorf("%+v", *all)
+	}
+}
+
 // TestAuditOfHooks: what hooks did is noted, and what they replaced.
 func TestAuditOfHooks(t *testing.T) {
 	b := newBench(t, "")
