@@ -127,6 +127,7 @@ func (c *call) decideOn(req policy.Request) policy.Decision {
 		req.Declined = store.Declined(v.ID, c.about(), c.subject)
 		req.Always = store.Always(c.about(), c.subject, firstRoot(v))
 	}
+	c.asked = req
 	return c.p.Policy.Decide(req)
 }
 

@@ -12,15 +12,18 @@ import (
 
 // Explanation says what would become of a call.
 type Explanation struct {
-	Tool     string          // canonical name; as it was called, shortened, if no tool has that name
-	Decision policy.Decision // a call that cannot be judged is denied, in policy.LayerInput
-	Facts    tools.Facts     // zero for a call that cannot be judged
-	Commands []string        // the simple commands that the call runs, as far as the tool has such
-	Error    string          // why the call cannot be judged; "" if it was
+	Tool     string                // canonical name; as it was called, shortened, if no tool has that name
+	Decision policy.Decision       // a call that cannot be judged is denied, in policy.LayerInput
+	Facts    tools.Facts           // zero for a call that cannot be judged
+	Commands []string              // the simple commands that the call runs, as far as the tool has such
+	Parts    []policy.PartDecision // what is decided on each of Commands by itself
+	Hooks    int                   // how many PreToolUse hooks would run before it is decided on; they may decide otherwise
+	Error    string                // why the call cannot be judged; "" if it was
 }
 
 // Explain takes a call through the stages of Run up to the decision, and does
-// not run it. A request without a session gets a new one in the first root; a
+// not run it. No hook and no classifier is started: what they would say is not in
+// the decision. A request without a session gets a new one in the first root; a
 // ticket is not needed. A call of a tool that a deny rule removed is denied by
 // that rule. What a tool's panic leaves open is denied, in policy.LayerTool.
 //
@@ -30,7 +33,8 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		r.Session = session.New(session.Config{Roots: p.Roots.Paths()})
 	}
 	tool, err := p.Registry.Lookup(r.Tool)
-	if err != nil {
+	present := err == nil
+	if !present {
 		if tool = p.removed(err); tool == nil {
 			return Explanation{
 				Tool: plain.Line(r.Tool), Error: err.Error(),
@@ -59,11 +63,15 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		return e
 	}
 	e.Decision, e.Facts = d, resolved.Facts
+	if present { // hooks never hear of a tool that a rule removed
+		e.Hooks = len(p.Hooks.Matching(policy.PreToolUse, tool.Name, tool.Aliases))
+	}
 	if parts := resolved.Parts(env); parts != nil {
 		e.Commands = []string{}
-		for _, p := range parts.List {
-			e.Commands = append(e.Commands, p.Text)
+		for _, part := range parts.List {
+			e.Commands = append(e.Commands, part.Text)
 		}
+		e.Parts = p.Policy.ExplainParts(c.asked)
 	}
 	return e
 }

@@ -184,7 +184,8 @@ type call struct {
 	access  policy.Access
 	target  *target // of a call that is asked about, or would be but for what allows it; nil: none
 	subject approval.Subject
-	agreed  bool // a person, or a hook, has agreed to the call
+	agreed  bool           // a person, or a hook, has agreed to the call
+	asked   policy.Request // what the policy was asked last
 	effects []session.Effect
 	stop    func()       // of watch
 	waited  atomic.Int64 // the last progress that watch told, in ms

@@ -61,28 +61,45 @@ func (c *call) unknownParts() *Decision {
 	if parts == nil {
 		return nil
 	}
-	d := Decision{Behavior: Ask, Layer: LayerDefault}
-	lenient := (parts.Harmless || c.p.mode == ModeBypass) && !c.p.lists[Deny].onCommands(c) && !c.p.lists[Ask].onCommands(c)
-	if parts.Unresolved != "" && !lenient {
-		d.Reason = "not every command in it is known: " + show(parts.Unresolved)
-		d.Next = "write the commands out, one after the other"
-		return &d
+	if d := c.unresolvedParts(); d != nil {
+		return d
 	}
 	for i := range parts.List {
-		p := &parts.List[i]
-		if p.Blind && !parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
-			d.Reason = "which files " + show(p.Text) + " changes is only known when it runs, and there are rules on changing some"
-			d.Next = "write the paths out"
-			return &d
+		if d := c.unknownPart(&parts.List[i]); d != nil {
+			return d
 		}
-		if p.Sure == "" {
-			continue
+	}
+	return nil
+}
+
+// unresolvedParts is unknownParts for want of some of them.
+func (c *call) unresolvedParts() *Decision {
+	parts := c.r.Parts
+	lenient := (parts.Harmless || c.p.mode == ModeBypass) && !c.p.lists[Deny].onCommands(c) && !c.p.lists[Ask].onCommands(c)
+	if parts.Unresolved != "" && !lenient {
+		return &Decision{
+			Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + show(parts.Unresolved),
+			Next: "write the commands out, one after the other",
 		}
-		for b := Deny; b <= Ask; b++ {
-			if m := c.p.lists[b].perhaps(c, p); m.rule != nil {
-				d.Reason = fmt.Sprintf("what %s does is only known when it runs, and the %s rule %s may cover it", show(p.Text), b, show(m.rule.text))
-				d.Next = "write its words out"
-				return &d
+	}
+	return nil
+}
+
+// unknownPart is unknownParts of one of them.
+func (c *call) unknownPart(p *Part) *Decision {
+	if p.Blind && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
+		return &Decision{
+			Behavior: Ask, Layer: LayerDefault,
+			Reason: "which files " + show(p.Text) + " changes is only known when it runs, and there are rules on changing some",
+			Next:   "write the paths out",
+		}
+	}
+	for b := Deny; b <= Ask && p.Sure != ""; b++ {
+		if m := c.p.lists[b].perhaps(c, p); m.rule != nil {
+			return &Decision{
+				Behavior: Ask, Layer: LayerDefault,
+				Reason: fmt.Sprintf("what %s does is only known when it runs, and the %s rule %s may cover it", show(p.Text), b, show(m.rule.text)),
+				Next:   "write its words out",
 			}
 		}
 	}
@@ -96,13 +113,18 @@ func (c *call) partsConcern() *Decision {
 	}
 	for i := range c.r.Parts.List {
 		if p := &c.r.Parts.List[i]; p.Risk != "" {
-			return &Decision{
-				Layer: LayerDefault, Reason: fmt.Sprintf("%s is not done unasked: %s", show(p.Text), p.Risk),
-				Next: c.ruleForPart(p),
-			}
+			d := c.risky(p)
+			return &d
 		}
 	}
 	return nil
+}
+
+func (c *call) risky(p *Part) Decision {
+	return Decision{
+		Layer: LayerDefault, Reason: fmt.Sprintf("%s is not done unasked: %s", show(p.Text), p.Risk),
+		Next: c.ruleForPart(p),
+	}
 }
 
 // targetsConcern is the concern about the files that the call names.
@@ -223,6 +245,14 @@ func (c *call) declined() Decision {
 		Layer: LayerApproval, Reason: "a person declined this",
 		Next: "do it another way; a person finds what was declined, and lifts it, with mcp-toolset approvals",
 	}
+}
+
+func (c *call) acceptedEdits() Decision {
+	return Decision{Behavior: Allow, Layer: LayerMode, Reason: "the mode acceptEdits allows changes of files in the workspace"}
+}
+
+func (c *call) bypassed() Decision {
+	return Decision{Behavior: Allow, Layer: LayerMode, Reason: "the mode bypassPermissions allows what no rule denies or asks about"}
 }
 
 func (c *call) planned() Decision {

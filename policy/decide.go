@@ -37,7 +37,11 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 // allowed, any other is asked about, or allowed in the mode bypassPermissions.
 func (p *Policy) Decide(r Request) Decision {
 	var c call
-	d := c.decide(p, &r)
+	return p.unasked(c.decide(p, &r))
+}
+
+// unasked denies what would be asked about in the mode dontAsk.
+func (p *Policy) unasked(d Decision) Decision {
 	if d.Behavior == Ask && p.mode == ModeDontAsk {
 		d.Behavior, d.Layer = Deny, LayerMode // still Open: a classifier is asked first
 		d.Reason += "; the mode dontAsk denies what would be asked about"
@@ -93,13 +97,13 @@ func (c *call) byDefault() Decision {
 	concern := c.concern()
 	switch {
 	case c.p.mode == ModeAcceptEdits && c.onlyEdits():
-		return Decision{Behavior: Allow, Layer: LayerMode, Reason: "the mode acceptEdits allows changes of files in the workspace"}
+		return c.acceptedEdits()
 	case concern == nil && c.r.ReadOnly:
 		return Decision{Behavior: Allow, Layer: LayerReadOnly, Reason: "no rule covers the call, and it only reads"}
 	case concern == nil:
 		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers the call"}
 	case c.p.mode == ModeBypass && !c.guarded():
-		return Decision{Behavior: Allow, Layer: LayerMode, Reason: "the mode bypassPermissions allows what no rule denies or asks about"}
+		return c.bypassed()
 	}
 	concern.Behavior, concern.Open = Ask, true
 	return *concern

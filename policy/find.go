@@ -35,8 +35,7 @@ func (l *list) first(c *call) match {
 // file that is named. One of which nobody knows where it leads is covered by its name.
 func (l *list) onParts(c *call, m *match) {
 	for i := range c.r.Parts.List {
-		l.commands.find(m, &c.r.Parts.List[i], l.behavior)
-		l.onAlias(c, &c.r.Parts.List[i], m)
+		l.onPart(c, &c.r.Parts.List[i], m)
 	}
 	for _, t := range c.targets {
 		l.onPaths(t, m)
@@ -54,6 +53,16 @@ func (l *list) perhaps(c *call, p *Part) (m match) {
 		return false
 	})
 	return m
+}
+
+// onPart looks for rules on one command. Of those that allow, it has to be
+// Allowable.
+func (l *list) onPart(c *call, p *Part, m *match) {
+	if l.behavior == Allow && !p.Allowable {
+		return
+	}
+	l.commands.find(m, p, l.behavior)
+	l.onAlias(c, p, m)
 }
 
 // onAlias looks for rules with another name of the tool than those of commands.
@@ -86,7 +95,8 @@ func (l *list) allParts(c *call) match {
 			risky = risky || p.Risk != ""
 			continue
 		}
-		m := l.part(c, p)
+		var m match
+		l.onPart(c, p, &m)
 		switch {
 		case m.rule == nil && !p.ReadOnly:
 			return match{}
@@ -101,15 +111,6 @@ func (l *list) allParts(c *call) match {
 		return match{}
 	}
 	return c.lifted(first)
-}
-
-// part is the first allow rule that covers a part by itself.
-func (l *list) part(c *call, p *Part) (m match) {
-	if p.Allowable {
-		l.commands.find(&m, p, Allow)
-		l.onAlias(c, p, &m)
-	}
-	return m
 }
 
 // lifted is what an allow rule on commands is worth: it does not lift the

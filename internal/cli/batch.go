@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"mcp-toolset/pipeline"
@@ -62,44 +63,57 @@ func (x *explainer) line(ctx context.Context, l line) (e pipeline.Explanation) {
 // reader would run; the tool reads its input as strictly. Without an input the
 // call has no arguments.
 func parseCall(text []byte) (tool string, input json.RawMessage, err error) {
-	if !utf8.Valid(text) {
-		return "", nil, errors.New("the line is not UTF-8")
+	values, _, err := readKeys(text, "tool", "input")
+	if err != nil {
+		return "", nil, err
 	}
-	if err := checkJSON(text); err != nil {
-		return "", nil, fmt.Errorf("the line is %w", err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
-		return "", nil, errors.New(`the line is not an object; write {"tool": NAME, "input": {...}}`)
-	}
-	var name json.RawMessage
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return "", nil, fmt.Errorf("the line is not JSON: %w", err)
-		}
-		var ignored json.RawMessage
-		value := &ignored
-		switch key {
-		case "tool":
-			value = &name
-		case "input":
-			value = &input
-		}
-		if *value != nil {
-			return "", nil, fmt.Errorf("the key %q stands twice", key)
-		}
-		if err := dec.Decode(value); err != nil {
-			return "", nil, fmt.Errorf("the line is not JSON: %w", err)
-		}
-	}
+	name := values["tool"]
 	switch {
 	case name == nil:
-		return "", nil, errors.New(`the line names no tool; write {"tool": NAME, "input": {...}}`)
+		return "", nil, errNoTool
 	case name[0] != '"' || json.Unmarshal(name, &tool) != nil:
 		return "", nil, errors.New("the tool is not a string")
 	}
-	return tool, input, nil
+	return tool, values["input"], nil
+}
+
+var errNoTool = errors.New(`the line names no tool; write {"tool": NAME, "input": {...}}`)
+
+// readKeys reads the values of some keys of an object, each of which may stand
+// once, and the names of the others.
+func readKeys(text []byte, keys ...string) (values map[string]json.RawMessage, others []string, err error) {
+	if !utf8.Valid(text) {
+		return nil, nil, errors.New("the line is not UTF-8")
+	}
+	if err := checkJSON(text); err != nil {
+		return nil, nil, fmt.Errorf("the line is %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return nil, nil, errors.New(`the line is not an object; write {"tool": NAME, "input": {...}}`)
+	}
+	values = map[string]json.RawMessage{}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return nil, nil, fmt.Errorf("the line is not JSON: %w", err)
+		}
+		key, _ := token.(string)
+		known := slices.Contains(keys, key)
+		if !known {
+			others = append(others, key)
+		} else if values[key] != nil {
+			return nil, nil, fmt.Errorf("the key %q stands twice", key)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, nil, fmt.Errorf("the line is not JSON: %w", err)
+		}
+		if known {
+			values[key] = value
+		}
+	}
+	return values, others, nil
 }
 
 // line is a line without its end; err is why there is none.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,12 +21,13 @@ const callDrain = time.Second
 
 func callCommand(host *Host) *cobra.Command {
 	var c common
-	var asJSON bool
+	var asJSON, explain bool
 	cmd := &cobra.Command{
 		Use:   "call [flags] TOOL [JSON | -]",
 		Short: "Run one call as a client would and print its result",
 		Long: "Runs one call through the same server as any client and prints its content; with --json the whole result.\n" +
-			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n\n" +
+			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n" +
+			"With --explain it first says on standard error what is decided on the call and why, as policy explain does, without hooks and classifiers.\n\n" +
 			"Exit status: 0 for a result, 1 for an error result, 2 for a wrong command line.",
 		Example: `  mcp-toolset call Read '{"file_path":"README.md"}'`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -50,6 +52,11 @@ func callCommand(host *Host) *cobra.Command {
 			defer a.close()
 			if _, err := a.Registry.Lookup(args[0]); err != nil {
 				return usageError{err}
+			}
+			if explain {
+				if err := explainFirst(cmd.Context(), host.Err, a, args[0], input); err != nil {
+					return err
+				}
 			}
 			client, err := a.Server.Connect(cmd.Context())
 			if err != nil {
@@ -79,7 +86,14 @@ func callCommand(host *Host) *cobra.Command {
 	}
 	c.add(cmd, host)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole result as JSON")
+	cmd.Flags().BoolVar(&explain, "explain", false, "say on standard error what is decided on the call and why, then run it")
 	return cmd
+}
+
+// explainFirst explains the call that is run next.
+func explainFirst(ctx context.Context, w io.Writer, a *app, tool string, input json.RawMessage) error {
+	x := explainer{explain: a.Explain, out: w, text: true}
+	return x.print(ctx, x.explain(ctx, tool, input))
 }
 
 // completeTool completes the name of a tool as the first argument.

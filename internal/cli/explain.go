@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,11 +21,15 @@ func explainCommand(host *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [flags] TOOL [JSON | -]",
 		Short: "Say what would be decided on a call, without running it",
-		Long: "Says for one call, or with --batch for each line of standard input, what is decided on it and why. Nothing is run.\n" +
+		Long: "Says for one call, or with --batch for each line of standard input, what is decided on it and why, and on each simple command of a Bash call.\n" +
+			"Nothing is run: no tool, no hook and no classifier. What those might say is not in it; it is said how many hooks there are.\n" +
+			"Files that commands name, and whether commands are contained, are judged with the whole call.\n" +
 			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n" +
 			"A line of a batch is {\"tool\": NAME, \"input\": {...}}, of 1 MiB at most; further keys are ignored.\n\n" +
 			"With --json each call is answered by one line, in order, with: tool, decision (allow, ask, deny), layer (what decided: rule, path,\n" +
-			"default, tool, input), rule (its text), source and line (its file and line number), read_only, concurrency_safe, commands, reason, next, and error if the call is not valid.\n\n" +
+			"mode, read-only, default, tool, input), rule (its text), source and line (its file and line number), read_only, concurrency_safe, commands,\n" +
+			"parts (for each of commands: text, decision, layer, rule, source, line, reason), hooks (how many PreToolUse hooks would run), reason, next,\n" +
+			"and error if the call is not valid.\n\n" +
 			"Exit status: 0 whatever is decided, 2 for a wrong command line.",
 		Example: `  mcp-toolset policy explain Read '{"file_path":"README.md"}'
   mcp-toolset policy explain --json --batch < calls.jsonl`,
@@ -112,22 +115,6 @@ func checkJSON(data []byte) error {
 	return nil
 }
 
-// explained is what a program gets of a call. Keys are added, never changed.
-type explained struct {
-	Tool            string   `json:"tool"`
-	Decision        string   `json:"decision"`
-	Layer           string   `json:"layer"`
-	Rule            string   `json:"rule"`
-	Source          string   `json:"source"`
-	Line            int      `json:"line"`
-	ReadOnly        bool     `json:"read_only"`
-	ConcurrencySafe bool     `json:"concurrency_safe"`
-	Commands        []string `json:"commands"`
-	Reason          string   `json:"reason"`
-	Next            string   `json:"next"`
-	Error           string   `json:"error,omitempty"`
-}
-
 // print writes an explanation at once, so that a program can wait for it.
 func (x *explainer) print(ctx context.Context, e pipeline.Explanation) error {
 	if ctx.Err() != nil {
@@ -142,13 +129,7 @@ func (x *explainer) print(ctx context.Context, e pipeline.Explanation) error {
 	} else {
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(explained{
-			Tool: e.Tool, Decision: e.Decision.Behavior.String(), Layer: e.Decision.Layer,
-			Rule: e.Decision.Rule, Source: e.Decision.Source, Line: e.Decision.Line,
-			ReadOnly: e.Facts.ReadOnly, ConcurrencySafe: e.Facts.ConcurrencySafe,
-			Commands: append([]string{}, e.Commands...), // never null
-			Reason:   e.Decision.Reason, Next: e.Decision.Next, Error: e.Error,
-		}); err != nil {
+		if err := enc.Encode(forPrograms(e)); err != nil {
 			return fmt.Errorf("printing the explanation: %w", err)
 		}
 	}
@@ -157,33 +138,4 @@ func (x *explainer) print(ctx context.Context, e pipeline.Explanation) error {
 		return fmt.Errorf("printing the explanation: %w", err)
 	}
 	return nil
-}
-
-// describe words an explanation for a person.
-func describe(b *bytes.Buffer, e pipeline.Explanation) {
-	row := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(b, "  %-17s %s\n", name, plain.Text(value))
-		}
-	}
-	tool := e.Tool
-	if tool == "" {
-		tool = "no call"
-	}
-	fmt.Fprintf(b, "%s: %s\n", plain.Text(tool), e.Decision.Behavior)
-	row("decided by", e.Decision.Layer)
-	row("rule", e.Decision.Rule)
-	row("of", e.Decision.Where())
-	row("reason", e.Decision.Reason)
-	row("next", e.Decision.Next)
-	if e.Error != "" {
-		return // it says what reason and next do; and there are no facts
-	}
-	row("read-only", yesNo(e.Facts.ReadOnly))
-	row("concurrency-safe", yesNo(e.Facts.ConcurrencySafe))
-	name := "commands"
-	for _, command := range e.Commands {
-		row(name, strings.TrimSpace(command))
-		name = ""
-	}
 }

@@ -6,7 +6,7 @@ func policyCommand(host *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Show what the rules decide, and what is wrong with them",
-		Long:  "Shows what rules and tools decide on calls, without running any, and what is wrong with settings.",
+		Long:  "Shows what rules and tools decide on calls, without running any, holds that to what is expected, and says what is wrong with settings.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -15,6 +15,6 @@ func policyCommand(host *Host) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(explainCommand(host), checkCommand(host))
+	cmd.AddCommand(explainCommand(host), checkCommand(host), testCommand(host))
 	return cmd
 }

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/pipeline"
+	"mcp-toolset/policy"
+)
+
+// explained is what a program gets of a call. Keys are added, never changed.
+type explained struct {
+	Tool            string          `json:"tool"`
+	Decision        string          `json:"decision"`
+	Layer           string          `json:"layer"`
+	Rule            string          `json:"rule"`
+	Source          string          `json:"source"`
+	Line            int             `json:"line"`
+	ReadOnly        bool            `json:"read_only"`
+	ConcurrencySafe bool            `json:"concurrency_safe"`
+	Commands        []string        `json:"commands"`
+	Parts           []explainedPart `json:"parts"` // of Commands
+	Hooks           int             `json:"hooks"`
+	Reason          string          `json:"reason"`
+	Next            string          `json:"next"`
+	Error           string          `json:"error,omitempty"`
+}
+
+// explainedPart is a simple command of a call.
+type explainedPart struct {
+	Text     string `json:"text"`
+	Decision string `json:"decision"`
+	Layer    string `json:"layer"`
+	Rule     string `json:"rule"`
+	Source   string `json:"source"`
+	Line     int    `json:"line"`
+	Reason   string `json:"reason"`
+}
+
+// forPrograms is an explanation for a program. Lists are never null.
+func forPrograms(e pipeline.Explanation) explained {
+	x := explained{
+		Tool: e.Tool, Decision: e.Decision.Behavior.String(), Layer: e.Decision.Layer,
+		Rule: e.Decision.Rule, Source: e.Decision.Source, Line: e.Decision.Line,
+		ReadOnly: e.Facts.ReadOnly, ConcurrencySafe: e.Facts.ConcurrencySafe,
+		Commands: append([]string{}, e.Commands...), Parts: []explainedPart{}, Hooks: e.Hooks,
+		Reason: e.Decision.Reason, Next: e.Decision.Next, Error: e.Error,
+	}
+	for _, d := range e.Parts {
+		x.Parts = append(x.Parts, explainedPart{d.Text, d.Behavior.String(), d.Layer, d.Rule, d.Source, d.Line, d.Reason})
+	}
+	return x
+}
+
+// describe words an explanation for a person.
+func describe(b *bytes.Buffer, e pipeline.Explanation) {
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(b, "  %-17s %s\n", name, plain.Text(value))
+		}
+	}
+	tool := e.Tool
+	if tool == "" {
+		tool = "no call"
+	}
+	fmt.Fprintf(b, "%s: %s\n", plain.Text(tool), e.Decision.Behavior)
+	row("decided by", e.Decision.Layer)
+	row("rule", e.Decision.Rule)
+	row("of", e.Decision.Where())
+	row("reason", e.Decision.Reason)
+	row("next", e.Decision.Next)
+	if e.Error != "" {
+		return // it says what reason and next do; and there are no facts
+	}
+	row("read-only", yesNo(e.Facts.ReadOnly))
+	row("concurrency-safe", yesNo(e.Facts.ConcurrencySafe))
+	name := "commands"
+	for _, d := range e.Parts {
+		row(name, fmt.Sprintf("%-5s  %s  (%s)", d.Behavior, plain.Line(strings.TrimSpace(d.Text)), decidedBy(d)))
+		name = ""
+	}
+	if e.Hooks > 0 {
+		row("hooks", fmt.Sprintf("%d would run first and may decide otherwise; none was started for this", e.Hooks))
+	}
+}
+
+// decidedBy says in a few words what decided on a part.
+func decidedBy(d policy.PartDecision) string {
+	if where := d.Where(); where != "" {
+		return fmt.Sprintf("%s %s of %s", d.Layer, d.Rule, where)
+	}
+	return d.Layer + ": " + d.Reason
+}

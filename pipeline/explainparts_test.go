@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/internal/classifier"
+	"mcp-toolset/internal/hook"
+	"mcp-toolset/policy"
+)
+
+// TestExplainParts: each part is explained, in the session's place.
+func TestExplainParts(t *testing.T) {
+	b := newBench(t, `{"permissions":{"ask":["Ruled(say please)"]}}`)
+	e := b.Explain(t.Context(), b.requestIn("Ruled", `{"do":"x","arg":"please"}`))
+	want := []policy.PartDecision{
+		{Text: "x", Behavior: policy.Allow, Layer: policy.LayerReadOnly, Reason: "it only reads"},
+		{Text: "say please", Layer: policy.LayerRule, Behavior: policy.Ask, Rule: "Ruled(say please)", Source: "/etc/test.json", Line: 1, Reason: "the ask rule Ruled(say please) covers this call"},
+	}
+	if diff := cmp.Diff(want, e.Parts); diff != "" || len(e.Commands) != len(e.Parts) {
+		t.Errorf("commands %q, (-want +have):\n%s", e.Commands, diff)
+	}
+	for _, args := range []string{`{"do":"x"}`, `{"du":"x"}`} {
+		if e := b.Explain(t.Context(), b.requestIn("Do", args)); e.Parts != nil || e.Commands != nil {
+			t.Errorf("%s: %+v", args, e)
+		}
+	}
+}
+
+// TestExplainStartsNothing: hooks are counted, and neither they nor a classifier
+// are started.
+func TestExplainStartsNothing(t *testing.T) {
+	b := newBench(t, `{"permissions":{"deny":["Gone"],"ask":["Do(x)"]}}`)
+	s, err := policy.ParseSettings([]byte(`{"hooks":{
+		"PreToolUse":[{"matcher":"Do|Former|Gone","hooks":[{"type":"command","command":"a"},{"type":"command","command":"b"}]},{"hooks":[{"type":"command","command":"a"}]}],
+		"PostToolUse":[{"hooks":[{"type":"command","command":"c"}]}]}}`), "/etc/hooks.json", "/etc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Hooks = s.Hooks()
+	b.RunHooks = func(context.Context, policy.Event, []policy.Hook, hook.Input) hook.Verdict {
+		t.Error("hooks were run")
+		return hook.Verdict{}
+	}
+	b.Classify = func(context.Context, classifier.Question) *policy.Opinion {
+		t.Error("the classifier was asked")
+		return nil
+	}
+	for _, tc := range []struct {
+		tool, args string
+		want       int
+	}{
+		{"Do", `{"do":"x","path":"/outside"}`, 2}, {"Do", `{"do":"x","path":"x"}`, 2}, {"Look", `{"do":"x"}`, 2}, // by its former name
+		{"Ruled", `{"do":"x"}`, 1},
+		{"Gone", `{"do":"x"}`, 0}, {"Do", `{"du":"x"}`, 0}, {"Doo", `{}`, 0},
+	} {
+		e := b.Explain(t.Context(), Request{Tool: tc.tool, Arguments: json.RawMessage(tc.args), Log: slog.New(slog.DiscardHandler)})
+		if e.Hooks != tc.want {
+			t.Errorf("%s %s: %d hooks, want %d", tc.tool, tc.args, e.Hooks, tc.want)
+		}
+	}
+}
