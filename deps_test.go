@@ -44,7 +44,7 @@ var rules = []rule{
 	{"tools/glob", []string{"tools", "tools/file", "internal/fault", "internal/plain", "internal/search", "internal/search/ignore", "internal/workspace"}, []string{"github.com/bmatcuk/doublestar/v4"}, "the Glob tool"},
 	{"tools/task", []string{"tools", "policy", "internal/fault", "internal/plain", "internal/spool", "internal/task"}, nil, "the TaskOutput, TaskStop and TaskList tools"},
 	{"concurrency", nil, nil, "decides when, knows nothing of what"},
-	{"policy", []string{"internal/nearest"}, []string{"github.com/bmatcuk/doublestar/v4"}, "decides whether, does nothing"},
+	{"policy", []string{"internal/nearest"}, []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}, "decides whether, does nothing"},
 	{"session", []string{"internal/workspace"}, nil, "state, no behaviour; a record of a read has the file's identity"},
 	{"internal/document", []string{"internal/document/*", "internal/fault", "internal/notebook", "internal/state"}, []string{"golang.org/x/sync", "golang.org/x/sys"}, "reads risky files in a process of its own"},
 	{"internal/document/pdf", []string{"internal/document/picture", "internal/fault"},

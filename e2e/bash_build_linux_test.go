@@ -85,7 +85,7 @@ func TestProtected(t *testing.T) {
 					"echo x >.git/hooks/pre-commit", "mkdir -p .git/hooks/x && false", "rm -rf .git/hooks", "mv .git/hooks x", "echo x >.git/info/attributes",
 				} {
 					s.file("f", "[core]\n\tfsmonitor = ./x\n")
-					if a := s.bash(command); !a.failed {
+					if a := s.bash(unnamed(command)); !a.failed || strings.Contains(a.text, "refused by policy") {
 						t.Errorf("%s: %s", command, a.text)
 					}
 				}
@@ -100,7 +100,7 @@ func TestProtected(t *testing.T) {
 				}
 				s.works(commit)
 				for _, command := range []string{"mv .git g && mkdir .git && echo '[core]' >.git/config && mkdir .git/hooks && echo x >.git/hooks/pre-commit", "rm -rf .git", "cp -r .git g2; rm -rf .git; mv g2 .git"} {
-					s.bash(command)
+					s.bash(unnamed(command))
 					if after, err := os.ReadFile(config); err != nil || string(after) != string(before) {
 						t.Errorf("%s: it was changed: %q, %v", command, after, err)
 					}
@@ -122,7 +122,7 @@ func TestProtected(t *testing.T) {
 					".git/config by git":   "git init -q .; git config core.hooksPath ./x",
 				} {
 					other := startShell(t, shellOptions{user: user.id})
-					a := other.bash(command)
+					a := other.bash(unnamed(command))
 					name, _, _ = strings.Cut(name, " ")
 					if !strings.Contains(a.text, "sandbox: "+filepath.Join(other.root, name)+" is protected; what appeared there was taken away") {
 						t.Errorf("%s is not said: %s", name, a.text)
@@ -134,4 +134,10 @@ func TestProtected(t *testing.T) {
 			})
 		})
 	}
+}
+
+// unnamed is a command in which protected names are known only when it runs, so
+// that it is left to the containment.
+func unnamed(command string) string {
+	return "g=.git m=.mcp-toolset; " + strings.NewReplacer(".mcp-toolset", "$m", ".git", "$g").Replace(command)
 }

@@ -37,7 +37,7 @@ type shellHTTP struct{ url, session, root string }
 func startShellHTTP(t *testing.T) *shellHTTP {
 	t.Helper()
 	base := shellFolder(t, 0)
-	cmd := exec.Command(binary(t), "http", "--addr", "127.0.0.1:0", "--log-level", "error", base+"/root")
+	cmd := exec.Command(binary(t), "http", "--addr", "127.0.0.1:0", "--log-level", "error", "--mode", "bypassPermissions", base+"/root")
 	cmd.Env = append(cmd.Environ(), "HOME="+base+"/home", "TMPDIR="+base+"/tmp", "MCP_TOOLSET_TOKEN="+wireToken, "MCP_TOOLSET_STATE_DIR="+base+"/state")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -107,7 +107,7 @@ func TestReadOnlyContained(t *testing.T) {
 			}
 			// The same reach the network by Bash: the test can tell.
 			if a := s.bash("exec 3<>/dev/tcp/127.0.0.1/" + port); a.failed {
-				t.Errorf("Bash has no network: %s", a.text)
+				t.Fatalf("Bash has no network: %s", a.text)
 			}
 			<-connected
 		})

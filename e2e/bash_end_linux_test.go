@@ -80,7 +80,7 @@ func TestServerEnds(t *testing.T) {
 
 // TestServerEndsUncontained: the same without containment.
 func TestServerEndsUncontained(t *testing.T) {
-	s, mark := startShell(t, shellOptions{args: []string{"--sandbox", "off", "--mode", "bypassPermissions"}, bare: true}), newMark()
+	s, mark := startShell(t, shellOptions{args: []string{"--sandbox", "off"}, bare: true}), newMark()
 	for range 3 {
 		s.background(tree(mark))
 	}

@@ -24,6 +24,7 @@ type shellOptions struct {
 	env      []string // beside the test's own, HOME and the state folder
 	settings string   // content of a settings file
 	user     int      // 0: who runs the test
+	asks     bool     // it decides as the settings say; else nothing but the containment holds commands
 	bare     bool     // it is not killed and waited for at the end of the test
 }
 
@@ -79,6 +80,9 @@ func startShell(t *testing.T, o shellOptions) *shellServer {
 		ended: make(chan struct{}), waiting: map[int]chan shellAnswer{},
 	}
 	args := []string{"stdio", "--log-level", "error"}
+	if !o.asks {
+		args = append(args, "--mode", "bypassPermissions")
+	}
 	if o.settings != "" {
 		file := filepath.Join(base, "settings.json")
 		if err := os.WriteFile(file, []byte(strings.ReplaceAll(o.settings, "$BASE", base)), 0o644); err != nil {

@@ -81,15 +81,20 @@ func touchSources() error {
 // TestScripts runs the user stories in testdata/script.
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(binary(t))
+	commands := talkCommands()
+	commands["exitcode"] = exitCode
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			server := &talk{}
+			env.Values[talkKey{}] = server
+			env.Defer(func() { _ = server.stop() })
 			return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o755) // a script may have files there
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode},
+		Cmds: commands,
 	})
 }
 

@@ -118,7 +118,7 @@ type stdioWire struct {
 
 func startStdio(t *testing.T, root string) wire {
 	// Without a sandbox, so that the list of tools is the same on every machine.
-	cmd := exec.Command(binary(t), "stdio", "--log-level", "error", "--sandbox", "off", "--mode", "bypassPermissions", root)
+	cmd := exec.Command(binary(t), append([]string{"stdio", "--log-level", "error", "--sandbox", "off", root}, allowsBash(t)...)...)
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -183,7 +183,17 @@ type httpWire struct {
 
 const wireToken = "a-token-for-tests-only"
 
-func startHTTP(t *testing.T, root string) wire { return serveWith(t, root) }
+func startHTTP(t *testing.T, root string) wire { return serveWith(t, root, allowsBash(t)...) }
+
+// allowsBash are arguments of a server that asks as by default, but not about
+// commands, which nothing contains here.
+func allowsBash(t *testing.T) []string {
+	settings := filepath.Join(t.TempDir(), "settings.json")
+	if err := os.WriteFile(settings, []byte(`{"permissions": {"allow": ["Bash"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--mode", "default", "--settings", settings}
+}
 
 // serveWith starts an HTTP server with further arguments.
 func serveWith(t *testing.T, root string, args ...string) *httpWire {

@@ -89,6 +89,7 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 		if req.Parts, err = c.parts(ctx, parts); err != nil {
 			return policy.Decision{}, err
 		}
+		req.Links = c.p.protectedLinks(req.Parts.Targets...)
 		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir}
 		return c.decideOn(req), nil
 	}
@@ -101,6 +102,7 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 		return policy.Decision{}, err
 	}
 	req.Target = &policy.Target{Literal: r.Path, Canonical: canonical, Access: c.access}
+	req.Links = c.p.protectedLinks(*req.Target)
 	c.subject = approval.Subject{Kind: "path", Access: c.access.String(), Value: canonical}
 	d := c.decideOn(req)
 	if broken != nil && d.Behavior == policy.Allow {

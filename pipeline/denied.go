@@ -90,7 +90,7 @@ var errDenied = errors.New("too many files")
 // protected lists the protected names that there are right below the roots.
 func (p *Pipeline) protected() (out []string) {
 	for _, root := range p.Roots.Paths() {
-		for _, name := range policy.ProtectedNames() {
+		for _, name := range policy.Protected() {
 			if name != ".git" {
 				out = append(out, present([]string{filepath.Join(root, name)})...)
 			}

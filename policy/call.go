@@ -54,7 +54,7 @@ func (c *call) prepareParts() {
 	writable := folders(parts.Writable)
 	for i := range parts.Targets {
 		t := &call{writable: writable}
-		t.prepare(c.p, &Request{Tool: c.r.Tool, Aliases: c.r.Aliases, Dir: c.r.Dir, Target: &parts.Targets[i], Readable: readable})
+		t.prepare(c.p, &Request{Tool: c.r.Tool, Aliases: c.r.Aliases, Dir: c.r.Dir, Target: &parts.Targets[i], Readable: readable, Links: c.r.Links})
 		c.targets = append(c.targets, t)
 	}
 }

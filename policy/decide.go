@@ -251,7 +251,10 @@ func (c *call) protected() string {
 	if name := protected(c.belowRoot(&c.real)); name != "" {
 		return name
 	}
-	return protected(c.belowRoot(&c.literal))
+	if name := protected(c.belowRoot(&c.literal)); name != "" {
+		return name
+	}
+	return c.r.Links[c.real.path]
 }
 
 // belowRoot is the names of a path below the root that it is in, all of them if

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"path/filepath"
-	"slices"
-)
+import "path/filepath"
 
 // This file says what commands have to be kept from by other means than this
 // package, since a command may open more than it names.
@@ -86,10 +83,6 @@ func (k Kept) Below(a Access) (out []string) {
 	})
 	return out
 }
-
-// ProtectedNames are the names below a root that no mode lets a call change
-// unasked.
-func ProtectedNames() []string { return slices.Clone(protectedNames) }
 
 // folder is the names that a pattern begins with, up to the first wildcard; ""
 // if that comes first.

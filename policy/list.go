@@ -27,12 +27,21 @@ func newList(p *Policy, b Behavior, rules []rule) list {
 			continue
 		}
 		l.add(&r)
-		switch {
-		case !r.onPaths():
-		case r.tool == Read.String():
-			paths[Read] = append(paths[Read], &r)
-		default:
-			paths[Edit] = append(paths[Edit], &r)
+		if !r.onPaths() {
+			continue
+		}
+		access := Edit
+		if r.tool == Read.String() {
+			access = Read
+		}
+		paths[access] = append(paths[access], &r)
+		if b == Allow {
+			continue // a name that is written otherwise is another file
+		}
+		for _, form := range r.path.forms() {
+			same := r
+			same.path = form
+			paths[access] = append(paths[access], &same)
 		}
 	}
 	l.paths = [2]pathIndex{newPathIndex(paths[Read]), newPathIndex(paths[Edit])}

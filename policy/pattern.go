@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // This file turns the text of a path pattern into a pathPattern; match.go
@@ -155,4 +157,29 @@ func endsInSpace(s string) bool {
 	}
 	before := s[:len(s)-size]
 	return (len(before)-len(strings.TrimRight(before, `\`)))%2 == 0
+}
+
+// forms are the other ways to write a pattern with accents: composed and
+// decomposed are one name to a person, and to some file systems.
+func (p *pathPattern) forms() []*pathPattern {
+	var out []*pathPattern
+	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+		q, other := *p, false
+		q.segments = slices.Clone(p.segments)
+		for i := range q.segments {
+			s := &q.segments[i]
+			if strings.Contains(s.glob, "[") {
+				continue // the characters of a class stay single ones
+			}
+			for _, text := range []*string{&s.head, &s.tail, &s.glob} {
+				if !form.IsNormalString(*text) {
+					*text, other = form.String(*text), true
+				}
+			}
+		}
+		if other {
+			out = append(out, &q)
+		}
+	}
+	return out
 }

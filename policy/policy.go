@@ -82,6 +82,10 @@ type Request struct {
 	// the call has a path: the pattern is held against that.
 	Match func(b Behavior, pattern string) bool
 
+	// Links has the protected name of a link that leads to a file, or above it, by
+	// the canonical path of each such file that the call changes.
+	Links map[string]string
+
 	// Readable are folders the session may read beyond the roots, such as its
 	// stored results: absolute, canonical.
 	Readable []string

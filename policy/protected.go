@@ -9,7 +9,7 @@ import (
 // told whom to trust: what is changed there does more than it seems to. No mode
 // lets a call change them unasked, and of the rules only one that names them.
 var protectedNames = []string{
-	".git", ".gitconfig", ".gitmodules", ".vscode", ".idea", ".husky", ".claude", ".mcp-toolset", ".mcp.json",
+	".git", ".gitattributes", ".gitconfig", ".gitmodules", ".vscode", ".idea", ".husky", ".claude", ".mcp-toolset", ".mcp.json",
 	".envrc", ".npmrc", ".ripgreprc", ".ssh",
 	".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".inputrc",
@@ -25,6 +25,9 @@ func protected(names []string) string {
 	}
 	return ""
 }
+
+// Protected are the protected names: see protectedNames.
+func Protected() []string { return slices.Clone(protectedNames) }
 
 func isProtected(name string) bool {
 	return slices.ContainsFunc(protectedNames, func(p string) bool { return strings.EqualFold(p, name) })

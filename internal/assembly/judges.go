@@ -22,9 +22,11 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 		project = roots[0]
 	}
 	if to.Hooks = c.Settings.Hooks(); to.Hooks != nil {
-		to.RunHooks = hook.New(hook.Config{
+		runner := hook.New(hook.Config{
 			Environ: c.HookEnv, ProjectDir: project, FailClosed: to.Hooks.FailClosed(), Log: c.Log,
-		}).Run
+		})
+		to.RunHooks = runner.Run
+		a.closers = append(a.closers, runner)
 	}
 	if stages := c.Settings.Classifier(); len(stages) > 0 {
 		ask := classifier.New(classifier.Config{Stages: stages, Log: c.Log}).Ask

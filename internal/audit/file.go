@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -15,7 +17,7 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// This file is the log on the disk. Nothing in it is ever changed: lines are
+// This file is the log on the disk. No line in it is ever changed: lines are
 // appended, each batch by one write, so those of several servers do not mix.
 // Only who rotates takes a lock; the others see that the name leads elsewhere.
 
@@ -152,7 +154,23 @@ func (d *file) append(lines []byte) error {
 	if n > 0 {
 		d.dirty, d.torn = true, lines[n-1] != '\n'
 	}
+	if d.torn {
+		d.untear(int64(n - 1 - bytes.LastIndexByte(lines[:n], '\n')))
+	}
 	return bare(err)
+}
+
+// untear takes away the beginning of a line that did not fit, unless another
+// server has written behind it. That one could do so in between only if there
+// was room again in this very moment.
+func (d *file) untear(length int64) {
+	end, err := d.f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return
+	}
+	if info, err := d.f.Stat(); err == nil && info.Size() == end && d.f.Truncate(end-length) == nil {
+		d.torn = false
+	}
 }
 
 // current makes sure that the open file is the one that the path leads to, and

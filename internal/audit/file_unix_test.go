@@ -4,8 +4,10 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,8 +113,8 @@ func writeFull(path string) error {
 	return l.Close()
 }
 
-// TestDiskFull: a call that does not fit fails, and its beginning does not
-// spoil the line that is written when there is room again.
+// TestDiskFull: a call that does not fit fails and leaves nothing of its line,
+// and another is written when there is room again.
 func TestDiskFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	cmd := child(t, "full", path)
@@ -123,9 +125,48 @@ func TestDiskFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, last := string(data[:fileLimit]), string(data[fileLimit:])
-	if strings.HasSuffix(full, "\n") || !strings.HasPrefix(last, "\n{") || strings.Count(last, "\n") != 2 || !strings.Contains(last, `"call":"last"`) {
-		t.Errorf("%q, then %q", full, last)
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for _, line := range lines {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("%q", line)
+		}
+	}
+	if !strings.Contains(lines[len(lines)-1], `"call":"last"`) || len(data) < fileLimit {
+		t.Errorf("%q", data)
+	}
+}
+
+// TestUntear: what another server has written behind a line that did not fit
+// stays.
+func TestUntear(t *testing.T) {
+	for _, behind := range []string{"", "{\"call\":\"another\"}\n"} {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		d := &file{path: path, max: 1 << 20, keep: 1, log: slog.New(slog.DiscardHandler)}
+		if err := d.append([]byte("{}\n")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.f.WriteString("{\"ca"); err != nil {
+			t.Fatal(err)
+		}
+		d.torn = true
+		want := "{}\n"
+		if behind != "" {
+			want += "{\"ca" + behind
+			other, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := other.WriteString(behind); err != nil {
+				t.Fatal(err)
+			}
+			_ = other.Close()
+		}
+		d.untear(4)
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != want || d.torn != (behind != "") {
+			t.Errorf("%v, torn %v: %q, want %q", err, d.torn, got, want)
+		}
+		_ = d.close()
 	}
 }
 

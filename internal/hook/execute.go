@@ -61,6 +61,7 @@ func (r *Runner) execute(ctx context.Context, h policy.Hook, dir string, input [
 	if err != nil {
 		return ended{err: err}
 	}
+	r.entered(p)
 	e := ended{stdout: p.stdout, stderr: p.stderr}
 	select {
 	case <-p.exited:
@@ -76,6 +77,7 @@ func (r *Runner) execute(ctx context.Context, h policy.Hook, dir string, input [
 		p.end()
 	}
 	p.close()
+	r.left(p)
 	if p.isOver() {
 		p.reap()
 		e.code, e.state = cmd.ProcessState.ExitCode(), cmd.ProcessState.String()

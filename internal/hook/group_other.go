@@ -15,3 +15,5 @@ func (p *process) signal(kill bool) {
 		_ = p.cmd.Process.Kill()
 	}
 }
+
+func (p *process) kill() { _ = p.cmd.Process.Kill() }

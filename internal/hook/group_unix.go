@@ -24,3 +24,14 @@ func (p *process) signal(kill bool) {
 		p.kin.signal(leader, sig)
 	}
 }
+
+// kill kills the hook and what it started, as far as one look finds it. It may
+// be called while the hook is being ended.
+func (p *process) kill() {
+	leader := p.cmd.Process.Pid
+	var k kin
+	k.look(leader)
+	_ = syscall.Kill(-leader, syscall.SIGKILL)
+	k.signal(leader, syscall.SIGKILL)
+	k.release()
+}

@@ -49,12 +49,16 @@ type Runner struct {
 	shell    string
 	shellErr error // every hook fails with it
 	log      *slog.Logger
+
+	mu      sync.Mutex
+	running map[*process]bool // not reaped yet
+	closed  bool
 }
 
 // New makes a Runner. The shell is looked for now; that there is none is told as
 // the failure of each hook.
 func New(cfg Config) *Runner {
-	r := &Runner{cfg: cfg, log: cfg.Log}
+	r := &Runner{cfg: cfg, log: cfg.Log, running: map[*process]bool{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}

@@ -1,0 +1,211 @@
+#!/usr/bin/env node
+// Has the built binary ask a host's user, with the protocol's TypeScript client:
+// over both transports and in both protocol eras. In the older one the server
+// asks in the middle of a call, in the newer one the client sends it twice.
+// usage: approve.mjs BINARY
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+if (!process.argv[2]) {
+  console.error('usage: approve.mjs BINARY');
+  process.exit(2);
+}
+const binary = resolve(process.argv[2]);
+const here = dirname(fileURLToPath(import.meta.url));
+const clients = resolve(
+  process.env.CLIENTS_DIR ||
+    execFileSync(join(here, 'install.sh'), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim(),
+);
+
+// The system's Node may be any; the pinned one makes a run repeatable.
+const node = join(clients, 'node_modules/node/bin/node');
+if (process.version !== execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()) {
+  const { status } = spawnSync(node, process.argv.slice(1), { stdio: 'inherit', env: { ...process.env, CLIENTS_DIR: clients } });
+  process.exit(status ?? 1);
+}
+const require = createRequire(join(clients, 'package.json'));
+const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
+const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
+
+const MODERN = '2026-07-28';
+const LIMIT = 20_000; // of one check, in ms
+const TOKEN = 'a-token-for-tests-only';
+
+// The server may change nothing outside of its root unasked. A hook writes down
+// that it ran.
+const work = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-toolset-approve-')));
+const [root, outside, home] = ['root', 'outside', 'home'].map((name) => join(work, name));
+for (const dir of [root, outside, home]) mkdirSync(dir);
+const runs = join(work, 'runs');
+const settings = join(work, 'settings.json');
+const hook = { type: 'command', command: 'echo run >>"$CLAUDE_PROJECT_DIR/../runs"' };
+writeFileSync(settings, JSON.stringify({ editGuard: 'off', hooks: { PreToolUse: [{ matcher: 'Write', hooks: [hook] }] } }), { mode: 0o600 });
+const env = { PATH: process.env.PATH, HOME: home, MCP_TOOLSET_TOKEN: TOKEN };
+const args = ['--settings', settings, '--log-level', 'error', root];
+
+let passed = 0;
+let failed = 0;
+
+async function check(name, fn) {
+  let timer;
+  const limit = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end within ${LIMIT} ms`)), LIMIT);
+  });
+  try {
+    await Promise.race([fn(), limit]);
+    passed++;
+    console.log(`ok ${name}`);
+  } catch (err) {
+    failed++;
+    console.log(`FAIL ${name}: ${err?.message ?? err}`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function assert(ok, message) {
+  if (!ok) throw new Error(message);
+}
+
+const text = (result) => (result.content ?? []).map((c) => c.text ?? '').join('\n');
+const content = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
+
+// connected runs fn with a client whose user gives this answer. What it has
+// shown is counted by asked, the runs of the hook by hooked.
+async function connected(transport, mode, answer, fn) {
+  const shown = [];
+  const client = new Client(
+    { name: 'approve-check', version: '1' },
+    { versionNegotiation: { mode }, capabilities: answer ? { elicitation: { form: {} } } : {} },
+  );
+  if (answer) {
+    client.setRequestHandler('elicitation/create', (request) => {
+      shown.push(request.params);
+      return answer;
+    });
+  }
+  await client.connect(transport());
+  writeFileSync(runs, '');
+  try {
+    await fn({
+      shown,
+      // write makes a call, for which the user is asked so often by its end, and
+      // the hook has run so often, since the client was there.
+      write: async (path, words, asked, hooked) => {
+        const result = await client.callTool({ name: 'Write', arguments: { file_path: path, content: words } });
+        const ran = content(runs).split('\n').length - 1;
+        assert(shown.length === asked, `asked ${shown.length} times, want ${asked}: ${text(result)}`);
+        assert(ran === hooked, `the hook ran ${ran} times, want ${hooked}`);
+        return result;
+      },
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+async function stories(label, transport, mode) {
+  const at = (name) => join(outside, `${label.replaceAll(' ', '-')}-${name}.txt`);
+
+  await check(`${label}: accepted once, a call runs once`, async () => {
+    await connected(transport, mode, { action: 'accept', content: { remember: 'once' } }, async ({ write, shown }) => {
+      const path = at('once');
+      const result = await write(path, 'one', 1, 1);
+      assert(!result.isError && content(path) === 'one', `the answer is ${text(result)}, the file ${content(path)}`);
+      for (const part of ['Tool: Write', path, 'outside the workspace roots']) {
+        assert(shown[0].message.includes(part), `the question lacks ${part}: ${shown[0].message}`);
+      }
+      const again = await write(path, 'two', 2, 2);
+      assert(!again.isError && content(path) === 'two', `then ${text(again)}`);
+    });
+  });
+
+  await check(`${label}: accepted for always, a path is not asked about again`, async () => {
+    const path = at('always');
+    await connected(transport, mode, { action: 'accept', content: { remember: 'always' } }, async ({ write }) => {
+      assert(!(await write(path, 'one', 1, 1)).isError, 'the first call failed');
+      assert(!(await write(path, 'two', 1, 2)).isError && content(path) === 'two', `the second wrote ${content(path)}`);
+      await write(at('always-other'), 'x', 2, 3);
+    });
+    await connected(transport, mode, { action: 'decline' }, async ({ write }) => {
+      const result = await write(path, 'three', 0, 1);
+      assert(!result.isError && content(path) === 'three', `another client: ${text(result)}`);
+    });
+  });
+
+  await check(`${label}: declined, it is not done`, async () => {
+    await connected(transport, mode, { action: 'decline' }, async ({ write }) => {
+      const result = await write(at('declined'), 'x', 1, 1);
+      assert(result.isError && text(result).includes('the person who was asked declined'), `got ${text(result)}`);
+      // Who is no conversation is asked again.
+      const forgets = mode !== 'legacy' && label.startsWith('http');
+      const again = await write(at('declined'), 'y', forgets ? 2 : 1, 2);
+      assert(again.isError && (forgets || text(again).includes('a person declined this')), `then ${text(again)}`);
+      assert(content(at('declined')) === undefined, 'it was written');
+    });
+  });
+
+  await check(`${label}: put aside, it is not done, and may be asked about again`, async () => {
+    await connected(transport, mode, { action: 'cancel' }, async ({ write }) => {
+      const result = await write(at('aside'), 'x', 1, 1);
+      assert(result.isError && text(result).includes('did not decide'), `got ${text(result)}`);
+      await write(at('aside'), 'x', 2, 2);
+      assert(content(at('aside')) === undefined, 'it was written');
+    });
+  });
+
+  await check(`${label}: without a user to ask there is a number`, async () => {
+    await connected(transport, mode, undefined, async ({ write }) => {
+      const result = await write(at('number'), 'x', 0, 1);
+      const number = text(result).match(/approval (\d+) is pending/)?.[1];
+      assert(result.isError && number, `got ${text(result)}`);
+      execFileSync(binary, ['approve', number], { env });
+      const again = await write(at('number'), 'x', 0, 2);
+      assert(!again.isError && content(at('number')) === 'x', `approved: ${text(again)}`);
+    });
+  });
+}
+
+const modes = [
+  ['legacy', 'legacy'], // a pin is for 2026-07-28 and later
+  [MODERN, { pin: MODERN }],
+];
+let server;
+const overall = setTimeout(() => {
+  console.log('FAIL no end within 4 minutes');
+  server?.kill('SIGKILL');
+  process.exit(1);
+}, 240_000);
+
+try {
+  for (const [name, mode] of modes) {
+    await stories(`stdio ${name}`, () => new StdioClientTransport({ command: binary, args: ['stdio', ...args], env, stderr: 'inherit' }), mode);
+  }
+  server = spawn(binary, ['http', '--addr', '127.0.0.1:0', ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const exit = once(server, 'exit');
+  let url;
+  for await (const line of createInterface({ input: server.stderr })) {
+    url = line.match(/listening on (http:\/\/\S+)/)?.[1];
+    if (url) break;
+  }
+  assert(url, 'the server over HTTP does not start');
+  const requestInit = { headers: { Authorization: `Bearer ${TOKEN}` } };
+  for (const [name, mode] of modes) {
+    await stories(`http ${name}`, () => new StreamableHTTPClientTransport(new URL(url), { requestInit }), mode);
+  }
+  server.kill('SIGTERM');
+  await exit;
+} finally {
+  server?.kill('SIGKILL');
+  rmSync(work, { recursive: true, force: true });
+}
+
+clearTimeout(overall);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 && passed > 0 ? 0 : 1);

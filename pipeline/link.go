@@ -1,0 +1,54 @@
+package pipeline
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
+)
+
+// protectedLinks are policy.Request.Links for the targets of a call.
+func (p *Pipeline) protectedLinks(targets ...policy.Target) map[string]string {
+	var links map[string]string
+	for _, t := range targets {
+		if t.Access != policy.Edit {
+			continue
+		}
+		if name := p.protectedLink(t.Canonical); name != "" {
+			if links == nil {
+				links = map[string]string{}
+			}
+			links[t.Canonical] = name
+		}
+	}
+	return links
+}
+
+// protectedLink is the protected name of a link that leads to a file or to a
+// folder above it, "" if there is none: what programs find at .git is theirs,
+// also where that is a link to another folder. Links are looked for in the
+// folders from that of the file up to its root.
+func (p *Pipeline) protectedLink(canonical string) string {
+	root, ok := p.Roots.Containing(canonical)
+	if !ok {
+		return ""
+	}
+	names := policy.Protected()
+	for dir := filepath.Dir(canonical); workspace.Within(root, dir); dir = filepath.Dir(dir) {
+		for _, name := range names {
+			link := filepath.Join(dir, name)
+			if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+				continue
+			}
+			if to, err := workspace.Canonical(link); err == nil && workspace.Within(to, canonical) {
+				return name
+			}
+		}
+		if dir == root {
+			break
+		}
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package pipeline
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-toolset/policy"
+)
+
+// TestProtectedLink: a file is behind a link with a protected name, in its
+// folder or one above it, up to the root.
+func TestProtectedLink(t *testing.T) {
+	b := newBench(t, `{}`)
+	for _, dir := range []string{"g/refs", "sub/real", "sub/.husky", "config"} {
+		if err := os.MkdirAll(filepath.Join(b.root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		".git": "g", "sub/.vscode": "real", "sub/real/.npmrc": "../../config/npmrc", ".npmrc": "config/npmrc", ".idea": "nowhere", ".plain": "config",
+		".envrc": ".envrc",
+	} {
+		if err := os.Symlink(to, filepath.Join(b.root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{
+		"g/config": ".git", "g/refs/new/deep": ".git", "g": ".git", "sub/real/settings.json": ".vscode", "config/npmrc": ".npmrc",
+		"config/other": "", "sub/.husky/pre-commit": "", "sub/other": "", "nowhere": ".idea", "new/file": "",
+	} {
+		target := policy.Target{Canonical: filepath.Join(b.root, path), Access: policy.Edit}
+		if got := b.protectedLinks(target)[target.Canonical]; got != want {
+			t.Errorf("%s is behind %q, want %q", path, got, want)
+		}
+		if target.Access = policy.Read; b.protectedLinks(target) != nil {
+			t.Errorf("reading %s is behind a link", path)
+		}
+	}
+	if got := b.protectedLink("/elsewhere/g"); got != "" {
+		t.Errorf("outside of the roots it is %q", got)
+	}
+}
+
+// TestBehindLink: what is behind such a link is not changed unasked.
+func TestBehindLink(t *testing.T) {
+	b := newBench(t, `{}`)
+	if err := os.Mkdir(filepath.Join(b.root, "g"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("g", filepath.Join(b.root, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"g/config": "failed: Do: refused by policy: $ROOT/g/config is under the protected name .git, ", "other": "x",
+	} {
+		if got := b.run(t, t.Context(), "Do", `{"do":"say","arg":"x","path":"`+path+`"}`); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
