@@ -126,20 +126,11 @@ type target struct {
 func (c *call) decideOn(req policy.Request) policy.Decision {
 	if store := c.p.Approvals; store != nil {
 		v := c.Session.View()
-		req.Declined = store.Declined(v.ID, c.about(), c.subject)
-		req.Always = store.Always(c.about(), c.subject, firstRoot(v))
+		req.Declined = store.Declined(v.ID, c.tool.Name, c.subject)
+		req.Always = store.Always(c.tool.Name, c.subject, firstRoot(v))
 	}
 	c.asked = req
 	return c.p.Policy.Decide(req)
-}
-
-// about is whose calls what a person says of the subject is about: of a path
-// those of all tools that do the same to it, otherwise of the tool alone.
-func (c *call) about() string {
-	if c.subject.Kind == "path" {
-		return c.subject.Access
-	}
-	return c.tool.Name
 }
 
 func firstRoot(v session.View) string {

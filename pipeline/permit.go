@@ -16,7 +16,7 @@ import (
 func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision) (policy.Decision, error) {
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
-		Principal: v.Principal, Tool: c.about(), Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
+		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
 		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: !d.Open && d.Layer != policy.LayerClassifier,
 	}
 	if !v.Stateless {
@@ -75,7 +75,7 @@ func (c *call) always(about approval.Request) string {
 // is remembered.
 func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) policy.Decision {
 	if reply.How == Declined && c.p.Approvals != nil && about.Session != "" {
-		c.p.Approvals.Decline(about.Session, c.about(), about.Subject)
+		c.p.Approvals.Decline(about.Session, c.tool.Name, about.Subject)
 	}
 	said := map[string]string{
 		Declined: "the person who was asked declined", Cancelled: "the person who was asked did not decide",

@@ -137,9 +137,6 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 			if path, ok := t.inClosed(); ok {
 				return t.inClosedFolder(path), true
 			}
-			if path, ok := t.inKernel(); ok && !t.plainDevice() && c.p.lists[Allow].opening(t, namesKernel).rule == nil {
-				return t.inKernelFolder(path), true
-			}
 			if path, ok := t.inGuarded(); ok {
 				return t.guardedFile(path), true
 			}

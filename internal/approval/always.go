@@ -21,7 +21,7 @@ type Entry struct {
 }
 
 func (e *Entry) covers(tool string, subject Subject, root string) bool {
-	return e.Tool == tool && e.Subject == subject && root != "" && slices.Contains(e.Roots, root)
+	return e.Tool == subject.of(tool) && e.Subject == subject && root != "" && slices.Contains(e.Roots, root)
 }
 
 // Always reports whether a person has always allowed this, by this tool, in the
@@ -72,7 +72,7 @@ func (c *content) add(r Request, now time.Time) error {
 	}
 	c.Last++
 	c.Entries = append(c.Entries, Entry{
-		Number: c.Last, Tool: r.Tool, Subject: r.Subject, Roots: []string{r.Root}, When: now.UTC().Truncate(time.Second),
+		Number: c.Last, Tool: r.Subject.of(r.Tool), Subject: r.Subject, Roots: []string{r.Root}, When: now.UTC().Truncate(time.Second),
 	})
 	return nil
 }

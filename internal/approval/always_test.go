@@ -207,7 +207,7 @@ func TestAlwaysForm(t *testing.T) {
     },
     {
       "number": 3,
-      "tool": "Write",
+      "tool": "Edit",
       "kind": "path",
       "access": "Edit",
       "value": "/work/a",

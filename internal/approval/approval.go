@@ -67,6 +67,15 @@ type Subject struct {
 	Dir    string `json:"dir,omitempty"` // of a command: the folder in which it runs
 }
 
+// of is whose calls what is said of the subject is about: of a path those of all
+// tools that do the same to it, by the name of that, otherwise of the tool.
+func (s Subject) of(tool string) string {
+	if s.Kind == "path" && s.Access != "" {
+		return s.Access
+	}
+	return tool
+}
+
 // Request is a call that a person is to decide on, as it would run: nothing may
 // change it between the question and the run. All of it but Session is bound: a
 // call that differs in any of it is another call.

@@ -40,6 +40,7 @@ func (s *Store) Decline(session, tool string, subject Subject) {
 
 // decline needs the lock.
 func (s *Store) decline(n int, session, tool string, subject Subject) {
+	tool = subject.of(tool)
 	if session == "" || subject.Value == "" || s.isDeclined(session, tool, subject) {
 		return
 	}
@@ -57,6 +58,7 @@ func (s *Store) Declined(session, tool string, subject Subject) bool {
 }
 
 func (s *Store) isDeclined(session, tool string, subject Subject) bool {
+	tool = subject.of(tool)
 	return slices.ContainsFunc(s.declined, func(d *declined) bool {
 		return d.session == session && d.tool == tool && d.subject == subject
 	})

@@ -168,14 +168,14 @@ From now on Bash: command "make" is allowed in /work.
 	d.want(0, `Nothing waits for an approval.
 
 Declined, until the conversation ends or `+"`mcp-toolset approvals --lift N`"+`:
-  2    Write: Edit of the path "/work/a.txt", at TIME in /work
+  2    Edit of the path "/work/a.txt", at TIME in /work
 
 Always allowed, until `+"`mcp-toolset approvals --forget N`"+`:
   1    Bash: command "make", in /work, since TIME
 `, "approvals")
-	d.want(0, `{"servers":1,"approvals":[],"declined":[{"number":2,"server":"/work","process":N,"since":"TIME","tool":"Write","subject":{"kind":"path","access":"Edit","value":"/work/a.txt"}}],`+
+	d.want(0, `{"servers":1,"approvals":[],"declined":[{"number":2,"server":"/work","process":N,"since":"TIME","tool":"Edit","subject":{"kind":"path","access":"Edit","value":"/work/a.txt"}}],`+
 		`"always":[{"number":1,"tool":"Bash","kind":"command","value":"make","roots":["/work"],"when":"TIME"}],"problems":[]}`+"\n", "approvals", "--json")
-	d.want(0, "No longer declined: Write: Edit of the path \"/work/a.txt\".\n", "approvals", "--lift", "2")
+	d.want(0, "No longer declined: Edit of the path \"/work/a.txt\".\n", "approvals", "--lift", "2")
 	d.want(1, "mcp-toolset: nothing was declined by number 2; `mcp-toolset approvals` has the numbers\n", "approvals", "--lift", "2")
 	d.want(0, "No longer allowed: Bash: command \"make\".\n", "approvals", "--forget", "1")
 	d.want(1, "mcp-toolset: nothing is always allowed by number 1\n", "approvals", "--forget", "1")

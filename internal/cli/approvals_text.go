@@ -135,7 +135,10 @@ func subjectText(tool string, s approval.Subject) string {
 	if s.Access != "" {
 		kind = s.Access + " of the " + kind
 	}
-	text := plain.Text(fmt.Sprintf("%s: %s ", tool, kind)) + printable(strings.TrimSpace(value.String()))
+	text := plain.Text(kind) + " " + printable(strings.TrimSpace(value.String()))
+	if s.Access == "" {
+		text = plain.Text(tool) + ": " + text // of a path, it is about all tools that do the same to it
+	}
 	if s.Dir != "" {
 		text += " in " + plain.Text(s.Dir)
 	}

@@ -49,8 +49,8 @@ func FuzzBash(f *testing.F) {
 			t.Errorf("%q is not known (%s) and %s", cmd, a.Unresolved, show(d))
 		}
 		s.set(t)
-		if d := s.decide(t, 1, strings.TrimSpace(cmd)); d.Behavior == policy.Deny && !strings.Contains(d.Reason, "is in a folder of the kernel") {
-			t.Errorf("%q: BashReadOnly is denied by no rule: %s", cmd, show(d))
+		if s.decide(t, 1, strings.TrimSpace(cmd)).Behavior == policy.Deny {
+			t.Errorf("%q: BashReadOnly is denied by no rule", cmd)
 		}
 	})
 }
