@@ -204,8 +204,8 @@ func (p *Policy) ordinary(path string) bool {
 
 // DeniedTool reports whether a deny rule removes the whole tool: its bare name
 // or Tool(*), also with a former name, or the server of the tool. A whole-tool
-// rule on Read removes Grep and Glob too, and one on Edit removes Write and
-// NotebookEdit, whose every call it would deny. A malformed rule removes
+// rule on Read removes Grep and Glob too, one on Edit removes Write and
+// NotebookEdit, and one on Bash BashReadOnly, whose every call it would deny. A malformed rule removes
 // nothing; it denies calls. where is the place of the rule as FILE:LINE, safe to
 // show.
 func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, denied bool) {
@@ -215,6 +215,9 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, 
 		m.keep(l.whole[n], "")
 		if a, ok := familyOf[n]; ok {
 			m.keep(l.whole[a.String()], "")
+		}
+		if isCommandTool(n) {
+			m.keep(l.whole[commandTools[0]], "")
 		}
 		for _, r := range l.servers {
 			if r.broken == nil && r.names(n) {

@@ -158,6 +158,10 @@ func (l *list) onTools(c *call, m *match) {
 		}
 		return false
 	})
+	if c.each(isCommandTool) {
+		m.keep(l.whole[commandTools[0]], "")
+		m.keep(l.broken[commandTools[0]], "")
+	}
 	for _, a := range [...]Access{Read, Edit} {
 		if c.belongs(a) {
 			m.keep(l.whole[a.String()], "")

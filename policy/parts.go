@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Parts are what a call consists of that does several things at once: the
 // simple commands of a shell command, and the files they name.
@@ -42,6 +45,8 @@ type Part struct {
 
 // commandTools run shell commands: a rule on the first covers all of them.
 var commandTools = []string{"Bash", "BashReadOnly"}
+
+func isCommandTool(name string) bool { return slices.Contains(commandTools, name) }
 
 // commandPattern is the pattern of a rule on commands: * stands for any
 // characters, and a blank or colon before a last one is the boundary of a word,

@@ -60,6 +60,16 @@ func TestDeniedTool(t *testing.T) {
 			t.Errorf("DeniedTool(%s, %q) = %q, %q, %v, want rule %q", c.tool, c.alias, rule, where, denied, c.rule)
 		}
 	}
+	p = New(world(settings(t, entry{"deny", "Bash"})))
+	for tool, want := range map[string]bool{"Bash": true, "BashReadOnly": true, "TaskStop": false} {
+		if _, _, denied := p.DeniedTool(tool, nil); denied != want {
+			t.Errorf("deny Bash: DeniedTool(%s) = %v", tool, denied)
+		}
+	}
+	p = New(world(settings(t, entry{"deny", "BashReadOnly"})))
+	if _, _, denied := p.DeniedTool("Bash", nil); denied {
+		t.Error("deny BashReadOnly removes Bash")
+	}
 	p = New(world(settings(t, entry{"deny", "Edit"})))
 	for tool, want := range map[string]bool{"Edit": true, "Write": true, "NotebookEdit": true, "Read": false, "Bash": false} {
 		if _, _, denied := p.DeniedTool(tool, nil); denied != want {
