@@ -79,6 +79,7 @@ type Config struct {
 	// AuditRequired no call is done that cannot be written down. nil: nothing is.
 	Audit         func(context.Context, audit.Entry) error
 	AuditRequired bool
+	AuditReady    func(context.Context) error // why a call could not be written down now; nil: it is not asked
 }
 
 // Pipeline runs calls. It is safe for concurrent use.

@@ -82,13 +82,17 @@ var outcomes = map[string]string{
 // unlogged is why the call may not be done: no call can be written down, as was
 // seen of an earlier one. That is tried again with this one.
 func (c *call) unlogged(ctx context.Context) *refusal {
-	if !c.p.AuditRequired || c.p.Audit == nil || !c.p.unlogged.Load() {
+	if !c.p.AuditRequired || c.p.Audit == nil {
+		return nil
+	}
+	ready := c.p.AuditReady == nil || c.p.AuditReady(context.WithoutCancel(ctx)) == nil
+	if ready && !c.p.unlogged.Load() {
 		return nil
 	}
 	why := &refusal{stageRefused, "the audit log could not be written, and no call is done without", "A person has to look after the log; then send this call again."}
 	c.refuse(why)
 	c.record.written = true
-	if c.p.Audit(ctx, c.entry(nil, nil)) == nil {
+	if c.p.Audit(ctx, c.entry(nil, nil)) == nil && ready {
 		c.p.unlogged.Store(false)
 	}
 	return why

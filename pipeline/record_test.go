@@ -124,6 +124,11 @@ func TestAuditRequired(t *testing.T) {
 	if len(*all) != 2 || (*all)[0].Outcome != audit.Refused || (*all)[1].Outcome != audit.OK {
 		t.Errorf("%+v", *all)
 	}
+	b.AuditReady = func(context.Context) error { return broken }
+	if got := b.run(t, t.Context(), "Do", args); got != refused {
+		t.Errorf("where there is no room: %s", got)
+	}
+	b.AuditReady = nil
 	b.AuditRequired, failing = false, broken
 	if got := b.run(t, t.Context(), "Do", args); got != "done" {
 		t.Errorf("where it is not required: %s", got)

@@ -14,11 +14,6 @@ func PendingText(number int) *fault.Fault {
 		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on this machine, then send exactly this call again.", number, number))
 }
 
-// DeclinedText is what a model reads of a call that a person did not want.
-func DeclinedText() *fault.Fault {
-	return fault.New("a person declined this", "Do it another way; `mcp-toolset approvals` lists and lifts what was declined.")
-}
-
 // UnavailableText is what a model reads of a call that nobody can be asked
 // about, for the reason that Pend gave.
 func UnavailableText(err error) *fault.Fault {

@@ -9,11 +9,10 @@ import (
 
 func TestText(t *testing.T) {
 	got := []string{
-		PendingText(7).Error(), DeclinedText().Error(), UnavailableText(errors.New("no\nroom")).Error(),
+		PendingText(7).Error(), UnavailableText(errors.New("no\nroom")).Error(),
 	}
 	want := []string{
 		"a person has to agree first (approval 7 is pending). Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
-		"a person declined this. Do it another way; `mcp-toolset approvals` lists and lifts what was declined.",
 		`a person has to agree first, and nobody can be asked: no\nroom. Do it another way, or have a person allow it in the settings.`,
 	}
 	if !slices.Equal(got, want) {

@@ -42,7 +42,7 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 	to.Approvals = approval.New(approval.Config{Folder: a.State, Server: strings.Join(roots, ", "), Now: time.Now, Log: c.Log})
 	a.closers = append(a.closers, to.Approvals)
 	if c.Audit != nil {
-		to.Audit, to.AuditRequired = c.Audit.Write, c.Audit.Required()
+		to.Audit, to.AuditRequired, to.AuditReady = c.Audit.Write, c.Audit.Required(), c.Audit.Ready
 		a.closers = append(a.closers, c.Audit)
 	}
 }

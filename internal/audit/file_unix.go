@@ -28,3 +28,15 @@ func syncFolder(dir string) {
 		_ = f.Close()
 	}
 }
+
+// hasRoom is an error if less is free on the disk of a file.
+func hasRoom(f *os.File, bytes uint64) error {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+		return nil // it is not told here
+	}
+	if free := uint64(fs.Bavail) * uint64(fs.Bsize); fs.Blocks > 0 && free < bytes {
+		return unix.ENOSPC
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -306,5 +307,37 @@ func TestLockHeld(t *testing.T) {
 	}
 	if took := time.Since(start); took > 20*lockWait/2 {
 		t.Errorf("waited %v for the lock, so more than once", took)
+	}
+}
+
+// TestReady: that a line could not be written is known before.
+func TestReady(t *testing.T) {
+	l, err := Open(Config{Path: filepath.Join(t.TempDir(), "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := l.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f, err := os.Open(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := hasRoom(f, 1<<63); !errors.Is(err, unix.ENOSPC) {
+		t.Error(err)
+	}
+	if err := os.Remove(l.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Ready(t.Context()); err != nil { // it is begun anew
+		t.Error(err)
+	}
+	if err := os.Symlink("elsewhere", l.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Ready(t.Context()); !errors.Is(err, unix.ELOOP) {
+		t.Error(err)
 	}
 }

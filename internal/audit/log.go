@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -57,6 +59,7 @@ type Log struct {
 	close    func() error
 
 	mu         sync.Mutex
+	timeout    time.Duration
 	lost       uint64
 	told       uint64    // of those, how many the log was told of
 	complained time.Time // when; zero: never
@@ -74,6 +77,7 @@ func Open(c Config) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the audit log %s: %w", c.Path, err)
 	}
+	l.timeout = c.Timeout
 	l.w = newWriter(f, c.Sync, c.Timeout, l.complain)
 	l.close = sync.OnceValue(l.w.close)
 	return l, nil
@@ -135,6 +139,31 @@ func (l *Log) Write(_ context.Context, e Entry) error {
 		l.complain(err)
 	}
 	return err
+}
+
+// room is what has to be free for a line: a long one, and those of calls that
+// run beside, in bytes.
+const room = 1 << 20
+
+// Ready says why a line could not be written now, as far as that can be told
+// without one: the file cannot be opened, or the disk is full. It takes no longer
+// than Config.Timeout.
+func (l *Log) Ready(ctx context.Context) error {
+	_, err := bounded.Do(ctx, l.timeout, func(context.Context) (struct{}, error) {
+		f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|openFlags, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			return struct{}{}, nil // somebody took it away; it is begun anew
+		}
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer f.Close()
+		return struct{}{}, hasRoom(f, room)
+	})
+	if err != nil {
+		return fmt.Errorf("the audit log %s: %w", l.path, err)
+	}
+	return nil
 }
 
 // Required reports what Config.Required was: a call that cannot be logged is to
