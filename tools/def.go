@@ -42,6 +42,10 @@ type Def[In, Out any] struct {
 	Feature   string    // gate that must be switched on for the tool to exist; "": none
 	Interrupt Interrupt // zero: Cancel
 
+	// Finder and Unwrap are as in Tool: of ToolSearch and CallTool.
+	Finder bool
+	Unwrap Unwrap
+
 	// MaxResultSize is the largest text of a result in characters; a longer
 	// one is stored and the model gets the part that Keep says. 0:
 	// DefaultResultSize. Unlimited: the tool bounds its results itself.

@@ -52,6 +52,19 @@ type Env struct {
 	// change the file with a canonical path, until release.
 	Lock func(ctx context.Context, canonical string) (release func(), err error)
 
+	// Catalogue is what tools there are.
+	Catalogue *Catalogue
+
+	// Wake has upstream servers connected that are not, in the background, and
+	// waits for those that are being connected, at most until the time is over.
+	Wake func(ctx context.Context, most time.Duration)
+
+	// Elicit puts a form of an upstream server to the client's user and waits. It
+	// fails with the cause when ctx ends first, and where the answer can only come
+	// with another request with an error that has to be returned as it is. nil:
+	// the client cannot be asked.
+	Elicit func(context.Context, Form) (FormReply, error)
+
 	// Call runs another tool as part of this call: parsed, decided, hooked and
 	// recorded as its own, inside this call's place in the schedule, one at a
 	// time. A concurrency-safe call may only make concurrency-safe calls.
@@ -67,6 +80,19 @@ type Kept struct {
 // Abs makes a path of a call absolute: "~" is the home folder, a relative path
 // is relative to the session's working directory. It is lexical.
 func (e *Env) Abs(path string) string { return workspace.Expand(path, e.Session.Dir, e.Home) }
+
+// Form is what an upstream server asks the client's user.
+type Form struct {
+	Server  string
+	Message string
+	Schema  json.RawMessage // of the answer, as the server sent it
+}
+
+// FormReply is the answer: its action is accept, decline or cancel.
+type FormReply struct {
+	Action  string
+	Content json.RawMessage // only with accept; nil: none
+}
 
 // Progress is how far a call is.
 type Progress struct {

@@ -1,19 +1,36 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"mcp-toolset/internal/nearest"
 )
 
-// Registry is the fixed set of tools of a server, made once at start.
+// Registry is the set of tools of a server: its own, which are fixed, and those
+// of upstream servers, which come and go. It is safe for concurrent use.
 type Registry struct {
-	tools  []*Tool
-	byName map[string]*Tool // canonical names and aliases
-	absent map[string]absent
+	gates Gates
+	own   *Catalogue // without upstream servers
+
+	mu       sync.Mutex // one change at a time
+	now      atomic.Pointer[Catalogue]
+	changed  []func()
+	deferral Deferral
+}
+
+// Catalogue is a Registry at one moment. It never changes.
+type Catalogue struct {
+	tools   []*Tool
+	byName  map[string]*Tool // canonical names and aliases
+	absent  map[string]absent
+	servers []Server
+	query   bool // ToolSearch finds what is not listed
 }
 
 // Absence is a tool that exists and is not offered.
@@ -28,33 +45,122 @@ type absent struct {
 type Gates struct {
 	Features map[string]bool                          // switched features; a tool with a Feature needs it on
 	Denied   func(*Tool) (reason string, denied bool) // whether policy removes the tool; nil: none
+	Deferral Deferral                                 // how tools that are not always loaded are offered; "": DeferHints
+}
+
+// Server is an upstream server as others see it.
+type Server struct {
+	Name  string
+	State ServerState
+	Note  string  // why it is in this state, one line safe to show; "" if there is nothing to say
+	Tools []*Tool // those it is known to have, also while it is not connected
+}
+
+// ServerState is what is known of an upstream server.
+type ServerState uint8
+
+const (
+	Idle    ServerState = iota // not started: that waits for a call or search
+	Pending                    // being connected
+	Ready                      // connected
+	Failed                     // it could not be connected, or is gone; Note says why and when it is tried again
+	Refused                    // it may not be started; Note says by what
+)
+
+func (s ServerState) String() string {
+	return [...]string{"idle", "pending", "ready", "failed", "refused"}[s]
 }
 
 // NewRegistry makes a registry of the list. Names and aliases must be unique.
 func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
-	r := &Registry{byName: map[string]*Tool{}, absent: map[string]absent{}}
-	taken := map[string]string{}
+	if g.Deferral == "" {
+		g.Deferral = DeferHints
+	}
+	r := &Registry{gates: g, deferral: g.Deferral}
+	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: g.Deferral.searches()}
 	for _, t := range list {
-		for _, name := range append([]string{t.Name}, t.Aliases...) {
-			if by, dup := taken[name]; dup {
-				return nil, fmt.Errorf("tools %s and %s are both called %s", by, t.Name, name)
-			}
-			taken[name] = t.Name
-		}
-		if reason := g.why(t); reason != "" {
-			for _, name := range append([]string{t.Name}, t.Aliases...) {
-				r.absent[name] = absent{Absence{t.Name, reason}, t}
-			}
-			continue
-		}
-		r.tools = append(r.tools, t)
-		for _, name := range append([]string{t.Name}, t.Aliases...) {
-			r.byName[name] = t
+		if err := own.add(t, g); err != nil {
+			return nil, err
 		}
 	}
-	slices.SortFunc(r.tools, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(own.tools, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
+	r.own = own
+	r.now.Store(own)
 	return r, nil
 }
+
+// add adds a tool, unless a gate keeps it away.
+func (c *Catalogue) add(t *Tool, g Gates) error {
+	names := append([]string{t.Name}, t.Aliases...)
+	for _, name := range names {
+		by, taken := c.byName[name]
+		if a, gone := c.absent[name]; gone {
+			by, taken = a.tool, true
+		}
+		if taken && by != t {
+			return fmt.Errorf("tools %s and %s are both called %s", by.Name, t.Name, name)
+		}
+	}
+	if reason := g.why(t); reason != "" {
+		for _, name := range names {
+			c.absent[name] = absent{Absence{t.Name, reason}, t}
+		}
+		return nil
+	}
+	c.tools = append(c.tools, t)
+	for _, name := range names {
+		c.byName[name] = t
+	}
+	return nil
+}
+
+// SetServers replaces the upstream servers and their tools, which follow the
+// server's own, sorted by name. A tool whose name is taken is left out, and so
+// is an alias; errs says which. Who listens is told if anything is another.
+func (r *Registry) SetServers(list []Server) (errs []error) {
+	r.mu.Lock()
+	before := r.now.Load()
+	next := &Catalogue{
+		byName: maps.Clone(r.own.byName), absent: maps.Clone(r.own.absent), query: r.own.query, servers: slices.Clone(list),
+	}
+	var all []*Tool
+	for _, s := range list {
+		all = append(all, s.Tools...)
+	}
+	slices.SortStableFunc(all, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
+	for _, t := range all {
+		if err := next.add(t, r.gates); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	next.tools = append(slices.Clip(r.own.tools), next.tools...)
+	same := slices.Equal(before.tools, next.tools)
+	if same {
+		next.tools = before.tools // who keeps something by it need not make it anew
+	}
+	r.now.Store(next)
+	listeners := slices.Clone(r.changed)
+	r.mu.Unlock()
+	if !same {
+		for _, tell := range listeners {
+			tell()
+		}
+	}
+	return errs
+}
+
+// OnChange has f called when the tools have become others. f must not block.
+func (r *Registry) OnChange(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = append(r.changed, f)
+}
+
+// Catalogue is the registry as it is now.
+func (r *Registry) Catalogue() *Catalogue { return r.now.Load() }
+
+// Deferral is how tools that are not always loaded are offered.
+func (r *Registry) Deferral() Deferral { return r.deferral }
 
 // why returns the reason a tool is absent, "" if it is offered.
 func (g Gates) why(t *Tool) string {
@@ -83,13 +189,22 @@ func Features(list []*Tool) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Tools are the tools offered, sorted by name in byte order.
-func (r *Registry) Tools() []*Tool { return slices.Clone(r.tools) }
+// Tools are the tools offered: the server's own sorted by name in byte order,
+// then those of upstream servers in the same way. As long as nothing changes it
+// is the same slice, which must not be modified.
+func (r *Registry) Tools() []*Tool { return r.now.Load().tools }
+
+// Tools are as in Registry.
+func (c *Catalogue) Tools() []*Tool { return c.tools }
+
+// Servers are the upstream servers, in the order they were set. The slice must
+// not be modified.
+func (c *Catalogue) Servers() []Server { return c.servers }
 
 // Absent are the tools not offered, sorted by name.
 func (r *Registry) Absent() []Absence {
 	var out []Absence
-	for name, a := range r.absent {
+	for name, a := range r.now.Load().absent {
 		if name == a.Name {
 			out = append(out, a.Absence)
 		}
@@ -103,36 +218,56 @@ type UnknownTool struct {
 	Name    string   // as called
 	Nearest []string // offered tools it may have meant
 	Offered []string // all offered tools, if there is none near
+	Query   string   // what ToolSearch may find it by; "": it is not offered
 	Reason  string   // why the tool is absent, "" if there is no such tool
 	Absent  *Tool    // the tool that is absent, nil if there is no such tool; not to be run
 }
 
 func (e *UnknownTool) Error() string {
 	shown := clip([]byte(fmt.Sprintf("%q", e.Name)))
+	text := ""
 	switch {
 	case e.Reason != "":
 		return fmt.Sprintf("tool %s is not available: %s", shown, e.Reason)
 	case len(e.Nearest) > 0:
-		return fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
+		text = fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
+	case e.Query != "":
+		text = fmt.Sprintf("there is no tool %s", shown)
 	default:
-		return fmt.Sprintf("there is no tool %s; there are: %s", shown, clip([]byte(strings.Join(e.Offered, ", "))))
+		text = fmt.Sprintf("there is no tool %s; there are: %s", shown, clip([]byte(strings.Join(e.Offered, ", "))))
 	}
+	if e.Query != "" {
+		text += fmt.Sprintf(". Find others with ToolSearch {\"query\": %s}", clip([]byte(quoteJSON(e.Query))))
+	}
+	return text
 }
 
 // Lookup finds a tool by name or former name. The error is an *UnknownTool.
-func (r *Registry) Lookup(name string) (*Tool, error) {
-	if t := r.byName[name]; t != nil {
+func (r *Registry) Lookup(name string) (*Tool, error) { return r.now.Load().Lookup(name) }
+
+// Lookup finds a tool by name or former name. The error is an *UnknownTool.
+func (c *Catalogue) Lookup(name string) (*Tool, error) {
+	if t := c.byName[name]; t != nil {
 		return t, nil
 	}
-	if a, ok := r.absent[name]; ok {
+	if a, ok := c.absent[name]; ok {
 		return nil, &UnknownTool{Name: name, Reason: a.Reason, Absent: a.tool}
 	}
-	names := make([]string, len(r.tools))
-	for i, t := range r.tools {
+	names := make([]string, len(c.tools))
+	for i, t := range c.tools {
 		names[i] = t.Name
 	}
-	if near := nearest.Names(name, names, 3); len(near) > 0 {
-		return nil, &UnknownTool{Name: name, Nearest: near}
+	e := &UnknownTool{Name: name, Nearest: nearest.Names(name, names, 3)}
+	if c.query {
+		e.Query = strings.Join(NameWords(name), " ")
 	}
-	return nil, &UnknownTool{Name: name, Offered: names}
+	if len(e.Nearest) == 0 {
+		e.Offered = names
+	}
+	return nil, e
+}
+
+func quoteJSON(s string) string {
+	text, _ := json.Marshal(s) // a string always can be
+	return string(text)
 }

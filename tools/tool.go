@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -37,6 +38,23 @@ type Tool struct {
 	Keep          Keep
 	Cascades      bool
 	Hints         Hints
+
+	// Server is the upstream server that has the tool, "" for one of our own.
+	Server string
+	// Said are the annotations of an upstream tool, as its server says them and
+	// unproven; nil for one of our own.
+	Said *Said
+	// Notice is what a person should know before the tool is used, one sentence
+	// safe to show: its definition has changed. "": nothing.
+	Notice string
+	// Finder says that the tool is for finding and calling others, and shown only
+	// where those are not.
+	Finder bool
+	// Unwrap makes a call of the tool one of another; nil: it is one of its own.
+	Unwrap Unwrap
+	// Prepare does what takes time and needs nothing of the call, with the turn and
+	// before a slot is taken; nil: nothing. Its error ends the call.
+	Prepare func(context.Context) error
 
 	enabled func() error
 	schemas func() (*schemas, error)
@@ -109,6 +127,7 @@ func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
 			ReadOnly: d.IsReadOnly.always, Destructive: d.IsDestructive.always,
 			Idempotent: d.IsIdempotent.always, OpenWorld: d.IsOpenWorld.always,
 		},
+		Finder: d.Finder, Unwrap: d.Unwrap,
 		enabled: d.IsEnabled,
 		schemas: sync.OnceValues(func() (*schemas, error) { return makeSchemas[In, Out](d.Name, d.Schema, d.OutputSchema) }),
 	}

@@ -1,0 +1,232 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/policy"
+)
+
+// Said are annotations as an upstream server says them; nil: it says nothing.
+type Said struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
+
+// ReadOnlyHint reports whether the server says that the tool only reads.
+func (s *Said) ReadOnlyHint() bool { return s.ReadOnly != nil && *s.ReadOnly }
+
+// DestructiveHint is as the protocol has it: what does not only read may be
+// destructive, unless the server says that it is not.
+func (s *Said) DestructiveHint() bool {
+	return !s.ReadOnlyHint() && (s.Destructive == nil || *s.Destructive)
+}
+
+// Foreign defines a tool of another server. What the server says of it is passed
+// on unchanged and not believed, but for one thing: calls of a tool that is said
+// to only read run beside others.
+type Foreign struct {
+	Server  string // the name that the settings have for it
+	Name    string // what a model calls the tool here: mcp__server__tool
+	Title   string
+	Prompt  string
+	Aliases []string
+	Loading Loading
+	Notice  string // as in Tool
+	Said    Said
+
+	InputSchema  json.RawMessage // as it came: any JSON Schema of an object
+	OutputSchema json.RawMessage // nil: none
+
+	// Check, Prepare and Call are as in Def and Tool. What Call gets are the
+	// arguments as the client sent them.
+	Check   func(*Env, json.RawMessage) *policy.Decision
+	Prepare func(context.Context) error
+	Call    func(context.Context, *Env, json.RawMessage) (*Response, error)
+}
+
+// BuildForeign makes a tool of another server's definition. It fails where that
+// cannot be offered: a name that no model could call, a schema that is not of an
+// object.
+func BuildForeign(f Foreign) (*Tool, error) {
+	if !toolName.MatchString(f.Name) {
+		return nil, fmt.Errorf("tool %q: a name is a letter, then at most 63 letters, digits, _ or -", f.Name)
+	}
+	var root struct {
+		Type any `json:"type"`
+	}
+	if err := json.Unmarshal(f.InputSchema, &root); err != nil || root.Type != "object" {
+		return nil, fmt.Errorf("tool %s: its input schema is not one of an object", f.Name)
+	}
+	if f.Title == "" {
+		f.Title = f.Name
+	}
+	t := &Tool{
+		Name: f.Name, Title: f.Title, Prompt: f.Prompt, Aliases: f.Aliases, Loading: f.Loading,
+		Server: f.Server, Said: &f.Said, Notice: f.Notice, Prepare: f.Prepare, MaxResultSize: DefaultResultSize, Keep: KeepHead,
+		enabled: func() error { return nil },
+		schemas: func() (*schemas, error) {
+			return &schemas{rawIn: f.InputSchema, rawOut: f.OutputSchema, in: &jsonschema.Schema{}}, nil
+		},
+	}
+	validate := validator(f.InputSchema)
+	t.parse = func(raw json.RawMessage) (input, error) {
+		if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
+			raw = json.RawMessage("{}")
+		}
+		if err := wellFormed(raw); err != nil {
+			return nil, err
+		}
+		if err := validate(raw); err != nil {
+			return nil, err
+		}
+		return &foreignInput{f: &f, raw: raw}, nil
+	}
+	return t, nil
+}
+
+// wellFormed refuses arguments that another reader of JSON might read
+// differently: what was judged is what runs.
+func wellFormed(raw json.RawMessage) error {
+	if !utf8.Valid(raw) {
+		return fault.New("the arguments are not valid UTF-8", "Send text as UTF-8.")
+	}
+	if at := loneSurrogate(raw); at != "" {
+		return fault.New("the arguments hold half of a surrogate pair, "+at, "Send the whole character, or leave it out.")
+	}
+	if raw = bytes.TrimSpace(raw); raw[0] != '{' {
+		return wrongType("", "an object", raw)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := onceEach(dec, ""); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return fault.New("the arguments go on after their closing brace", "Send one JSON object.")
+	}
+	return nil
+}
+
+// onceEach reads a value and refuses an object that has a property twice.
+func onceEach(dec *json.Decoder, at string) error {
+	tok, err := dec.Token()
+	if err != nil {
+		return notJSON(err)
+	}
+	delim, ok := tok.(json.Delim)
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i := 0; dec.More(); i++ {
+		where := fmt.Sprintf("%s[%d]", at, i)
+		if delim == '{' {
+			key, err := dec.Token()
+			if err != nil {
+				return notJSON(err)
+			}
+			name, _ := key.(string)
+			where = join(at, name)
+			if seen[name] {
+				return fault.New(fmt.Sprintf("property %s is given twice", clip([]byte(fmt.Sprintf("%q", where)))), "Give it once.")
+			}
+			seen[name] = true
+		}
+		if err := onceEach(dec, where); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return notJSON(err)
+	}
+	return nil
+}
+
+// validator holds arguments against a schema, made on first use. A schema that
+// cannot be used here, because it refers to others or is of another draft, says
+// nothing: its server judges.
+func validator(schema json.RawMessage) func(json.RawMessage) error {
+	resolve := sync.OnceValue(func() *jsonschema.Resolved {
+		var s jsonschema.Schema
+		if json.Unmarshal(schema, &s) != nil {
+			return nil
+		}
+		resolved, err := s.Resolve(nil)
+		if err != nil {
+			return nil
+		}
+		return resolved
+	})
+	return func(raw json.RawMessage) error {
+		resolved := resolve()
+		if resolved == nil {
+			return nil
+		}
+		var value any
+		if err := json.Unmarshal(raw, &value); err != nil {
+			return notJSON(err)
+		}
+		if err := resolved.Validate(value); err != nil {
+			return fault.New("the arguments do not fit the tool's input schema: "+longer(plainLine(err.Error())), "Correct them by the schema.")
+		}
+		return nil
+	}
+}
+
+// longer is clip for what a schema says, which names where it is.
+func longer(s string) string {
+	const most = 300
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// plainLine makes a text one line.
+func plainLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// foreignInput is the input of a tool of another server.
+type foreignInput struct {
+	f   *Foreign
+	raw json.RawMessage
+}
+
+func (i *foreignInput) backfilled(*Env) input { return i }
+
+// facts believes nothing but what only makes a call run beside others.
+func (i *foreignInput) facts(*Env) Facts {
+	return Facts{ConcurrencySafe: i.f.Said.ReadOnlyHint(), Destructive: i.f.Said.DestructiveHint(), OpenWorld: true}
+}
+
+func (i *foreignInput) shared(*Env) bool      { return false }
+func (i *foreignInput) path() string          { return "" }
+func (i *foreignInput) summary() string       { return i.f.Title + " of the server " + i.f.Server }
+func (i *foreignInput) validate() error       { return nil }
+func (i *foreignInput) json() json.RawMessage { return i.raw }
+func (i *foreignInput) parts(*Env) *Parts     { return nil }
+
+// matcher: nobody here knows what a pattern could mean for another server's
+// tool, so one that denies or asks covers every call and one that allows none.
+func (i *foreignInput) matcher(policy.Base) func(policy.Behavior, string) bool {
+	return func(b policy.Behavior, _ string) bool { return b != policy.Allow }
+}
+
+func (i *foreignInput) check(env *Env) *policy.Decision {
+	if i.f.Check == nil {
+		return nil
+	}
+	return i.f.Check(env, i.raw)
+}
+
+func (i *foreignInput) classifierInput() string { return string(i.raw) }
+
+func (i *foreignInput) run(ctx context.Context, env *Env) (*Response, error) {
+	return i.f.Call(ctx, env, i.raw)
+}
