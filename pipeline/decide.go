@@ -23,6 +23,7 @@ func (c *call) env() *tools.Env {
 	env := &tools.Env{
 		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
 		Progress: progress, Now: c.p.Now, Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
+		Catalogue: c.p.Registry.Catalogue, Wake: c.p.Wake,
 	}
 	// The policy judges a path again right before it is opened, and whatever
 	// else the call opens on its way: what was allowed is what is opened.
@@ -37,6 +38,9 @@ func (c *call) env() *tools.Env {
 		}
 		return refused(d)
 	})
+	if env.Wake == nil {
+		env.Wake = func(context.Context, time.Duration) {}
+	}
 	env.Private = func() { c.private.Store(true) }
 	env.Waiting = func() {
 		if c.Ticket != nil && c.depth == 0 {

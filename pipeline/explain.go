@@ -32,7 +32,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 	if r.Session == nil {
 		r.Session = session.New(session.Config{Roots: p.Roots.Paths()})
 	}
-	tool, err := p.Registry.Lookup(r.Tool)
+	tool, bad, err := p.called(ctx, &r)
 	present := err == nil
 	if !present {
 		if tool = p.removed(err); tool == nil {
@@ -51,6 +51,10 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 			e.Decision.Layer = policy.LayerTool
 		}
 	}()
+	if bad != nil {
+		e.refuse(bad)
+		return e
+	}
 	parsed, err := tool.Parse(r.Arguments)
 	if err != nil {
 		e.refuse(invalid(err))

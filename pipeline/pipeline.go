@@ -51,6 +51,11 @@ type Config struct {
 	// Snapshots are kept for as long as the pipeline is. nil: none are.
 	Snapshots *snapshot.Cache
 
+	// Await connects the upstream server that a name of a tool nobody has may be
+	// of, and Wake those that are not; see tools.Env. nil: there are none.
+	Await func(ctx context.Context, tool string)
+	Wake  func(ctx context.Context, most time.Duration)
+
 	// Shared lets identical calls share one execution. nil: each runs.
 	Shared *concurrency.Group
 
@@ -116,7 +121,7 @@ type Request struct {
 // (*InputRequired).
 func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
 	defer r.Ticket.Leave()
-	tool, err := p.Registry.Lookup(r.Tool)
+	tool, bad, err := p.called(ctx, &r)
 	if err != nil {
 		p.auditUnknown(ctx, r, err)
 		return nil, err
@@ -127,6 +132,9 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 	defer c.recover(&resp)
 	if why := c.unlogged(ctx); why != nil {
 		return c.refuse(why), nil
+	}
+	if bad != nil {
+		return c.refuse(bad), nil
 	}
 	parsed, err := tool.Parse(r.Arguments)
 	if err != nil {
@@ -222,6 +230,12 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 	}
 	if d.Behavior != policy.Allow {
 		return nil, refused(d)
+	}
+	if now, err := c.prepare(ctx); err != nil || now != nil {
+		if err != nil {
+			return nil, err
+		}
+		return c.decide(ctx, now, env) // on what it is now
 	}
 	c.safe = r.Facts.ConcurrencySafe
 	c.agreed = d.Layer == policy.LayerApproval || d.Layer == policy.LayerHook
@@ -320,12 +334,12 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	tool, err := c.p.Registry.Lookup(name)
+	inner := c.Request
+	inner.Tool, inner.Arguments, inner.ID, inner.Ask, inner.Resumed = name, args, "", nil, nil // no client can be asked in the middle of a call
+	tool, bad, err := c.p.called(ctx, &inner)
 	if err != nil {
 		return nil, err
 	}
-	inner := c.Request
-	inner.Arguments, inner.ID, inner.Ask, inner.Resumed = args, "", nil, nil // no client can be asked in the middle of a call
 	n := c.p.newCall(inner, tool)
 	n.depth, n.record.parent = c.depth+1, c.ID
 	if n.depth > maxDepth {
@@ -333,7 +347,10 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 	}
 	defer func() { resp = n.finish(ctx, resp, err) }()
 	defer n.recover(&resp)
-	parsed, err := tool.Parse(args)
+	if bad != nil {
+		return n.refuse(bad), nil
+	}
+	parsed, err := tool.Parse(inner.Arguments)
 	if err != nil {
 		return n.refuse(invalid(err)), nil
 	}

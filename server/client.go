@@ -76,6 +76,12 @@ func (c *Client) Call(ctx context.Context, tool string, args json.RawMessage) (c
 				return nil, nil, false, fmt.Errorf("decoding an image: %w", err)
 			}
 			content = append(content, tools.Image{Data: data, MIMEType: b.MIMEType})
+		case mcp.AudioContent:
+			data, err := base64.StdEncoding.DecodeString(b.Data)
+			if err != nil {
+				return nil, nil, false, fmt.Errorf("decoding a sound: %w", err)
+			}
+			content = append(content, tools.Audio{Data: data, MIMEType: b.MIMEType})
 		case mcp.ResourceLink:
 			content = append(content, tools.ResourceLink{URI: b.URI, Name: b.Name, Description: b.Description, MIMEType: b.MIMEType})
 		case mcp.EmbeddedResource:

@@ -22,9 +22,11 @@ const (
 	clientResultMost = 500_000
 )
 
-// definition is a tool as tools/list shows it. All four hints are always set:
-// the defaults of absent ones are the opposite of what most tools are.
-func definition(t *tools.Tool, structured bool) (mcp.Tool, error) {
+// definition is a tool as tools/list shows it: with hints on loading or without,
+// load says that models are to have it from the start. All four hints of our own tools are always set: the defaults of
+// absent ones are the opposite of what most tools are. Those of other servers are
+// as these say.
+func definition(t *tools.Tool, structured, hints, load bool) (mcp.Tool, error) {
 	in, err := t.InputSchema()
 	if err != nil {
 		return mcp.Tool{}, err
@@ -38,17 +40,24 @@ func definition(t *tools.Tool, structured bool) (mcp.Tool, error) {
 		IdempotentHint:  mcp.ToBoolPtr(t.Hints.Idempotent),
 		OpenWorldHint:   mcp.ToBoolPtr(t.Hints.OpenWorld),
 	}
+	if said := t.Said; said != nil {
+		def.Annotations = mcp.ToolAnnotation{
+			Title: t.Title, ReadOnlyHint: said.ReadOnly, DestructiveHint: said.Destructive, IdempotentHint: said.Idempotent, OpenWorldHint: said.OpenWorld,
+		}
+	}
 	if structured {
 		if def.RawOutputSchema, err = t.OutputSchema(); err != nil {
 			return mcp.Tool{}, err
 		}
 	}
 	meta := map[string]any{}
-	if t.Loading == tools.LoadAlways {
-		meta[metaAlwaysLoad] = true
-	}
-	if t.SearchHint != "" {
-		meta[metaSearchHint] = t.SearchHint
+	if hints {
+		if load {
+			meta[metaAlwaysLoad] = true
+		}
+		if t.SearchHint != "" {
+			meta[metaSearchHint] = t.SearchHint
+		}
 	}
 	if t.MaxResultSize == tools.Unlimited {
 		meta[metaMaxResult] = clientResultMost
@@ -90,6 +99,8 @@ func contentBlock(c tools.Content) mcp.Content {
 		return mcp.NewTextContent(c.Text)
 	case tools.Image:
 		return mcp.NewImageContent(base64.StdEncoding.EncodeToString(c.Data), c.MIMEType)
+	case tools.Audio:
+		return mcp.NewAudioContent(base64.StdEncoding.EncodeToString(c.Data), c.MIMEType)
 	case tools.ResourceLink:
 		return mcp.NewResourceLink(c.URI, c.Name, c.Description, c.MIMEType)
 	case tools.Resource:

@@ -28,6 +28,7 @@ type incoming struct {
 	deaf    <-chan struct{}                       // closed when the transport takes no answers any more; nil: never
 	stream  *stream                               // the HTTP response; nil over stdio
 	request *httpRequest                          // nil over stdio
+	tool    string                                // name of the tool that is called, set when that is known
 	unknown *tools.UnknownTool                    // set when the call names no tool
 
 	initialized bool // set when an initialize succeeded
@@ -47,25 +48,33 @@ func callFrom(ctx context.Context) *incoming {
 	return &incoming{}
 }
 
-// resolveName runs before the library looks a tool up: it turns a former name
-// into the present one, and remembers what to say about a name no tool has,
-// since the library only says "not found".
+// carrier is the one tool that the library knows. Which tools there are, and
+// which of them a client is shown, is not the library's to say: they come and go.
+const carrier = "call"
+
+// resolveName runs before the library looks a tool up: it finds the tool, also by
+// a former name, and sends the call to the carrier. For a name no tool has it
+// remembers what to say, since the library only says "not found".
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
-	t, err := s.Registry.Lookup(req.Params.Name)
+	in := callFrom(ctx)
+	t, err := s.Pipeline.Lookup(ctx, req.Params.Name)
 	if err != nil {
-		callFrom(ctx).unknown, _ = err.(*tools.UnknownTool)
+		in.unknown, _ = err.(*tools.UnknownTool)
+		req.Params.Name = "" // the carrier cannot be called by its own name
 		return
 	}
-	req.Params.Name = t.Name
+	in.tool, req.Params.Name = t.Name, carrier
 }
 
 // handle runs one tools/call.
 func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	in := callFrom(ctx)
+	req.Params.Name = in.tool
 	if in.ticket == nil {
 		s.refused(ctx, in.conv, req, concurrency.ErrFull)
-		return mcp.NewToolResultError(req.Params.Name + ": refused: too many calls are waiting. Send this one again when some are answered."), nil
+		return mcp.NewToolResultError(in.tool + ": refused: too many calls are waiting. Send this one again when some are answered."), nil
 	}
+	s.tellLoaded(ctx, in.conv)
 	out := &notifier{ctx: ctx, send: in.notify}
 	defer out.close()
 	args := req.Params.RawArguments

@@ -598,8 +598,12 @@ func TestInstructions(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("/very/long/path/to/a/workspace/number/%d", i)
 	}
+	registry, err := tools.NewRegistry(nil, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, roots := range [][]string{{"/w"}, many} {
-		if text := instructions(roots); len(text) >= MaxInstructions || !strings.Contains(text, "- "+roots[0]) {
+		if text := instructions(roots, registry); len(text) >= MaxInstructions || !strings.Contains(text, "- "+roots[0]) {
 			t.Errorf("%d bytes for %d roots", len(text), len(roots))
 		}
 	}

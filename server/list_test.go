@@ -75,7 +75,7 @@ func TestDefinition(t *testing.T) {
 			return tools.Result[gateOut]{}, nil
 		},
 	}
-	def, err := definition(tools.MustBuild(d), true)
+	def, err := definition(tools.MustBuild(d), true, true, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +103,7 @@ func TestContent(t *testing.T) {
 		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{Failed: true, Meta: map[string]any{"exitCode": 3}, Blocks: []tools.Content{
 				tools.Image{Data: []byte("png"), MIMEType: "image/png"},
+				tools.Audio{Data: []byte("wav"), MIMEType: "audio/wav"},
 				tools.ResourceLink{URI: "file:///a", Name: "a", Description: "A file", MIMEType: "text/plain"},
 				tools.Resource{URI: "x:text", MIMEType: "text/plain", Text: "text"},
 				tools.Resource{URI: "x:blob", MIMEType: "application/x", Blob: []byte("blob")},
@@ -115,6 +116,7 @@ func TestContent(t *testing.T) {
 	p.send("%s", callLine(1, "All", `{"word":"x"}`))
 	want := `{"jsonrpc":"2.0","id":1,"result":{"_meta":{"exitCode":3},"content":[{"type":"text","text":"first"},` +
 		`{"type":"image","data":"cG5n","mimeType":"image/png"},` +
+		`{"type":"audio","data":"d2F2","mimeType":"audio/wav"},` +
 		`{"type":"resource_link","uri":"file:///a","name":"a","description":"A file","mimeType":"text/plain"},` +
 		`{"type":"resource","resource":{"uri":"x:text","mimeType":"text/plain","text":"text"}},` +
 		`{"type":"resource","resource":{"uri":"x:blob","mimeType":"application/x","blob":"YmxvYg=="}}],"isError":true}}`

@@ -38,6 +38,7 @@ type Config struct {
 	Log        *slog.Logger
 	Ordered    bool // answer the calls of a stdio client in the order they came
 	Structured bool // send structuredContent and outputSchema too
+	Upstream   bool // there are upstream servers, so the tools may become others
 	// AskTimeout is how long a question to a client's user may wait for its
 	// answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
@@ -55,6 +56,7 @@ type Server struct {
 	maxLine  int   // bytes of a stdio message
 	bodies   *room // of HTTP requests
 
+	shown  shown   // definitions as tools/list has them
 	rounds *rounds // questions put to clients that answer them with another call
 	run    func(context.Context, pipeline.Request) (*tools.Response, error)
 
@@ -85,41 +87,31 @@ func New(c Config) (*Server, error) {
 			w.awaitEvent(ctx)
 		}
 	})
+	hooks.AddAfterListTools(s.list)
+	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
+		r.Instructions = instructions(c.Roots.Paths(), c.Registry)
+	})
+	hooks.AddAfterDiscover(func(_ context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
+		r.Instructions = instructions(c.Roots.Paths(), c.Registry)
+	})
 	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version,
 		mcpserver.WithTitle("Toolset"),
-		mcpserver.WithInstructions(instructions(c.Roots.Paths())),
-		mcpserver.WithToolCapabilities(false), // the list is fixed while the server lives
+		mcpserver.WithToolCapabilities(s.changes()),
 		mcpserver.WithLogging(),
 		mcpserver.WithHooks(hooks),
 	)
-	for _, t := range c.Registry.Tools() {
-		def, err := definition(t, c.Structured)
-		if err != nil {
-			return nil, err
-		}
-		s.mcp.AddTool(def, s.handle)
+	s.mcp.AddTool(mcp.NewToolWithRawSchema(carrier, "", []byte(`{"type":"object"}`)), s.handle)
+	if _, err := s.definitions(c.Registry.Tools()); err != nil {
+		return nil, err
+	}
+	if s.Upstream {
+		c.Registry.OnChange(func() {
+			if s.changes() && !s.Registry.Deferral().Searches() {
+				s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)
+			}
+		})
 	}
 	return s, nil
-}
-
-// MaxInstructions is where clients cut the instructions, in bytes.
-const MaxInstructions = 2048
-
-// instructions tell a model what it cannot see in the tools themselves.
-func instructions(roots []string) string {
-	text := "Tools for working on files on this machine, as a coding agent does.\n" +
-		"Paths may be absolute, start with ~, or be relative to the working directory. Workspace roots, the first being the working directory at the start:\n"
-	for i, r := range roots {
-		line := "- " + r + "\n"
-		if len(text)+len(line) > MaxInstructions-600 {
-			text += fmt.Sprintf("- and %d more\n", len(roots)-i)
-			break
-		}
-		text += line
-	}
-	return text + "Calls sent together over stdio or in one HTTP session run as one batch: reads in parallel, anything that changes something alone and in the order sent, so a read behind a write sees it. " +
-		"HTTP requests of protocol 2026-07-28 have no session and no order: send what builds on a call when that is answered. " +
-		"A result too long to show names a file that holds all of it: go on with Read there."
 }
 
 // conversation is the state of one client: its session and its lane.

@@ -109,6 +109,13 @@ func await[T any](t *testing.T, from <-chan T) (v T) {
 // newServer makes a server of Read and the tools given, over one root folder.
 func newServer(t *testing.T, drain time.Duration, more ...*tools.Tool) (s *Server, root string) {
 	t.Helper()
+	return newServerFor(t, drain, tools.DeferHints, more...)
+}
+
+// newServerFor is newServer with tools offered in some way, and able to have
+// upstream servers.
+func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ...*tools.Tool) (s *Server, root string) {
+	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // last of all: no goroutine outlives a transport
 	roots, err := workspace.OpenRoots([]string{t.TempDir()})
@@ -124,7 +131,7 @@ func newServer(t *testing.T, drain time.Duration, more ...*tools.Tool) (s *Serve
 		Call: func(context.Context, *tools.Env, gateIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{}, nil
 		}})
-	registry, err := tools.NewRegistry(append(more, read.New(read.Options{Repeat: true}), gated), tools.Gates{})
+	registry, err := tools.NewRegistry(append(more, read.New(read.Options{Repeat: true}), gated), tools.Gates{Deferral: how})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +139,7 @@ func newServer(t *testing.T, drain time.Duration, more ...*tools.Tool) (s *Serve
 	store := results.New(filepath.Join(state, "results"), results.Quota, time.Now)
 	t.Cleanup(func() { _ = store.Close() })
 	s, err = New(Config{
-		Version: "test", Registry: registry, Roots: roots, Results: store, Drain: drain,
+		Version: "test", Upstream: how != tools.DeferHints, Registry: registry, Roots: roots, Results: store, Drain: drain,
 		Log: slog.New(slog.DiscardHandler), Scheduler: concurrency.New(concurrency.Config{}),
 		Pipeline: pipeline.New(pipeline.Config{
 			Registry: registry, Roots: roots, Results: store,

@@ -29,6 +29,7 @@ type Session struct {
 	reads     reads
 	listeners []*func(Read)
 	loaded    map[string]bool
+	onLoaded  func()
 	failures  failures
 }
 
@@ -98,20 +99,37 @@ func (e Effect) IsZero() bool {
 // Apply changes the session, then tells who listens. A stateless session
 // forgets everything at once, so for it Apply does nothing.
 func (s *Session) Apply(e Effect) {
-	reads, listeners := s.apply(e)
-	for _, tell := range listeners {
-		for _, r := range reads {
+	done := s.apply(e)
+	for _, tell := range done.listeners {
+		for _, r := range done.reads {
 			(*tell)(r)
 		}
 	}
+	if done.loaded != nil {
+		done.loaded()
+	}
 }
 
-// apply returns what is known of the files that were read, and who is to hear.
-func (s *Session) apply(e Effect) (reads []Read, listeners []*func(Read)) {
+// applied is what an effect changed, and who is to hear of it.
+type applied struct {
+	reads     []Read // with what is known of the files
+	listeners []*func(Read)
+	loaded    func() // nil: no further tool was loaded, or nobody listens
+}
+
+// OnLoaded calls f when tools were loaded that were not before. f is called while
+// the scheduler waits: it must neither wait nor panic. A later f replaces it.
+func (s *Session) OnLoaded(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onLoaded = f
+}
+
+func (s *Session) apply(e Effect) (done applied) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.view.Stateless || e.IsZero() {
-		return nil, nil
+		return done
 	}
 	if e.Dir != "" {
 		s.view.Dir = e.Dir
@@ -122,16 +140,19 @@ func (s *Session) apply(e Effect) (reads []Read, listeners []*func(Read)) {
 		s.view.Outputs = s.view.Outputs[max(0, len(s.view.Outputs)-maxOutputs):]
 	}
 	for _, r := range e.Reads {
-		reads = append(reads, s.reads.add(r))
+		done.reads = append(done.reads, s.reads.add(r))
 	}
 	for _, r := range e.Unread {
 		s.reads.see(r)
 	}
 	for _, name := range e.Loaded {
-		s.loaded[name] = true
+		if !s.loaded[name] {
+			s.loaded[name], done.loaded = true, s.onLoaded
+		}
 	}
 	for _, key := range e.Failed {
 		s.failures.add(key)
 	}
-	return reads, slices.Clone(s.listeners)
+	done.listeners = slices.Clone(s.listeners)
+	return done
 }

@@ -52,8 +52,8 @@ type Env struct {
 	// change the file with a canonical path, until release.
 	Lock func(ctx context.Context, canonical string) (release func(), err error)
 
-	// Catalogue is what tools there are.
-	Catalogue *Catalogue
+	// Catalogue is what tools there are at the moment.
+	Catalogue func() *Catalogue
 
 	// Wake has upstream servers connected that are not, in the background, and
 	// waits for those that are being connected, at most until the time is over.

@@ -30,8 +30,8 @@ const (
 // Deferrals are the values of a Deferral.
 var Deferrals = []string{string(DeferHints), string(DeferDispatch), string(DeferLegacyList), string(DeferOff)}
 
-// searches reports whether tools have to be searched for.
-func (d Deferral) searches() bool { return d == DeferDispatch || d == DeferLegacyList }
+// Searches reports whether tools have to be searched for.
+func (d Deferral) Searches() bool { return d == DeferDispatch || d == DeferLegacyList }
 
 // AutoBudget is the size in tokens below which tools that are neither always
 // loaded nor deferred are loaded from the start, together with those that always
@@ -67,7 +67,7 @@ func (r *Registry) FromStart() func(*Tool) bool {
 // a session has found, nil: nothing.
 func (r *Registry) Listed(loaded func(name string) bool) []*Tool {
 	all := r.Tools()
-	searches, start := r.deferral.searches(), r.FromStart()
+	searches, start := r.deferral.Searches(), r.FromStart()
 	out := make([]*Tool, 0, len(all))
 	for _, t := range all {
 		switch {

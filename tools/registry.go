@@ -77,7 +77,7 @@ func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 		g.Deferral = DeferHints
 	}
 	r := &Registry{gates: g, deferral: g.Deferral}
-	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: g.Deferral.searches()}
+	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: g.Deferral.Searches()}
 	for _, t := range list {
 		if err := own.add(t, g); err != nil {
 			return nil, err

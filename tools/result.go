@@ -35,7 +35,7 @@ func (r *Response) Clone() *Response {
 	return &c
 }
 
-// Content is one block of a response: Text, Image, ResourceLink or Resource.
+// Content is one block of a response: Text, Image, Audio, ResourceLink or Resource.
 type Content interface{ content() }
 
 // Text is text for the model.
@@ -43,6 +43,12 @@ type Text struct{ Text string }
 
 // Image is a picture for the model.
 type Image struct {
+	Data     []byte
+	MIMEType string
+}
+
+// Audio is sound for the model.
+type Audio struct {
 	Data     []byte
 	MIMEType string
 }
@@ -61,6 +67,7 @@ type Resource struct {
 
 func (Text) content()         {}
 func (Image) content()        {}
+func (Audio) content()        {}
 func (ResourceLink) content() {}
 func (Resource) content()     {}
 

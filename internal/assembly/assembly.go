@@ -34,6 +34,7 @@ type Config struct {
 	Settings   *policy.Settings // nil: no rules
 	Mode       policy.Mode      // "": that of Settings
 	Features   map[string]bool  // switched features
+	Deferral   tools.Deferral   // how tools are offered that are not always loaded; "": DeferHints
 	Roots      []string         // workspace folders, absolute; further ones may come from Settings
 	State      string           // state folder, absolute; it need not exist
 	Closed     []string         // further files and folders that no tool may touch, absolute
@@ -63,6 +64,7 @@ type Assembly struct {
 	pipeline  *pipeline.Pipeline
 	log       *slog.Logger
 	closers   []io.Closer
+	wake      func(context.Context, time.Duration) // nil: there are no upstream servers
 }
 
 // New puts a server together. It has no side effect but opening folders; what
@@ -109,7 +111,7 @@ func (a *Assembly) assemble(c Config) error {
 	for _, w := range rules.Warnings() {
 		c.Log.Warn(w)
 	}
-	a.Registry, err = tools.NewRegistry(c.Tools, tools.Gates{Features: c.Features, Denied: func(t *tools.Tool) (string, bool) {
+	a.Registry, err = tools.NewRegistry(c.Tools, tools.Gates{Features: c.Features, Deferral: c.Deferral, Denied: func(t *tools.Tool) (string, bool) {
 		rule, where, denied := rules.DeniedTool(t.Name, t.Aliases)
 		return fmt.Sprintf("denied by rule %s in %s", rule, where), denied
 	}})
@@ -138,6 +140,14 @@ func (a *Assembly) assemble(c Config) error {
 // without running it. A panic of a tool is in the log.
 func (a *Assembly) Explain(ctx context.Context, tool string, input json.RawMessage) pipeline.Explanation {
 	return a.pipeline.Explain(ctx, pipeline.Request{Tool: tool, Arguments: input, Log: a.log})
+}
+
+// Wake has upstream servers connected whose tools are not known, and waits for
+// that, at most for a time.
+func (a *Assembly) Wake(ctx context.Context, most time.Duration) {
+	if a.wake != nil {
+		a.wake(ctx, most)
+	}
 }
 
 // Close closes what New opened, the latest first.

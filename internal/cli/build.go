@@ -106,6 +106,9 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	if config.Mode = policy.Mode(c.mode); c.mode != "" && !slices.Contains(policy.Modes, c.mode) {
 		return config, usagef("--mode is %q; use %s", c.mode, strings.Join(policy.Modes, ", "))
 	}
+	if config.Deferral = tools.Deferral(c.deferral); c.deferral != "" && !slices.Contains(tools.Deferrals, c.deferral) {
+		return config, usagef("--deferral is %q; use %s", c.deferral, strings.Join(tools.Deferrals, ", "))
+	}
 	if c.maxConcurrency < 1 {
 		return config, usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
 	}

@@ -139,6 +139,8 @@ func printContent(w io.Writer, content []tools.Content) error {
 			_, err = fmt.Fprintln(w, c.Text)
 		case tools.Image:
 			_, err = fmt.Fprintf(w, "[image %s, %d bytes; --json shows it]\n", c.MIMEType, len(c.Data))
+		case tools.Audio:
+			_, err = fmt.Fprintf(w, "[sound %s, %d bytes; --json shows it]\n", c.MIMEType, len(c.Data))
 		case tools.ResourceLink:
 			_, err = fmt.Fprintf(w, "[link %s %s]\n", c.Name, c.URI)
 		case tools.Resource:

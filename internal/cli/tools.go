@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/tools"
 )
 
@@ -19,12 +21,16 @@ func toolsCommand(host *Host) *cobra.Command {
 	var c common
 	var format string
 	var digest bool
+	var budget int
+	var wait time.Duration
 	formats := []string{"table", "json", "anthropic", "openai"}
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "Print the tool definitions",
 		Long: "Prints the tools a client gets: a table; json, the exact result of tools/list; anthropic, the tools array of the messages API;\n" +
-			"openai, function tools. The output has the same bytes in every process, so a prompt cache keyed on it holds.",
+			"openai, function tools. The output has the same bytes in every process, so a prompt cache keyed on it holds.\n\n" +
+			"Upstream servers whose tools are not known yet are connected to, as long as --wait says. The table counts about how many tokens each definition\n" +
+			"takes in a model's context, at four bytes a token. With --budget, exit status 1 says that what is loaded from the start takes more.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(formats, format) {
@@ -38,12 +44,18 @@ func toolsCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer a.close()
-			return a.printTools(cmd.Context(), host.Out, format, digest)
+			a.Wake(cmd.Context(), wait)
+			if err := a.printTools(cmd.Context(), host.Out, format, digest); err != nil || budget < 0 {
+				return err
+			}
+			return a.within(host.Err, budget)
 		},
 	}
 	c.add(cmd, host)
 	cmd.Flags().StringVar(&format, "format", "table", "table, json, anthropic or openai")
 	complete(cmd, "format", formats, cobra.ShellCompDirectiveNoFileComp)
+	cmd.Flags().IntVar(&budget, "budget", -1, "fail if the tools that are loaded from the start take more than so many `TOKENS`")
+	cmd.Flags().DurationVar(&wait, "wait", 15*time.Second, "how long to wait for upstream servers whose tools are not known")
 	cmd.Flags().BoolVar(&digest, "digest", false, "print only the SHA-256 of the tools/list result")
 	return cmd
 }
@@ -66,11 +78,11 @@ func (a *app) printTools(ctx context.Context, w io.Writer, format string, digest
 		_, err = fmt.Fprintf(w, "%s\n", list)
 		return err
 	case "anthropic":
-		return printDefinitions(w, anthropicTools, a.Registry.Tools())
+		return printDefinitions(w, func(list []*tools.Tool) ([]anthropicTool, error) { return anthropicTools(list, a.fromStart()) }, a.offered())
 	case "openai":
-		return printDefinitions(w, openAITools, a.Registry.Tools())
+		return printDefinitions(w, openAITools, a.offered())
 	}
-	return printTable(w, a.Registry)
+	return a.printTable(w)
 }
 
 func printDefinitions[T any](w io.Writer, convert func([]*tools.Tool) ([]T, error), list []*tools.Tool) error {
@@ -98,16 +110,23 @@ type anthropicTool struct {
 	CacheControl map[string]string `json:"cache_control,omitempty"`
 }
 
+// offered are all tools, those for finding others only where others have to be
+// found.
+func (a *app) offered() []*tools.Tool {
+	searches := a.Registry.Deferral().Searches()
+	return slices.DeleteFunc(slices.Clone(a.Registry.Tools()), func(t *tools.Tool) bool { return t.Finder && !searches })
+}
+
 // anthropicTools ends the cached prefix at the last tool that is loaded from
 // the start.
-func anthropicTools(list []*tools.Tool) ([]anthropicTool, error) {
+func anthropicTools(list, start []*tools.Tool) ([]anthropicTool, error) {
 	out, last := make([]anthropicTool, 0, len(list)), -1
 	for i, t := range list {
 		schema, err := t.InputSchema()
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, anthropicTool{t.Name, t.Prompt, schema, t.Loading == tools.LoadDeferred, nil})
+		out = append(out, anthropicTool{t.Name, t.Prompt, schema, !slices.Contains(start, t), nil})
 		if !out[i].DeferLoading {
 			last = i
 		}
@@ -142,17 +161,63 @@ func openAITools(list []*tools.Tool) ([]openAITool, error) {
 	return out, nil
 }
 
-// printTable prints the tools for a person, and what is absent and why.
-func printTable(w io.Writer, r *tools.Registry) error {
+// within fails if what is loaded from the start is over the budget.
+func (a *app) within(w io.Writer, budget int) error {
+	total := 0
+	for _, t := range a.fromStart() {
+		total += t.Tokens()
+	}
+	if total <= budget {
+		return nil
+	}
+	fmt.Fprintf(w, "mcp-toolset: what is loaded from the start takes %d tokens, %d more than the budget\n", total, total-budget)
+	return exitCode(exitError)
+}
+
+// fromStart are the tools that models have from the start.
+func (a *app) fromStart() []*tools.Tool {
+	if d := a.Registry.Deferral(); d == tools.DeferOff || d.Searches() {
+		return a.Registry.Listed(nil)
+	}
+	start := a.Registry.FromStart()
+	return slices.DeleteFunc(slices.Clone(a.Registry.Listed(nil)), func(t *tools.Tool) bool { return !start(t) })
+}
+
+// printTable prints the tools for a person: what each does, when a model gets it
+// and what it takes there; what is absent and why; and the upstream servers.
+func (a *app) printTable(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TOOL\tWHAT IT DOES\tREAD-ONLY\tLOADED")
-	for _, t := range r.Tools() {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", t.Name, summary(t), yesNo(t.Hints.ReadOnly), t.Loading)
+	fmt.Fprintln(tw, "TOOL\tWHAT IT DOES\tREAD-ONLY\tLOADED\tTOKENS")
+	start := map[*tools.Tool]bool{}
+	first, total := 0, 0
+	for _, t := range a.fromStart() {
+		start[t] = true
+		first += t.Tokens()
 	}
-	for _, a := range r.Absent() {
-		fmt.Fprintf(tw, "%s\tabsent: %s\t\t\n", a.Name, a.Reason)
+	searches := a.Registry.Deferral().Searches()
+	for _, t := range a.Registry.Tools() {
+		if t.Finder && !searches {
+			continue
+		}
+		total += t.Tokens()
+		loaded := map[bool]string{true: "always", false: "deferred"}[start[t]]
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\n", t.Name, plain.Line(summary(t)), yesNo(t.Hints.ReadOnly || t.Said != nil && t.Said.ReadOnlyHint()), loaded, t.Tokens())
 	}
-	return tw.Flush()
+	for _, absent := range a.Registry.Absent() {
+		fmt.Fprintf(tw, "%s\tabsent: %s\t\t\t\n", absent.Name, absent.Reason)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, s := range a.Registry.Catalogue().Servers() {
+		note := ""
+		if s.Note != "" {
+			note = ": " + s.Note
+		}
+		fmt.Fprintf(w, "server %s: %s, %d tools%s\n", s.Name, s.State, len(s.Tools), note)
+	}
+	_, err := fmt.Fprintf(w, "about %d tokens in all, %d of them loaded from the start\n", total, first)
+	return err
 }
 
 // summary is the first sentence of a tool's description.

@@ -23,9 +23,10 @@ func toolLoaded(name string, l tools.Loading) *tools.Tool {
 // TestAnthropicTools: the cached prefix ends at the last tool that is loaded
 // from the start, and deferred tools are marked.
 func TestAnthropicTools(t *testing.T) {
-	got, err := anthropicTools([]*tools.Tool{
+	list := []*tools.Tool{
 		toolLoaded("A", tools.LoadAlways), toolLoaded("B", tools.LoadAuto), toolLoaded("C", tools.LoadDeferred),
-	})
+	}
+	got, err := anthropicTools(list, list[:2])
 	if err != nil {
 		t.Fatal(err)
 	}

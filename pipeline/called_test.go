@@ -1,0 +1,178 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"mcp-toolset/internal/audit"
+	"mcp-toolset/internal/hook"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// wrapping is a bench with a tool that stands for others, and one of another
+// server.
+func wrapping(t *testing.T, settings string, f tools.Foreign) *bench {
+	t.Helper()
+	b := newBench(t, settings)
+	wrapper := doer("Wrap", func(d *tools.Def[doIn, doOut]) {
+		d.Unwrap = func(raw json.RawMessage) (string, json.RawMessage, error) {
+			var in struct {
+				Name string
+				Args json.RawMessage
+			}
+			if err := json.Unmarshal(raw, &in); err != nil || in.Name == "" {
+				return "", nil, &tools.Fault{Fact: "there is no name", Next: "Name a tool."}
+			}
+			return in.Name, in.Args, nil
+		}
+	})
+	list := append([]*tools.Tool{wrapper}, b.Registry.Tools()...)
+	r, err := tools.NewRegistry(list, tools.Gates{Deferral: tools.DeferDispatch, Denied: func(t *tools.Tool) (string, bool) {
+		rule, where, denied := b.Policy.DeniedTool(t.Name, t.Aliases)
+		return "denied by rule " + rule + " in " + where, denied
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Registry = r
+	f.Server, f.Name = "maps", "mcp__maps__place"
+	if f.InputSchema == nil {
+		f.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	if f.Call == nil {
+		f.Call = func(_ context.Context, _ *tools.Env, raw json.RawMessage) (*tools.Response, error) {
+			return &tools.Response{Content: []tools.Content{tools.Text{Text: "place " + string(raw)}}}, nil
+		}
+	}
+	tool, err := tools.BuildForeign(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetServers([]tools.Server{{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{tool}}})
+	return b
+}
+
+// TestWrapped: a call of a wrapping tool is one of the tool that it names, at
+// every stage; nothing gets by a rule, a hook or the audit in it.
+func TestWrapped(t *testing.T) {
+	var seen []string
+	b := wrapping(t, `{"permissions":{"deny":["Strict","mcp__secret","Do(deny.txt)"]}}`, tools.Foreign{})
+	hooks, err := policy.ParseSettings([]byte(`{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"look"}]}]}}`), "/s.json", "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Hooks = hooks.Hooks()
+	b.RunHooks = func(_ context.Context, _ policy.Event, _ []policy.Hook, in hook.Input) hook.Verdict {
+		seen = append(seen, in.Tool)
+		return hook.Verdict{}
+	}
+	var audited []string
+	b.Audit = func(_ context.Context, e audit.Entry) error {
+		audited = append(audited, e.Tool+" "+e.Outcome)
+		return nil
+	}
+	for _, c := range []struct{ tool, args, want, audited string }{
+		{"Wrap", `{"name":"Do","args":{"do":"x","arg":"done"}}`, "done", "Do ok"},
+		{"Wrap", `{"name":"Former","args":{"do":"x","arg":"seen"}}`, "seen", "Look ok"},
+		{"Wrap", `{"name":"mcp__maps__place","args":{"b":1,"a":2}}`, `place {"b":1,"a":2}`, "mcp__maps__place ok"},
+		{"Wrap", `{"name":"Do","args":{"do":"x","path":"deny.txt"}}`, "failed: Do: refused by policy: the deny rule Do(deny.txt)", "Do refused"},
+		{"Wrap", `{"name":"Do","args":{"du":1}}`, `failed: Do: invalid input: unknown property "du"`, "Do invalid"},
+		{"Wrap", `{"name":"Strict","args":{"do":"x"}}`, `failed: Wrap: refused by policy: tool "Strict" is not available: denied by rule Strict in /etc/test.json:1. Use another tool.`, "Wrap refused"},
+		{"Wrap", `{"name":"Doo"}`, `failed: Wrap: invalid input: there is no tool "Doo"; the nearest is Do. Find others with ToolSearch {"query": "doo"}`, "Wrap invalid"},
+		{"Wrap", `{"name":"Wrap","args":{"name":"Do"}}`, `failed: Wrap: invalid input: Wrap cannot call Wrap. Name the tool that is to do the work.`, "Wrap invalid"},
+		{"Wrap", `{}`, `failed: Wrap: invalid input: there is no name. Name a tool.`, "Wrap invalid"},
+		{"Do", `{"do":"call","arg":"Wrap {\"name\":\"Do\",\"args\":{\"do\":\"x\",\"arg\":\"inner\"}}"}`, `Wrap said "inner", failed: false`, "Do ok,Do ok"},
+	} {
+		seen, audited = nil, nil
+		if got := b.run(t, t.Context(), c.tool, c.args); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s:\n got %s\nwant %s", c.args, got, c.want)
+		}
+		if got := strings.Join(audited, ","); got != c.audited {
+			t.Errorf("%s: the audit has %s, want %s", c.args, got, c.audited)
+		}
+		for _, name := range seen {
+			if name == "Wrap" {
+				t.Errorf("%s: hooks have heard of %v", c.args, seen)
+			}
+		}
+	}
+	e := b.Explain(t.Context(), b.request("Wrap", `{"name":"Do","args":{"do":"x","path":"deny.txt"}}`))
+	if e.Tool != "Do" || e.Decision.Rule != "Do(deny.txt)" {
+		t.Errorf("explained as %+v", e)
+	}
+	if e := b.Explain(t.Context(), b.request("Wrap", `{}`)); e.Decision.Layer != policy.LayerInput || e.Error == "" {
+		t.Errorf("explained as %+v", e)
+	}
+}
+
+// TestAwait: the tool of a server that is not connected is waited for.
+func TestAwait(t *testing.T) {
+	b := wrapping(t, "", tools.Foreign{})
+	servers := b.Registry.Catalogue().Servers()
+	b.Registry.SetServers(nil)
+	var awaited []string
+	b.Await = func(_ context.Context, name string) {
+		awaited = append(awaited, name)
+		if strings.HasPrefix(name, "mcp__maps__") {
+			b.Registry.SetServers(servers)
+		}
+	}
+	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "place {}" {
+		t.Error(got)
+	}
+	b.Registry.SetServers(nil)
+	if got := b.run(t, t.Context(), "Wrap", `{"name":"mcp__maps__place","args":{}}`); got != "place {}" {
+		t.Error(got)
+	}
+	if got := b.run(t, t.Context(), "mcp__maps__plase", `{}`); !strings.HasPrefix(got, `error: there is no tool "mcp__maps__plase"; the nearest is mcp__maps__place`) {
+		t.Error(got)
+	}
+	if len(awaited) != 3 {
+		t.Errorf("awaited %v", awaited)
+	}
+}
+
+// TestPrepare: what a tool needs is made ready when its call is decided on, and
+// what the tool has become by then is decided on anew.
+func TestPrepare(t *testing.T) {
+	failing := errors.New("")
+	var b *bench
+	prepared := 0
+	place := tools.Foreign{Prepare: func(context.Context) error { prepared++; return failing }}
+	b = wrapping(t, `{"permissions":{"ask":["mcp__maps__place"]}}`, place)
+	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); !strings.Contains(got, "refused by policy") || prepared != 0 {
+		t.Errorf("%s, prepared %d times", got, prepared)
+	}
+	b = wrapping(t, "", place)
+	failing = &tools.Fault{Fact: "the server maps does not answer", Next: "Do without it."}
+	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: failed: the server maps does not answer. Do without it." {
+		t.Error(got)
+	}
+	other, err := tools.BuildForeign(tools.Foreign{Server: "maps", Name: "mcp__maps__place", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Check: func(*tools.Env, json.RawMessage) *policy.Decision {
+			return &policy.Decision{Behavior: policy.Deny, Reason: "it has changed", Next: "look"}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = wrapping(t, "", tools.Foreign{Prepare: func(context.Context) error {
+		b.Registry.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{other}}})
+		return nil
+	}})
+	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: refused by policy: it has changed. Look." {
+		t.Error(got)
+	}
+	b = wrapping(t, "", tools.Foreign{Prepare: func(context.Context) error { b.Registry.SetServers(nil); return nil }})
+	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: failed: the server maps no longer has this tool. Use another tool." {
+		t.Error(got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b = wrapping(t, "", tools.Foreign{Prepare: func(context.Context) error { cancel(); return errors.New("cut") }})
+	if got := b.run(t, ctx, "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: cancelled: the call was cancelled" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,194 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// finder loads the tool that it is asked for.
+func finder() *tools.Tool {
+	return tools.MustBuild(tools.Def[listIn, gateOut]{Name: "ToolSearch", Prompt: "Finds tools.", Loading: tools.LoadAlways, Finder: true,
+		IsReadOnly: tools.Always[listIn](), IsConcurrencySafe: tools.Always[listIn](),
+		Call: func(_ context.Context, _ *tools.Env, in listIn) (tools.Result[gateOut], error) {
+			return tools.Result[gateOut]{Effect: session.Effect{Loaded: []string{in.Word}}}, nil
+		}})
+}
+
+func upstreamTool(t *testing.T, server, name string) *tools.Tool {
+	t.Helper()
+	yes := true
+	tool, err := tools.BuildForeign(tools.Foreign{
+		Server: server, Name: "mcp__" + server + "__" + name, Prompt: "Says " + name + ".", Loading: tools.LoadDeferred,
+		InputSchema: json.RawMessage(`{"type":"object","anyOf":[{"required":["a"]},{}]}`), Said: tools.Said{ReadOnly: &yes},
+		Call: func(_ context.Context, _ *tools.Env, raw json.RawMessage) (*tools.Response, error) {
+			return &tools.Response{Content: []tools.Content{tools.Text{Text: name + string(raw)}}}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool
+}
+
+// listed are the names in an answer to tools/list.
+func listed(t *testing.T, answer string) string {
+	t.Helper()
+	var r struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(answer), &r); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range r.Result.Tools {
+		names = append(names, tool.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestLegacyList: what a session of an old protocol has found joins its list, of
+// which it is told, and nobody else's; from 2026-07-28 on the list is the same
+// whatever was called.
+func TestLegacyList(t *testing.T) {
+	s, _ := newServerFor(t, time.Second, tools.DeferLegacyList, finder())
+	s.Registry.SetServers([]tools.Server{{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{upstreamTool(t, "maps", "place")}}})
+	p, other := connect(t, t.Context(), s), connect(t, t.Context(), s)
+	p.send(initialize)
+	if answer := p.next(); !strings.Contains(answer, `"tools":{"listChanged":true}`) || !strings.Contains(answer, "mcp__maps__place") {
+		t.Errorf("initialized with %s", answer)
+	}
+	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if got := listed(t, p.next()); got != "Read ToolSearch" {
+		t.Errorf("listed at first: %s", got)
+	}
+	p.send("%s", callLine(2, "ToolSearch", `{"word":"mcp__maps__place"}`))
+	lines := []string{p.next(), p.next()}
+	if all := strings.Join(lines, "\n"); strings.Count(all, "notifications/tools/list_changed") != 1 {
+		t.Errorf("after a search: %s", all)
+	}
+	p.send("%s", callLine(3, "ToolSearch", `{"word":"mcp__maps__place"}`)) // nothing new
+	p.next()
+	p.send(`{"jsonrpc":"2.0","id":4,"method":"tools/list"}`)
+	if got := listed(t, p.next()); got != "Read ToolSearch mcp__maps__place" {
+		t.Errorf("listed then: %s", got)
+	}
+	for i := range 2 {
+		other.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/list","params":{%s}}`, 10*i+1, strings.TrimPrefix(modernMeta, ","))
+		if got := listed(t, other.next()); got != "Read ToolSearch" {
+			t.Errorf("listed for another: %s", got)
+		}
+		other.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ToolSearch","arguments":{"word":"mcp__maps__place"}%s}}`, 10*i+2, modernMeta)
+		other.next()
+	}
+	for _, c := range []*peer{p, other} {
+		if _, err := c.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestUpstreamList: tools of upstream servers follow our own, whose part of the
+// list keeps its bytes; their definitions are as they came; who listens is told of
+// changes; each can be called, listed or not.
+func TestUpstreamList(t *testing.T) {
+	s, _ := newServerFor(t, time.Second, tools.DeferOff, finder())
+	list := func() string {
+		data, err := s.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	own := list()
+	p := connect(t, t.Context(), s)
+	p.send(initialize)
+	p.next()
+	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	p.send(`{"jsonrpc":"2.0","id":9,"method":"ping"}`)
+	p.next()
+	s.Registry.SetServers([]tools.Server{{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{upstreamTool(t, "maps", "place")}}})
+	if got := p.next(); !strings.Contains(got, "notifications/tools/list_changed") {
+		t.Errorf("told %s", got)
+	}
+	prefix, _, _ := strings.Cut(own, `]}`)
+	if got := list(); !strings.HasPrefix(got, prefix+",") || strings.Contains(got, "ToolSearch") ||
+		!strings.Contains(got, `{"_meta":{"anthropic/maxResultSizeChars":100000},"annotations":{"title":"mcp__maps__place","readOnlyHint":true},"description":"Says place.",`+
+			`"inputSchema":{"type":"object","anyOf":[{"required":["a"]},{}]},"name":"mcp__maps__place","title":"mcp__maps__place"}`) {
+		t.Errorf("listed %s\nbefore %s", got, own)
+	}
+	p.send("%s", callLine(1, "mcp__maps__place", `{"b":1.50,"a":"<"}`))
+	if got := p.next(); !strings.Contains(got, `place{\"b\":1.50,\"a\":\"\u003c\"}`) && !strings.Contains(got, `place{\"b\":1.50,\"a\":\"<\"}`) {
+		t.Errorf("the arguments came as %s", got)
+	}
+	p.send("%s", callLine(2, carrier, `{}`))
+	if got := p.next(); !strings.Contains(got, `-32602`) || !strings.Contains(got, `there is no tool \"call\"`) {
+		t.Errorf("the carrier answers %s", got)
+	}
+	if _, err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDeferredNames: the instructions name what is not listed, and count where
+// there is no room for names; they stay below where clients cut them.
+func TestDeferredNames(t *testing.T) {
+	r, err := tools.NewRegistry([]*tools.Tool{finder()}, tools.Gates{Deferral: tools.DeferDispatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var servers []tools.Server
+	for i := range 12 {
+		server := tools.Server{Name: fmt.Sprintf("s%d", i)}
+		for j := range 50 {
+			server.Tools = append(server.Tools, upstreamTool(t, server.Name, fmt.Sprintf("tool_%d", j)))
+		}
+		servers = append(servers, server)
+	}
+	var many []tools.Server
+	for i := range 100 {
+		many = append(many, tools.Server{Name: fmt.Sprintf("server-%d", i)})
+	}
+	few := tools.Server{Name: "maps", Tools: servers[0].Tools[:2]}
+	unknown := tools.Server{Name: "slow", State: tools.Pending}
+	refused := tools.Server{Name: "never", State: tools.Refused}
+	long := []string{"/" + strings.Repeat("x", 1500)}
+	for _, c := range []struct {
+		servers     []tools.Server
+		roots       []string
+		want, never string
+	}{
+		{nil, []string{"/w"}, "go on with Read there.", "Further"},
+		{[]tools.Server{few, refused}, []string{"/w"}, "or by name: mcp__s0__tool_0, mcp__s0__tool_1.", "never"},
+		{[]tools.Server{few, unknown}, []string{"/w"}, "or by name: 2 of the server maps, those of the server slow.", "mcp__"},
+		{servers, []string{"/w"}, "or by name: 50 of the server s0, 50 of the server s1, ", "mcp__"},
+		{many, long, " more servers.", "mcp__"},
+	} {
+		for i := range c.servers {
+			if c.servers[i].Name == "maps" {
+				c.servers[i].Tools = []*tools.Tool{upstreamToolOf(t, "maps", "mcp__s0__tool_0"), upstreamToolOf(t, "maps", "mcp__s0__tool_1")}
+			}
+		}
+		r.SetServers(c.servers)
+		text := instructions(c.roots, r)
+		if len(text) >= MaxInstructions || !strings.Contains(text, c.want) || strings.Contains(text, c.never) {
+			t.Errorf("%d bytes, want %q and not %q: %s", len(text), c.want, c.never, text)
+		}
+	}
+}
+
+func upstreamToolOf(t *testing.T, server, name string) *tools.Tool {
+	t.Helper()
+	tool, err := tools.BuildForeign(tools.Foreign{Server: server, Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool
+}

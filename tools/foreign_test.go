@@ -1,0 +1,253 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+const placeSchema = `{"type":"object","properties":{"city":{"type":"string","pattern":"^[A-Z]"},"n":{"type":["integer","null"]},"near":{"$ref":"#/$defs/p"}},"required":["city"],"$defs":{"p":{"type":"object","properties":{"x":{"type":"number"}}}}}`
+
+func foreign(t *testing.T, f tools.Foreign) *tools.Tool {
+	t.Helper()
+	if f.Name == "" {
+		f.Name = "mcp__maps__place"
+	}
+	if f.Server == "" {
+		f.Server = "maps"
+	}
+	if f.InputSchema == nil {
+		f.InputSchema = json.RawMessage(placeSchema)
+	}
+	tool, err := tools.BuildForeign(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool
+}
+
+// TestForeignInput: the schema is passed on and held as it is, nothing is
+// coerced, and what two readers of JSON could read differently is refused.
+func TestForeignInput(t *testing.T) {
+	tool := foreign(t, tools.Foreign{})
+	if schema, err := tool.InputSchema(); err != nil || string(schema) != placeSchema {
+		t.Errorf("the schema is %s, %v", schema, err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{`{"city":"Ulm"}`, ""},
+		{`{"city":"Ulm","n":12345678901234567890,"more":{"a":[1.50]}}`, ""}, // not closed, and no number changes
+		{`{"city":"Ulm","n":null}`, ""},
+		{`{"city":"ulm"}`, "the arguments do not fit the tool's input schema"},
+		{`{"n":1}`, "the arguments do not fit the tool's input schema"},
+		{``, "the arguments do not fit the tool's input schema"},
+		{`null`, "the arguments do not fit the tool's input schema"},
+		{`{"city":"Ulm","n":"1"}`, "the arguments do not fit the tool's input schema"},
+		{`{"city":"Ulm","near":{"x":"far"}}`, "the arguments do not fit the tool's input schema"},
+		{`{"city":"Ulm","city":"Aix"}`, `property "city" is given twice`},
+		{`{"city":"Ulm","near":{"x":1,"x":2}}`, `property "near.x" is given twice`},
+		{`{"city":"Ulm","l":[{"a":1},{"b":1,"b":2}]}`, `property "l[1].b" is given twice`},
+		{`{"city":"\ud800"}`, "the arguments hold half of a surrogate pair"},
+		{"{\"city\":\"U\xff\"}", "the arguments are not valid UTF-8"},
+		{`[1]`, "the arguments are not an object"},
+		{`{"city":"Ulm"} {}`, "the arguments go on after their closing brace"},
+		{`{"city":`, "the arguments are not valid JSON"},
+	} {
+		call, err := tool.Parse(json.RawMessage(c.args))
+		if c.want != "" {
+			var fault *tools.Fault
+			if !errors.As(err, &fault) || !strings.HasPrefix(fault.Fact, c.want) || fault.Next == "" {
+				t.Errorf("%s: %v, want %q and a next step", c.args, err, c.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.args, err)
+		} else if got := call.Resolve(&tools.Env{}).Input(); string(got) != c.args {
+			t.Errorf("%s became %s", c.args, got)
+		}
+	}
+	// A schema that cannot be used here is the other server's to hold.
+	for _, schema := range []string{
+		`{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}},"required":["b"]}`,
+		`{"type":"object","properties":{"a":{"type":"string","pattern":"(?<=x)y"}}}`,
+	} {
+		if _, err := foreign(t, tools.Foreign{InputSchema: json.RawMessage(schema)}).Parse(json.RawMessage(`{"a":"b"}`)); err != nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+	for _, bad := range []string{`{}`, `{"type":"string"}`, `[]`, ``, `{"type":"object"`} {
+		if _, err := tools.BuildForeign(tools.Foreign{Name: "mcp__a__b", InputSchema: json.RawMessage(bad)}); err == nil {
+			t.Errorf("the schema %s was taken", bad)
+		}
+	}
+}
+
+// TestForeignFacts: of what a server says of its tools only that they read is
+// believed, and only for running beside others.
+func TestForeignFacts(t *testing.T) {
+	yes, no := true, false
+	for _, c := range []struct {
+		said                        tools.Said
+		safe, destructive, destroys bool
+	}{
+		{tools.Said{}, false, true, true},
+		{tools.Said{ReadOnly: &yes}, true, false, false},
+		{tools.Said{ReadOnly: &yes, Destructive: &yes}, true, false, false},
+		{tools.Said{ReadOnly: &no}, false, true, true},
+		{tools.Said{Destructive: &no}, false, false, false},
+		{tools.Said{Destructive: &yes}, false, true, true},
+	} {
+		tool := foreign(t, tools.Foreign{Said: c.said, InputSchema: json.RawMessage(`{"type":"object"}`)})
+		call, err := tool.Parse(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := call.Resolve(&tools.Env{}).Facts
+		if got.ReadOnly || got.ConcurrencySafe != c.safe || got.Destructive != c.destructive || c.said.DestructiveHint() != c.destroys {
+			t.Errorf("%+v: %+v", c.said, got)
+		}
+		match := call.Resolve(&tools.Env{}).Matcher(policy.Base{})
+		if !match(policy.Deny, "x") || !match(policy.Ask, "x") || match(policy.Allow, "x") {
+			t.Error("a pattern that nobody understands allows, or does not deny or ask")
+		}
+	}
+}
+
+// TestServers: tools of upstream servers come and go behind our own, whose order
+// they do not change; who is listening is told when anything is another.
+func TestServers(t *testing.T) {
+	own := []*tools.Tool{simple("Read", tools.LoadAlways), simple("Write", tools.LoadAlways)}
+	denied := func(t *tools.Tool) (string, bool) {
+		return "denied by rule mcp__maps__secret", t.Name == "mcp__maps__secret"
+	}
+	r, err := tools.NewRegistry(own, tools.Gates{Denied: denied, Deferral: tools.DeferDispatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	r.OnChange(func() { told++ })
+	place, route := foreign(t, tools.Foreign{}), foreign(t, tools.Foreign{Name: "mcp__maps__a_route"})
+	secret := foreign(t, tools.Foreign{Name: "mcp__maps__secret"})
+	again := foreign(t, tools.Foreign{Name: "mcp__maps__place", Server: "other"})
+	maps := tools.Server{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{place, route, secret}}
+	if errs := r.SetServers([]tools.Server{maps, {Name: "other", Tools: []*tools.Tool{again}}}); len(errs) != 1 {
+		t.Errorf("a name that is taken: %v", errs)
+	}
+	if got := names(r.Tools()); got != "Read Write mcp__maps__a_route mcp__maps__place" {
+		t.Errorf("the tools are %s", got)
+	}
+	if got, err := r.Lookup("mcp__maps__place"); err != nil || got != place {
+		t.Errorf("the first server that has a name keeps it: %v, %v", got, err)
+	}
+	var unknown *tools.UnknownTool
+	if _, err := r.Lookup("mcp__maps__secret"); !errors.As(err, &unknown) || unknown.Absent != secret {
+		t.Errorf("a tool that a rule removes: %v", err)
+	}
+	if list := r.Tools(); told != 1 || &r.Tools()[0] != &list[0] {
+		t.Errorf("told %d times", told)
+	}
+	before := r.Tools()
+	maps.State, maps.Note = tools.Failed, "it ended"
+	r.SetServers([]tools.Server{maps})
+	if told != 1 || &before[0] != &r.Tools()[0] || r.Catalogue().Servers()[0].Note != "it ended" {
+		t.Error("a server's state is not a change of tools, but seen")
+	}
+	r.SetServers(nil)
+	if told != 2 || names(r.Tools()) != "Read Write" || names(before) != "Read Write mcp__maps__a_route mcp__maps__place" {
+		t.Errorf("told %d times of %s", told, names(r.Tools()))
+	}
+}
+
+// TestListed: what is listed depends on how tools are offered, never on upstream
+// servers; every tool can be looked up in any case.
+func TestListed(t *testing.T) {
+	big := strings.Repeat("word ", 400) // 500 tokens
+	finder := tools.MustBuild(tools.Def[struct{}, struct{}]{Name: "ToolSearch", Prompt: "Finds.", Loading: tools.LoadAlways, Finder: true, Call: nothing})
+	list := []*tools.Tool{simple("Always", tools.LoadAlways), simple("Auto", tools.LoadAuto), simple("Late", tools.LoadDeferred), finder}
+	heavy := append(list[:4:4], tools.MustBuild(tools.Def[struct{}, struct{}]{Name: "Heavy", Prompt: big, Call: nothing}))
+	for range 5 {
+		heavy = append(heavy, tools.MustBuild(tools.Def[struct{}, struct{}]{Name: "Heavy" + string(rune('A'+len(heavy))), Prompt: big, Call: nothing}))
+	}
+	found := func(name string) bool { return name == "Late" || name == "mcp__maps__place" }
+	for _, c := range []struct {
+		how    tools.Deferral
+		list   []*tools.Tool
+		loaded func(string) bool
+		want   string
+	}{
+		{tools.DeferHints, list, nil, "Always Auto Late mcp__maps__place"},
+		{tools.DeferOff, list, nil, "Always Auto Late mcp__maps__place"},
+		{tools.DeferDispatch, list, nil, "Always Auto ToolSearch"},
+		{tools.DeferLegacyList, list, nil, "Always Auto ToolSearch"},
+		{tools.DeferLegacyList, list, found, "Always Auto Late ToolSearch mcp__maps__place"},
+		{tools.DeferDispatch, heavy, nil, "Always ToolSearch"},
+	} {
+		r, err := tools.NewRegistry(c.list, tools.Gates{Deferral: c.how})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{foreign(t, tools.Foreign{Prompt: big, Loading: tools.LoadDeferred})}}})
+		if got := names(r.Listed(c.loaded)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.how, got, c.want)
+		}
+		if _, err := r.Lookup("mcp__maps__place"); err != nil {
+			t.Errorf("%s: %v", c.how, err)
+		}
+	}
+}
+
+// TestUnknownNames: a wrong name is answered with the nearest, and with the
+// search that finds others where there is one.
+func TestUnknownNames(t *testing.T) {
+	for _, c := range []struct {
+		how        tools.Deferral
+		name, want string
+	}{
+		{tools.DeferHints, "Reed", `there is no tool "Reed"; the nearest is Read`},
+		{tools.DeferHints, "x", `there is no tool "x"; there are: Read, mcp__maps__place`},
+		{tools.DeferDispatch, "mcp__maps__plase", `there is no tool "mcp__maps__plase"; the nearest is mcp__maps__place. Find others with ToolSearch {"query": "maps plase"}`},
+		{tools.DeferDispatch, "createPullRequest", `there is no tool "createPullRequest". Find others with ToolSearch {"query": "create pull request"}`},
+		{tools.DeferDispatch, "___", `there is no tool "___"; there are: Read, mcp__maps__place`},
+	} {
+		r, err := tools.NewRegistry([]*tools.Tool{simple("Read", tools.LoadAlways)}, tools.Gates{Deferral: c.how})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{foreign(t, tools.Foreign{})}}})
+		if _, err := r.Lookup(c.name); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestNameWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"NotebookEdit": "notebook edit", "mcp__github__create_pull_request": "github create pull request", "getHTTPServer": "get http server",
+		"read.file-2": "read file 2", "mcp__": "", "": "", "ABC": "abc", "éCole": "é cole",
+	} {
+		if got := strings.Join(tools.NameWords(name), " "); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func nothing(context.Context, *tools.Env, struct{}) (tools.Result[struct{}], error) {
+	return tools.Result[struct{}]{}, nil
+}
+
+func simple(name string, how tools.Loading) *tools.Tool {
+	return tools.MustBuild(tools.Def[struct{}, struct{}]{Name: name, Prompt: "Does it.", Loading: how, Call: nothing})
+}
+
+func names(list []*tools.Tool) string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Name)
+	}
+	return strings.Join(out, " ")
+}
