@@ -22,8 +22,8 @@ import (
 // Input is what a call of Bash is given.
 type Input struct {
 	Command         string `json:"command" minLength:"1" jsonschema:"The command to run"`
-	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"How long to wait for its end, in milliseconds; 120000 when left out, at most 600000; with run_in_background when to end it"`
-	Description     string `json:"description,omitempty" jsonschema:"What the command does, in 5 to 10 words, for the person who watches"`
+	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds to wait for its end: 120000 if not given, at most 600000. With run_in_background: when to end the task, which else runs until it ends or the session does"`
+	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the person who watches"`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Answer at once; TaskOutput shows the output, TaskStop ends it"`
 
 	judged *judged
@@ -32,8 +32,8 @@ type Input struct {
 // ReadOnlyInput is what a call of BashReadOnly is given.
 type ReadOnlyInput struct {
 	Command     string `json:"command" minLength:"1" jsonschema:"The command to run"`
-	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"How long to wait for its end, in milliseconds; 120000 when left out, at most 600000"`
-	Description string `json:"description,omitempty" jsonschema:"What the command does, in 5 to 10 words, for the person who watches"`
+	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds to wait for its end: 120000 if not given, at most 600000; then it goes on as a task for TaskOutput"`
+	Description string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the person who watches"`
 
 	judged *judged
 }

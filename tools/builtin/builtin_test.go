@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,29 @@ func TestSnapshots(t *testing.T) {
 		if !seen[f] {
 			t.Errorf("%s is the snapshot of no tool", f)
 		}
+	}
+}
+
+// mostAlways bounds the definitions that every model has in its context, in tokens:
+// with those by which the others are found they stay below tools.AutoBudget.
+const mostAlways = 2700
+
+// TestAlwaysLoaded: what a model is given from the start is cheap.
+func TestAlwaysLoaded(t *testing.T) {
+	total := 0
+	var each []string
+	for _, tool := range List(Options{}) {
+		if tool.Loading != tools.LoadAlways || tool.Finder {
+			continue
+		}
+		if _, err := tool.InputSchema(); err != nil {
+			t.Fatal(err)
+		}
+		total += tool.Tokens()
+		each = append(each, fmt.Sprintf("%s %d", tool.Name, tool.Tokens()))
+	}
+	if len(each) == 0 || total > mostAlways {
+		t.Errorf("the tools that are always loaded have %d tokens, and %d is the most: %s", total, mostAlways, strings.Join(each, ", "))
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 
 // Input is what a call is given.
 type Input struct {
-	FilePath   string `json:"file_path" minLength:"1" jsonschema:"The file to edit: absolute, starting with ~, or relative to the working directory"`
-	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it is in the file; empty to make a new file or fill an empty one"`
-	NewString  string `json:"new_string" jsonschema:"The text to put in its place; must differ from old_string"`
-	ReplaceAll bool   `json:"replace_all,omitempty" default:"false" jsonschema:"Replace every place where old_string occurs, not just a single one"`
+	FilePath   string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
+	OldString  string `json:"old_string" jsonschema:"The text to replace; empty makes a new file, or fills an empty one"`
+	NewString  string `json:"new_string" jsonschema:"The text to put in its place"`
+	ReplaceAll bool   `json:"replace_all,omitempty" default:"false" jsonschema:"Replace every occurrence of old_string"`
 }
 
 // Output is what a call did.

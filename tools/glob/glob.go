@@ -22,8 +22,8 @@ import (
 
 // Input is what a call is given.
 type Input struct {
-	Pattern string `json:"pattern" minLength:"1" jsonschema:"The glob to match files with, such as *.go or src/**/*.{ts,tsx}"`
-	Path    string `json:"path,omitempty" jsonschema:"The folder to search; the working directory when left out"`
+	Pattern string `json:"pattern" minLength:"1" jsonschema:"Glob such as *.go or src/**/*.{ts,tsx}"`
+	Path    string `json:"path,omitempty" jsonschema:"The folder to search; the working directory if not given"`
 }
 
 // Output is what a call found.

@@ -22,21 +22,21 @@ import (
 
 // Input is what a call is given.
 type Input struct {
-	Pattern     string `json:"pattern" jsonschema:"The regular expression to search for, in ripgrep's syntax"`
-	Path        string `json:"path,omitempty" jsonschema:"File or folder to search; the working directory when left out"`
-	Glob        string `json:"glob,omitempty" jsonschema:"Glob of the files to search, such as *.go or src/**/*.{ts,tsx}; !glob leaves files or folders out; several with blanks between them"`
-	Type        string `json:"type,omitempty" jsonschema:"Type of the files to search, as ripgrep names them: go, py, js, ts, rust, java, ..."`
-	OutputMode  string `json:"output_mode,omitempty" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show: lines, files, or how many lines match in each file"`
-	Before      *int   `json:"-B,omitempty" minimum:"0" jsonschema:"Lines to show before each match, with output_mode content"`
-	After       *int   `json:"-A,omitempty" minimum:"0" jsonschema:"Lines to show behind each match, with output_mode content"`
-	Around      int    `json:"-C,omitempty" minimum:"0" jsonschema:"Lines to show before and behind each match, with output_mode content"`
+	Pattern     string `json:"pattern" jsonschema:"Regular expression in ripgrep's syntax"`
+	Path        string `json:"path,omitempty" jsonschema:"File or folder to search; the working directory if not given"`
+	Glob        string `json:"glob,omitempty" jsonschema:"Files to search, such as *.go, src/** or *.{ts,tsx}; !vendor/ leaves out; several with blanks between them"`
+	Type        string `json:"type,omitempty" jsonschema:"Type of the files to search, as ripgrep names it: go, py, ts, ..."`
+	OutputMode  string `json:"output_mode,omitempty" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show"`
+	Before      *int   `json:"-B,omitempty" minimum:"0" jsonschema:"Lines to show before each match"`
+	After       *int   `json:"-A,omitempty" minimum:"0" jsonschema:"Lines to show after each match"`
+	Around      int    `json:"-C,omitempty" minimum:"0" jsonschema:"Lines to show before and after each match"`
 	Context     int    `json:"context,omitempty" minimum:"0" jsonschema:"The same as -C"`
-	LineNumbers *bool  `json:"-n,omitempty" default:"true" jsonschema:"Whether to show line numbers, with output_mode content"`
-	IgnoreCase  bool   `json:"-i,omitempty" default:"false" jsonschema:"Take upper and lower case as the same"`
-	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only what matches of each line, with output_mode content"`
-	HeadLimit   *int   `json:"head_limit,omitempty" minimum:"0" default:"250" jsonschema:"The most entries to show: lines, or files; 0 shows all"`
-	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"How many entries to skip, to go on where an answer ended"`
-	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let a match span lines, and a dot match a newline"`
+	LineNumbers *bool  `json:"-n,omitempty" default:"true" jsonschema:"Show line numbers"`
+	IgnoreCase  bool   `json:"-i,omitempty" default:"false" jsonschema:"Ignore case"`
+	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only what matches, without lines around it"`
+	HeadLimit   *int   `json:"head_limit,omitempty" minimum:"0" default:"250" jsonschema:"The most lines or files to show; 0 shows all"`
+	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"How many lines or files to skip"`
+	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let a match span lines, and . match a newline; with CRLF a line ends in \\r?\\n"`
 }
 
 // Output is what a call found.

@@ -19,10 +19,10 @@ import (
 
 // Input is what a call is given.
 type Input struct {
-	NotebookPath string `json:"notebook_path" minLength:"1" jsonschema:"The notebook to edit: absolute, starting with ~, or relative to the working directory"`
+	NotebookPath string `json:"notebook_path" minLength:"1" jsonschema:"The notebook: absolute, starting with ~, or relative to the working directory"`
 	NewSource    string `json:"new_source" jsonschema:"The source of the cell; ignored when it is deleted"`
-	CellID       string `json:"cell_id,omitempty" jsonschema:"The cell to edit, as Read shows it; with insert the cell in front of the new one"`
-	CellType     string `json:"cell_type,omitempty" enum:"code,markdown" jsonschema:"Type of the cell; needed to insert one"`
+	CellID       string `json:"cell_id,omitempty" jsonschema:"The cell, as Read shows it; with insert the one before the new one"`
+	CellType     string `json:"cell_type,omitempty" enum:"code,markdown" jsonschema:"Type of the cell; needed with insert"`
 	EditMode     string `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"\"replace\"" jsonschema:"What to do with the cell"`
 }
 

@@ -22,10 +22,10 @@ import (
 
 // Input is what a call is given.
 type Input struct {
-	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file to read: absolute, starting with ~, or relative to the working directory"`
-	Offset   int    `json:"offset,omitempty" minimum:"0" jsonschema:"Number of the first line to return; 1 is the first line of the file, 0 means 1. In a notebook it counts cells"`
-	Limit    int    `json:"limit,omitempty" minimum:"1" jsonschema:"Number of lines to return, in a notebook of cells; leave it out to read on to the end or to the page limit"`
-	Pages    string `json:"pages,omitempty" jsonschema:"Pages of a PDF file, at most 20: one page such as 3, or a range such as 1-5"`
+	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
+	Offset   int    `json:"offset,omitempty" minimum:"0" jsonschema:"The first line to return, counted from 1; of a notebook the first cell"`
+	Limit    int    `json:"limit,omitempty" minimum:"1" jsonschema:"How many lines to return, or cells of a notebook; without it as many as fit"`
+	Pages    string `json:"pages,omitempty" jsonschema:"Pages of a PDF file, at most 20, such as 3 or 1-5"`
 }
 
 // Options are what a server can set.

@@ -20,10 +20,10 @@ import (
 // Input is what a call of TaskOutput is given.
 type Input struct {
 	TaskID  string `json:"task_id" minLength:"1" jsonschema:"The id of the task"`
-	Block   *bool  `json:"block,omitempty" default:"true" jsonschema:"Whether to wait for the task's end, or with offset for new output"`
+	Block   *bool  `json:"block,omitempty" default:"true" jsonschema:"Whether to wait"`
 	Timeout *int   `json:"timeout,omitempty" minimum:"0" maximum:"600000" default:"30000" jsonschema:"The longest wait, in milliseconds"`
-	Offset  *int64 `json:"offset,omitempty" minimum:"0" jsonschema:"Where in the output to begin, in bytes: the next offset of a former answer; without it there is a view of all output"`
-	Filter  string `json:"filter,omitempty" jsonschema:"A regular expression: show only lines that it matches"`
+	Offset  *int64 `json:"offset,omitempty" minimum:"0" jsonschema:"Where to begin, in bytes: 0, or the next offset of a former answer"`
+	Filter  string `json:"filter,omitempty" jsonschema:"Regular expression (Go's RE2): show only lines that it matches"`
 }
 
 // wait is how long the call may wait.

@@ -15,7 +15,7 @@ import (
 
 // Input is what a call is given.
 type Input struct {
-	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file to write: absolute, starting with ~, or relative to the working directory"`
+	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
 	Content  string `json:"content" jsonschema:"The whole content of the file"`
 }
 
