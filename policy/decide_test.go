@@ -82,7 +82,7 @@ func decisions(t testing.TB) []row {
 var edits = map[string]bool{"Edit": true, "Write": true, "NotebookEdit": true, "Patch": true}
 
 // former are the former names of tools of the tables.
-var former = map[string][]string{"Bash": {"Shell"}, "Edit": {"Replace"}}
+var former = map[string][]string{"Bash": {"Shell"}, "Edit": {"Replace"}, "mcp__srv__my_tool": {"mcp__srv__my.tool"}}
 
 // request reads a call of a table.
 func request(call string) Request {

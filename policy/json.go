@@ -70,6 +70,22 @@ func (n *node) strings(path string) ([]string, error) {
 	return out, nil
 }
 
+// string reads a string.
+func (n *node) string(path string) (string, error) {
+	if n.kind != isString {
+		return "", n.want(path, "a string")
+	}
+	return n.text, nil
+}
+
+// bool reads true or false.
+func (n *node) bool(path string) (bool, error) {
+	if n.kind != isBool {
+		return false, n.want(path, "true or false")
+	}
+	return n.truth, nil
+}
+
 // joinKey names a key for a person.
 func joinKey(parent, key string) string {
 	if parent == "" {

@@ -14,7 +14,7 @@ const permissionsKey = "permissions"
 
 // The keys of the settings.
 var (
-	topKeys        = []string{"$schema", "classifier", "editGuard", "env", "features", "hooks", "hooksFailClosed", "permissions", "reminder", "sandbox"}
+	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "reminder", "sandbox", "upstream"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
@@ -26,9 +26,7 @@ func (s *Settings) read(n *node) error {
 	}
 	for _, f := range n.fields {
 		var err error
-		if f.key != permissionsKey && f.key != "$schema" && slices.Contains(topKeys, f.key) {
-			s.note(f.key, f.value)
-		}
+		s.noteTop(f)
 		switch f.key {
 		case permissionsKey:
 			err = s.readPermissions(f)
@@ -47,10 +45,15 @@ func (s *Settings) read(n *node) error {
 		case "hooks":
 			err = s.readHooks(f)
 		case "hooksFailClosed":
-			if f.value.kind != isBool {
-				return f.value.want(f.key, "true or false")
-			}
-			s.hooks.failClosed = f.value.truth
+			s.hooks.failClosed, err = f.value.bool(f.key)
+		case serversKey:
+			err = s.readServers(f)
+		case deniedServersKey:
+			err = s.readDenied(f)
+		case allowedServersKey:
+			err = s.readAllowed(f)
+		case "upstream":
+			err = s.readUpstream(f)
 		default:
 			s.unknown("", f, topKeys)
 		}

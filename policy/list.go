@@ -27,6 +27,11 @@ func newList(p *Policy, b Behavior, rules []rule) list {
 			continue
 		}
 		l.add(&r)
+		if name := spelling(r.tool); name != r.tool {
+			called := r
+			called.tool = name
+			l.add(&called)
+		}
 		if !r.onPaths() {
 			continue
 		}

@@ -74,6 +74,10 @@ func (s *Settings) append(less *Settings) {
 	if s.classifier == nil {
 		s.classifier = less.classifier
 	}
+	s.addUpstreams(less.upstreams)
+	s.denied = append(s.denied, less.denied...)
+	s.allowed.under(less.allowed)
+	s.pin.under(less.pin)
 	s.hooks = *MergeHooks(&s.hooks, &less.hooks)
 	s.warnings = append(s.warnings, less.warnings...)
 	s.ruleWarnings = append(s.ruleWarnings, less.ruleWarnings...)

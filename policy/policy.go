@@ -133,6 +133,10 @@ type Config struct {
 	Home       string    // home folder, for rules that begin with ~/; "" when unknown
 	KnownTools []string  // names of the tools, for warnings about rules on others; nil: no such warnings
 	Mode       Mode      // "": ModeDefault
+
+	// KnownServers are the prefixes of other servers (Upstream.Prefix), for warnings
+	// about rules on others; nil: no such warnings.
+	KnownServers []string
 }
 
 // Policy decides on calls. It never changes and is safe for concurrent use.
@@ -171,7 +175,7 @@ func New(cfg Config) *Policy {
 		p.lists[b] = newList(p, Behavior(b), s.rules[b])
 	}
 	p.readsFreely = !p.lists[Deny].onOthers() && !p.lists[Ask].onOthers() && !p.lists[Allow].onOthers()
-	p.warnings = append(s.Warnings(), p.ruleWarnings(s, cfg.KnownTools)...)
+	p.warnings = append(s.Warnings(), p.ruleWarnings(s, cfg)...)
 	return p
 }
 

@@ -38,26 +38,9 @@ func (s *Settings) Reminder(model string) bool {
 		return false
 	}
 	for _, pattern := range s.exempt {
-		if model != "" && matchModel(strings.ToLower(pattern), strings.ToLower(model)) {
+		if model != "" && wildcard(strings.ToLower(pattern), strings.ToLower(model)) {
 			return false
 		}
 	}
 	return true
-}
-
-// matchModel matches a name with a pattern in which * stands for anything.
-func matchModel(pattern, name string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
-	}
-	if !strings.HasPrefix(name, head) {
-		return false
-	}
-	for i := len(head); i <= len(name); i++ {
-		if matchModel(rest, name[i:]) {
-			return true
-		}
-	}
-	return false
 }

@@ -53,6 +53,21 @@ func (r *rule) onFiles() bool {
 	return ok && !r.whole
 }
 
+// onForeign reports whether the rule is on some calls of a tool of another
+// server. Nobody here knows which, so one that denies or asks covers all of them.
+func (r *rule) onForeign() bool {
+	return !r.whole && !r.prefix && strings.HasPrefix(r.tool, upstreamMark)
+}
+
+// spelling is the name of a tool of another server as it is called here, where
+// that is said to be called otherwise: of what rules may hold, a dot is in none.
+func spelling(tool string) string {
+	if !strings.HasPrefix(tool, upstreamMark) {
+		return tool
+	}
+	return strings.ReplaceAll(tool, ".", "_")
+}
+
 // names reports whether the rule is on a tool of that name.
 func (r *rule) names(tool string) bool {
 	if r.prefix {
@@ -110,8 +125,11 @@ func (r *rule) parseName(name string) error {
 		return errors.New("it names no server")
 	case star:
 		r.tool, r.prefix = base, true
-	case upstream && !strings.Contains(server, "__"):
-		r.tool, r.prefix = base+"__", true
+	case upstream && strings.HasSuffix(server, upstreamGap) && !strings.Contains(strings.TrimSuffix(server, upstreamGap), upstreamGap):
+		r.tool, r.prefix = base, true
+		return errors.New("it names no tool of the server")
+	case upstream && !strings.Contains(server, upstreamGap):
+		r.tool, r.prefix = base+upstreamGap, true
 	default:
 		r.tool = base
 	}

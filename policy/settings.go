@@ -24,6 +24,10 @@ type Settings struct {
 	scrub, pass  []string // names of environment variables
 	hooks        Hooks
 	classifier   []Stage
+	upstreams    []Upstream // each with a prefix of its own
+	denied       []serverEntry
+	allowed      scalar[allowedServers]
+	pin          scalar[bool]
 	loose        []Loose  // what Tightened leaves out
 	warnings     []string // of keys
 	ruleWarnings []string
@@ -57,12 +61,25 @@ type Settings struct {
 //	    "url": of this machine,
 //	    "timeout": seconds,
 //	    "second": {the same but second}
-//	  }
+//	  },
+//	  "mcpServers": {name: {
+//	    "command": program, "args": [argument...], "env": {variable: value}, "cwd": folder, or
+//	    "url": of any machine, "headers": {header: value},
+//	    "type": "stdio", "http" or "streamable-http", may be missing,
+//	    "eager": true or false, "disabled": true or false,
+//	    "loading": "deferred" or "always",
+//	    "timeout": milliseconds
+//	  }},
+//	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
+//	  "upstream": {"pin": true or false}
 //	}
 //
 // A folder begins with / or ~, or at the root of the settings; a * in the name
 // of a model or variable stands for any text. Events and matchers are explained
-// at Event and Hooks.Matching.
+// at Event and Hooks.Matching. In what starts a server, ${NAME} and
+// ${NAME:-default} stand for variables (Upstream.Expand). A server of a list is a
+// name, {"serverName": name}, {"serverUrl": URL}, both with * for any text, or
+// {"serverCommand": [program, argument...]}.
 //
 // Every key may be missing. A key that stands twice or has a value of a wrong
 // type is an error with its line and path. A key that is not known, or a rule

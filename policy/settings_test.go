@@ -89,7 +89,7 @@ func TestSettingsWarnings(t *testing.T) {
 		"permissions": {
 			"Deny": [], "other": 1, "defaultMode": "plan",
 			"additionalDirectories": ["", "~bob/x"],
-			"deny": ["Bash(", "Bash()", "Read(!a)", "Read([)", "(x)", "Edit(a\u200b)", "Web*", "mcp__gh(x)", "mcp__", "", "*", "Shell", "Fetch(x)", "mcp__db"],
+			"deny": ["Bash(", "Bash()", "Read(!a)", "Read([)", "(x)", "Edit(a\u200b)", "Web*", "mcp__gh(x)", "mcp__gh__", "mcp__", "", "*", "Shell", "Fetch(x)", "mcp__db"],
 			"ask": ["Edit(../a)", "Shell(ls)", "Raed"],
 			"allow": ["Read(", "Fetch(x)", "Write(a)", "Edit(x)", "Read(~/x)", "mcp__db__query", "Bаsh"]
 		}
@@ -114,6 +114,7 @@ func TestSettingsWarnings(t *testing.T) {
 		`deny rule "Edit(a\u200b)" in /cfg/s.json:6 is malformed (it holds '\u200b', a character that does not show): it covers every path that Edit rules can cover`,
 		`deny rule Web* in /cfg/s.json:6 is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call of a tool whose name begins with Web`,
 		`deny rule mcp__gh(x) in /cfg/s.json:6 is malformed (a rule on a whole server cannot have a pattern): it covers every call of a tool whose name begins with mcp__gh__`,
+		`deny rule mcp__gh__ in /cfg/s.json:6 is malformed (it names no tool of the server): it covers every call of a tool whose name begins with mcp__gh__`,
 		`deny rule mcp__ in /cfg/s.json:6 is malformed (it names no server): it covers every call of a tool whose name begins with mcp__`,
 		`deny rule "" in /cfg/s.json:6 is malformed (it names no tool): it has no effect`,
 		`deny rule * in /cfg/s.json:6 is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call`,
@@ -155,6 +156,8 @@ func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"permissions":{"allow":["Read(a)"],"deny":["Bash(","*"],"defaultMode":"x"},"features":{"a":"on"}}`,
 		`{"a":1,"a":2}`, `[[[[`, `{"permissions":{"deny":["Read([a-]b/**)","mcp__x__*"],"additionalDirectories":["~/x",""]}}`,
+		`{"mcpServers":{"a b":{"command":"${X:-./y}","args":["${Z}"],"env":{"A":"${B"},"cwd":"~","timeout":5},"w":{"url":"https://x.com:443/a/../b","headers":{"A":"b"},"type":"http"}}}`,
+		`{"deniedMcpServers":["a*",{"serverUrl":"https://*.x.com:*/*"}],"allowedMcpServers":[{"serverCommand":["./y"]},{"serverUrl":"*"},1],"upstream":{"pin":true}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -174,6 +177,32 @@ func FuzzSettings(f *testing.F) {
 		for _, w := range p.Warnings() {
 			if err := plainLine(w); err != nil {
 				t.Errorf("warning %q: %v", w, err)
+			}
+		}
+		probe := []Upstream{{Name: "a b", Command: "/cfg/y"}, {Name: "w", URL: "https://X.com./b?c"}}
+		for _, u := range s.Upstreams() {
+			if unusable(u.Name) != "" || (u.Command == "") == (u.URL == "") {
+				t.Errorf("server %+v", u)
+			}
+			u, err := u.Expand(func(string) string { return "v" }, "/home/u")
+			if err != nil && plainLine(err.Error()) != nil {
+				t.Errorf("error %q: %v", err, plainLine(err.Error()))
+			}
+			if err == nil {
+				probe = append(probe, u)
+			}
+		}
+		for _, u := range probe {
+			if why, refused := s.UpstreamRefused(u); refused != (why != "") || plainLine(why) != nil {
+				t.Errorf("%+v: %q, %v", u, why, refused)
+			}
+			if _, refused := s.Tightened().UpstreamRefused(u); refused && len(s.denied) == 0 {
+				t.Errorf("%+v: refused by what nobody trusts", u)
+			}
+		}
+		for _, l := range s.Loosens() {
+			if err := plainLine(l.Key); err != nil {
+				t.Errorf("loose %+v: %v", l, err)
 			}
 		}
 		for _, call := range []string{"Read /ws/a", "Write /etc/a", "Bash: x", "Read /ws/a -> /proc/1"} {

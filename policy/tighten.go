@@ -15,7 +15,7 @@ import (
 type Loose struct {
 	Key   string // "permissions.allow", "features.web"
 	Line  int    // 1-based
-	Value string // in full, in one line, safe to show
+	Value string // in full, in one line, safe to show; of env and headers of servers the name alone
 }
 
 // Loosens lists what Tightened leaves out, in the order of the file.
@@ -27,7 +27,7 @@ func (s *Settings) Loosens() []Loose {
 }
 
 // Tightened are the settings without all that could make a decision laxer: their
-// deny and ask rules alone. It is what holds of a project's file until a person
+// deny and ask rules, denied servers and upstream.pin alone. It is what holds of a project's file until a person
 // trusts the project. A warning names what is left out.
 func (s *Settings) Tightened() *Settings {
 	if s == nil {
@@ -36,6 +36,10 @@ func (s *Settings) Tightened() *Settings {
 	t := &Settings{source: s.source, root: s.root, features: map[string]feature{}, warnings: slices.Clone(s.warnings)}
 	for b := Deny; b <= Ask; b++ {
 		t.rules[b] = slices.Clone(s.rules[b])
+	}
+	t.denied = slices.Clone(s.denied)
+	if s.pin.value {
+		t.pin = s.pin
 	}
 	t.judgeRules()
 	if len(s.loose) > 0 {
@@ -59,6 +63,43 @@ func (s *Settings) looseKeys() string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// noteTop remembers what is below a key of the file that Tightened leaves out.
+func (s *Settings) noteTop(f field) {
+	switch f.key {
+	case "$schema", permissionsKey, "upstream": // these look at each key below
+	case deniedServersKey: // it holds
+	case serversKey:
+		s.noteServers(f)
+	case allowedServersKey:
+		if f.value.kind == isArray && len(f.value.items) == 0 { // it allows none, instead of another list
+			s.loose = append(s.loose, Loose{f.key, f.line, f.value.json()})
+		}
+		s.note(f.key, f.value)
+	default:
+		if slices.Contains(topKeys, f.key) {
+			s.note(f.key, f.value)
+		}
+	}
+}
+
+// noteServers is note for mcpServers. What is in env and headers is often a
+// secret, so of them only the names are shown.
+func (s *Settings) noteServers(f field) {
+	for _, server := range f.value.fields {
+		path := joinKey(f.key, server.key)
+		for _, g := range server.value.fields {
+			at := joinKey(path, g.key)
+			if g.key != "env" && g.key != "headers" {
+				s.note(at, g.value)
+				continue
+			}
+			for _, value := range g.value.fields {
+				s.loose = append(s.loose, Loose{at, value.line, strconv.Quote(value.key)})
+			}
+		}
+	}
 }
 
 // note remembers what is below a key that Tightened leaves out: each item of a

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mcp-toolset/internal/nearest"
 )
 
 var errNoAnchor = errors.New("the folder it begins at is not known")
@@ -36,6 +38,8 @@ func (s *Settings) judgeRules() {
 			r := &s.rules[b][i]
 			if before, q := s.before(b, r, anyFile); q != nil {
 				s.ruleWarnings = append(s.ruleWarnings, r.behind(b, before, q))
+			} else if b == Allow && r.broken == nil && r.onForeign() {
+				s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s has no effect: what a pattern means to a tool of another server is not known here; write %s", r.in(b), r.tool))
 			} else if b == Allow && r.broken == nil && r.onFiles() && !r.onPaths() {
 				s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s opens no path outside the workspace roots; %s rules do", r.in(b), familyOf[r.tool]))
 			}
@@ -95,7 +99,8 @@ func (r *rule) same(q *rule) bool {
 
 // ruleWarnings are the warnings that need the Config: rules on tools that do not
 // exist, rules that begin at a folder that is not known.
-func (p *Policy) ruleWarnings(s *Settings, known []string) []string {
+func (p *Policy) ruleWarnings(s *Settings, cfg Config) []string {
+	known := cfg.KnownTools
 	var out []string
 	for b := Deny; b <= Allow; b++ {
 		for i := range s.rules[b] {
@@ -107,9 +112,30 @@ func (p *Policy) ruleWarnings(s *Settings, known []string) []string {
 			if known != nil && r.tool != "" && !r.prefix && !isKnown(r.tool, known) {
 				out = append(out, fmt.Sprintf("%s names %s, which is not a tool here%s", r.in(b), show(r.tool), didYouMean(r.tool, known)))
 			}
+			if server, ok := r.server(); ok && cfg.KnownServers != nil && !slices.Contains(cfg.KnownServers, server) {
+				out = append(out, fmt.Sprintf("%s has no effect: there is no server %s%s", r.in(b), show(server), nearServer(server, cfg.KnownServers)))
+			}
 		}
 	}
 	return out
+}
+
+// server is the prefix of the server that the rule is on; ok says that it is on
+// one alone.
+func (r *rule) server() (prefix string, ok bool) {
+	name, ok := strings.CutPrefix(spelling(r.tool), upstreamMark)
+	if !ok || r.broken != nil {
+		return "", false
+	}
+	prefix, _, ok = strings.Cut(name, upstreamGap)
+	return prefix, ok // without a gap it is a pattern such as mcp__db*
+}
+
+func nearServer(server string, known []string) string {
+	if near := nearest.Names(server, known, 1); len(near) > 0 {
+		return "; did you mean " + near[0] + "?"
+	}
+	return ""
 }
 
 // isKnown also holds for the tools of upstream servers, which come and go, and

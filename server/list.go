@@ -21,6 +21,9 @@ type shown struct {
 
 // list fills in the answer to tools/list.
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	if s.Wake != nil {
+		s.Wake(ctx, 0)
+	}
 	var loaded func(string) bool
 	if conv := callFrom(ctx).conv; conv != nil && s.Registry.Deferral() == tools.DeferLegacyList && !mcpserver.IsModernRequest(ctx) {
 		loaded = conv.session.View().Loaded
@@ -58,7 +61,7 @@ func (s *Server) definitions(list []*tools.Tool) ([]mcp.Tool, error) {
 
 // changes reports whether what tools/list shows can become another.
 func (s *Server) changes() bool {
-	return s.Registry.Deferral() == tools.DeferLegacyList || s.Upstream && !s.Registry.Deferral().Searches()
+	return s.Registry.Deferral() == tools.DeferLegacyList || s.Wake != nil && !s.Registry.Deferral().Searches()
 }
 
 // tellLoaded has the client of a session told when its list has grown, which is

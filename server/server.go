@@ -38,7 +38,9 @@ type Config struct {
 	Log        *slog.Logger
 	Ordered    bool // answer the calls of a stdio client in the order they came
 	Structured bool // send structuredContent and outputSchema too
-	Upstream   bool // there are upstream servers, so the tools may become others
+	// Wake has upstream servers connected whose tools are not known. nil: there are
+	// none, so the tools stay what they are.
+	Wake func(ctx context.Context, most time.Duration)
 	// AskTimeout is how long a question to a client's user may wait for its
 	// answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
@@ -104,7 +106,7 @@ func New(c Config) (*Server, error) {
 	if _, err := s.definitions(c.Registry.Tools()); err != nil {
 		return nil, err
 	}
-	if s.Upstream {
+	if s.Wake != nil {
 		c.Registry.OnChange(func() {
 			if s.changes() && !s.Registry.Deferral().Searches() {
 				s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/internal/state"
 )
 
 func (s *server) allows(r Request) bool { return s.Always(r.Tool, r.Subject, r.Root) }
@@ -151,7 +153,7 @@ func TestAlwaysChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceFile(s.always.path, []byte(strings.Replace(string(text), `"a"`, `"b"`, 1))); err != nil {
+	if err := state.Replace(s.always.path, []byte(strings.Replace(string(text), `"a"`, `"b"`, 1))); err != nil {
 		t.Fatal(err)
 	}
 	if s.allows(call("a")) || !s.allows(call("b")) {

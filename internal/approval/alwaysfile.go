@@ -55,7 +55,7 @@ func (f *alwaysFile) current() ([]Entry, error) {
 		f.seen, f.entries = nil, nil
 		return nil, nil
 	}
-	if err == nil && f.seen != nil && same(f.seen, info) && trusted(info) == nil {
+	if err == nil && f.seen != nil && same(f.seen, info) && state.Trusted(info) == nil {
 		return f.entries, nil
 	}
 	f.seen, f.entries = nil, nil
@@ -94,58 +94,23 @@ func (f *alwaysFile) report(err error, tell func(problem string)) {
 // is empty.
 func readAlways(path string) (content, fs.FileInfo, error) {
 	empty := content{Version: alwaysVersion}
-	info, err := os.Lstat(path)
+	data, info, err := state.ReadTrusted(path, maxAlwaysSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return empty, nil, nil
 	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a file") // opening it could wait, or follow a link
-	}
 	if err != nil {
-		return empty, nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return empty, nil, fmt.Errorf("reading what is always allowed: %w", err)
-	}
-	defer f.Close()
-	opened, err := f.Stat()
-	if err != nil {
-		return empty, nil, fmt.Errorf("reading what is always allowed: %w", err)
-	}
-	if err := trusted(opened); err != nil {
-		return empty, nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxAlwaysSize+1))
-	if err != nil {
-		return empty, nil, fmt.Errorf("reading what is always allowed: %w", err)
+		return empty, nil, err
 	}
 	c, err := parseAlways(data)
 	if err != nil {
 		return empty, nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	return c, opened, nil
-}
-
-// trusted says what is wrong with a file that decides what is allowed.
-func trusted(info fs.FileInfo) error {
-	switch {
-	case !info.Mode().IsRegular():
-		return errors.New("it is not a file")
-	case !state.Ours(info):
-		return errors.New("it belongs to another user; remove it")
-	case othersWrite(info):
-		return errors.New("other users can write to it; see what is in it and make its mode 600")
-	}
-	return nil
+	return c, info, nil
 }
 
 // parseAlways is strict: what is not understood may be what limits an entry.
 func parseAlways(data []byte) (content, error) {
 	var c content
-	if len(data) > maxAlwaysSize {
-		return c, errors.New("it is too long")
-	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
@@ -187,5 +152,5 @@ func (f *alwaysFile) change(locks *filelock.Locks, wait time.Duration, change fu
 	if b.Len() > maxAlwaysSize {
 		return errFull
 	}
-	return replaceFile(f.path, b.Bytes())
+	return state.Replace(f.path, b.Bytes())
 }

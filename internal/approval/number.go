@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mcp-toolset/internal/state"
 )
 
 const (
@@ -36,7 +38,7 @@ func (s *Store) nextNumber() (n int, err error) {
 		// Somebody may have removed the file while we run.
 		n = max(n, int(s.last.Load())) + 1
 		s.last.Store(int64(n)) // nobody else has the lock
-		err = replaceFile(path, []byte(strconv.Itoa(n)+"\n"))
+		err = state.Replace(path, []byte(strconv.Itoa(n)+"\n"))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("drawing a number: %w", err)
@@ -58,26 +60,4 @@ func readCounter(path string) (int, error) {
 		return 0, fmt.Errorf("%s holds no number; remove it to begin at 1", path)
 	}
 	return n, nil
-}
-
-// replaceFile writes a whole private file in place of another, so that a
-// reader finds the one or the other, also after a crash. The caller holds the
-// lock of path.
-func replaceFile(path string, data []byte) error {
-	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a server that was killed
-		return err
-	}
-	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(fresh, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(fresh))
-	}
-	return syncFolder(filepath.Dir(path))
 }

@@ -2,29 +2,5 @@
 
 package approval
 
-import (
-	"errors"
-	"io/fs"
-	"os"
-	"syscall"
-)
-
 // offered: the mode of its folder keeps other users from a socket.
 const offered = true
-
-// othersWrite reports whether more than its owner may write to a file.
-func othersWrite(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
-
-// syncFolder makes a change of names outlast a crash of the system, where the
-// file system can.
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
-		return err
-	}
-	return nil
-}

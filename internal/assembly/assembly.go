@@ -35,6 +35,7 @@ type Config struct {
 	Mode       policy.Mode      // "": that of Settings
 	Features   map[string]bool  // switched features
 	Deferral   tools.Deferral   // how tools are offered that are not always loaded; "": DeferHints
+	Upstream   Upstream         // other servers; nil: none
 	Roots      []string         // workspace folders, absolute; further ones may come from Settings
 	State      string           // state folder, absolute; it need not exist
 	Closed     []string         // further files and folders that no tool may touch, absolute
@@ -54,6 +55,14 @@ type Config struct {
 	Closers    []io.Closer // what the tools use, closed with the server
 }
 
+// Upstream connects other servers (upstream.Manager).
+type Upstream interface {
+	Begin(tell func([]tools.Server))
+	Wake(ctx context.Context, most time.Duration)
+	Await(ctx context.Context, tool string)
+	Close() error
+}
+
 // Assembly is a server with what it consists of.
 type Assembly struct {
 	Server    *server.Server
@@ -71,6 +80,9 @@ type Assembly struct {
 // it opened, Close closes. Rules without effect are warned about in the log.
 func New(c Config) (*Assembly, error) {
 	a := &Assembly{log: c.Log, closers: slices.Clone(c.Closers)}
+	if c.Upstream != nil {
+		a.closers = append(a.closers, c.Upstream)
+	}
 	if err := a.assemble(c); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -105,7 +117,7 @@ func (a *Assembly) assemble(c Config) error {
 		mode = policy.Mode(c.Settings.Mode())
 	}
 	rules := policy.New(policy.Config{
-		Mode: mode, Settings: c.Settings, AddTo: c.AddTo, Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, KnownTools: names(c.Tools),
+		Mode: mode, Settings: c.Settings, AddTo: c.AddTo, Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range rules.Warnings() {
@@ -127,13 +139,25 @@ func (a *Assembly) assemble(c Config) error {
 		Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
 	}
 	a.judges(c, roots.Paths(), &config)
+	if c.Upstream != nil {
+		a.wake = c.Upstream.Wake
+		config.Await, config.Wake = c.Upstream.Await, c.Upstream.Wake
+		c.Upstream.Begin(a.setServers)
+	}
 	a.pipeline = pipeline.New(config)
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, Gone: a.gone(c, config.Approvals),
-		Pipeline: a.pipeline,
+		Pipeline: a.pipeline, Wake: a.wake,
 	})
 	return err
+}
+
+// setServers takes in what is known of upstream servers.
+func (a *Assembly) setServers(list []tools.Server) {
+	for _, err := range a.Registry.SetServers(list) {
+		a.log.Warn("a tool of another server is left out", "error", err.Error())
+	}
 }
 
 // Explain says what would become of a call of a client that has just connected,

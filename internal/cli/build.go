@@ -160,7 +160,14 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	config.Closers = append(config.Closers, commands)
 	run := c.bash(host, commands)
 	config.Gone = func(v session.View) { bash.Gone(run, v) }
-	if config.Tools, err = c.tools(host, config, searcher, run); err != nil {
+	others, err := c.upstreams(host, config, "")
+	if err != nil {
+		return config, err
+	}
+	if len(others.servers) > 0 {
+		config.Upstream = others
+	}
+	if config.Tools, err = c.tools(host, config, searcher, run, others); err != nil {
 		return config, err
 	}
 	config.Features, err = c.featureSwitches(config.Settings, tools.Features(config.Tools), log)
@@ -168,12 +175,12 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 }
 
 // tools makes the tools as the flags and the surroundings have them.
-func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher, run bash.Options) ([]*tools.Tool, error) {
+func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher, run bash.Options, servers *others) ([]*tools.Tool, error) {
 	if c.readDedup != "on" && c.readDedup != "off" {
 		return nil, usagef("--read-dedup is %q; use on or off", c.readDedup)
 	}
 	return builtin.List(builtin.Options{
-		Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
+		Resources: servers, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
 		EditGuard: file.Guard(config.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
 			MaxTokens: envInt(host, "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 			OnShort:   func() { c.repeats.Add(1) },

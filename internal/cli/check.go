@@ -28,7 +28,7 @@ func checkCommand(host *Host) *cobra.Command {
 		Use:   "check [flags] [FILE...]",
 		Short: "Say what is wrong with settings",
 		Long: "Without FILE, lists the settings that hold for a server with these flags, the most authoritative first, and what is wrong with them:\n" +
-			"unknown keys, rules that are malformed, that have no effect or are on tools there are not. With FILE..., does so for each by itself.\n\n" +
+			"unknown keys, rules that are malformed, that have no effect or are on tools or servers there are not. With FILE..., does so for each by itself.\n\n" +
 			"Exit status: 0 if nothing is wrong, 1 if there are warnings, 2 if settings cannot be used, or for a wrong command line.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			k := checker{out: host.Out, tools: builtin.List(builtin.Options{}), home: host.Home}
@@ -44,11 +44,12 @@ func checkCommand(host *Host) *cobra.Command {
 
 // checker prints what is wrong with settings.
 type checker struct {
-	out   io.Writer
-	tools []*tools.Tool
-	home  string
-	err   error // of printing
-	warns int
+	out     io.Writer
+	tools   []*tools.Tool
+	home    string
+	servers []string // other servers by prefix; nil: not known
+	err     error    // of printing
+	warns   int
 }
 
 func (k *checker) print(format string, args ...any) {
@@ -66,6 +67,7 @@ func (k *checker) all(c *common, host *Host) error {
 	for _, l := range c.found.Layers {
 		k.print("%-13s %s  (%s)\n", l.Name, plain.Text(l.Path), standing(l))
 	}
+	k.servers = config.Settings.UpstreamPrefixes()
 	k.judge(config.Settings, canonicalRoots(config.Roots), c.found.Warnings)
 	return k.result(false)
 }
@@ -106,7 +108,7 @@ func (k *checker) judge(s *policy.Settings, roots, more []string) {
 	for _, t := range k.tools {
 		names = append(append(names, t.Name), t.Aliases...)
 	}
-	all := append(slices.Clone(more), policy.New(policy.Config{Settings: s, Roots: roots, Home: k.home, KnownTools: names}).Warnings()...)
+	all := append(slices.Clone(more), policy.New(policy.Config{Settings: s, Roots: roots, Home: k.home, KnownTools: names, KnownServers: k.servers}).Warnings()...)
 	known := tools.Features(k.tools)
 	for _, name := range slices.Sorted(maps.Keys(s.Features())) {
 		if err := checkFeature(name, known); err != nil {

@@ -82,7 +82,11 @@ func Main(args []string, host *Host) int {
 	root.SetIn(host.In)
 	root.SetOut(host.Out)
 	root.SetErr(host.Err)
-	err := root.ExecuteContext(ctx)
+	return exitStatus(host, root.ExecuteContext(ctx))
+}
+
+// exitStatus says what went wrong and returns the exit code.
+func exitStatus(host *Host, err error) int {
 	var usage usageError
 	var code exitCode
 	switch {
@@ -123,7 +127,7 @@ func newRoot(host *Host) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.Version = version()
 	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host), trustCommand(host),
-		approvalsCommand(host), approveCommand(host), denyCommand(host), versionCommand(host))
+		approvalsCommand(host), approveCommand(host), denyCommand(host), upstreamCommand(host, openUpstreams), versionCommand(host))
 	return root
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/policy"
 )
 
 func TestPrograms(t *testing.T) {
@@ -28,13 +30,55 @@ func TestPrograms(t *testing.T) {
 		"classifier": {"command": ["`+root+`/judge", "fmt.sh"]}
 	}`)
 	var got []string
-	for _, path := range programs(s, []string{root}) {
+	for _, path := range programs(s, []string{root}, &Host{Getenv: func(string) string { return "" }}) {
 		got = append(got, strings.ReplaceAll(path, root, "$ROOT"))
 	}
 	if diff := cmp.Diff([]string{"$ROOT/check.py", "$ROOT/fmt.sh", "$ROOT/judge"}, got); diff != "" {
 		t.Errorf("(-want +have):\n%s", diff)
 	}
-	if got := programs(nil, []string{root}); got != nil {
+	if got := programs(nil, []string{root}, nil); got != nil {
 		t.Error(got)
+	}
+}
+
+// TestProgramsOfServers: the files that start another server, as its own
+// settings, its working directory or the first root have them, and also where a
+// variable is not set.
+func TestProgramsOfServers(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(root+"/sub", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"run.sh", "own.py", "a b.js", "sub/in.js", "conf.json", "off.py", "env.py", "var.py", "unset.py", "sh.sh", "linked.py"} {
+		if err := os.WriteFile(filepath.Join(root, file), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("linked.py", root+"/link.py"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := policy.ParseSettings([]byte(`{"mcpServers": {
+		"a": {"command": "./run.sh", "args": ["sub", "absent.py", "/etc/passwd"]},
+		"b": {"command": "python3", "args": ["own.py", "a b.js", "--config=conf.json", "link.py"], "env": {"X": "env.py"}},
+		"c": {"command": "node", "args": ["in.js"], "cwd": "sub"},
+		"d": {"command": "python3", "args": ["off.py"], "disabled": true},
+		"e": {"command": "${PY}", "args": ["${FILE}"]},
+		"f": {"command": "python3", "args": ["${NO}", "unset.py"]},
+		"g": {"command": "sh", "args": ["-c", "cd /; \"${CLAUDE_PROJECT_DIR:-x}\" $CLAUDE_PROJECT_DIR/sh.sh|cat"]},
+		"h": {"url": "https://example.com/own.py"}
+	}}`), root+"/settings.json", root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"PY": "python3", "FILE": root + "/var.py"}
+	var got []string
+	for _, path := range programs(s, []string{root}, &Host{Getenv: func(k string) string { return env[k] }, Dir: "/"}) {
+		got = append(got, strings.TrimPrefix(path, root+"/"))
+	}
+	if diff := cmp.Diff([]string{"run.sh", "own.py", "a b.js", "conf.json", "linked.py", "sub/in.js", "var.py", "unset.py", "sh.sh"}, got); diff != "" {
+		t.Errorf("(-want +have):\n%s", diff)
 	}
 }

@@ -96,7 +96,7 @@ func httpCommand(host *Host) *cobra.Command {
 				return err
 			}
 			// What the server is trusted with, no tool may read or replace.
-			c.closed = []string{o.tokenFile, o.key}
+			c.closed, c.remote = []string{o.tokenFile, o.key}, true
 			a, err := c.build(host, args, drain)
 			if err != nil {
 				return err

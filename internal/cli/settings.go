@@ -21,7 +21,7 @@ func (c *common) findSettings(host *Host, config *assembly.Config) error {
 	for _, w := range found.Warnings {
 		config.Log.Warn(w)
 	}
-	found.Files = append(found.Files, programs(found.Merged, canonicalRoots(config.Roots))...)
+	found.Files = append(found.Files, programs(found.Merged, canonicalRoots(config.Roots), host)...)
 	c.found = found
 	config.Settings, config.AddTo = found.Merged, found.AddTo
 	config.Guarded = append(config.Guarded, found.Files...)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -48,4 +49,75 @@ func TestKeptFromCommands(t *testing.T) {
 	if !slices.Contains(closed, conf) || !slices.Contains(closed, state) || in(protected, conf) || in(protected, state) || !in(protected, "given.json") {
 		t.Errorf("there: closed %q, protected %q", closed, protected)
 	}
+}
+
+// TestServersInSettings: what starts another server is closed to tools and
+// commands; a person is shown it, but for what may be secret, and what rules say
+// of servers there are not.
+func TestServersInSettings(t *testing.T) {
+	env := map[string]string{}
+	h := host(t, env)
+	dir, err := filepath.EvalSymlinks(h.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Dir, h.Home, env["MCP_TOOLSET_STATE_DIR"] = dir, dir, filepath.Join(dir, "state")
+	for name, text := range map[string]string{
+		"server.sh": "",
+		".mcp-toolset/settings.json": `{"mcpServers": {"own": {"command": "./server.sh", "args": ["\u001b[2K"], "env": {"TOKEN": "s3cret"}}, "off": {"command": "x", "disabled": true}},
+			"permissions": {"allow": ["mcp__own", "mcp__off__x", "mcp__onw__x"]}}`,
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := func() bool {
+		t.Helper()
+		c := common{}
+		config := assembly.Config{Roots: []string{dir}, State: env["MCP_TOOLSET_STATE_DIR"], Log: slog.New(slog.DiscardHandler)}
+		if err := c.findSettings(h, &config); err != nil {
+			t.Fatal(err)
+		}
+		_, protected := c.keptFromCommands(config)
+		script := filepath.Join(dir, "server.sh")
+		if slices.Contains(config.Guarded, script) != slices.Contains(protected, script) {
+			t.Errorf("guarded %q, protected %q", config.Guarded, protected)
+		}
+		return slices.Contains(protected, script)
+	}
+	say := func(want int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		h.Out, h.Err = &out, &out
+		if code := Main(args, h); code != want {
+			t.Errorf("%q: %d, %s", args, code, out.String())
+		}
+		return out.String()
+	}
+	if kept() {
+		t.Error("nobody trusts the project, and it closes a file")
+	}
+	if out := say(exitError, "policy", "check"); !strings.Contains(out, "not mcpServers (line 1), permissions.allow (line 2); to use") || strings.Contains(out, "server own") {
+		t.Errorf("check: %s", out)
+	}
+	out := say(exitOK, "trust", "--yes")
+	for _, want := range []string{`mcpServers.own.command: "./server.sh"`, `mcpServers.own.args: "\x1b[2K"`, `mcpServers.own.env: "TOKEN"`, `mcpServers.off.disabled: true`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("trust does not show %s:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "s3cret") {
+		t.Errorf("trust shows a secret:\n%s", out)
+	}
+	if !kept() {
+		t.Error("the program of a server can be changed")
+	}
+	if out := say(exitError, "policy", "check"); strings.Count(out, "warning:") != 1 || !strings.Contains(out, "mcp__onw__x in "+filepath.Join(dir, ".mcp-toolset/settings.json")+":2 has no effect: there is no server onw; did you mean own?") {
+		t.Errorf("check: %s", out)
+	}
+	// A file by itself may be about servers of another.
+	say(exitOK, "policy", "check", ".mcp-toolset/settings.json")
 }

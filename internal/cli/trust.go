@@ -123,7 +123,7 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 		}
 	}
 	if !yes {
-		if err := agree(host, "Trust it? [y/N] "); err != nil {
+		if err := agree(host, "Trust it? [y/N] ", "it is not trusted"); err != nil {
 			return err
 		}
 	}
@@ -134,8 +134,8 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 	return err
 }
 
-// agree asks the person at the terminal.
-func agree(host *Host, question string) error {
+// agree asks the person at the terminal. It fails with no unless they say yes.
+func agree(host *Host, question, no string) error {
 	f, ok := host.In.(*os.File)
 	if !ok || !isTerminal(f) {
 		return errors.New("there is no terminal to ask at; look at it and run this with --yes")
@@ -149,7 +149,7 @@ func agree(host *Host, question string) error {
 	case "y", "yes":
 		return nil
 	}
-	return errors.New("it is not trusted")
+	return errors.New(no)
 }
 
 func listTrust(out io.Writer, trust *settings.Trust) error {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -76,9 +77,24 @@ type Spec struct {
 	// Output takes standard output and standard error alike, so that the order
 	// of writing is kept: the write end of a pipe. Start closes it in any case.
 	Output *os.File
+	// Input is standard input: the read end of a pipe. nil: there is none to
+	// read. Errors takes standard error apart from Output; nil: it does not. Start
+	// closes both in any case.
+	Input, Errors *os.File
 	// Grace is how long what is left over when the command has exited, and was
 	// told to end, may take before it is killed.
 	Grace time.Duration
+}
+
+// files are those that the supervisor is handed, in the order that it knows.
+func (spec *Spec) files() []*os.File {
+	return slices.DeleteFunc([]*os.File{spec.Output, spec.Input, spec.Errors}, func(f *os.File) bool { return f == nil })
+}
+
+func (spec *Spec) closeFiles() {
+	for _, f := range spec.files() {
+		_ = f.Close()
+	}
 }
 
 // Exit is how a command ended.

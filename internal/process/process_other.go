@@ -30,9 +30,7 @@ type Process struct{}
 
 // Start fails.
 func (r *Runner) Start(_ context.Context, spec Spec) (*Process, error) {
-	if spec.Output != nil {
-		_ = spec.Output.Close()
-	}
+	spec.closeFiles()
 	return nil, errOther
 }
 

@@ -7,8 +7,9 @@ import (
 
 // controlFD is the supervisor's end of the socket to the server. Messages are
 // JSON, one a line. The server sends a setup, then an order with a command and
-// with the descriptor of its output, then any number of orders to end; the end
-// of the stream is an order to end at once.
+// with the descriptors of its output and, if the order says so, of its input and
+// of its errors, then any number of orders to end; the end of the stream is an
+// order to end at once.
 //
 // The supervisor only reads and writes after the command is known: what
 // confines it may have taken sendmsg and the like.
@@ -27,12 +28,17 @@ type setup struct {
 	Cgroup string // folder of the command's cgroup, with Tier Cgroup
 }
 
-// command is a Spec without its output.
+// maxFiles is how many descriptors come with a command.
+const maxFiles = 3
+
+// command is a Spec without its files.
 type command struct {
 	Args, Env []string
 	Dir       string
 	Confine   json.RawMessage `json:",omitempty"`
 	Grace     time.Duration
+	Input     bool `json:",omitempty"` // a descriptor for standard input follows that of the output
+	Errors    bool `json:",omitempty"` // and one for standard error comes last
 }
 
 type ending struct{ Grace time.Duration }

@@ -65,7 +65,7 @@ func Serve(confine Confine) int {
 	}
 	c.send(report{Ready: true})
 	var second order
-	if err := c.receive(&second); err != nil || second.Run == nil || c.output < 0 {
+	if err := c.receive(&second); err != nil || second.Run == nil || len(c.files) != second.Run.descriptors() {
 		sys.release()
 		return 0
 	}
@@ -73,7 +73,7 @@ func Serve(confine Confine) int {
 	t := newTree(sys)
 	go c.listen(t)
 	go watchParent(signals, t.orders)
-	if err := t.start(*second.Run, c.output, confine); err != nil {
+	if err := t.start(*second.Run, c.files, confine); err != nil {
 		sys.release()
 		c.fail(err)
 		return 1
@@ -87,19 +87,19 @@ func Serve(confine Confine) int {
 // channel is the supervisor's end of the socket. It knows no buffer but its
 // own, since a line and a descriptor are read with one call.
 type channel struct {
-	rest   []byte
-	output int // the descriptor that came with the last message, or -1
+	rest  []byte
+	files []int // the descriptors that came with the last message
 }
 
 // receive waits for an order.
 func (c *channel) receive(o *order) error {
-	c.output = -1
+	c.files = nil
 	for {
 		if line, rest, ok := bytes.Cut(c.rest, []byte{'\n'}); ok {
 			c.rest = rest
 			return json.Unmarshal(line, o)
 		}
-		buf, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
+		buf, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4*maxFiles))
 		n, oobn, err := recvmsg(controlFD, buf, oob)
 		switch {
 		case err == unix.EINTR:
@@ -111,8 +111,8 @@ func (c *channel) receive(o *order) error {
 		}
 		c.rest = append(c.rest, buf[:n]...)
 		if oobn > 0 {
-			if fd, err := oneRight(oob[:oobn]); err == nil {
-				c.output = fd
+			if fds, err := rights(oob[:oobn]); err == nil {
+				c.files = fds
 			}
 		}
 	}
@@ -120,17 +120,31 @@ func (c *channel) receive(o *order) error {
 
 var errGone = errors.New("the server is gone")
 
-func oneRight(oob []byte) (int, error) {
+func rights(oob []byte) ([]int, error) {
 	msgs, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(msgs) != 1 {
-		return -1, errors.New("no control message")
+		return nil, errors.New("no control message")
 	}
 	fds, err := unix.ParseUnixRights(&msgs[0])
-	if err != nil || len(fds) != 1 {
-		return -1, errors.New("no descriptor")
+	if err != nil {
+		return nil, err
 	}
-	unix.CloseOnExec(fds[0])
-	return fds[0], nil
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+	}
+	return fds, nil
+}
+
+// descriptors is how many come with the command.
+func (c *command) descriptors() int {
+	n := 1
+	if c.Input {
+		n++
+	}
+	if c.Errors {
+		n++
+	}
+	return n
 }
 
 // send sends a report. That the server is gone is noticed by listen.

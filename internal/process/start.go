@@ -31,10 +31,10 @@ type Process struct {
 // An error without a cause in ctx says why the command cannot be started: its
 // program or folder is gone, or the containment failed.
 func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
+	defer spec.closeFiles()
 	if spec.Output == nil {
 		return nil, errors.New("starting a command: there is no output")
 	}
-	defer spec.Output.Close()
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
@@ -86,10 +86,13 @@ func (spec *Spec) check() error {
 // run has a supervisor start a command. again says that the supervisor was
 // gone before it knew the command, so that another one may be asked.
 func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process, again bool, err error) {
-	o := order{Run: &command{Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Confine: spec.Confine, Grace: spec.Grace}}
+	o := order{Run: &command{
+		Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Confine: spec.Confine, Grace: spec.Grace,
+		Input: spec.Input != nil, Errors: spec.Errors != nil,
+	}}
 	w := s.watch()
 	defer w.stop()
-	if err := s.send(o, spec.Output); err != nil {
+	if err := s.send(o, spec.files()...); err != nil {
 		return nil, s.isGone() || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET), s.lost(err)
 	}
 	for taken := false; ; {
@@ -203,7 +206,7 @@ func (p *Process) End(grace time.Duration) error {
 	if p.isDone() {
 		return p.stuck()
 	}
-	_ = p.sup.send(order{End: &ending{grace}}, nil) // an error: it is ending
+	_ = p.sup.send(order{End: &ending{grace}}) // an error: it is ending
 	late := time.NewTimer(grace + answerWait)
 	defer late.Stop()
 	last := time.After(grace + 2*(killWait+slack))

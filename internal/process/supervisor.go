@@ -119,7 +119,7 @@ func (s *supervisor) connect() (theirs *os.File, err error) {
 }
 
 func (s *supervisor) prepare(ctx context.Context) error {
-	if err := s.send(order{Setup: &setup{Tier: s.tier, Cgroup: s.cgroup}}, nil); err != nil {
+	if err := s.send(order{Setup: &setup{Tier: s.tier, Cgroup: s.cgroup}}); err != nil {
 		return s.lost(err)
 	}
 	w := s.watch()
@@ -139,8 +139,8 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	return nil
 }
 
-// send sends one order, with a descriptor if out is not nil.
-func (s *supervisor) send(o order, out *os.File) error {
+// send sends one order, with the descriptors of files.
+func (s *supervisor) send(o order, files ...*os.File) error {
 	line, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -151,27 +151,33 @@ func (s *supervisor) send(o order, out *os.File) error {
 	if err := s.conn.SetWriteDeadline(time.Now().Add(slack)); err != nil {
 		return err
 	}
-	if out != nil {
-		var sent int
-		// Control runs with the descriptor kept open and in its mode; Fd would
-		// make it blocking.
-		raw, err := out.SyscallConn()
+	if len(files) > 0 {
+		sent, err := s.hand(line[:1], files, nil)
 		if err != nil {
 			return err
-		}
-		var sendErr error
-		if err := raw.Control(func(fd uintptr) {
-			sent, _, sendErr = s.conn.WriteMsgUnix(line[:1], unix.UnixRights(int(fd)), nil)
-		}); err != nil {
-			return err
-		}
-		if sendErr != nil {
-			return sendErr
 		}
 		line = line[sent:]
 	}
 	_, err = s.conn.Write(line)
 	return err
+}
+
+// hand sends bytes with the descriptors fds and those of files. Control runs with
+// a descriptor kept open and in its mode; Fd would make it blocking.
+func (s *supervisor) hand(line []byte, files []*os.File, fds []int) (sent int, err error) {
+	if len(files) == 0 {
+		sent, _, err = s.conn.WriteMsgUnix(line, unix.UnixRights(fds...), nil)
+		return sent, err
+	}
+	raw, err := files[0].SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	controlErr := raw.Control(func(fd uintptr) { sent, err = s.hand(line, files[1:], append(fds, int(fd))) })
+	if controlErr != nil {
+		return 0, controlErr
+	}
+	return sent, err
 }
 
 // next waits for the next report.

@@ -40,21 +40,20 @@ func newTree(sys *system) *tree {
 
 // start starts the command within what confines it. It must be called on the
 // thread that stays.
-func (t *tree) start(c command, output int, confine Confine) error {
-	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func (t *tree) start(c command, files []int, confine Confine) error {
+	std, err := standard(c, files)
 	if err != nil {
-		return fmt.Errorf("opening %s: %w", os.DevNull, err)
+		return err
 	}
-	defer unix.Close(null)
 	defer t.sys.raiseOOM(c.Confine != nil)()
 	if c.Confine == nil {
-		return t.fork(c, null, output)
+		return t.fork(c, std)
 	}
 	var started error
 	begun := false
 	err = confine(c.Confine, func() error {
 		begun = true
-		started = t.fork(c, null, output)
+		started = t.fork(c, std)
 		return started
 	})
 	switch {
@@ -68,12 +67,31 @@ func (t *tree) start(c command, output int, confine Confine) error {
 	return nil
 }
 
+// standard are standard input, output and error of a command.
+func standard(c command, files []int) ([]uintptr, error) {
+	output, files := files[0], files[1:]
+	std := []uintptr{0, uintptr(output), uintptr(output)}
+	if c.Errors {
+		std[2] = uintptr(files[len(files)-1])
+	}
+	if c.Input {
+		std[0] = uintptr(files[0])
+		return std, nil
+	}
+	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", os.DevNull, err)
+	}
+	std[0] = uintptr(null)
+	return std, nil
+}
+
 // fork starts the command from this thread and shuts it off from this process.
-func (t *tree) fork(c command, null, output int) error {
+func (t *tree) fork(c command, std []uintptr) error {
 	if err := t.sys.close(); err != nil {
 		return err
 	}
-	attr := &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: []uintptr{uintptr(null), uintptr(output), uintptr(output)}}
+	attr := &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: std}
 	if c.Env == nil {
 		attr.Env = []string{} // nil would be ours
 	}
@@ -85,7 +103,9 @@ func (t *tree) fork(c command, null, output int) error {
 	if err != nil {
 		return explain(c, err)
 	}
-	_ = unix.Close(output)
+	for _, fd := range slices.Compact(std) { // output and error are neighbours
+		_ = unix.Close(int(fd))
+	}
 	t.pid = pid
 	if err := t.sys.started(pid, c.Confine != nil); err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)

@@ -235,3 +235,45 @@ func TestProjectTightens(t *testing.T) {
 		t.Errorf("%+v %q", f.Layers[1], f.Merged.Warnings())
 	}
 }
+
+// TestServers: what each layer says of other servers.
+func TestServers(t *testing.T) {
+	p := newPlace(t)
+	state := func(want string) {
+		t.Helper()
+		f := p.find()
+		var have []string
+		for _, u := range f.Merged.Upstreams() {
+			if _, refused := f.Merged.UpstreamRefused(u); refused {
+				u.Name += "!"
+			}
+			have = append(have, u.Name+" "+u.Command)
+		}
+		if strings.Join(have, ", ") != want {
+			t.Errorf("%q, want %s", have, want)
+		}
+	}
+	p.file(userFile, `{"mcpServers":{"a":{"command":"user"},"b":{"command":"user"},"c":{"command":"user"}}}`)
+	state("a user, b user, c user")
+	p.file(workFile, `{"mcpServers":{"a":{"command":"work"},"d":{"command":"work"}},"allowedMcpServers":[],"deniedMcpServers":["C"]}`)
+	state("a user, b user, c! user")
+	project, err := ReadProject(p.at("work"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := NewTrust(p.o.State).Add(t.Context(), project); err != nil {
+		t.Fatal(err)
+	}
+	state("a! work, b! user, c! user, d! work")
+	p.o.Explicit = p.file("given.json", `{"mcpServers":{"a":{"disabled":true},"b":{"command":"given"}},"allowedMcpServers":["d","b"]}`)
+	state("b given, c! user, d work")
+	if manages() {
+		p.file("etc/managed.json", `{"deniedMcpServers":[{"serverCommand":["given"]}],"allowedMcpServers":["*"]}`)
+		state("b! given, c! user, d work")
+	}
+	// A list that denies and cannot be read stops the start; of a project, too.
+	p.file(workFile, `{"deniedMcpServers":[{"name":"x"}]}`)
+	if _, err := Find(p.o); err == nil || !strings.Contains(err.Error(), "deniedMcpServers[0]: want a name") {
+		t.Errorf("%v", err)
+	}
+}

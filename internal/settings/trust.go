@@ -162,22 +162,8 @@ func (t *Trust) write(all map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("writing what is trusted: %w", err)
 	}
-	dir := filepath.Dir(t.file)
-	f, err := os.CreateTemp(dir, "trust-*") // mode 0600
-	if err != nil {
+	if err := state.Replace(t.file, append(data, '\n')); err != nil {
 		return fmt.Errorf("writing what is trusted: %w", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), t.file)
-	}
-	if err != nil {
-		return fmt.Errorf("writing what is trusted: %w", err)
-	}
-	if folder, err := os.Open(dir); err == nil {
-		_ = folder.Sync() // not every file system can
-		_ = folder.Close()
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package state
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -12,4 +13,21 @@ import (
 func Ours(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()
+}
+
+// othersWrite reports whether more than its owner may write to a file.
+func othersWrite(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
+
+// syncFolder makes a change of names outlast a crash of the system, where the
+// file system can.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/notebook"
 	"mcp-toolset/tools/read"
+	"mcp-toolset/tools/resources"
 	"mcp-toolset/tools/task"
 	"mcp-toolset/tools/write"
 )
@@ -26,6 +27,7 @@ type Options struct {
 	Grep      grep.Options
 	Bash      bash.Options
 	Tasks     task.Options
+	Resources resources.Source // nil: there are no other servers
 }
 
 // List returns the built-in tools, sorted by name.
@@ -40,6 +42,7 @@ func List(o Options) []*tools.Tool {
 	}
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)
+	list = append(list, resources.New(o.Resources)...)
 	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/assembly"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/resources"
+	"mcp-toolset/upstream"
+)
+
+// This file makes the upstream servers of the settings ready to be connected to.
+
+// others are the upstream servers, as the tools on their resources see them.
+type others struct {
+	*upstream.Manager
+	rules   *policy.Policy
+	servers []upstream.Server
+	always  bool // a person is asked about every call that no rule covers
+}
+
+// upstreams makes the manager of the servers of the settings. It starts nothing.
+// only: the one server to have; "": all.
+func (c *common) upstreams(host *Host, config assembly.Config, only string) (*others, error) {
+	pins, err := pinStore(host)
+	if err != nil {
+		return nil, err
+	}
+	o := &others{rules: policy.New(policy.Config{Settings: config.Settings}), always: c.remote}
+	wait := milliseconds(envInt(host, "MCP_TOOL_TIMEOUT", 0))
+	for _, u := range config.Settings.Upstreams() {
+		if only == "" || u.Name == only {
+			o.servers = append(o.servers, o.server(host, config.Settings, u, wait))
+		}
+	}
+	dir := host.Dir
+	if roots := canonicalRoots(config.Roots); len(roots) > 0 {
+		dir = roots[0]
+	}
+	o.Manager = upstream.New(upstream.Config{
+		Servers: o.servers, Environ: host.Environ(), Dir: dir, Version: version(), AskAlways: c.remote,
+		Pins: pins, PinRefuses: config.Settings.UpstreamPin(), ConnectTimeout: upstreamTimeout(host), Log: config.Log,
+	})
+	return o, nil
+}
+
+// Begin is as in assembly.Upstream.
+func (o *others) Begin(tell func([]tools.Server)) {
+	o.Registry = tell
+	o.Manager.Begin()
+}
+
+// server is one of the settings with its variables expanded, or with why it may
+// not or cannot be started. A server whose every tool a rule denies is not
+// started either.
+func (o *others) server(host *Host, s *policy.Settings, u policy.Upstream, wait time.Duration) upstream.Server {
+	out := upstream.Server{Name: u.Name, Prefix: u.Prefix(), Eager: u.Eager, Always: u.Always, Timeout: u.Timeout}
+	if out.Timeout == 0 {
+		out.Timeout = wait
+	}
+	expanded, err := u.Expand(host.Getenv, host.Home)
+	if err != nil {
+		out.Broken = err.Error()
+		expanded = u // denied it may still be
+	}
+	if why, refused := s.UpstreamRefused(expanded); refused {
+		out.Refused = why
+	} else if why, denied := o.ruled(out.Prefix, policy.Deny); denied {
+		out.Refused = why
+	}
+	if out.Broken == "" {
+		out.Command, out.Args, out.Env, out.Dir = expanded.Command, expanded.Args, expanded.Env, expanded.Dir
+		out.URL, out.Headers = expanded.URL, expanded.Headers
+	}
+	return out
+}
+
+// ruled reports whether a rule on all tools of a server denies them, or asks.
+func (o *others) ruled(prefix string, b policy.Behavior) (why string, ruled bool) {
+	d := o.rules.Decide(policy.Request{Tool: "mcp__" + prefix + "__"})
+	if d.Layer != policy.LayerRule || d.Behavior != b {
+		return "", false
+	}
+	return fmt.Sprintf("the %s rule %s in %s is on all its tools", b, plain.Text(d.Rule), d.Where()), true
+}
+
+// Servers are the names of those that may be started.
+func (o *others) Servers() []string {
+	var names []string
+	for _, s := range o.servers {
+		if s.Refused == "" || o.denied(s) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// denied reports whether it is a rule that keeps a server from being started.
+func (o *others) denied(s upstream.Server) bool {
+	_, denied := o.ruled(s.Prefix, policy.Deny)
+	return denied
+}
+
+// Denied is as in resources.Source.
+func (o *others) Denied(server string) (string, bool) { return o.ruled(o.prefix(server), policy.Deny) }
+
+// Asked is as in resources.Source.
+func (o *others) Asked(server string) (string, bool) { return o.ruled(o.prefix(server), policy.Ask) }
+
+// AskAlways is as in resources.Source.
+func (o *others) AskAlways() bool { return o.always }
+
+func (o *others) prefix(server string) string {
+	i := slices.IndexFunc(o.servers, func(s upstream.Server) bool { return s.Name == server })
+	if i < 0 {
+		return server
+	}
+	return o.servers[i].Prefix
+}
+
+// Resources is as in resources.Source.
+func (o *others) Resources(ctx context.Context, server string) (list []resources.Resource, problems []resources.Problem) {
+	found, failed := o.Manager.Resources(ctx, server)
+	for _, r := range found {
+		list = append(list, resources.Resource(r))
+	}
+	for _, p := range failed {
+		problems = append(problems, resources.Problem(p))
+	}
+	return list, problems
+}
+
+// openUpstreams finds the servers of the settings for the command upstream.
+func openUpstreams(host *Host, c *common) (*upstreams, error) {
+	log, file, err := c.logger(host)
+	if err != nil {
+		return nil, err
+	}
+	config, err := c.place(host, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	found := &upstreams{}
+	for _, u := range config.Settings.Upstreams() {
+		d := declaredUpstream{Name: u.Name, URL: u.URL}
+		if u.URL == "" {
+			d.Command = append([]string{u.Command}, u.Args...)
+		}
+		found.declared = append(found.declared, d)
+	}
+	found.manage = func(only string) (upstreamManager, error) {
+		o, err := c.upstreams(host, config, only)
+		if err != nil {
+			return nil, err
+		}
+		w := &watched{Manager: o.Manager, done: func() error { return file.Close() }}
+		o.Begin(w.set)
+		return w, nil
+	}
+	return found, nil
+}
+
+// watched is a manager with the state of its servers.
+type watched struct {
+	*upstream.Manager
+	done func() error
+
+	mu   sync.Mutex
+	list []tools.Server
+}
+
+func (w *watched) set(list []tools.Server) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = list
+}
+
+// Servers are as they are now.
+func (w *watched) Servers() []tools.Server {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.list
+}
+
+// Close ends what was started.
+func (w *watched) Close() error {
+	err := w.Manager.Close()
+	if closed := w.done(); err == nil {
+		err = closed
+	}
+	return err
+}

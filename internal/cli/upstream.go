@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/filelock"
+	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/state"
+	"mcp-toolset/tools"
+	"mcp-toolset/upstream/pin"
+)
+
+// connectTimeout is how long connecting may take, unless MCP_TIMEOUT says
+// otherwise, in milliseconds, as clients have it.
+const connectTimeout = 30 * time.Second
+
+// upstreams are the other servers that the settings name.
+type upstreams struct {
+	declared []declaredUpstream // sorted by name
+	// manage makes the manager of one of them, or of all for "". Nothing is started
+	// before WakeAll.
+	manage func(only string) (upstreamManager, error)
+}
+
+// declaredUpstream is a server as the settings have it: variables are not
+// expanded, since their values may be secret.
+type declaredUpstream struct {
+	Name    string
+	Command []string // program and arguments; nil: it is reached by URL
+	URL     string
+}
+
+// upstreamManager is what the commands need of the connections.
+type upstreamManager interface {
+	Servers() []tools.Server // as they are now, with the tools that are known; a changed tool has a Notice
+	WakeAll(ctx context.Context, most time.Duration)
+	Close() error
+}
+
+// upstreamOpener finds the servers that a command line means.
+type upstreamOpener func(host *Host, c *common) (*upstreams, error)
+
+// pinStore is what is remembered of them.
+func pinStore(host *Host) (*pin.Store, error) {
+	dir, err := state.Dir(host.Getenv, host.Home)
+	if err != nil {
+		return nil, err
+	}
+	return pin.New(filepath.Join(dir, "upstream"), filelock.New(filepath.Join(dir, "locks")), time.Now), nil
+}
+
+func upstreamCommand(host *Host, open upstreamOpener) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "upstream",
+		Short: "Show the other MCP servers of the settings and what changed in their tools",
+		Long: "The settings can name other MCP servers, under mcpServers, whose tools are offered too. What a server says of a tool is read by a model,\n" +
+			"so a definition that changes after you have looked at it may be an attack. These commands show what there is and what changed.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(upstreamListCommand(host, open), upstreamDiffCommand(host, open), upstreamForgetCommand(host))
+	return cmd
+}
+
+func upstreamListCommand(host *Host, open upstreamOpener) *cobra.Command {
+	var c common
+	var connect bool
+	cmd := &cobra.Command{
+		Use:   "list [flags]",
+		Short: "List the other servers and how they are",
+		Long: "Prints a line for each server of the settings: how it is, how many tools it has, how many of these changed since you last looked, and how it is\n" +
+			"started, without the values of environment variables and headers. Nothing is started: tools are those that were listed last.\n" +
+			"With --connect all servers are connected first, for which MCP_TIMEOUT milliseconds are given (default: 30000).",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			found, err := open(host, c.quiet(cmd))
+			if err != nil {
+				return err
+			}
+			store, err := pinStore(host)
+			if err != nil {
+				return err
+			}
+			m, err := found.manage("")
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, m.Close()) }()
+			if connect {
+				m.WakeAll(cmd.Context(), upstreamTimeout(host))
+				if err := cmd.Context().Err(); err != nil {
+					return err
+				}
+			}
+			return listUpstreams(host.Out, found.declared, m.Servers(), store)
+		},
+	}
+	c.add(cmd, host)
+	cmd.Flags().BoolVar(&connect, "connect", false, "connect to all of them first")
+	return cmd
+}
+
+func upstreamDiffCommand(host *Host, open upstreamOpener) *cobra.Command {
+	var c common
+	var accept, yes bool
+	cmd := &cobra.Command{
+		Use:   "diff [flags] [SERVER]",
+		Short: "Show what changed in the tools of other servers since you last looked",
+		Long: "Connects to SERVER (default: all of the settings) and shows each tool whose definition is another than when you last looked at it,\n" +
+			"that is new, or that is gone. What a server listed when it was first connected counts as looked at, and so does what it lists once its\n" +
+			"command or URL has become another. With --accept what is shown counts as looked at, once you agree.\n\n" +
+			"Exit status: 0 if nothing changed or all was accepted, 1 if something changed or a server could not be connected, 2 for a wrong command line.",
+		Example: "  mcp-toolset upstream diff github\n  mcp-toolset upstream diff --accept",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return usagef("upstream diff takes one server: mcp-toolset upstream diff SERVER")
+			case yes && !accept:
+				return usagef("--yes is for --accept")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if accept {
+				if err := personOnly(host); err != nil {
+					return err
+				}
+			}
+			found, err := open(host, c.quiet(cmd))
+			if err != nil {
+				return err
+			}
+			only := ""
+			if len(args) == 1 {
+				if only = args[0]; !found.has(only) {
+					return found.unknown(only)
+				}
+			}
+			store, err := pinStore(host)
+			if err != nil {
+				return err
+			}
+			d := upstreamDiff{host: host, store: store, accept: accept, yes: yes}
+			return d.run(cmd.Context(), found, only)
+		},
+	}
+	c.add(cmd, host)
+	cmd.Flags().BoolVar(&accept, "accept", false, "let what is shown count as looked at")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --accept: do not ask")
+	return cmd
+}
+
+func upstreamForgetCommand(host *Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "forget SERVER",
+		Short: "Drop what is remembered of another server",
+		Long: "Drops the tools that SERVER listed last and what you have seen of them; SERVER need not be in the settings any more.\n" +
+			"What it lists when it is connected next counts as looked at.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return usagef("upstream forget takes one server: mcp-toolset upstream forget SERVER")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := personOnly(host); err != nil {
+				return err
+			}
+			store, err := pinStore(host)
+			if err != nil {
+				return err
+			}
+			return forgetUpstream(host, store, args[0])
+		},
+	}
+}
+
+// personOnly refuses a command of a tool.
+func personOnly(host *Host) error {
+	if belowServer() || host.Getenv(command.Marker) != "" {
+		return errors.New("this was started by a tool of the server; a person has to run it")
+	}
+	return nil
+}
+
+// quiet is the flags for a command whose output a person reads.
+func (c *common) quiet(cmd *cobra.Command) *common {
+	if !cmd.Flags().Changed("log-level") {
+		c.logLevel = "warn"
+	}
+	return c
+}
+
+func upstreamTimeout(host *Host) time.Duration {
+	return milliseconds(envInt(host, "MCP_TIMEOUT", int(connectTimeout/time.Millisecond)))
+}
+
+func (u *upstreams) has(name string) bool { return slices.Contains(u.names(), name) }
+
+func (u *upstreams) names() []string {
+	names := make([]string, len(u.declared))
+	for i, d := range u.declared {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// unknown says which servers there are beside one that there is not.
+func (u *upstreams) unknown(name string) error {
+	names := u.names()
+	if near := nearest.Names(name, names, 1); len(near) == 1 {
+		return usagef("the settings have no server %q; did you mean %s?", name, plain.Line(near[0]))
+	}
+	if len(names) == 0 {
+		return usagef("the settings have no server %q; %s", name, noUpstreams)
+	}
+	return usagef("the settings have no server %q; there are %s", name, plain.Line(strings.Join(names, ", ")))
+}
+
+func forgetUpstream(host *Host, store *pin.Store, name string) error {
+	err := store.Forget(name)
+	if errors.Is(err, pin.ErrUnknown) {
+		names, _ := store.Servers() // what cannot be read is no name to offer
+		if near := nearest.Names(name, names, 1); len(near) == 1 {
+			return fmt.Errorf("nothing is remembered of a server %q; did you mean %s?", name, plain.Line(near[0]))
+		}
+		return fmt.Errorf("nothing is remembered of a server %q; `mcp-toolset upstream list` names those that there are", name)
+	}
+	if err != nil {
+		return shownError(err)
+	}
+	_, err = fmt.Fprintf(host.Out, "Nothing is remembered of the server %s any more.\n", plain.Line(name))
+	return err
+}

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUpstreamAsks: a person at a terminal has to say that they have looked.
+func TestUpstreamAsks(t *testing.T) {
+	for answer, want := range map[string]int{"y": exitOK, "": exitError, "n": exitError} {
+		f := two(t)
+		f.run("diff")
+		f.list["everything"] = changedListing
+		keys, tty := terminal(t)
+		f.host.In = tty
+		if _, err := keys.WriteString(answer + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		code, out := f.run("diff", "everything", "--accept")
+		if code != want || !strings.Contains(out, changedShown+"Have you looked at it? [y/N] ") || (code != exitOK) != strings.Contains(out, "it stays changed") {
+			t.Errorf("%q: %d, %s", answer, code, out)
+		}
+		if code, _ := f.run("diff", "everything"); code != want {
+			t.Errorf("%q: then %d", answer, code)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/tools"
+	"mcp-toolset/upstream/pin"
+)
+
+// noUpstreams is what to do where the settings name no servers.
+const noUpstreams = "no settings that hold here have mcpServers"
+
+// listUpstreams prints the servers that are declared, with what is known of them.
+func listUpstreams(w io.Writer, declared []declaredUpstream, known []tools.Server, store *pin.Store) error {
+	var b bytes.Buffer
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if len(declared) > 0 {
+		fmt.Fprintln(tw, "SERVER\tSTATE\tTOOLS\tCHANGED\tSTARTED WITH")
+	}
+	var notes []string
+	changed := 0
+	for _, d := range declared {
+		s := d.in(known)
+		n := 0
+		for _, t := range s.Tools {
+			if t.Notice != "" {
+				n++
+			}
+		}
+		changed += n
+		count, differ := fmt.Sprint(len(s.Tools)), fmt.Sprint(n)
+		if len(s.Tools) == 0 && s.State != tools.Ready {
+			count, differ = "-", "-" // nobody knows
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", plain.Line(d.Name), s.State, count, differ, d.how())
+		if s.Note != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s", plain.Line(d.Name), plain.Line(s.Note)))
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if len(declared) == 0 {
+		fmt.Fprintf(&b, "There are no other servers: %s.\n", noUpstreams)
+	}
+	if changed > 0 {
+		notes = append(notes, "`mcp-toolset upstream diff` shows what changed.")
+	}
+	notes = append(notes, remembered(declared, store)...)
+	if len(notes) > 0 {
+		b.WriteString("\n" + strings.Join(notes, "\n") + "\n")
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// in is how a server is among those that are known.
+func (d declaredUpstream) in(known []tools.Server) tools.Server {
+	if at := slices.IndexFunc(known, func(s tools.Server) bool { return s.Name == d.Name }); at >= 0 {
+		return known[at]
+	}
+	return tools.Server{Name: d.Name}
+}
+
+// remembered says what is remembered of servers that are not declared, and what
+// cannot be read.
+func remembered(declared []declaredUpstream, store *pin.Store) (notes []string) {
+	names, err := store.Servers()
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(declared, func(d declaredUpstream) bool { return d.Name == name })
+	})
+	if len(names) > 0 {
+		notes = append(notes, fmt.Sprintf("Remembered, and not in these settings: %s. `mcp-toolset upstream forget SERVER` drops one.", plain.Text(strings.Join(names, ", "))))
+	}
+	if err != nil {
+		notes = append(notes, "Problem: "+plain.Text(err.Error()))
+	}
+	return notes
+}
+
+// how says how a server is started, in one line and without what people put into
+// URLs to be let in.
+func (d declaredUpstream) how() string {
+	if d.Command == nil {
+		return plain.Line(publicURL(d.URL))
+	}
+	words := make([]string, len(d.Command))
+	for i, word := range d.Command {
+		if words[i] = plain.Text(word); word == "" || strings.ContainsAny(word, " \t\r\n\"'") {
+			words[i] = fmt.Sprintf("%q", word)
+		}
+	}
+	return plain.Line(strings.Join(words, " "))
+}
+
+// publicURL is a URL, in which variables may stand, without its user and query.
+func publicURL(url string) string {
+	url, fragment, _ := strings.Cut(url, "#")
+	url, query, asks := strings.Cut(url, "?")
+	if scheme, rest, ok := strings.Cut(url, "://"); ok {
+		authority, path, slash := strings.Cut(rest, "/")
+		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+			authority = "..." + authority[at:]
+		}
+		if url = scheme + "://" + authority; slash {
+			url += "/" + path
+		}
+	}
+	if asks && query != "" {
+		url += "?..."
+	}
+	if fragment != "" {
+		url += "#..."
+	}
+	return url
+}

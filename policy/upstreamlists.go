@@ -1,0 +1,173 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// This file is about deniedMcpServers and allowedMcpServers: which servers may be
+// started or connected to.
+
+// The keys of the lists, and of their entries.
+const (
+	deniedServersKey  = "deniedMcpServers"
+	allowedServersKey = "allowedMcpServers"
+)
+
+var serverEntryKeys = []string{"serverCommand", "serverName", "serverUrl"}
+
+// serverEntry is an entry of the lists. One of its fields is set, in an entry
+// that is malformed none.
+type serverEntry struct {
+	origin
+	name    string // with * for any text
+	command []string
+	url     *urlPattern
+}
+
+// allowedServers is the list of one file.
+type allowedServers struct {
+	origin
+	entries []serverEntry
+}
+
+const wantServer = `a name, or an object with one of "serverName", "serverCommand" and "serverUrl"`
+
+// readDenied reads deniedMcpServers. What cannot be understood might have denied
+// anything, so it is an error.
+func (s *Settings) readDenied(f field) error {
+	if f.value.kind != isArray {
+		return f.value.want(f.key, "an array")
+	}
+	for i, n := range f.value.items {
+		e, err := s.readServerEntry(fmt.Sprintf("%s[%d]", f.key, i), n)
+		if err != nil {
+			return err
+		}
+		s.denied = append(s.denied, e)
+	}
+	return nil
+}
+
+// readAllowed reads allowedMcpServers. What cannot be understood allows nothing.
+func (s *Settings) readAllowed(f field) error {
+	if f.value.kind != isArray {
+		return f.value.want(f.key, "an array")
+	}
+	allowed := allowedServers{origin: origin{s.source, f.line}}
+	for i, n := range f.value.items {
+		at := fmt.Sprintf("%s[%d]", f.key, i)
+		e, err := s.readServerEntry(at, n)
+		if err == nil && e.url != nil && !e.url.anything && e.url.scheme == "" {
+			err = fmt.Errorf("line %d: %s: the URL of an allowed server needs a scheme and a host, such as https://example.com/*", n.line, at)
+		}
+		if err != nil {
+			_, text, _ := strings.Cut(err.Error(), ": ")
+			s.warn(n.line, "%s; it allows nothing", text)
+			continue
+		}
+		allowed.entries = append(allowed.entries, e)
+	}
+	s.allowed = given(allowed)
+	return nil
+}
+
+func (s *Settings) readServerEntry(at string, n *node) (e serverEntry, err error) {
+	e.origin = origin{s.source, n.line}
+	if n.kind == isString && n.text != "" {
+		e.name = n.text
+		return e, nil
+	}
+	if n.kind != isObject {
+		return e, n.want(at, wantServer)
+	}
+	if len(n.fields) != 1 || !slices.Contains(serverEntryKeys, n.fields[0].key) {
+		return e, fmt.Errorf("line %d: %s: want %s", n.line, at, wantServer)
+	}
+	f := n.fields[0]
+	at = joinKey(at, f.key)
+	switch f.key {
+	case "serverName":
+		if f.value.kind != isString || f.value.text == "" {
+			return e, f.value.want(at, "a name")
+		}
+		e.name = f.value.text
+	case "serverUrl":
+		if f.value.kind != isString {
+			return e, f.value.want(at, "a URL")
+		}
+		if e.url = newURLPattern(f.value.text); e.url == nil {
+			return e, f.value.want(at, "a URL such as https://example.com/*, in which * stands for any text")
+		}
+	default:
+		if f.value.kind != isArray {
+			return e, f.value.want(at, "a program and its arguments")
+		}
+		e.command, err = s.readCommand(at, f.value)
+	}
+	return e, err
+}
+
+// UpstreamRefused reports whether a server, with its variables expanded, must not
+// be started or connected to, and why, as one phrase safe to show. Denied lists
+// of all files hold. Of the allowed lists that of the most authoritative file
+// holds that has one: a server that none of its entries covers is refused.
+func (s *Settings) UpstreamRefused(u Upstream) (why string, refused bool) {
+	if s == nil {
+		return "", false
+	}
+	for _, e := range s.denied {
+		if e.denies(u) {
+			return "denied by " + deniedServersKey + " in " + e.origin.String(), true
+		}
+	}
+	if !s.allowed.set || slices.ContainsFunc(s.allowed.value.entries, func(e serverEntry) bool { return e.allows(u) }) {
+		return "", false
+	}
+	return "not among " + allowedServersKey + " in " + origin{source: s.allowed.value.source}.String(), true
+}
+
+// allows reports whether the entry, taken exactly, is about the server.
+func (e *serverEntry) allows(u Upstream) bool {
+	switch {
+	case e.name != "":
+		return wildcard(e.name, u.Name)
+	case e.url != nil:
+		return u.URL != "" && e.url.allows(u.URL)
+	}
+	return u.Command != "" && slices.Equal(e.command, append([]string{u.Command}, u.Args...))
+}
+
+// denies reports whether the entry is about the server, however that is spelled.
+func (e *serverEntry) denies(u Upstream) bool {
+	switch {
+	case e.name != "":
+		return wildcard(fold(e.name), fold(u.Name)) || wildcard(foldedPrefix(e.name), foldedPrefix(u.Name))
+	case e.url != nil:
+		return u.URL != "" && e.url.denies(u.URL)
+	}
+	if u.Command == "" || !slices.Equal(e.command[1:], u.Args) {
+		return false
+	}
+	// Where a program is found that has no path is not known.
+	name, command := filepath.ToSlash(e.command[0]), filepath.ToSlash(u.Command)
+	if !strings.Contains(name, "/") || !strings.Contains(command, "/") {
+		return path.Base(name) == path.Base(command)
+	}
+	return name == command
+}
+
+// fold is a text in which upper and lower case do not differ.
+func fold(s string) string { return strings.ToLower(strings.ToUpper(strings.TrimSpace(s))) }
+
+// foldedPrefix is what tools of a server are called by, but for case; a * stays.
+func foldedPrefix(name string) string {
+	parts := strings.Split(strings.TrimSpace(name), wholeTool)
+	for i := range parts {
+		parts[i] = fold(serverName(parts[i]))
+	}
+	return strings.Join(parts, wholeTool)
+}

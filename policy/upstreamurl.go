@@ -1,0 +1,173 @@
+package policy
+
+import (
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// This file holds URLs of servers against patterns in which * stands for any
+// text. One URL can be written in many ways, and what allows is not what denies:
+//
+//   - A pattern that allows is held against each part of the URL by itself, so
+//     that https://*.example.com/* is not https://evil.com/?.example.com/, and
+//     against the path that is asked for: decoded and without "..".
+//   - A pattern that denies covers what it covers as text, and what it covers by
+//     parts, with and without what stands behind the "?".
+
+// webURL is a URL by parts.
+type webURL struct {
+	scheme string // lower case
+	host   string // lower case, without a dot at its end; an address in its usual form
+	port   string // always given
+	path   string // decoded, clean, at least /
+	query  string // with the "?"; "" if there is none
+}
+
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
+// parts takes a URL apart. Who logs in and what stands behind a "#" is left out.
+func parts(text string) (webURL, bool) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return webURL{}, false
+	}
+	w := webURL{scheme: u.Scheme, host: canonicalHost(u.Hostname()), port: u.Port(), path: cleanPath(u.Path)}
+	if n := strings.TrimLeft(w.port, "0"); n != "" {
+		w.port = n
+	} else {
+		w.port = defaultPorts[w.scheme]
+	}
+	if u.RawQuery != "" {
+		w.query = "?" + u.RawQuery
+	}
+	return w, true
+}
+
+func canonicalHost(host string) string {
+	host = strings.TrimRight(strings.ToLower(host), ".")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().WithZone("").String()
+	}
+	return host
+}
+
+// cleanPath is a path as a server understands it. The slash at its end stays.
+func cleanPath(p string) string {
+	clean := path.Clean("/" + p)
+	if strings.HasSuffix(p, "/") && clean != "/" {
+		clean += "/"
+	}
+	return clean
+}
+
+// urlPattern is a serverUrl.
+type urlPattern struct {
+	text     string
+	anything bool // it is * alone
+	// By parts, each with * for any text; scheme is "" if the pattern is only a text.
+	scheme, host, port string // port "": the one that the scheme has
+	path, query        string
+}
+
+// newURLPattern reads a pattern; nil: it is none, or could cover no URL.
+func newURLPattern(text string) *urlPattern {
+	p := &urlPattern{text: text, anything: text == wholeTool}
+	scheme, rest, ok := strings.Cut(text, "://")
+	scheme = strings.ToLower(scheme)
+	_, web := defaultPorts[scheme]
+	switch {
+	case !plain(text) || strings.Contains(text, "#"):
+		return nil
+	case !ok || !web && !strings.ContainsAny(scheme, wholeTool):
+		if !strings.HasPrefix(text, wholeTool) {
+			return nil
+		}
+		return p
+	case !web && scheme != wholeTool && scheme != "http*":
+		return p // such as *tps://: a text
+	}
+	at := strings.IndexAny(rest, "/?")
+	if at < 0 {
+		at = len(rest)
+	}
+	host := rest[:at]
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		host, p.port = host[:i], strings.TrimLeft(host[i+1:], "0")
+	}
+	if host == "" || strings.ContainsAny(host, `@\`) || strings.ContainsFunc(host, func(r rune) bool { return r > '~' }) {
+		return nil // Expand lets no such URL through
+	}
+	p.scheme, p.host = scheme, canonicalHost(strings.Trim(host, "[]"))
+	pathText, query, asked := strings.Cut(rest[at:], "?")
+	if at == len(rest) && host == wholeTool {
+		pathText = "/*"
+	}
+	if decoded, err := url.PathUnescape(pathText); err == nil {
+		pathText = decoded
+	}
+	if p.path = cleanPath(pathText); asked {
+		p.query = "?" + query
+	}
+	return p
+}
+
+// onHost reports whether scheme, host and port are covered.
+func (p *urlPattern) onHost(w webURL) bool {
+	port := p.port
+	if port == "" {
+		port = defaultPorts[w.scheme]
+	}
+	return p.scheme != "" && wildcard(p.scheme, w.scheme) && wildcard(p.host, w.host) && wildcard(port, w.port)
+}
+
+// allows reports whether the pattern covers a URL, part by part. A path that
+// ends in * covers what is asked behind it, too.
+func (p *urlPattern) allows(text string) bool {
+	if p.anything {
+		return true
+	}
+	w, ok := parts(text)
+	if !ok || !p.onHost(w) {
+		return false
+	}
+	if p.query == "" && !strings.HasSuffix(p.path, wholeTool) {
+		return w.query == "" && wildcard(p.path, w.path)
+	}
+	return wildcard(p.path, w.path) && (p.query == "" || wildcard(p.query, w.query))
+}
+
+// onText reports whether the pattern covers a URL as text.
+func (p *urlPattern) onText(text string) bool {
+	return wildcard(strings.ToLower(p.text), strings.ToLower(text))
+}
+
+// denies reports whether the pattern covers a URL, however that is spelled.
+func (p *urlPattern) denies(text string) bool {
+	w, ok := parts(text)
+	if p.anything || !ok || p.onText(text) {
+		return true
+	}
+	host := w.host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	for _, shown := range []string{host, host + ":" + w.port} {
+		if shown == host && w.port != defaultPorts[w.scheme] {
+			continue
+		}
+		if whole := w.scheme + "://" + shown + w.path; p.onText(whole) || p.onText(whole+w.query) {
+			return true
+		}
+	}
+	if !p.onHost(w) {
+		return false
+	}
+	for _, at := range []string{w.path, strings.TrimSuffix(w.path, "/"), strings.TrimSuffix(w.path, "/") + "/"} {
+		if wildcard(p.path, at) && (p.query == "" || wildcard(p.query, w.query)) {
+			return true
+		}
+	}
+	return false
+}

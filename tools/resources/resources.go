@@ -1,0 +1,135 @@
+// Package resources is ListMcpResources and ReadMcpResource: what other MCP
+// servers offer beside tools.
+package resources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// Source is the other servers. It is safe for concurrent use.
+type Source interface {
+	// Servers are the names of those that may be started, in the order in which
+	// they are shown.
+	Servers() []string
+	// Resources lists those of one server, and connects it. It ends in bounded
+	// time. What could not be asked is in the problems.
+	Resources(ctx context.Context, server string) ([]Resource, []Problem)
+	// ReadResource reads one. Its error is worded for the model.
+	ReadResource(ctx context.Context, server, uri string, env *tools.Env) ([]tools.Content, error)
+
+	// Denied says that a rule denies all tools of a server, and which; Asked that
+	// one has a person asked about them. Both are one phrase safe to show.
+	Denied(server string) (why string, denied bool)
+	Asked(server string) (why string, asked bool)
+	// AskAlways says that a person is asked about every call that no rule covers.
+	AskAlways() bool
+}
+
+// none is no other servers.
+type none struct{}
+
+func (none) Servers() []string                                         { return nil }
+func (none) Resources(context.Context, string) ([]Resource, []Problem) { return nil, nil }
+func (none) Denied(string) (string, bool)                              { return "", false }
+func (none) Asked(string) (string, bool)                               { return "", false }
+func (none) AskAlways() bool                                           { return false }
+func (none) ReadResource(_ context.Context, server, _ string, _ *tools.Env) ([]tools.Content, error) {
+	return nil, known(none{}, server)
+}
+
+// Resource is what a server says of something that it has.
+type Resource struct {
+	Server      string `json:"server" jsonschema:"The server that has it"`
+	URI         string `json:"uri" jsonschema:"What the server calls it"`
+	Name        string `json:"name,omitempty" jsonschema:"Its name"`
+	Title       string `json:"title,omitempty" jsonschema:"Its name for people"`
+	Description string `json:"description,omitempty" jsonschema:"What it is"`
+	MIMEType    string `json:"mime_type,omitempty" jsonschema:"Its type"`
+	Size        int64  `json:"size,omitempty" jsonschema:"Its size in bytes, 0 if that is not known"`
+}
+
+// Problem is why a server could not be asked, one line safe to show.
+type Problem struct {
+	Server string `json:"server" jsonschema:"The server"`
+	Why    string `json:"why" jsonschema:"Why it was not asked, or could not be"`
+}
+
+// New makes both tools. nil: there are no other servers.
+func New(source Source) []*tools.Tool {
+	if source == nil {
+		source = none{}
+	}
+	return []*tools.Tool{newList(source), newRead(source)}
+}
+
+// known refuses a server that there is not.
+func known(source Source, server string) error {
+	names := source.Servers()
+	switch {
+	case slices.Contains(names, server):
+		return nil
+	case len(names) == 0:
+		return fault.New("there are no other MCP servers", "A person can add some to the settings, under mcpServers.")
+	}
+	fact := fmt.Sprintf("there is no server %s", plain.Line(fmt.Sprintf("%q", server)))
+	if near := nearest.Names(server, names, 3); len(near) > 0 {
+		return fault.New(fact, "The nearest is "+plain.Text(strings.Join(near, ", "))+".")
+	}
+	return fault.New(fact, "There are: "+plain.Text(strings.Join(names, ", "))+".")
+}
+
+// check is the opinion on reaching a server with a tool. What rules on the
+// server's tools deny or ask about holds for what else it has.
+func check(source Source, tool, server string) *policy.Decision {
+	if why, denied := source.Denied(server); denied {
+		return &policy.Decision{
+			Behavior: policy.Deny, Reason: fmt.Sprintf("the server %s may not be used: %s", plain.Line(server), why),
+			Next: "do without it, or have a person change the rule",
+		}
+	}
+	return ask(source, tool, server)
+}
+
+// ask is check for a server that is not denied.
+func ask(source Source, tool, server string) *policy.Decision {
+	why, asked := source.Asked(server)
+	switch {
+	case asked:
+		why = fmt.Sprintf("a person is asked before the server %s is used: %s", plain.Line(server), why)
+	case source.AskAlways():
+		why = fmt.Sprintf("nobody has said that the server %s may be asked for what it has", plain.Line(server))
+	default:
+		return nil
+	}
+	return &policy.Decision{Behavior: policy.Ask, Reason: why, Next: "have a person add an allow rule such as " + tool + "(" + plain.Line(server) + ")"}
+}
+
+// matches reports whether a pattern of a rule covers a server's name: the name,
+// in which * stands for any text. A rule that denies or asks does not mind upper
+// and lower case.
+func matches(b policy.Behavior, pattern, server string) bool {
+	if b != policy.Allow {
+		pattern, server = strings.ToLower(pattern), strings.ToLower(server)
+	}
+	pieces := strings.Split(pattern, "*")
+	rest, ok := strings.CutPrefix(server, pieces[0])
+	if len(pieces) == 1 {
+		return ok && rest == ""
+	}
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		if !ok {
+			return false
+		}
+		_, rest, ok = strings.Cut(rest, piece)
+	}
+	return ok && strings.HasSuffix(rest, pieces[len(pieces)-1])
+}

@@ -1,0 +1,35 @@
+package upstream
+
+import (
+	"fmt"
+
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// check is what speaks against a call of a tool, unless a person has said that it
+// may be made.
+func (s *server) check(f *tools.Foreign, change string) *policy.Decision {
+	name := line(s.Name)
+	switch {
+	case s.m.PinRefuses && change != "":
+		return &policy.Decision{
+			Behavior: policy.Deny, Reason: fmt.Sprintf("the definition of %s is not the one that a person looked at: %s", f.Name, line(change)),
+			Next: "do it another way; a person looks at it with mcp-toolset upstream diff " + name,
+		}
+	case s.m.AskAlways:
+		return s.ask(f, fmt.Sprintf("nobody has said that the tools of the server %s may be used", name))
+	case !f.Said.DestructiveHint():
+		return nil
+	case f.Said.Destructive == nil:
+		return s.ask(f, fmt.Sprintf("the server %s does not say that the tool destroys nothing", name))
+	}
+	return s.ask(f, fmt.Sprintf("the server %s says that the tool may destroy something", name))
+}
+
+func (s *server) ask(f *tools.Foreign, reason string) *policy.Decision {
+	return &policy.Decision{
+		Behavior: policy.Ask, Reason: reason,
+		Next: "do it another way, or have a person add an allow rule such as " + f.Name + " to the settings",
+	}
+}

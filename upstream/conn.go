@@ -1,0 +1,185 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/tools"
+)
+
+// conn is one connection to a server. Calls enter and leave it; what is of no use
+// any more is retired, and closed when the last call has left.
+type conn struct {
+	s      *server
+	client *client.Client
+	peer   *peer  // nil over HTTP
+	hangUp func() // closes what is idle over HTTP; nil over stdio
+
+	modern, hasTools, listChanges, hasResources bool
+
+	ctx    context.Context // ends when it is closed
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when it is lost
+	stale  chan struct{} // holds one word: the tools have changed
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	cause   error // why it is lost
+	inside  int   // calls that have entered
+	retired bool
+	calls   []*call // that run, in the order they began
+	closing sync.Once
+}
+
+func newConn(s *server) *conn {
+	c := &conn{s: s, ended: make(chan struct{}), stale: make(chan struct{}, 1)}
+	c.ctx, c.cancel = context.WithCancel(s.m.ctx)
+	s.m.mu.Lock()
+	s.m.conns[c] = struct{}{}
+	s.m.mu.Unlock()
+	return c
+}
+
+// enter is the begin of a use; false: it is of no use any more.
+func (c *conn) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired || c.cause != nil {
+		return false
+	}
+	c.inside++
+	return true
+}
+
+// leave is the end of a use.
+func (c *conn) leave() {
+	c.mu.Lock()
+	c.inside--
+	last := c.retired && c.inside == 0
+	c.mu.Unlock()
+	if last {
+		c.closeLater()
+	}
+}
+
+// retire has the connection closed when nobody uses it any more.
+func (c *conn) retire() {
+	c.mu.Lock()
+	was := c.retired
+	c.retired = true
+	idle := c.inside == 0
+	c.mu.Unlock()
+	if !was && idle {
+		c.closeLater()
+	}
+}
+
+// closeLater closes the connection in the background.
+func (c *conn) closeLater() {
+	if !c.s.m.enter() {
+		return // the manager closes all there are
+	}
+	go func() {
+		defer c.s.m.alive.Done()
+		c.close()
+	}()
+}
+
+// lost is told that the server says no more.
+func (c *conn) lost(cause error) {
+	c.mu.Lock()
+	first := c.cause == nil
+	if first {
+		c.cause = cause
+	}
+	c.mu.Unlock()
+	if !first {
+		return
+	}
+	close(c.ended)
+	if c.ctx.Err() != nil || !c.s.m.enter() {
+		return // it is being closed
+	}
+	go func() { // not on the loop that reads
+		defer c.s.m.alive.Done()
+		c.s.dropped(c, c.lostError())
+	}()
+}
+
+func (c *conn) isLost() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause != nil
+}
+
+// lostError says why the connection was lost.
+func (c *conn) lostError() *failure {
+	c.mu.Lock()
+	cause := c.cause
+	c.mu.Unlock()
+	switch {
+	case errors.Is(cause, errTooLong):
+		return &failure{why: "it sent a line of more than " + sizeText(maxAnswer)}
+	case c.peer != nil:
+		return &failure{why: c.peer.epitaph()}
+	}
+	return byNetwork(cause)
+}
+
+// close ends the connection and its server. It returns when nothing is left.
+func (c *conn) close() {
+	c.closing.Do(func() {
+		c.mu.Lock()
+		c.retired = true
+		c.mu.Unlock()
+		c.cancel()
+		if c.client != nil {
+			_ = c.client.Close()
+		}
+		if c.peer != nil {
+			c.peer.end()
+		}
+		if c.hangUp != nil {
+			c.hangUp()
+		}
+		c.wg.Wait()
+		c.s.m.mu.Lock()
+		delete(c.s.m.conns, c)
+		c.s.m.mu.Unlock()
+	})
+}
+
+// notified takes what a server tells. It is called on the loop that reads, and
+// does not wait.
+func (c *conn) notified(n mcp.JSONRPCNotification) {
+	switch n.Method {
+	case string(mcp.MethodNotificationToolsListChanged):
+		c.changed()
+	case string(mcp.MethodNotificationProgress):
+		c.progressed(n.Params.AdditionalFields)
+	case string(mcp.MethodNotificationMessage):
+		data, _ := n.Params.AdditionalFields["data"].(string)
+		c.s.m.Log.Debug("an upstream server logs", "server", c.s.Name, "text", line(data))
+	}
+}
+
+// progressed hands progress to the call it is of.
+func (c *conn) progressed(fields map[string]any) {
+	token, _ := fields["progressToken"].(string)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range c.calls {
+		if call.token != token {
+			continue
+		}
+		p := tools.Progress{}
+		p.Done, _ = fields["progress"].(float64)
+		p.Total, _ = fields["total"].(float64)
+		p.Message, _ = fields["message"].(string)
+		call.tell(p)
+	}
+}

@@ -1,0 +1,69 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/tools"
+)
+
+// Elicit is called by the library with a question of the server to the user. It
+// goes to the client's user of the call that it comes from; where that is not
+// known, to nobody.
+func (c *conn) Elicit(ctx context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	asked := callOf(ctx)
+	if asked == nil {
+		if asked = c.sole(); asked == nil {
+			return answerForm(tools.FormReply{Action: "decline"}), nil
+		}
+		ctx = asked.ctx
+	}
+	if r.Params.Mode != "" && r.Params.Mode != mcp.ElicitationModeForm || asked.env.Elicit == nil {
+		return answerForm(tools.FormReply{Action: "decline"}), nil
+	}
+	schema, err := json.Marshal(r.Params.RequestedSchema)
+	if err != nil {
+		return nil, err
+	}
+	asked.asking.Add(1)
+	reply, err := asked.env.Elicit(ctx, tools.Form{Server: c.s.Name, Message: r.Params.Message, Schema: schema})
+	asked.asking.Add(-1)
+	asked.touch()
+	if err != nil {
+		if asked.ctx.Err() == nil {
+			asked.finish(err)
+		}
+		return nil, err
+	}
+	return answerForm(reply), nil
+}
+
+// sole is the call that a question must be of which comes without saying so: the
+// latest, if all calls that run are of one session.
+func (c *conn) sole() *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.calls) == 0 {
+		return nil
+	}
+	last := c.calls[len(c.calls)-1]
+	for _, other := range c.calls {
+		a, b := other.env.Session, last.env.Session
+		if other != last && (a.ID != b.ID || a.Principal != b.Principal || a.Stateless || b.Stateless || other.env.Elicit == nil) {
+			return nil
+		}
+	}
+	return last
+}
+
+// answerForm is a reply as the server gets it.
+func answerForm(reply tools.FormReply) *mcp.ElicitationResult {
+	out := &mcp.ElicitationResult{}
+	out.Action = mcp.ElicitationResponseAction(reply.Action)
+	if reply.Action == "accept" && len(reply.Content) > 0 {
+		out.Content = reply.Content
+	}
+	return out
+}

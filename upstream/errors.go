@@ -1,0 +1,222 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+)
+
+// This file words what goes wrong. What a server says is foreign text: one line,
+// bounded, with nothing hidden in it.
+
+// line makes foreign text one line that is safe to show.
+func line(s string) string { return plain.Line(strings.Join(strings.Fields(s), " ")) }
+
+// failure is why a server is not connected: one phrase that begins with "it".
+type failure struct {
+	why  string
+	next string // what helps, if a person has to do it; "": trying again
+}
+
+func (f *failure) Error() string { return f.why }
+
+// Errors that connections end with.
+var (
+	errSilent   = errors.New("no sign of life")
+	errTooLong  = errors.New("an answer is too long")
+	errRedirect = errors.New("redirected to another origin")
+)
+
+func errClosing() error {
+	return fault.New("this server is ending", "Nothing more can be called.")
+}
+
+// again says when a server that failed is tried again. The caller holds the lock.
+func (s *server) again(now time.Time) string {
+	if wait := s.retry.Sub(now); wait > 0 {
+		return "it is tried again in " + seconds(wait)
+	}
+	return "it is tried again with the next call"
+}
+
+// seconds is a time rounded up, so that it is over when it has passed.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%d s", (d+time.Second-1)/time.Second)
+}
+
+// unreachable is the error of a call for want of a connection. The caller holds
+// the lock, or is the only one who knows f.
+func (s *server) unreachable(f *failure) error {
+	next := "Do it another way; " + s.again(s.m.Now()) + "."
+	if f.next != "" {
+		next = f.next
+	}
+	return fault.New(fmt.Sprintf("the server %s cannot be reached: %s", line(s.Name), f.why), next)
+}
+
+// barred is the error of a call to a server that is never started.
+func (s *server) barred() error {
+	if s.Refused != "" {
+		return fault.New(fmt.Sprintf("the server %s may not be used: %s", line(s.Name), line(s.Refused)), "Do it another way.")
+	}
+	return fault.New(fmt.Sprintf("the server %s cannot be started: %s", line(s.Name), line(s.Broken)), "Have a person mend it in the settings, or do it another way.")
+}
+
+// explain says why an attempt to connect failed.
+func (s *server) explain(ctx context.Context, err error) *failure {
+	var f *failure
+	switch x := answered(err); {
+	case errors.As(err, &f):
+		return f
+	case s.m.ctx.Err() != nil:
+		return &failure{why: "it is being ended"}
+	case ctx.Err() != nil:
+		return &failure{why: "it does not answer within " + seconds(s.m.ConnectTimeout)}
+	case x != nil && x.rpc != nil && x.status < http.StatusBadRequest:
+		return &failure{why: "it refuses to be connected: " + line(x.rpc.Message)}
+	case x != nil:
+		if f := byStatus(x.status); f != nil {
+			return f
+		}
+	}
+	return byNetwork(err)
+}
+
+// byStatus explains an HTTP status; nil: it explains nothing.
+func byStatus(status int) *failure {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return &failure{
+			why:  fmt.Sprintf("it refuses access (HTTP status %d)", status),
+			next: "Have a person set the headers that it wants in the settings, under mcpServers.",
+		}
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return &failure{
+			why:  fmt.Sprintf("there is no MCP server at its URL (HTTP status %d)", status),
+			next: "Have a person correct the url in the settings, under mcpServers.",
+		}
+	case status >= http.StatusBadRequest:
+		return &failure{why: fmt.Sprintf("it answers with HTTP status %d", status)}
+	}
+	return nil
+}
+
+// byNetwork explains an error of the network without its words, which are for
+// programmers.
+func byNetwork(err error) *failure {
+	var dns *net.DNSError
+	var version mcp.UnsupportedProtocolVersionError
+	switch {
+	case errors.Is(err, errRedirect):
+		return &failure{
+			why:  "it redirects to another address, which is not followed since its headers may hold secrets",
+			next: "Have a person put the new address into the settings, under mcpServers.",
+		}
+	case errors.Is(err, errTooLong):
+		return &failure{why: "it sends more than " + sizeText(maxAnswer)}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &failure{why: "nobody listens at its address"}
+	case errors.As(err, &dns):
+		return &failure{why: "its host is not known"}
+	case errors.As(err, &version):
+		return &failure{why: fmt.Sprintf("it speaks protocol version %q, which is not known here", line(version.Version))}
+	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "x509: "):
+		return &failure{why: "no encrypted connection to it can be made: " + line(lastPart(err.Error()))}
+	case strings.Contains(err.Error(), "unexpected content type"), strings.Contains(err.Error(), "unmarshal"), strings.Contains(err.Error(), "decode"):
+		return &failure{why: "what it answers is not MCP"}
+	}
+	return &failure{why: "the connection to it failed"}
+}
+
+// lastPart is what the innermost of nested errors says.
+func lastPart(s string) string { return s[strings.LastIndex(s, ": ")+1:] }
+
+// callError words why a call that was sent has no result.
+func (c *call) failed(err error) error {
+	s, x := c.conn.s, c.answer()
+	name := line(s.Name)
+	switch {
+	case errors.Is(err, errSilent):
+		return fault.New(fmt.Sprintf("the server %s gave no sign of life for %s and the call was cancelled; whether it took effect is not known", name, s.Timeout),
+			"Look before you repeat it, or ask for less at once.")
+	case x.rpc != nil:
+		return refusal(name, x.rpc)
+	case x.tooLong || errors.Is(err, errTooLong):
+		return fault.New(fmt.Sprintf("the server %s answered with more than %s", name, sizeText(maxAnswer)), "Ask for less at once.")
+	case errors.Is(err, client.ErrMaxInputRoundTripsExceeded):
+		return fault.New(fmt.Sprintf("the server %s went on asking questions and the call was given up", name), "Give it all it needs in the arguments.")
+	}
+	if f := byStatus(x.status); f != nil && x.status < http.StatusInternalServerError {
+		next := f.next
+		if next == "" {
+			next = "Do it another way."
+		}
+		return fault.New(fmt.Sprintf("the server %s did not take the call: %s", name, f.why), next)
+	} else if f != nil {
+		return unsure(fmt.Sprintf("the server %s failed in the call: %s", name, f.why))
+	}
+	if errors.Is(err, errRedirect) {
+		f := byNetwork(err)
+		return fault.New(fmt.Sprintf("the server %s did not take the call: %s", name, f.why), f.next)
+	}
+	if x.err == nil || x.status == http.StatusOK && strings.Contains(err.Error(), "unexpected content type") {
+		return s.nonsense("call")
+	}
+	if c.conn.peer != nil {
+		how := ""
+		if c.conn.isLost() {
+			how = ": " + c.conn.lostError().why
+		}
+		return unsure(fmt.Sprintf("the server %s ended while the call ran%s", name, how))
+	}
+	return unsure(fmt.Sprintf("the connection to the server %s was lost while the call ran", name))
+}
+
+// unsure is the error of a call that may have taken effect.
+func unsure(fact string) error {
+	return fault.New(fact+"; whether it took effect is not known", "Look before you repeat it.")
+}
+
+// refusal is the error that a server answered with.
+func refusal(name string, e *mcp.JSONRPCErrorDetails) error {
+	fact := fmt.Sprintf("the server %s answered with an error: %s", name, line(e.Message))
+	if line(e.Message) == "" {
+		fact = fmt.Sprintf("the server %s answered with error %d and no words", name, e.Code)
+	}
+	switch e.Code {
+	case mcp.INVALID_PARAMS:
+		return fault.New(fact, "Correct the arguments by the tool's input schema.")
+	case mcp.METHOD_NOT_FOUND:
+		return fault.New(fact, "It cannot do this; do it another way.")
+	}
+	return fault.New(fact, "Correct what it names, or do it another way.")
+}
+
+// notRun reports whether an error says for certain that the server did not take
+// the request, for a reason that a new connection may mend.
+func notRun(x *answer, err error) bool {
+	var dial *net.OpError
+	switch {
+	case errors.Is(err, transport.ErrSessionTerminated), errors.Is(err, errNotSent):
+		return true
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return true
+	}
+	// Servers made with the TypeScript SDK say so about a session they do not know.
+	return x.status == http.StatusBadRequest && x.rpc != nil && strings.Contains(strings.ToLower(x.rpc.Message), "session")
+}
+
+// sizeText is a size in whole MiB.
+func sizeText(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

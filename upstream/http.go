@@ -1,0 +1,125 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+)
+
+// endSession is how long a server may take to hear that its session is over.
+const endSession = 300 * time.Millisecond
+
+// reach makes the transport of a server over HTTP.
+func (s *server) reach(c *conn, listen bool, log *slog.Logger) (transport.Interface, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, &failure{why: "its url is not one of http or https", next: "Have a person correct the url in the settings, under mcpServers."}
+	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	c.hangUp = base.CloseIdleConnections
+	web := &http.Client{
+		Transport:     &door{next: base, origin: origin(u), headers: s.Headers},
+		CheckRedirect: sameOrigin,
+	}
+	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(web), transport.WithHTTPLogger(log)}
+	if listen {
+		options = append(options, transport.WithContinuousListening())
+	}
+	inner, err := transport.NewStreamableHTTP(s.URL, options...)
+	if err != nil {
+		return nil, err
+	}
+	return &httpTap{StreamableHTTP: inner, url: s.URL, client: web, ctx: c.ctx}, nil
+}
+
+func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
+
+// sameOrigin follows redirects within an origin only.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	const most = 5
+	if origin(req.URL) != origin(via[0].URL) {
+		return errRedirect
+	}
+	if len(via) >= most {
+		return errors.New("redirected too often")
+	}
+	return nil
+}
+
+// door is what all requests to a server go through: it adds the headers of the
+// settings, bounds what comes back and remembers how it went.
+type door struct {
+	next    http.RoundTripper
+	origin  string
+	headers map[string]string
+}
+
+// RoundTrip makes one request.
+func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
+	if origin(req.URL) != d.origin {
+		return nil, errRedirect
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	if req.Method == http.MethodDelete {
+		ctx, cancel = context.WithTimeout(req.Context(), endSession)
+	}
+	c := captureOf(ctx)
+	req = req.Clone(ctx)
+	for name, value := range d.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := d.next.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	c.set(func(a *answer) { a.status = resp.StatusCode })
+	resp.Body = &body{
+		ReadCloser: resp.Body, cancel: cancel, left: maxAnswer, capture: c,
+		stream: req.Method == http.MethodGet || ctx.Value(streamKey{}) != nil,
+	}
+	return resp, nil
+}
+
+type streamKey struct{}
+
+// streaming is a context whose answer has no end: only its events are bounded.
+func streaming(ctx context.Context) context.Context {
+	return context.WithValue(ctx, streamKey{}, true)
+}
+
+// body is a response of bounded length.
+type body struct {
+	io.ReadCloser
+	cancel  context.CancelFunc
+	capture *capture
+	stream  bool
+	left    int64
+}
+
+// Read reads until there is too much.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.stream && (bytes.Contains(p[:n], []byte("\n\n")) || bytes.Contains(p[:n], []byte("\r\n\r\n"))) {
+		b.left = maxAnswer
+	}
+	if b.left -= int64(n); b.left < 0 {
+		b.capture.set(func(a *answer) { a.tooLong = true })
+		return 0, errTooLong
+	}
+	return n, err
+}
+
+// Close ends the request, too: closing alone may wait for the rest.
+func (b *body) Close() error {
+	b.cancel()
+	return b.ReadCloser.Close()
+}

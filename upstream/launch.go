@@ -1,0 +1,170 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/process"
+)
+
+// Command is a stdio server to start.
+type Command struct {
+	Program string // as the settings have it
+	Args    []string
+	Env     []string // the whole environment
+	Dir     string   // absolute
+}
+
+// Process is a stdio server that was started. The three streams are closed by
+// whoever started it.
+type Process interface {
+	Input() io.WriteCloser // what it reads
+	Output() io.ReadCloser // what it writes
+	Errors() io.ReadCloser // what it says to people
+	// Done is closed when it and all it started have ended; How says then how, as
+	// in "with exit code 1".
+	Done() <-chan struct{}
+	How() string
+	// End ends it and all it started: told to first, killed after grace.
+	End(grace time.Duration) error
+}
+
+// local starts processes, each under a supervisor that ends all it started, also
+// when this process is killed. They get no PID namespace: servers start
+// containers, and look at processes of the machine.
+type local struct {
+	log *slog.Logger
+
+	mu     sync.Mutex
+	runner *process.Runner
+	closed bool
+}
+
+func (l *local) start(ctx context.Context, c Command) (Process, error) {
+	program, found := lookPath(c.Program, c.Dir, c.Env)
+	if !found {
+		return nil, &failure{
+			why:  fmt.Sprintf("its program %s is not found in the PATH that it gets", line(c.Program)),
+			next: "Have a person install it, or write its whole path into the settings, under mcpServers.",
+		}
+	}
+	runner := l.get()
+	if runner == nil {
+		return nil, process.ErrClosed
+	}
+	var made pipes
+	defer made.closeTheirs()
+	p := &child{input: made.new(true), output: made.new(false), errors: made.new(false)}
+	if made.err != nil {
+		p.closeStreams()
+		return nil, fmt.Errorf("making pipes: %w", made.err)
+	}
+	spec := process.Spec{
+		Args: append([]string{program}, c.Args...), Env: c.Env, Dir: c.Dir, Grace: endGrace,
+		Input: made.theirs[0], Output: made.theirs[1], Errors: made.theirs[2],
+	}
+	made.theirs = nil // Start closes them
+	var err error
+	if p.Process, err = runner.Start(ctx, spec); err != nil {
+		p.closeStreams()
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil, &failure{why: "programs cannot be started on this system", next: "Have a person use it over HTTP."}
+		}
+		return nil, &failure{why: "it cannot be started: " + line(err.Error()), next: "Have a person correct its command in the settings, under mcpServers."}
+	}
+	return p, nil
+}
+
+// get is the runner, made on first use; nil: it is closed.
+func (l *local) get() *process.Runner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	if l.runner == nil {
+		c := process.Config{Log: l.log}
+		if runtime.GOOS == "linux" {
+			c.Tiers = []process.Tier{process.Cgroup, process.Subreaper}
+		}
+		l.runner = process.NewRunner(c)
+	}
+	return l.runner
+}
+
+func (l *local) close() error {
+	l.mu.Lock()
+	runner := l.runner
+	l.closed = true
+	l.mu.Unlock()
+	if runner == nil {
+		return nil
+	}
+	if err := runner.Close(0); err != nil {
+		return fmt.Errorf("ending upstream servers: %w", err)
+	}
+	return nil
+}
+
+// pipes makes pipes.
+type pipes struct {
+	theirs []*os.File
+	err    error
+}
+
+// new is our end of a new pipe.
+func (p *pipes) new(write bool) *os.File {
+	r, w, err := os.Pipe()
+	if err != nil {
+		p.err = err
+		return nil
+	}
+	if write {
+		r, w = w, r
+	}
+	p.theirs = append(p.theirs, w)
+	return r
+}
+
+func (p *pipes) closeTheirs() {
+	for _, f := range p.theirs {
+		_ = f.Close()
+	}
+}
+
+// child is a Process under a supervisor.
+type child struct {
+	*process.Process
+	input, output, errors *os.File
+}
+
+func (c *child) Input() io.WriteCloser { return c.input }
+func (c *child) Output() io.ReadCloser { return c.output }
+func (c *child) Errors() io.ReadCloser { return c.errors }
+
+// How says how it ended.
+func (c *child) How() string {
+	switch exit := c.Wait(); {
+	case exit.Lost != nil:
+		return "without anybody seeing how"
+	case exit.Signal != 0:
+		return fmt.Sprintf("by signal %d (%s)", int(exit.Signal), exit.Signal)
+	default:
+		return fmt.Sprintf("with exit code %d", exit.Code)
+	}
+}
+
+func (c *child) closeStreams() {
+	for _, f := range []*os.File{c.input, c.output, c.errors} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}

@@ -1,0 +1,485 @@
+package pin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-toolset/internal/filelock"
+)
+
+// A test's binary is also the other processes of its test.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("PIN_STATE"); dir != "" {
+		if err := work(open(dir), os.Getenv("PIN_NAME")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// work is what a server does: it lists one shared server and one of its own.
+func work(s *Store, name string) error {
+	for i := range 8 {
+		for _, server := range []string{"shared", name} {
+			if _, err := s.Update(server, "c", list("always", fmt.Sprintf("%s-%d", name, i))); err != nil {
+				return err
+			}
+			if _, ok := s.Cached(server, "c"); !ok {
+				return fmt.Errorf("no listing of %s", server)
+			}
+		}
+		shown, err := s.Diff(name)
+		if err != nil {
+			return err
+		}
+		if err := s.Accept(name, shown); err != nil {
+			return err
+		}
+	}
+	if got := s.Changed(name, "c"); got != nil {
+		return fmt.Errorf("changed: %v", got)
+	}
+	return nil
+}
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func open(stateFolder string) *Store {
+	return New(filepath.Join(stateFolder, "upstream"), filelock.New(filepath.Join(stateFolder, "locks")), func() time.Time { return noon })
+}
+
+func newStore(t *testing.T) *Store {
+	t.Helper()
+	return open(filepath.Join(t.TempDir(), "state"))
+}
+
+// list is a listing of tools by name, or by JSON.
+func list(tools ...string) []json.RawMessage {
+	out := []json.RawMessage{}
+	for _, tool := range tools {
+		if !strings.HasPrefix(tool, "{") {
+			tool = `{"name":"` + tool + `","description":"d","inputSchema":{"type":"object"}}`
+		}
+		out = append(out, json.RawMessage(tool))
+	}
+	return out
+}
+
+// update updates the server a, started as c.
+func update(t *testing.T, s *Store, tools ...string) map[string]string {
+	t.Helper()
+	changed, err := s.Update("a", "c", list(tools...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(changed, s.Changed("a", "c")); diff != "" {
+		t.Errorf("Update and Changed differ:\n%s", diff)
+	}
+	return changed
+}
+
+func accept(t *testing.T, s *Store) []Change {
+	t.Helper()
+	shown, err := s.Diff("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Accept("a", shown); err != nil {
+		t.Fatal(err)
+	}
+	return shown
+}
+
+// TestLife is one server from its first listing on.
+func TestLife(t *testing.T) {
+	s := newStore(t)
+	if got, ok := s.Cached("a", "c"); ok || s.Changed("a", "c") != nil {
+		t.Errorf("something is known from the start: %s", got)
+	}
+	if names, err := s.Servers(); names != nil || err != nil {
+		t.Errorf("%q, %v", names, err)
+	}
+	for _, err := range []error{s.Forget("a"), s.Accept("a", nil)} {
+		if !errors.Is(err, ErrUnknown) {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Diff("a"); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Dir(s.folder)); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("looking made the state folder")
+	}
+
+	if got := update(t, s, "x", "y"); got != nil {
+		t.Errorf("the first listing: %v", got)
+	}
+	raw := `{ "name":"y", "_meta":{"t":1}, "inputSchema":{"type":"object","b":1.0}, "description":"new" }`
+	want := map[string]string{"y": "its description and input schema changed since a person last looked", "z": "it is new since a person last looked"}
+	if diff := cmp.Diff(want, update(t, s, raw, "z")); diff != "" {
+		t.Error(diff)
+	}
+	if got, ok := s.Cached("a", "c"); !ok || string(got[0]) != `{"name":"y","_meta":{"t":1},"inputSchema":{"type":"object","b":1.0},"description":"new"}` || len(got) != 2 {
+		t.Errorf("the listing is %s, %v", got, ok)
+	}
+	if _, ok := s.Cached("a", "another"); ok || s.Changed("a", "another") != nil {
+		t.Error("the listing of something else is shown")
+	}
+	if diff := cmp.Diff(want, update(t, s, raw, "z")); diff != "" {
+		t.Errorf("listing it again took the change away:\n%s", diff)
+	}
+	shown, _ := s.Diff("a")
+	var words []string
+	for _, c := range shown {
+		words = append(words, c.Tool+": "+c.Phrase())
+	}
+	if diff := cmp.Diff([]string{"y: " + want["y"], "z: " + want["z"], "x: it is gone since a person last looked"}, words); diff != "" {
+		t.Error(diff)
+	}
+
+	// What was gone and comes back as it was is as it was seen.
+	if got := update(t, s, "x", "y"); got != nil {
+		t.Errorf("as at first: %v", got)
+	}
+	update(t, s, raw, "z")
+	accept(t, s)
+	if got, _ := s.Diff("a"); got != nil || s.Changed("a", "c") != nil {
+		t.Errorf("accepted, and still %v", got)
+	}
+	if got := update(t, s, "x"); len(got) != 1 || got["x"] != "it is new since a person last looked" {
+		t.Errorf("what was seen to be gone is back: %v", got)
+	}
+	// Something else is started: a person did that.
+	if got, err := s.Update("a", "another", list("x")); got != nil || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	if when, err := s.Looked("a"); err != nil || !when.Equal(noon) {
+		t.Error(when, err)
+	}
+	if err := s.Forget("a"); err != nil {
+		t.Error(err)
+	}
+	if _, ok := s.Cached("a", "another"); ok {
+		t.Error("it is still known")
+	}
+}
+
+// TestGoneAndChanged: a tool that goes and comes back as another is noticed.
+func TestGoneAndChanged(t *testing.T) {
+	s := newStore(t)
+	update(t, s, "x", "y")
+	update(t, s, "y")
+	got := update(t, s, `{"name":"x","description":"evil","inputSchema":{"type":"object"}}`, "y")
+	if diff := cmp.Diff(map[string]string{"x": "its description changed since a person last looked"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAcceptsWhatWasShown, and not what came in between.
+func TestAcceptsWhatWasShown(t *testing.T) {
+	s := newStore(t)
+	update(t, s, "x")
+	update(t, s, "x", "y")
+	shown, err := s.Diff("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, "x", `{"name":"y","description":"evil"}`, "z")
+	if err := s.Accept("a", shown); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"y": "its description and input schema changed since a person last looked", "z": "it is new since a person last looked"}
+	if diff := cmp.Diff(want, s.Changed("a", "c")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPhrases(t *testing.T) {
+	for is, want := range map[string]string{
+		`{"name":"x","title":"t","description":"d","inputSchema":{"a":1,"b":2}}`:                                   "its title changed",
+		`{"name":"x","description":"d","inputSchema":{"b":2,"a":1.0},"annotations":{}}`:                            "its input schema and annotations changed",
+		`{"name":"x","title":"","description":"e","inputSchema":{},"outputSchema":{},"annotations":null,"Name":1}`: "its name, title, description, input schema, output schema and annotations changed",
+		`{"name":"x","description":"d","Description":"d","inputSchema":{"a":1,"b":2}}`:                             "its description changed",
+		`{"name":"x","description":"d","description":"d","inputSchema":{"a":1,"b":2}}`:                             "its description changed",
+		` {"inputSchema":{"b":2,"a":1},"icons":[1],"_meta":{}, "description":"\u0064", "name":"x"}`:                "",
+	} {
+		s := newStore(t)
+		update(t, s, `{"name":"x","description":"d","inputSchema":{"a":1,"b":2}}`)
+		if want != "" {
+			want += " since a person last looked"
+		}
+		var got string
+		for _, phrase := range update(t, s, is) {
+			got = phrase
+		}
+		if strings.Contains(is, `"Name":1`) {
+			got = (Change{Was: json.RawMessage(`{"description":"d","inputSchema":{},"name":"x"}`), Is: mustDefine(t, is)}).Phrase()
+			want = strings.Replace(want, "input schema, ", "", 1)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", is, got, want)
+		}
+	}
+}
+
+func mustDefine(t *testing.T, raw string) json.RawMessage {
+	t.Helper()
+	form, err := definition(json.RawMessage(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return form
+}
+
+// TestOddListings: what is no tool is none, and a name that stands twice cannot
+// hide behind the other.
+func TestOddListings(t *testing.T) {
+	s := newStore(t)
+	changed, err := s.Update("a", "c", []json.RawMessage{json.RawMessage(`{`), nil, json.RawMessage(`[1]`), json.RawMessage(`{"name":1}`), json.RawMessage(` {} `), list("x")[0]})
+	if changed != nil || err != nil {
+		t.Errorf("%v, %v", changed, err)
+	}
+	if got, _ := s.Cached("a", "c"); len(got) != 4 {
+		t.Errorf("%s", got)
+	}
+	if got := update(t, s, `{"name":"x","description":"evil"}`, "x"); len(got) != 1 {
+		t.Errorf("hidden behind one of the same name: %v", got)
+	}
+	if changed, err := s.Update("a", "c", nil); changed != nil || err != nil {
+		t.Errorf("%v, %v", changed, err)
+	}
+	if got, ok := s.Cached("a", "c"); !ok || len(got) != 0 {
+		t.Errorf("%s, %v", got, ok)
+	}
+}
+
+// TestNames: no name leads out of the folder, to another's file, or to one that
+// cannot be made.
+func TestNames(t *testing.T) {
+	s := newStore(t)
+	names := []string{"a", "A", "a_", "a.", "", ".", "..", "../../x", "/etc/passwd", `C:\x`, "NUL", "a\x00b", "é", "e\u0301", "\xff", "\xfe", strings.Repeat("x", 5000), "a b", "name.json", "-"}
+	for i, name := range names {
+		if _, err := s.Update(name, "c", list(fmt.Sprint("t", i))); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	files := map[string]bool{}
+	for i, name := range names {
+		got, ok := s.Cached(name, "c")
+		if strings.ToValidUTF8(name, "") != name {
+			continue // it cannot be a key of the settings; below
+		}
+		if !ok || !strings.Contains(string(got[0]), fmt.Sprintf(`"t%d"`, i)) {
+			t.Errorf("%q: %s", name, got)
+		}
+		path := s.path(name)
+		if filepath.Dir(path) != s.folder || len(filepath.Base(path)) > 100 || files[strings.ToLower(path)] {
+			t.Errorf("%q has the file %s", name, path)
+		}
+		files[strings.ToLower(path)] = true
+		if info, err := os.Lstat(path); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Dir(s.folder)); err != nil || len(entries) != 2 {
+		t.Errorf("beside upstream and locks there are %v, %v", entries, err)
+	}
+	got, _ := s.Servers()
+	want := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return strings.ToValidUTF8(n, "") != n })
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if info, err := os.Lstat(s.folder); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestDamaged: a file that cannot be believed shows nothing, and then nothing
+// counts as seen. It mends itself.
+func TestDamaged(t *testing.T) {
+	for name, spoil := range map[string]func(text string) string{
+		"empty":        func(string) string { return "" },
+		"cut":          func(text string) string { return text[:len(text)/2] },
+		"no JSON":      func(string) string { return "\x00\x01" },
+		"another name": func(text string) string { return strings.Replace(text, `"server":"a"`, `"server":"b"`, 1) },
+		"seen": func(text string) string {
+			return strings.Replace(text, `"definition":{"description":"d"`, `"definition":{"description":"evil"`, 1)
+		},
+		"wrong type": func(text string) string { return strings.Replace(text, `"list":[`, `"list":[[`, 1) },
+		"too long":   func(text string) string { return text + strings.Repeat(" ", maxRecord) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			update(t, s, "x")
+			text, err := os.ReadFile(s.path("a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := spoil(string(text))
+			if bad == string(text) {
+				t.Fatal("nothing is spoilt")
+			}
+			if err := os.WriteFile(s.path("a"), []byte(bad), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := s.Cached("a", "c"); ok || s.Changed("a", "c") != nil {
+				t.Errorf("%s", got)
+			}
+			if _, err := s.Diff("a"); err == nil || errors.Is(err, ErrUnknown) {
+				t.Error(err)
+			}
+			if names, err := s.Servers(); err == nil && (name != "seen" && name != "wrong type" || len(names) != 1) {
+				t.Errorf("%q", names)
+			}
+			changed, err := s.Update("a", "c", list("x"))
+			if err == nil || changed["x"] != "it is new since a person last looked" {
+				t.Errorf("%v, %v", changed, err)
+			}
+			if got := update(t, s, "x"); len(got) != 1 {
+				t.Errorf("then %v", got)
+			}
+			accept(t, s)
+			if got := update(t, s, "x"); got != nil {
+				t.Errorf("at last %v", got)
+			}
+		})
+	}
+}
+
+// TestOtherVersion: a file of another version is as good as none.
+func TestOtherVersion(t *testing.T) {
+	s := newStore(t)
+	update(t, s, "x")
+	text := `{"version":2,"server":"a","config":"c","list":"another form"}`
+	if err := os.WriteFile(s.path("a"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := s.Servers(); names != nil || err != nil {
+		t.Errorf("%q, %v", names, err)
+	}
+	if _, err := s.Diff("a"); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+	if got := update(t, s, "y"); got != nil {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestBig: a listing at the limit is kept and read again, one over it is not
+// kept and still compared.
+func TestBig(t *testing.T) {
+	s := newStore(t)
+	size := maxListing / 2000
+	tool := func(i, more int) string {
+		head := fmt.Sprintf(`{"name":"tool_%04d","description":"`, i)
+		return head + strings.Repeat("x", size-len(head)-2+more) + `"}`
+	}
+	var whole []string
+	for i := range 2000 {
+		whole = append(whole, tool(i, 0))
+	}
+	update(t, s, whole...)
+	if got, ok := s.Cached("a", "c"); !ok || len(got) != 2000 {
+		t.Fatal(len(got), ok)
+	}
+	whole[7] = tool(7, 4096)
+	changed, err := s.Update("a", "c", list(whole...))
+	if err == nil || len(changed) != 1 || changed["tool_0007"] == "" {
+		t.Errorf("%v, %v", changed, err)
+	}
+	if got, ok := s.Cached("a", "c"); !ok || len(got) != 2000 || s.Changed("a", "c") != nil {
+		t.Error("what was stored is gone")
+	}
+}
+
+// TestCannotStore: an Update that cannot be stored is still right.
+func TestCannotStore(t *testing.T) {
+	s := newStore(t)
+	update(t, s, "x")
+	// A folder where the new file would be: nothing can be written, whoever we are.
+	if err := os.MkdirAll(filepath.Join(s.path("a")+".new", "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := s.Update("a", "c", list("x", "y"))
+	if err == nil || len(changed) != 1 || changed["y"] == "" {
+		t.Errorf("%v, %v", changed, err)
+	}
+	if got, ok := s.Cached("a", "c"); !ok || len(got) != 1 {
+		t.Errorf("%s, %v", got, ok)
+	}
+	// No state folder can be made at all.
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := open(file).Update("a", "c", list("x")); err == nil || changed != nil {
+		t.Errorf("%v, %v", changed, err)
+	}
+}
+
+// TestUnchangedIsNotWritten: servers that list the same do not write.
+func TestUnchangedIsNotWritten(t *testing.T) {
+	s := newStore(t)
+	update(t, s, "x")
+	before, err := os.Lstat(s.path("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, "x")
+	after, err := os.Lstat(s.path("a"))
+	if err != nil || !os.SameFile(before, after) {
+		t.Error("written again", err)
+	}
+}
+
+// TestTogether: several servers and goroutines share the files.
+func TestTogether(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	var all sync.WaitGroup
+	for i := range 3 {
+		all.Go(func() {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "PIN_STATE="+dir, fmt.Sprint("PIN_NAME=process", i))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	s := open(dir)
+	for i := range 3 {
+		all.Go(func() {
+			if err := work(s, fmt.Sprint("here", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	names, err := s.Servers()
+	if diff := cmp.Diff([]string{"here0", "here1", "here2", "process0", "process1", "process2", "shared"}, names); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	// Of what all shared only the first listing was seen.
+	shown, err := s.Diff("shared")
+	if err != nil || slices.ContainsFunc(shown, func(c Change) bool { return c.Tool == "always" }) {
+		t.Errorf("%v, %v", shown, err)
+	}
+	if files, err := filepath.Glob(filepath.Join(s.folder, "*.new")); err != nil || len(files) > 0 {
+		t.Error(files, err)
+	}
+}

@@ -1,0 +1,152 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/nearest"
+	"mcp-toolset/tools"
+)
+
+// Resource is one that a server has.
+type Resource struct {
+	Server, URI, Name, Title, Description, MIMEType string
+	Size                                            int64 // in bytes; 0: it does not say
+}
+
+// Problem is a server whose resources are not known, and why: one line safe to
+// show.
+type Problem struct{ Server, Why string }
+
+// Resources are the resources of all servers, or of one, sorted by server and
+// URI. Servers are connected for it.
+func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, []Problem) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*m.ConnectTimeout, fault.New("it does not answer", ""))
+	defer cancel()
+	var (
+		mu       sync.Mutex
+		wg       sync.WaitGroup
+		out      []Resource
+		problems []Problem
+	)
+	for _, s := range m.servers {
+		if server != "" && s.Name != server {
+			continue
+		}
+		wg.Go(func() {
+			list, err := s.resources(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			out = append(out, list...)
+			if err != nil {
+				problems = append(problems, Problem{s.Name, why(err)})
+			}
+		})
+	}
+	wg.Wait()
+	if server != "" && m.find(server) == nil {
+		problems = append(problems, Problem{server, "there is no such server"})
+	}
+	slices.SortFunc(out, func(a, b Resource) int {
+		return strings.Compare(a.Server+"\x00"+a.URI, b.Server+"\x00"+b.URI)
+	})
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Server, b.Server) })
+	return out, problems
+}
+
+// why is the fact of an error.
+func why(err error) string {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return line(f.Fact)
+	}
+	if errors.Is(err, context.Canceled) {
+		return "the call was cancelled"
+	}
+	return "it does not answer"
+}
+
+func (s *server) resources(ctx context.Context) ([]Resource, error) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	if !c.hasResources {
+		return nil, nil
+	}
+	list, err := c.pages(ctx, "resources", func(ctx context.Context, p mcp.PaginatedRequest) (func(string) bool, error) {
+		_, err := c.client.ListResourcesByPage(ctx, mcp.ListResourcesRequest{PaginatedRequest: p})
+		return nil, err
+	})
+	if err != nil {
+		return nil, s.unreachable(s.explain(ctx, err))
+	}
+	var out []Resource
+	for _, raw := range list {
+		r := Resource{Server: s.Name}
+		if json.Unmarshal(raw, &r) == nil && r.URI != "" {
+			r.Server = s.Name
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// ReadResource reads a resource of a server.
+func (m *Manager) ReadResource(ctx context.Context, server, uri string, env *tools.Env) ([]tools.Content, error) {
+	s := m.find(server)
+	if s == nil {
+		return nil, m.unknown(server)
+	}
+	raw, err := s.request(ctx, env, func(ctx context.Context, c *call) error {
+		var r mcp.ReadResourceRequest
+		r.Params.URI = uri
+		r.Params.Meta = &mcp.Meta{ProgressToken: c.token}
+		_, err := c.conn.client.ReadResource(ctx, r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var r struct{ Contents []json.RawMessage }
+	if err := json.Unmarshal(raw, &r); err != nil || r.Contents == nil {
+		return nil, s.nonsense("reading of a resource")
+	}
+	var out []tools.Content
+	for _, item := range r.Contents {
+		var c contents
+		if json.Unmarshal(item, &c) == nil {
+			if block := c.content(); block != nil {
+				out = append(out, block)
+				continue
+			}
+		}
+		out = append(out, tools.Text{Text: string(item)})
+	}
+	return out, nil
+}
+
+// unknown is the error for a server that there is not.
+func (m *Manager) unknown(server string) error {
+	var names []string
+	for _, s := range m.servers {
+		names = append(names, s.Name)
+	}
+	fact := fmt.Sprintf("there is no server %s", line(server))
+	switch near := nearest.Names(server, names, 3); {
+	case len(near) > 0:
+		return fault.New(fact, "The nearest is "+line(strings.Join(near, ", "))+".")
+	case len(names) > 0:
+		return fault.New(fact, "There are: "+line(strings.Join(names, ", "))+".")
+	}
+	return fault.New(fact, "No servers are in the settings, under mcpServers.")
+}

@@ -1,0 +1,127 @@
+package upstream
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/tools"
+)
+
+// ownMeta is how keys in _meta begin that are of one connection between a client
+// and a server, and not passed on.
+const ownMeta = "io.modelcontextprotocol/"
+
+// response reads the result of a call.
+func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
+	var r struct {
+		Content    []json.RawMessage
+		Structured json.RawMessage `json:"structuredContent"`
+		IsError    bool
+		Meta       map[string]json.RawMessage `json:"_meta"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, s.nonsense("call")
+	}
+	if r.Content == nil && isNull(r.Structured) {
+		return nil, s.nonsense("call")
+	}
+	out := &tools.Response{Failed: r.IsError, Meta: meta(r.Meta)}
+	for _, item := range r.Content {
+		out.Content = append(out.Content, block(item))
+	}
+	if !isNull(r.Structured) {
+		if !r.IsError { // structured output is that of a success
+			out.Structured = func() (json.RawMessage, error) { return r.Structured, nil }
+		}
+		if len(out.Content) == 0 {
+			out.Content = []tools.Content{tools.Text{Text: string(r.Structured)}}
+		}
+	}
+	return out, nil
+}
+
+// nonsense is the error for an answer that is none by the protocol.
+func (s *server) nonsense(what string) error {
+	return fault.New(fmt.Sprintf("what the server %s answered to the %s is not MCP; whether it took effect is not known", line(s.Name), what), "Look before you repeat it.")
+}
+
+// meta are the facts for programs that a result comes with.
+func meta(fields map[string]json.RawMessage) map[string]any {
+	maps.DeleteFunc(fields, func(key string, _ json.RawMessage) bool { return strings.HasPrefix(key, ownMeta) })
+	if len(fields) == 0 {
+		return nil
+	}
+	out := map[string]any{}
+	for key, value := range fields {
+		out[key] = value // as it came
+	}
+	return out
+}
+
+// item is any block of content.
+type item struct {
+	Type        string
+	Text        *string
+	Data        *string
+	MIMEType    string `json:"mimeType"`
+	URI         string
+	Name        string
+	Title       string
+	Description string
+	Resource    *contents
+}
+
+// contents are those of a resource.
+type contents struct {
+	URI      string
+	MIMEType string `json:"mimeType"`
+	Text     *string
+	Blob     *string
+}
+
+// block is a block of content. What is not known or is broken is shown as it
+// came.
+func block(raw json.RawMessage) tools.Content {
+	var b item
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return tools.Text{Text: string(raw)}
+	}
+	switch {
+	case b.Type == "text" && b.Text != nil:
+		return tools.Text{Text: *b.Text}
+	case b.Type == "image" && b.Data != nil:
+		if data, err := base64.StdEncoding.DecodeString(*b.Data); err == nil {
+			return tools.Image{Data: data, MIMEType: b.MIMEType}
+		}
+	case b.Type == "audio" && b.Data != nil:
+		if data, err := base64.StdEncoding.DecodeString(*b.Data); err == nil {
+			return tools.Resource{URI: "audio:", MIMEType: b.MIMEType, Blob: data}
+		}
+	case b.Type == "resource_link" && b.URI != "":
+		return tools.ResourceLink{URI: b.URI, Name: oneOf(b.Name, b.Title), Description: b.Description, MIMEType: b.MIMEType}
+	case b.Type == "resource" && b.Resource != nil:
+		if r := b.Resource.content(); r != nil {
+			return r
+		}
+	}
+	return tools.Text{Text: string(raw)}
+}
+
+// content is the resource, nil if it is none.
+func (c *contents) content() tools.Content {
+	switch {
+	case c.Text != nil:
+		return tools.Resource{URI: c.URI, MIMEType: c.MIMEType, Text: *c.Text}
+	case c.Blob != nil:
+		data, err := base64.StdEncoding.DecodeString(*c.Blob)
+		if err != nil {
+			return nil
+		}
+		return tools.Resource{URI: c.URI, MIMEType: c.MIMEType, Blob: data}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"mcp-toolset/tools"
+)
+
+// server is one server and what is known of it: idle, then pending while it is
+// being connected, then ready or failed.
+type server struct {
+	Server
+	m      *Manager
+	config string // digest of what is started
+
+	mu      sync.Mutex
+	state   tools.ServerState
+	conn    *conn     // with Ready
+	dialing *dialing  // with Pending
+	failure *failure  // why it is Failed
+	failed  int       // how often one after the other
+	retry   time.Time // it is not tried again before
+	legacy  bool      // it answers to initialize and not to server/discover
+
+	known   bool // a listing of it is
+	list    []json.RawMessage
+	changed map[string]string // by the tool's own name
+	tools   []own
+	offered []*tools.Tool // the same; never written to
+}
+
+// dialing is one attempt to connect.
+type dialing struct {
+	done chan struct{} // closed when it is over
+	err  error
+}
+
+func newServer(m *Manager, s Server) *server {
+	out := &server{Server: s, m: m, config: s.digest()}
+	switch {
+	case s.Refused != "":
+		out.state = tools.Refused
+	case s.Broken != "":
+		out.state = tools.Failed
+	}
+	return out
+}
+
+func (s *server) toolPrefix() string { return "mcp__" + s.Prefix + "__" }
+
+// recall takes up what is remembered of the tools. Those of a server that may
+// not be started are not offered.
+func (s *server) recall() {
+	if s.m.Pins == nil || s.Refused != "" || s.Broken != "" {
+		return
+	}
+	if list, ok := s.m.Pins.Cached(s.Name, s.config); ok {
+		s.apply(list, s.m.Pins.Changed(s.Name, s.config))
+	}
+}
+
+// apply makes a listing the one in force. A tool that is as it was stays the
+// same, so that nobody is told of a change that is none.
+func (s *server) apply(list []json.RawMessage, changed map[string]string) {
+	list = slices.Clone(list)
+	made := s.define(list, changed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = keepSame(s.tools, made)
+	s.offered = make([]*tools.Tool, len(s.tools))
+	for i, t := range s.tools {
+		s.offered[i] = t.Tool
+	}
+	s.known, s.list, s.changed = true, list, changed
+}
+
+// seen is the server as others see it.
+func (s *server) seen() tools.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return tools.Server{Name: s.Name, State: s.state, Note: s.note(), Tools: s.offered}
+}
+
+// note says why the server is in its state.
+func (s *server) note() string {
+	switch {
+	case s.Refused != "":
+		return line(s.Refused)
+	case s.Broken != "":
+		return line(s.Broken)
+	case s.state == tools.Failed && s.failure != nil:
+		return s.failure.why + "; " + s.again(s.m.Now())
+	}
+	return ""
+}
+
+func (s *server) isKnown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known
+}
+
+func (s *server) pending() *dialing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dialing
+}
+
+// wake has the server connected in the background unless it is, or may not be
+// for now.
+func (s *server) wake() {
+	if c, _, err := s.begin(); err == nil && c != nil {
+		c.leave()
+	}
+}
+
+// connect is a connection to the server, made if there is none. The caller has
+// to leave it.
+func (s *server) connect(ctx context.Context) (*conn, error) {
+	const attempts = 2 // a connection may be lost before it is used
+	for range attempts {
+		c, d, err := s.begin()
+		if c != nil || err != nil {
+			return c, err
+		}
+		select {
+		case <-d.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if d.err != nil {
+			return nil, d.err
+		}
+	}
+	c, d, err := s.begin()
+	if d != nil {
+		return nil, s.unreachable(&failure{why: "it ends as soon as it is connected"})
+	}
+	return c, err
+}
+
+// begin is a connection to the server, or the attempt to make one.
+func (s *server) begin() (*conn, *dialing, error) {
+	s.mu.Lock()
+	switch {
+	case s.Refused != "" || s.Broken != "":
+		s.mu.Unlock()
+		return nil, nil, s.barred()
+	case s.conn != nil && s.conn.enter():
+		defer s.mu.Unlock()
+		return s.conn, nil, nil
+	case s.dialing != nil:
+		defer s.mu.Unlock()
+		return nil, s.dialing, nil
+	case s.m.Now().Before(s.retry):
+		defer s.mu.Unlock()
+		return nil, nil, s.unreachable(s.failure)
+	case !s.m.enter():
+		s.mu.Unlock()
+		return nil, nil, errClosing()
+	}
+	d := &dialing{done: make(chan struct{})}
+	s.conn, s.dialing, s.state = nil, d, tools.Pending
+	s.mu.Unlock()
+	s.m.publish()
+	go func() {
+		defer s.m.alive.Done()
+		defer close(d.done)
+		s.run(d)
+	}()
+	return nil, d, nil
+}
+
+// run makes one attempt to connect.
+func (s *server) run(d *dialing) {
+	ctx, cancel := context.WithTimeout(s.m.ctx, s.m.ConnectTimeout)
+	defer cancel()
+	c, list, err := s.dial(ctx)
+	if err == nil {
+		s.remember(list)
+		s.mu.Lock()
+		if c.isLost() {
+			err = c.lostError()
+		} else {
+			s.conn, s.state, s.failed, s.failure, s.retry = c, tools.Ready, 0, nil, time.Time{}
+		}
+		s.dialing = nil
+		s.mu.Unlock()
+	}
+	if err != nil {
+		if c != nil {
+			c.close()
+		}
+		f := s.explain(ctx, err)
+		s.m.Log.Info("an upstream server could not be connected", "server", s.Name, "error", f.why)
+		s.mu.Lock()
+		s.dialing = nil
+		s.fail(f)
+		d.err = s.unreachable(f)
+		s.mu.Unlock()
+	}
+	s.m.publish()
+}
+
+// remember takes up a fresh listing.
+func (s *server) remember(list []json.RawMessage) {
+	var changed map[string]string
+	if s.m.Pins != nil {
+		var err error
+		if changed, err = s.m.Pins.Update(s.Name, s.config, list); err != nil {
+			s.m.Log.Warn("the tools of an upstream server could not be remembered", "server", s.Name, "error", err)
+		}
+	}
+	s.apply(list, changed)
+}
+
+// fail records a failure. The first may be tried again at once; the caller holds
+// the lock.
+func (s *server) fail(f *failure) {
+	const most = time.Minute
+	s.failed++
+	s.state, s.failure = tools.Failed, f
+	s.retry = time.Time{}
+	if s.failed > 1 {
+		s.retry = s.m.Now().Add(min(most, time.Second<<min(s.failed-2, 10)))
+	}
+}
+
+// dropped is told that a connection is of no use any more. Calls that run on it
+// go on; it is closed behind the last.
+func (s *server) dropped(c *conn, f *failure) {
+	s.mu.Lock()
+	was := s.conn == c
+	if was {
+		s.conn = nil
+		s.fail(f)
+	}
+	s.mu.Unlock()
+	c.retire()
+	if was {
+		s.m.Log.Info("the connection to an upstream server was lost", "server", s.Name, "error", f.why)
+		s.m.publish()
+	}
+}
