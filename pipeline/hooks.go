@@ -16,13 +16,6 @@ import (
 // This file runs the hooks of a call: once before it is decided on, once behind
 // it, in its place in the schedule.
 
-// before is what the hooks said before a call. A question takes it along, so
-// that they do not run again when the answer comes with another request.
-type before struct {
-	verdict hook.Verdict
-	input   json.RawMessage // as the hooks saw it
-}
-
 // runBefore runs the hooks before the call. What they make of the input is
 // parsed, completed and validated as what a model sends.
 func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Resolved, *policy.Opinion, error) {
@@ -59,8 +52,8 @@ func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env)
 	return r, opinion, nil
 }
 
-// resumed is what the hooks said when the call was sent before, nil if it was
-// not, or was another one.
+// resumed is what was settled when the call was sent before, nil if it was not,
+// or was another one.
 func (c *call) resumed(r *tools.Resolved) *before {
 	b, ok := c.Resumed.(*before)
 	if !ok || b == nil || c.depth > 0 || string(b.input) != string(r.Input()) {

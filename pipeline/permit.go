@@ -2,8 +2,8 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"reflect"
 
 	"mcp-toolset/internal/approval"
 	"mcp-toolset/policy"
@@ -23,18 +23,22 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 		about.Session = v.ID
 	}
 	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "a person agreed"}
+	if c.before.agreed != nil && reflect.DeepEqual(*c.before.agreed, about) {
+		return agreed, nil // when the call was sent before
+	}
 	if store != nil && store.Take(about) {
+		c.before.agreed = &about
 		return agreed, nil
 	}
 	if c.Ask != nil {
 		done := c.heldUp("a person to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Reason: d.Reason, Always: c.always(about), Kept: c.before,
+			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Reason: d.Reason, Always: c.always(about),
 		})
 		done()
 		switch {
 		case err != nil:
-			return d, err
+			return d, c.keep(err)
 		case !reply.Allow:
 			return c.notPermitted(d, reply, about), nil
 		}
@@ -43,6 +47,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 				c.Log.Warn("what is always allowed could not be stored", "error", err.Error())
 			}
 		}
+		c.before.agreed = &about
 		return agreed, nil
 	}
 	if store == nil || !c.p.Pending {
@@ -90,10 +95,4 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 // fault is the refusal of a call that has to wait for a person.
 func fault(f *tools.Fault, d policy.Decision) *refusal {
 	return &refusal{stageRefused, d.Reason + "; " + f.Fact, f.Next}
-}
-
-// pending reports whether an error is a question that the client has to answer.
-func pending(err error) bool {
-	var needed *InputRequired
-	return errors.As(err, &needed)
 }

@@ -17,16 +17,17 @@ import (
 	"mcp-toolset/policy"
 )
 
-// approvals gives the pipeline a store of its own.
-func (b *bench) approvals(t *testing.T) {
+// approvals gives the pipeline a store of its own, in a folder.
+func (b *bench) approvals(t *testing.T) (folder string) {
 	t.Helper()
-	b.Pending = true
-	b.Approvals = approval.New(approval.Config{Folder: t.TempDir(), Server: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	b.Pending, folder = true, t.TempDir()
+	b.Approvals = approval.New(approval.Config{Folder: folder, Server: "test", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
 		if err := b.Approvals.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	return folder
 }
 
 // ask runs a call of a client whose user answers.
@@ -147,18 +148,18 @@ func TestSentAgain(t *testing.T) {
 	const args = `{"do":"x","arg":"done","path":"/outside"}`
 	var kept any
 	required := func(_ context.Context, q Question) (Reply, error) {
-		kept = q.Kept
 		if !strings.Contains(string(q.Input), "by the hook") {
 			t.Errorf("the person is shown %s", q.Input)
 		}
-		return Reply{}, &InputRequired{Question: q, State: "sealed"}
+		return Reply{}, &InputRequired{Question: q}
 	}
 	r := b.request("Do", args)
 	r.Ask = required
 	var needed *InputRequired
-	if resp, err := b.Run(t.Context(), r); resp != nil || !errors.As(err, &needed) || needed.State != "sealed" {
+	if resp, err := b.Run(t.Context(), r); resp != nil || !errors.As(err, &needed) || needed.Size == 0 {
 		t.Fatalf("%+v, %v", resp, err)
 	}
+	kept = needed.Kept
 	again := func(args string) string {
 		r := b.request("Do", args)
 		r.Resumed = kept

@@ -111,7 +111,10 @@ type Request struct {
 	Progress  func(tools.Progress) // nil: nobody listens
 	ID        string               // the client's name for the call, for hooks and the audit; "": one is made
 	Ask       Asker                // puts a question to the client's user; nil: that cannot be
-	Resumed   any                  // Question.Kept of the question whose answer the request brings; nil: none
+	// Elicit puts a form of another server to the client's user, and fails as Ask
+	// does; nil: that cannot be.
+	Elicit  func(context.Context, tools.Form) (tools.FormReply, error)
+	Resumed any // InputRequired.Kept of the question whose answer the request brings; nil: none
 }
 
 // Run carries a call through every stage and answers it. Whatever goes wrong
@@ -203,7 +206,7 @@ type call struct {
 
 	record record   // for the audit
 	notes  []string // what hooks add to the answer
-	before *before  // what hooks said before it; nil: they have not run
+	before *before  // what was settled before it runs; nil: the hooks have not run
 }
 
 func (p *Pipeline) newCall(r Request, tool *tools.Tool) *call {
@@ -289,6 +292,9 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 	}
 	began := c.p.Now()
 	resp, err := r.Run(ctx, env)
+	if pending(err) { // it runs again from its start, with the answer
+		return outcome{private: c.private.Load()}, err
+	}
 	var recorded *tools.Recorded
 	if errors.As(err, &recorded) {
 		out.effects = append(out.effects, recorded.Effect)

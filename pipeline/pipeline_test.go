@@ -95,6 +95,8 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 		}
 		r.Data.Said = "opened"
 		return r, f.Close()
+	case "elicit":
+		return elicit(ctx, env, in)
 	case "repeat":
 		r.Data.Said = strings.Repeat(in.Arg, 50)
 	case "image":

@@ -24,7 +24,7 @@ func (d *dice) coin() bool { return d.roll(2) == 1 }
 func pick[T any](d *dice, of ...T) T { return of[d.roll(len(of))] }
 
 var fuzzRules = []string{
-	"Bash", "Bash(*)", "Bash(a:*)", "Bash(a b*)", "Bash(* b)", "Bash(a", "Bash()", "BashReadOnly(a)", "Shell(a:*)", "Read(.env)", "Read(//ws/**)", "Edit(x)", "Edit(.git/**)", "Read([a)", "Read", "Edit", "*", "mcp__*", "mcp__s", "Write(~/x)", "(x)",
+	"Bash", "Bash(*)", "Bash(a:*)", "Bash(a b*)", "Bash(* b)", "Bash(a", "Bash()", "BashReadOnly(a)", "Shell(a:*)", "Read(.env)", "Read(//ws/**)", "Edit(x)", "Edit(.git/**)", "Read([a)", "Read", "Edit", "*", "mcp__*", "mcp__s", "mcp__s__t(x)", "mcp__s.t__*", "Write(~/x)", "(x)",
 }
 
 func (d *dice) path() string {

@@ -111,6 +111,7 @@ func (r *rule) parseName(name string) error {
 	base := strings.TrimRight(name, "*")
 	for _, c := range base {
 		if !isNameRune(c) {
+			r.onMeant(base, base != name)
 			return fmt.Errorf("%+q cannot be in the name of a tool", c)
 		}
 	}
@@ -134,6 +135,20 @@ func (r *rule) parseName(name string) error {
 		r.tool = base
 	}
 	return nil
+}
+
+// onMeant makes a broken rule one on the tools of the server whose name was
+// written as mcpServers has it, and not as tools do.
+func (r *rule) onMeant(name string, star bool) {
+	server, upstream := strings.CutPrefix(name, upstreamMark)
+	if !upstream {
+		return
+	}
+	server = serverName(server)
+	r.tool, r.prefix = upstreamMark+server, star
+	if !star && !strings.Contains(server, upstreamGap) {
+		r.tool, r.prefix = toolsOf(server), true
+	}
 }
 
 func isNameRune(c rune) bool {

@@ -89,7 +89,7 @@ func TestSettingsWarnings(t *testing.T) {
 		"permissions": {
 			"Deny": [], "other": 1, "defaultMode": "plan",
 			"additionalDirectories": ["", "~bob/x"],
-			"deny": ["Bash(", "Bash()", "Read(!a)", "Read([)", "(x)", "Edit(a\u200b)", "Web*", "mcp__gh(x)", "mcp__gh__", "mcp__", "", "*", "Shell", "Fetch(x)", "mcp__db"],
+			"deny": ["Bash(", "Bash()", "Read(!a)", "Read([)", "(x)", "Edit(a\u200b)", "Web*", "mcp__gh(x)", "mcp__gh__", "mcp__my srv", "mcp__", "", "*", "Shell", "Fetch(x)", "mcp__db"],
 			"ask": ["Edit(../a)", "Shell(ls)", "Raed"],
 			"allow": ["Read(", "Fetch(x)", "Write(a)", "Edit(x)", "Read(~/x)", "mcp__db__query", "Bаsh"]
 		}
@@ -115,6 +115,7 @@ func TestSettingsWarnings(t *testing.T) {
 		`deny rule Web* in /cfg/s.json:6 is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call of a tool whose name begins with Web`,
 		`deny rule mcp__gh(x) in /cfg/s.json:6 is malformed (a rule on a whole server cannot have a pattern): it covers every call of a tool whose name begins with mcp__gh__`,
 		`deny rule mcp__gh__ in /cfg/s.json:6 is malformed (it names no tool of the server): it covers every call of a tool whose name begins with mcp__gh__`,
+		`deny rule mcp__my srv in /cfg/s.json:6 is malformed (' ' cannot be in the name of a tool): it covers every call of a tool whose name begins with mcp__my_srv__`,
 		`deny rule mcp__ in /cfg/s.json:6 is malformed (it names no server): it covers every call of a tool whose name begins with mcp__`,
 		`deny rule "" in /cfg/s.json:6 is malformed (it names no tool): it has no effect`,
 		`deny rule * in /cfg/s.json:6 is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call`,

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +26,7 @@ func (s *Settings) readServers(f field) error {
 	if f.value.kind != isObject {
 		return f.value.want(f.key, "an object")
 	}
+	var all []Upstream
 	for _, g := range f.value.fields {
 		if why := unusable(g.key); why != "" {
 			s.warn(g.line, "%s: %s; ignored", joinKey(f.key, g.key), why)
@@ -36,15 +36,11 @@ func (s *Settings) readServers(f field) error {
 		if err != nil {
 			return err
 		}
-		if !ok {
-			continue
+		if ok {
+			all = append(all, u)
 		}
-		if i := slices.IndexFunc(s.upstreams, func(v Upstream) bool { return v.Prefix() == u.Prefix() }); i >= 0 {
-			s.warn(g.line, "%s", u.twin(s.upstreams[i]))
-			continue
-		}
-		s.upstreams = append(s.upstreams, u)
 	}
+	s.addUpstreams(all)
 	return nil
 }
 
@@ -143,7 +139,7 @@ func (s *Settings) readServerKey(u *Upstream, path string, f field) (err error) 
 
 // complete reports what is missing in a server, or too much.
 func (u *Upstream) complete(line int, kind string) error {
-	fail := func(what string) error { return fmt.Errorf("line %d: %s: %s", line, u.where(), what) }
+	fail := func(what string) error { return fmt.Errorf("line %d: %s: %s", line, joinKey(serversKey, u.Name), what) }
 	web, typed := transports[kind]
 	switch {
 	case u.Command == "" && u.URL == "":

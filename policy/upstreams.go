@@ -63,9 +63,6 @@ func serverName(name string) string {
 	}, name)
 }
 
-// where names the server in warnings and errors.
-func (u Upstream) where() string { return joinKey(serversKey, u.Name) }
-
 // Upstreams are the servers of mcpServers of all files, sorted by name, without
 // those that are disabled. Of two with the same name the more authoritative
 // wins wholly. nil settings have none.
@@ -105,20 +102,21 @@ func (s *Settings) UpstreamPin() bool { return s != nil && s.pin.or(false) }
 // addUpstreams adds servers of less authoritative settings. Rules know a server
 // by its prefix, so one that shares it with another is left out.
 func (s *Settings) addUpstreams(less []Upstream) {
+	by := map[string]Upstream{}
+	for _, u := range s.upstreams {
+		by[u.Prefix()] = u
+	}
 	for _, u := range less {
-		i := slices.IndexFunc(s.upstreams, func(v Upstream) bool { return v.Prefix() == u.Prefix() })
+		first, taken := by[u.Prefix()]
 		switch {
-		case i < 0:
+		case !taken:
+			by[u.Prefix()] = u
 			s.upstreams = append(s.upstreams, u)
-		case s.upstreams[i].Name != u.Name:
-			s.warnings = append(s.warnings, origin{u.Source, u.Line}.String()+": "+u.twin(s.upstreams[i]))
+		case first.Name != u.Name:
+			s.warnings = append(s.warnings, fmt.Sprintf("%s: %s: tools of the server %s in %s have names that begin with %s, too; ignored",
+				origin{u.Source, u.Line}, joinKey(serversKey, u.Name), show(first.Name), origin{first.Source, first.Line}, toolsOf(u.Prefix())))
 		}
 	}
-}
-
-// twin words that another server has the prefix of u.
-func (u Upstream) twin(v Upstream) string {
-	return fmt.Sprintf("%s: tools of the server %s in %s have names that begin with %s, too; ignored", u.where(), show(v.Name), origin{v.Source, v.Line}, toolsOf(u.Prefix()))
 }
 
 // toolsOf is what the names of a server's tools begin with.

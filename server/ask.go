@@ -2,57 +2,93 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/pipeline"
+	"mcp-toolset/tools"
 )
 
 // DefaultAskTimeout is how long a question waits for a person where the call
 // waits with it. It is below what hosts allow a call.
 const DefaultAskTimeout = 2 * time.Minute
 
-// questionKey names the question among those of a result that asks.
-const questionKey = "permission"
+// question is what a client's user is asked, of whatever kind.
+type question struct {
+	key    string // its name among the questions of a result
+	form   mcp.ElicitationParams
+	digest [sha256.Size]byte // of all that the user is shown
+}
 
-// asker returns how the call's client can be asked, nil if it cannot, and what
-// was kept of the question that the request brings the answer to. An error is
-// one of the request.
+func newQuestion(key string, form mcp.ElicitationParams, shown ...[]byte) question {
+	return question{key, form, digest(append(shown, []byte(key))...)}
+}
+
+// putter puts a question and returns the result as the client sent it; how says
+// why there is none. It fails as a pipeline.Asker does.
+type putter func(context.Context, question) (result json.RawMessage, how string, err error)
+
+// user is how the user of a call's client can be asked. All of the zero user is
+// nil: that cannot be.
+type user struct {
+	ask     pipeline.Asker
+	elicit  func(context.Context, tools.Form) (tools.FormReply, error)
+	resumed any      // what was kept of the question that the request brings the answer to
+	rounder *rounder // nil: the call waits for answers
+}
+
+// user returns how the call's client can be asked. An error is one of the
+// request.
 //
 // There are two ways. Up to 2025-11-25 the server sends a request on the call's
 // own stream and the call waits, in its place. From 2026-07-28 on it cannot:
 // the call ends with the question and is sent again with the answer.
-func (s *Server) asker(ctx context.Context, in *incoming, out *notifier, req mcp.CallToolRequest, args json.RawMessage) (ask pipeline.Asker, resumed any, err error) {
+func (s *Server) user(ctx context.Context, in *incoming, out *notifier, req mcp.CallToolRequest, args json.RawMessage) (user, error) {
 	if !canBeAsked(ctx) {
-		return nil, nil, nil
+		return user{}, nil
 	}
 	if !mcpserver.IsModernRequest(ctx) {
-		return func(ctx context.Context, q pipeline.Question) (pipeline.Reply, error) {
+		return s.askedBy(func(ctx context.Context, q question) (json.RawMessage, string, error) {
 			return s.askNow(ctx, in, out, q)
-		}, nil, nil
+		}), nil
 	}
 	v := in.conv.session.View()
-	a := &rounder{rounds: s.rounds, binding: binding{principal: v.Principal, tool: req.Params.Name, arguments: args}}
+	r := &rounder{rounds: s.rounds, binding: binding{principal: v.Principal, tool: req.Params.Name, arguments: args}}
 	if !v.Stateless {
-		a.binding.session = v.ID
+		r.binding.session = v.ID
 	}
-	if state := req.Params.RequestState; state != "" {
-		if a.answered, err = s.rounds.take(a.binding, state); err != nil {
-			return nil, nil, err
-		}
+	if err := r.resume(req.Params.RequestState, req.Params.InputResponses); err != nil {
+		return user{}, err
 	}
-	if a.answered != nil {
-		resumed = a.answered.kept
-		if r, given := req.Params.InputResponses[questionKey]; given {
-			a.result, _ = r.MarshalJSON() // the bytes that came
-		}
+	u := s.askedBy(r.put)
+	u.resumed, u.rounder = r.kept, r
+	return u, nil
+}
+
+// askedBy is a user to whom questions are put in one of the two ways.
+func (s *Server) askedBy(put putter) user {
+	return user{
+		ask: func(ctx context.Context, q pipeline.Question) (pipeline.Reply, error) {
+			result, how, err := put(ctx, permission(q))
+			if err != nil || how != "" {
+				return pipeline.Reply{How: how}, err
+			}
+			return reply(q, result), nil
+		},
+		elicit: func(ctx context.Context, f tools.Form) (tools.FormReply, error) {
+			if !flat(f.Schema) {
+				s.Log.Warn("a form of another server is none that a client can show", "server", f.Server, "tool", f.Tool)
+				return tools.FormReply{Action: string(mcp.ElicitationResponseActionDecline)}, nil
+			}
+			result, _, err := put(ctx, foreign(f))
+			return formReply(result), err
+		},
 	}
-	return a.ask, resumed, nil
 }
 
 // canBeAsked reports whether the client declared that its user can be asked by
@@ -72,13 +108,12 @@ func canBeAsked(ctx context.Context) bool {
 
 // askNow asks by a request of ours and waits for its answer, in the call's own
 // place. Nothing is left of the question when it returns.
-func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q pipeline.Question) (pipeline.Reply, error) {
-	none := pipeline.Reply{How: pipeline.NoAnswer}
+func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q question) (result json.RawMessage, how string, err error) {
 	id, answer := in.conv.asked.put()
 	defer in.conv.asked.forget(id)
-	message, err := encodeRequest(id, string(mcp.MethodElicitationCreate), form(q))
+	message, err := encodeRequest(id, string(mcp.MethodElicitationCreate), q.form)
 	if err != nil {
-		return none, fmt.Errorf("encoding a question: %w", err)
+		return nil, pipeline.NoAnswer, fmt.Errorf("encoding a question: %w", err)
 	}
 	sent := false
 	if err := out.open(func() error {
@@ -92,17 +127,18 @@ func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q pipe
 		}
 		return nil
 	}); err != nil || !sent {
-		return none, context.Cause(ctx)
+		return nil, pipeline.NoAnswer, context.Cause(ctx)
 	}
 	timer := time.NewTimer(s.AskTimeout)
 	defer timer.Stop()
+	how = pipeline.NoAnswer
 	select {
 	case m := <-answer:
 		if ctx.Err() == nil {
-			return reply(q, m.result), nil
+			return m.result, "", nil
 		}
 	case <-timer.C:
-		none.How = pipeline.TimedOut
+		how = pipeline.TimedOut
 	case <-in.conv.asked.gone:
 	case <-in.deaf:
 	case <-ctx.Done():
@@ -111,35 +147,5 @@ func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q pipe
 	_ = out.open(func() error {
 		return in.notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
 	})
-	return none, context.Cause(ctx)
-}
-
-// rounder asks by ending the call and having it sent again.
-type rounder struct {
-	rounds  *rounds
-	binding binding
-
-	mu       sync.Mutex
-	answered *round          // the question that the request answers; nil: none, or it was used
-	result   json.RawMessage // its answer; nil: there is none
-}
-
-// ask returns the answer that the request brought if it is to this very
-// question, once. Else the question has to be put.
-func (a *rounder) ask(ctx context.Context, q pipeline.Question) (pipeline.Reply, error) {
-	if ctx.Err() != nil {
-		return pipeline.Reply{How: pipeline.NoAnswer}, context.Cause(ctx)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.answered != nil && a.result != nil && a.answered.digest == questionDigest(q) {
-		a.answered = nil
-		return reply(q, a.result), nil
-	}
-	return pipeline.Reply{How: pipeline.NoAnswer}, &pipeline.InputRequired{Question: q, State: a.rounds.put(a.binding, q)}
-}
-
-// inputRequired is the result of a call that ends with a question.
-func inputRequired(e *pipeline.InputRequired) *mcp.CallToolResult {
-	return mcpserver.NewInputRequestBuilder(e.State).Elicit(questionKey, form(e.Question)).ToolResult()
+	return nil, how, context.Cause(ctx)
 }

@@ -90,9 +90,9 @@ func TestCancelBeatsAnswer(t *testing.T) {
 			conv.asked.answer(messageOf(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, m.rawID)))
 			return nil
 		}}
-		got, err := s.askNow(ctx, in, &notifier{ctx: ctx}, pipeline.Question{})
-		if !errors.Is(err, context.Canceled) || got.Allow {
-			t.Fatalf("%+v %v", got, err)
+		got, how, err := s.askNow(ctx, in, &notifier{ctx: ctx}, question{})
+		if !errors.Is(err, context.Canceled) || got != nil || how == "" {
+			t.Fatalf("%s %s %v", got, how, err)
 		}
 	}
 }
@@ -105,8 +105,8 @@ func TestAskedTooLate(t *testing.T) {
 	out := &notifier{ctx: t.Context()}
 	out.close()
 	in := &incoming{conv: conv, send: func([]byte) error { t.Error("a question is sent"); return nil }}
-	if got, err := s.askNow(t.Context(), in, out, pipeline.Question{}); got != (pipeline.Reply{How: pipeline.NoAnswer}) || err != nil {
-		t.Errorf("%+v %v", got, err)
+	if got, how, err := s.askNow(t.Context(), in, out, question{}); got != nil || how != pipeline.NoAnswer || err != nil {
+		t.Errorf("%s %s %v", got, how, err)
 	}
 }
 

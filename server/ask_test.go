@@ -66,8 +66,11 @@ func askFirst(ctx context.Context, r pipeline.Request, asked *atomic.Int64) (*to
 	var resp *tools.Response
 	ask := func(ctx context.Context) (bool, error) {
 		reply, err := r.Ask(ctx, pipeline.Question{
-			Tool: r.Tool, Title: "Do " + in.Text, Input: r.Arguments, Reason: reason, Always: in.Always, Kept: r.Tool,
+			Tool: r.Tool, Title: "Do " + in.Text, Input: r.Arguments, Reason: reason, Always: in.Always,
 		})
+		if needed, ends := err.(*pipeline.InputRequired); ends {
+			needed.Kept = r.Tool
+		}
 		resp = text("%s allow=%t always=%t decided %s", reply.How, reply.Allow, reply.Always, decided)
 		return false, err
 	}

@@ -35,6 +35,14 @@ const (
 	rememberAll   = "always"
 )
 
+// permissionKey names the question of a call that has to be agreed to.
+const permissionKey = "permission"
+
+// permission is the question whether a call may run.
+func permission(q pipeline.Question) question {
+	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Reason), []byte(q.Always))
+}
+
 // form is a question as clients take it: text, and a flat object without
 // required properties, since some clients accept with nothing filled in.
 func form(q pipeline.Question) mcp.ElicitationParams {
@@ -155,21 +163,26 @@ func unescapeHTML(input []byte) []byte {
 // An "accept" proves that the client says so. Most clients show the form to a
 // person; some accept or decline by themselves.
 func reply(q pipeline.Question, result json.RawMessage) pipeline.Reply {
-	none := pipeline.Reply{How: pipeline.NoAnswer}
-	fields, err := strictObject(result, "action", "content", "_meta")
-	var action string
-	if err != nil || json.Unmarshal(fields["action"], &action) != nil {
-		return none
-	}
-	switch mcp.ElicitationResponseAction(action) {
+	action, content := readAnswer(result)
+	switch action {
 	case mcp.ElicitationResponseActionAccept:
-		return pipeline.Reply{Allow: true, Always: offersAlways(q) && saysAlways(fields["content"]), How: pipeline.Accepted}
+		return pipeline.Reply{Allow: true, Always: offersAlways(q) && saysAlways(content), How: pipeline.Accepted}
 	case mcp.ElicitationResponseActionDecline:
 		return pipeline.Reply{How: pipeline.Declined}
 	case mcp.ElicitationResponseActionCancel:
 		return pipeline.Reply{How: pipeline.Cancelled}
 	}
-	return none
+	return pipeline.Reply{How: pipeline.NoAnswer}
+}
+
+// readAnswer splits the result of an elicitation. The action of what is no
+// answer is "".
+func readAnswer(result json.RawMessage) (action mcp.ElicitationResponseAction, content json.RawMessage) {
+	fields, err := strictObject(result, "action", "content", "_meta")
+	if err != nil || json.Unmarshal(fields["action"], &action) != nil {
+		return "", nil
+	}
+	return action, fields["content"]
 }
 
 func saysAlways(content json.RawMessage) bool {

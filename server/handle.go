@@ -84,7 +84,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 			return nil, err
 		}
 	}
-	ask, resumed, err := s.asker(ctx, in, out, req, args)
+	user, err := s.user(ctx, in, out, req, args)
 	if err != nil {
 		s.refused(ctx, in.conv, req, err)
 		return mcp.NewToolResultError(fmt.Sprintf("%s: invalid input: %v. Send this call again without it.", req.Params.Name, err)), nil
@@ -95,11 +95,12 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	}
 	resp, err := s.run(ctx, pipeline.Request{
 		Tool: req.Params.Name, Arguments: args, Session: in.conv.session, Ticket: in.ticket,
-		Log: log, Progress: progress(out, req.Params.Meta), ID: callID(req.Params.Meta), Ask: ask, Resumed: resumed,
+		Log: log, Progress: progress(out, req.Params.Meta), ID: callID(req.Params.Meta),
+		Ask: user.ask, Elicit: user.elicit, Resumed: user.resumed,
 	})
 	var input *pipeline.InputRequired
-	if errors.As(err, &input) {
-		return inputRequired(input), nil
+	if errors.As(err, &input) && user.rounder != nil {
+		return user.rounder.end(input), nil
 	}
 	if err != nil {
 		return nil, err

@@ -123,7 +123,7 @@ func (m *message) readParams(raw json.RawMessage) error {
 		return errors.New("params: requestState must be a string")
 	}
 	if v := params["inputResponses"]; len(v) > 0 && string(v) != "null" {
-		if _, err := strictObject(v, questionKey); err != nil {
+		if _, err := strictObject(v, permissionKey, formKey); err != nil {
 			return fmt.Errorf("params: inputResponses: %w", err)
 		}
 	}

@@ -15,8 +15,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"mcp-toolset/pipeline"
 )
 
 // Limits of questions that wait for their call to be sent again. Beyond them
@@ -24,7 +22,7 @@ import (
 const (
 	roundLife     = 10 * time.Minute // longer than a person takes, and than a client waits
 	maxRounds     = 1000
-	maxRoundBytes = 64 << 20 // of their inputs
+	maxRoundBytes = 64 << 20 // of what is kept for them
 )
 
 // rounds are the questions that were put and not answered, of all clients that
@@ -42,11 +40,14 @@ type roundID [16]byte
 
 // round is one question and what the answer to it resumes.
 type round struct {
-	digest  [sha256.Size]byte // of the question
-	kept    any
-	size    int
-	number  uint64
-	expires time.Time
+	question [sha256.Size]byte // its digest
+	key      string            // its name in the result
+	kept     any
+	used     int      // questions of the call up to this one
+	answers  answered // to those before it
+	size     int
+	number   uint64
+	expires  time.Time
 }
 
 // binding is what a call must share with the one that was asked about.
@@ -74,11 +75,6 @@ func digest(parts ...[]byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// questionDigest is of all that a person was shown.
-func questionDigest(q pipeline.Question) [sha256.Size]byte {
-	return digest([]byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Reason), []byte(q.Always))
-}
-
 func newRounds() (*rounds, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
@@ -93,12 +89,13 @@ func newRounds() (*rounds, error) {
 	return &rounds{aead: aead, records: map[roundID]*round{}}, nil
 }
 
-// put remembers a question and returns the state that the client sends back.
-func (r *rounds) put(b binding, q pipeline.Question) (state string) {
+// put remembers a question, whose expiry and number it sets, and returns the
+// state that the client sends back.
+func (r *rounds) put(b binding, n *round) (state string) {
 	var id roundID
 	_, _ = rand.Read(id[:])
 	now := time.Now()
-	n := &round{digest: questionDigest(q), kept: q.Kept, size: len(q.Input), expires: now.Add(roundLife)}
+	n.expires = now.Add(roundLife)
 	r.mu.Lock()
 	r.count++
 	n.number = r.count

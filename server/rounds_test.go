@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,7 +17,7 @@ func TestBinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := binding{"ab", "c", "d", []byte("e")}
-	state := r.put(b, pipeline.Question{Kept: 1})
+	state := r.put(b, &round{kept: 1})
 	for _, other := range []binding{
 		{"a", "bc", "d", []byte("e")}, {"ab", "", "cd", []byte("e")}, {"x", "c", "d", []byte("e")},
 		{"ab", "x", "d", []byte("e")}, {"ab", "c", "x", []byte("e")}, {"ab", "c", "d", []byte("x")}, {"ab", "c", "d", nil},
@@ -46,7 +45,7 @@ func TestTakenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := binding{principal: "p", tool: "t"}
-	state := r.put(b, pipeline.Question{})
+	state := r.put(b, &round{})
 	var all sync.WaitGroup
 	var got atomic.Int32
 	for range 50 {
@@ -62,9 +61,9 @@ func TestTakenOnce(t *testing.T) {
 	}
 }
 
-// TestQuestionDigest: all that a person is shown counts; what is kept does not.
+// TestQuestionDigest: all that a person is shown counts.
 func TestQuestionDigest(t *testing.T) {
-	q := pipeline.Question{Tool: "t", Title: "u", Input: json.RawMessage("{}"), Reason: "r", Always: "a", Kept: 1}
+	q := pipeline.Question{Tool: "t", Title: "u", Input: json.RawMessage("{}"), Reason: "r", Always: "a"}
 	for name, change := range map[string]func(*pipeline.Question){
 		"tool": func(q *pipeline.Question) { q.Tool = "x" }, "title": func(q *pipeline.Question) { q.Title = "x" },
 		"input": func(q *pipeline.Question) { q.Input = json.RawMessage("{ }") }, "reason": func(q *pipeline.Question) { q.Reason = "x" },
@@ -72,14 +71,12 @@ func TestQuestionDigest(t *testing.T) {
 	} {
 		other := q
 		change(&other)
-		if questionDigest(other) == questionDigest(q) {
+		if permission(other).digest == permission(q).digest {
 			t.Error(name, "makes no difference")
 		}
 	}
-	same := q
-	same.Kept = 2
-	if questionDigest(same) != questionDigest(q) {
-		t.Error("what is kept makes a difference")
+	if same := q; permission(same).digest != permission(q).digest {
+		t.Error("the same question differs")
 	}
 }
 
@@ -93,7 +90,7 @@ func TestRoundsAreBounded(t *testing.T) {
 	b := binding{principal: "p", tool: "t"}
 	var states []string
 	for range maxRounds + 10 {
-		states = append(states, r.put(b, pipeline.Question{Input: json.RawMessage("{}")}))
+		states = append(states, r.put(b, &round{size: 2}))
 	}
 	if len(r.records) != maxRounds {
 		t.Errorf("%d questions are kept", len(r.records))
@@ -106,10 +103,9 @@ func TestRoundsAreBounded(t *testing.T) {
 	if r.bytes != 0 || len(r.records) != 0 {
 		t.Errorf("left: %d bytes in %d", r.bytes, len(r.records))
 	}
-	large := json.RawMessage(strings.Repeat(" ", maxRoundBytes/3))
 	states = nil
 	for range 5 {
-		states = append(states, r.put(b, pipeline.Question{Input: large}))
+		states = append(states, r.put(b, &round{size: maxRoundBytes / 3}))
 		if r.bytes > maxRoundBytes {
 			t.Fatalf("%d bytes", r.bytes)
 		}
@@ -119,7 +115,7 @@ func TestRoundsAreBounded(t *testing.T) {
 			t.Errorf("large question %d: %v", i, n)
 		}
 	}
-	whole := r.put(b, pipeline.Question{Input: json.RawMessage(strings.Repeat(" ", maxRoundBytes+1))})
+	whole := r.put(b, &round{size: maxRoundBytes + 1})
 	if n, _ := r.take(b, whole); n == nil {
 		t.Error("a question larger than all together is not kept though it is alone")
 	}

@@ -268,3 +268,36 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("features (-want +got):\n%s", diff)
 	}
 }
+
+// TestOpenObject: a map to anything is an object open to anything, but for what
+// two readers could read differently.
+func TestOpenObject(t *testing.T) {
+	type input struct {
+		Any map[string]any `json:"any,omitempty" jsonschema:"What there is"`
+	}
+	tool := tools.MustBuild(tools.Def[input, out]{Name: "Open", Prompt: "Takes anything.",
+		Call: func(_ context.Context, _ *tools.Env, i input) (tools.Result[out], error) {
+			return tools.Result[out]{}, nil
+		}})
+	schema, err := tool.InputSchema()
+	const want = `{"type":"object","properties":{"any":{"type":"object","description":"What there is","additionalProperties":true}},"additionalProperties":false}`
+	if err != nil || string(schema) != want {
+		t.Errorf("%s, %v", schema, err)
+	}
+	call, err := tool.Parse(json.RawMessage(`{"any":{"a":{"b":[1,null]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(call.Resolve(toolstest.NewWorkspace(t).Env()).Input()); got != `{"any":{"a":{"b":[1,null]}}}` {
+		t.Error(got)
+	}
+	for raw, want := range map[string]string{
+		`{"any":{"a":1,"a":2}}`: `property "a" is given twice. Give it once.`,
+		`{"any":[]}`:            `property "any" is []. Send an object.`,
+		`{"other":1}`:           `unknown property "other". Known properties: any.`,
+	} {
+		if _, err := tool.Parse(json.RawMessage(raw)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", raw, err, want)
+		}
+	}
+}

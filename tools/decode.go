@@ -82,6 +82,9 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, wrongType(at, "an object", raw)
 	}
+	if open := s.AdditionalProperties; open != nil && open.Not == nil {
+		return raw, WellFormed(raw)
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.Token(); err != nil {
 		return nil, notJSON(err)

@@ -84,6 +84,7 @@ func (e *Env) Abs(path string) string { return workspace.Expand(path, e.Session.
 // Form is what an upstream server asks the client's user.
 type Form struct {
 	Server  string
+	Tool    string // in a call of which tool; the pipeline says it
 	Message string
 	Schema  json.RawMessage // of the answer, as the server sent it
 }

@@ -80,7 +80,7 @@ func BuildForeign(f Foreign) (*Tool, error) {
 		if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 			raw = json.RawMessage("{}")
 		}
-		if err := wellFormed(raw); err != nil {
+		if err := WellFormed(raw); err != nil {
 			return nil, err
 		}
 		if err := validate(raw); err != nil {
@@ -91,16 +91,17 @@ func BuildForeign(f Foreign) (*Tool, error) {
 	return t, nil
 }
 
-// wellFormed refuses arguments that another reader of JSON might read
-// differently: what was judged is what runs.
-func wellFormed(raw json.RawMessage) error {
+// WellFormed refuses arguments that are no object, or that another reader of
+// JSON might read differently: what was judged is what runs. Its error is a
+// *Fault.
+func WellFormed(raw json.RawMessage) error {
 	if !utf8.Valid(raw) {
 		return fault.New("the arguments are not valid UTF-8", "Send text as UTF-8.")
 	}
 	if at := loneSurrogate(raw); at != "" {
 		return fault.New("the arguments hold half of a surrogate pair, "+at, "Send the whole character, or leave it out.")
 	}
-	if raw = bytes.TrimSpace(raw); raw[0] != '{' {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
 		return wrongType("", "an object", raw)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))

@@ -48,14 +48,17 @@ func (t *Tool) Tokens() int {
 	return (len(t.Name) + len(t.Prompt) + len(schema) + 3) / 4
 }
 
+// FromStart is as in Catalogue, and the same at any time.
+func (r *Registry) FromStart() func(*Tool) bool { return r.own.FromStart() }
+
 // FromStart reports which tools a model gets from the start under a deferral that
 // defers: those that always are, and the auto ones if all of them together are
 // below AutoBudget. Tools of upstream servers do not count, so that they do not
 // change what else is there.
-func (r *Registry) FromStart() func(*Tool) bool {
+func (c *Catalogue) FromStart() func(*Tool) bool {
 	total := 0
-	for _, t := range r.own.tools {
-		if t.Loading != LoadDeferred {
+	for _, t := range c.tools {
+		if t.Server == "" && t.Loading != LoadDeferred {
 			total += t.Tokens()
 		}
 	}

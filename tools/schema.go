@@ -13,7 +13,8 @@ import (
 
 // makeSchemas makes both schemas of a tool and checks that every client can
 // take them: closed objects, one type each, no references and no combinators
-// (Gemini models accept none), every property described.
+// (Gemini models accept none), every property described. A property of type
+// map[string]any is an object that is open to anything.
 func makeSchemas[In, Out any](tool string, in, out *jsonschema.Schema) (*schemas, error) {
 	var err error
 	if in == nil {
@@ -160,10 +161,10 @@ func checkPortable(node map[string]any, at string) error {
 	if node["type"] != "object" {
 		return nil
 	}
-	if node["additionalProperties"] != false {
+	props, _ := node["properties"].(map[string]any)
+	if open := at != "" && len(props) == 0 && node["additionalProperties"] == true; !open && node["additionalProperties"] != false {
 		return fmt.Errorf("%s: an object must be closed", orRoot(at))
 	}
-	props, _ := node["properties"].(map[string]any)
 	for name, p := range props {
 		sub, ok := p.(map[string]any)
 		if !ok || sub["description"] == nil || sub["description"] == "" {

@@ -3,9 +3,13 @@
 package plain
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -48,6 +52,31 @@ func Text(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// JSON returns a JSON text in one line, in which what does not print is escaped
+// as JSON does: the value is the same. What is not valid UTF-8 becomes U+FFFD.
+func JSON(raw []byte) (string, error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return "", err
+	}
+	s := compact.String()
+	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
+		return s, nil
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch high, low := utf16.EncodeRune(r); {
+		case !hidden(r):
+			b.WriteRune(r)
+		case high != utf8.RuneError:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String(), nil
 }
 
 func hidden(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }

@@ -1,6 +1,8 @@
 package plain
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -24,5 +26,28 @@ func TestLine(t *testing.T) {
 	long := Line(strings.Repeat("x", 10_000) + "end")
 	if len(long) > most+10 || !strings.HasSuffix(long, "end") {
 		t.Errorf("a long text came out with %d bytes", len(long))
+	}
+}
+
+// TestJSON: what hides is escaped, and the value is what it was.
+func TestJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		`{ "a" : [1, "x y"] }`:        `{"a":[1,"x y"]}`,
+		"{\"a\u202eb\":\"\u200b\"}":   `{"a\u202eb":"\u200b"}`,
+		"\"\u009b31m\U000e0041é漢\"":   `"\u009b31m\udb40\udc41é漢"`,
+		"\"a\xffb\"":                  "\"a\ufffdb\"",
+		`"kept \u001b[31m and \\ \""`: `"kept \u001b[31m and \\ \""`,
+	} {
+		got, err := JSON([]byte(in))
+		if err != nil || got != want {
+			t.Errorf("JSON(%q) = %s, %v, want %s", in, got, err, want)
+		}
+		var was, is any
+		if json.Unmarshal([]byte(in), &was) != nil || json.Unmarshal([]byte(got), &is) != nil || !reflect.DeepEqual(was, is) {
+			t.Errorf("JSON(%q) is another value: %s", in, got)
+		}
+	}
+	if got, err := JSON([]byte(`{"a":`)); err == nil {
+		t.Errorf("half an object came out as %s", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"mcp-toolset/tools/resources"
 	"mcp-toolset/tools/task"
 	"mcp-toolset/tools/write"
+	"mcp-toolset/toolsearch"
 )
 
 // Options are what a server can set of its tools. The zero value will do.
@@ -43,6 +44,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)
 	list = append(list, resources.New(o.Resources)...)
+	list = append(list, toolsearch.New(), toolsearch.CallTool())
 	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

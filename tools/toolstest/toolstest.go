@@ -49,6 +49,12 @@ var update = flag.Bool("update", false, "rewrite the wanted results of txtar cas
 // run to run the same, in each answer.
 func Run(t *testing.T, tool *tools.Tool, dir string, same ...func(string) string) {
 	t.Helper()
+	RunIn(t, tool, dir, func(*Workspace) {}, same...)
+}
+
+// RunIn is Run where each case's workspace is prepared first.
+func RunIn(t *testing.T, tool *tools.Tool, dir string, prepare func(*Workspace), same ...func(string) string) {
+	t.Helper()
 	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(cases) == 0 {
 		t.Fatalf("no cases in %s (%v)", dir, err)
@@ -60,7 +66,7 @@ func Run(t *testing.T, tool *tools.Tool, dir string, same ...func(string) string
 				t.Fatal(err)
 			}
 			archive := txtar.Parse(data)
-			runCase(t, tool, archive, same)
+			runCase(t, tool, archive, prepare, same)
 			if *update {
 				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
@@ -75,6 +81,10 @@ type Workspace struct {
 	Root    string
 	Session *session.Session
 	Now     func() time.Time
+	// Catalogue and Wake are what a call's Env has of them; both may be nil.
+	Catalogue func() *tools.Catalogue
+	Wake      func(context.Context, time.Duration)
+
 	roots   *workspace.Roots
 	results *results.Store
 	texts   *snapshot.Cache
@@ -119,6 +129,8 @@ func (w *Workspace) Env() *tools.Env {
 		Outside:   func() func() { return func() {} },
 		Kept:      func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
 		Snapshots: w.texts,
+		Catalogue: w.Catalogue,
+		Wake:      w.Wake,
 		Lock:      w.locks.Take,
 		SaveParts: func(family, name string, next func() (string, error)) (string, int, error) {
 			return w.results.SaveParts(view.Results, family, name, next)
@@ -185,11 +197,12 @@ func Text(r *tools.Response) string {
 	return strings.Join(parts, "\n")
 }
 
-func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive, same []func(string) string) {
+func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive, prepare func(*Workspace), same []func(string) string) {
 	if len(strings.TrimSpace(string(archive.Comment))) == 0 {
 		t.Error("the case does not say why it is there")
 	}
 	w := NewWorkspace(t)
+	prepare(w)
 	written := time.Now().Add(-time.Hour)
 	var resp *tools.Response
 	var err error

@@ -45,11 +45,12 @@ type Store struct {
 	folder string
 	locks  *filelock.Locks
 	now    func() time.Time
+	most   int // bytes of a listing that is kept
 }
 
 // New is the store in a folder right below the state folder. Neither need exist.
 func New(folder string, locks *filelock.Locks, now func() time.Time) *Store {
-	return &Store{folder: folder, locks: locks, now: now}
+	return &Store{folder: folder, locks: locks, now: now, most: maxListing}
 }
 
 // Cached is the last listing of a server, as it came but for white space. config
@@ -87,8 +88,8 @@ func (s *Store) Update(server, config string, list []json.RawMessage) (changed m
 	}
 	next := old.listed(server, config, list, s.now())
 	switch {
-	case size > maxListing:
-		err = fmt.Errorf("the listing has %d bytes, and %d is the most that is kept", size, maxListing)
+	case size > s.most:
+		err = fmt.Errorf("the listing has %d bytes, and %d is the most that is kept", size, s.most)
 	case err == nil && (damaged != nil || !old.same(next)):
 		err = next.write(s.path(server))
 	}

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,43 +17,6 @@ import (
 
 	"mcp-toolset/internal/filelock"
 )
-
-// A test's binary is also the other processes of its test.
-func TestMain(m *testing.M) {
-	if dir := os.Getenv("PIN_STATE"); dir != "" {
-		if err := work(open(dir), os.Getenv("PIN_NAME")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// work is what a server does: it lists one shared server and one of its own.
-func work(s *Store, name string) error {
-	for i := range 8 {
-		for _, server := range []string{"shared", name} {
-			if _, err := s.Update(server, "c", list("always", fmt.Sprintf("%s-%d", name, i))); err != nil {
-				return err
-			}
-			if _, ok := s.Cached(server, "c"); !ok {
-				return fmt.Errorf("no listing of %s", server)
-			}
-		}
-		shown, err := s.Diff(name)
-		if err != nil {
-			return err
-		}
-		if err := s.Accept(name, shown); err != nil {
-			return err
-		}
-	}
-	if got := s.Changed(name, "c"); got != nil {
-		return fmt.Errorf("changed: %v", got)
-	}
-	return nil
-}
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -268,6 +229,23 @@ func TestOddListings(t *testing.T) {
 	}
 }
 
+// TestBytes: a definition is kept to the byte, whatever is in it.
+func TestBytes(t *testing.T) {
+	s := newStore(t)
+	odd := `{"name":"x","description":"<a href='b'>&amp;\u003c\ud800 ` + "\u2028\xff\u202e" + `","inputSchema":{"n":[1.0,1e400,-0]}}`
+	for range 2 {
+		if got := update(t, s, odd); got != nil {
+			t.Errorf("%v", got)
+		}
+	}
+	if got, _ := s.Cached("a", "c"); len(got) != 1 || string(got[0]) != odd {
+		t.Errorf("%q", got)
+	}
+	if shown, err := s.Diff("a"); shown != nil || err != nil {
+		t.Errorf("%v, %v", shown, err)
+	}
+}
+
 // TestNames: no name leads out of the folder, to another's file, or to one that
 // cannot be made.
 func TestNames(t *testing.T) {
@@ -307,179 +285,5 @@ func TestNames(t *testing.T) {
 	}
 	if info, err := os.Lstat(s.folder); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
-	}
-}
-
-// TestDamaged: a file that cannot be believed shows nothing, and then nothing
-// counts as seen. It mends itself.
-func TestDamaged(t *testing.T) {
-	for name, spoil := range map[string]func(text string) string{
-		"empty":        func(string) string { return "" },
-		"cut":          func(text string) string { return text[:len(text)/2] },
-		"no JSON":      func(string) string { return "\x00\x01" },
-		"another name": func(text string) string { return strings.Replace(text, `"server":"a"`, `"server":"b"`, 1) },
-		"seen": func(text string) string {
-			return strings.Replace(text, `"definition":{"description":"d"`, `"definition":{"description":"evil"`, 1)
-		},
-		"wrong type": func(text string) string { return strings.Replace(text, `"list":[`, `"list":[[`, 1) },
-		"too long":   func(text string) string { return text + strings.Repeat(" ", maxRecord) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStore(t)
-			update(t, s, "x")
-			text, err := os.ReadFile(s.path("a"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			bad := spoil(string(text))
-			if bad == string(text) {
-				t.Fatal("nothing is spoilt")
-			}
-			if err := os.WriteFile(s.path("a"), []byte(bad), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if got, ok := s.Cached("a", "c"); ok || s.Changed("a", "c") != nil {
-				t.Errorf("%s", got)
-			}
-			if _, err := s.Diff("a"); err == nil || errors.Is(err, ErrUnknown) {
-				t.Error(err)
-			}
-			if names, err := s.Servers(); err == nil && (name != "seen" && name != "wrong type" || len(names) != 1) {
-				t.Errorf("%q", names)
-			}
-			changed, err := s.Update("a", "c", list("x"))
-			if err == nil || changed["x"] != "it is new since a person last looked" {
-				t.Errorf("%v, %v", changed, err)
-			}
-			if got := update(t, s, "x"); len(got) != 1 {
-				t.Errorf("then %v", got)
-			}
-			accept(t, s)
-			if got := update(t, s, "x"); got != nil {
-				t.Errorf("at last %v", got)
-			}
-		})
-	}
-}
-
-// TestOtherVersion: a file of another version is as good as none.
-func TestOtherVersion(t *testing.T) {
-	s := newStore(t)
-	update(t, s, "x")
-	text := `{"version":2,"server":"a","config":"c","list":"another form"}`
-	if err := os.WriteFile(s.path("a"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if names, err := s.Servers(); names != nil || err != nil {
-		t.Errorf("%q, %v", names, err)
-	}
-	if _, err := s.Diff("a"); !errors.Is(err, ErrUnknown) {
-		t.Error(err)
-	}
-	if got := update(t, s, "y"); got != nil {
-		t.Errorf("%v", got)
-	}
-}
-
-// TestBig: a listing at the limit is kept and read again, one over it is not
-// kept and still compared.
-func TestBig(t *testing.T) {
-	s := newStore(t)
-	size := maxListing / 2000
-	tool := func(i, more int) string {
-		head := fmt.Sprintf(`{"name":"tool_%04d","description":"`, i)
-		return head + strings.Repeat("x", size-len(head)-2+more) + `"}`
-	}
-	var whole []string
-	for i := range 2000 {
-		whole = append(whole, tool(i, 0))
-	}
-	update(t, s, whole...)
-	if got, ok := s.Cached("a", "c"); !ok || len(got) != 2000 {
-		t.Fatal(len(got), ok)
-	}
-	whole[7] = tool(7, 4096)
-	changed, err := s.Update("a", "c", list(whole...))
-	if err == nil || len(changed) != 1 || changed["tool_0007"] == "" {
-		t.Errorf("%v, %v", changed, err)
-	}
-	if got, ok := s.Cached("a", "c"); !ok || len(got) != 2000 || s.Changed("a", "c") != nil {
-		t.Error("what was stored is gone")
-	}
-}
-
-// TestCannotStore: an Update that cannot be stored is still right.
-func TestCannotStore(t *testing.T) {
-	s := newStore(t)
-	update(t, s, "x")
-	// A folder where the new file would be: nothing can be written, whoever we are.
-	if err := os.MkdirAll(filepath.Join(s.path("a")+".new", "in the way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	changed, err := s.Update("a", "c", list("x", "y"))
-	if err == nil || len(changed) != 1 || changed["y"] == "" {
-		t.Errorf("%v, %v", changed, err)
-	}
-	if got, ok := s.Cached("a", "c"); !ok || len(got) != 1 {
-		t.Errorf("%s, %v", got, ok)
-	}
-	// No state folder can be made at all.
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if changed, err := open(file).Update("a", "c", list("x")); err == nil || changed != nil {
-		t.Errorf("%v, %v", changed, err)
-	}
-}
-
-// TestUnchangedIsNotWritten: servers that list the same do not write.
-func TestUnchangedIsNotWritten(t *testing.T) {
-	s := newStore(t)
-	update(t, s, "x")
-	before, err := os.Lstat(s.path("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	update(t, s, "x")
-	after, err := os.Lstat(s.path("a"))
-	if err != nil || !os.SameFile(before, after) {
-		t.Error("written again", err)
-	}
-}
-
-// TestTogether: several servers and goroutines share the files.
-func TestTogether(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
-	var all sync.WaitGroup
-	for i := range 3 {
-		all.Go(func() {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "PIN_STATE="+dir, fmt.Sprint("PIN_NAME=process", i))
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
-			}
-		})
-	}
-	s := open(dir)
-	for i := range 3 {
-		all.Go(func() {
-			if err := work(s, fmt.Sprint("here", i)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	names, err := s.Servers()
-	if diff := cmp.Diff([]string{"here0", "here1", "here2", "process0", "process1", "process2", "shared"}, names); diff != "" || err != nil {
-		t.Error(diff, err)
-	}
-	// Of what all shared only the first listing was seen.
-	shown, err := s.Diff("shared")
-	if err != nil || slices.ContainsFunc(shown, func(c Change) bool { return c.Tool == "always" }) {
-		t.Errorf("%v, %v", shown, err)
-	}
-	if files, err := filepath.Glob(filepath.Join(s.folder, "*.new")); err != nil || len(files) > 0 {
-		t.Error(files, err)
 	}
 }

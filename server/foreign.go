@@ -1,0 +1,166 @@
+package server
+
+// This file is a form of another server, as the client's user is shown it. It
+// comes with a call that this user's model made, but from somebody whom nobody
+// here knows: that it is not we who ask has to be plain, whatever it says.
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/tools"
+)
+
+// Limits of a form of another server.
+const (
+	maxMessage = 4000     // characters of its message as it is shown: nobody reads more
+	maxSchema  = 16 << 10 // bytes of its schema: a form that a person could fill in has fewer
+)
+
+// formKey names the question of another server.
+const formKey = "form"
+
+// foreign is the question that another server asks. Its schema must be flat.
+func foreign(f tools.Form) question {
+	form := mcp.ElicitationParams{
+		Message:         fmt.Sprintf("The server %s asks (in a call of %s):\n%s", plain.Line(f.Server), plain.Line(f.Tool), quoted(f.Message)),
+		RequestedSchema: f.Schema,
+	}
+	return newQuestion(formKey, form, []byte(f.Server), []byte(f.Tool), []byte(f.Message), f.Schema)
+}
+
+// quoted is a message with each of its lines marked, so that none looks like one
+// of ours.
+func quoted(message string) string {
+	head := message[:offset(message, maxMessage)]
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimRight(head, "\r\n"), "\n") {
+		b.WriteString("\n> " + plain.Text(strings.TrimSuffix(line, "\r")))
+	}
+	text := b.String()[1:]
+	if end := offset(text, maxMessage); end < len(text) || len(head) < len(message) {
+		text = text[:end] + "\n[The message is longer. The rest is not shown.]"
+	}
+	return text
+}
+
+// formReply reads the result of an elicitation for the server that asked. What
+// is no answer cancels.
+func formReply(result json.RawMessage) tools.FormReply {
+	action, content := readAnswer(result)
+	switch action {
+	case mcp.ElicitationResponseActionAccept:
+		if len(content) == 0 || string(content) == "null" {
+			return tools.FormReply{Action: string(action)}
+		}
+		if content[0] == '{' {
+			return tools.FormReply{Action: string(action), Content: content}
+		}
+	case mcp.ElicitationResponseActionDecline:
+		return tools.FormReply{Action: string(action)}
+	}
+	return tools.FormReply{Action: string(mcp.ElicitationResponseActionCancel)}
+}
+
+// flat reports whether a schema is one that the protocol has for forms, and no
+// larger than that needs: an object of single values and choices. Clients are
+// shown no other.
+func flat(schema json.RawMessage) bool {
+	if len(schema) > maxSchema || !utf8.Valid(schema) {
+		return false
+	}
+	root, err := strictObject(schema, "type", "properties", "required")
+	if err != nil || string(root["type"]) != `"object"` {
+		return false
+	}
+	properties, err := strictObject(root["properties"])
+	if err != nil {
+		return false
+	}
+	for _, p := range properties {
+		if !field(p, "string", "number", "integer", "boolean", "array") {
+			return false
+		}
+	}
+	for key, v := range root {
+		if key != "properties" && key != "$schema" && (strings.HasPrefix(key, "$") || !scalars(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// field reports whether a schema is of a value of one of the types. With "",
+// which is none, among them it is of an array's items, which have to be listed.
+func field(schema json.RawMessage, types ...string) bool {
+	f, err := strictObject(schema, "type", "items", "enum", "oneOf", "anyOf")
+	if err != nil {
+		return false
+	}
+	var is string
+	if given := f["type"]; given != nil && json.Unmarshal(given, &is) != nil || !slices.Contains(types, is) || (is == "array") != (f["items"] != nil) {
+		return false
+	}
+	if slices.Contains(types, "") && f["enum"] == nil && f["oneOf"] == nil && f["anyOf"] == nil {
+		return false
+	}
+	for key, v := range f {
+		switch {
+		case key == "items":
+			if !field(v, "string", "") {
+				return false
+			}
+		case key == "oneOf" || key == "anyOf":
+			if !choices(v) {
+				return false
+			}
+		case strings.HasPrefix(key, "$") || !scalars(v):
+			return false
+		}
+	}
+	return true
+}
+
+// choices reports whether a value is a list of values with their titles.
+func choices(raw json.RawMessage) bool {
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
+		return false
+	}
+	for _, c := range list {
+		if c["const"] == nil {
+			return false
+		}
+		for _, v := range c {
+			if !scalars(v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// scalars reports whether a value is a single one, or a list of such.
+func scalars(raw json.RawMessage) bool {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return false
+	}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	return !slices.ContainsFunc(list, func(v any) bool {
+		switch v.(type) {
+		case map[string]any, []any:
+			return true
+		}
+		return false
+	})
+}

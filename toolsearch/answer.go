@@ -1,0 +1,187 @@
+package toolsearch
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// This file words what was found.
+
+const (
+	// room is how long the definitions may be together, in bytes: what is said
+	// behind them keeps the answer below the limit of a result.
+	room       = 60_000
+	maxLine    = 200 // characters of a description
+	maxShown   = 60  // characters of what a call has sent
+	mostNamed  = 100 // further hits named
+	mostMissed = 10  // names explained that were not found
+	mostLines  = 10  // servers named that are not connected
+	mostHint   = 20  // servers named to search for
+)
+
+// answer makes the result.
+func (f *found) answer() tools.Result[Output] {
+	out := Output{Tools: []Hit{}}
+	var effect session.Effect
+	var b strings.Builder
+	start := f.catalogue.FromStart()
+	for i, t := range f.hits {
+		h, whole := describe(t)
+		text := h.text()
+		if b.Len()+len(text) > room && i > 0 {
+			for _, t := range f.hits[i:] {
+				out.More = append(out.More, t.Name)
+			}
+			break
+		}
+		out.Tools = append(out.Tools, h)
+		b.WriteString(text)
+		if whole && !start(t) {
+			effect.Loaded = append(effect.Loaded, t.Name)
+		}
+	}
+	if n := len(out.More); n > 0 {
+		fmt.Fprintf(&b, "[further tools found, which select:NAME,NAME shows: %s]\n", list(out.More, mostNamed))
+	}
+	out.Notes = f.notes()
+	for _, n := range out.Notes {
+		b.WriteString("[" + n + "]\n")
+	}
+	if len(out.Tools) > 0 {
+		fmt.Fprintf(&b, "Call a tool by its name, or with CallTool {\"name\": %q, \"arguments\": {...}}.", out.Tools[0].Name)
+	}
+	out.text = strings.TrimSuffix(b.String(), "\n")
+	return tools.Result[Output]{Data: out, Effect: effect}
+}
+
+// describe makes a hit of a tool; whole: with all that is needed to call it.
+func describe(t *tools.Tool) (h Hit, whole bool) {
+	h = Hit{Name: t.Name, Server: plain.Line(t.Server), Description: line(t), Notice: plain.Line(t.Notice)}
+	raw, err := t.InputSchema()
+	if err == nil {
+		h.InputSchema, err = plain.JSON(raw)
+	}
+	if err != nil || len(h.text()) > room {
+		h.InputSchema = ""
+		return h, false
+	}
+	return h, true
+}
+
+// line is what a tool does in one line: the first sentence of its description.
+func line(t *tools.Tool) string {
+	text := firstSentence(t.Prompt[:min(len(t.Prompt), mostText)])
+	if text == "" {
+		text = t.Title
+	}
+	return clip(plain.Text(strings.ToValidUTF8(text, "")), maxLine)
+}
+
+// text is what a model is shown of the hit. What another server says stands
+// in quotes, which nothing in it can end.
+func (h *Hit) text() string {
+	var b strings.Builder
+	if h.Server == "" {
+		fmt.Fprintf(&b, "%s: %s\n", h.Name, h.Description)
+	} else {
+		fmt.Fprintf(&b, "%s, of the server %s, which says: \"%s\"\n", h.Name, h.Server, quoted(h.Description))
+	}
+	if h.InputSchema != "" {
+		b.WriteString("Input schema: " + h.InputSchema + "\n")
+	} else {
+		b.WriteString("[its input schema is too long to be shown here; call it, and what is wrong with the arguments is said]\n")
+	}
+	if h.Notice != "" {
+		b.WriteString("[" + h.Notice + "]\n")
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// notes say what was not found and what may be missing.
+func (f *found) notes() []string {
+	var notes []string
+	for i, name := range f.missing {
+		if i == mostMissed {
+			notes = append(notes, fmt.Sprintf("not found either: %d further names", len(f.missing)-i))
+			break
+		}
+		switch _, err := f.catalogue.Lookup(name); {
+		case err != nil:
+			notes = append(notes, err.Error())
+		default:
+			notes = append(notes, name+" finds or calls other tools; it can be called as it is")
+		}
+	}
+	if len(f.hits)+len(f.missing) == 0 {
+		next := "search with fewer or other words"
+		if names := f.servers(); len(names) > 0 {
+			for i, name := range names {
+				names[i] = plain.Line(name)
+			}
+			next += ", or for the name of a server: " + list(names, mostHint)
+		}
+		notes = append(notes, fmt.Sprintf("no tool matches \"%s\"; %s", quoted(clip(plain.Text(f.query.text), maxShown)), next))
+	}
+	return append(notes, f.unconnected()...)
+}
+
+// unconnected are the servers whose tools are not known or cannot be called now.
+func (f *found) unconnected() []string {
+	var notes []string
+	left := 0
+	for _, s := range f.catalogue.Servers() {
+		what := ""
+		switch s.State {
+		case tools.Pending:
+			what = "is being connected; search again for its tools"
+		case tools.Idle:
+			if len(s.Tools) > 0 {
+				continue // it will be connected when it is called
+			}
+			what = "is not connected yet; search again for its tools"
+		case tools.Failed:
+			what = "is not connected"
+		case tools.Refused:
+			what = "may not be used"
+		default:
+			continue
+		}
+		if len(notes) == mostLines {
+			left++
+			continue
+		}
+		if s.Note != "" {
+			what += ": " + plain.Line(s.Note)
+		}
+		notes = append(notes, "the server "+plain.Line(s.Name)+" "+what)
+	}
+	if left > 0 {
+		notes = append(notes, fmt.Sprintf("further servers that are not connected: %d", left))
+	}
+	return notes
+}
+
+// list joins the first names.
+func list(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// clip shortens a text.
+func clip(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+// quoted is a text that can stand between double quotes.
+func quoted(s string) string { return strings.ReplaceAll(s, `"`, "'") }

@@ -1,0 +1,123 @@
+package toolsearch
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/tools"
+)
+
+// CallInput is what CallTool is given.
+type CallInput struct {
+	Name      string         `json:"name" minLength:"1" jsonschema:"The tool"`
+	Arguments map[string]any `json:"arguments,omitempty" jsonschema:"Its arguments, by its input schema"`
+}
+
+// CallOutput is nothing: a call has the result of the tool that it names.
+type CallOutput struct{}
+
+//go:embed call.md
+var callPrompt string
+
+// CallTool makes CallTool. Its calls are those of other tools: Unwrap says of
+// which.
+func CallTool() *tools.Tool {
+	return tools.MustBuild(tools.Def[CallInput, CallOutput]{
+		Name:          "CallTool",
+		Title:         "Call a tool",
+		Prompt:        callPrompt,
+		SearchHint:    "call a tool that is not listed",
+		Description:   func(in CallInput) string { return "Call the tool " + in.Name },
+		Loading:       tools.LoadAlways,
+		Finder:        true,
+		Unwrap:        unwrap,
+		IsDestructive: tools.Always[CallInput](),
+		IsOpenWorld:   tools.Always[CallInput](),
+		Call: func(context.Context, *tools.Env, CallInput) (tools.Result[CallOutput], error) {
+			return tools.Result[CallOutput]{}, fault.New("CallTool does nothing by itself and cannot call itself", "Name another tool.")
+		},
+	})
+}
+
+// known are the properties of a call.
+const known = "Known properties: name, arguments."
+
+// unwrap reads a call strictly and returns the bytes of the arguments as they
+// came. Models send an object as a string that holds it: that is taken, too.
+func unwrap(raw json.RawMessage) (string, json.RawMessage, error) {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
+		raw = json.RawMessage("{}")
+	}
+	if err := tools.WellFormed(raw); err != nil {
+		return "", nil, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return "", nil, fmt.Errorf("decoding arguments: %w", err) // WellFormed has read it
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if key == "name" || key == "arguments" {
+			continue
+		}
+		next := known
+		if near := nearest.Names(key, []string{"name", "arguments"}, 1); len(near) == 1 {
+			next = fmt.Sprintf("Did you mean %q? %s", near[0], next)
+		}
+		return "", nil, fault.New(fmt.Sprintf("unknown property %s", clip(fmt.Sprintf("%q", key), maxShown)), next)
+	}
+	name, err := toolName(all)
+	if err != nil {
+		return "", nil, err
+	}
+	args, err := arguments(all["arguments"])
+	if err != nil {
+		return "", nil, err
+	}
+	return name, args, nil
+}
+
+// toolName is the name that a call has.
+func toolName(all map[string]json.RawMessage) (string, error) {
+	raw, given := all["name"]
+	var name *string
+	switch {
+	case !given:
+		return "", fault.New(`required property "name" is missing`, known)
+	case json.Unmarshal(raw, &name) != nil || name == nil:
+		return "", fault.New(`property "name" is `+shown(raw), "Send a string.")
+	case *name == "":
+		return "", fault.New(`property "name" is empty`, "Name the tool to call; ToolSearch finds its name.")
+	}
+	return *name, nil
+}
+
+// arguments are those for the tool.
+func arguments(raw json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return json.RawMessage("{}"), nil
+	case raw[0] == '{':
+		return raw, nil
+	case raw[0] != '"':
+		return nil, fault.New(`property "arguments" is `+shown(raw), "Send an object.")
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return nil, fmt.Errorf("decoding arguments: %w", err)
+	}
+	if err := tools.WellFormed(json.RawMessage(text)); err != nil {
+		return nil, fault.New(`property "arguments" is a string that holds no JSON object`, "Send the object itself.")
+	}
+	return json.RawMessage(text), nil
+}
+
+// shown is a value in an error.
+func shown(raw json.RawMessage) string { return clip(plain.Text(string(raw)), maxShown) }

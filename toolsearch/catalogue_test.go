@@ -1,0 +1,114 @@
+package toolsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/bash"
+	"mcp-toolset/tools/builtin"
+	"mcp-toolset/toolsearch"
+)
+
+// upstream are tools as servers have them.
+func upstream(t testing.TB) []tools.Server {
+	t.Helper()
+	data, err := os.ReadFile("testdata/catalogue.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string][]struct {
+		Name, Title, Description string
+		InputSchema              json.RawMessage
+	}
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	var servers []tools.Server
+	for server, defs := range all {
+		s := tools.Server{Name: server, State: tools.Ready}
+		for _, d := range defs {
+			s.Tools = append(s.Tools, foreign(t, server, d.Name, tools.Foreign{Title: d.Title, Prompt: d.Description, InputSchema: d.InputSchema}))
+		}
+		servers = append(servers, s)
+	}
+	return servers
+}
+
+// foreign makes a deferred tool of a server.
+func foreign(t testing.TB, server, name string, f tools.Foreign) *tools.Tool {
+	t.Helper()
+	f.Server, f.Name, f.Loading = server, "mcp__"+server+"__"+name, tools.LoadDeferred
+	if f.InputSchema == nil {
+		f.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	tool, err := tools.BuildForeign(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool
+}
+
+// registry is one with the tools that come with the server and those of servers.
+func registry(t testing.TB, servers ...tools.Server) *tools.Registry {
+	t.Helper()
+	shell, err := command.New(command.Config{Shell: "/bin/bash", Sandbox: command.Off, State: t.TempDir()}) // without one Bash is not offered
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = shell.Close() })
+	return registryOf(t, builtin.List(builtin.Options{Bash: bash.Options{Commands: shell}}), servers...)
+}
+
+// registryOf is one with the tools of a list, those of this package and those
+// of servers.
+func registryOf(t testing.TB, own []*tools.Tool, servers ...tools.Server) *tools.Registry {
+	t.Helper()
+	own = slices.DeleteFunc(own, func(t *tools.Tool) bool { return t.Finder })
+	r, err := tools.NewRegistry(append(own, toolsearch.New(), toolsearch.CallTool()), tools.Gates{Deferral: tools.DeferDispatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range r.SetServers(servers) {
+		t.Error(err)
+	}
+	return r
+}
+
+// count is a tool of our own whose definition nobody changes.
+func count() []*tools.Tool {
+	type input struct {
+		Text string `json:"text" jsonschema:"What to count in"`
+	}
+	type output struct{}
+	return []*tools.Tool{tools.MustBuild(tools.Def[input, output]{
+		Name: "WordCount", Aliases: []string{"Tally"}, Prompt: "Counts the words of \"a text\". They are what is between blanks.",
+		SearchHint: "how many words there are",
+		Call:       func(context.Context, *tools.Env, input) (r tools.Result[output], err error) { return r, nil },
+	})}
+}
+
+// args are the arguments of a search.
+func args(query string, most int) string {
+	raw, err := json.Marshal(toolsearch.Input{Query: query, MaxResults: most})
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// structured reads the data of a response.
+func structured(t testing.TB, r *tools.Response, into any) {
+	t.Helper()
+	raw, err := r.Structured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,87 @@
+package toolsearch_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/toolstest"
+	"mcp-toolset/toolsearch"
+)
+
+// FuzzQuery: whatever is looked for, a search answers the same twice, with no
+// more than was asked for, no tool twice and only tools that there are; a tool's
+// name finds it first, and select: finds it.
+func FuzzQuery(f *testing.F) {
+	for _, q := range []string{
+		"create issue", "select:Read,mcp__time__convert_time", "select:", "+slack +", "craete isue", "the", "日本 größe İ", "\xff\xfe", "+mcp__github__",
+		"a_b-c.d CamelCase", "ies ed ing s", "select:a,,b", "Read", "x\u202e\x1b[31m", "s c r e e n shot",
+	} {
+		f.Add(q, 5)
+	}
+	all := registry(f, upstream(f)...).Catalogue()
+	tool, other := toolsearch.New(), toolsearch.New()
+	f.Fuzz(func(t *testing.T, query string, most int) {
+		if !utf8.ValidString(query) {
+			return // refused before
+		}
+		most = 1 + max(most, -most, 0)%50
+		resp, err := ask(t, tool, all, args(query, most))
+		again, err2 := ask(t, other, all, args(query, most))
+		if err != nil || err2 != nil {
+			if err == nil || err2 == nil || err.Error() != err2.Error() {
+				t.Fatalf("%q: %v, then %v", query, err, err2)
+			}
+			return
+		}
+		text := toolstest.Text(resp)
+		if text != toolstest.Text(again) || text == "" || !utf8.ValidString(text) {
+			t.Fatalf("%q:\n%q\nthen\n%q", query, text, toolstest.Text(again))
+		}
+		var out toolsearch.Output
+		structured(t, resp, &out)
+		var found []string
+		for _, h := range out.Tools {
+			found = append(found, h.Name)
+		}
+		found = append(found, out.More...)
+		if sorted := slices.Sorted(slices.Values(found)); len(slices.Compact(sorted)) != len(found) {
+			t.Fatalf("%q finds a tool twice: %v", query, found)
+		}
+		if len(query) < 7 && len(found) > most {
+			t.Fatalf("%q finds %d, not %d", query, len(found), most)
+		}
+		for _, name := range found {
+			if hit, err := all.Lookup(name); err != nil || hit.Finder {
+				t.Fatalf("%q finds %s: %v", query, name, err)
+			}
+		}
+		if want, err := all.Lookup(query); err == nil && !want.Finder && found[0] != want.Name {
+			t.Fatalf("%q finds %v first", query, found)
+		}
+		i := max(most, len(query)) % len(all.Tools())
+		if want := all.Tools()[i]; !want.Finder {
+			resp, err := ask(t, tool, all, args("select:"+want.Name, 1))
+			if err != nil || !strings.HasPrefix(toolstest.Text(resp), want.Name) {
+				t.Fatalf("select:%s: %v, %v", want.Name, resp, err)
+			}
+		}
+	})
+}
+
+// ask runs a search with nothing but a catalogue.
+func ask(t *testing.T, tool *tools.Tool, c *tools.Catalogue, args string) (*tools.Response, error) {
+	call, err := tool.Parse(json.RawMessage(args))
+	if err != nil {
+		return nil, err
+	}
+	env := &tools.Env{Catalogue: func() *tools.Catalogue { return c }}
+	resolved := call.Resolve(env)
+	if err := resolved.Validate(); err != nil {
+		return nil, err
+	}
+	return resolved.Run(t.Context(), env)
+}

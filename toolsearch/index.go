@@ -1,0 +1,250 @@
+package toolsearch
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcp-toolset/tools"
+)
+
+// What a word of a tool weighs by where it is. A word that is in several of
+// these places weighs as much as all of them together.
+const (
+	inName     = 6
+	inServer   = 3
+	inAlias    = 5
+	inHint     = 4
+	inTitle    = 3
+	inSentence = 3 // the first of the description
+	inRest     = 1 // of the description
+	inInputs   = 1.5
+
+	// half is the weight at which a word says half of what it can.
+	half = 3
+	// mostText bounds what is read of a description, in bytes: clients cut those of
+	// our tools and of others there.
+	mostText = tools.MaxPrompt
+)
+
+// index is what a query is held against. It never changes.
+type index struct {
+	of       []*tools.Tool // the catalogue's
+	docs     []*tools.Tool // those that can be found, sorted by name
+	names    map[string]*tools.Tool
+	terms    []term
+	byStem   map[string]int // into terms
+	surfaces []surface      // sorted by word
+	alike    map[string][]int
+}
+
+// term is what the forms of a word have in common.
+type term struct {
+	runes    []rune // of the stem
+	letters  uint64 // which ones it has
+	postings []posting
+}
+
+// posting is a term in a tool.
+type posting struct {
+	doc   int32
+	named bool    // it is a part of the name
+	share float32 // of the name's words, without the server's
+	says  float32 // 0 to 1
+}
+
+// surface is a form of a word as it occurs.
+type surface struct {
+	word string
+	term int
+}
+
+// cache keeps the index of the latest catalogue.
+type cache struct {
+	mu   sync.Mutex
+	last *index
+}
+
+// get is the index of a catalogue's tools; it is made if they are others than
+// the last time.
+func (c *cache) get(list []*tools.Tool) *index {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	same := c.last != nil && len(list) == len(c.last.of) && (len(list) == 0 || &list[0] == &c.last.of[0])
+	if !same {
+		c.last = newIndex(list)
+	}
+	return c.last
+}
+
+// builder collects the words of tools.
+type builder struct {
+	ix      *index
+	words   map[string]int // into ix.terms
+	slots   []slot         // by term
+	touched []int          // terms of the tool at hand
+	places  int            // looked at so far
+}
+
+// slot is what a term has in the tool at hand.
+type slot struct {
+	posting
+	has   bool
+	place int // the latest in which it was
+}
+
+func newIndex(list []*tools.Tool) *index {
+	ix := &index{of: list, names: map[string]*tools.Tool{}, byStem: map[string]int{}}
+	for _, t := range list {
+		if !t.Finder {
+			ix.docs = append(ix.docs, t)
+			ix.names[t.Name] = t
+		}
+	}
+	for _, t := range ix.docs {
+		for _, alias := range t.Aliases {
+			if ix.names[alias] == nil {
+				ix.names[alias] = t
+			}
+		}
+	}
+	slices.SortFunc(ix.docs, func(a, b *tools.Tool) int { return cmp.Compare(a.Name, b.Name) })
+	b := &builder{ix: ix, words: map[string]int{}}
+	for i, t := range ix.docs {
+		b.tool(int32(i), t)
+	}
+	for word, at := range b.words {
+		ix.surfaces = append(ix.surfaces, surface{word, at})
+	}
+	ix.alike = ix.related()
+	slices.SortFunc(ix.surfaces, func(a, b surface) int { return cmp.Compare(a.word, b.word) })
+	return ix
+}
+
+// related are the terms that are alike, by stem.
+func (ix *index) related() map[string][]int {
+	out := map[string][]int{}
+	for _, group := range alike {
+		for _, word := range group {
+			for _, other := range group {
+				if at, ok := ix.byStem[stem(other)]; ok && other != word {
+					out[stem(word)] = append(out[stem(word)], at)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// tool adds a tool's words.
+func (b *builder) tool(doc int32, t *tools.Tool) {
+	server, name := nameParts(t)
+	b.add(doc, inServer, server)
+	for _, at := range b.touched {
+		b.slots[at].named = true
+	}
+	words := nameWords(name)
+	b.add(doc, inName, words)
+	for _, word := range words {
+		b.slots[b.words[word]].named = true
+	}
+	parts := slices.DeleteFunc(tools.NameWords(name), stop)
+	for _, word := range parts {
+		b.slots[b.words[word]].share += 1 / float32(len(parts))
+	}
+	for _, alias := range t.Aliases {
+		b.add(doc, inAlias, nameWords(alias))
+	}
+	b.add(doc, inHint, prose(t.SearchHint))
+	if t.Title != t.Name {
+		b.add(doc, inTitle, prose(t.Title))
+	}
+	text := t.Prompt[:min(len(t.Prompt), mostText)]
+	b.add(doc, inSentence, prose(firstSentence(text)))
+	b.add(doc, inRest, prose(text))
+	for _, input := range inputs(t) {
+		b.add(doc, inInputs, nameWords(input))
+	}
+	for _, at := range b.touched {
+		p := b.slots[at].posting
+		p.says /= p.says + half
+		b.ix.terms[at].postings = append(b.ix.terms[at].postings, p)
+		b.slots[at] = slot{}
+	}
+	b.touched = b.touched[:0]
+}
+
+// add adds words of one place, each once.
+func (b *builder) add(doc int32, weight float32, words []string) {
+	b.places++
+	for _, word := range words {
+		if stop(word) && weight != inName {
+			continue
+		}
+		at, known := b.words[word]
+		if !known {
+			at = b.ix.term(stem(word))
+			b.words[word] = at
+			b.slots = append(b.slots, make([]slot, len(b.ix.terms)-len(b.slots))...)
+		}
+		s := &b.slots[at]
+		if s.place == b.places {
+			continue
+		}
+		if !s.has {
+			s.has, s.doc = true, doc
+			b.touched = append(b.touched, at)
+		}
+		s.place = b.places
+		s.says += weight
+	}
+}
+
+// term is the place of a stem, which is made if there is none.
+func (ix *index) term(stem string) int {
+	at, ok := ix.byStem[stem]
+	if !ok {
+		at = len(ix.terms)
+		ix.byStem[stem] = at
+		ix.terms = append(ix.terms, term{runes: []rune(stem), letters: letters(stem)})
+	}
+	return at
+}
+
+// nameParts are the words that name a tool's server, and the name without it.
+func nameParts(t *tools.Tool) (server []string, name string) {
+	if t.Server == "" {
+		return nil, t.Name
+	}
+	server, name = nameWords(t.Server), t.Name
+	if parts := strings.SplitN(t.Name, "__", 3); len(parts) == 3 && parts[0] == "mcp" {
+		server, name = append(server, nameWords(parts[1])...), parts[2]
+	}
+	return server, name
+}
+
+// inputs are the names of a tool's input properties, sorted.
+func inputs(t *tools.Tool) []string {
+	raw, err := t.InputSchema()
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err != nil || json.Unmarshal(raw, &schema) != nil {
+		return nil
+	}
+	names := make([]string, 0, len(schema.Properties))
+	for name := range schema.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// rarity is what a word says that n of the tools have: little if all do.
+func (ix *index) rarity(n int) float32 {
+	all := float64(len(ix.docs))
+	return float32(math.Log(1 + (all-float64(n)+0.5)/(float64(n)+0.5)))
+}

@@ -1,0 +1,153 @@
+// Package toolsearch is the tools for what is not listed: ToolSearch finds it,
+// CallTool calls it.
+package toolsearch
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/tools"
+)
+
+// Input is what a search is given.
+type Input struct {
+	Query      string `json:"query" minLength:"1" jsonschema:"Words, or select:NAME,NAME"`
+	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"The most tools to return"`
+}
+
+// Output is what a search found.
+type Output struct {
+	Tools []Hit    `json:"tools" jsonschema:"The tools found, the best first"`
+	More  []string `json:"more,omitempty" jsonschema:"Further tools found, for which there was no room"`
+	Notes []string `json:"notes,omitempty" jsonschema:"What was not found, and which servers are not connected"`
+
+	text string
+}
+
+// Hit is one tool found.
+type Hit struct {
+	Name        string `json:"name" jsonschema:"What to call it by"`
+	Server      string `json:"server,omitempty" jsonschema:"The server that has it, if it is another"`
+	Description string `json:"description" jsonschema:"What it does, in the words of its server"`
+	InputSchema string `json:"input_schema,omitempty" jsonschema:"The JSON Schema of its arguments, as JSON text"`
+	Notice      string `json:"notice,omitempty" jsonschema:"What to know before it is used"`
+}
+
+const (
+	usual = 5 // results
+	// patience is how long a search that found nothing waits for servers that are
+	// being connected: a model may as well search again.
+	patience = 3 * time.Second
+)
+
+//go:embed prompt.md
+var prompt string
+
+// New makes ToolSearch.
+func New() *tools.Tool {
+	var indexes cache
+	return tools.MustBuild(tools.Def[Input, Output]{
+		Name:              "ToolSearch",
+		Title:             "Find tools",
+		Prompt:            prompt,
+		SearchHint:        "find tools that are not listed",
+		Description:       func(in Input) string { return "Find tools: " + in.Query },
+		Loading:           tools.LoadAlways,
+		Finder:            true,
+		IsReadOnly:        tools.Always[Input](),
+		IsConcurrencySafe: tools.Always[Input](),
+		IsIdempotent:      tools.Always[Input](),
+		Validate:          validate,
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			return run(ctx, env, in, &indexes)
+		},
+		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
+	})
+}
+
+func validate(in Input) error {
+	q := parse(in.Query)
+	switch {
+	case q.selects && len(q.names) == 0:
+		return fault.New("select: names no tool", "Put names behind it, separated by commas, or search by words.")
+	case !q.selects && len(q.words)+len(q.required) == 0:
+		return fault.New("the query has no words", "Say in a few words what the tool should do.")
+	}
+	return nil
+}
+
+// found is what a search came to in a catalogue.
+type found struct {
+	query     query
+	catalogue *tools.Catalogue
+	hits      []*tools.Tool
+	missing   []string // names that were asked for
+}
+
+func run(ctx context.Context, env *tools.Env, in Input, indexes *cache) (tools.Result[Output], error) {
+	if in.MaxResults == 0 {
+		in.MaxResults = usual
+	}
+	if env.Wake != nil {
+		env.Wake(ctx, 0)
+	}
+	f := find(env.Catalogue(), in, indexes)
+	if env.Wake != nil && f.nothing() && slices.ContainsFunc(f.catalogue.Servers(), mayHaveMore) {
+		env.Waiting()
+		env.Wake(ctx, patience)
+		if err := ctx.Err(); err != nil {
+			return tools.Result[Output]{}, err
+		}
+		f = find(env.Catalogue(), in, indexes)
+	}
+	return f.answer(), nil
+}
+
+// nothing reports whether there may be more to find once further servers are
+// connected.
+func (f *found) nothing() bool { return len(f.hits) == 0 || len(f.missing) > 0 }
+
+// mayHaveMore reports whether a server may come to have tools by waiting.
+func mayHaveMore(s tools.Server) bool {
+	return s.State == tools.Pending || s.State == tools.Idle && len(s.Tools) == 0
+}
+
+// find searches a catalogue.
+func find(c *tools.Catalogue, in Input, indexes *cache) *found {
+	f := &found{query: parse(in.Query), catalogue: c}
+	ix := indexes.get(c.Tools())
+	for _, name := range f.query.names {
+		switch t := ix.names[name]; {
+		case t == nil:
+			f.missing = append(f.missing, name)
+		case !slices.Contains(f.hits, t):
+			f.hits = append(f.hits, t)
+		}
+	}
+	if f.query.selects {
+		return f
+	}
+	f.hits = ix.rank(f.query, in.MaxResults)
+	if t := ix.names[f.query.text]; t != nil {
+		f.hits = slices.DeleteFunc(f.hits, func(h *tools.Tool) bool { return h == t })
+		f.hits = slices.Insert(f.hits, 0, t)
+		f.hits = f.hits[:min(len(f.hits), in.MaxResults)]
+	}
+	return f
+}
+
+// servers are the names of the servers that have tools.
+func (f *found) servers() []string {
+	var names []string
+	for _, s := range f.catalogue.Servers() {
+		if len(s.Tools) > 0 {
+			names = append(names, s.Name)
+		}
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names
+}
