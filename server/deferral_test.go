@@ -167,7 +167,7 @@ func TestDeferredNames(t *testing.T) {
 	}{
 		{nil, []string{"/w"}, "go on with Read there.", "Further"},
 		{[]tools.Server{few, refused}, []string{"/w"}, "or by name: mcp__s0__tool_0, mcp__s0__tool_1.", "never"},
-		{[]tools.Server{few, unknown}, []string{"/w"}, "or by name: 2 of the server maps, those of the server slow.", "mcp__"},
+		{[]tools.Server{few, unknown}, []string{"/w"}, "or by name: mcp__s0__tool_0, mcp__s0__tool_1, those of the server slow.", "2 of"},
 		{servers, []string{"/w"}, "or by name: 50 of the server s0, 50 of the server s1, ", "mcp__"},
 		{many, long, " more servers.", "mcp__"},
 	} {

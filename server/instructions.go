@@ -50,18 +50,20 @@ func deferred(r *tools.Registry, room int) string {
 	}
 	room -= len(lead) + 1
 	own, of := unlisted(r)
-	all, unknown := own, false
+	all := own
 	var servers []string
 	for _, s := range r.Catalogue().Servers() {
 		if s.State == tools.Refused {
 			continue
 		}
 		servers = append(servers, s.Name)
+		if len(s.Tools) == 0 {
+			all = append(all[:len(all):len(all)], "those of the server "+s.Name)
+		}
 		all = append(all[:len(all):len(all)], of[s.Name]...)
-		unknown = unknown || len(s.Tools) == 0
 	}
 	text := strings.Join(all, ", ")
-	if len(text) > room || unknown {
+	if len(text) > room {
 		text = counted(own, servers, of, room)
 	}
 	if text == "" {
