@@ -36,6 +36,7 @@ import (
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/read"
 	tasktools "mcp-toolset/tools/task"
+	"mcp-toolset/upstream"
 )
 
 // app is a server made from the command line.
@@ -160,7 +161,7 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	config.Closers = append(config.Closers, commands)
 	run := c.bash(host, commands)
 	config.Gone = func(v session.View) { bash.Gone(run, v) }
-	others, err := c.upstreams(host, config, "")
+	others, err := c.upstreams(host, config, func(*upstream.Server) bool { return true })
 	if err != nil {
 		return config, err
 	}

@@ -25,9 +25,9 @@ type others struct {
 	always  bool // a person is asked about every call that no rule covers
 }
 
-// upstreams makes the manager of the servers of the settings. It starts nothing.
-// only: the one server to have; "": all.
-func (c *common) upstreams(host *Host, config assembly.Config, only string) (*others, error) {
+// upstreams makes the manager of the servers of the settings that take accepts,
+// and may change. It starts nothing.
+func (c *common) upstreams(host *Host, config assembly.Config, take func(*upstream.Server) bool) (*others, error) {
 	pins, err := pinStore(host)
 	if err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func (c *common) upstreams(host *Host, config assembly.Config, only string) (*ot
 	o := &others{rules: policy.New(policy.Config{Settings: config.Settings}), always: c.remote}
 	wait := milliseconds(envInt(host, "MCP_TOOL_TIMEOUT", 0))
 	for _, u := range config.Settings.Upstreams() {
-		if only == "" || u.Name == only {
-			o.servers = append(o.servers, o.server(host, config.Settings, u, wait))
+		if server := o.server(host, config.Settings, u, wait); take(&server) {
+			o.servers = append(o.servers, server)
 		}
 	}
 	dir := host.Dir
@@ -155,7 +155,10 @@ func openUpstreams(host *Host, c *common) (*upstreams, error) {
 		found.declared = append(found.declared, d)
 	}
 	found.manage = func(only string) (upstreamManager, error) {
-		o, err := c.upstreams(host, config, only)
+		o, err := c.upstreams(host, config, func(s *upstream.Server) bool {
+			s.Eager = false // what is to be connected, the command says
+			return only == "" || s.Name == only
+		})
 		if err != nil {
 			return nil, err
 		}
