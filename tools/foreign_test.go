@@ -225,6 +225,30 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
+// TestUnknownOfServer: the tool of a server that is not there is answered with why.
+func TestUnknownOfServer(t *testing.T) {
+	r, err := tools.NewRegistry([]*tools.Tool{simple("Read", tools.LoadAlways)}, tools.Gates{Deferral: tools.DeferDispatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		state tools.ServerState
+		note  string
+		want  string
+	}{
+		{tools.Failed, "it ended with exit code 1; it is tried again in 8 s", "there is no tool \"mcp__m_p__x\": the server m.p is not connected: it ended with exit code 1; it is tried again in 8 s"},
+		{tools.Idle, "", "there is no tool \"mcp__m_p__x\": the server m.p is not connected"},
+		{tools.Pending, "", "there is no tool \"mcp__m_p__x\": the server m.p is being connected; send the call again in a moment"},
+		{tools.Refused, "denied by deniedMcpServers in /etc/s.json:3", "there is no tool \"mcp__m_p__x\": the server m.p may not be used: denied by deniedMcpServers in /etc/s.json:3"},
+		{tools.Ready, "", "there is no tool \"mcp__m_p__x\". Find others with ToolSearch {\"query\": \"m p x\"}"},
+	} {
+		r.SetServers([]tools.Server{{Name: "m.p", Prefix: "m_p", State: c.state, Note: c.note}})
+		if _, err := r.Lookup("mcp__m_p__x"); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v\nwant %s", c.state, err, c.want)
+		}
+	}
+}
+
 func TestNameWords(t *testing.T) {
 	for name, want := range map[string]string{
 		"NotebookEdit": "notebook edit", "mcp__github__create_pull_request": "github create pull request", "getHTTPServer": "get http server",

@@ -50,10 +50,11 @@ type Gates struct {
 
 // Server is an upstream server as others see it.
 type Server struct {
-	Name  string
-	State ServerState
-	Note  string  // why it is in this state, one line safe to show; "" if there is nothing to say
-	Tools []*Tool // those it is known to have, also while it is not connected
+	Name   string
+	Prefix string // its tools are called mcp__PREFIX__tool
+	State  ServerState
+	Note   string  // why it is in this state, one line safe to show; "" if there is nothing to say
+	Tools  []*Tool // those it is known to have, also while it is not connected
 }
 
 // ServerState is what is known of an upstream server.
@@ -218,6 +219,7 @@ type UnknownTool struct {
 	Name    string   // as called
 	Nearest []string // offered tools it may have meant
 	Offered []string // all offered tools, if there is none near
+	Server  string   // why the upstream server that the name is of has no tools, "" if that is not why
 	Query   string   // what ToolSearch may find it by; "": it is not offered
 	Reason  string   // why the tool is absent, "" if there is no such tool
 	Absent  *Tool    // the tool that is absent, nil if there is no such tool; not to be run
@@ -229,6 +231,8 @@ func (e *UnknownTool) Error() string {
 	switch {
 	case e.Reason != "":
 		return fmt.Sprintf("tool %s is not available: %s", shown, e.Reason)
+	case e.Server != "":
+		return fmt.Sprintf("there is no tool %s: %s", shown, e.Server)
 	case len(e.Nearest) > 0:
 		text = fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
 	case e.Query != "":
@@ -264,7 +268,27 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	if len(e.Nearest) == 0 {
 		e.Offered = names
 	}
+	for _, s := range c.servers {
+		if s.State != Ready && strings.HasPrefix(name, "mcp__"+s.Prefix+"__") {
+			e.Server = s.absence()
+		}
+	}
 	return nil, e
+}
+
+// absence is why the tools of a server are not there.
+func (s *Server) absence() string {
+	what := "is not connected"
+	switch {
+	case s.State == Pending:
+		return "the server " + s.Name + " is being connected; send the call again in a moment"
+	case s.State == Refused:
+		what = "may not be used"
+	}
+	if s.Note != "" {
+		what += ": " + s.Note
+	}
+	return "the server " + s.Name + " " + what
 }
 
 func quoteJSON(s string) string {
