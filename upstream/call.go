@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"mcp-toolset/tools"
@@ -27,6 +28,7 @@ type call struct {
 	progress chan tools.Progress
 	alive    chan struct{} // holds one word: there was a sign of life
 	asking   atomic.Int32  // questions a person has not answered
+	reads    bool          // it reads a resource
 
 	mu      sync.Mutex
 	outcome error // what the call ends with, whatever the server says
@@ -46,9 +48,9 @@ func (c *call) withCall(ctx context.Context) context.Context {
 }
 
 // begin makes a call on a connection that was entered.
-func (c *conn) begin(ctx context.Context, env *tools.Env) *call {
+func (c *conn) begin(ctx context.Context, env *tools.Env, reads bool) *call {
 	n := &call{
-		conn: c, env: env, token: fmt.Sprintf("call-%d", c.s.m.count.Add(1)),
+		conn: c, env: env, reads: reads, token: fmt.Sprintf("call-%d", c.s.m.count.Add(1)),
 		progress: make(chan tools.Progress, 64), alive: make(chan struct{}, 1),
 	}
 	ctx, n.capture = capturing(ctx)
@@ -110,7 +112,7 @@ func (c *call) do(request func(context.Context) error) error {
 		case <-c.alive:
 			silent.Reset(limit)
 		case <-silent.C:
-			if c.asking.Load() > 0 {
+			if c.asking.Load() > 0 || len(c.alive)+len(c.progress) > 0 {
 				silent.Reset(limit)
 				continue
 			}
@@ -133,23 +135,16 @@ func (c *call) do(request func(context.Context) error) error {
 // prepare connects to the server, so that a call that waits for it holds up no
 // other.
 func (s *server) prepare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.m.ConnectTimeout, &failure{why: "it does not answer within " + seconds(s.m.ConnectTimeout)})
-	defer cancel()
 	c, err := s.connect(ctx)
-	var f *failure
-	switch {
-	case errors.As(err, &f):
-		return s.unreachable(f)
-	case err != nil:
-		return err
+	if err == nil {
+		c.leave()
 	}
-	c.leave()
-	return nil
+	return err
 }
 
 // call calls a tool by the name that the server has for it.
 func (s *server) call(ctx context.Context, env *tools.Env, tool string, args json.RawMessage) (*tools.Response, error) {
-	raw, err := s.request(ctx, env, func(ctx context.Context, c *call) error {
+	raw, err := s.request(ctx, env, false, func(ctx context.Context, c *call) error {
 		var r mcp.CallToolRequest
 		r.Params.Name, r.Params.Arguments = tool, args
 		r.Params.Meta = &mcp.Meta{ProgressToken: c.token}
@@ -164,13 +159,13 @@ func (s *server) call(ctx context.Context, env *tools.Env, tool string, args jso
 
 // request makes a request of a call and returns the raw result. One that a server
 // did certainly not take is made again, once, on a new connection.
-func (s *server) request(ctx context.Context, env *tools.Env, send func(context.Context, *call) error) (json.RawMessage, error) {
+func (s *server) request(ctx context.Context, env *tools.Env, reads bool, send func(context.Context, *call) error) (json.RawMessage, error) {
 	for again := true; ; again = false {
 		conn, err := s.connect(ctx)
 		if err != nil {
 			return nil, err
 		}
-		raw, stale, err := s.once(ctx, env, conn, send)
+		raw, stale, err := s.once(ctx, conn, conn.begin(ctx, env, reads), send)
 		if stale == nil {
 			return raw, err
 		}
@@ -182,8 +177,7 @@ func (s *server) request(ctx context.Context, env *tools.Env, send func(context.
 
 // once makes a request. stale says why the connection is of no use any more, and
 // that the server did not take the request.
-func (s *server) once(ctx context.Context, env *tools.Env, conn *conn, send func(context.Context, *call) error) (raw json.RawMessage, stale *failure, err error) {
-	c := conn.begin(ctx, env)
+func (s *server) once(ctx context.Context, conn *conn, c *call, send func(context.Context, *call) error) (raw json.RawMessage, stale *failure, err error) {
 	defer c.end()
 	err = c.do(func(ctx context.Context) error { return send(ctx, c) })
 	c.mu.Lock()
@@ -201,17 +195,27 @@ func (s *server) once(ctx context.Context, env *tools.Env, conn *conn, send func
 	case x.raw != nil && !asksInput(x.raw):
 		return x.raw, nil, nil // the library does not understand it; that is for us to say
 	case notRun(x, err):
-		return nil, &failure{why: oneOf(staleWhy(x, err), "its session is over")}, s.unreachable(&failure{why: oneOf(staleWhy(x, err), "it forgets each session at once")})
+		f := unused(conn, x, err)
+		return nil, f, s.unreachable(f)
 	}
 	return nil, nil, c.failed(err)
 }
 
-// staleWhy says what the network says, "" if it is the session.
-func staleWhy(x *answer, err error) string {
-	if x.status != 0 || errors.Is(err, errNotSent) {
-		return ""
+// unused says why a server did not take a request.
+func unused(conn *conn, x *answer, err error) *failure {
+	switch {
+	case conn.peer != nil && conn.isLost():
+		return conn.lostError()
+	case conn.peer != nil:
+		return &failure{why: "it does not read what it is sent"}
+	case x.status == 0 && !errors.Is(err, transport.ErrSessionTerminated):
+		return byNetwork(err)
+	case conn.modern:
+		if f := byStatus(x.status); f != nil {
+			return f
+		}
 	}
-	return byNetwork(err).why
+	return &failure{why: "it does not know the session any more"}
 }
 
 // asksInput reports whether a result is a question.

@@ -9,8 +9,11 @@ import (
 
 // check is what speaks against a call of a tool, unless a person has said that it
 // may be made.
-func (s *server) check(f *tools.Foreign, change string) *policy.Decision {
+func (s *server) check(f *tools.Foreign, tool, change string) *policy.Decision {
 	name := line(s.Name)
+	if s.m.PinRefuses && change != "" && s.m.Pins != nil {
+		change = s.m.Pins.Changed(s.Name, s.config)[tool] // a person may have looked since
+	}
 	switch {
 	case s.m.PinRefuses && change != "":
 		return &policy.Decision{

@@ -116,6 +116,12 @@ func (c *conn) isLost() bool {
 	return c.cause != nil
 }
 
+func (c *conn) isTooLong() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Is(c.cause, errTooLong)
+}
+
 // lostError says why the connection was lost.
 func (c *conn) lostError() *failure {
 	c.mu.Lock()
@@ -157,8 +163,8 @@ func (c *conn) close() {
 // does not wait.
 func (c *conn) notified(n mcp.JSONRPCNotification) {
 	switch n.Method {
-	case string(mcp.MethodNotificationToolsListChanged):
-		c.changed()
+	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationSubscriptionsAcknowledged):
+		c.changed() // what changed before the subscription was not told
 	case string(mcp.MethodNotificationProgress):
 		c.progressed(n.Params.AdditionalFields)
 	case string(mcp.MethodNotificationMessage):

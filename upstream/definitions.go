@@ -106,6 +106,9 @@ func (s *server) foreign(d definition, change string) tools.Foreign {
 		},
 		Prepare: s.prepare,
 	}
+	if whole := s.toolPrefix() + d.Name; whole != d.called {
+		f.Aliases = []string{whole} // rules may have it as its server has it
+	}
 	if s.Always {
 		f.Loading = tools.LoadAlways
 	}
@@ -118,7 +121,7 @@ func (s *server) foreign(d definition, change string) tools.Foreign {
 	if change != "" {
 		f.Notice = sentence(line(change))
 	}
-	f.Check = func(*tools.Env, json.RawMessage) *policy.Decision { return s.check(&f, change) }
+	f.Check = func(*tools.Env, json.RawMessage) *policy.Decision { return s.check(&f, d.Name, change) }
 	f.Call = func(ctx context.Context, env *tools.Env, args json.RawMessage) (*tools.Response, error) {
 		return s.call(ctx, env, d.Name, args)
 	}
@@ -146,6 +149,8 @@ func sentence(s string) string {
 // prompt is a description as it came, but with nothing that a terminal or reader
 // would not show, and no longer than clients show.
 func (s *server) prompt(text string) string {
+	const some = 8 * tools.MaxPrompt // what is far beyond the cut need not be looked at
+	text = text[:min(len(text), some)]
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {

@@ -59,7 +59,7 @@ func (s *server) open(ctx context.Context, legacy, listen bool) (*conn, error) {
 		client.WithDiscoverTimeout(min(discoverTimeout, s.m.ConnectTimeout/2)),
 	}
 	if legacy {
-		options = append(options, client.WithLegacyProtocolOnly())
+		options = append(options, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
 	}
 	c.client = client.NewClient(tap, options...)
 	c.client.OnNotification(c.notified)

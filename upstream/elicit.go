@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -23,14 +24,14 @@ func (c *conn) Elicit(ctx context.Context, r mcp.ElicitationRequest) (*mcp.Elici
 	if r.Params.Mode != "" && r.Params.Mode != mcp.ElicitationModeForm || asked.env.Elicit == nil {
 		return answerForm(tools.FormReply{Action: "decline"}), nil
 	}
-	schema, err := json.Marshal(r.Params.RequestedSchema)
+	schema, err := schemaOf(asked.answer().raw, r.Params)
 	if err != nil {
 		return nil, err
 	}
 	asked.asking.Add(1)
 	reply, err := asked.env.Elicit(ctx, tools.Form{Server: c.s.Name, Message: r.Params.Message, Schema: schema})
-	asked.asking.Add(-1)
 	asked.touch()
+	asked.asking.Add(-1)
 	if err != nil {
 		if asked.ctx.Err() == nil {
 			asked.finish(err)
@@ -38,6 +39,33 @@ func (c *conn) Elicit(ctx context.Context, r mcp.ElicitationRequest) (*mcp.Elici
 		return nil, err
 	}
 	return answerForm(reply), nil
+}
+
+// schemaOf is the schema of a question, as it was sent if it is in a result: in
+// the order of its properties.
+func schemaOf(result json.RawMessage, p mcp.ElicitationParams) (json.RawMessage, error) {
+	plain, err := json.Marshal(p.RequestedSchema)
+	if err != nil {
+		return nil, err
+	}
+	var r struct {
+		Requests map[string]struct {
+			Params struct {
+				Message string
+				Schema  json.RawMessage `json:"requestedSchema"`
+			}
+		} `json:"inputRequests"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return plain, nil
+	}
+	for _, q := range r.Requests {
+		var same any
+		if q.Params.Message == p.Message && json.Unmarshal(q.Params.Schema, &same) == nil && reflect.DeepEqual(same, p.RequestedSchema) {
+			return q.Params.Schema, nil
+		}
+	}
+	return plain, nil
 }
 
 // sole is the call that a question must be of which comes without saying so: the

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -134,10 +136,18 @@ func byNetwork(err error) *failure {
 		return &failure{why: fmt.Sprintf("it speaks protocol version %q, which is not known here", line(version.Version))}
 	case strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "x509: "):
 		return &failure{why: "no encrypted connection to it can be made: " + line(lastPart(err.Error()))}
-	case strings.Contains(err.Error(), "unexpected content type"), strings.Contains(err.Error(), "unmarshal"), strings.Contains(err.Error(), "decode"):
+	case isNonsense(err):
 		return &failure{why: "what it answers is not MCP"}
 	}
 	return &failure{why: "the connection to it failed"}
+}
+
+// isNonsense reports whether the library could not make out what was answered. It
+// has no errors of its own for that.
+func isNonsense(err error) bool {
+	return !errors.Is(err, io.ErrUnexpectedEOF) && slices.ContainsFunc(
+		[]string{"unexpected content type", "unmarshal", "decode", "should contain RPC id"},
+		func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
 // lastPart is what the innermost of nested errors says.
@@ -151,8 +161,8 @@ func (c *call) failed(err error) error {
 	case errors.Is(err, errSilent):
 		return fault.New(fmt.Sprintf("the server %s gave no sign of life for %s and the call was cancelled; whether it took effect is not known", name, s.Timeout),
 			"Look before you repeat it, or ask for less at once.")
-	case x.rpc != nil:
-		return refusal(name, x.rpc)
+	case x.rpc != nil && x.status < http.StatusInternalServerError:
+		return refusal(name, x.rpc, c.reads)
 	case x.tooLong || errors.Is(err, errTooLong):
 		return fault.New(fmt.Sprintf("the server %s answered with more than %s", name, sizeText(maxAnswer)), "Ask for less at once.")
 	case errors.Is(err, client.ErrMaxInputRoundTripsExceeded):
@@ -165,16 +175,22 @@ func (c *call) failed(err error) error {
 		}
 		return fault.New(fmt.Sprintf("the server %s did not take the call: %s", name, f.why), next)
 	} else if f != nil {
+		if x.rpc != nil && line(x.rpc.Message) != "" {
+			f.why += ": " + line(x.rpc.Message)
+		}
 		return unsure(fmt.Sprintf("the server %s failed in the call: %s", name, f.why))
 	}
 	if errors.Is(err, errRedirect) {
 		f := byNetwork(err)
 		return fault.New(fmt.Sprintf("the server %s did not take the call: %s", name, f.why), f.next)
 	}
-	if x.err == nil || x.status == http.StatusOK && strings.Contains(err.Error(), "unexpected content type") {
+	if x.err == nil || x.status == http.StatusOK && isNonsense(err) {
 		return s.nonsense("call")
 	}
 	if c.conn.peer != nil {
+		if c.conn.isTooLong() {
+			return unsure(fmt.Sprintf("the connection to the server %s was closed while the call ran: %s", name, c.conn.lostError().why))
+		}
 		how := ""
 		if c.conn.isLost() {
 			how = ": " + c.conn.lostError().why
@@ -190,15 +206,17 @@ func unsure(fact string) error {
 }
 
 // refusal is the error that a server answered with.
-func refusal(name string, e *mcp.JSONRPCErrorDetails) error {
+func refusal(name string, e *mcp.JSONRPCErrorDetails, reads bool) error {
 	fact := fmt.Sprintf("the server %s answered with an error: %s", name, line(e.Message))
 	if line(e.Message) == "" {
 		fact = fmt.Sprintf("the server %s answered with error %d and no words", name, e.Code)
 	}
-	switch e.Code {
-	case mcp.INVALID_PARAMS:
+	switch {
+	case reads:
+		return fault.New(fact, "List its resources to see which there are.")
+	case e.Code == mcp.INVALID_PARAMS:
 		return fault.New(fact, "Correct the arguments by the tool's input schema.")
-	case mcp.METHOD_NOT_FOUND:
+	case e.Code == mcp.METHOD_NOT_FOUND:
 		return fault.New(fact, "It cannot do this; do it another way.")
 	}
 	return fault.New(fact, "Correct what it names, or do it another way.")

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -16,6 +17,10 @@ import (
 
 // endSession is how long a server may take to hear that its session is over.
 const endSession = 300 * time.Millisecond
+
+// maxMisses is how often a server is asked in vain for its stream of changes. The
+// library would ask each second for ever, unless it is told that there is none.
+const maxMisses = 5
 
 // reach makes the transport of a server over HTTP.
 func (s *server) reach(c *conn, listen bool, log *slog.Logger) (transport.Interface, error) {
@@ -26,11 +31,12 @@ func (s *server) reach(c *conn, listen bool, log *slog.Logger) (transport.Interf
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	c.hangUp = base.CloseIdleConnections
 	web := &http.Client{
-		Transport:     &door{next: base, origin: origin(u), headers: s.Headers},
+		Transport:     &door{next: base, origin: origin(u), headers: s.Headers, opened: c.changed},
 		CheckRedirect: sameOrigin,
 	}
 	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(web), transport.WithHTTPLogger(log)}
 	if listen {
+		//lint:ignore SA1019 servers of before protocol 2026-07-28 tell of changes in no other way
 		options = append(options, transport.WithContinuousListening())
 	}
 	inner, err := transport.NewStreamableHTTP(s.URL, options...)
@@ -60,6 +66,8 @@ type door struct {
 	next    http.RoundTripper
 	origin  string
 	headers map[string]string
+	opened  func()       // is told that the stream of changes has begun
+	misses  atomic.Int32 // streams of changes in a row that could not be had
 }
 
 // RoundTrip makes one request.
@@ -76,7 +84,19 @@ func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range d.headers {
 		req.Header.Set(name, value)
 	}
+	if req.Method == http.MethodGet && d.misses.Load() >= maxMisses {
+		cancel()
+		return &http.Response{Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+	}
 	resp, err := d.next.RoundTrip(req)
+	if req.Method == http.MethodGet {
+		if err == nil && resp.StatusCode < http.StatusBadRequest {
+			d.misses.Store(0)
+			d.opened()
+		} else {
+			d.misses.Add(1)
+		}
+	}
 	if err != nil {
 		cancel()
 		return nil, err

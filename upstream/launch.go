@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -50,10 +51,7 @@ type local struct {
 func (l *local) start(ctx context.Context, c Command) (Process, error) {
 	program, found := lookPath(c.Program, c.Dir, c.Env)
 	if !found {
-		return nil, &failure{
-			why:  fmt.Sprintf("its program %s is not found in the PATH that it gets", line(c.Program)),
-			next: "Have a person install it, or write its whole path into the settings, under mcpServers.",
-		}
+		return nil, notFound(c.Program)
 	}
 	runner := l.get()
 	if runner == nil {
@@ -80,6 +78,20 @@ func (l *local) start(ctx context.Context, c Command) (Process, error) {
 		return nil, &failure{why: "it cannot be started: " + line(err.Error()), next: "Have a person correct its command in the settings, under mcpServers."}
 	}
 	return p, nil
+}
+
+// notFound is the failure for a program that is not there.
+func notFound(program string) *failure {
+	if filepath.Base(program) == program {
+		return &failure{
+			why:  fmt.Sprintf("its program %s is not found in the PATH that it gets", line(program)),
+			next: "Have a person install it, or write its whole path into the settings, under mcpServers.",
+		}
+	}
+	return &failure{
+		why:  fmt.Sprintf("its program %s is not there or cannot be run", line(program)),
+		next: "Have a person correct its command in the settings, under mcpServers.",
+	}
 }
 
 // get is the runner, made on first use; nil: it is closed.

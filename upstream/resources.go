@@ -107,7 +107,7 @@ func (m *Manager) ReadResource(ctx context.Context, server, uri string, env *too
 	if s == nil {
 		return nil, m.unknown(server)
 	}
-	raw, err := s.request(ctx, env, func(ctx context.Context, c *call) error {
+	raw, err := s.request(ctx, env, true, func(ctx context.Context, c *call) error {
 		var r mcp.ReadResourceRequest
 		r.Params.URI = uri
 		r.Params.Meta = &mcp.Meta{ProgressToken: c.token}

@@ -99,7 +99,7 @@ func block(raw json.RawMessage) tools.Content {
 		}
 	case b.Type == "audio" && b.Data != nil:
 		if data, err := base64.StdEncoding.DecodeString(*b.Data); err == nil {
-			return tools.Resource{URI: "audio:", MIMEType: b.MIMEType, Blob: data}
+			return tools.Audio{Data: data, MIMEType: b.MIMEType}
 		}
 	case b.Type == "resource_link" && b.URI != "":
 		return tools.ResourceLink{URI: b.URI, Name: oneOf(b.Name, b.Title), Description: b.Description, MIMEType: b.MIMEType}

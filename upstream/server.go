@@ -82,7 +82,7 @@ func (s *server) apply(list []json.RawMessage, changed map[string]string) {
 func (s *server) seen() tools.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return tools.Server{Name: s.Name, State: s.state, Note: s.note(), Tools: s.offered}
+	return tools.Server{Name: s.Name, Prefix: s.Prefix, State: s.state, Note: s.note(), Tools: s.offered}
 }
 
 // note says why the server is in its state.
@@ -192,10 +192,10 @@ func (s *server) run(d *dialing) {
 		s.mu.Unlock()
 	}
 	if err != nil {
-		if c != nil {
-			c.close()
-		}
 		f := s.explain(ctx, err)
+		if c != nil {
+			c.retire() // which takes a moment that nobody has to wait
+		}
 		s.m.Log.Info("an upstream server could not be connected", "server", s.Name, "error", f.why)
 		s.mu.Lock()
 		s.dialing = nil

@@ -67,6 +67,9 @@ func (c *capture) sent(resp *transport.JSONRPCResponse, err error) {
 		a.err = err
 		if err == nil && resp != nil {
 			a.raw, a.rpc = resp.Result, resp.Error
+			if a.rpc != nil && a.rpc.Code == 0 {
+				a.rpc = nil // it is an error of something before the server
+			}
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -571,5 +572,138 @@ func TestClosed(t *testing.T) {
 	var status unix.WaitStatus
 	if pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil); err != unix.ECHILD {
 		t.Errorf("there is a child left: %d, %v", pid, err)
+	}
+}
+
+// The input and the errors of a command are apart from its output if they are
+// given, each by itself and both together, and Start closes them.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	for _, tier := range []Tier{PIDNamespace, Cgroup, Subreaper} {
+		for _, with := range []struct{ input, errors bool }{{}, {input: true}, {errors: true}, {true, true}} {
+			t.Run(fmt.Sprintf("%v %v", tier, with), func(t *testing.T) {
+				t.Parallel()
+				r := newRunner(t, Config{Tiers: []Tier{tier}})
+				if _, err := r.Tier(t.Context()); err != nil {
+					t.Skip(err)
+				}
+				spec := script(t, "read line; echo out $line; echo err >&2")
+				out, errs := newOutput(t), newOutput(t)
+				spec.Output = out.w
+				wantOut, wantErr := "out\nerr\n", ""
+				in, write, err := os.Pipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer write.Close()
+				if with.input {
+					spec.Input = in
+					wantOut = "out hello\nerr\n"
+				} else {
+					_ = in.Close()
+				}
+				if with.errors {
+					spec.Errors = errs.w
+					wantOut, wantErr = strings.TrimSuffix(wantOut, "err\n"), "err\n"
+				} else {
+					_ = errs.w.Close()
+				}
+				p, err := r.Start(t.Context(), spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if with.input {
+					if _, err := write.WriteString("hello\n"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if e := wait(t, p); e.Code != 0 || e.Lost != nil {
+					t.Errorf("exit: %+v", e)
+				}
+				if got := out.all(t); got != wantOut {
+					t.Errorf("output %q, want %q", got, wantOut)
+				}
+				if got := errs.all(t); got != wantErr {
+					t.Errorf("errors %q, want %q", got, wantErr)
+				}
+				if _, err := in.Stat(); err == nil {
+					t.Error("Start left the input open")
+				}
+			})
+		}
+	}
+}
+
+// A command ends when its input does, for nobody else holds the other end.
+func TestInputEnds(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, Config{})
+	in, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := script(t, "cat")
+	out := newOutput(t)
+	spec.Input, spec.Output = in, out.w
+	p, err := r.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = write.WriteString("text")
+	_ = write.Close()
+	if e := wait(t, p); e.Code != 0 || e.Ended {
+		t.Errorf("exit: %+v", e)
+	}
+	if got := out.all(t); got != "text" {
+		t.Errorf("output %q", got)
+	}
+}
+
+// What Start is given it closes, also when it fails.
+func TestStreamsClosed(t *testing.T) {
+	r := newRunner(t, Config{})
+	var files []*os.File
+	for range 3 {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	spec := script(t, "true")
+	spec.Dir = "not/absolute"
+	spec.Output, spec.Input, spec.Errors = files[0], files[1], files[2]
+	if _, err := r.Start(t.Context(), spec); err == nil {
+		t.Error("it was started")
+	}
+	for i, f := range files {
+		if f.Close() == nil {
+			t.Errorf("file %d was left open", i)
+		}
+	}
+}
+
+// A command that writes more than a pipe holds waits for its reader.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t, Config{})
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	spec := script(t, "printf 'x%.0s' {1..200000} && printf end")
+	spec.Output = out
+	p, err := r.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the command fills the pipe", func() bool {
+		n, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCINQ)
+		return err != nil || n >= 64<<10 || p.isDone()
+	})
+	data, err := io.ReadAll(in)
+	if e := wait(t, p); e.Code != 0 || err != nil || len(data) != 200003 || !strings.HasSuffix(string(data), "end") {
+		t.Errorf("exit %+v, %d bytes, %v", e, len(data), err)
 	}
 }

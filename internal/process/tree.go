@@ -69,6 +69,13 @@ func (t *tree) start(c command, files []int, confine Confine) error {
 
 // standard are standard input, output and error of a command.
 func standard(c command, files []int) ([]uintptr, error) {
+	for _, fd := range files {
+		// What this program opens does not block, which is a fact of the pipe's end
+		// and not of its descriptor: a command would not know what to do with it.
+		if err := unix.SetNonblock(fd, false); err != nil {
+			return nil, fmt.Errorf("preparing the files of a command: %w", err)
+		}
+	}
 	output, files := files[0], files[1:]
 	std := []uintptr{0, uintptr(output), uintptr(output)}
 	if c.Errors {
