@@ -1,7 +1,8 @@
 // Command bench measures the product beside the reference filesystem server:
 // start-up, resident memory, and file reads, over stdio, in one interleaved
 // run; the middle of a large log beside sed, an edit beside perl, commands beside a
-// shell alone, searches beside ripgrep. From the repository:
+// shell alone, searches beside ripgrep, and the tools of many other servers behind
+// it. From the repository:
 //
 //	go run ./bench [--runs N] [--reads N] [--tree DIR] [--check]
 //
@@ -111,6 +112,7 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	if err != nil {
 		return false, fmt.Errorf("finding the Go distribution: %w", err)
 	}
+	others := measurePool(ctx, ours, tmp)
 	many := measureBatches(ctx, ours, theirs, strings.TrimSpace(string(goRoot)), sample)
 	for _, tree := range append([]string{strings.TrimSpace(string(goRoot))}, o.trees...) {
 		found = append(found, measureSearches(ctx, ours, tree))
@@ -120,6 +122,8 @@ func run(ctx context.Context, o options, out io.Writer) (missed bool, err error)
 	}
 	err = errors.Join(printLog(out, ways), printEdits(out, editors), printBatches(out, many))
 	slow, failed := printShells(out, commands)
+	missed, err = missed || slow, errors.Join(err, failed)
+	slow, failed = printPool(out, others)
 	missed, err = missed || slow, errors.Join(err, failed)
 	for _, s := range found {
 		slow, errs := printSearches(out, s)

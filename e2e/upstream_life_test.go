@@ -1,0 +1,262 @@
+//go:build unix
+
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestUpstreamCrash: a server that ends in the middle of a call fails that call
+// and what else was running there, and nothing else; the next call has a new one.
+func TestUpstreamCrash(t *testing.T) {
+	t.Parallel()
+	settings := `{"permissions":{"allow":["mcp__one","mcp__two"]},"mcpServers":{
+		"one":{"command":"$UPSTREAM","args":["-log","$BASE/one"]},"two":{"command":"$UPSTREAM","args":["-legacy","-log","$BASE/two"]}}}`
+	for _, k := range kinds {
+		for victim, other := range map[string]string{"one": "two", "two": "one"} {
+			t.Run(k.name+" "+victim, func(t *testing.T) {
+				t.Parallel()
+				p := startPlace(t, placeOptions{http: k.http, settings: settings})
+				h := connect(t, p, k.modern, nil)
+				for name, d := range doors {
+					pid := h.must("mcp__"+victim+"__pid", `{}`).text
+					elsewhere := h.must("mcp__"+other+"__pid", `{}`).text
+					seen := len(lines(t, p.base+"/"+victim)) + len(lines(t, p.base+"/"+other))
+					until := p.base + "/until-" + name
+					_, same := h.begin(direct, "mcp__"+victim+"__hang", `{}`)
+					_, away := h.begin(direct, "mcp__"+other+"__slow", fmt.Sprintf(`{"until":%q}`, until))
+					becomes(t, "both calls are under way", func() bool {
+						return len(lines(t, p.base+"/"+victim))+len(lines(t, p.base+"/"+other)) >= seen+2
+					})
+					// Called beside the others, it has to be killed from outside.
+					n, err := strconv.Atoi(pid)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := syscall.Kill(n, syscall.SIGKILL); err != nil {
+						t.Fatal(err)
+					}
+					if o := outcomeOf(h.await(same)); !o.fails("the server "+victim, "not known") {
+						t.Errorf("%s: a call at a server that was killed: %s", name, o.show())
+					}
+					put(t, until, "")
+					if o := outcomeOf(h.await(away)); !o.says("slow is done") {
+						t.Errorf("%s: a call at another: %s", name, o.show())
+					}
+					if o := h.ask(d, "mcp__"+victim+"__echo", `{"again":1}`); !o.says(`{"again":1}`) {
+						t.Errorf("%s: the next call: %s", name, o.show())
+					}
+					if o := h.ask(d, "mcp__"+victim+"__crash", `{}`); !o.fails("the server "+victim, "not known") || strings.Contains(o.text, "\x1b") {
+						t.Errorf("%s: crash: %s", name, o.show())
+					}
+					if o := h.call("Glob", `{"pattern":"*"}`); o.failed || o.fault != "" {
+						t.Errorf("%s: a tool of our own: %s", name, o.show())
+					}
+					if again := h.must("mcp__"+other+"__pid", `{}`).text; again != elsewhere {
+						t.Errorf("%s: the other server was %s and is %s", name, elsewhere, again)
+					}
+					if again := h.must("mcp__"+victim+"__pid", `{}`).text; again == pid {
+						t.Errorf("%s: the server is still %s", name, pid)
+					}
+				}
+			})
+		}
+	}
+}
+
+// heldServers are some that never get ready: one crashes at its start, one is
+// held before its first message, one is no program, one nobody listens at, and
+// one takes connections and never answers.
+func heldServers(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := l.Addr().String()
+	_ = l.Close()
+	deaf, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = deaf.Close() })
+	const server = `"command":"$UPSTREAM","eager":true`
+	return fmt.Sprintf(`"crashed":{%s,"args":["-crash-at-start"]},"held":{%s,"args":["-gate","$BASE/gate","-mark","$BASE/held"]},
+		"missing":{"command":"$BASE/no-such-program","eager":true},"nobody":{"url":"http://%s/mcp","eager":true},
+		"deaf":{"url":"http://%s/mcp","eager":true}`, server, server, nobody, deaf.Addr())
+}
+
+// TestUpstreamHeld: servers that are dead, slow or silent hold up only calls of
+// their own tools, which say what is the matter. What is answered here is
+// answered while they are held.
+func TestUpstreamHeld(t *testing.T) {
+	t.Parallel()
+	settings := `{"permissions":{"allow":["mcp__held","mcp__good","mcp__crashed","mcp__missing","mcp__nobody","mcp__deaf"]},
+		"mcpServers":{"good":{"command":"$UPSTREAM"},` + heldServers(t) + `}}`
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			p := startPlace(t, placeOptions{http: k.http, settings: settings, args: []string{"--deferral", "dispatch"}})
+			put(t, p.root+"/a.txt", "one")
+			h := connect(t, p, k.modern, nil)
+			becomes(t, "the held server was started", func() bool { return there(p.base + "/held") })
+			unheld := func(h *host) {
+				t.Helper()
+				if _, names, _ := h.listed(); !slices.Contains(names, "Read") {
+					t.Errorf("the list is %v", names)
+				}
+				if o := h.call("Read", `{"file_path":"a.txt"}`); !o.says("one") && !o.says("not changed") {
+					t.Errorf("Read: %s", o.show())
+				}
+				for name, d := range doors {
+					if o := h.ask(d, "mcp__good__echo", `{"a":1}`); !o.says(`{"a":1}`) {
+						t.Errorf("a good server, by %s: %s", name, o.show())
+					}
+				}
+				if o := h.call("ToolSearch", `{"query":"echo"}`); !o.says("mcp__good__echo") || !o.says("held") || !o.says("crashed") || !o.says("the database is gone") {
+					t.Errorf("ToolSearch does not say which servers are not there: %s", o.show())
+				}
+			}
+			for name, d := range doors {
+				for server, why := range map[string]string{"crashed": "the database is gone", "missing": "no-such-program", "nobody": "nobody listens at its address"} {
+					if o := h.ask(d, "mcp__"+server+"__echo", `{}`); o.says("") || !strings.Contains(o.text+o.fault, why) || !strings.Contains(o.text+o.fault, "server "+server) {
+						t.Errorf("%s, by %s: %s", server, name, o.show())
+					}
+				}
+			}
+			unheld(h)
+			_, held := h.begin(direct, "mcp__held__echo", `{"at":"last"}`)
+			if k.http {
+				unheld(connect(t, p, k.modern, nil)) // what is behind it in one conversation may have to wait for it
+			}
+			select {
+			case m := <-held:
+				t.Errorf("the held server answered: %s", outcomeOf(m).show())
+			default:
+			}
+			put(t, p.base+"/gate", "")
+			if o := outcomeOf(h.await(held)); !o.says(`{"at":"last"}`) {
+				t.Errorf("the server that is held no more: %s", o.show())
+			}
+		})
+	}
+}
+
+// TestUpstreamHeldAgain: a tool that is known to only read is known from the
+// last time; what is behind its call does not wait for its server.
+func TestUpstreamHeldAgain(t *testing.T) {
+	t.Parallel()
+	settings := `{"permissions":{"allow":["mcp__held"]},"mcpServers":{"held":{"command":"$UPSTREAM","args":["-gate","$BASE/gate","-mark","$BASE/held"]}}}`
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			o := placeOptions{http: k.http, settings: settings, base: newBase(t), args: []string{"--deferral", "dispatch"}}
+			put(t, o.base+"/gate", "")
+			p := startPlace(t, o)
+			connect(t, p, k.modern, nil).must("mcp__held__echo", `{}`)
+			p.stop(t)
+			if err := os.Remove(o.base + "/gate"); err != nil {
+				t.Fatal(err)
+			}
+			p = startPlace(t, o)
+			h := connect(t, p, k.modern, nil)
+			if o := h.call("ToolSearch", `{"query":"select:mcp__held__echo"}`); !o.says("Answers with the arguments") {
+				t.Errorf("what was known is not found: %s", o.show())
+			}
+			_, held := h.begin(direct, "mcp__held__readonly", `{}`)
+			becomes(t, "the call has the server started", func() bool { return len(lines(t, o.base+"/held")) == 2 })
+			for name, d := range doors {
+				if o := h.ask(d, "Glob", `{"pattern":"*"}`); o.failed || o.fault != "" {
+					t.Errorf("behind it, by %s: %s", name, o.show())
+				}
+			}
+			h.listed()
+			select {
+			case m := <-held:
+				t.Errorf("the held server answered: %s", outcomeOf(m).show())
+			default:
+			}
+			put(t, o.base+"/gate", "")
+			if o := outcomeOf(h.await(held)); !o.says("readonly was called") {
+				t.Errorf("the server that is held no more: %s", o.show())
+			}
+		})
+	}
+}
+
+// TestUpstreamLazy: a server that nobody needs is not started; the search has
+// it started.
+func TestUpstreamLazy(t *testing.T) {
+	t.Parallel()
+	p := startPlace(t, placeOptions{settings: `{"mcpServers":{"lazy":{"command":"$UPSTREAM","args":["-mark","$BASE/lazy"]}}}`, args: []string{"--deferral", "dispatch"}})
+	h := connect(t, p, false, nil)
+	h.listed()
+	h.must("Glob", `{"pattern":"*"}`)
+	if there(p.base + "/lazy") {
+		t.Error("it was started by a list or by another tool")
+	}
+	// Who finds nothing waits for it; who finds something is told of it.
+	if o := h.call("ToolSearch", `{"query":"select:mcp__lazy__image"}`); !o.says("Answers with a small picture") {
+		t.Errorf("the first search: %s", o.show())
+	}
+	if !there(p.base + "/lazy") {
+		t.Error("it was not started by the search")
+	}
+}
+
+// alive reports whether there is a process that is no zombie.
+func alive(t *testing.T, pid string) bool {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n)); err == nil {
+		_, state, _ := strings.Cut(string(stat), ") ")
+		return !strings.HasPrefix(state, "Z")
+	}
+	return syscall.Kill(n, 0) == nil
+}
+
+// TestUpstreamEnd: whatever ends our server, nothing of another one is left,
+// also of one that does not listen.
+func TestUpstreamEnd(t *testing.T) {
+	t.Parallel()
+	settings := `{"permissions":{"allow":["mcp__one","mcp__two"]},"mcpServers":{
+		"one":{"command":"$UPSTREAM","args":["-mark","$BASE/pids"]},"two":{"command":"$UPSTREAM","args":["-legacy","-mark","$BASE/pids"]},
+		"held":{"command":"$UPSTREAM","args":["-gate","$BASE/gate","-mark","$BASE/pids"],"eager":true},
+		"shell":{"command":"/bin/sh","args":["-c","trap '' TERM INT HUP; echo $$ >>$BASE/pids; sleep 1000 & echo $! >>$BASE/pids; while :; do sleep 1000; done"],"eager":true}}}`
+	ends := map[string]func(*place){
+		"end of input": func(p *place) { _ = p.in.Close() },
+		"SIGTERM":      func(p *place) { _ = p.cmd.Process.Signal(syscall.SIGTERM) },
+		"SIGINT":       func(p *place) { _ = p.cmd.Process.Signal(syscall.SIGINT) },
+		"SIGKILL":      func(p *place) { _ = p.cmd.Process.Signal(syscall.SIGKILL) },
+	}
+	for name, end := range ends {
+		for _, http := range []bool{false, true} {
+			if http && name == "end of input" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s http %v", name, http), func(t *testing.T) {
+				t.Parallel()
+				p := startPlace(t, placeOptions{http: http, settings: settings, args: []string{"--drain", "200ms"}})
+				h := connect(t, p, false, nil)
+				h.must("mcp__one__pid", `{}`)
+				h.must("mcp__two__pid", `{}`)
+				h.begin(direct, "mcp__one__hang", `{"deaf":true}`)
+				becomes(t, "all are started", func() bool { return len(lines(t, p.base+"/pids")) >= 5 })
+				end(p)
+				for _, pid := range lines(t, p.base+"/pids") {
+					becomes(t, pid+" is gone", func() bool { return !alive(t, pid) })
+				}
+			})
+		}
+	}
+}
