@@ -76,6 +76,7 @@ func (c *call) prepare(ctx context.Context) (*tools.Call, error) {
 		return nil, nil
 	}
 	c.tool = now
+	c.before.agreed = nil // to another tool
 	parsed, err := now.Parse(c.Arguments)
 	if err != nil {
 		return nil, invalid(err)

@@ -166,6 +166,24 @@ func TestPrepare(t *testing.T) {
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: refused by policy: it has changed. Look." {
 		t.Error(got)
 	}
+	asked := 0
+	now, err := tools.BuildForeign(tools.Foreign{Server: "maps", Name: "mcp__maps__place", Prompt: "another", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Call: func(context.Context, *tools.Env, json.RawMessage) (*tools.Response, error) {
+			return &tools.Response{}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = wrapping(t, `{"permissions":{"ask":["mcp__maps__place"]}}`, tools.Foreign{Prepare: func(context.Context) error {
+		b.Registry.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{now}}})
+		return nil
+	}})
+	if got := b.ask(t, "mcp__maps__place", `{}`, func(context.Context, Question) (Reply, error) {
+		asked++
+		return Reply{Allow: true, How: Accepted}, nil
+	}); asked != 2 {
+		t.Errorf("%s, asked %d times: who agreed to what it was has not agreed to what it is", got, asked)
+	}
 	b = wrapping(t, "", tools.Foreign{Prepare: func(context.Context) error { b.Registry.SetServers(nil); return nil }})
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: failed: the server maps no longer has this tool. Use another tool." {
 		t.Error(got)

@@ -76,6 +76,9 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	if m := p.lists[Ask].first(c); m.rule != nil {
 		return c.byRule(Ask, m)
 	}
+	if r.Own != nil && r.Own.Behavior == Ask && r.Own.Layer == LayerRule {
+		return *r.Own // a rule on what the call reaches
+	}
 	if r.Hook != nil && r.Hook.Behavior == Ask {
 		return c.byHook()
 	}

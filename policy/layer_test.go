@@ -67,3 +67,18 @@ func TestMatchKnowsBehavior(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnRule: where the tool says that a rule asks, nothing that allows lifts it.
+func TestOwnRule(t *testing.T) {
+	for _, mode := range []Mode{ModeDefault, ModeAcceptEdits, ModeBypass} {
+		cfg := world(settings(t, entry{"allow", "ReadMcpResource"}))
+		cfg.Mode = mode
+		got := New(cfg).Decide(Request{
+			Tool: "ReadMcpResource", Dir: "/ws", ReadOnly: true, Always: true, Hook: &Opinion{Behavior: Allow},
+			Own: &Decision{Behavior: Ask, Layer: LayerRule, Reason: "the ask rule mcp__srv"},
+		})
+		if got.Behavior != Ask || got.Layer != LayerRule || got.Open {
+			t.Errorf("%s: %+v", mode, got)
+		}
+	}
+}

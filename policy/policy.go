@@ -91,7 +91,8 @@ type Request struct {
 	Readable []string
 
 	// Own is the tool's opinion on the call; nil: it has none. Its Deny always
-	// holds, its Ask until something allows the call, its Allow says nothing.
+	// holds, its Ask until something allows the call, but one of LayerRule as that of an
+	// ask rule does; its Allow says nothing.
 	Own *Decision
 	// Hook is what the hooks that ran before the call decided; nil: nothing.
 	Hook *Opinion

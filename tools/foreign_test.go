@@ -249,6 +249,20 @@ func TestUnknownOfServer(t *testing.T) {
 	}
 }
 
+// TestUnknownOfKnown: what the tools of a server are is known before it is
+// started, so a name that none has is answered with the nearest.
+func TestUnknownOfKnown(t *testing.T) {
+	r, err := tools.NewRegistry([]*tools.Tool{simple("Read", tools.LoadAlways)}, tools.Gates{Deferral: tools.DeferDispatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetServers([]tools.Server{{Name: "maps", Prefix: "maps", State: tools.Idle, Tools: []*tools.Tool{foreign(t, tools.Foreign{})}}})
+	const want = `there is no tool "mcp__maps__palce"; the nearest is mcp__maps__place. Find others with ToolSearch {"query": "maps palce"}`
+	if _, err := r.Lookup("mcp__maps__palce"); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
 func TestNameWords(t *testing.T) {
 	for name, want := range map[string]string{
 		"NotebookEdit": "notebook edit", "mcp__github__create_pull_request": "github create pull request", "getHTTPServer": "get http server",
@@ -274,4 +288,30 @@ func names(list []*tools.Tool) string {
 		out = append(out, t.Name)
 	}
 	return strings.Join(out, " ")
+}
+
+// TestAliasTaken: a tool is not lost because another has as its name what it is
+// called at its server; rules go by that all the same.
+func TestAliasTaken(t *testing.T) {
+	var list []*tools.Tool
+	for _, f := range []tools.Foreign{{Name: "mcp__m__a_b", Aliases: []string{"mcp__m__a.b"}}, {Name: "mcp__m__a_b_0011aabb", Aliases: []string{"mcp__m__a_b"}}} {
+		f.Server, f.Prompt, f.InputSchema = "m", "d", json.RawMessage(`{"type":"object"}`)
+		tool, err := tools.BuildForeign(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, tool)
+	}
+	r, err := tools.NewRegistry(nil, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := r.SetServers([]tools.Server{{Name: "m", Tools: list}}); errs != nil || len(r.Tools()) != 2 {
+		t.Errorf("%v, %d tools", errs, len(r.Tools()))
+	}
+	for i, name := range []string{"mcp__m__a_b", "mcp__m__a_b_0011aabb"} {
+		if got, err := r.Lookup(name); got != list[i] {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
 }

@@ -92,13 +92,17 @@ func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 
 // add adds a tool, unless a gate keeps it away.
 func (c *Catalogue) add(t *Tool, g Gates) error {
-	names := append([]string{t.Name}, t.Aliases...)
-	for _, name := range names {
+	var names []string
+	for i, name := range append([]string{t.Name}, t.Aliases...) {
 		by, taken := c.byName[name]
 		if a, gone := c.absent[name]; gone {
 			by, taken = a.tool, true
 		}
-		if taken && by != t {
+		switch {
+		case !taken || by == t:
+			names = append(names, name)
+		case i > 0 && t.Server != "": // rules go by it all the same
+		default:
 			return fmt.Errorf("tools %s and %s are both called %s", by.Name, t.Name, name)
 		}
 	}
@@ -116,8 +120,8 @@ func (c *Catalogue) add(t *Tool, g Gates) error {
 }
 
 // SetServers replaces the upstream servers and their tools, which follow the
-// server's own, sorted by name. A tool whose name is taken is left out, and so
-// is an alias; errs says which. Who listens is told if anything is another.
+// server's own, sorted by name. A tool whose name is taken is left out, and
+// errs says which; an alias that is taken calls who had it first. Who listens is told if anything is another.
 func (r *Registry) SetServers(list []Server) (errs []error) {
 	r.mu.Lock()
 	before := r.now.Load()
@@ -269,7 +273,8 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 		e.Offered = names
 	}
 	for _, s := range c.servers {
-		if s.State != Ready && strings.HasPrefix(name, "mcp__"+s.Prefix+"__") {
+		known := s.State == Ready || s.State == Idle && len(s.Tools) > 0 // then a name is one that it does not have
+		if !known && strings.HasPrefix(name, "mcp__"+s.Prefix+"__") {
 			e.Server = s.absence()
 		}
 	}

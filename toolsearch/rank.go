@@ -20,7 +20,8 @@ const (
 
 	leastPrefix = 3 // letters
 	leastLonger = 4
-	leastOne    = 4 // letters of a word that may have one typo
+	mostPrefix  = 64 // bytes of a longer word in which one is looked for: those of the longest name
+	leastOne    = 4  // letters of a word that may have one typo
 	leastTwo    = 8
 	leastStem   = 6 // letters that such a word has without its ending
 )
@@ -162,7 +163,7 @@ func (ix *index) resolve(words []string) []string {
 		}
 		out = append(out, tools.NameWords(word)...)
 	}
-	return out
+	return out[:min(len(out), mostWords)]
 }
 
 // variants are the terms that a word of a query may mean, those first that it
@@ -188,7 +189,7 @@ func (ix *index) variants(words []string, i int) (list []variant, exact bool) {
 	if len(list) > 0 {
 		return list, exact
 	}
-	for n := len(word) - 1; n >= leastLonger; n-- {
+	for n := min(len(word)-1, mostPrefix); n >= leastLonger; n-- {
 		if at, ok := ix.byStem[stem(word[:n])]; ok {
 			list = append(list, variant{at, asLonger})
 			break

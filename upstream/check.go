@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"mcp-toolset/policy"
@@ -9,10 +10,10 @@ import (
 
 // check is what speaks against a call of a tool, unless a person has said that it
 // may be made.
-func (s *server) check(f *tools.Foreign, tool, change string) *policy.Decision {
+func (s *server) check(f *tools.Foreign, tool json.RawMessage, change string) *policy.Decision {
 	name := line(s.Name)
-	if s.m.PinRefuses && change != "" && s.m.Pins != nil {
-		change = s.m.Pins.Changed(s.Name, s.config)[tool] // a person may have looked since
+	if s.m.PinRefuses && change != "" && s.m.Pins != nil && s.m.Pins.Seen(s.Name, s.config, tool) {
+		change = "" // a person has looked since
 	}
 	switch {
 	case s.m.PinRefuses && change != "":

@@ -43,6 +43,7 @@ type definition struct {
 // own is a tool and the name that its server has for it.
 type own struct {
 	name string
+	raw  json.RawMessage
 	*tools.Tool
 }
 
@@ -71,7 +72,7 @@ func (s *server) define(list []json.RawMessage, changed map[string]string) []own
 			s.m.Log.Warn("a tool of an upstream server is left out", "server", s.Name, "error", line(err.Error()))
 			continue
 		}
-		out = append(out, own{d.Name, t})
+		out = append(out, own{d.Name, d.raw, t})
 	}
 	slices.SortFunc(out, func(a, b own) int { return strings.Compare(a.Name, b.Name) })
 	return out
@@ -121,7 +122,7 @@ func (s *server) foreign(d definition, change string) tools.Foreign {
 	if change != "" {
 		f.Notice = sentence(line(change))
 	}
-	f.Check = func(*tools.Env, json.RawMessage) *policy.Decision { return s.check(&f, d.Name, change) }
+	f.Check = func(*tools.Env, json.RawMessage) *policy.Decision { return s.check(&f, d.raw, change) }
 	f.Call = func(ctx context.Context, env *tools.Env, args json.RawMessage) (*tools.Response, error) {
 		return s.call(ctx, env, d.Name, args)
 	}
@@ -174,7 +175,8 @@ func (s *server) prompt(text string) string {
 func keepSame(before, now []own) []own {
 	for i, t := range now {
 		j := slices.IndexFunc(before, func(old own) bool { return old.name == t.name })
-		if j >= 0 && alike(before[j].Tool, t.Tool) {
+		// One that is refused as changed has to be judged by its very definition.
+		if j >= 0 && alike(before[j].Tool, t.Tool) && (t.Notice == "" || bytes.Equal(before[j].raw, t.raw)) {
 			now[i] = before[j]
 		}
 	}

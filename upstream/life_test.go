@@ -110,6 +110,10 @@ func (p *fakePins) Update(_, _ string, _ []json.RawMessage) (map[string]string, 
 
 func (p *fakePins) Changed(_, _ string) map[string]string { return p.changed }
 
+func (p *fakePins) Seen(_, _ string, tool json.RawMessage) bool {
+	return p.changed[nameOf(tool)] == ""
+}
+
 // The first failure may be tried again at once, further ones later and later; in
 // the meantime calls fail at once and say when. A success forgets it all.
 func TestBackoff(t *testing.T) {
@@ -368,7 +372,7 @@ func TestCheck(t *testing.T) {
 			if i == 1 {
 				change = "its description changed since a person last looked"
 			}
-			d := s.check(&f, tool.name, change)
+			d := s.check(&f, tool.raw, change)
 			if d == nil {
 				d = &policy.Decision{Behavior: policy.Allow}
 			}
@@ -422,11 +426,11 @@ func TestPinAccepted(t *testing.T) {
 	f := s.foreign(definition{Name: "a", called: "mcp__x__a", Input: json.RawMessage(`{"type":"object"}`)}, pins.changed["a"])
 	no := false
 	f.Said.Destructive = &no
-	if d := s.check(&f, "a", pins.changed["a"]); d == nil || d.Behavior != policy.Deny {
+	if d := s.check(&f, json.RawMessage(`{"name":"a"}`), pins.changed["a"]); d == nil || d.Behavior != policy.Deny {
 		t.Errorf("before: %+v", d)
 	}
 	pins.changed = nil
-	if d := s.check(&f, "a", "it is new since a person last looked"); d != nil {
+	if d := s.check(&f, json.RawMessage(`{"name":"a"}`), "it is new since a person last looked"); d != nil {
 		t.Errorf("after: %+v", d)
 	}
 }

@@ -81,6 +81,9 @@ type Pins interface {
 	Update(server, config string, list []json.RawMessage) (changed map[string]string, err error)
 	// Changed is the same for what is cached.
 	Changed(server, config string) map[string]string
+	// Seen reports whether a person has seen a definition as it is. What is listed
+	// elsewhere, or cannot be read, does not make it so.
+	Seen(server, config string, tool json.RawMessage) bool
 }
 
 // Limits of time.

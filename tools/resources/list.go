@@ -64,15 +64,16 @@ func newList(source Source) *tools.Tool {
 			if in.Server != "" {
 				return check(source, name, in.Server)
 			}
+			var opinion *policy.Decision
 			for _, server := range source.Servers() {
 				if _, denied := source.Denied(server); denied {
 					continue // it is left out
 				}
-				if d := ask(source, name, server); d != nil {
-					return d
+				if d := ask(source, name, server); d != nil && (opinion == nil || d.Layer == policy.LayerRule && opinion.Layer != policy.LayerRule) {
+					opinion = d // what a rule asks holds whatever allows the rest
 				}
 			}
-			return nil
+			return opinion
 		},
 		Call: func(ctx context.Context, _ *tools.Env, in ListInput) (tools.Result[ListOutput], error) {
 			return list(ctx, source, in.Server)

@@ -101,16 +101,19 @@ func check(source Source, tool, server string) *policy.Decision {
 
 // ask is check for a server that is not denied.
 func ask(source Source, tool, server string) *policy.Decision {
-	why, asked := source.Asked(server)
-	switch {
-	case asked:
-		why = fmt.Sprintf("a person is asked before the server %s is used: %s", plain.Line(server), why)
-	case source.AskAlways():
-		why = fmt.Sprintf("nobody has said that the server %s may be asked for what it has", plain.Line(server))
-	default:
-		return nil
+	if why, asked := source.Asked(server); asked {
+		return &policy.Decision{
+			Behavior: policy.Ask, Layer: policy.LayerRule, Reason: fmt.Sprintf("a person is asked before the server %s is used: %s", plain.Line(server), why),
+			Next: "do without it, or have a person change the rule",
+		}
 	}
-	return &policy.Decision{Behavior: policy.Ask, Reason: why, Next: "have a person add an allow rule such as " + tool + "(" + plain.Line(server) + ")"}
+	if source.AskAlways() {
+		return &policy.Decision{
+			Behavior: policy.Ask, Reason: fmt.Sprintf("nobody has said that the server %s may be asked for what it has", plain.Line(server)),
+			Next: "have a person add an allow rule such as " + tool + "(" + plain.Line(server) + ")",
+		}
+	}
+	return nil
 }
 
 // matches reports whether a pattern of a rule covers a server's name: the name,

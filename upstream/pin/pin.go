@@ -3,8 +3,9 @@
 // tools, so that a definition that changed behind their back is noticed.
 //
 // The first listing of a server counts as seen, since a person has just put the
-// server into the settings; so does the first one after what is started has
-// become another. What is listed later is changed until a person has looked.
+// server into the settings; so does the first one of what was not started by that
+// name before, as projects may use one name for several. What is listed later is
+// changed until a person has looked.
 package pin
 
 import (
@@ -71,6 +72,18 @@ func (s *Store) Changed(server, config string) map[string]string {
 		return nil
 	}
 	return r.phrases()
+}
+
+// Seen reports whether a person has seen a tool as its definition has it, where
+// config is started. A file that cannot be believed says of none that they have.
+func (s *Store) Seen(server, config string, tool json.RawMessage) bool {
+	r, err := s.read(server)
+	form, bad := definition(tool)
+	if err != nil || bad != nil || r == nil {
+		return false
+	}
+	name := toolName(tool)
+	return slices.ContainsFunc(r.of(config).Seen, func(s seen) bool { return s.Name == name && s.Hash == digest(form) })
 }
 
 // Update stores a listing and says what Changed says of it. What it says is

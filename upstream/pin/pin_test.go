@@ -287,3 +287,47 @@ func TestNames(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
+
+// TestUnderOneName: what others start by the name, or list, or damage, does not
+// make anything seen.
+func TestUnderOneName(t *testing.T) {
+	s := newStore(t)
+	is := func(config string, want bool, l []json.RawMessage) {
+		t.Helper()
+		if got := s.Seen("a", config, l[0]); got != want {
+			t.Errorf("%s: seen %v, want %v", l[0], got, want)
+		}
+	}
+	good, evil := list(`{"name":"x","description":"good"}`), list(`{"name":"x","description":"evil"}`)
+	for _, step := range []struct {
+		config string
+		list   []json.RawMessage
+	}{{"c", good}, {"c", evil}, {"another", evil}, {"third", good}, {"another", evil}} {
+		if _, err := s.Update("a", step.config, step.list); err != nil {
+			t.Fatal(err)
+		}
+		is("c", true, good)
+		is("c", false, evil)
+	}
+	is("another", true, evil)
+	if got, err := s.Update("a", "c", evil); len(got) != 1 || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := s.Update("a", "c", good); err != nil { // another process is shown the good one
+		t.Fatal(err)
+	}
+	is("c", false, evil)
+	accept(t, s)
+	for i := range 3 * maxOthers {
+		if _, err := s.Update("a", fmt.Sprint(i), good); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := s.read("a"); err != nil || len(r.Others) != maxOthers {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := os.WriteFile(s.path("a"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	is(fmt.Sprint(3*maxOthers-1), false, good)
+}

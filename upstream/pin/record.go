@@ -20,6 +20,8 @@ const (
 	// maxRecord bounds a file, in bytes: a listing, and as much of what was seen,
 	// with what is around each tool.
 	maxRecord = 2*maxListing + 4<<20
+	// maxOthers is of how many configs more it is kept what was seen.
+	maxOthers = 16
 )
 
 // record is what is remembered of one server: its file.
@@ -30,6 +32,26 @@ type record struct {
 	Looked  time.Time         `json:"looked"` // when a person was last shown what is seen, or the server was first listed
 	List    []json.RawMessage `json:"list"`   // the last listing, each definition as it came but for white space
 	Seen    []seen            `json:"seen"`
+	Others  []other           `json:"others,omitempty"` // what else was started by that name, the latest first
+}
+
+// other is what a person saw of what is started elsewhere by the same name.
+type other struct {
+	Config string    `json:"config"`
+	Looked time.Time `json:"looked"`
+	Seen   []seen    `json:"seen"`
+}
+
+// of is what a person saw of what is started by a config; nothing if that is not
+// known.
+func (r *record) of(config string) other {
+	if r.Config == config {
+		return other{r.Config, r.Looked, r.Seen}
+	}
+	if i := slices.IndexFunc(r.Others, func(o other) bool { return o.Config == config }); i >= 0 {
+		return r.Others[i]
+	}
+	return other{}
 }
 
 // seen is a tool as a person last saw it.
@@ -63,9 +85,11 @@ func readRecord(path, server string) (*record, error) {
 	if r.Server != server {
 		return nil, fmt.Errorf("reading %s: it is of another server", path)
 	}
-	for _, s := range r.Seen {
-		if digest(s.Definition) != s.Hash {
-			return nil, fmt.Errorf("reading %s: it is damaged: a hash is not that of its definition", path)
+	for _, o := range append([]other{{Seen: r.Seen}}, r.Others...) {
+		for _, s := range o.Seen {
+			if digest(s.Definition) != s.Hash {
+				return nil, fmt.Errorf("reading %s: it is damaged: a hash is not that of its definition", path)
+			}
 		}
 	}
 	return &r, nil
@@ -73,10 +97,17 @@ func readRecord(path, server string) (*record, error) {
 
 func (r *record) write(path string) error {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // which would make other bytes of what was hashed
-	if err := enc.Encode(r); err != nil {
-		return err
+	for {
+		b.Reset()
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false) // which would make other bytes of what was hashed
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+		if b.Len() <= maxRecord || len(r.Others) == 0 {
+			break
+		}
+		r.Others = r.Others[:len(r.Others)-1]
 	}
 	if b.Len() > maxRecord {
 		return fmt.Errorf("writing %s: it would have %d bytes, and %d is the most", path, b.Len(), maxRecord)
@@ -91,9 +122,17 @@ func (r *record) write(path string) error {
 // started is another; what was not there before counts as seen.
 func (r *record) listed(server, config string, list []json.RawMessage, now time.Time) *record {
 	next := &record{Version: version, Server: server, Config: config, List: list}
-	if r != nil && r.Config == config {
-		next.Looked, next.Seen = r.Looked, r.Seen
-		return next
+	if r != nil {
+		known := r.of(config)
+		next.Others = r.Others
+		if r.Config != config {
+			next.Others = append([]other{r.of(r.Config)}, slices.DeleteFunc(slices.Clone(r.Others), func(o other) bool { return o.Config == config })...)
+			next.Others = next.Others[:min(len(next.Others), maxOthers)]
+		}
+		if known.Config == config {
+			next.Looked, next.Seen = known.Looked, known.Seen
+			return next
+		}
 	}
 	next.Looked, next.Seen = now, []seen{}
 	named := map[string]bool{}
