@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"mcp-toolset/internal/audit"
@@ -109,46 +111,60 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
+// idle is a server whose tools are not known.
+var idle = []tools.Server{{Name: "maps", Prefix: "maps"}}
+
 // TestAwait: the tool of a server that is not connected is waited for.
 func TestAwait(t *testing.T) {
 	b := wrapping(t, "", tools.Foreign{})
 	servers := b.Registry.Catalogue().Servers()
-	b.Registry.SetServers(nil)
 	var awaited []string
 	b.Await = func(_ context.Context, name string) {
 		awaited = append(awaited, name)
-		if strings.HasPrefix(name, "mcp__maps__") {
-			b.Registry.SetServers(servers)
+		b.Registry.SetServers(servers)
+	}
+	for _, c := range []struct{ tool, args, want string }{
+		{"mcp__maps__place", `{}`, "place {}"},
+		{"Wrap", `{"name":"mcp__maps__place","args":{}}`, "place {}"},
+		{"mcp__maps__plase", `{}`, `error: there is no tool "mcp__maps__plase"; the nearest is mcp__maps__place`},
+		{"Wrap", `{"name":"mcp__maps__plase","args":{}}`, `failed: Wrap: invalid input: there is no tool "mcp__maps__plase"; the nearest is mcp__maps__place`},
+	} {
+		b.Registry.SetServers(idle)
+		awaited = nil
+		if got := b.run(t, t.Context(), c.tool, c.args); !strings.HasPrefix(got, c.want) || len(awaited) != 1 {
+			t.Errorf("%s %s: %s, awaited %v", c.tool, c.args, got, awaited)
 		}
 	}
-	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "place {}" {
-		t.Error(got)
+	b.Registry.SetServers(idle)
+	awaited = nil
+	if e := b.Explain(t.Context(), Request{Tool: "mcp__maps__place", Arguments: json.RawMessage(`{}`), Log: b.request("Do", `{}`).Log}); len(awaited) > 0 || e.Error == "" {
+		t.Errorf("explaining has waited for %v: %+v", awaited, e)
 	}
-	b.Registry.SetServers(nil)
-	if got := b.run(t, t.Context(), "Wrap", `{"name":"mcp__maps__place","args":{}}`); got != "place {}" {
+	ctx, cancel := context.WithCancel(t.Context())
+	b.Await = func(context.Context, string) { cancel() }
+	if got := b.run(t, ctx, "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: cancelled: the call was cancelled" {
 		t.Error(got)
-	}
-	if got := b.run(t, t.Context(), "mcp__maps__plase", `{}`); !strings.HasPrefix(got, `error: there is no tool "mcp__maps__plase"; the nearest is mcp__maps__place`) {
-		t.Error(got)
-	}
-	if len(awaited) != 3 {
-		t.Errorf("awaited %v", awaited)
 	}
 }
 
-// TestPrepare: what a tool needs is made ready when its call is decided on, and
-// what the tool has become by then is decided on anew.
+// TestPrepare: what a tool needs is made ready before its call is decided on,
+// which is a call of what the tool is by then.
 func TestPrepare(t *testing.T) {
-	failing := errors.New("")
+	var failing error
 	var b *bench
+	place := func(state tools.ServerState, f tools.Foreign) {
+		b = wrapping(t, `{"permissions":{"ask":["mcp__maps__place"]}}`, f)
+		servers := b.Registry.Catalogue().Servers()
+		b.Registry.SetServers([]tools.Server{{Name: "maps", Prefix: "maps", State: state, Tools: servers[0].Tools}})
+	}
 	prepared := 0
-	place := tools.Foreign{Prepare: func(context.Context) error { prepared++; return failing }}
-	b = wrapping(t, `{"permissions":{"ask":["mcp__maps__place"]}}`, place)
-	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); !strings.Contains(got, "refused by policy") || prepared != 0 {
+	prepare := func(context.Context) error { prepared++; return failing }
+	place(tools.Ready, tools.Foreign{Prepare: prepare})
+	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); !strings.Contains(got, "nobody can be asked") || prepared != 0 {
 		t.Errorf("%s, prepared %d times", got, prepared)
 	}
-	b = wrapping(t, "", place)
 	failing = &tools.Fault{Fact: "the server maps does not answer", Next: "Do without it."}
+	place(tools.Failed, tools.Foreign{Prepare: prepare})
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: failed: the server maps does not answer. Do without it." {
 		t.Error(got)
 	}
@@ -159,38 +175,71 @@ func TestPrepare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b = wrapping(t, "", tools.Foreign{Prepare: func(context.Context) error {
-		b.Registry.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{other}}})
+	place(tools.Idle, tools.Foreign{Prepare: func(context.Context) error {
+		b.Registry.SetServers([]tools.Server{{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{other}}})
 		return nil
 	}})
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: refused by policy: it has changed. Look." {
 		t.Error(got)
 	}
-	asked := 0
-	now, err := tools.BuildForeign(tools.Foreign{Server: "maps", Name: "mcp__maps__place", Prompt: "another", InputSchema: json.RawMessage(`{"type":"object"}`),
-		Call: func(context.Context, *tools.Env, json.RawMessage) (*tools.Response, error) {
-			return &tools.Response{}, nil
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b = wrapping(t, `{"permissions":{"ask":["mcp__maps__place"]}}`, tools.Foreign{Prepare: func(context.Context) error {
-		b.Registry.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{now}}})
-		return nil
-	}})
-	if got := b.ask(t, "mcp__maps__place", `{}`, func(context.Context, Question) (Reply, error) {
-		asked++
-		return Reply{Allow: true, How: Accepted}, nil
-	}); asked != 2 {
-		t.Errorf("%s, asked %d times: who agreed to what it was has not agreed to what it is", got, asked)
-	}
-	b = wrapping(t, "", tools.Foreign{Prepare: func(context.Context) error { b.Registry.SetServers(nil); return nil }})
+	place(tools.Idle, tools.Foreign{Prepare: func(context.Context) error { b.Registry.SetServers(nil); return nil }})
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: failed: the server maps no longer has this tool. Use another tool." {
 		t.Error(got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	b = wrapping(t, "", tools.Foreign{Prepare: func(context.Context) error { cancel(); return errors.New("cut") }})
+	place(tools.Idle, tools.Foreign{Prepare: func(context.Context) error { cancel(); return errors.New("cut") }})
 	if got := b.run(t, ctx, "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: cancelled: the call was cancelled" {
 		t.Error(got)
+	}
+}
+
+// TestStepAside: while a server is being connected, calls behind one of its tools
+// run, also those that change something; calls of the same server run in the order
+// in which they came.
+func TestStepAside(t *testing.T) {
+	begun, held := make(chan struct{}, 10), make(chan struct{})
+	var b *bench
+	var mu sync.Mutex
+	var ran []string
+	b = wrapping(t, "", tools.Foreign{
+		Prepare: func(context.Context) error {
+			begun <- struct{}{}
+			<-held
+			return nil
+		},
+		Call: func(_ context.Context, _ *tools.Env, raw json.RawMessage) (*tools.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			ran = append(ran, string(raw))
+			return &tools.Response{}, nil
+		},
+	})
+	servers := b.Registry.Catalogue().Servers()
+	b.Registry.SetServers([]tools.Server{{Name: "maps", Prefix: "maps", Tools: servers[0].Tools}})
+	const calls = 6
+	var wg sync.WaitGroup
+	for i := range calls {
+		r := b.request("mcp__maps__place", fmt.Sprintf(`{"n":%d}`, i))
+		wg.Go(func() {
+			if resp, err := b.Run(t.Context(), r); err != nil || resp.Failed {
+				t.Errorf("call %d: %+v, %v", i, resp, err)
+			}
+		})
+	}
+	for range calls {
+		<-begun
+	}
+	for _, tool := range []string{"Look", "Do"} {
+		if got := b.run(t, t.Context(), tool, `{"do":"say","arg":"done"}`); got != "done" {
+			t.Error(got)
+		}
+	}
+	close(held)
+	wg.Wait()
+	if got := strings.Join(ran, ""); got != `{"n":0}{"n":1}{"n":2}{"n":3}{"n":4}{"n":5}` {
+		t.Errorf("ran in the order %s", got)
+	}
+	if len(b.aside.of) != 0 {
+		t.Errorf("%d wait still", len(b.aside.of))
 	}
 }

@@ -90,6 +90,7 @@ type Config struct {
 // Pipeline runs calls. It is safe for concurrent use.
 type Pipeline struct {
 	Config
+	aside    asides
 	unlogged atomic.Bool // the last call could not be written to the audit log
 }
 
@@ -123,11 +124,16 @@ type Request struct {
 // and a question that the client has to send the call again for
 // (*InputRequired).
 func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
-	defer r.Ticket.Leave()
+	defer func() { r.Ticket.Leave() }() // the last that it had
 	tool, bad, err := p.called(ctx, &r)
 	if err != nil {
 		p.auditUnknown(ctx, r, err)
 		return nil, err
+	}
+	if bad == nil {
+		if tool, err = p.connect(ctx, &r, tool); err != nil {
+			bad, err = p.stopped(ctx, err), nil
+		}
 	}
 	r.Ticket.Label(tool.Name, "")
 	c := p.newCall(r, tool)
@@ -234,12 +240,6 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 	if d.Behavior != policy.Allow {
 		return nil, refused(d)
 	}
-	if now, err := c.prepare(ctx); err != nil || now != nil {
-		if err != nil {
-			return nil, err
-		}
-		return c.decide(ctx, now, env) // on what it is now
-	}
 	c.safe = r.Facts.ConcurrencySafe
 	c.agreed = d.Layer == policy.LayerApproval || d.Layer == policy.LayerHook
 	return r, nil
@@ -342,6 +342,7 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 	}
 	inner := c.Request
 	inner.Tool, inner.Arguments, inner.ID, inner.Ask, inner.Resumed = name, args, "", nil, nil // no client can be asked in the middle of a call
+	inner.Ticket = nil                                                                         // the place is the outer call's
 	tool, bad, err := c.p.called(ctx, &inner)
 	if err != nil {
 		return nil, err
@@ -353,6 +354,11 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 	}
 	defer func() { resp = n.finish(ctx, resp, err) }()
 	defer n.recover(&resp)
+	if bad == nil && tool.Prepare != nil {
+		if err := tool.Prepare(ctx); err != nil {
+			bad = n.explain(ctx, err)
+		}
+	}
 	if bad != nil {
 		return n.refuse(bad), nil
 	}

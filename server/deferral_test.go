@@ -192,3 +192,34 @@ func upstreamToolOf(t *testing.T, server, name string) *tools.Tool {
 	}
 	return tool
 }
+
+// TestAlwaysUpstreamTold: where tools are searched for, clients are told of those
+// of other servers that are listed all the same, and of no others.
+func TestAlwaysUpstreamTold(t *testing.T) {
+	for _, how := range []tools.Deferral{tools.DeferDispatch, tools.DeferLegacyList} {
+		s, _ := newServerFor(t, time.Second, how, finder())
+		p := connect(t, t.Context(), s)
+		p.send(initialize)
+		if got := p.next(); !strings.Contains(got, `"tools":{"listChanged":true}`) {
+			t.Errorf("%s: initialized with %s", how, got)
+		}
+		p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		p.send(`{"jsonrpc":"2.0","id":9,"method":"ping"}`)
+		p.next()
+		always := upstreamTool(t, "maps", "place")
+		always.Loading = tools.LoadAlways
+		deferred := upstreamTool(t, "maps", "route")
+		s.Registry.SetServers([]tools.Server{{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{deferred}}})
+		p.send(`{"jsonrpc":"2.0","id":10,"method":"ping"}`)
+		if got := p.next(); !strings.Contains(got, `"id":10`) {
+			t.Errorf("%s: told of a tool that is not listed: %s", how, got)
+		}
+		s.Registry.SetServers([]tools.Server{{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{always, deferred}}})
+		if got := p.next(); !strings.Contains(got, "notifications/tools/list_changed") {
+			t.Errorf("%s: told %s", how, got)
+		}
+		if _, err := p.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

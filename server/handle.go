@@ -57,9 +57,13 @@ const carrier = "call"
 // remembers what to say, since the library only says "not found".
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 	in := callFrom(ctx)
-	t, err := s.Pipeline.Lookup(ctx, req.Params.Name)
+	t, err := s.Registry.Lookup(req.Params.Name)
 	if err != nil {
-		in.unknown, _ = err.(*tools.UnknownTool)
+		if in.unknown, _ = err.(*tools.UnknownTool); in.unknown != nil && in.unknown.Server != "" {
+			// Its server may have it: the call waits for that.
+			in.tool, in.unknown, req.Params.Name = req.Params.Name, nil, carrier
+			return
+		}
 		req.Params.Name = "" // the carrier cannot be called by its own name
 		return
 	}

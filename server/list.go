@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -17,6 +18,12 @@ import (
 type shown struct {
 	mu sync.Mutex
 	of map[*tools.Tool]mcp.Tool
+}
+
+// told is what was listed when clients were last told of a change.
+type told struct {
+	mu   sync.Mutex
+	list []*tools.Tool
 }
 
 // list fills in the answer to tools/list.
@@ -61,7 +68,19 @@ func (s *Server) definitions(list []*tools.Tool) ([]mcp.Tool, error) {
 
 // changes reports whether what tools/list shows can become another.
 func (s *Server) changes() bool {
-	return s.Registry.Deferral() == tools.DeferLegacyList || s.Wake != nil && !s.Registry.Deferral().Searches()
+	return s.Registry.Deferral() == tools.DeferLegacyList || s.Wake != nil
+}
+
+// tellChanged has all clients told when what they are shown has become another:
+// where tools are searched for, those of few servers are.
+func (s *Server) tellChanged() {
+	s.last.mu.Lock()
+	defer s.last.mu.Unlock()
+	now := s.Registry.Listed(nil)
+	if !slices.Equal(s.last.list, now) {
+		s.last.list = now
+		s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)
+	}
 }
 
 // tellLoaded has the client of a session told when its list has grown, which is

@@ -59,6 +59,7 @@ type Server struct {
 	bodies   *room // of HTTP requests
 
 	shown  shown   // definitions as tools/list has them
+	last   told    // what clients know to be listed
 	rounds *rounds // questions put to clients that answer them with another call
 	run    func(context.Context, pipeline.Request) (*tools.Response, error)
 
@@ -107,11 +108,8 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	if s.Wake != nil {
-		c.Registry.OnChange(func() {
-			if s.changes() && !s.Registry.Deferral().Searches() {
-				s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)
-			}
-		})
+		s.last.list = c.Registry.Listed(nil)
+		c.Registry.OnChange(s.tellChanged)
 	}
 	return s, nil
 }

@@ -223,7 +223,8 @@ type UnknownTool struct {
 	Name    string   // as called
 	Nearest []string // offered tools it may have meant
 	Offered []string // all offered tools, if there is none near
-	Server  string   // why the upstream server that the name is of has no tools, "" if that is not why
+	Server  string   // the upstream server that the name may be of and whose tools are not known, "" if there is none
+	Why     string   // why they are not
 	Query   string   // what ToolSearch may find it by; "": it is not offered
 	Reason  string   // why the tool is absent, "" if there is no such tool
 	Absent  *Tool    // the tool that is absent, nil if there is no such tool; not to be run
@@ -236,7 +237,7 @@ func (e *UnknownTool) Error() string {
 	case e.Reason != "":
 		return fmt.Sprintf("tool %s is not available: %s", shown, e.Reason)
 	case e.Server != "":
-		return fmt.Sprintf("there is no tool %s: %s", shown, e.Server)
+		return fmt.Sprintf("there is no tool %s: %s", shown, e.Why)
 	case len(e.Nearest) > 0:
 		text = fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
 	case e.Query != "":
@@ -275,7 +276,7 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	for _, s := range c.servers {
 		known := s.State == Ready || s.State == Idle && len(s.Tools) > 0 // then a name is one that it does not have
 		if !known && strings.HasPrefix(name, "mcp__"+s.Prefix+"__") {
-			e.Server = s.absence()
+			e.Server, e.Why = s.Name, s.absence()
 		}
 	}
 	return nil, e

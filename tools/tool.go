@@ -52,8 +52,8 @@ type Tool struct {
 	Finder bool
 	// Unwrap makes a call of the tool one of another; nil: it is one of its own.
 	Unwrap Unwrap
-	// Prepare does what takes time and needs nothing of the call, with the turn and
-	// before a slot is taken; nil: nothing. Its error ends the call.
+	// Prepare connects the server of the tool, if it is not; nil: it needs nothing.
+	// Its error ends the call.
 	Prepare func(context.Context) error
 
 	enabled func() error

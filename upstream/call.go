@@ -34,6 +34,9 @@ type call struct {
 	outcome error // what the call ends with, whatever the server says
 }
 
+// maxProgress is how often in a second progress is handed on.
+const maxProgress = 20
+
 type callKey struct{}
 
 // callOf is the call of a context; nil: it has none.
@@ -104,10 +107,17 @@ func (c *call) do(request func(context.Context) error) error {
 	go func() { done <- request(c.ctx) }()
 	silent := time.NewTimer(limit)
 	defer silent.Stop()
+	var second time.Time // in which progress was handed on so often
+	handed := 0
 	for {
 		select {
 		case p := <-c.progress:
-			c.env.Progress(p)
+			if now := time.Now(); now.Sub(second) >= time.Second {
+				second, handed = now, 0
+			}
+			if handed++; handed <= maxProgress {
+				c.env.Progress(p)
+			}
 			silent.Reset(limit)
 		case <-c.alive:
 			silent.Reset(limit)

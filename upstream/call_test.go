@@ -118,3 +118,29 @@ func TestResults(t *testing.T) {
 	}
 	golden(t, "results", out)
 }
+
+// TestProgressFlood: of progress that comes too often some is handed on, in one
+// line with nothing hidden in it.
+func TestProgressFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{caps: `{"tools":{}}`, calls: map[string]func(*fakeConn, fakeRequest){"a": func(c *fakeConn, r fakeRequest) {
+			for i := range 5000 {
+				c.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%q,"progress":%d,"message":"\u001b[31mred\nnext"}}`, r.token(), i+1)
+			}
+			says("ok")(c, r)
+		}}}
+		m, _ := beginFake(t, f, Config{Servers: []Server{{Name: "x", Prefix: "x", Command: "c"}}})
+		env, n := testEnv(), 0
+		env.Progress = func(p tools.Progress) {
+			if n++; p.Message != `\x1b[31mred next` {
+				t.Errorf("told %q", p.Message)
+			}
+		}
+		if got := text2(m.find("x").call(t.Context(), env, "a", nil)); got != "ok" {
+			t.Error(got)
+		}
+		if n == 0 || n > 100 {
+			t.Errorf("told %d times", n)
+		}
+	})
+}

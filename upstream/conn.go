@@ -186,6 +186,7 @@ func (c *conn) progressed(fields map[string]any) {
 		p.Done, _ = fields["progress"].(float64)
 		p.Total, _ = fields["total"].(float64)
 		p.Message, _ = fields["message"].(string)
+		p.Message = line(p.Message[:min(len(p.Message), maxWords)])
 		call.tell(p)
 	}
 }

@@ -39,6 +39,7 @@ var (
 	errSilent   = errors.New("no sign of life")
 	errTooLong  = errors.New("an answer is too long")
 	errRedirect = errors.New("redirected to another origin")
+	errLost     = errors.New("the connection was lost")
 )
 
 func errClosing() error {

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -184,14 +185,17 @@ func (s *server) run(d *dialing) {
 		s.remember(list)
 		s.mu.Lock()
 		if c.isLost() {
-			err = c.lostError()
+			err = errLost
 		} else {
 			s.conn, s.state, s.failed, s.failure, s.retry = c, tools.Ready, 0, nil, time.Time{}
+			s.dialing = nil
 		}
-		s.dialing = nil
 		s.mu.Unlock()
 	}
 	if err != nil {
+		if errors.Is(err, errLost) {
+			err = c.lostError() // which takes a moment, and so not with the lock
+		}
 		f := s.explain(ctx, err)
 		if c != nil {
 			c.retire() // which takes a moment that nobody has to wait
