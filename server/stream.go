@@ -148,12 +148,17 @@ func (s *stream) WriteHeader(status int) {
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	length := len(p) // of what came; what is written may be other words
 	isEvent := bytes.HasPrefix(p, []byte("event: "))
 	if isAnswer := !isEvent || answers(p); isAnswer && !s.mayAnswer() || !s.wanted() {
-		return len(p), nil
+		return length, nil
 	}
 	s.header = true
 	if isEvent {
+		if s.in.unknown != nil && answers(p) {
+			before, data, _ := bytes.Cut(p, []byte("data: "))
+			p = fmt.Appendf(nil, "%sdata: %s\n\n", before, bytes.TrimSpace(explainUnknown(bytes.TrimSpace(data), s.in)))
+		}
 		select {
 		case <-s.event:
 		default:
@@ -163,9 +168,9 @@ func (s *stream) Write(p []byte) (int, error) {
 		p = explainUnknown(p, s.in)
 	}
 	if s.ours && !isEvent {
-		return len(p), s.writeEvent(p)
+		return length, s.writeEvent(p)
 	}
-	return len(p), s.bounded(func() error {
+	return length, s.bounded(func() error {
 		_, err := s.w.Write(p)
 		return err
 	})
