@@ -138,8 +138,30 @@ func (e *serverEntry) allows(u Upstream) bool {
 	case e.url != nil:
 		return u.URL != "" && e.url.allows(u.URL)
 	}
-	return u.Command != "" && slices.Equal(e.command, append([]string{u.Command}, u.Args...))
+	return u.Command != "" && slices.Equal(e.command, append([]string{u.Command}, u.Args...)) && !u.loads()
 }
+
+// loads reports whether variables that the server is given decide which program
+// runs, or what it loads: the command alone does not say then what is started.
+func (u Upstream) loads() bool {
+	for name := range u.Env {
+		name = strings.ToUpper(name)
+		if slices.Contains(loaders, name) || slices.ContainsFunc(loaderPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// loaders are variables by which systems, shells and interpreters find programs
+// and load code; loaderPrefixes begin the names of others.
+var (
+	loaders = []string{
+		"PATH", "PATHEXT", "HOME", "ENV", "BASH_ENV", "IFS", "SHELL", "CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS",
+		"NODE_OPTIONS", "NODE_PATH", "RUBYOPT", "RUBYLIB", "GEM_PATH", "GEM_HOME", "DENO_DIR", "BUN_INSTALL",
+	}
+	loaderPrefixes = []string{"LD_", "DYLD_", "PYTHON", "PERL5", "NPM_CONFIG_", "UV_", "PIP_", "XDG_", "DOCKER_", "GIT_"}
+)
 
 // denies reports whether the entry is about the server, however that is spelled.
 func (e *serverEntry) denies(u Upstream) bool {

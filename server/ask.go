@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -53,7 +54,11 @@ func (s *Server) user(ctx context.Context, in *incoming, out *notifier, req mcp.
 		return user{}, nil
 	}
 	if !mcpserver.IsModernRequest(ctx) {
+		var put atomic.Int32
 		return s.askedBy(func(ctx context.Context, q question) (json.RawMessage, string, error) {
+			if put.Add(1) > maxQuestions {
+				return nil, pipeline.Cancelled, nil
+			}
 			return s.askNow(ctx, in, out, q)
 		}), nil
 	}

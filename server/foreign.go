@@ -72,7 +72,7 @@ func formReply(result json.RawMessage) tools.FormReply {
 // larger than that needs: an object of single values and choices. Clients are
 // shown no other.
 func flat(schema json.RawMessage) bool {
-	if len(schema) > maxSchema || !utf8.Valid(schema) {
+	if len(schema) > maxSchema || !utf8.Valid(schema) || !shows(schema) {
 		return false
 	}
 	root, err := strictObject(schema, "type", "properties", "required")
@@ -91,6 +91,32 @@ func flat(schema json.RawMessage) bool {
 	for key, v := range root {
 		if key != "properties" && key != "$schema" && (strings.HasPrefix(key, "$") || !scalars(v)) {
 			return false
+		}
+	}
+	return true
+}
+
+// shows reports whether all text in a schema is such as a person sees: its titles
+// stand beside ours.
+func shows(schema json.RawMessage) bool {
+	var v any
+	if json.Unmarshal(schema, &v) != nil {
+		return false
+	}
+	return allText(v, func(s string) bool { return plain.Line(s) == s })
+}
+
+func allText(v any, ok func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return ok(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !allText(item, ok) })
+	case map[string]any:
+		for key, item := range v {
+			if !ok(key) || !allText(item, ok) {
+				return false
+			}
 		}
 	}
 	return true

@@ -53,8 +53,8 @@ func deferred(r *tools.Registry, room int) string {
 	all := own
 	var servers []string
 	for _, s := range r.Catalogue().Servers() {
-		if s.State == tools.Refused {
-			continue
+		if s.State == tools.Refused || len(s.Tools) > 0 && len(of[s.Name]) == 0 {
+			continue // it has none, or all are listed
 		}
 		servers = append(servers, s.Name)
 		if len(s.Tools) == 0 {

@@ -206,9 +206,18 @@ func (i *foreignInput) facts(*Env) Facts {
 	return Facts{ConcurrencySafe: i.f.Said.ReadOnlyHint(), Destructive: i.f.Said.DestructiveHint(), OpenWorld: true}
 }
 
-func (i *foreignInput) shared(*Env) bool      { return false }
-func (i *foreignInput) path() string          { return "" }
-func (i *foreignInput) summary() string       { return i.f.Title + " of the server " + i.f.Server }
+func (i *foreignInput) shared(*Env) bool { return false }
+func (i *foreignInput) path() string     { return "" }
+
+// summary has the server's words as such, and what a person should know of them.
+func (i *foreignInput) summary() string {
+	text := fmt.Sprintf("what the server %s calls %q", i.f.Server, i.f.Title)
+	if i.f.Notice != "" {
+		text += ". " + i.f.Notice
+	}
+	return text
+}
+
 func (i *foreignInput) validate() error       { return nil }
 func (i *foreignInput) json() json.RawMessage { return i.raw }
 func (i *foreignInput) parts(*Env) *Parts     { return nil }

@@ -243,10 +243,10 @@ func (e *UnknownTool) Error() string {
 	case e.Query != "":
 		text = fmt.Sprintf("there is no tool %s", shown)
 	default:
-		text = fmt.Sprintf("there is no tool %s; there are: %s", shown, clip([]byte(strings.Join(e.Offered, ", "))))
+		text = fmt.Sprintf("there is no tool %s; there are: %s", shown, longer(strings.Join(e.Offered, ", ")))
 	}
 	if e.Query != "" {
-		text += fmt.Sprintf(". Find others with ToolSearch {\"query\": %s}", clip([]byte(quoteJSON(e.Query))))
+		text += fmt.Sprintf(". Find others with ToolSearch {\"query\": %s}", quoteJSON(e.Query))
 	}
 	return text
 }
@@ -262,13 +262,15 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	if a, ok := c.absent[name]; ok {
 		return nil, &UnknownTool{Name: name, Reason: a.Reason, Absent: a.tool}
 	}
-	names := make([]string, len(c.tools))
-	for i, t := range c.tools {
-		names[i] = t.Name
+	var names []string
+	for _, t := range c.tools {
+		if !t.Finder || c.query {
+			names = append(names, t.Name)
+		}
 	}
 	e := &UnknownTool{Name: name, Nearest: nearest.Names(name, names, 3)}
 	if c.query {
-		e.Query = strings.Join(NameWords(name), " ")
+		e.Query = short(strings.Join(NameWords(name), " "))
 	}
 	if len(e.Nearest) == 0 {
 		e.Offered = names
@@ -295,6 +297,15 @@ func (s *Server) absence() string {
 		what += ": " + s.Note
 	}
 	return "the server " + s.Name + " " + what
+}
+
+// short is the beginning of a query.
+func short(query string) string {
+	const most = 60
+	if r := []rune(query); len(r) > most {
+		return strings.TrimSpace(string(r[:most]))
+	}
+	return query
 }
 
 func quoteJSON(s string) string {

@@ -54,16 +54,18 @@ func TestCases(t *testing.T) {
 }
 
 // TestWake: servers are connected in the background, and waited for only where
-// nothing was found and there may be more; then in the catalogue as it is then.
+// there may be more, longer where nothing was found; then it is searched in the
+// catalogue as it is then.
 func TestWake(t *testing.T) {
 	for name, tc := range map[string]struct {
 		state  tools.ServerState
 		query  string
 		known  bool
 		waits  bool
+		looks  bool // waits less long
 		server string
 	}{
-		"found":            {state: tools.Pending, query: "gate"},
+		"found":            {state: tools.Pending, query: "gate", looks: true},
 		"pending":          {state: tools.Pending, query: "rocket", waits: true},
 		"idle":             {state: tools.Idle, query: "rocket", waits: true},
 		"idle and known":   {state: tools.Idle, known: true, query: "rocket"},
@@ -95,6 +97,9 @@ func TestWake(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := []string{"wake 0s"}
+			if tc.looks {
+				want = append(want, "gives back its place", "wake 1s")
+			}
 			if tc.waits {
 				want = append(want, "gives back its place", "wake 3s")
 			}

@@ -42,6 +42,9 @@ const (
 	// patience is how long a search that found nothing waits for servers that are
 	// being connected: a model may as well search again.
 	patience = 3 * time.Second
+	// glance is how long one waits that did find something: most servers are there
+	// by then, and one of them may have what was meant.
+	glance = time.Second
 )
 
 //go:embed prompt.md
@@ -96,9 +99,13 @@ func run(ctx context.Context, env *tools.Env, in Input, indexes *cache) (tools.R
 		env.Wake(ctx, 0)
 	}
 	f := find(env.Catalogue(), in, indexes)
-	if env.Wake != nil && f.nothing() && slices.ContainsFunc(f.catalogue.Servers(), mayHaveMore) {
+	if env.Wake != nil && (f.nothing() || !f.query.selects) && slices.ContainsFunc(f.catalogue.Servers(), mayHaveMore) {
+		wait := glance
+		if f.nothing() {
+			wait = patience
+		}
 		env.Waiting()
-		env.Wake(ctx, patience)
+		env.Wake(ctx, wait)
 		if err := ctx.Err(); err != nil {
 			return tools.Result[Output]{}, err
 		}

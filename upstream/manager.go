@@ -179,7 +179,8 @@ func (m *Manager) WakeAll(ctx context.Context, most time.Duration) {
 // Await is told the name of a tool that nobody has. If it may be one of a server
 // that is not connected, that is connected and waited for.
 func (m *Manager) Await(ctx context.Context, tool string) {
-	ctx, cancel := context.WithTimeout(ctx, m.ConnectTimeout)
+	// An attempt to connect ends by itself, and then says why.
+	ctx, cancel := context.WithTimeout(ctx, m.ConnectTimeout+time.Second)
 	defer cancel()
 	for _, s := range m.servers {
 		if strings.HasPrefix(tool, s.toolPrefix()) {

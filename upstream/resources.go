@@ -66,7 +66,7 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, []P
 func why(err error) string {
 	var f *fault.Fault
 	if errors.As(err, &f) {
-		return line(f.Fact)
+		return line(f.Error())
 	}
 	if errors.Is(err, context.Canceled) {
 		return "the call was cancelled"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,6 +95,9 @@ func (s *server) note() string {
 	case s.Broken != "":
 		return line(s.Broken)
 	case s.state == tools.Failed && s.failure != nil:
+		if s.failure.next != "" {
+			return s.failure.why + ". " + strings.TrimSuffix(s.failure.next, ".")
+		}
 		return s.failure.why + "; " + s.again(s.m.Now())
 	}
 	return ""
