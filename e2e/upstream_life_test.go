@@ -174,7 +174,7 @@ func TestUpstreamHeldAgain(t *testing.T) {
 			becomes(t, "the call has the server started", func() bool { return len(lines(t, o.base+"/held")) == 2 })
 			for name, d := range doors {
 				if o := h.ask(d, "Glob", `{"pattern":"*"}`); o.failed || o.fault != "" {
-					t.Errorf("behind it, by %s: %s", name, o.show())
+					t.Fatalf("behind it, by %s: %s", name, o.show())
 				}
 			}
 			h.listed()

@@ -291,12 +291,10 @@ func TestUpstreamProgress(t *testing.T) {
 				t.Errorf("%s by %s: %s", server, name, o.show())
 			}
 
-			calls := func() int {
-				return len(slices.DeleteFunc(lines(t, base+"/log"), func(l string) bool { return !strings.Contains(l, `"hang"`) }))
-			}
-			sent := calls()
+			begun := func() int { return len(lines(t, base+"/cancelled.begun")) }
+			before = begun()
 			id, _ := h.begin(d, "mcp__"+server+"__hang", `{}`)
-			becomes(t, "the call of hang is at "+server, func() bool { return calls() > sent })
+			becomes(t, "the call of hang is at "+server, func() bool { return begun() > before })
 			h.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id), "", "")
 			cancelled++
 			becomes(t, "the call of hang is cancelled at "+server+", by "+name, func() bool { return len(lines(t, base+"/cancelled")) >= cancelled })
@@ -308,7 +306,7 @@ func TestUpstreamProgress(t *testing.T) {
 			}
 			for _, answer := range together {
 				if o := outcomeOf(h.await(answer)); !o.says("readonly was called") {
-					t.Errorf("together at %s by %s: %s", server, name, o.show())
+					t.Fatalf("together at %s by %s: %s", server, name, o.show())
 				}
 			}
 		}

@@ -46,6 +46,12 @@ func hang(cancelled string) func(context.Context, mcp.CallToolRequest) (result, 
 		if r.GetBool("deaf", false) {
 			select {}
 		}
+		// From here on it can be cancelled: the library may lose a cancel before.
+		if cancelled != "" {
+			if err := addLine(cancelled+".begun", "begun"); err != nil {
+				return nil, err
+			}
+		}
 		<-ctx.Done()
 		if cancelled != "" {
 			if err := addLine(cancelled, "cancelled"); err != nil {
