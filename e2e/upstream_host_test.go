@@ -78,7 +78,9 @@ func startPlace(t *testing.T, o placeOptions) *place {
 		t.Fatal(err)
 	}
 	if o.http {
+		late := time.AfterFunc(deadline, func() { _ = p.cmd.Process.Kill() })
 		line, err := bufio.NewReader(said).ReadString('\n')
+		late.Stop()
 		url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 		if err != nil || !ok {
 			t.Fatalf("the server said %q, %v", line, err)
@@ -164,7 +166,9 @@ func startUpstreamHTTP(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	late := time.AfterFunc(deadline, func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(stderr).ReadString('\n')
+	late.Stop()
 	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	if err != nil || !ok {
 		t.Fatalf("the other server said %q, %v", line, err)
