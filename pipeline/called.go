@@ -8,9 +8,9 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file finds what a request calls. A wrapping tool (CallTool) stands for the one it names, and
-// from here on the call is one of that: nothing is judged, scheduled, shown to
-// hooks or written down as a call of the wrapper.
+// This file finds what a request calls. A wrapping tool (CallTool) stands for the
+// one it names, and from here on the call is one of that: nothing is judged,
+// scheduled, shown to hooks or written down as a call of the wrapper.
 
 // called is the tool that a request calls. Of a call of a wrapping tool the
 // request becomes the one that it names; bad says why that cannot be.
@@ -19,7 +19,7 @@ func (p *Pipeline) called(ctx context.Context, r *Request) (t *tools.Tool, bad *
 	var unknown *tools.UnknownTool
 	switch {
 	case err != nil && !errors.As(err, &unknown):
-		return &tools.Tool{Name: r.Tool, MaxResultSize: tools.DefaultResultSize}, p.stopped(ctx, err), nil
+		return &tools.Tool{Name: r.Tool, MaxResultSize: tools.DefaultResultSize}, explain(ctx, err), nil
 	case err != nil || t.Unwrap == nil:
 		return t, nil, err
 	}
@@ -30,7 +30,7 @@ func (p *Pipeline) called(ctx context.Context, r *Request) (t *tools.Tool, bad *
 	inner, err := p.find(ctx, r, name)
 	switch {
 	case err != nil && !errors.As(err, &unknown):
-		return t, p.stopped(ctx, err), nil
+		return t, explain(ctx, err), nil
 	case err != nil:
 		if unknown.Absent != nil {
 			return t, &refusal{stageRefused, err.Error(), "Use another tool."}, nil
@@ -41,9 +41,4 @@ func (p *Pipeline) called(ctx context.Context, r *Request) (t *tools.Tool, bad *
 	}
 	r.Tool, r.Arguments = inner.Name, args
 	return inner, nil, nil
-}
-
-// stopped words what ended the wait for a server.
-func (p *Pipeline) stopped(ctx context.Context, err error) *refusal {
-	return (&call{p: p}).explain(ctx, err)
 }

@@ -63,7 +63,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 	env := c.env()
 	resolved, d, err := c.judge(ctx, parsed, env, false)
 	if err != nil {
-		e.refuse(c.explain(ctx, err))
+		e.refuse(explain(ctx, err))
 		return e
 	}
 	e.Decision, e.Facts = d, resolved.Facts

@@ -84,7 +84,7 @@ func (c *call) runAfter(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 	event := policy.PostToolUse
 	switch {
 	case err != nil:
-		event, in.Error = policy.PostToolUseFailure, c.explain(ctx, err).Error()
+		event, in.Error = policy.PostToolUseFailure, explain(ctx, err).Error()
 	case resp.Failed:
 		event, in.Error = policy.PostToolUseFailure, joinText(resp.Content)
 	}

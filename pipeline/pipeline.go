@@ -132,7 +132,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 	}
 	if bad == nil {
 		if tool, err = p.connect(ctx, &r, tool); err != nil {
-			bad, err = p.stopped(ctx, err), nil
+			bad, err = explain(ctx, err), nil
 		}
 	}
 	r.Ticket.Label(tool.Name, "")
@@ -186,7 +186,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 	case errors.As(err, &needed):
 		return nil, needed
 	case err != nil:
-		return c.refuse(c.explain(ctx, err)), nil
+		return c.refuse(explain(ctx, err)), nil
 	}
 	return resp, nil
 }
@@ -332,66 +332,6 @@ func (c *call) panicked(v any) *refusal {
 	}
 }
 
-// nested runs a call made by a running call, inside its place: it is decided
-// on its own, and never waits for a place or a slot.
-func (c *call) nested(ctx context.Context, name string, args json.RawMessage, effects *[]session.Effect) (resp *tools.Response, err error) {
-	c.nesting.Lock()
-	defer c.nesting.Unlock()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	inner := c.Request
-	inner.Tool, inner.Arguments, inner.ID, inner.Ask, inner.Resumed = name, args, "", nil, nil // no client can be asked in the middle of a call
-	inner.Ticket = nil                                                                         // the place is the outer call's
-	tool, bad, err := c.p.called(ctx, &inner)
-	if err != nil {
-		return nil, err
-	}
-	n := c.p.newCall(inner, tool)
-	n.depth, n.record.parent = c.depth+1, c.ID
-	if n.depth > maxDepth {
-		return nil, &tools.Fault{Fact: fmt.Sprintf("calls are nested more than %d deep", maxDepth)}
-	}
-	defer func() { resp = n.finish(ctx, resp, err) }()
-	defer n.recover(&resp)
-	if bad == nil && tool.Prepare != nil {
-		if err := tool.Prepare(ctx); err != nil {
-			bad = n.explain(ctx, err)
-		}
-	}
-	if bad != nil {
-		return n.refuse(bad), nil
-	}
-	parsed, err := tool.Parse(inner.Arguments)
-	if err != nil {
-		return n.refuse(invalid(err)), nil
-	}
-	env := n.env()
-	resolved, err := n.decide(ctx, parsed, env)
-	if err == nil && c.safe && !n.safe {
-		err = &tools.Fault{Fact: fmt.Sprintf("%s runs beside other calls and %s may not", c.tool.Name, tool.Name)}
-	}
-	if err == nil {
-		var out outcome
-		out, err = n.execute(ctx, resolved, env)
-		resp = out.resp
-		if n.private.Load() {
-			c.private.Store(true)
-		}
-		*effects = append(*effects, out.effects...)
-	}
-	// An unsafe call is alone in its lane, so what it has done so far holds at
-	// once; beside others, effects wait for their order.
-	if !c.safe {
-		c.apply(*effects)
-		*effects = nil
-	}
-	if err != nil {
-		return n.refuse(n.explain(ctx, err)), nil
-	}
-	return resp, nil
-}
-
 // applyEffects changes the session; the scheduler calls it in arrival order.
 func (c *call) applyEffects() {
 	c.apply(c.effects)
@@ -405,7 +345,7 @@ func (c *call) apply(effects []session.Effect) {
 }
 
 // explain words an error of deciding, waiting or executing.
-func (c *call) explain(ctx context.Context, err error) *refusal {
+func explain(ctx context.Context, err error) *refusal {
 	var r *refusal
 	var burst *BatchFailed
 	switch {
