@@ -27,6 +27,8 @@ const (
 	lockWait = 500 * time.Millisecond
 	// rotateAgain is how long rotating is left alone when it failed.
 	rotateAgain = time.Minute
+	// tornWait is how long another server may take to write a line.
+	tornWait = 100 * time.Millisecond
 	// private is the mode of the log and its lock.
 	private = 0o600
 )
@@ -66,7 +68,7 @@ func (d *file) open() error {
 		err = check(info)
 	}
 	if err == nil {
-		d.torn, err = endsTorn(f, info.Size())
+		d.torn, err = staysTorn(f)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -117,6 +119,27 @@ func checkFolder(dir string) error {
 		return fmt.Errorf("everybody can replace files in %s; use another folder", dir)
 	}
 	return nil
+}
+
+// staysTorn is endsTorn of a file that other servers may be writing to: its size
+// grows while a line is being written, so a line without an end counts only if
+// nothing comes for a while.
+func staysTorn(f *os.File) (torn bool, err error) {
+	last, since := int64(-1), time.Now()
+	for ; ; time.Sleep(tornWait / 20) {
+		info, err := f.Stat()
+		if err != nil {
+			return false, err
+		}
+		if torn, err = endsTorn(f, info.Size()); err != nil || !torn {
+			return torn, err
+		}
+		if info.Size() != last {
+			last, since = info.Size(), time.Now()
+		} else if time.Since(since) > tornWait {
+			return true, nil
+		}
+	}
 }
 
 // endsTorn reports whether a file's last line has no end: its writer's disk was
