@@ -3,35 +3,14 @@
 // over both transports and in both protocol eras. In the older one the server
 // asks in the middle of a call, in the newer one the client sends it twice.
 // usage: approve.mjs BINARY
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-
-if (!process.argv[2]) {
-  console.error('usage: approve.mjs BINARY');
-  process.exit(2);
-}
-const binary = resolve(process.argv[2]);
-const here = dirname(fileURLToPath(import.meta.url));
-const clients = resolve(
-  process.env.CLIENTS_DIR ||
-    execFileSync(join(here, 'install.sh'), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim(),
-);
-
-// The system's Node may be any; the pinned one makes a run repeatable.
-const node = join(clients, 'node_modules/node/bin/node');
-if (process.version !== execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()) {
-  const { status } = spawnSync(node, process.argv.slice(1), { stdio: 'inherit', env: { ...process.env, CLIENTS_DIR: clients } });
-  process.exit(status ?? 1);
-}
-const require = createRequire(join(clients, 'package.json'));
-const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
-const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
+import { binary } from './pinned.mjs';
+import { Client, StdioClientTransport, StreamableHTTPClientTransport, assert, checksWithin, finish } from './checks.mjs';
 
 const MODERN = '2026-07-28';
 const LIMIT = 60_000; // of one check, in ms
@@ -49,29 +28,7 @@ writeFileSync(settings, JSON.stringify({ editGuard: 'off', hooks: { PreToolUse: 
 const env = { PATH: process.env.PATH, HOME: home, MCP_TOOLSET_TOKEN: TOKEN };
 const args = ['--settings', settings, '--log-level', 'error', root];
 
-let passed = 0;
-let failed = 0;
-
-async function check(name, fn) {
-  let timer;
-  const limit = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no end within ${LIMIT} ms`)), LIMIT);
-  });
-  try {
-    await Promise.race([fn(), limit]);
-    passed++;
-    console.log(`ok ${name}`);
-  } catch (err) {
-    failed++;
-    console.log(`FAIL ${name}: ${err?.message ?? err}`);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function assert(ok, message) {
-  if (!ok) throw new Error(message);
-}
+const check = checksWithin(LIMIT);
 
 const text = (result) => (result.content ?? []).map((c) => c.text ?? '').join('\n');
 const content = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
@@ -207,5 +164,4 @@ try {
 }
 
 clearTimeout(overall);
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 && passed > 0 ? 0 : 1);
+finish();

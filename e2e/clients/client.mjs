@@ -2,40 +2,14 @@
 // Uses the built binary the way a host does, with the protocol's TypeScript
 // client: every transport with every way of settling on a protocol version.
 // usage: client.mjs BINARY
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-
-if (!process.argv[2]) {
-  console.error('usage: client.mjs BINARY');
-  process.exit(2);
-}
-const binary = resolve(process.argv[2]);
-const here = dirname(fileURLToPath(import.meta.url));
-const clients = resolve(
-  process.env.CLIENTS_DIR ||
-    execFileSync(join(here, 'install.sh'), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim(),
-);
-
-// The system's Node may be any; the pinned one makes a run repeatable.
-const node = join(clients, 'node_modules/node/bin/node');
-if (process.version !== execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()) {
-  const { status } = spawnSync(node, process.argv.slice(1), {
-    stdio: 'inherit',
-    env: { ...process.env, CLIENTS_DIR: clients },
-  });
-  process.exit(status ?? 1);
-}
-
-// The packages are not beside this file, where an import would look.
-const require = createRequire(join(clients, 'package.json'));
-const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
-const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
+import { binary, clients } from './pinned.mjs';
+import { Client, StdioClientTransport, StreamableHTTPClientTransport, assert, checksWithin, finish } from './checks.mjs';
 
 const LEGACY = '2025-11-25';
 const MODERN = '2026-07-28';
@@ -59,29 +33,7 @@ writeFileSync(tokenFile, token, { mode: 0o600 });
 // Nothing of the caller's environment or settings may reach the server.
 const env = { PATH: process.env.PATH, HOME: home };
 
-let passed = 0;
-let failed = 0;
-
-async function check(name, fn) {
-  let timer;
-  const limit = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no end within ${LIMIT} ms`)), LIMIT);
-  });
-  try {
-    await Promise.race([fn(), limit]);
-    passed++;
-    console.log(`ok ${name}`);
-  } catch (err) {
-    failed++;
-    console.log(`FAIL ${name}: ${err?.message ?? err}`);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function assert(ok, message) {
-  if (!ok) throw new Error(message);
-}
+const check = checksWithin(LIMIT);
 
 const show = (value) => JSON.stringify(value)?.slice(0, 500);
 const text = (result) => (result.content ?? []).map((c) => c.text ?? '').join('\n');
@@ -439,5 +391,4 @@ try {
   cleanUp();
 }
 
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 && passed > 0 ? 0 : 1);
+finish();

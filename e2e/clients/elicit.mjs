@@ -7,48 +7,21 @@
 // ASK_FIXTURE=http says on stderr "listening on URL" and takes the token below.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Client, StdioClientTransport, StreamableHTTPClientTransport, assert, checksWithin, finish } from './checks.mjs';
 
 const [command, ...args] = process.argv.slice(2);
-if (!command || !process.env.CLIENTS_DIR) {
+if (!command) {
   console.error('usage: CLIENTS_DIR=FOLDER elicit.mjs SERVER [ARGUMENT...]');
   process.exit(2);
 }
-
-// The packages are not beside this file, where an import would look.
-const require = createRequire(join(resolve(process.env.CLIENTS_DIR), 'package.json'));
-const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
-const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
 
 const MODERN = '2026-07-28';
 const LIMIT = 20_000; // of one check, in ms
 const TOKEN = 'a-token-for-tests-only';
 
-let passed = 0;
-let failed = 0;
-
-async function check(name, fn) {
-  let timer;
-  const limit = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no end within ${LIMIT} ms`)), LIMIT);
-  });
-  try {
-    await Promise.race([fn(), limit]);
-    passed++;
-    console.log(`ok ${name}`);
-  } catch (err) {
-    failed++;
-    console.log(`FAIL ${name}: ${err?.message ?? err}`);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function assert(ok, message) {
-  if (!ok) throw new Error(message);
-}
+const check = checksWithin(LIMIT);
 
 const text = (result) => (result.content ?? []).map((c) => c.text ?? '').join('\n');
 
@@ -172,5 +145,4 @@ try {
   await exit;
 }
 
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 && passed > 0 ? 0 : 1);
+finish();

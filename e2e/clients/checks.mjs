@@ -1,0 +1,45 @@
+// What the scripts with the TypeScript client share: the client, from the folder
+// CLIENTS_DIR, and checks that are counted.
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+
+if (!process.env.CLIENTS_DIR) {
+  console.error('CLIENTS_DIR is not set; it has to name the folder of the packages');
+  process.exit(2);
+}
+
+// The packages are not beside this file, where an import would look.
+const require = createRequire(join(resolve(process.env.CLIENTS_DIR), 'package.json'));
+export const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
+export const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
+
+let passed = 0;
+let failed = 0;
+
+// checksWithin makes the function that runs a check, of at most so many ms.
+export const checksWithin = (ms) => async (name, fn) => {
+  let timer;
+  const limit = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end within ${ms} ms`)), ms);
+  });
+  try {
+    await Promise.race([fn(), limit]);
+    passed++;
+    console.log(`ok ${name}`);
+  } catch (err) {
+    failed++;
+    console.log(`FAIL ${name}: ${err?.message ?? err}`);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+export function assert(ok, message) {
+  if (!ok) throw new Error(message);
+}
+
+// finish ends the script: well if there were checks, and all passed.
+export function finish() {
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed === 0 && passed > 0 ? 0 : 1);
+}
