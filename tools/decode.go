@@ -26,11 +26,8 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 		raw = json.RawMessage("{}")
 	}
-	if !utf8.Valid(raw) {
-		return fault.New("the arguments are not valid UTF-8", "Send text as UTF-8.")
-	}
-	if at := loneSurrogate(raw); at != "" {
-		return fault.New("the arguments hold half of a surrogate pair, "+at, "Send the whole character, or leave it out.")
+	if err := legible(raw); err != nil {
+		return err
 	}
 	clean, err := tolerate(raw, schema, "")
 	if err != nil {
@@ -44,6 +41,17 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 			return fault.New(fmt.Sprintf("property %q does not fit its type: %s", typeErr.Field, typeErr.Value), "Send a smaller value.")
 		}
 		return fmt.Errorf("decoding arguments: %w", err)
+	}
+	return nil
+}
+
+// legible refuses what readers of JSON replace by another character.
+func legible(raw json.RawMessage) error {
+	if !utf8.Valid(raw) {
+		return fault.New("the arguments are not valid UTF-8", "Send text as UTF-8.")
+	}
+	if at := loneSurrogate(raw); at != "" {
+		return fault.New("the arguments hold half of a surrogate pair, "+at, "Send the whole character, or leave it out.")
 	}
 	return nil
 }
@@ -251,11 +259,16 @@ func join(at, name string) string {
 }
 
 // clip shortens a value for an error text.
-func clip(raw []byte) string {
-	const most = 60
-	r := []rune(string(raw))
+func clip(raw []byte) string { return shorten(string(raw), 60) }
+
+// longer is clip for a list, or what a schema says, which names where it is.
+func longer(s string) string { return shorten(s, 300) }
+
+// shorten keeps so many characters of a text.
+func shorten(s string, most int) string {
+	r := []rune(s)
 	if len(r) <= most {
-		return string(r)
+		return s
 	}
 	return string(r[:most]) + "…"
 }

@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -95,18 +92,15 @@ func BuildForeign(f Foreign) (*Tool, error) {
 // JSON might read differently: what was judged is what runs. Its error is a
 // *Fault.
 func WellFormed(raw json.RawMessage) error {
-	if !utf8.Valid(raw) {
-		return fault.New("the arguments are not valid UTF-8", "Send text as UTF-8.")
-	}
-	if at := loneSurrogate(raw); at != "" {
-		return fault.New("the arguments hold half of a surrogate pair, "+at, "Send the whole character, or leave it out.")
+	if err := legible(raw); err != nil {
+		return err
 	}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
 		return wrongType("", "an object", raw)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	if err := onceEach(dec, ""); err != nil {
+	if err := onceEach(dec, "", 0); err != nil {
 		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
@@ -115,8 +109,15 @@ func WellFormed(raw json.RawMessage) error {
 	return nil
 }
 
+// mostDepth is how deep values may be nested. The reader of tokens has no bound of
+// its own, and a stack has one that nothing survives.
+const mostDepth = 1000
+
 // onceEach reads a value and refuses an object that has a property twice.
-func onceEach(dec *json.Decoder, at string) error {
+func onceEach(dec *json.Decoder, at string, depth int) error {
+	if depth > mostDepth {
+		return fault.New(fmt.Sprintf("the arguments are nested more than %d deep", mostDepth), "Send a flatter value.")
+	}
 	tok, err := dec.Token()
 	if err != nil {
 		return notJSON(err)
@@ -140,7 +141,7 @@ func onceEach(dec *json.Decoder, at string) error {
 			}
 			seen[name] = true
 		}
-		if err := onceEach(dec, where); err != nil {
+		if err := onceEach(dec, where, depth+1); err != nil {
 			return err
 		}
 	}
@@ -149,49 +150,6 @@ func onceEach(dec *json.Decoder, at string) error {
 	}
 	return nil
 }
-
-// validator holds arguments against a schema, made on first use. A schema that
-// cannot be used here, because it refers to others or is of another draft, says
-// nothing: its server judges.
-func validator(schema json.RawMessage) func(json.RawMessage) error {
-	resolve := sync.OnceValue(func() *jsonschema.Resolved {
-		var s jsonschema.Schema
-		if json.Unmarshal(schema, &s) != nil {
-			return nil
-		}
-		resolved, err := s.Resolve(nil)
-		if err != nil {
-			return nil
-		}
-		return resolved
-	})
-	return func(raw json.RawMessage) error {
-		resolved := resolve()
-		if resolved == nil {
-			return nil
-		}
-		var value any
-		if err := json.Unmarshal(raw, &value); err != nil {
-			return notJSON(err)
-		}
-		if err := resolved.Validate(value); err != nil {
-			return fault.New("the arguments do not fit the tool's input schema: "+longer(plainLine(err.Error())), "Correct them by the schema.")
-		}
-		return nil
-	}
-}
-
-// longer is clip for what a schema says, which names where it is.
-func longer(s string) string {
-	const most = 300
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
-
-// plainLine makes a text one line.
-func plainLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // foreignInput is the input of a tool of another server.
 type foreignInput struct {

@@ -56,12 +56,13 @@ func TestForeignInput(t *testing.T) {
 		{`[1]`, "the arguments are not an object"},
 		{`{"city":"Ulm"} {}`, "the arguments go on after their closing brace"},
 		{`{"city":`, "the arguments are not valid JSON"},
+		{`{"city":"Ulm","l":` + strings.Repeat("[", 5_000_000) + strings.Repeat("]", 5_000_000) + `}`, "the arguments are nested more than 1000 deep"},
 	} {
 		call, err := tool.Parse(json.RawMessage(c.args))
 		if c.want != "" {
 			var fault *tools.Fault
 			if !errors.As(err, &fault) || !strings.HasPrefix(fault.Fact, c.want) || fault.Next == "" {
-				t.Errorf("%s: %v, want %q and a next step", c.args, err, c.want)
+				t.Errorf("%.100s: %v, want %q and a next step", c.args, err, c.want)
 			}
 			continue
 		}

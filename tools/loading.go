@@ -70,7 +70,7 @@ func (c *Catalogue) FromStart() func(*Tool) bool {
 // a session has found, nil: nothing.
 func (r *Registry) Listed(loaded func(name string) bool) []*Tool {
 	all := r.Tools()
-	searches, start := r.deferral.Searches(), r.FromStart()
+	searches, start := r.Deferral().Searches(), r.FromStart()
 	out := make([]*Tool, 0, len(all))
 	for _, t := range all {
 		switch {

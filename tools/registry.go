@@ -15,10 +15,9 @@ type Registry struct {
 	gates Gates
 	own   *Catalogue // without upstream servers
 
-	mu       sync.Mutex // one change at a time
-	now      atomic.Pointer[Catalogue]
-	changed  []func()
-	deferral Deferral
+	mu      sync.Mutex // one change at a time
+	now     atomic.Pointer[Catalogue]
+	changed []func()
 }
 
 // Catalogue is a Registry at one moment. It never changes.
@@ -74,7 +73,7 @@ func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 	if g.Deferral == "" {
 		g.Deferral = DeferHints
 	}
-	r := &Registry{gates: g, deferral: g.Deferral}
+	r := &Registry{gates: g}
 	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: g.Deferral.Searches()}
 	for _, t := range list {
 		if err := own.add(t, g); err != nil {
@@ -162,7 +161,7 @@ func (r *Registry) OnChange(f func()) {
 func (r *Registry) Catalogue() *Catalogue { return r.now.Load() }
 
 // Deferral is how tools that are not always loaded are offered.
-func (r *Registry) Deferral() Deferral { return r.deferral }
+func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 
 // why returns the reason a tool is absent, "" if it is offered.
 func (g Gates) why(t *Tool) string {

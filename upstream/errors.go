@@ -154,7 +154,7 @@ func isNonsense(err error) bool {
 // lastPart is what the innermost of nested errors says.
 func lastPart(s string) string { return s[strings.LastIndex(s, ": ")+1:] }
 
-// callError words why a call that was sent has no result.
+// failed words why a call that was sent has no result.
 func (c *call) failed(err error) error {
 	s, x := c.conn.s, c.answer()
 	name := line(s.Name)
