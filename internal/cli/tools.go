@@ -36,6 +36,9 @@ func toolsCommand(host *Host) *cobra.Command {
 			if !slices.Contains(formats, format) {
 				return usagef("--format is %q; use %s", format, strings.Join(formats, ", "))
 			}
+			if cmd.Flags().Changed("budget") && budget < 0 {
+				return usagef("--budget is %d; the least is 0", budget)
+			}
 			if !cmd.Flags().Changed("log-level") {
 				c.logLevel = "warn"
 			}
