@@ -52,6 +52,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	go c.pump(ctx)
 	defer context.AfterFunc(ctx, c.end)()
 
+	in, leave := waitable(in)
+	defer leave()
 	read := make(chan error, 1)
 	go func() { read <- c.readAll(ctx, in) }()
 	var err error
