@@ -71,7 +71,7 @@ func (f *Folder) OpenKnown(name string) (Handle, error) { return f.folder.open(n
 // Stat tells the state of a file of the folder without opening it. See [Gone]
 // for the error.
 func (f *Folder) Stat(name string) (Stamp, error) {
-	s, k, err := f.folder.stat(name)
+	s, k, err := f.folder.stat("", name)
 	if err == nil && k != kindFile {
 		err = errNotRegular
 	}

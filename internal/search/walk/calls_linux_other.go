@@ -2,12 +2,16 @@
 
 package walk
 
-import "golang.org/x/sys/unix"
+import (
+	"path"
+
+	"golang.org/x/sys/unix"
+)
 
 func openat(fd int, name string, flags int) (int, error) { return unix.Openat(fd, name, flags, 0) }
 
-func fstatat(fd int, name string, st *unix.Stat_t, flags int) error {
-	return unix.Fstatat(fd, name, st, flags)
+func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, _ bool) error {
+	return unix.Fstatat(fd, path.Join(dir, name), st, flags)
 }
 
 func pread(fd int, p []byte, off int64) (int, error) { return unix.Pread(fd, p, off) }

@@ -69,7 +69,7 @@ func (e *entries) name(i int) []byte {
 func (e *entries) settle(f folder) {
 	for i := range e.list {
 		if e.list[i].kind == kindUnknown {
-			_, k, err := f.stat(string(e.name(i)))
+			_, k, err := f.stat("", string(e.name(i)))
 			if err != nil {
 				k = kindSpecial // gone, or not to be looked at
 			}

@@ -17,10 +17,20 @@ import (
 const stampsTell = true
 
 // folder is an open folder.
-type folder struct{ fd int }
+type folder struct {
+	fd     int
+	untold bool // stat is not told to the scheduler: see fstatat
+}
+
+// quiet is the same folder, of which stat is not told to the scheduler: only where
+// the answer is in memory or near.
+func (f folder) quiet() folder {
+	f.untold = true
+	return f
+}
 
 // topFolder gives the folder that file has open; file must stay open.
-func topFolder(file *os.File) (folder, error) { return folder{int(file.Fd())}, nil }
+func topFolder(file *os.File) (folder, error) { return folder{fd: int(file.Fd())}, nil }
 
 // descriptor is that of the folder.
 func (f folder) descriptor() int { return f.fd }
@@ -41,7 +51,7 @@ func (f folder) dir(rel string, flags int) (folder, error) {
 	if err != nil {
 		return folder{}, err
 	}
-	return folder{fd}, nil
+	return folder{fd: fd}, nil
 }
 
 // noOpenat2 is set once the kernel (before 5.6) or a sandbox has no openat2.
@@ -101,11 +111,15 @@ func retry(call func() (int, error)) (int, error) {
 	}
 }
 
-// stat looks at an entry. A link at its end is not followed.
-func (f folder) stat(rel string) (Stamp, kind, error) {
+// stat looks at the entry called name in dir, a path from f; either may be "". A
+// link at its end is not followed, others are.
+func (f folder) stat(dir, name string) (Stamp, kind, error) {
+	if dir == "" && name == "" {
+		name = "."
+	}
 	var st unix.Stat_t
 	for {
-		err := fstatat(f.fd, rel, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT)
+		err := fstatat(f.fd, dir, name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, f.untold)
 		if err == nil {
 			return stampOf(&st), kindOf(st.Mode), nil
 		}

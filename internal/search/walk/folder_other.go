@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 )
 
@@ -45,6 +46,9 @@ func (f folder) checked(want fs.FileInfo) (folder, error) {
 	}
 	return f, nil
 }
+
+// quiet is the same folder.
+func (f folder) quiet() folder { return f }
 
 // descriptor is none: see package watch.
 func (f folder) descriptor() int { return -1 }
@@ -91,9 +95,10 @@ func (f folder) step(name string) (folder, error) {
 // read opens a folder below to list it.
 func (f folder) read(rel string) (folder, error) { return f.enter(rel) }
 
-// stat looks at an entry. A link at its end is not followed.
-func (f folder) stat(rel string) (Stamp, kind, error) {
-	info, err := f.root.Lstat(rel)
+// stat looks at the entry called name in dir, a path from f; either may be "". A
+// link at its end is not followed, others are.
+func (f folder) stat(dir, name string) (Stamp, kind, error) {
+	info, err := f.root.Lstat(path.Join(".", dir, name))
 	if err != nil {
 		return Stamp{}, 0, err
 	}
@@ -102,7 +107,7 @@ func (f folder) stat(rel string) (Stamp, kind, error) {
 
 // stamp looks at the folder itself.
 func (f folder) stamp() (Stamp, error) {
-	s, _, err := f.stat(".")
+	s, _, err := f.stat("", "")
 	return s, err
 }
 

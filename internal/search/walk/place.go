@@ -45,6 +45,7 @@ type locator struct {
 	top  folder
 	at   *place // whose folder base is; nil if there is none
 	base folder
+	slow int // folders for which nothing is near: see sweep
 }
 
 // find gives the folder that p.rel is relative to. It belongs to the locator
@@ -96,14 +97,5 @@ func (l *locator) stat(p *place, name string) (Stamp, kind, error) {
 	if err != nil {
 		return Stamp{}, 0, err
 	}
-	switch {
-	case name == "":
-		name = p.rel
-	case p.rel != "":
-		name = p.rel + "/" + name
-	}
-	if name == "" {
-		name = "."
-	}
-	return from.stat(name)
+	return from.stat(p.rel, name)
 }

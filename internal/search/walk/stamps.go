@@ -247,7 +247,7 @@ func (t *Tree) see(loc *locator, n *node, which []int32) bool {
 
 // regular is the stamp of a file, zero if there is none of the name.
 func (f folder) regular(name string) Stamp {
-	s, k, err := f.stat(name)
+	s, k, err := f.stat("", name)
 	if err != nil || k != kindFile {
 		return Stamp{}
 	}

@@ -31,8 +31,8 @@ func Tells(dir *os.File) (ok bool, dev uint64) {
 		return false, 0
 	}
 	_ = conn.Control(func(fd uintptr) {
-		if s, err := (folder{int(fd)}).stamp(); err == nil {
-			ok, dev = tells(folder{int(fd)}), s.Dev
+		if s, err := (folder{fd: int(fd)}).stamp(); err == nil {
+			ok, dev = tells(folder{fd: int(fd)}), s.Dev
 		}
 	})
 	return ok, dev

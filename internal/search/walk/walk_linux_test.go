@@ -84,7 +84,7 @@ func TestUnknownKinds(t *testing.T) {
 	for _, name := range []string{"f", "d", "link", "gone"} {
 		e.add([]byte(name), 1, kindOf(0))
 	}
-	e.settle(folder{int(file.Fd())})
+	e.settle(folder{fd: int(file.Fd())})
 	for i, want := range []kind{kindFile, kindDir, kindLink, kindSpecial} {
 		if e.list[i].kind != want {
 			t.Errorf("%s is %d", e.name(i), e.list[i].kind)
