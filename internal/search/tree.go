@@ -262,6 +262,7 @@ func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 
 // filterDirs does some of the folders.
 func (t *Tree) filterDirs(ctx context.Context, q *Query, p *plan, a *Answer, picked []bool, from, to int) {
+	filter := t.store.Filter(q.Match.Filter())
 	for i := from; i < to; i++ {
 		d, first := p.listing.Dirs[i], p.listing.First[i]
 		a.Left += d.Ignored
@@ -274,7 +275,7 @@ func (t *Tree) filterDirs(ctx context.Context, q *Query, p *plan, a *Answer, pic
 			}
 			a.Picked++
 			from := len(p.ranges)
-			if ok, k := t.possible(q, p, d.Files[j].ID, p.stamps[first+j]); ok {
+			if ok, k := t.possible(q, filter, p, d.Files[j].ID, p.stamps[first+j]); ok {
 				p.jobs = append(p.jobs, job{int32(i), int32(j), int32(from), int32(len(p.ranges)), k})
 			}
 		}
@@ -285,32 +286,27 @@ func (t *Tree) filterDirs(ctx context.Context, q *Query, p *plan, a *Answer, pic
 // ranges of it that can; it adds none if all of it must be read. A file without
 // a stamp is for the search to find gone or unreadable. The kind is unknown if
 // the file is not in the state that is known.
-func (t *Tree) possible(q *Query, p *plan, id uint64, s walk.Stamp) (bool, kind) {
+func (t *Tree) possible(q *Query, f *index.Filter, p *plan, id uint64, s walk.Stamp) (bool, kind) {
 	r, ok := t.knows(id, s)
 	if !ok {
 		p.news = p.news || s.Dev == t.device.Load() && t.settled(s)
 		return true, unknown
 	}
-	ask, sig := q.Match.Filter(), t.store.Get(uint32(id))
 	switch {
 	case r.kind == binary && q.Mode != Lines:
 		return false, r.kind
-	case r.kind == unsigned || ask == nil || sig == nil:
+	case r.kind == unsigned:
 		return true, r.kind
 	case q.Match.Spanning():
-		return ask.File(sig), r.kind
+		return f.File(uint32(id)), r.kind
 	}
 	from := len(p.ranges)
-	p.ranges = ask.AppendRanges(p.ranges, sig)
-	found := p.ranges[from:]
-	if len(found) == 0 {
-		return false, r.kind
+	ranges, some := f.AppendRanges(p.ranges, uint32(id))
+	if q.Before+q.After > 0 { // lines around a match may lie elsewhere
+		ranges = ranges[:from]
 	}
-	// Lines around a match may lie elsewhere.
-	if q.Before+q.After > 0 || found[0].Start == 0 && found[0].End >= sig.TextSize() {
-		p.ranges = p.ranges[:from]
-	}
-	return true, r.kind
+	p.ranges = ranges
+	return some, r.kind
 }
 
 // newestFirst puts the jobs in the order of Names.

@@ -19,7 +19,8 @@
 // per file, big generated files do not match everything. Trigrams alone are
 // too common in source text; 4-grams alone cannot be asked for in folded case.
 // One hash function costs least to sign, and at 1.5 bits a gram half of the
-// bits are set, where a bit tells most.
+// bits are set, where a bit tells most. Asking takes as long as the memory that
+// is touched: of 64 blocks together it is a few words.
 package index
 
 import "math"
@@ -48,24 +49,22 @@ const (
 )
 
 // A Signature is what is known of one text. The zero value, nil, is that of
-// a text of which nothing is known. It holds no pointers. It is made by a
-// [Signer] and is only good inside one process.
+// a text of which nothing is known. It is made by a [Signer] and kept by a
+// [Store], and is only good inside one process.
 //
 // The first word is the length of the text. In a text of one block the filter
-// follows. A longer one has a directory of two words a block first:
+// follows. A longer one has a directory first, as the Store keeps it, but for
+// the upper half of the second word of each block:
 //
-//	line start:32 | line end:32                  of the line of the block's first byte
-//	lines before:32 | end of the filter:31 | odd:1   the end in words of the signature
+//	odd:1 | end of the filter:31     in words of the signature
 //
 // A block is odd when it holds a rune outside ASCII that folds to an ASCII
 // letter. The flag of a single block is bit 32 of the first word.
 type Signature []uint64
 
 const (
-	singleOdd  = 1 << 32
-	blockOdd   = 1 << 63
-	low        = math.MaxUint32 // the lower half of a word
-	entryWords = 2
+	singleOdd = 1 << 32
+	blockOdd  = 1 << 63
 )
 
 // Size is the number of bytes of the signature.
@@ -88,25 +87,13 @@ func (s Signature) filter(b, n int) (bits []uint64, odd bool) {
 	if n == 1 {
 		return s[1:], s[0]&singleOdd != 0
 	}
-	start := 1 + entryWords*n
+	start := directoryWords(n)
 	if b > 0 {
 		start = s.filterEnd(b - 1)
 	}
-	return s[start:s.filterEnd(b)], s[2+entryWords*b]&blockOdd != 0
+	return s[start:s.filterEnd(b)], s[2+2*b]&blockOdd != 0
 }
 
 func (s Signature) filterEnd(b int) int {
-	return int(s[2+entryWords*b] >> 32 &^ (1 << 31))
-}
-
-// line returns the bounds of the line that holds the first byte of block b,
-// the end with its newline. Only texts of several blocks have a directory.
-func (s Signature) line(b int) (start, end int64) {
-	e := s[1+entryWords*b]
-	return int64(e & low), int64(e >> 32)
-}
-
-// linesBefore returns the number of lines before the line of line(b).
-func (s Signature) linesBefore(b int) int64 {
-	return int64(s[2+entryWords*b] & low)
+	return int(s[2+2*b] >> 32 &^ (1 << 31))
 }

@@ -136,14 +136,14 @@ func TestFile(t *testing.T) {
 	copy(text[9*blockSize:], "Omega")
 	sig := Sign(text)
 	q, _ := NewQuery(literals("Alpha", "Omega"))
-	if !q.File(sig) {
+	if !keepsFile(q, sig) {
 		t.Error("File drops a text with both")
 	}
-	if r := q.AppendRanges(nil, sig); len(r) != 0 {
+	if r := appendRanges(q, nil, sig); len(r) != 0 {
 		t.Errorf("ranges %v though no line has both", r)
 	}
 	q, _ = NewQuery(literals("Alpha", "Omikron"))
-	if q.File(sig) {
+	if keepsFile(q, sig) {
 		t.Error("File keeps a text with one")
 	}
 }
@@ -199,10 +199,10 @@ func TestNoFilter(t *testing.T) {
 	}
 	var q *Query
 	text := words(1000)
-	if r := q.AppendRanges(nil, Sign(text)); len(r) != 1 || r[0] != (Range{0, int64(len(text)), 1}) {
+	if r := appendRanges(q, nil, Sign(text)); len(r) != 1 || r[0] != (Range{0, int64(len(text)), 1}) {
 		t.Errorf("nil query: %v", r)
 	}
-	if !q.File(Sign(text)) {
+	if !keepsFile(q, Sign(text)) {
 		t.Error("nil query drops a file")
 	}
 }
@@ -210,14 +210,14 @@ func TestNoFilter(t *testing.T) {
 func TestNothingKnown(t *testing.T) {
 	t.Parallel()
 	q, _ := NewQuery(literals("abc"))
-	if r := q.AppendRanges(nil, nil); len(r) != 1 || r[0] != (Range{0, math.MaxInt64, 1}) {
+	if r := appendRanges(q, nil, nil); len(r) != 1 || r[0] != (Range{0, math.MaxInt64, 1}) {
 		t.Errorf("nil signature: %v", r)
 	}
-	if !q.File(nil) {
+	if !keepsFile(q, nil) {
 		t.Error("nil signature: not kept")
 	}
 	empty := Sign(nil)
-	if empty == nil || q.File(empty) || len(q.AppendRanges(nil, empty)) > 0 {
+	if empty == nil || keepsFile(q, empty) || len(appendRanges(q, nil, empty)) > 0 {
 		t.Error("the empty text is not known to hold nothing")
 	}
 }
@@ -227,9 +227,9 @@ func TestAppend(t *testing.T) {
 	t.Parallel()
 	q, _ := NewQuery(literals("word"))
 	text := words(3000)
-	dst := q.AppendRanges(nil, Sign(text))
-	dst = q.AppendRanges(dst, Sign(text))
-	dst = q.AppendRanges(dst, Sign(text[:1000]))
+	dst := appendRanges(q, nil, Sign(text))
+	dst = appendRanges(q, dst, Sign(text))
+	dst = appendRanges(q, dst, Sign(text[:1000]))
 	if len(dst) != 3 || dst[0] != dst[1] || dst[2].Line != 1 {
 		t.Errorf("%v", dst)
 	}

@@ -2,4 +2,5 @@
 
 package index
 
-const cases = 1000 // of the random test
+// cases is how many the random test has, steps those of the store.
+const cases, steps = 1000, 8000

@@ -28,12 +28,12 @@ func (g *Signer) Sign(text []byte) Signature {
 		}
 		return g.sig
 	}
-	g.sig = slices.Grow(g.sig, entryWords*n)[:1+entryWords*n]
+	g.sig = slices.Grow(g.sig, directoryWords(n))[:directoryWords(n)]
 	g.lines(text, n)
 	for b := range n {
 		start := b * blockSize
 		odd := g.block(text[start:min(start+blockSize+reach-1, len(text))])
-		e := &g.sig[2+entryWords*b]
+		e := &g.sig[2+2*b]
 		*e |= uint64(len(g.sig)) << 32
 		if odd {
 			*e |= blockOdd
@@ -60,14 +60,14 @@ func (g *Signer) lines(text []byte, n int) {
 			end = b*blockSize + i + 1
 			next = b*blockSize + bytes.LastIndexByte(block, '\n') + 1
 		}
-		g.sig[1+entryWords*b] = uint64(start) | uint64(end)<<32
-		g.sig[2+entryWords*b] = uint64(before)
+		g.sig[1+2*b] = uint64(start) | uint64(end)<<32
+		g.sig[2+2*b] = uint64(before)
 		start = next
 		before += bytes.Count(block, []byte{'\n'})
 	}
 	end := uint64(len(text))
 	for b := n - 1; b >= 0; b-- {
-		e := &g.sig[1+entryWords*b]
+		e := &g.sig[1+2*b]
 		if *e>>32 == 0 {
 			*e |= end << 32
 		}
@@ -85,11 +85,9 @@ func (g *Signer) block(text []byte) (odd bool) {
 	for _, w := range &g.seen {
 		count += bits.OnesCount64(w)
 	}
-	// 1.5 bits a gram: of a filter with one hash function a bit is then set
-	// with probability 1-exp(-1/1.5), which is 0.49.
-	words := min((count*3/2+63)/64, maxWords)
-	words = max(words, 1) // texts below three bytes have no grams
-	g.fold(words)
+	// 1.25 to 1.8 bits a gram: of a filter with one hash function a bit is then
+	// set with a probability of 1-exp(-1/1.25) to 1-exp(-1/1.8), 0.55 to 0.43.
+	g.fold(sizes[roundUp((count*5/4+63)/64)])
 	clear(g.seen[:])
 	return odd
 }

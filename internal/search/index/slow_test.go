@@ -2,4 +2,5 @@
 
 package index
 
-const cases = 20000 // of the random test
+// cases is how many the random test has, steps those of the store.
+const cases, steps = 20000, 80000

@@ -6,78 +6,162 @@ import (
 	"testing"
 )
 
-// The store holds what a map would, and what was got stays as it was.
+// holds reports whether the store has of a file what its signature says.
+func (s *Store) holds(id uint32, sig Signature) bool {
+	r, n := s.ref(id), sig.blocks()
+	switch {
+	case sig == nil:
+		return r == 0
+	case n == 0:
+		return r == refEmpty
+	case n == 1:
+		return r > refEmpty && r&refDirectory == 0 && s.holdsFilter(r.slot(), sig, 0)
+	case r&refDirectory == 0:
+		return false
+	}
+	d := s.directories[r.directory()]
+	if d.textSize() != sig.TextSize() || d.blocks() != n {
+		return false
+	}
+	for b := range n {
+		same := d[1+2*b] == sig[1+2*b] && d[2+2*b]&low == sig[2+2*b]&low
+		if !same || !s.holdsFilter(d.slot(b), sig, b) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Store) holdsFilter(at slot, sig Signature, b int) bool {
+	filter, odd := sig.filter(b, sig.blocks())
+	g := &s.groups[at.group()]
+	if int(g.n) != len(filter) || g.odd>>at.column()&1 != 0 != odd || g.used>>at.column()&1 == 0 {
+		return false
+	}
+	for i := range len(filter) * 64 {
+		if g.with(firstPlace(i, len(filter)))>>at.column()&1 != filter[i/64]>>(i%64)&1 {
+			return false
+		}
+	}
+	return true
+}
+
+// firstPlace is the first that is folded to bit i of a filter of n words.
+func firstPlace(i, n int) uint16 { return uint16((i/64*mapWords+n-1)/n*64 + i%64) }
+
+// The store holds what a map would, in whatever order files come, change and go,
+// and memory for what there is.
 func TestStore(t *testing.T) {
 	t.Parallel()
+	const files = 300
 	r := rand.New(rand.NewPCG(5, 6))
+	signatures := make([]Signature, 40)
+	for i := range signatures {
+		text := randomText(r)
+		if i%2 == 0 { // many of one size
+			text = text[:min(len(text), r.IntN(100))]
+		}
+		signatures[i] = Sign(text)
+	}
+	signatures[1] = nil
 	var s Store
 	want := map[uint32]Signature{}
-	type got struct{ held, was Signature }
-	var held []got
-	live := 0
-	for step := range 20_000 {
-		id := uint32(r.IntN(500))
-		live -= len(want[id])
-		if r.IntN(4) == 0 {
+	check := func(step int) {
+		t.Helper()
+		for id := range uint32(files + 5) {
+			if !s.holds(id, want[id]) || s.Has(id) != (want[id] != nil) {
+				t.Fatalf("step %d: what is known of file %d differs", step, id)
+			}
+		}
+	}
+	for step := range steps {
+		id := uint32(r.IntN(files))
+		if few := step / (steps / 4) % 2; r.IntN(4) < 1+2*few {
 			s.Delete(id)
 			delete(want, id)
 		} else {
-			sig := randomSignature(r)
+			sig := signatures[r.IntN(len(signatures))]
+			want[id] = sig
+			sig = slices.Clone(sig)
 			s.Put(id, sig)
-			want[id] = slices.Clone(sig)
 			clear(sig) // the store has its own
 		}
-		live += len(want[id])
-		if step%100 == 0 {
-			id := uint32(r.IntN(500))
-			held = append(held, got{s.Get(id), slices.Clone(s.Get(id))})
-		}
-		if step%1000 == 999 {
-			for id := range uint32(510) {
-				if !slices.Equal(s.Get(id), want[id]) || (s.Get(id) == nil) != (want[id] == nil) {
-					t.Fatalf("step %d: signature %d differs", step, id)
-				}
-			}
-			if words := int(s.Bytes() / 8); words > 5*live/2+2*maxChunk {
-				t.Fatalf("step %d: %d words held for %d", step, words, live)
-			}
+		if step%(steps/8) == steps/8-1 {
+			check(step)
 		}
 	}
-	for _, g := range held {
-		if !slices.Equal(g.held, g.was) {
-			t.Fatal("a signature changed while it was held")
-		}
-	}
-	for id := range uint32(500) {
+	check(steps)
+	for id := range uint32(files) {
 		s.Delete(id)
 	}
-	if s.Bytes() > 8*(maxChunk+4000) {
-		t.Errorf("%d bytes held for nothing", s.Bytes())
+	if s.words != 0 {
+		t.Errorf("%d words held for nothing", s.words)
+	}
+	s.Put(3, signatures[2])
+	if !s.holds(3, signatures[2]) {
+		t.Error("an empty store does not take a file in again")
 	}
 }
 
-func randomSignature(r *rand.Rand) Signature {
-	sig := make(Signature, 1+r.IntN([]int{1, 10, 300, 300, 20_000}[r.IntN(5)]))
-	for i := range sig {
-		sig[i] = r.Uint64()
+// A group is the same in both forms, and full with 64 filters.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{1, 3, 16} {
+		g := group{n: int32(n)}
+		var filters [columns][]uint64
+		put := func() {
+			filter := make([]uint64, n)
+			for i := range filter {
+				filter[i] = r.Uint64()
+			}
+			filters[g.put(filter, false)] = filter
+		}
+		check := func() {
+			t.Helper()
+			for i := range n * 64 {
+				row := g.with(firstPlace(i, n))
+				for c, filter := range filters {
+					if g.used>>c&1 != 0 && row>>c&1 != filter[i/64]>>(i%64)&1 {
+						t.Fatalf("%d words: bit %d of filter %d is wrong", n, i, c)
+					}
+				}
+			}
+		}
+		for i := range columns {
+			if g.full() {
+				t.Fatalf("full with %d", i)
+			}
+			put()
+			check()
+		}
+		if !g.full() || !g.sliced {
+			t.Fatalf("full: %v, sliced: %v", g.full(), g.sliced)
+		}
+		for _, c := range r.Perm(columns)[:columns-1] {
+			g.free(c)
+			if r.IntN(2) == 0 {
+				put()
+			}
+			check()
+		}
 	}
-	return sig
 }
 
 // A small store is small.
 func TestSmallStore(t *testing.T) {
 	t.Parallel()
 	var s Store
-	if s.Get(7) != nil || s.Bytes() != 0 {
+	if s.Has(7) || s.Bytes() != 0 {
 		t.Error("an empty store holds something")
 	}
 	s.Delete(7)
 	s.Put(3, Sign([]byte("hello, world")))
 	s.Put(4, nil)
-	if s.Get(4) != nil || s.Get(3) == nil {
+	if s.Has(4) || !s.Has(3) {
 		t.Error("nil is not kept as nothing")
 	}
-	if s.Bytes() > 9000 {
+	if s.Bytes() > 500 {
 		t.Errorf("%d bytes for one small file", s.Bytes())
 	}
 }

@@ -117,18 +117,24 @@ func BenchmarkFilter(b *testing.B) {
 			s := signedTree()
 			q, _ := NewQuery([][]Literal{{l}})
 			var dst []Range
+			files := 0
 			least := time.Duration(math.MaxInt64)
 			b.ResetTimer()
 			for range b.N {
 				start := time.Now()
-				dst = dst[:0]
+				dst, files = dst[:0], 0
+				f := s.Filter(q)
 				for i := range t.texts {
-					dst = q.AppendRanges(dst, s.Get(uint32(i)))
+					var some bool
+					if dst, some = f.AppendRanges(dst, uint32(i)); some {
+						files++
+					}
 				}
 				least = min(least, time.Since(start))
 			}
 			b.ReportMetric(float64(least.Nanoseconds())/float64(t.blocks), "min-ns/block")
 			b.ReportMetric(float64(len(dst)), "ranges")
+			b.ReportMetric(float64(files), "files")
 		})
 	}
 }
@@ -167,8 +173,12 @@ func (t *tree) vain(s *Store, l Literal) (n int64) {
 		find = func(text []byte) bool { return bytes.Contains(bytes.ToLower(text), lower) }
 	}
 	var ranges []Range
+	f := s.Filter(q)
 	for i, text := range t.texts {
-		ranges = q.AppendRanges(ranges[:0], s.Get(uint32(i)))
+		var some bool
+		if ranges, some = f.AppendRanges(ranges[:0], uint32(i)); some && len(ranges) == 0 {
+			ranges = append(ranges, Range{0, int64(len(text)), 1})
+		}
 		for _, r := range ranges {
 			for at := r.Start; at < r.End; {
 				next := min((at/blockSize+1)*blockSize, r.End)
