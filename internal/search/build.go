@@ -143,6 +143,7 @@ type builder struct {
 	top    *walk.Top
 	reader *source.Reader
 	signer index.Signer
+	pace   walk.Pace
 }
 
 // folder signs the files of a folder that are not known; false says to stop.
@@ -166,7 +167,7 @@ func (b *builder) folder(at int) bool {
 		}
 		if open == nil {
 			var err error
-			if open, err = b.top.Folder(d); err != nil {
+			if open, err = b.top.Folder(d, &b.pace); err != nil {
 				return true
 			}
 			defer open.Close()

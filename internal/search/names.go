@@ -91,6 +91,7 @@ func (t *Tree) stamp(ctx context.Context, l *walk.Listing, hits []named) error {
 		wait.Go(func() {
 			dir := -1
 			var folder *walk.Folder
+			var pace walk.Pace
 			for ctx.Err() == nil {
 				to := int(next.Add(batch))
 				for i := to - batch; i < min(to, len(hits)); i++ {
@@ -100,7 +101,7 @@ func (t *Tree) stamp(ctx context.Context, l *walk.Listing, hits []named) error {
 						}
 						dir = h.dir
 						var err error
-						if folder, err = top.Folder(l.Dirs[dir]); err != nil {
+						if folder, err = top.Folder(l.Dirs[dir], &pace); err != nil {
 							folder = nil
 						}
 					}

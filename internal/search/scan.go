@@ -149,6 +149,7 @@ type worker struct {
 	window func() (skip, keep int)
 	each   func(source.Chunk) (more bool)
 
+	pace   walk.Pace
 	dir    int32 // whose folder is open
 	folder *walk.Folder
 	path   string // of it
@@ -172,7 +173,7 @@ func (w *worker) enter(dir int32) {
 	}
 	d := w.p.listing.Dirs[dir]
 	w.dir, w.path = dir, d.Path()
-	w.folder, w.err = w.top.Folder(d)
+	w.folder, w.err = w.top.Folder(d, &w.pace)
 	if w.err != nil {
 		w.folder = nil
 	}

@@ -59,11 +59,13 @@ func satisfies(text []byte, clauses [][]Literal) bool {
 	return true
 }
 
+var abc = Sign([]byte("abc"))
+
 // storeOf is a store with one file, and others' blocks before and behind it.
 func storeOf(sig Signature) *Store {
 	var s Store
-	for id := range uint32(100) {
-		s.Put(id, Sign([]byte("abc")))
+	for id := range uint32(columns + 10) {
+		s.Put(id, abc)
 	}
 	s.Put(7, sig)
 	return &s

@@ -1,6 +1,9 @@
 package walk
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // Top is the open top folder, to reach the files of a listing. It is safe for
 // concurrent use until it is closed.
@@ -9,9 +12,12 @@ type Top struct {
 	top  folder
 }
 
-// Folder is one open folder of a listing. It is safe for concurrent use until
-// it is closed, and good after its Top is closed.
-type Folder struct{ folder folder }
+// Folder is one open folder of a listing. It is as safe for concurrent use as its
+// Pace, until it is closed, and good after its Top is closed.
+type Folder struct {
+	folder folder
+	pace   *Pace // nil: the scheduler is told of every call
+}
 
 // Open opens the top folder. The errors are those of the Opener.
 func (l *Listing) Open() (*Top, error) { return openTop(l.open) }
@@ -36,22 +42,25 @@ func (t *Top) Close() error {
 }
 
 // Folder opens a folder, without following links: one call for all the files
-// in it.
-func (t *Top) Folder(d *Dir) (*Folder, error) {
+// in it. The Pace may be nil.
+func (t *Top) Folder(d *Dir, p *Pace) (*Folder, error) {
 	loc := locator{top: t.top}
 	defer loc.close()
 	f, err := loc.enter(d.place)
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{f}, nil
+	if !d.near {
+		p = nil
+	}
+	return &Folder{f, p}, nil
 }
 
 // Open opens a file of the folder for reading and tells its state, which is
 // that before anything is read. Links are not followed, and it never waits;
 // what is no regular file is an error.
 func (f *Folder) Open(name string) (Handle, Stamp, error) {
-	h, err := f.folder.open(name)
+	h, err := f.OpenKnown(name)
 	if err != nil {
 		return Handle{}, Stamp{}, err
 	}
@@ -66,12 +75,36 @@ func (f *Folder) Open(name string) (Handle, Stamp, error) {
 // OpenKnown is Open for who knows a state of the file already, and compares it
 // with that of the Handle after reading: only then does the file prove to be
 // regular and in that state.
-func (f *Folder) OpenKnown(name string) (Handle, error) { return f.folder.open(name) }
+func (f *Folder) OpenKnown(name string) (Handle, error) {
+	at, begin := f.turn()
+	h, err := at.open(name)
+	f.end(begin)
+	return h, err
+}
+
+// turn begins a call on what is in the folder, end ends it.
+func (f *Folder) turn() (at folder, begin time.Time) {
+	if f.pace == nil {
+		return f.folder, begin
+	}
+	if at = f.folder; f.pace.quiet() {
+		at = at.quiet()
+	}
+	return at, time.Now()
+}
+
+func (f *Folder) end(begin time.Time) {
+	if f.pace != nil {
+		f.pace.note(time.Since(begin), 1)
+	}
+}
 
 // Stat tells the state of a file of the folder without opening it. See [Gone]
 // for the error.
 func (f *Folder) Stat(name string) (Stamp, error) {
-	s, k, err := f.folder.stat("", name)
+	at, begin := f.turn()
+	s, k, err := at.stat("", name)
+	f.end(begin)
 	if err == nil && k != kindFile {
 		err = errNotRegular
 	}

@@ -32,22 +32,26 @@ func cPath(buf *[pathBytes]byte, dir, name string) bool {
 	return true
 }
 
-// openat is unix.Openat of what is there.
-func openat(fd int, name string, flags int) (int, error) {
+// openat is unix.Openat of what is there. If untold, the scheduler is not told.
+func openat(fd int, name string, flags int, untold bool) (int, error) {
 	var buf [pathBytes]byte
 	if !cPath(&buf, "", name) {
 		return unix.Openat(fd, name, flags, 0)
 	}
-	n, _, e := unix.Syscall6(unix.SYS_OPENAT, uintptr(fd), uintptr(unsafe.Pointer(&buf)), uintptr(flags), 0, 0, 0)
+	var n uintptr
+	var e unix.Errno
+	if untold {
+		n, _, e = unix.RawSyscall6(unix.SYS_OPENAT, uintptr(fd), uintptr(unsafe.Pointer(&buf)), uintptr(flags), 0, 0, 0)
+	} else {
+		n, _, e = unix.Syscall6(unix.SYS_OPENAT, uintptr(fd), uintptr(unsafe.Pointer(&buf)), uintptr(flags), 0, 0, 0)
+	}
 	if e != 0 {
 		return -1, e
 	}
 	return int(n), nil
 }
 
-// fstatat is unix.Fstatat of what is called name in dir. If untold, the scheduler
-// is not told of the call, which takes a tenth of it and more where the processor
-// is given away meanwhile.
+// fstatat is unix.Fstatat of what is called name in dir.
 func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, untold bool) error {
 	var buf [pathBytes]byte
 	if !cPath(&buf, dir, name) {
@@ -60,6 +64,28 @@ func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, untold bool) 
 		_, _, e = unix.Syscall6(unix.SYS_NEWFSTATAT, uintptr(fd), uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
 	}
 	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+// fstat is unix.Fstat.
+func fstat(fd int, st *unix.Stat_t, untold bool) error {
+	if !untold {
+		return unix.Fstat(fd, st)
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_FSTAT, uintptr(fd), uintptr(unsafe.Pointer(st)), 0); e != 0 {
+		return e
+	}
+	return nil
+}
+
+// closeFile is unix.Close.
+func closeFile(fd int, untold bool) error {
+	if !untold {
+		return unix.Close(fd)
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0); e != 0 {
 		return e
 	}
 	return nil

@@ -65,7 +65,7 @@ func TestReadAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := Handle{fd}
+	h := Handle{fd: fd}
 	defer h.Close()
 	var got []byte
 	for buf := make([]byte, 1<<20); len(got) <= len(want); {

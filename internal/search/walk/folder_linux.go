@@ -19,11 +19,11 @@ const stampsTell = true
 // folder is an open folder.
 type folder struct {
 	fd     int
-	untold bool // stat is not told to the scheduler: see fstatat
+	untold bool // the scheduler is not told of calls: see Pace
 }
 
-// quiet is the same folder, of which stat is not told to the scheduler: only where
-// the answer is in memory or near.
+// quiet is the same folder: the scheduler is not told of looking at what is in it,
+// nor of opening that and what is done with it when it is open, but for reading.
 func (f folder) quiet() folder {
 	f.untold = true
 	return f
@@ -64,7 +64,7 @@ func (f folder) openat(rel string, flags int) (int, error) {
 	}
 	flags |= unix.O_NOFOLLOW | unix.O_CLOEXEC
 	if strings.IndexByte(rel, '/') < 0 {
-		return retry(func() (int, error) { return openat(f.fd, rel, flags) })
+		return retry(func() (int, error) { return openat(f.fd, rel, flags, f.untold) })
 	}
 	if !noOpenat2.Load() {
 		how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
@@ -196,7 +196,10 @@ func (f folder) entries(ctx context.Context, e *entries) error {
 }
 
 // Handle is an open regular file.
-type Handle struct{ fd int }
+type Handle struct {
+	fd     int
+	untold bool // as that of its folder
+}
 
 var errNotRegular = errors.New("not a regular file")
 
@@ -204,13 +207,13 @@ var errNotRegular = errors.New("not a regular file")
 // without waiting for whoever is at the other end of a FIFO.
 func (f folder) open(rel string) (Handle, error) {
 	fd, err := f.openat(rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
-	return Handle{fd}, err
+	return Handle{fd, f.untold}, err
 }
 
 // Stamp tells the state of the file. It is an error if that is not regular.
 func (h Handle) Stamp() (Stamp, error) {
 	var st unix.Stat_t
-	if err := unix.Fstat(h.fd, &st); err != nil {
+	if err := fstat(h.fd, &st, h.untold); err != nil {
 		return Stamp{}, err
 	}
 	if kindOf(st.Mode) != kindFile {
@@ -247,4 +250,4 @@ func (h Handle) result(n int, err error) (int, error) {
 }
 
 // Close closes the file.
-func (h Handle) Close() error { return unix.Close(h.fd) }
+func (h Handle) Close() error { return closeFile(h.fd, h.untold) }

@@ -47,6 +47,7 @@ type Dir struct {
 	Err error
 
 	place *place
+	near  bool // on a file system of this machine
 }
 
 // Path is relative to the top, with slashes; "" is the top. It may be longer

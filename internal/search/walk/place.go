@@ -45,7 +45,7 @@ type locator struct {
 	top  folder
 	at   *place // whose folder base is; nil if there is none
 	base folder
-	slow int // folders for which nothing is near: see sweep
+	pace Pace
 }
 
 // find gives the folder that p.rel is relative to. It belongs to the locator

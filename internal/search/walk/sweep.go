@@ -55,29 +55,15 @@ func room(buf []Stamp, n int) []Stamp {
 	return buf[:n]
 }
 
-// slowStat is how long looking at a file takes where it is not in memory, at least:
-// ten times as long as where it is. For the next slowFolders folders the
-// scheduler is told then: others are to run meanwhile.
-const (
-	slowStat    = 20 * time.Microsecond
-	slowFolders = 32
-)
-
 // same is [node.same], and looks at the files of a folder that is. That is on a
 // file system of this machine: what is on others is never the same.
 func (s *sweep) same(n *node, loc *locator) bool {
 	if !n.same(loc) {
 		return false
 	}
-	quiet := loc.slow == 0
-	if !quiet {
-		loc.slow--
-	}
 	begin := time.Now()
-	loc.files(s.ctx, n.dir, s.stamps[s.first[n.index]:][:len(n.dir.Files)], quiet)
-	if time.Since(begin) > slowStat*time.Duration(len(n.dir.Files)+1) {
-		loc.slow = slowFolders
-	}
+	loc.files(s.ctx, n.dir, s.stamps[s.first[n.index]:][:len(n.dir.Files)], loc.pace.quiet())
+	loc.pace.note(time.Since(begin), 1+len(n.dir.Files))
 	s.done[n.index] = true
 	return true
 }

@@ -176,7 +176,7 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 	if judged == nil {
 		return false
 	}
-	judged.place, judged.Err = n.place, readErr
+	judged.place, judged.near, judged.Err = n.place, !n.untold, readErr
 	w.setDir(n, judged, another)
 	n.key = s.key() // only now: whoever carries on must know that it is another
 	w.setKids(n)

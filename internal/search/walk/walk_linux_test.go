@@ -61,7 +61,7 @@ func TestSpecialFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer top.Close()
-	f, err := top.Folder(l.Root())
+	f, err := top.Folder(l.Root(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func readInside(t *testing.T, l *Listing, d *Dir) {
 		t.Fatal(err)
 	}
 	defer top.Close()
-	f, err := top.Folder(d)
+	f, err := top.Folder(d, nil)
 	if err != nil {
 		return
 	}

@@ -305,7 +305,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer top.Close()
-	f, err := top.Folder(l.Dirs[1])
+	f, err := top.Folder(l.Dirs[1], new(Pace))
 	if err != nil {
 		t.Fatal(err)
 	}
