@@ -5,10 +5,10 @@ import "bytes"
 const (
 	maxNeedles = 6 // each is a pass of its own
 
-	// What things cost in nanoseconds, as measured: a byte passed by IndexByte
-	// and by the loop for pairs, a place looked at, a line verified, a byte read
-	// by the automaton.
-	skipCost, pairCost, lookCost, lineCost, automatonCost = 0.03, 0.16, 7.0, 100.0, 0.6
+	// What things cost in nanoseconds, as measured: a byte passed by IndexByte,
+	// by the loop for pairs and by that of wide registers, a place looked at, a
+	// line verified, a byte read by the automaton.
+	skipCost, loopCost, wideCost, lookCost, lineCost, automatonCost = 0.03, 0.16, 0.04, 7.0, 100.0, 0.6
 
 	// maxCost is what a filter may be thought to cost. It may be more than the
 	// automaton does, since texts differ and the account below ends it in time.
@@ -18,15 +18,21 @@ const (
 	// A byte of a line beyond lineWorth counts as two: only one cursor is at it.
 	lookWorth = 12
 	lineWorth = 160
-	// pairWorth is how many bytes the loop for pairs passes in the time of a
-	// look, freeLooks how many looks are too few to judge by.
-	pairWorth = 44
+	// freeLooks is how many looks are too few to judge by.
 	freeLooks = 8
 	maxCredit = 16 << 10
 	// creditBack is how many bytes the automaton reads for one of credit: the
 	// filter is tried again, but costs no more than this part of the time.
 	creditBack = 16
 )
+
+// pairCost is what a byte costs that is passed by looking for pairs.
+func pairCost() float64 {
+	if wide {
+		return wideCost
+	}
+	return loopCost
+}
 
 // filter finds lines that may match: those with one of its needles.
 type filter struct {

@@ -96,7 +96,7 @@ func (n *needle) cased() bool { return n.fold != nil && n.fold[n.x] != 0 }
 func (n *needle) scanCost() float64 {
 	switch {
 	case !n.single:
-		return pairCost
+		return pairCost()
 	case n.cased():
 		return 2 * skipCost
 	}
@@ -121,7 +121,8 @@ func (n *needle) cost() float64 {
 // those cost more than credit and what it has saved.
 func (n *needle) find(buf []byte, from, credit int) (at, looks int, ok bool) {
 	last, single := len(buf)-len(n.text), n.single
-	lower, upper := -1, -1 // where the rarest byte, a letter, stands next
+	pairWorth := int(lookCost / pairCost()) // bytes that are passed in the time of a look
+	lower, upper := -1, -1                  // where the rarest byte, a letter, stands next
 	for i := from; i <= last; i++ {
 		var k int
 		if single && n.cased() {
@@ -211,6 +212,9 @@ func (p *pair) zero(a, b []byte) uint64 {
 func (p *pair) index(a, b []byte) int {
 	n := len(a)
 	b = b[:n]
+	if k := p.skip(a, b); k > 0 {
+		a, b = a[k:], b[k:]
+	}
 	for len(a) >= 32 && len(b) >= 32 {
 		z0, z1, z2, z3 := p.zero(a, b), p.zero(a[8:], b[8:]), p.zero(a[16:], b[16:]), p.zero(a[24:], b[24:])
 		if z0|z1|z2|z3 != 0 {

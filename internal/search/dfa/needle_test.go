@@ -20,7 +20,7 @@ func TestNeedle(t *testing.T) {
 		return b
 	}
 	for range randomCases {
-		text, buf := string(random(6)), random(200)
+		text, buf := string(random(6)), random(400)
 		fold := r.IntN(2) == 0
 		n := newNeedle(text, fold)
 		if len(n.text) == 0 {
@@ -47,6 +47,33 @@ func TestNeedle(t *testing.T) {
 		}
 		if got, want := lastNewline(buf), bytes.LastIndexByte(buf, '\n'); got != want {
 			t.Fatalf("last newline of %q: got %d, want %d", buf, got, want)
+		}
+	}
+}
+
+// TestPairSkip: what is skipped has no pair, and is all but 64 bytes before the first.
+func TestPairSkip(t *testing.T) {
+	if !wide {
+		t.Skip("there are no wide registers")
+	}
+	r := rand.New(rand.NewPCG(9, 10))
+	for range randomCases {
+		p := pair{x: 'q' * ones, y: 'z' * ones}
+		if r.IntN(2) == 0 {
+			p.foldX, p.foldY = 0x20*ones, 0x20*ones*uint64(r.IntN(2))
+		}
+		a := bytes.Repeat([]byte("qzQZ\x91\xfa")[r.IntN(6):][:1], 1+r.IntN(300))
+		b := bytes.Repeat([]byte("abcd"), len(a))[:len(a)+r.IntN(5)]
+		first := len(a)
+		if c := "zZ\xda"[r.IntN(3)]; r.IntN(4) > 0 {
+			at := r.IntN(len(a))
+			b[at] = c
+			if a[at]|byte(p.foldX) == 'q' && c|byte(p.foldY) == 'z' {
+				first = at
+			}
+		}
+		if got := p.skip(a, b); got != first/64*64 {
+			t.Fatalf("%d bytes of %d are skipped, the first pair is at %d", got, len(a), first)
 		}
 	}
 }
