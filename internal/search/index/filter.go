@@ -50,7 +50,11 @@ func (c *clause) columns(g *group) (found uint64) {
 	for _, l := range c.literals {
 		row := g.used
 		for _, h := range l {
-			if row &= g.with(h); row == 0 {
+			there := g.with(h[0])
+			if h[1] != h[0] {
+				there |= g.with(h[1])
+			}
+			if row &= there; row == 0 {
 				break
 			}
 		}

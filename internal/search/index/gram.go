@@ -21,46 +21,58 @@ const (
 	foldCase = 0x20202020
 )
 
-// hash3 hashes the first three bytes of v in folded case, hash4 all four as
-// they are. v is in little-endian order.
+// hash3 hashes the first three bytes of v in folded case, hash4 all four, of which
+// the first keeps its case. v is in little-endian order.
 func hash3(v uint32) uint32 { return (v | foldCase) << 8 * factor3 >> 16 }
-func hash4(v uint32) uint32 { return v * factor4 >> 16 }
+func hash4(v uint32) uint32 { return (v | foldCase&^0xff) * factor4 >> 16 }
 
-// A gram is a place in the map, with the bits of information its bytes hold.
-type gram struct {
-	hash uint16
+// A gram is two places in the map, one of which is set where it is; they may be the
+// same.
+type gram [2]uint16
+
+// ranked is a gram with the bits of information its bytes hold.
+type ranked struct {
+	gram
 	info int
 }
 
-// grams returns the places that are set in every block in which l starts,
-// those first that are likely to be missing elsewhere, and an estimate in
+// grams returns those that are in every block in which l starts, those first that are likely to be missing elsewhere, and an estimate in
 // bits of how rare l is. Nothing can be asked for when there are none.
 //
 // In folded case grams are asked for as far as they are ASCII. The block is
-// not odd then, so that k and s stand for themselves. 4-grams keep their case
-// and are good only without letters.
-func (l Literal) grams() (hashes []uint16, info int) {
+// not odd then, so that k and s stand for themselves.
+func (l Literal) grams() (grams []gram, info int) {
 	text := l.prefix()
-	var all []gram
+	var all []ranked
 	for i := range len(text) - 2 {
 		three := text[i : i+3]
 		if !l.Fold || isASCII(three) {
-			all = append(all, gram{uint16(hash3(load(three))), information(three)})
+			h := uint16(hash3(load(three)))
+			all = append(all, ranked{gram{h, h}, information(three)})
 		}
 		if i+4 > len(text) {
 			break
 		}
-		if four := text[i : i+4]; !l.Fold || isASCII(four) && !hasLetter(four) {
-			all = append(all, gram{uint16(hash4(load(four))), information(four)})
+		if four := text[i : i+4]; !l.Fold || isASCII(four) {
+			all = append(all, ranked{l.four(load(four)), information(four)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b gram) int { return b.info - a.info })
+	slices.SortStableFunc(all, func(a, b ranked) int { return b.info - a.info })
 	for _, g := range all {
-		if !slices.Contains(hashes, g.hash) {
-			hashes = append(hashes, g.hash)
+		if !slices.Contains(grams, g.gram) {
+			grams = append(grams, g.gram)
 		}
 	}
-	return hashes, information(text)
+	return grams, information(text)
+}
+
+// four is the 4-gram v: if the case does not matter, with its first letter in both.
+func (l Literal) four(v uint32) gram {
+	other := v
+	if c := byte(v) | 0x20; l.Fold && 'a' <= c && c <= 'z' {
+		other ^= 0x20
+	}
+	return gram{uint16(hash4(v)), uint16(hash4(other))}
 }
 
 // prefix cuts l to what surely lies within reach of its first byte: in folded
@@ -101,15 +113,6 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
-}
-
-func hasLetter(s string) bool {
-	for i := range len(s) {
-		if c := s[i] | 0x20; 'a' <= c && c <= 'z' {
-			return true
-		}
-	}
-	return false
 }
 
 // information is a rough estimate of how much s tells in bits: the logarithm

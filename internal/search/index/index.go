@@ -1,8 +1,8 @@
 // Package index tells which parts of a file a search need not read.
 //
 // A text is cut into blocks of 16 KiB. Of each block a small signature is
-// kept: a Bloom filter with one hash function over the trigrams of the block,
-// in folded case, and its 4-grams as they are. A [Query] is made of the
+// kept: a Bloom filter with one hash function over the trigrams and 4-grams of
+// the block, in folded case but for the first byte of a 4-gram. A [Query] is made of the
 // literals a matching line must contain. It asks the signatures which blocks
 // can hold one, and answers with ranges of whole lines.
 //
@@ -17,7 +17,8 @@
 //
 // The measurements behind the design: with a filter per block instead of one
 // per file, big generated files do not match everything. Trigrams alone are
-// too common in source text; 4-grams alone cannot be asked for in folded case.
+// too common in source text; 4-grams as they are cannot be asked for in folded
+// case, and folded ones make searches for words in capitals half as slow again.
 // One hash function costs least to sign, and at 1.5 bits a gram half of the
 // bits are set, where a bit tells most. Asking takes as long as the memory that
 // is touched: of 64 blocks together it is a few words.

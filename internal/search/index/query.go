@@ -37,8 +37,8 @@ type clause struct {
 	share    float64 // estimate of the share of texts that have it
 }
 
-// literal is the places that must be set, those first that are likely not.
-type literal []uint16
+// literal is the grams that must be there, those first that are likely not.
+type literal []gram
 
 // NewQuery makes a query of clauses in conjunctive form: a matching line
 // contains, of every clause, at least one literal. It returns nil and false
@@ -77,11 +77,11 @@ func newClause(literals []Literal) (clause, bool) {
 		return c, false
 	}
 	for _, l := range literals {
-		hashes, info := l.grams()
-		if len(hashes) == 0 {
+		grams, info := l.grams()
+		if len(grams) == 0 {
 			return c, false
 		}
-		c.literals = append(c.literals, hashes)
+		c.literals = append(c.literals, grams)
 		c.fold = c.fold || l.Fold
 		c.share += math.Exp2(-float64(info))
 	}

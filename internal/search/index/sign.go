@@ -135,20 +135,16 @@ func (g *Signer) mark(text []byte) (or uint32) {
 	for ; len(text) >= 4; text = text[1:] {
 		v := binary.LittleEndian.Uint32(text)
 		or |= v
-		g.set(v)
+		g.set(hash3(v))
+		g.set(hash4(v))
 	}
 	if len(text) == 3 {
 		v := uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16
 		or |= v
-		h := hash3(v)
-		g.seen[h/64] |= 1 << (h % 64)
+		g.set(hash3(v))
 	}
 	return or
 }
 
-// set sets the places of the two grams that begin v.
-func (g *Signer) set(v uint32) {
-	h, k := hash3(v), hash4(v)
-	g.seen[h/64] |= 1 << (h % 64)
-	g.seen[k/64] |= 1 << (k % 64)
-}
+// set sets a place.
+func (g *Signer) set(h uint32) { g.seen[h/64] |= 1 << (h % 64) }
