@@ -27,9 +27,10 @@ func (c *call) env() *tools.Env {
 	}
 	// The policy judges a path again right before it is opened, and whatever
 	// else the call opens on its way: what was allowed is what is opened.
+	more := readable(env.Session)
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
 		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
-		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, readable(env.Session))
+		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
 		switch {
 		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical, d):
 			return nil

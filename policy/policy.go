@@ -167,6 +167,7 @@ func New(cfg Config) *Policy {
 	}
 	s := cfg.Settings
 	if s == nil {
+		p.readsFreely = true
 		return p
 	}
 	if p.addTo == "" {

@@ -154,7 +154,7 @@ func cutName(path string) (name, rest string) {
 	return path[start:end], path[end:]
 }
 
-// join is filepath.Join for a clean directory and a single name.
+// join is filepath.Join for a clean directory and a name or clean path below it.
 func join(dir, name string) string {
 	if os.IsPathSeparator(dir[len(dir)-1]) {
 		return dir + name

@@ -51,8 +51,13 @@ func (d *Folder) Opener() func() (*os.File, error) {
 }
 
 // Allowed reports whether the Check allows a file below the folder, given by its
-// path from there, which must have no link in it.
+// clean path from there, which must have no link in it.
 func (d *Folder) Allowed(below string) bool {
 	below = filepath.FromSlash(below)
-	return d.files.check(filepath.Join(d.literal, below), filepath.Join(d.Path, below)) == nil
+	canonical := join(d.Path, below) // for every file that matches: Join takes longer
+	literal := canonical
+	if d.literal != d.Path {
+		literal = filepath.Join(d.literal, below)
+	}
+	return d.files.check(literal, canonical) == nil
 }
