@@ -26,6 +26,9 @@ type Query struct {
 	// Pick chooses files by their folder, below the top and with slashes, and
 	// their name. Nil: all.
 	Pick func(dir, name string) bool
+	// Rest, if there is one, reports that Pick chooses all that it has not been
+	// asked about, and need not be.
+	Rest func() bool
 	// Show is asked about a file that matches: one that is not shown is as if
 	// it were not there. Nil: all.
 	Show func(path string) bool
@@ -47,6 +50,9 @@ type Query struct {
 	// Deadline ends the search with what was found. Zero: none does.
 	Deadline time.Time
 }
+
+// rest reports whether Pick need not be asked any more.
+func (q *Query) rest() bool { return q.Pick == nil || q.Rest != nil && q.Rest() }
 
 // page is the end of the page asked for; 0 if it has none.
 func (q *Query) page() int {

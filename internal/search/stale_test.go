@@ -147,3 +147,22 @@ func TestLateInFile(t *testing.T) {
 		t.Errorf("incomplete %q, Total %d, %d unreadable, %v", a.Incomplete, a.Total, a.Unreadable, err)
 	}
 }
+
+// TestPickRest: what Pick is not asked about is picked, in a first search and later.
+func TestPickRest(t *testing.T) {
+	s, dir := believing(t)
+	const folders, each = 12, 5
+	for i := range folders * each {
+		write(t, filepath.Join(dir, fmt.Sprintf("d%02d", i/each), fmt.Sprintf("f%d", i%each)), "foo\n")
+	}
+	for _, state := range []string{"first", "later"} {
+		asks := 0
+		q := asked{pattern: "foo"}.query(t)
+		q.Pick = func(dir, name string) bool { asks++; return name != "f0" }
+		q.Rest = func() bool { return asks > 2*each }
+		if a := search(t, s, dir, q); a.Total != folders*each-3 || asks != 3*each {
+			t.Errorf("%s: %d files of %d, %d asked about", state, a.Total, folders*each, asks)
+		}
+		s.build.Wait()
+	}
+}

@@ -182,14 +182,16 @@ func (t *Tree) done(p *plan) {
 // all takes every file.
 func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
 	p.jobs = make([]job, 0, p.listing.Files)
+	rest := false // of the files are all picked
 	for i, d := range p.listing.Dirs {
 		path := d.Path()
 		a.Left += d.Ignored
+		rest = rest || q.rest()
 		for j := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil { // a glob may be slow to match
 				return ctx.Err()
 			}
-			if q.Pick == nil || q.Pick(path, d.Files[j].Name) {
+			if rest || q.Pick(path, d.Files[j].Name) {
 				p.jobs = append(p.jobs, job{dir: int32(i), file: int32(j)})
 			}
 		}
@@ -249,6 +251,12 @@ func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 	}
 	picked := make([]bool, l.Files)
 	for i, d := range l.Dirs {
+		if q.rest() {
+			for j := l.First[i]; j < l.Files; j++ {
+				picked[j] = true
+			}
+			break
+		}
 		path := d.Path()
 		for j := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil { // a glob may be slow to match

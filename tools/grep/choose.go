@@ -74,6 +74,11 @@ func (c *chooser) pick(dir, name string) bool {
 	return ok
 }
 
+// rest reports whether there is nothing to choose, and enough was counted.
+func (c *chooser) rest() bool {
+	return c.isType == nil && c.globs == nil && c.any && c.chosen > mostCounted
+}
+
 func (c *chooser) chooses(dir, name string) bool {
 	switch {
 	case c.isType != nil && !c.isType(name):

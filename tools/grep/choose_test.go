@@ -201,3 +201,22 @@ func TestCounted(t *testing.T) {
 		t.Errorf("%d chosen, %d asked about", c.chosen, asks)
 	}
 }
+
+// TestRest: without globs and type nothing is chosen once enough is counted.
+func TestRest(t *testing.T) {
+	for _, in := range []Input{{}, {Glob: "*"}, {Type: "go"}} {
+		c, err := newChooser(in, "", "/w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range mostCounted + 1 {
+			if c.rest() {
+				t.Errorf("%+v: no need to ask about more than %d files", in, i)
+			}
+			c.pick("d", "f.go")
+		}
+		if c.rest() != (in == Input{}) {
+			t.Errorf("%+v: %v", in, c.rest())
+		}
+	}
+}

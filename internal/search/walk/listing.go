@@ -111,7 +111,7 @@ func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []b
 				return
 			}
 			if done == nil || !done[i] {
-				loc.files(ctx, l.Dirs[i], stamps[l.First[i]:][:len(l.Dirs[i].Files)], false)
+				loc.files(ctx, l.Dirs[i], stamps[l.First[i]:][:len(l.Dirs[i].Files)])
 			}
 		}
 	})
@@ -121,8 +121,8 @@ func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []b
 // takes as long as ten times the way there.
 const fewFiles = 12
 
-// files fills in the stamps of one folder's files; quiet is that of folder.
-func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp, quiet bool) {
+// files fills in the stamps of one folder's files.
+func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp) {
 	clear(stamps)
 	if len(stamps) == 0 {
 		return
@@ -139,7 +139,7 @@ func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp, quiet bool)
 		defer from.close()
 		rel = ""
 	}
-	if quiet {
+	if l.quiet {
 		from = from.quiet()
 	}
 	for i := range d.Files {

@@ -45,7 +45,9 @@ type locator struct {
 	top  folder
 	at   *place // whose folder base is; nil if there is none
 	base folder
-	pace Pace
+
+	quiet bool // the scheduler is not told of looking at files: see Pace
+	pace  Pace
 }
 
 // find gives the folder that p.rel is relative to. It belongs to the locator
@@ -96,6 +98,9 @@ func (l *locator) stat(p *place, name string) (Stamp, kind, error) {
 	from, err := l.find(p)
 	if err != nil {
 		return Stamp{}, 0, err
+	}
+	if l.quiet {
+		from = from.quiet()
 	}
 	return from.stat(p.rel, name)
 }

@@ -58,12 +58,13 @@ func room(buf []Stamp, n int) []Stamp {
 // same is [node.same], and looks at the files of a folder that is. That is on a
 // file system of this machine: what is on others is never the same.
 func (s *sweep) same(n *node, loc *locator) bool {
+	loc.quiet = loc.pace.quiet()
+	begin := time.Now()
 	if !n.same(loc) {
 		return false
 	}
-	begin := time.Now()
-	loc.files(s.ctx, n.dir, s.stamps[s.first[n.index]:][:len(n.dir.Files)], loc.pace.quiet())
-	loc.pace.note(time.Since(begin), 1+len(n.dir.Files))
+	loc.files(s.ctx, n.dir, s.stamps[s.first[n.index]:][:len(n.dir.Files)])
+	loc.pace.note(time.Since(begin), 2+len(n.dir.Files))
 	s.done[n.index] = true
 	return true
 }
