@@ -137,16 +137,32 @@ const wrapAt = 10_000
 // wrap breaks lines that are too long, between characters.
 func wrap(text string) string {
 	var b strings.Builder
-	column := 0
-	for _, r := range text {
-		if r == '\n' {
-			column = -1
-		} else if column == wrapAt {
+	b.Grow(len(text))
+	for line := range strings.Lines(text) {
+		for {
+			end := prefix(strings.TrimSuffix(line, "\n"), wrapAt)
+			if end < 0 {
+				break
+			}
+			b.WriteString(line[:end])
 			b.WriteByte('\n')
-			column = 0
+			line = line[end:]
 		}
-		b.WriteRune(r)
-		column++
+		b.WriteString(line)
 	}
 	return b.String()
+}
+
+// prefix is the length in bytes of the first n characters, -1 if there are no more.
+func prefix(text string, n int) int {
+	if len(text) <= n {
+		return -1
+	}
+	for i := range text {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return -1
 }

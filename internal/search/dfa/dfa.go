@@ -71,8 +71,8 @@ type Finder interface {
 	// Lines calls yield for each line that matches, in order, until it
 	// returns false.
 	Lines(buf []byte, yield func(start, end int) bool)
-	// First gives the first line that matches, or -1, -1.
-	First(buf []byte) (start, end int)
+	// Any reports whether a line matches.
+	Any(buf []byte) bool
 	// Count is the number of lines that match.
 	Count(buf []byte) int
 	// Match tells whether a line, given without its '\n', matches.
@@ -195,13 +195,8 @@ func (d *DFA) Lines(buf []byte, yield func(start, end int) bool) {
 	d.search(scan{buf: buf, yield: yield})
 }
 
-// First is as [Finder] says.
-func (d *DFA) First(buf []byte) (start, end int) {
-	if s := d.search(scan{buf: buf, one: true}); s.count > 0 {
-		return s.first[0], s.first[1]
-	}
-	return -1, -1
-}
+// Any is as [Finder] says.
+func (d *DFA) Any(buf []byte) bool { return d.search(scan{buf: buf, one: true}).count > 0 }
 
 // Count is as [Finder] says.
 func (d *DFA) Count(buf []byte) int { return d.search(scan{buf: buf}).count }

@@ -72,7 +72,7 @@ func BenchmarkFiles(b *testing.B) {
 			do   func(buf []byte)
 		}{
 			{"lines", func(buf []byte) { d.Lines(buf, yield) }},
-			{"first", func(buf []byte) { d.First(buf) }},
+			{"any", func(buf []byte) { d.Any(buf) }},
 			{"count", func(buf []byte) { d.Count(buf) }},
 		} {
 			b.Run(p.name+"/"+mode.name, func(b *testing.B) {

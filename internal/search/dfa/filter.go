@@ -137,8 +137,12 @@ func (s *scan) sift(from int) int {
 		if best == len(s.buf) {
 			break
 		}
+		if f.exact && s.one {
+			s.report(best, best) // whichever line that is
+			return len(s.buf)
+		}
 		end, start := s.lineEnd(best), best
-		if f.exact && s.yield == nil && !s.one {
+		if f.exact && s.yield == nil {
 			s.count++
 		} else {
 			start = s.lineStart(best)
@@ -161,7 +165,7 @@ func (s *scan) sift(from int) int {
 func (s *scan) report(start, end int) bool {
 	s.count++
 	if s.one {
-		s.first, s.stopped = [2]int{start, end}, true
+		s.stopped = true
 	} else if s.yield != nil && !s.yield(start, end) {
 		s.stopped = true
 	}

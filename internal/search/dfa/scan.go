@@ -32,8 +32,7 @@ type scan struct {
 	state  [cursors]uint32 // stateIdle: has no segment
 
 	yield   func(start, end int) bool // nil: count only, or one
-	one     bool                      // only the first line is wanted
-	first   [2]int                    // that
+	one     bool                      // one line is enough, whichever
 	count   int
 	stopped bool
 }

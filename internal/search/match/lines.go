@@ -92,8 +92,7 @@ func (m *Matcher) Any(t Text) bool {
 	found := false
 	if m.lines != nil {
 		m.inPieces(t, func(p Text, _ int) bool {
-			start, _ := m.lines.Part(p.Begin, p.End).First(p.Data)
-			found = start >= 0
+			found = m.lines.Part(p.Begin, p.End).Any(p.Data)
 			return !found
 		})
 		return found

@@ -44,7 +44,7 @@ func (n need) in(data []byte) bool {
 		}
 	}
 	for _, d := range n.folded {
-		if start, _ := d.First(data); start >= 0 {
+		if d.Any(data) {
 			return true
 		}
 	}
