@@ -75,7 +75,7 @@ var rules = []rule{
 	{"internal/search/source", []string{"internal/search/index"}, nil, "how bytes are read"},
 	{"internal/search/pattern", []string{"internal/fault", "internal/nearest"}, nil, "a leaf: ripgrep's syntax"},
 	{"internal/search/filetype", []string{"internal/fault", "internal/nearest"}, nil, "a leaf: ripgrep's types of files"},
-	{"internal/search/dfa", nil, nil, "a leaf: lines that match, quickly"},
+	{"internal/search/dfa", nil, []string{"golang.org/x/sys"}, "a leaf: lines that match, quickly"},
 	{"internal/search/ignore", nil, nil, "a leaf: ignore rules"},
 	{"internal/search/index", nil, nil, "a leaf: what need not be read"},
 	{"internal/workspace", []string{"internal/filelock"}, []string{"golang.org/x/sys"}, "a leaf: where files are and how to open them"},
