@@ -83,10 +83,10 @@ func (f *Filter) allIn(clauses []asked, d directory, first, last int) bool {
 // every clause is asked for in the whole text.
 func (f *Filter) File(id uint32) bool {
 	switch r := f.s.ref(id); {
+	case r == 0 || len(f.clauses) == 0:
+		return true
 	case r == refEmpty:
 		return false
-	case r == 0:
-		return true
 	case r&refDirectory == 0:
 		return f.slot(r.slot())
 	default:

@@ -202,7 +202,7 @@ func TestNoFilter(t *testing.T) {
 	if r := appendRanges(q, nil, Sign(text)); len(r) != 1 || r[0] != (Range{0, int64(len(text)), 1}) {
 		t.Errorf("nil query: %v", r)
 	}
-	if !keepsFile(q, Sign(text)) {
+	if !keepsFile(q, Sign(text)) || !keepsFile(q, Sign(nil)) {
 		t.Error("nil query drops a file")
 	}
 }

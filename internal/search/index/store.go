@@ -2,9 +2,8 @@ package index
 
 import "slices"
 
-// A Store keeps the signatures of many files in few large pieces of memory
-// without pointers: the garbage collector has next to nothing to do. The zero
-// value is empty and ready. It is asked by a [Filter].
+// A Store keeps the signatures of many files. The zero value is empty and ready.
+// It is asked by a [Filter].
 //
 // Files are known by an id of the caller's choice. Memory is held for every id
 // up to the largest, so they should be dense.
@@ -131,9 +130,7 @@ func (s *Store) free(at slot) {
 	s.words += len(g.words)
 }
 
-// Has reports whether there is a signature of file id.
-func (s *Store) Has(id uint32) bool { return s.ref(id) != 0 }
-
+// ref is where file id is.
 func (s *Store) ref(id uint32) ref {
 	if int(id) >= len(s.refs) {
 		return 0

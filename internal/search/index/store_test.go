@@ -69,7 +69,7 @@ func TestStore(t *testing.T) {
 	check := func(step int) {
 		t.Helper()
 		for id := range uint32(files + 5) {
-			if !s.holds(id, want[id]) || s.Has(id) != (want[id] != nil) {
+			if !s.holds(id, want[id]) || s.ref(id) != 0 != (want[id] != nil) {
 				t.Fatalf("step %d: what is known of file %d differs", step, id)
 			}
 		}
@@ -152,13 +152,13 @@ func TestGroup(t *testing.T) {
 func TestSmallStore(t *testing.T) {
 	t.Parallel()
 	var s Store
-	if s.Has(7) || s.Bytes() != 0 {
+	if s.ref(7) != 0 || s.Bytes() != 0 {
 		t.Error("an empty store holds something")
 	}
 	s.Delete(7)
 	s.Put(3, Sign([]byte("hello, world")))
 	s.Put(4, nil)
-	if s.Has(4) || !s.Has(3) {
+	if s.ref(4) != 0 || s.ref(3) == 0 {
 		t.Error("nil is not kept as nothing")
 	}
 	if s.Bytes() > 500 {
