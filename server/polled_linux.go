@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,7 +43,7 @@ func newPolled(file *os.File) (*polled, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.SetNonblock(poll, true); err != nil { // or the runtime does not poll it
+	if err := unix.SetNonblock(poll, true); err != nil { // or the runtime does not try to poll it
 		unix.Close(poll)
 		return nil, err
 	}
@@ -52,7 +53,8 @@ func newPolled(file *os.File) (*polled, error) {
 		added = unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, int(fd), &unix.EpollEvent{Events: unix.EPOLLIN})
 	})
 	wait, failed := ready.SyscallConn()
-	if err := errors.Join(err, added, failed); err != nil {
+	polls := ready.SetReadDeadline(time.Time{}) // fails if the runtime does not poll it
+	if err := errors.Join(err, added, failed, polls); err != nil {
 		ready.Close()
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func (p *polled) Read(b []byte) (int, error) {
 	err := p.wait.Read(func(poll uintptr) bool {
 		var events [1]unix.EpollEvent
 		n, err := unix.EpollWait(int(poll), events[:], 0)
-		return n > 0 || err != nil && err != unix.EINTR // a failure is for the read to find
+		return n > 0 || err != nil // a failure is for the read to find
 	})
 	if err != nil {
 		return 0, err

@@ -88,8 +88,8 @@ func (t *Tree) build() {
 	t.account()
 }
 
-// prune forgets the files that are gone. It is false if hardly any others are
-// left: then it is better to begin anew.
+// prune forgets the files that are gone. It is false if little is left beside what
+// they leave: then it is better to begin anew.
 func (t *Tree) prune(l *walk.Listing) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,7 +111,7 @@ func (t *Tree) prune(l *walk.Listing) bool {
 		}
 	}
 	t.account()
-	return true
+	return !t.store.Sparse()
 }
 
 // account tells the Searcher how much memory the tree takes; t.mu is held.

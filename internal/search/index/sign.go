@@ -85,8 +85,9 @@ func (g *Signer) block(text []byte) (odd bool) {
 	for _, w := range &g.seen {
 		count += bits.OnesCount64(w)
 	}
-	// 1.25 to 1.8 bits a gram: of a filter with one hash function a bit is then
-	// set with a probability of 1-exp(-1/1.25) to 1-exp(-1/1.8), 0.55 to 0.43.
+	// 1.25 to 1.9 bits a gram, but for the smallest and the largest: of a filter with
+	// one hash function a bit is then set with a probability of 1-exp(-1/1.25) to
+	// 1-exp(-1/1.9), 0.55 to 0.41.
 	g.fold(sizes[roundUp((count*5/4+63)/64)])
 	clear(g.seen[:])
 	return odd

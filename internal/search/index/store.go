@@ -1,6 +1,9 @@
 package index
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // A Store keeps the signatures of many files. The zero value is empty and ready.
 // It is asked by a [Filter].
@@ -130,6 +133,19 @@ func (s *Store) free(at slot) {
 	s.words += len(g.words)
 }
 
+// Sparse reports whether most of the memory is that of blocks that are gone: of
+// groups with few columns in use. To begin anew is the way out then.
+func (s *Store) Sparse() bool {
+	const few = 1 << 20 // words
+	total, used := 0, 0
+	for i := range s.groups {
+		g := &s.groups[i]
+		total += len(g.words)
+		used += int(g.n) * bits.OnesCount64(g.used)
+	}
+	return total > few && used < total/4
+}
+
 // ref is where file id is.
 func (s *Store) ref(id uint32) ref {
 	if int(id) >= len(s.refs) {
@@ -143,6 +159,6 @@ func (r ref) directory() int32 { return int32(r&^refDirectory - refFirst) }
 
 // Bytes is the memory the store holds, with what is free in it.
 func (s *Store) Bytes() int64 {
-	const perRef, perGroup, perDirectory = 4, 56, 32
+	const perRef, perGroup, perDirectory = 4, 56, 24
 	return 8*int64(s.words) + perRef*int64(cap(s.refs)) + perGroup*int64(cap(s.groups)) + perDirectory*int64(cap(s.directories))
 }

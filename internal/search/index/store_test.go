@@ -148,6 +148,28 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// A store is sparse when most of what it held is gone, wherever that was.
+func TestSparse(t *testing.T) {
+	t.Parallel()
+	var s Store
+	sig := Sign(words(400))
+	const files = 20_000
+	for id := range uint32(files) {
+		s.Put(id, sig)
+	}
+	if s.Sparse() {
+		t.Error("a full store is sparse")
+	}
+	for id := range uint32(files) {
+		if id%8 != 0 {
+			s.Delete(id)
+		}
+	}
+	if !s.Sparse() {
+		t.Error("with an eighth of the files it is not sparse")
+	}
+}
+
 // A small store is small.
 func TestSmallStore(t *testing.T) {
 	t.Parallel()

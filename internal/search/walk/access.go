@@ -1,9 +1,6 @@
 package walk
 
-import (
-	"os"
-	"time"
-)
+import "os"
 
 // Top is the open top folder, to reach the files of a listing. It is safe for
 // concurrent use until it is closed.
@@ -16,7 +13,7 @@ type Top struct {
 // Pace, until it is closed, and good after its Top is closed.
 type Folder struct {
 	folder folder
-	pace   *Pace // nil: the scheduler is told of every call
+	pace   *Pace
 }
 
 // Open opens the top folder. The errors are those of the Opener.
@@ -75,36 +72,22 @@ func (f *Folder) Open(name string) (Handle, Stamp, error) {
 // OpenKnown is Open for who knows a state of the file already, and compares it
 // with that of the Handle after reading: only then does the file prove to be
 // regular and in that state.
-func (f *Folder) OpenKnown(name string) (Handle, error) {
-	at, begin := f.turn()
-	h, err := at.open(name)
-	f.end(begin)
+func (f *Folder) OpenKnown(name string) (h Handle, err error) {
+	f.pace.turn(func(quiet bool) int {
+		h, err = f.folder.quiet(quiet).open(name)
+		return 1
+	})
 	return h, err
-}
-
-// turn begins a call on what is in the folder, end ends it.
-func (f *Folder) turn() (at folder, begin time.Time) {
-	if f.pace == nil {
-		return f.folder, begin
-	}
-	if at = f.folder; f.pace.quiet() {
-		at = at.quiet()
-	}
-	return at, time.Now()
-}
-
-func (f *Folder) end(begin time.Time) {
-	if f.pace != nil {
-		f.pace.note(time.Since(begin), 1)
-	}
 }
 
 // Stat tells the state of a file of the folder without opening it. See [Gone]
 // for the error.
-func (f *Folder) Stat(name string) (Stamp, error) {
-	at, begin := f.turn()
-	s, k, err := at.stat("", name)
-	f.end(begin)
+func (f *Folder) Stat(name string) (s Stamp, err error) {
+	var k kind
+	f.pace.turn(func(quiet bool) int {
+		s, k, err = f.folder.quiet(quiet).stat("", name)
+		return 1
+	})
 	if err == nil && k != kindFile {
 		err = errNotRegular
 	}

@@ -80,17 +80,6 @@ func fstat(fd int, st *unix.Stat_t, untold bool) error {
 	return nil
 }
 
-// closeFile is unix.Close.
-func closeFile(fd int, untold bool) error {
-	if !untold {
-		return unix.Close(fd)
-	}
-	if _, _, e := unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0); e != 0 {
-		return e
-	}
-	return nil
-}
-
 // atOnce is how much is read at most without telling the scheduler, in bytes:
 // some 50 µs, for which the garbage collector may have to wait.
 const atOnce = 512 << 10

@@ -18,6 +18,4 @@ func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, _ bool) error
 
 func fstat(fd int, st *unix.Stat_t, _ bool) error { return unix.Fstat(fd, st) }
 
-func closeFile(fd int, _ bool) error { return unix.Close(fd) }
-
 func pread(fd int, p []byte, off int64) (int, error) { return unix.Pread(fd, p, off) }

@@ -48,7 +48,7 @@ func (f folder) checked(want fs.FileInfo) (folder, error) {
 }
 
 // quiet is the same folder.
-func (f folder) quiet() folder { return f }
+func (f folder) quiet(bool) folder { return f }
 
 // descriptor is none: see package watch.
 func (f folder) descriptor() int { return -1 }

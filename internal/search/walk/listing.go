@@ -67,7 +67,8 @@ type File struct {
 }
 
 // Stamp is what tells one state of a file from another. The zero Stamp is
-// that of a file that is gone or no longer regular.
+// that of a file that is gone or no longer regular. It may be that of another
+// file where a folder above was replaced by a link just now.
 type Stamp struct {
 	Dev, Ino     uint64 // 0 where the system does not tell
 	Size         int64  // bytes
@@ -121,7 +122,8 @@ func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []b
 // takes as long as ten times the way there.
 const fewFiles = 12
 
-// files fills in the stamps of one folder's files.
+// files fills in the stamps of one folder's files. Links above it may be followed,
+// as by stat.
 func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp) {
 	clear(stamps)
 	if len(stamps) == 0 {
@@ -139,9 +141,7 @@ func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp) {
 		defer from.close()
 		rel = ""
 	}
-	if l.quiet {
-		from = from.quiet()
-	}
+	from = from.quiet(l.quiet)
 	for i := range d.Files {
 		if i%stride == stride-1 && ctx.Err() != nil {
 			return

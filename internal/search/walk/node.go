@@ -21,6 +21,7 @@ type node struct {
 	rules   Rules
 	repo    bool
 	untold  bool // its file system's stamps do not tell of every change
+	mixed   bool // a file in it is on another file system
 	ignores []ignoreFile
 
 	changed bool        // must be read again

@@ -99,8 +99,5 @@ func (l *locator) stat(p *place, name string) (Stamp, kind, error) {
 	if err != nil {
 		return Stamp{}, 0, err
 	}
-	if l.quiet {
-		from = from.quiet()
-	}
-	return from.stat(p.rel, name)
+	return from.quiet(l.quiet).stat(p.rel, name)
 }

@@ -2,7 +2,7 @@ package walk
 
 import (
 	"context"
-	"time"
+	"slices"
 )
 
 // sweep looks at the files of folders in the same pass as at these.
@@ -14,7 +14,7 @@ type sweep struct {
 }
 
 // RefreshStat is [Tree.Refresh] and Stat of what that gives, in buf if that has
-// the room. It is quicker: a folder that is as it was is opened once.
+// the room. It is quicker: a folder that is as it was is opened once, or not at all.
 func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp) (*Listing, []Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
@@ -57,16 +57,19 @@ func room(buf []Stamp, n int) []Stamp {
 
 // same is [node.same], and looks at the files of a folder that is. That is on a
 // file system of this machine: what is on others is never the same.
-func (s *sweep) same(n *node, loc *locator) bool {
-	loc.quiet = loc.pace.quiet()
-	begin := time.Now()
-	if !n.same(loc) {
-		return false
-	}
-	loc.files(s.ctx, n.dir, s.stamps[s.first[n.index]:][:len(n.dir.Files)])
-	loc.pace.note(time.Since(begin), 2+len(n.dir.Files))
-	s.done[n.index] = true
-	return true
+func (s *sweep) same(n *node, loc *locator) (same bool) {
+	loc.pace.turn(func(quiet bool) (calls int) {
+		loc.quiet = quiet && !n.mixed
+		if same = n.same(loc); !same {
+			return 1
+		}
+		stamps := s.stamps[s.first[n.index]:][:len(n.dir.Files)]
+		loc.files(s.ctx, n.dir, stamps)
+		n.mixed = slices.ContainsFunc(stamps, func(f Stamp) bool { return f.Dev != n.key.dev && f != Stamp{} })
+		return 2 + len(stamps)
+	})
+	s.done[n.index] = same
+	return same
 }
 
 // moved is what is known of the folders of another listing.
