@@ -139,9 +139,10 @@ func wrap(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	for line := range strings.Lines(text) {
-		for {
-			end := prefix(strings.TrimSuffix(line, "\n"), wrapAt)
-			if end < 0 {
+		for len(line) > wrapAt {
+			whole := strings.TrimSuffix(line, "\n")
+			end := runeIndex(whole, wrapAt)
+			if end == len(whole) {
 				break
 			}
 			b.WriteString(line[:end])
@@ -151,18 +152,4 @@ func wrap(text string) string {
 		b.WriteString(line)
 	}
 	return b.String()
-}
-
-// prefix is the length in bytes of the first n characters, -1 if there are no more.
-func prefix(text string, n int) int {
-	if len(text) <= n {
-		return -1
-	}
-	for i := range text {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return -1
 }
