@@ -63,7 +63,7 @@ func TestPairSkip(t *testing.T) {
 			p.foldX, p.foldY = 0x20*ones, 0x20*ones*uint64(r.IntN(2))
 		}
 		a := bytes.Repeat([]byte("qzQZ\x91\xfa")[r.IntN(6):][:1], 1+r.IntN(300))
-		b := bytes.Repeat([]byte("abcd"), len(a))[:len(a)+r.IntN(5)]
+		b := bytes.Repeat([]byte("abcd"), len(a)+1)[:len(a)+r.IntN(5)]
 		first := len(a)
 		if c := "zZ\xda"[r.IntN(3)]; r.IntN(4) > 0 {
 			at := r.IntN(len(a))
