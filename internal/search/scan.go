@@ -79,30 +79,32 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	}
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	for range t.s.workers {
-		wait.Go(func() {
-			w := worker{t: t, q: &paged, p: p, g: g, top: top, reader: source.Get()}
-			w.bind(ctx)
-			defer w.end()
-			for {
-				to := int(next.Add(int64(batch)))
-				for i := to - batch; i < min(to, len(p.jobs)); i++ {
-					if !g.wanted() {
-						return
-					}
-					if ctx.Err() != nil {
-						g.stop(late)
-						return
-					}
-					w.job = i
-					g.put(i, w.search(ctx, p.jobs[i]))
-				}
-				if to >= len(p.jobs) {
+	work := func() {
+		w := worker{t: t, q: &paged, p: p, g: g, top: top, reader: source.Get()}
+		w.bind(ctx)
+		defer w.end()
+		for {
+			to := int(next.Add(int64(batch)))
+			for i := to - batch; i < min(to, len(p.jobs)); i++ {
+				if !g.wanted() {
 					return
 				}
+				if ctx.Err() != nil {
+					g.stop(late)
+					return
+				}
+				w.job = i
+				g.put(i, w.search(ctx, p.jobs[i]))
 			}
-		})
+			if to >= len(p.jobs) {
+				return
+			}
+		}
 	}
+	for range t.s.workers - 1 {
+		wait.Go(work)
+	}
+	work()
 	wait.Wait()
 	g.end()
 	if !p.sorted {

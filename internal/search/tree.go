@@ -225,10 +225,13 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer) error {
 		}
 		to = max(from, to)
 		start := from
-		wait.Go(func() {
-			t.filterDirs(ctx, q, &parts[w], &counts[w], picked, start, to)
-		})
 		from = to
+		do := func() { t.filterDirs(ctx, q, &parts[w], &counts[w], picked, start, to) }
+		if w == workers-1 {
+			do() // who waits may as well work
+			break
+		}
+		wait.Go(do)
 	}
 	wait.Wait()
 	for w, part := range parts {
