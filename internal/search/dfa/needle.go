@@ -212,9 +212,8 @@ func (p *pair) zero(a, b []byte) uint64 {
 func (p *pair) index(a, b []byte) int {
 	n := len(a)
 	b = b[:n]
-	if k := p.skip(a, b); k > 0 {
-		a, b = a[k:], b[k:]
-	}
+	k := p.skip(a, b)
+	a, b = a[k:], b[k:]
 	for len(a) >= 32 && len(b) >= 32 {
 		z0, z1, z2, z3 := p.zero(a, b), p.zero(a[8:], b[8:]), p.zero(a[16:], b[16:]), p.zero(a[24:], b[24:])
 		if z0|z1|z2|z3 != 0 {

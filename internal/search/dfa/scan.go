@@ -138,8 +138,8 @@ func (s *scan) handle(k int) {
 	}
 	at, sure := cur.pos, s.state[k]&kindMask == kindMatch
 	end := s.skip(k)
-	if sure && s.yield == nil && !s.one {
-		s.count++
+	if sure && s.yield == nil {
+		s.report(at, end) // whichever line that is
 		return
 	}
 	if start := s.lineStart(at); sure || s.slowMatch(start, end) {
@@ -178,25 +178,12 @@ func (s *scan) skip(k int) (end int) {
 
 // record notes a line that matches.
 func (s *scan) record(k, start, end int) {
-	if s.yield == nil && !s.one {
-		s.count++
+	if s.yield == nil {
+		s.report(start, end)
 		return
 	}
-	seq := s.cur[k].seq
-	slot := &s.c.found[seq%slots]
+	slot := &s.c.found[s.cur[k].seq%slots]
 	*slot = append(*slot, [2]int{start, end})
-	if !s.one {
-		return
-	}
-	// Nothing behind this line is wanted.
-	s.next = len(s.buf)
-	for i := range s.state {
-		if s.state[i] != stateIdle && s.cur[i].seq > seq {
-			s.state[i] = stateIdle
-		}
-	}
-	s.cur[k].pos, s.cur[k].closed = s.cur[k].end, true
-	s.state[k] = stateLine
 }
 
 // finish ends the segment of cursor k and reports what is due.
@@ -239,7 +226,7 @@ func (s *scan) crawl() {
 		if !cur.closed {
 			cur.pos = s.lineStart(cur.pos)
 		}
-		for cur.pos < cur.end {
+		for cur.pos < cur.end && !s.stopped {
 			start := cur.pos
 			end := s.skip(k)
 			s.c.slow -= cur.pos - start

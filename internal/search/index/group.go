@@ -45,15 +45,14 @@ type group struct {
 func (g *group) put(filter []uint64, odd bool) (column int) {
 	column = bits.TrailingZeros64(^g.used)
 	bit := uint64(1) << column
-	switch {
-	case g.sliced:
+	if g.sliced {
 		for w, word := range filter {
 			rows := g.words[columns*w:][:columns]
 			for b := range rows {
 				rows[b] = rows[b]&^bit | word>>b&1<<column
 			}
 		}
-	default:
+	} else {
 		if column >= int(g.stride) {
 			g.widen()
 		}
