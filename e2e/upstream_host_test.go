@@ -28,7 +28,8 @@ type place struct {
 	in         io.WriteCloser
 	out        *bufio.Reader
 	ended      chan struct{}
-	err        error // how it ended
+	err        error  // how it ended
+	log        string // what it said on its way, of an HTTP server
 }
 
 // placeOptions say how a place is started.
@@ -79,15 +80,20 @@ func startPlace(t *testing.T, o placeOptions) *place {
 	}
 	if o.http {
 		late := time.AfterFunc(deadline, func() { _ = p.cmd.Process.Kill() })
-		line, err := bufio.NewReader(said).ReadString('\n')
+		lines := bufio.NewReader(said)
+		line, err := lines.ReadString('\n')
 		late.Stop()
 		url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 		if err != nil || !ok {
 			t.Fatalf("the server said %q, %v", line, err)
 		}
-		p.url = url
+		p.url, said = url, lines
 	}
 	go func() {
+		if said != nil {
+			rest, _ := io.ReadAll(said)
+			p.log = string(rest)
+		}
 		p.err = p.cmd.Wait()
 		close(p.ended)
 	}()
@@ -105,7 +111,7 @@ func (p *place) stop(t *testing.T) {
 	select {
 	case <-p.ended:
 		if p.err != nil && p.cmd.ProcessState.ExitCode() >= 0 {
-			t.Errorf("the server ended with %v", p.err)
+			t.Errorf("the server ended with %v\n%s", p.err, p.log)
 		}
 	case <-time.After(deadline):
 		t.Error("the server does not end")

@@ -238,7 +238,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	defer func() {
 		e.sessions.leave(in)
 		if in.method == string(mcp.MethodInitialize) && !in.initialized {
-			e.sessions.end(w.Header().Get(mcpserver.HeaderKeySessionID))
+			e.sessions.end(in.stream.Header().Get(mcpserver.HeaderKeySessionID))
 		}
 	}()
 	if req.listens || m.method == string(mcp.MethodSubscriptionsListen) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ const eventStream = "text/event-stream"
 // one JSON object, which then becomes the last event.
 type stream struct {
 	w       http.ResponseWriter
+	head    http.Header // the library's, w's when it writes; it sets them while we may be opening the stream
 	rc      *http.ResponseController
 	in      *incoming
 	timeout time.Duration // of one write
@@ -40,7 +42,7 @@ type stream struct {
 }
 
 func newStream(w http.ResponseWriter, in *incoming, timeout time.Duration) *stream {
-	return &stream{w: w, rc: http.NewResponseController(w), in: in, timeout: timeout, event: make(chan struct{})}
+	return &stream{w: w, head: http.Header{}, rc: http.NewResponseController(w), in: in, timeout: timeout, event: make(chan struct{})}
 }
 
 // notify writes a notification as an event.
@@ -132,16 +134,23 @@ func (s *stream) bounded(write func() error) error {
 	return write()
 }
 
-func (s *stream) Header() http.Header { return s.w.Header() }
+// Header is of the library alone.
+func (s *stream) Header() http.Header { return s.head }
+
+// writeHeader writes the library's header. The caller, the library, holds mu.
+func (s *stream) writeHeader(status int) {
+	s.header = true
+	maps.Copy(s.w.Header(), s.head)
+	s.w.WriteHeader(status)
+}
 
 func (s *stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.header || s.w.Header().Get("Content-Type") != eventStream && !s.mayAnswer() {
+	if s.header || s.head.Get("Content-Type") != eventStream && !s.mayAnswer() {
 		return
 	}
-	s.header = true
-	s.w.WriteHeader(status)
+	s.writeHeader(status)
 }
 
 // Write takes what the library writes: an event, or one JSON object.
@@ -153,7 +162,9 @@ func (s *stream) Write(p []byte) (int, error) {
 	if isAnswer := !isEvent || answers(p); isAnswer && !s.mayAnswer() || !s.wanted() {
 		return length, nil
 	}
-	s.header = true
+	if !s.header {
+		s.writeHeader(http.StatusOK)
+	}
 	if isEvent {
 		if s.in.unknown != nil && answers(p) {
 			before, data, _ := bytes.Cut(p, []byte("data: "))

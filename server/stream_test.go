@@ -68,3 +68,27 @@ func TestAnswerOrSilence(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnHeader: the library sets headers without our lock, while we may be
+// opening the stream. Both in one map ended the process.
+func TestOwnHeader(t *testing.T) {
+	for range 100 {
+		rec := httptest.NewRecorder()
+		rec.Header().Set("Vary", "Origin")
+		w := newStream(rec, &incoming{}, time.Second)
+		w.wanted = func() bool { return true }
+		w.answer = w.wanted
+		opened := make(chan error)
+		go func() { opened <- w.notify("notifications/progress", nil) }()
+		for range 1000 { // for as long as the other takes to begin
+			w.Header().Set("Content-Type", eventStream)
+		}
+		w.WriteHeader(http.StatusOK)
+		if err := <-opened; err != nil {
+			t.Fatal(err)
+		}
+		if got := rec.Result().Header; got.Get("Content-Type") != eventStream || got.Get("Vary") != "Origin" {
+			t.Fatalf("the header is %v", got)
+		}
+	}
+}
