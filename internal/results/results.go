@@ -3,9 +3,11 @@
 // Layout: <root>/<server>/<holder>/<file>, or <folder>/<part> in place of the
 // file. A server holds the lock on <root>/<server>.lock while it lives, taken
 // before its folder exists; a holder is a session, or a principal for calls
-// without a session, and is held until released. Cleaning happens while
-// storing, never at start, and takes only what nobody holds: results older than
-// maxAge, then the oldest until the quota is kept.
+// without a session, and is held until released. Cleaning happens behind a
+// server's first result and while storing more, never at start, and takes only
+// what nobody holds: results older than maxAge, then the oldest until the quota
+// is kept. The first result does not wait to learn what others have used: by so
+// much the quota may be passed.
 package results
 
 import (
@@ -45,12 +47,13 @@ type Store struct {
 	quota  int64
 	now    func() time.Time
 
-	mu    sync.Mutex
-	lock  io.Closer      // the lock on server; nil before the first result
-	held  map[string]int // holder folders, by how many hold them
-	count int            // results stored
-	used  int64          // bytes below root when last swept, plus what was stored since
-	swept time.Time
+	mu      sync.Mutex
+	lock    io.Closer      // the lock on server; nil before the first result
+	held    map[string]int // holder folders, by how many hold them
+	count   int            // results stored
+	used    int64          // bytes below root when last swept, plus what was stored since
+	swept   time.Time      // zero: not yet
+	cleaned chan struct{}  // closed behind the cleaning that the first result begins
 }
 
 // New makes a store. It touches no file.
@@ -92,17 +95,21 @@ func (s *Store) Save(dir, name, data string) (string, error) {
 
 // write makes room for a new file and writes it.
 func (s *Store) write(path, data string) error {
-	if err := s.open(); err != nil {
-		return err
+	first := s.lock == nil
+	if first {
+		var err error
+		if s.lock, err = state.OwnFolder(s.server); err != nil {
+			return err
+		}
 	}
 	room := int64(len(data))
-	if s.used+room > s.quota || s.now().Sub(s.swept) > sweepEvery {
+	if !first && (s.used+room > s.quota || s.now().Sub(s.swept) > sweepEvery) {
 		if err := s.sweep(room); err != nil {
 			return err
 		}
-		if s.used+room > s.quota {
-			return ErrQuota
-		}
+	}
+	if s.used+room > s.quota {
+		return ErrQuota
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("creating the results folder: %w", err)
@@ -111,12 +118,32 @@ func (s *Store) write(path, data string) error {
 		return fmt.Errorf("storing a result: %w", err)
 	}
 	s.used += room
+	if first {
+		s.cleaned = make(chan struct{})
+		go s.clean(s.cleaned)
+	}
 	return nil
+}
+
+// clean is the first sweep, unless another result has needed it by now.
+func (s *Store) clean(done chan<- struct{}) {
+	defer close(done)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.swept.IsZero() {
+		_ = s.sweep(0) // the next result tries again, and says why it cannot
+	}
 }
 
 // Close releases this server's folder: what is in it stays readable until a
 // later server cleans up.
 func (s *Store) Close() error {
+	s.mu.Lock()
+	cleaned := s.cleaned
+	s.mu.Unlock()
+	if cleaned != nil {
+		<-cleaned
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lock == nil {
@@ -125,18 +152,6 @@ func (s *Store) Close() error {
 	err := s.lock.Close()
 	s.lock = nil
 	return err
-}
-
-// open prepares the store before the first result.
-func (s *Store) open() error {
-	if s.lock != nil {
-		return nil
-	}
-	var err error
-	if s.lock, err = state.OwnFolder(s.server); err != nil {
-		return err
-	}
-	return s.sweep(0)
 }
 
 // writeNew writes a file that must not exist yet, whole or not at all.
@@ -161,12 +176,12 @@ type loose struct {
 
 // sweep removes what may go, until there is room, and counts what stays.
 func (s *Store) sweep(room int64) error {
-	s.used, s.swept = 0, s.now()
-	var free []loose
 	entries, err := os.ReadDir(s.root)
 	if err != nil {
 		return fmt.Errorf("cleaning the results folder: %w", err)
 	}
+	s.used, s.swept = 0, s.now()
+	var free []loose
 	for _, e := range entries {
 		if dir := filepath.Join(s.root, e.Name()); e.IsDir() {
 			found, used := s.survey(dir)

@@ -86,14 +86,32 @@ func TestAge(t *testing.T) {
 
 	young := newStore(t, root, Quota, &now)
 	save(t, young, young.Hold("x"), "new")
+	_ = young.Close() // behind the cleaning
 	if !exists(path) {
 		t.Error("a young result of a dead server was removed though there is room")
 	}
 	now = now.Add(maxAge + time.Hour)
 	later := newStore(t, root, Quota, &now)
 	save(t, later, later.Hold("x"), "newest")
+	_ = later.Close()
 	if exists(path) {
 		t.Error("an old result of a dead server was kept")
+	}
+}
+
+// TestFirstResult: it waits for nothing, so it may be one too many; the next one
+// is told.
+func TestFirstResult(t *testing.T) {
+	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
+	other, own := newStore(t, root, 100, &now), newStore(t, root, 100, &now)
+	save(t, other, other.Hold("x"), strings.Repeat("o", 90))
+	first := save(t, own, own.Hold("x"), strings.Repeat("f", 20))
+	if _, err := own.Save(own.Hold("x"), "Read", "x"); !errors.Is(err, ErrQuota) || !exists(first) {
+		t.Errorf("the second: %v, the first is there: %v", err, exists(first))
+	}
+	huge := newStore(t, root, 100, &now)
+	if _, err := huge.Save(huge.Hold("x"), "Read", strings.Repeat("h", 101)); !errors.Is(err, ErrQuota) {
+		t.Errorf("a first result above the quota: %v", err)
 	}
 }
 
