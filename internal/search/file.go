@@ -24,7 +24,7 @@ func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size in
 	w := worker{q: q, g: g, reader: source.Get(), named: true}
 	w.bind(limited)
 	defer w.end()
-	f, err := w.read(limited, file, size, "", path, nil)
+	f, err := w.read(limited, file, size, "", path, 0, nil)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

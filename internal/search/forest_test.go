@@ -117,6 +117,9 @@ func (f *forest) content() []byte {
 	case 5: // behind 64 KiB
 		return append(append(append(text, f.filler(70<<10)...), 0, '\n'), f.text(4)...)
 	case 6: // many blocks
+		if f.one(3) {
+			text = append([]byte("\xEF\xBB\xBF"), text...)
+		}
 		text = append(append(text, f.filler(40<<10+f.IntN(20<<10))...), f.text(4)...)
 		return append(append(text, f.filler(20<<10)...), f.text(3)...)
 	case 7: // a long line

@@ -21,10 +21,10 @@ func (w *worker) bind(ctx context.Context) {
 	w.each = w.chunk
 }
 
-// read searches an open file, at a path in two parts: the ranges of it, or all if
-// there are none. It returns nil if the file has nothing to tell; with an error,
+// read searches an open file, at a path in two parts: the ranges of it, behind a
+// byte order mark, or all if there are none. It returns nil if the file has nothing to tell; with an error,
 // what was found before that.
-func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, ranges []index.Range) (*found, error) {
+func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, mark int64, ranges []index.Range) (*found, error) {
 	w.c.reset(w.q, dir, name, w.stop)
 	w.c.keep, w.c.window = w.g.keep(), w.window
 	switch {
@@ -47,7 +47,7 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	var r source.Result
 	var err error
 	if len(ranges) > 0 {
-		r, err = w.reader.ReadRanges(ctx, file, size, ranges, each)
+		r, err = w.reader.ReadRanges(ctx, file, size, mark, ranges, each)
 	} else {
 		r, err = w.reader.Read(ctx, file, size, each)
 	}

@@ -222,7 +222,7 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		return nil, err
 	}
 	defer h.Close()
-	f, err := w.read(ctx, h, stamp.Size, w.path, name, nil)
+	f, err := w.read(ctx, h, stamp.Size, w.path, name, 0, nil)
 	return f.at(stamp), err
 }
 
@@ -236,7 +236,7 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	defer h.Close()
 	stamp := w.p.stamp(j)
 	w.known = j.known
-	f, err := w.read(ctx, h, stamp.Size, w.path, name, w.p.ranges[j.from:j.to])
+	f, err := w.read(ctx, h, stamp.Size, w.path, name, int64(j.mark), w.p.ranges[j.from:j.to])
 	w.known = unknown
 	if after, failed := h.Stamp(); failed != nil || after != stamp {
 		return nil, source.ErrChanged

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-toolset/internal/search/source"
 )
 
 // TestTorn changes a file between a look at its stamp and its reading: the
@@ -48,6 +50,36 @@ func TestTornWithin(t *testing.T) {
 	}
 	if a := search(t, s, dir, q); string(a.Text) != "\"f\":1:\"foo one\"\n\"f\":2001:\"foo two\"\n" || lines != 3 {
 		t.Errorf("%q", a.Text)
+	}
+}
+
+// TestBehindMark: of a text behind a byte order mark a range is read, too.
+func TestBehindMark(t *testing.T) {
+	s, dir := believing(t)
+	filler := strings.Repeat(strings.Repeat("@", 99)+"\n", 2000)
+	write(t, filepath.Join(dir, "f"), "\uFEFF"+filler+"foo\n"+filler)
+	search(t, s, dir, asked{pattern: "foo"}.query(t))
+	s.build.Wait()
+	q, a := asked{pattern: "foo", mode: Lines}.query(t), new(Answer)
+	p, err := s.Tree(dir, opener(dir)).plan(context.Background(), q, a)
+	if err != nil || len(p.jobs) != 1 || len(p.ranges) != 1 {
+		t.Fatalf("the plan has jobs %v, ranges %v, %v", p.jobs, p.ranges, err)
+	}
+	top, err := p.listing.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer top.Close()
+	w := worker{q: q, p: p, g: newGather(q, 1, false, a), top: top, reader: source.Get()}
+	w.bind(context.Background())
+	defer w.end()
+	w.enter(p.jobs[0].dir)
+	f, err := w.inState(context.Background(), p.jobs[0], "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(f.text) != "\"f\":2001:\"foo\"\n" || w.bytes != p.ranges[0].End-p.ranges[0].Start {
+		t.Errorf("%q of %d bytes", f.text, w.bytes)
 	}
 }
 

@@ -109,6 +109,7 @@ type job struct {
 	// ranges from..to of plan.ranges are what can match; none: all of it.
 	from, to int32
 	known    kind // of the state that the plan saw
+	mark     int8 // where there are ranges, the length of the byte order mark before the text
 }
 
 // plan is which files are searched, in the order of the answer.
@@ -285,9 +286,13 @@ func (t *Tree) filterDirs(ctx context.Context, q *Query, p *plan, a *Answer, pic
 				continue
 			}
 			a.Picked++
-			from := len(p.ranges)
-			if ok, k := t.possible(q, filter, p, d.Files[j].ID, p.stamps[first+j]); ok {
-				p.jobs = append(p.jobs, job{int32(i), int32(j), int32(from), int32(len(p.ranges)), k})
+			from, id, stamp := len(p.ranges), d.Files[j].ID, p.stamps[first+j]
+			if ok, k := t.possible(q, filter, p, id, stamp); ok {
+				to, mark := len(p.ranges), int8(0)
+				if to > from {
+					mark = int8(stamp.Size - filter.TextSize(uint32(id)))
+				}
+				p.jobs = append(p.jobs, job{int32(i), int32(j), int32(from), int32(to), k, mark})
 			}
 		}
 	}

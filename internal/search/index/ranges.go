@@ -32,6 +32,15 @@ func (f *Filter) AppendRanges(dst []Range, id uint32) (_ []Range, some bool) {
 	return dst, true
 }
 
+// TextSize is the length of the text of file id, in bytes, if AppendRanges can
+// append ranges of it.
+func (f *Filter) TextSize(id uint32) int64 {
+	if r := f.s.ref(id); r&refDirectory != 0 {
+		return f.s.directories[r.directory()].textSize()
+	}
+	return 0
+}
+
 // ranges is AppendRanges of a text of several blocks.
 func (f *Filter) ranges(dst []Range, d directory) []Range {
 	first, rest := &f.clauses[0], f.clauses[1:]

@@ -221,7 +221,7 @@ func TestAllocations(t *testing.T) {
 	f3 := &fake{data: encodeUTF16("text\n", binary.LittleEndian)}
 	if n := testing.AllocsPerRun(100, func() {
 		r.Read(context.Background(), f, 5, each)
-		r.ReadRanges(context.Background(), f2, 10, ranges, each)
+		r.ReadRanges(context.Background(), f2, 10, 0, ranges, each)
 		r.Read(context.Background(), f3, 12, each)
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
