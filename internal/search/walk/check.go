@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// checkBatch is how many folders a worker takes at once, sweepBatch the same if
-// their files are looked at, too: some 50 microseconds.
-const checkBatch, sweepBatch = 64, 4
+// checkBatch is how many folders a worker takes at once, sweepCalls how many
+// folders and files, about, if these are looked at, too: some 50 microseconds.
+const checkBatch, sweepCalls = 64, 32
 
 // check marks what must be visited. It looks at the stamps of all known
 // folders and ignore files; if the folders are vouched for, only at the ignore
@@ -31,15 +31,15 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep)
 	}
 
 	if vouched && !t.vouch.all {
-		t.look(ctx, top, t.vouch.attend, checkBatch, (*node).sameRules)
+		t.look(ctx, top, slices.Collect(slices.Chunk(t.vouch.attend, checkBatch)), (*node).sameRules)
 		if !t.dirty && !t.root.due() && !t.vouch.marked && !slices.ContainsFunc(t.vouch.attend, (*node).due) {
 			return ctx.Err()
 		}
 	} else {
 		if also != nil {
-			t.look(ctx, top, t.nodes, sweepBatch, also.same)
+			t.look(ctx, top, t.sweeps(), also.same)
 		} else {
-			t.look(ctx, top, t.nodes, checkBatch, (*node).same)
+			t.look(ctx, top, slices.Collect(slices.Chunk(t.nodes, checkBatch)), (*node).same)
 		}
 		t.vouch.all = t.vouch.all && ctx.Err() != nil
 	}
@@ -55,25 +55,52 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep)
 	return ctx.Err()
 }
 
-// look marks those of the nodes that are not the same; batch is how many a worker
-// takes at once.
-func (t *Tree) look(ctx context.Context, top folder, nodes []*node, batch int, same func(*node, *locator) bool) {
+// look marks those of the nodes that are not the same. A worker takes one batch
+// after the other.
+func (t *Tree) look(ctx context.Context, top folder, batches [][]*node, same func(*node, *locator) bool) {
 	var next atomic.Int64
-	parallel(min(t.options.Workers, 1+len(nodes)/batch), func() {
+	parallel(max(1, min(t.options.Workers, len(batches))), func() {
 		loc := locator{top: top}
 		defer loc.close()
 		for ctx.Err() == nil {
-			start := int(next.Add(int64(batch))) - batch
-			if start >= len(nodes) {
+			i := int(next.Add(1)) - 1
+			if i >= len(batches) {
 				return
 			}
-			for _, n := range nodes[start:min(start+batch, len(nodes))] {
+			for _, n := range batches[i] {
 				if !n.changed {
 					n.changed = !same(n, &loc)
 				}
 			}
 		}
 	})
+}
+
+// sweeps are the batches of all nodes whose files are looked at, too. Large folders
+// are batches of their own and come first, the largest before the others: at the
+// end each worker has only little left to do while others have nothing.
+func (t *Tree) sweeps() [][]*node {
+	if t.batches != nil {
+		return t.batches
+	}
+	large := slices.DeleteFunc(slices.Clone(t.nodes), func(n *node) bool { return len(n.dir.Files) < sweepCalls })
+	slices.SortStableFunc(large, func(a, b *node) int { return len(b.dir.Files) - len(a.dir.Files) })
+	t.batches = slices.Collect(slices.Chunk(large, 1))
+	var batch []*node
+	calls := 0
+	for _, n := range t.nodes {
+		if len(n.dir.Files) >= sweepCalls {
+			continue
+		}
+		batch, calls = append(batch, n), calls+1+len(n.dir.Files)
+		if calls >= sweepCalls {
+			t.batches, batch, calls = append(t.batches, batch), nil, 0
+		}
+	}
+	if batch != nil {
+		t.batches = append(t.batches, batch)
+	}
+	return t.batches
 }
 
 // same says whether the folder and its ignore files are as they were read.

@@ -38,7 +38,7 @@ type node struct {
 
 // nodeBytes and fileBytes are what is kept of a folder and of a file, beside
 // their names.
-const nodeBytes, fileBytes = 604, 36
+const nodeBytes, fileBytes = 624, 36
 
 // key is what a folder must still have to be taken as unchanged.
 type key struct {
@@ -68,7 +68,7 @@ func (t *Tree) flatten() {
 			stack = append(stack, k)
 		}
 	}
-	t.nodes = nodes
+	t.nodes, t.batches = nodes, nil
 	t.vouch.attend = t.vouch.attend[:0]
 	for _, n := range nodes {
 		if n.retry.Load() || len(n.ignores) > 0 {

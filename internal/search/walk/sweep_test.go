@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -60,5 +61,35 @@ func TestRefreshStat(t *testing.T) {
 			t.Fatalf("step %d: the top has not changed, and is another", step)
 		}
 		buf = stamps
+	}
+}
+
+// TestSweeps: every folder is in one batch, large ones alone and first, the largest
+// before the others; small ones together are worth a batch.
+func TestSweeps(t *testing.T) {
+	dir := t.TempDir()
+	for i, files := range []int{0, 3, sweepCalls, 1, 5, 3 * sweepCalls, sweepCalls - 1, 2 * sweepCalls, 2} {
+		build(t, dir, fmt.Sprintf("d%d/", i))
+		for j := range files {
+			build(t, dir, fmt.Sprintf("d%d/f%d: x", i, j))
+		}
+	}
+	tree := New(opener(dir), Options{})
+	refresh(t, tree)
+	var got []string
+	for _, batch := range tree.sweeps() {
+		var paths []string
+		for _, n := range batch {
+			paths = append(paths, n.place.path())
+		}
+		got = append(got, strings.Join(paths, " "))
+	}
+	if want := []string{"d5", "d7", "d2", " d0 d1 d3 d4 d6", "d8"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	build(t, dir, "d9/f: x")
+	refresh(t, tree)
+	if got := slices.Concat(tree.sweeps()...); len(got) != 11 {
+		t.Errorf("%d folders, want 11", len(got))
 	}
 }

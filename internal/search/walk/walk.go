@@ -95,10 +95,11 @@ type Tree struct {
 
 	turn    chan struct{} // holds a value while a Refresh runs; guards all below
 	root    *node
-	nodes   []*node  // all, in the order of Listing.Dirs; as the last flatten saw them
-	dirty   bool     // nodes may have changed since listing was made
-	above   Rules    // what the last Refresh was given
-	listing *Listing // the last one
+	nodes   []*node   // all, in the order of Listing.Dirs; as the last flatten saw them
+	batches [][]*node // of nodes, see sweeps; nil: not made yet
+	dirty   bool      // nodes may have changed since listing was made
+	above   Rules     // what the last Refresh was given
+	listing *Listing  // the last one
 	vouch   vouch
 }
 
@@ -168,7 +169,7 @@ func (t *Tree) refresh(ctx context.Context, top folder, vouched bool, also *swee
 	}
 	if t.root.gone {
 		err := t.root.dir.Err
-		t.root, t.nodes, t.listing = nil, nil, nil
+		t.root, t.nodes, t.batches, t.listing = nil, nil, nil, nil
 		t.stopVouching(err)
 		return nil, fmt.Errorf("the top folder: %w", err)
 	}
