@@ -134,10 +134,10 @@ func (s *stream) bounded(write func() error) error {
 	return write()
 }
 
-// Header is of the library alone.
+// Header is what the library sets; nobody reads it before that has ended.
 func (s *stream) Header() http.Header { return s.head }
 
-// writeHeader writes the library's header. The caller, the library, holds mu.
+// writeHeader writes the library's header, for the library. The caller holds mu.
 func (s *stream) writeHeader(status int) {
 	s.header = true
 	maps.Copy(s.w.Header(), s.head)
@@ -191,7 +191,9 @@ func (s *stream) Write(p []byte) (int, error) {
 func (s *stream) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.flush()
+	if s.header { // else net/http would write one of its own
+		_ = s.flush()
+	}
 }
 
 // CanStream says what Flush does.

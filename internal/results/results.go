@@ -131,7 +131,7 @@ func (s *Store) clean(done chan<- struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.swept.IsZero() {
-		_ = s.sweep(0) // the next result tries again, and says why it cannot
+		_ = s.sweep(0) // a later result tries again, and says why it cannot
 	}
 }
 
@@ -176,12 +176,12 @@ type loose struct {
 
 // sweep removes what may go, until there is room, and counts what stays.
 func (s *Store) sweep(room int64) error {
-	entries, err := os.ReadDir(s.root)
-	if err != nil {
-		return fmt.Errorf("cleaning the results folder: %w", err)
-	}
 	s.used, s.swept = 0, s.now()
 	var free []loose
+	entries, err := os.ReadDir(s.root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a person may remove it
+		return fmt.Errorf("cleaning the results folder: %w", err)
+	}
 	for _, e := range entries {
 		if dir := filepath.Join(s.root, e.Name()); e.IsDir() {
 			found, used := s.survey(dir)

@@ -115,6 +115,21 @@ func TestFirstResult(t *testing.T) {
 	}
 }
 
+// TestRemoved: a person may remove all that is stored while a server runs.
+func TestRemoved(t *testing.T) {
+	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
+	s := newStore(t, root, Quota, &now)
+	dir := s.Hold("x")
+	for range 3 {
+		save(t, s, dir, "data")
+		<-s.cleaned
+		if err := os.RemoveAll(root); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(2 * sweepEvery)
+	}
+}
+
 func TestManyServersAtOnce(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	var wg sync.WaitGroup

@@ -196,25 +196,29 @@ func (b *builder) file(folder *walk.Folder, f *walk.File, seen walk.Stamp) {
 		return
 	}
 	var sig index.Signature
+	var length int64 // of the text, if it is whole
 	b.reader.Mode, b.reader.Gather = source.Report, source.Whole
 	r, err := b.reader.Read(b.t.s.ctx, h, before.Size, func(k source.Chunk) bool {
 		if !k.First || !k.Last {
 			sig = nil
 			return false
 		}
-		sig = b.signer.Sign(k.Text)
+		sig, length = b.signer.Sign(k.Text), int64(len(k.Text))
 		return true
 	})
 	after, errAfter := h.Stamp()
 	if err != nil || errAfter != nil || after != before {
 		return
 	}
+	if r.Decoded || r.Mark+length != before.Size {
+		sig = nil // its blocks are not where they are in the file
+	}
 	k := signed
 	switch {
 	case r.Kind == source.Binary:
 		k = binary
-	case r.Kind == source.UTF16 || sig == nil && before.Size > 0:
-		k, sig = unsigned, nil
+	case sig == nil && before.Size > 0:
+		k = unsigned
 	}
 	b.t.keep(f.ID, recordOf(before, k), sig)
 }

@@ -111,6 +111,12 @@ func (f *forest) content() []byte {
 	case 1:
 		return append([]byte("\xEF\xBB\xBF"), text...)
 	case 2, 3:
+		if f.one(4) { // many blocks
+			text = append(append(text, f.filler(40<<10+f.IntN(20<<10))...), f.text(4)...)
+		}
+		if f.one(4) { // a NUL
+			text = append(append(text, 0, '\n'), f.text(2)...)
+		}
 		return f.utf16(text)
 	case 4: // a NUL early
 		return append(append(text, 0), f.text(4)...)

@@ -22,8 +22,8 @@ func (w *worker) bind(ctx context.Context) {
 }
 
 // read searches an open file, at a path in two parts: the ranges of it, behind a
-// byte order mark, or all if there are none. It returns nil if the file has nothing to tell; with an error,
-// what was found before that.
+// byte order mark, or all if there are none. It returns nil if the file has
+// nothing to tell; with an error, what was found before that.
 func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, mark int64, ranges []index.Range) (*found, error) {
 	w.c.reset(w.q, dir, name, w.stop)
 	w.c.keep, w.c.window = w.g.keep(), w.window

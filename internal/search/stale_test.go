@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	coding "encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,6 +81,30 @@ func TestBehindMark(t *testing.T) {
 	}
 	if string(f.text) != "\"f\":2001:\"foo\"\n" || w.bytes != p.ranges[0].End-p.ranges[0].Start {
 		t.Errorf("%q of %d bytes", f.text, w.bytes)
+	}
+}
+
+// TestDecodedNul: of a text that is decoded no range is read, not even if a NUL
+// makes it a binary file.
+func TestDecodedNul(t *testing.T) {
+	for _, order := range []coding.AppendByteOrder{coding.LittleEndian, coding.BigEndian} {
+		for _, at := range []int{0, 8192, 60_000} {
+			s, dir := believing(t)
+			text := []byte(strings.Repeat("@@@@@@@\n", 8208) + "\x00\n")
+			copy(text[at:], "foo")
+			raw := order.AppendUint16(nil, 0xFEFF)
+			for _, b := range text {
+				raw = order.AppendUint16(raw, uint16(b))
+			}
+			write(t, filepath.Join(dir, "f"), string(raw))
+			for _, state := range []string{"first", "later"} {
+				a := search(t, s, dir, asked{pattern: "foo", mode: Lines}.query(t))
+				if string(a.Text) != "\"f\" binary\n" || a.Unreadable != 0 {
+					t.Errorf("%v, at %d, %s: %q, %d unreadable", order, at, state, a.Text, a.Unreadable)
+				}
+				s.build.Wait()
+			}
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ type job struct {
 	// ranges from..to of plan.ranges are what can match; none: all of it.
 	from, to int32
 	known    kind // of the state that the plan saw
-	mark     int8 // where there are ranges, the length of the byte order mark before the text
+	mark     int8 // where there are ranges: the length of the byte order mark before the text
 }
 
 // plan is which files are searched, in the order of the answer.

@@ -23,8 +23,8 @@ var ErrChanged = errors.New("the file has changed since it was signed")
 // changed elsewhere is not noticed: the caller compares stamps.
 //
 // All of a file is read, as Read does it, if a range covers the text or if size
-// is not known. What the NUL of a binary file is in may not be read. Ranges of a
-// text in UTF-16 mean nothing.
+// is not known. What the NUL of a binary file is in may not be read. A text that is
+// decoded must have no ranges: where it is in the file is not known.
 func (r *Reader) ReadRanges(ctx context.Context, f io.ReaderAt, size, mark int64, ranges []index.Range, each func(Chunk) (more bool)) (Result, error) {
 	if len(ranges) == 0 {
 		return Result{Nul: -1}, nil
@@ -74,9 +74,11 @@ func (s *scan) begins() error {
 		return err
 	}
 	s.in.at--
+	s.target = min(s.target, len(s.buf)-1)
+	s.goal = min(s.goal, s.target)
 	n := 0
 	for n < 2 {
-		m, err := s.in.readRaw(s.buf[n:min(len(s.buf), 1+s.target)])
+		m, err := s.in.readRaw(s.buf[n : 1+s.target])
 		if n += m; err != nil && err != io.EOF {
 			return err
 		}

@@ -47,9 +47,10 @@ func (s *scan) head() error {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xEF\xBB\xBF")):
 		s.n = copy(b, b[3:])
+		s.result.Mark = 3
 	case bytes.HasPrefix(b, []byte("\xFF\xFE\x00\x00")): // UTF-32; it has a NUL
 	case bytes.HasPrefix(b, []byte("\xFF\xFE")), bytes.HasPrefix(b, []byte("\xFE\xFF")):
-		s.result.Kind = UTF16
+		s.result.Decoded = true
 		s.in.decode(b[2:], b[0] == 0xFE)
 		s.n = 0
 	}

@@ -59,9 +59,8 @@ var (
 type Kind int8
 
 const (
-	Text   Kind = iota // UTF-8, or bytes of no known encoding without a NUL
-	UTF16              // text that was decoded
-	Binary             // it has a NUL, before or after decoding
+	Text   Kind = iota // without a NUL
+	Binary             // it has one, before or after decoding
 )
 
 // Mode says what a Reader does with a NUL.
@@ -109,7 +108,9 @@ type Chunk struct {
 
 // Result is what was learned about a file.
 type Result struct {
-	Kind  Kind
-	Bytes int64 // of the text that was given
-	Nul   int64 // offset of the first NUL in the text, -1 if none was seen
+	Kind    Kind
+	Bytes   int64 // of the text that was given
+	Nul     int64 // offset of the first NUL in the text, -1 if none was seen
+	Mark    int64 // length of the UTF-8 byte order mark that was taken off
+	Decoded bool  // from UTF-16
 }

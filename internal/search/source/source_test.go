@@ -27,17 +27,17 @@ func TestRandomTexts(t *testing.T) {
 			for range 2 { // the second file finds what the first left
 				r.Gather = Gather(rnd.IntN(3))
 				text := randomText(rnd)
-				data, kind := []byte(text), Text
+				data, want := []byte(text), Result{Bytes: int64(len(text)), Nul: -1}
 				switch rnd.IntN(4) {
 				case 0:
-					data = []byte("\uFEFF" + text)
+					data, want.Mark = []byte("\uFEFF"+text), 3
 				case 1:
-					data, kind = encodeUTF16(text, binary.LittleEndian), UTF16
+					data, want.Decoded = encodeUTF16(text, binary.LittleEndian), true
 				case 2:
-					data, kind = encodeUTF16(text, binary.BigEndian), UTF16
+					data, want.Decoded = encodeUTF16(text, binary.BigEndian), true
 				case 3:
 					text = strings.TrimLeft(text, "\uFEFF")
-					data = []byte(text)
+					data, want.Bytes = []byte(text), int64(len(text))
 				}
 				f := &fake{data: data}
 				if rnd.IntN(2) == 0 {
@@ -49,12 +49,12 @@ func TestRandomTexts(t *testing.T) {
 					err = verify(chunks, []byte(text), 0, 1, true)
 				}
 				if err != nil {
-					t.Fatalf("seed %d, kind %d, size %d: %v", seed, kind, size, err)
+					t.Fatalf("seed %d, %+v, size %d: %v", seed, want, size, err)
 				}
-				if want := (Result{kind, int64(len(text)), -1}); result != want {
+				if result != want {
 					t.Fatalf("seed %d: result %+v, want %+v", seed, result, want)
 				}
-				if r.Gather == Whole && len(chunks) > 1 && len(text) <= wholeBytes && (kind == Text && len(data) <= wholeBytes || len(data)*3/2 <= wholeBytes) {
+				if r.Gather == Whole && len(chunks) > 1 && len(text) <= wholeBytes && (!want.Decoded && len(data) <= wholeBytes || len(data)*3/2 <= wholeBytes) {
 					t.Fatalf("seed %d: a text of %d bytes has %d chunks", seed, len(text), len(chunks))
 				}
 				if len(r.buf) > keptBytes {
@@ -115,7 +115,7 @@ func TestUTF16(t *testing.T) {
 			if err == nil {
 				err = verify(chunks, []byte(want), 0, 1, true)
 			}
-			if err != nil || result.Kind != UTF16 {
+			if err != nil || !result.Decoded {
 				t.Fatalf("seed %d: %x: %v, %+v", seed, raw, err, result)
 			}
 		})
@@ -156,7 +156,10 @@ func TestNul(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := Result{Binary, int64(len(text)), tc.nul}
+				want := Result{Kind: Binary, Bytes: int64(len(text)), Nul: tc.nul, Decoded: tc.name == "UTF-16"}
+				if tc.name == "behind a mark" {
+					want.Mark = 3
+				}
 				switch mode {
 				case Skip:
 					want.Bytes = tc.before
@@ -165,9 +168,6 @@ func TestNul(t *testing.T) {
 					}
 				case Search:
 					want.Kind, want.Nul = Text, -1
-					if tc.name == "UTF-16" {
-						want.Kind = UTF16
-					}
 				}
 				if result != want {
 					t.Errorf("mode %d: %+v, want %+v", mode, result, want)

@@ -83,23 +83,24 @@ func (t *Tree) sweeps() [][]*node {
 	if t.batches != nil {
 		return t.batches
 	}
-	large := slices.DeleteFunc(slices.Clone(t.nodes), func(n *node) bool { return len(n.dir.Files) < sweepCalls })
-	slices.SortStableFunc(large, func(a, b *node) int { return len(b.dir.Files) - len(a.dir.Files) })
-	t.batches = slices.Collect(slices.Chunk(large, 1))
+	var large, small [][]*node
 	var batch []*node
 	calls := 0
 	for _, n := range t.nodes {
 		if len(n.dir.Files) >= sweepCalls {
+			large = append(large, []*node{n})
 			continue
 		}
 		batch, calls = append(batch, n), calls+1+len(n.dir.Files)
 		if calls >= sweepCalls {
-			t.batches, batch, calls = append(t.batches, batch), nil, 0
+			small, batch, calls = append(small, batch), nil, 0
 		}
 	}
 	if batch != nil {
-		t.batches = append(t.batches, batch)
+		small = append(small, batch)
 	}
+	slices.SortStableFunc(large, func(a, b []*node) int { return len(b[0].dir.Files) - len(a[0].dir.Files) })
+	t.batches = append(large, small...)
 	return t.batches
 }
 
