@@ -48,7 +48,7 @@ func (s *scan) part(p index.Range, mark, size int64) error {
 	s.in.at, s.in.limit = mark+p.Start, mark+p.End
 	s.n, s.offset, s.line, s.cut = 0, p.Start, p.Line, false
 	s.target, s.goal = s.first(), s.first()
-	if length := p.End - p.Start; s.gather == Little && length < 2*int64(littleBytes) {
+	if length := p.End - p.Start; s.gather == Little && length < 3*int64(littleBytes) {
 		// A block, and what its first and last lines have outside.
 		s.target = min(int(length), chunkBytes)
 		s.goal = s.target

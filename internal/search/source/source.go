@@ -37,9 +37,9 @@ var (
 	// still in the cache when it is searched, and a search can stop soon.
 	chunkBytes = 256 << 10
 
-	// littleBytes is the first chunk of who may want no more: half of all
-	// source files are shorter, and what is common is in the first 16 KiB.
-	littleBytes = 16 << 10
+	// littleBytes is the first chunk of who may want no more: more than half of
+	// all source files are shorter, and what is common is in the first 8 KiB.
+	littleBytes = 8 << 10
 
 	// wholeBytes is the length of the longest text that is one chunk for who
 	// wants that.
@@ -86,7 +86,7 @@ const (
 	Chunks Gather = iota
 	// Whole gives a text of up to 32 MiB as one chunk: to sign it.
 	Whole
-	// Little begins with a chunk of about 16 KiB: more may not be wanted.
+	// Little begins with a chunk of about 8 KiB: more may not be wanted.
 	Little
 )
 
