@@ -27,6 +27,7 @@ func TestRandom(t *testing.T) {
 
 func FuzzSign(f *testing.F) {
 	f.Add([]byte("one\ntwo\n"), uint16(0), uint16(5), "two", true)
+	f.Add([]byte{}, uint16(0), uint16(0), "0", false)
 	f.Add([]byte("ask\u212A"), uint16(blockSize-2), uint16(9), "ASKK", true)
 	f.Fuzz(func(t *testing.T, piece []byte, before, after uint16, literal string, fold bool) {
 		if fold {

@@ -80,6 +80,8 @@ func appendRanges(q *Query, dst []Range, sig Signature) []Range {
 		return dst
 	case sig == nil:
 		return append(dst, Range{0, math.MaxInt64, 1})
+	case sig.TextSize() == 0:
+		return dst // no line at all
 	}
 	return append(dst, Range{0, sig.TextSize(), 1})
 }
