@@ -134,7 +134,7 @@ func (s *stream) bounded(write func() error) error {
 	return write()
 }
 
-// Header is what the library sets; nobody reads it before that has ended.
+// Header is for the library; nobody else reads it before that has ended.
 func (s *stream) Header() http.Header { return s.head }
 
 // writeHeader writes the library's header, for the library. The caller holds mu.
