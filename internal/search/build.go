@@ -108,6 +108,7 @@ func (t *Tree) prune(l *walk.Listing) bool {
 		if !ok && t.records[id].kind != unknown {
 			t.records[id] = record{}
 			t.store.Delete(uint32(id))
+			t.version++
 		}
 	}
 	t.account()
@@ -132,6 +133,7 @@ func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.records, t.store, t.ready, t.gone, t.built = nil, index.Store{}, false, true, nil
+	t.version++
 	t.account()
 }
 
@@ -152,11 +154,11 @@ func (b *builder) folder(at int) bool {
 	var open *walk.Folder
 	for i := range d.Files {
 		stamp := b.stamps[b.l.First[at]+i]
-		if stamp == (walk.Stamp{}) || !b.t.settled(stamp) || stamp.Dev != b.t.device.Load() {
+		if !b.t.recordable(stamp) {
 			continue
 		}
 		b.t.mu.RLock()
-		_, known := b.t.knows(d.Files[i].ID, stamp)
+		known := b.t.knows(d.Files[i].ID, stamp)
 		gone := b.t.gone
 		b.t.mu.RUnlock()
 		if known {
@@ -235,5 +237,6 @@ func (t *Tree) keep(id uint64, r record, sig index.Signature) {
 	}
 	t.records[id] = r
 	t.store.Put(uint32(id), sig)
+	t.version++
 	t.account()
 }

@@ -66,6 +66,7 @@ type gather struct {
 	later   bool        // Names come in any order
 	full    bool        // the page is
 	past    int64       // bytes that were read since
+	stale   bool        // a record could be made of a file that was not in the state known
 	stopped atomic.Bool // no more jobs are taken up; set under mu
 }
 
@@ -123,6 +124,14 @@ func (g *gather) stop(why string) {
 		}
 		g.turn.Broadcast()
 	}
+}
+
+// changed says that a file was not in the state known, and that a record could be
+// made of the one it is in.
+func (g *gather) changed() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stale = true
 }
 
 // note says what was not searched as asked.

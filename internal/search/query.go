@@ -26,6 +26,9 @@ type Query struct {
 	// Pick chooses files by their folder, below the top and with slashes, and
 	// their name. Nil: all.
 	Pick func(dir, name string) bool
+	// Anew, if there is one, is called if Pick is then asked about every file once
+	// more: what was asked before was about files some of which there are no more.
+	Anew func()
 	// Rest, if there is one, reports that Pick chooses all that it has not been
 	// asked about, and need not be.
 	Rest func() bool

@@ -107,6 +107,7 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	work()
 	wait.Wait()
 	g.end()
+	p.news = p.news || g.stale
 	if !p.sorted {
 		t.order(q, g, a)
 	}
@@ -222,6 +223,9 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		return nil, err
 	}
 	defer h.Close()
+	if j.known != unknown && w.t.recordable(stamp) {
+		w.g.changed()
+	}
 	f, err := w.read(ctx, h, stamp.Size, w.path, name, 0, nil)
 	return f.at(stamp), err
 }
@@ -238,7 +242,8 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	w.known = j.known
 	f, err := w.read(ctx, h, stamp.Size, w.path, name, int64(j.mark), w.p.ranges[j.from:j.to])
 	w.known = unknown
-	if after, failed := h.Stamp(); failed != nil || after != stamp {
+	after, failed := h.Stamp()
+	if after.Links = stamp.Links; failed != nil || after != stamp { // a guess does not know them
 		return nil, source.ErrChanged
 	}
 	return f.at(stamp), err

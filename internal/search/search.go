@@ -55,7 +55,7 @@ type Searcher struct {
 	workers int
 	indexed atomic.Int64  // memory of all indexes, in bytes
 	queries *busy         // running ones: making indexes waits for them
-	racy    time.Duration // see the constant
+	racy    time.Duration // see walk.Racy
 	retry   time.Duration // see the constant
 
 	ctx   context.Context // of what runs in the background
@@ -76,7 +76,7 @@ func New(o Options) *Searcher {
 	if o.Index == 0 {
 		o.Index = DefaultIndex
 	}
-	s := &Searcher{options: o, workers: min(runtime.GOMAXPROCS(0), 16), trees: map[string]*Tree{}, queries: newBusy(), racy: racy, retry: retry}
+	s := &Searcher{options: o, workers: min(runtime.GOMAXPROCS(0), 16), trees: map[string]*Tree{}, queries: newBusy(), racy: walk.Racy, retry: retry}
 	s.ctx, s.close = context.WithCancel(context.Background())
 	return s
 }

@@ -13,10 +13,6 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// racy is how old the stamp of a file must be when the file is read for a later
-// change to be sure to give it another one: see package walk.
-const racy = 2 * time.Second
-
 const (
 	// stride is how many files are handled between looks at the context.
 	stride = 256
@@ -39,8 +35,9 @@ type Tree struct {
 	mu       sync.RWMutex
 	records  []record // by walk.File.ID
 	store    index.Store
-	held     int64 // memory of both, in bytes
-	ready    bool  // there are records
+	version  uint64 // of both: how often they were changed
+	held     int64  // memory of both, in bytes
+	ready    bool   // there are records
 	building bool
 	built    *walk.Listing // of the last time that records were made
 	gone     bool          // forgotten by the Searcher
@@ -73,7 +70,7 @@ const recordSize = 40
 
 func newTree(s *Searcher, top string, open walk.Opener) *Tree {
 	t := &Tree{s: s, top: top}
-	o := walk.Options{Workers: s.workers, Watch: s.options.Watch}
+	o := walk.Options{Workers: s.workers, Watch: s.options.Watch, Racy: s.racy}
 	t.above = &above{top: top, home: s.options.Home, getenv: s.options.Getenv}
 	o.Above, o.Exclude = t.above.look, t.above.exclude
 	t.list = walk.New(func() (*os.File, error) {
@@ -93,14 +90,31 @@ func recordOf(s walk.Stamp, k kind) record {
 	return record{ino: s.Ino, size: s.Size, mtime: s.Mtime, ctime: s.Ctime, kind: k}
 }
 
-// knows returns the record of a file if it is that of the state stamped.
-func (t *Tree) knows(id uint64, s walk.Stamp) (record, bool) {
-	if id >= uint64(len(t.records)) || s.Dev != t.device.Load() {
-		return record{}, false
-	}
-	r := t.records[id]
-	return r, r.kind != unknown && r == recordOf(s, r.kind)
+// stamp is that of the state of a record on a device; that does not tell the links.
+func (r record) stamp(device uint64) walk.Stamp {
+	return walk.Stamp{Dev: device, Ino: r.ino, Size: r.size, Mtime: r.mtime, Ctime: r.ctime}
 }
+
+// of reports whether the record is of the state stamped.
+func (r record) of(s walk.Stamp, device uint64) bool {
+	return r.kind != unknown && s.Dev == device && r == recordOf(s, r.kind)
+}
+
+// record is what is known of a file; t.mu is held.
+func (t *Tree) record(id uint64) record {
+	if id >= uint64(len(t.records)) {
+		return record{}
+	}
+	return t.records[id]
+}
+
+// knows reports whether there is a record of the state stamped; t.mu is held.
+func (t *Tree) knows(id uint64, s walk.Stamp) bool {
+	return t.record(id).of(s, t.device.Load())
+}
+
+// recordable reports whether a record could be made of the state stamped.
+func (t *Tree) recordable(s walk.Stamp) bool { return s.Dev == t.device.Load() && t.settled(s) }
 
 // job is a file to be searched.
 type job struct {
@@ -129,7 +143,8 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	t.mu.RUnlock()
 	// Looking at every stamp pays if few files are left to be read.
 	look := ready && !t.plain.Load() && (q.Match.Filter() != nil || q.Mode == Names && q.page() > 0)
-	l, stamps, err := t.look(ctx, look)
+	g := guess{t: t, ctx: ctx, q: q}
+	l, stamps, err := t.look(ctx, look, g.want)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +156,7 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 		return p, p.all(ctx, q, a)
 	}
 	p.stamps = stamps
-	if err := t.filter(ctx, q, p, a); err != nil {
+	if err := t.filter(ctx, q, p, a, &g); err != nil {
 		return nil, err
 	}
 	if q.Mode == Names {
@@ -150,9 +165,10 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	return p, nil
 }
 
-// look gives the listing and, if they are wanted, the stamps of all its files.
-func (t *Tree) look(ctx context.Context, all bool) (*walk.Listing, []walk.Stamp, error) {
-	if !all {
+// look gives the listing and, if stamps is set, those of its files that are wanted:
+// see [walk.Tree.RefreshStat].
+func (t *Tree) look(ctx context.Context, stamps bool, want func(*walk.Listing) []bool) (*walk.Listing, []walk.Stamp, error) {
+	if !stamps {
 		l, err := t.list.Refresh(ctx)
 		return l, nil, err
 	}
@@ -168,7 +184,7 @@ func (t *Tree) look(ctx context.Context, all bool) (*walk.Listing, []walk.Stamp,
 	if spare == nil {
 		spare = new([]walk.Stamp)
 	}
-	return t.list.RefreshStat(ctx, *spare)
+	return t.list.RefreshStat(ctx, *spare, want)
 }
 
 // done takes back what a plan needs no longer.
@@ -199,130 +215,6 @@ func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
 	}
 	a.Picked = len(p.jobs)
 	return nil
-}
-
-// filter takes the files that can match, by what is known of those that are in
-// the state that is known.
-func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer) error {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	l := p.listing
-	picked, err := choose(ctx, q, l)
-	if err != nil {
-		return err
-	}
-	workers := t.s.workers
-	if l.Files < fewFiles {
-		workers = 1
-	}
-	parts, counts := make([]plan, workers), make([]Answer, workers)
-	from := 0
-	var wait sync.WaitGroup
-	for w := range workers {
-		parts[w] = plan{listing: l, stamps: p.stamps}
-		to := len(l.Dirs)
-		if w < workers-1 {
-			to, _ = slices.BinarySearch(l.First, l.Files*(w+1)/workers)
-		}
-		to = max(from, to)
-		start := from
-		from = to
-		do := func() { t.filterDirs(ctx, q, &parts[w], &counts[w], picked, start, to) }
-		if w == workers-1 {
-			do() // who waits may as well work
-			break
-		}
-		wait.Go(do)
-	}
-	wait.Wait()
-	for w, part := range parts {
-		at := int32(len(p.ranges))
-		for _, j := range part.jobs {
-			j.from, j.to = j.from+at, j.to+at
-			p.jobs = append(p.jobs, j)
-		}
-		p.ranges, p.news = append(p.ranges, part.ranges...), p.news || part.news
-		a.Left, a.Picked = a.Left+counts[w].Left, a.Picked+counts[w].Picked
-	}
-	return ctx.Err()
-}
-
-// choose asks Query.Pick about every file, which need not be safe for concurrent
-// use: the answers are by the files' numbers. Nil: all are chosen.
-func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
-	if q.Pick == nil {
-		return nil, nil
-	}
-	picked := make([]bool, l.Files)
-	for i, d := range l.Dirs {
-		if q.rest() {
-			for j := l.First[i]; j < l.Files; j++ {
-				picked[j] = true
-			}
-			break
-		}
-		path := d.Path()
-		for j := range d.Files {
-			if j%stride == 0 && ctx.Err() != nil { // a glob may be slow to match
-				return nil, ctx.Err()
-			}
-			picked[l.First[i]+j] = q.Pick(path, d.Files[j].Name)
-		}
-	}
-	return picked, nil
-}
-
-// filterDirs does some of the folders.
-func (t *Tree) filterDirs(ctx context.Context, q *Query, p *plan, a *Answer, picked []bool, from, to int) {
-	filter := t.store.Filter(q.Match.Filter())
-	for i := from; i < to; i++ {
-		d, first := p.listing.Dirs[i], p.listing.First[i]
-		a.Left += d.Ignored
-		for j := range d.Files {
-			if j%stride == 0 && ctx.Err() != nil {
-				return
-			}
-			if picked != nil && !picked[first+j] {
-				continue
-			}
-			a.Picked++
-			from, id, stamp := len(p.ranges), d.Files[j].ID, p.stamps[first+j]
-			if ok, k := t.possible(q, filter, p, id, stamp); ok {
-				to, mark := len(p.ranges), int8(0)
-				if to > from {
-					mark = int8(stamp.Size - filter.TextSize(uint32(id)))
-				}
-				p.jobs = append(p.jobs, job{int32(i), int32(j), int32(from), int32(to), k, mark})
-			}
-		}
-	}
-}
-
-// possible reports whether a file can have something to tell, and adds the
-// ranges of it that can; it adds none if all of it must be read. A file without
-// a stamp is for the search to find gone or unreadable. The kind is unknown if
-// the file is not in the state that is known.
-func (t *Tree) possible(q *Query, f *index.Filter, p *plan, id uint64, s walk.Stamp) (bool, kind) {
-	r, ok := t.knows(id, s)
-	if !ok {
-		p.news = p.news || s.Dev == t.device.Load() && t.settled(s)
-		return true, unknown
-	}
-	switch {
-	case r.kind == binary && q.Mode != Lines:
-		return false, r.kind
-	case r.kind == unsigned:
-		return true, r.kind
-	case q.Match.Spanning():
-		return f.File(uint32(id)), r.kind
-	}
-	from := len(p.ranges)
-	ranges, some := f.AppendRanges(p.ranges, uint32(id))
-	if q.Before+q.After > 0 { // lines around a match may lie elsewhere
-		ranges = ranges[:from]
-	}
-	p.ranges = ranges
-	return some, r.kind
 }
 
 // newestFirst puts the jobs in the order of Names.

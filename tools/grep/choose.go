@@ -74,6 +74,9 @@ func (c *chooser) pick(dir, name string) bool {
 	return ok
 }
 
+// anew forgets what was counted.
+func (c *chooser) anew() { c.chosen, c.any = 0, false }
+
 // rest reports whether there is nothing to choose, and enough was counted.
 func (c *chooser) rest() bool {
 	return c.isType == nil && c.globs == nil && c.any && c.chosen > mostCounted

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/search/match"
 	"mcp-toolset/internal/workspace"
+	"mcp-toolset/tools/toolstest"
 )
 
 func TestSplit(t *testing.T) {
@@ -199,6 +202,34 @@ func TestCounted(t *testing.T) {
 	}
 	if c.chosen != mostCounted+1 || asks != mostCounted+4 {
 		t.Errorf("%d chosen, %d asked about", c.chosen, asks)
+	}
+}
+
+// TestAnew: what was counted of files that are then asked about once more is void.
+func TestAnew(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	for _, name := range []string{"a", "b"} {
+		if err := os.WriteFile(filepath.Join(w.Root, name), []byte("foo\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := w.Env()
+	dir, err := env.Files.Folder(w.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := match.Compile("foo", match.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := search.New(search.Options{})
+	defer s.Close()
+	r := &searching{in: Input{Path: w.Root}, env: env, q: &search.Query{Match: m}}
+	if err := r.folder(t.Context(), dir, s); err != nil || r.c.chosen != 2 {
+		t.Fatalf("%d chosen, %v", r.c.chosen, err)
+	}
+	if r.q.Anew(); r.c.chosen != 0 || r.c.any {
+		t.Errorf("still %d chosen, any %t", r.c.chosen, r.c.any)
 	}
 }
 

@@ -200,7 +200,7 @@ func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search
 		return err
 	}
 	r.c.show = dir.Allowed
-	r.q.Pick, r.q.Rest, r.q.Show = r.c.pick, r.c.rest, dir.Allowed
+	r.q.Pick, r.q.Anew, r.q.Rest, r.q.Show = r.c.pick, r.c.anew, r.c.rest, dir.Allowed
 	f := formatter{prefix: r.prefix, paths: true, numbers: r.numbers()}
 	r.q.Line, r.q.Wide, r.q.Binary = f.line, widest, f.binary
 	r.answer, err = s.Tree(dir.Path, dir.Opener()).Search(ctx, r.q)

@@ -112,7 +112,7 @@ func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []b
 				return
 			}
 			if done == nil || !done[i] {
-				loc.files(ctx, l.Dirs[i], stamps[l.First[i]:][:len(l.Dirs[i].Files)])
+				loc.files(ctx, l.Dirs[i], stamps[l.First[i]:][:len(l.Dirs[i].Files)], nil)
 			}
 		}
 	})
@@ -122,21 +122,27 @@ func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []b
 // takes as long as ten times the way there.
 const fewFiles = 12
 
-// files fills in the stamps of one folder's files. Links above it may be followed,
-// as by stat.
-func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp) {
+// files fills in the stamps of one folder's files, of those that are wanted; nil:
+// of all. It returns how many these are. Links above it may be followed, as by stat.
+func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp, want []bool) (count int) {
 	clear(stamps)
-	if len(stamps) == 0 {
-		return
+	count = len(stamps)
+	for _, ok := range want {
+		if !ok {
+			count--
+		}
+	}
+	if count == 0 {
+		return 0
 	}
 	from, err := l.find(d.place)
 	if err != nil {
-		return
+		return count
 	}
 	rel := d.place.rel
-	if len(stamps) > fewFiles {
+	if count > fewFiles {
 		if from, err = from.enter(rel); err != nil {
-			return
+			return count
 		}
 		defer from.close()
 		rel = ""
@@ -144,10 +150,14 @@ func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp) {
 	from = from.quiet(l.quiet)
 	for i := range d.Files {
 		if i%stride == stride-1 && ctx.Err() != nil {
-			return
+			return count
+		}
+		if want != nil && !want[i] {
+			continue
 		}
 		if s, k, err := from.stat(rel, d.Files[i].Name); err == nil && k == kindFile {
 			stamps[i] = s
 		}
 	}
+	return count
 }

@@ -11,11 +11,16 @@ type sweep struct {
 	first  []int // of the listing that the nodes are of
 	stamps []Stamp
 	done   []bool // by folder
+	want   []bool // by file, see RefreshStat
 }
 
 // RefreshStat is [Tree.Refresh] and Stat of what that gives, in buf if that has
 // the room. It is quicker: a folder that is as it was is opened once, or not at all.
-func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp) (*Listing, []Stamp, error) {
+//
+// want may be asked, with the listing before, which of its files need be looked at,
+// counted as in First; the others may have the zero Stamp. Nil, asked or answered, is
+// all.
+func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, want func(*Listing) []bool) (*Listing, []Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -36,6 +41,9 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp) (*Listing, []Stamp,
 	}
 	old := t.listing
 	s := &sweep{ctx: ctx, first: old.First, stamps: room(buf, old.Files), done: make([]bool, len(old.Dirs))}
+	if want != nil {
+		s.want = want(old)
+	}
 	l, err := t.refresh(ctx, top.top, false, s)
 	if err != nil {
 		return nil, nil, err
@@ -63,10 +71,16 @@ func (s *sweep) same(n *node, loc *locator) (same bool) {
 		if same = n.same(loc); !same {
 			return 1
 		}
-		stamps := s.stamps[s.first[n.index]:][:len(n.dir.Files)]
-		loc.files(s.ctx, n.dir, stamps)
-		n.mixed = slices.ContainsFunc(stamps, func(f Stamp) bool { return f.Dev != n.key.dev && f != Stamp{} })
-		return 2 + len(stamps)
+		first := s.first[n.index]
+		stamps := s.stamps[first:][:len(n.dir.Files)]
+		var want []bool
+		if s.want != nil {
+			want = s.want[first:][:len(stamps)]
+		}
+		calls = loc.files(s.ctx, n.dir, stamps, want)
+		mixed := slices.ContainsFunc(stamps, func(f Stamp) bool { return f.Dev != n.key.dev && f != Stamp{} })
+		n.mixed = mixed || n.mixed && calls < len(stamps)
+		return 2 + calls
 	})
 	s.done[n.index] = same
 	return same

@@ -39,7 +39,7 @@ func TestRefreshStat(t *testing.T) {
 			_ = os.WriteFile(filepath.Join(d, fmt.Sprintf("g%d", r.IntN(40))), fmt.Append(nil, step), 0o644)
 		}
 		old := tree.listing
-		l, stamps, err := tree.RefreshStat(context.Background(), buf)
+		l, stamps, err := tree.RefreshStat(context.Background(), buf, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,13 +54,65 @@ func TestRefreshStat(t *testing.T) {
 		if got, want := listed(t, l), listed(t, fresh); !slices.Equal(got, want) {
 			t.Fatalf("step %d: %q, want %q", step, got, want)
 		}
-		if again, _, err := tree.RefreshStat(context.Background(), nil); err != nil || again != l {
+		if again, _, err := tree.RefreshStat(context.Background(), nil, nil); err != nil || again != l {
 			t.Fatalf("step %d: nothing has changed, and the listing is another: %v", step, err)
 		}
 		if old != nil && l.Root() != old.Root() {
 			t.Fatalf("step %d: the top has not changed, and is another", step)
 		}
 		buf = stamps
+	}
+}
+
+// TestRefreshStatSome: only the files wanted are looked at, but for those in folders
+// that have changed.
+func TestRefreshStatSome(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		for j := range 20 * i {
+			build(t, dir, fmt.Sprintf("d%d/f%02d: x", i, j))
+		}
+	}
+	tree := New(opener(dir), Options{})
+	tree.racy = -time.Hour
+	refresh(t, tree)
+	some := func(l *Listing) []bool {
+		want := make([]bool, l.Files)
+		for i := range want {
+			want[i] = i%7 == 0 && i > 20
+		}
+		return want
+	}
+	l, stamps, err := tree.RefreshStat(context.Background(), nil, some)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := l.Stat(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ok := range some(l) {
+		if ok && stamps[i] != all[i] || !ok && stamps[i] != (Stamp{}) {
+			t.Errorf("file %d, wanted %t: %+v", i, ok, stamps[i])
+		}
+	}
+	old := l
+	build(t, dir, "d1/new: x")
+	if l, stamps, err = tree.RefreshStat(context.Background(), stamps, some); err != nil {
+		t.Fatal(err)
+	}
+	if all, err = l.Stat(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	was := some(old)
+	for i, at := range l.First {
+		for j := range l.Dirs[i].Files {
+			path := l.Dirs[i].Path()
+			looked := path == "d1" || path == "d2" && was[old.First[i]+j]
+			if got := stamps[at+j]; looked && got != all[at+j] || !looked && got != (Stamp{}) {
+				t.Errorf("file %d of %s, looked at %t: %+v", j, path, looked, got)
+			}
+		}
 	}
 }
 

@@ -26,6 +26,7 @@
 package walk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -52,10 +53,6 @@ const (
 	// maxIgnoreFile is how much of an ignore file is read. Git allows 100 MB;
 	// lists of more than some KB are not written by people.
 	maxIgnoreFile = 1 << 20
-	// racy is how young a stamp may be when something is read for a later
-	// change to be sure of another stamp: FAT has ticks of 2 s, ext3 and HFS+
-	// of 1 s, Linux 4 to 10 ms for what nobody asked about.
-	racy = 2 * time.Second
 	// direntBytes is the room for one getdents: some 1,500 entries.
 	direntBytes = 64 << 10
 	// stride is how many entries are handled between looks at the context.
@@ -65,6 +62,11 @@ const (
 // Opener opens the top folder, already judged by the caller. The caller of an
 // Opener closes what it gives.
 type Opener func() (*os.File, error)
+
+// Racy is how young a stamp may be when something is read for a later change to be
+// sure of another stamp: FAT has ticks of 2 s, ext3 and HFS+ of 1 s, Linux 4 to 10 ms
+// for what nobody asked about.
+const Racy = 2 * time.Second
 
 // Options says how a tree is walked.
 type Options struct {
@@ -83,6 +85,9 @@ type Options struct {
 	Exclude func(dir string) []byte
 	// Watch allows StartWatching. Such a Tree ends with Close.
 	Watch bool
+	// Racy is instead of the constant, where the ticks of a file system are known;
+	// 0 is the constant.
+	Racy time.Duration
 }
 
 // Tree is the listing of one folder and all below it. It is safe for
@@ -90,7 +95,7 @@ type Options struct {
 type Tree struct {
 	open    Opener
 	options Options
-	racy    time.Duration // see the constant
+	racy    time.Duration // see Racy
 	ids     atomic.Uint64 // the last File.ID given
 
 	turn    chan struct{} // holds a value while a Refresh runs; guards all below
@@ -110,7 +115,7 @@ func New(open Opener, o Options) *Tree {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	o.Workers = min(o.Workers, maxWorkers)
-	t := &Tree{open: open, options: o, racy: racy, turn: make(chan struct{}, 1)}
+	t := &Tree{open: open, options: o, racy: cmp.Or(o.Racy, Racy), turn: make(chan struct{}, 1)}
 	t.vouch.starting = make(chan struct{}, 1)
 	t.vouch.young, t.vouch.mapping = youngStamp, youngMapping
 	return t

@@ -1,0 +1,179 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"mcp-toolset/internal/search/index"
+	"mcp-toolset/internal/search/walk"
+)
+
+// filter takes the files that can match, by what is known of those that are in the
+// state that is known. A file that the guess takes for one has no stamp: its state
+// shows when it is read.
+func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *guess) error {
+	picked := g.picked
+	if g.listing != p.listing {
+		if g.listing != nil && q.Anew != nil {
+			q.Anew()
+		}
+		var err error
+		if picked, err = choose(ctx, q, p.listing); err != nil {
+			return err
+		}
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil}
+	if g.listing == p.listing && g.version == t.version {
+		all.excluded = g.excluded
+	}
+	parts := make([]sieve, t.s.workers)
+	t.split(p.listing, func(w, from, to int) {
+		parts[w] = all
+		parts[w].p = plan{listing: p.listing, stamps: p.stamps}
+		parts[w].folders(ctx, from, to)
+	})
+	for _, s := range parts {
+		at := int32(len(p.ranges))
+		for _, j := range s.p.jobs {
+			j.from, j.to = j.from+at, j.to+at
+			p.jobs = append(p.jobs, j)
+		}
+		p.ranges, p.news = append(p.ranges, s.p.ranges...), p.news || s.p.news
+		a.Left, a.Picked = a.Left+s.left, a.Picked+s.files
+	}
+	return ctx.Err()
+}
+
+// split has workers do the folders of a listing, each some that follow each other.
+func (t *Tree) split(l *walk.Listing, do func(worker, from, to int)) {
+	workers := t.s.workers
+	if l.Files < fewFiles {
+		workers = 1
+	}
+	var wait sync.WaitGroup
+	from := 0
+	for w := range workers {
+		start, to := from, len(l.Dirs)
+		if w == workers-1 {
+			do(w, start, to) // who waits may as well work
+			break
+		}
+		to, _ = slices.BinarySearch(l.First, l.Files*(w+1)/workers)
+		from = max(from, to)
+		wait.Go(func() { do(w, start, max(start, to)) })
+	}
+	wait.Wait()
+}
+
+// choose asks Query.Pick about every file, which need not be safe for concurrent
+// use: the answers are by the files' numbers. Nil: all are chosen.
+func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
+	if q.Pick == nil {
+		return nil, nil
+	}
+	picked := make([]bool, l.Files)
+	for i, d := range l.Dirs {
+		if q.rest() {
+			for j := l.First[i]; j < l.Files; j++ {
+				picked[j] = true
+			}
+			break
+		}
+		path := d.Path()
+		for j := range d.Files {
+			if j%stride == 0 && ctx.Err() != nil { // a glob may be slow to match
+				return nil, ctx.Err()
+			}
+			picked[l.First[i]+j] = q.Pick(path, d.Files[j].Name)
+		}
+	}
+	return picked, nil
+}
+
+// sieve filters some of the folders of a plan.
+type sieve struct {
+	t        *Tree
+	q        *Query
+	picked   []bool // see choose
+	guessed  bool   // a file without a stamp may be one that was not looked at
+	excluded []bool // those that cannot match, if they are as they are known; nil is none
+
+	filter      *index.Filter
+	device      uint64
+	p           plan // of these folders
+	files, left int  // Answer.Picked and Left of them
+}
+
+func (s *sieve) folders(ctx context.Context, from, to int) {
+	s.filter, s.device = s.t.store.Filter(s.q.Match.Filter()), s.t.device.Load()
+	for i := from; i < to; i++ {
+		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
+		s.left += d.Ignored
+		for j, f := range d.Files {
+			if j%stride == 0 && ctx.Err() != nil {
+				return
+			}
+			if s.picked == nil || s.picked[first+j] {
+				s.files++
+				s.file(job{dir: int32(i), file: int32(j)}, first+j, f.ID)
+			}
+		}
+	}
+}
+
+// file makes a job for a file, the nth, if it can match.
+func (s *sieve) file(j job, n int, id uint64) {
+	r, stamp := s.t.record(id), &s.p.stamps[n]
+	switch known := r.of(*stamp, s.device); {
+	case known && s.excluded != nil && s.excluded[n]:
+		return
+	case known:
+		if !s.possible(&j, r, id) {
+			return
+		}
+	case s.guessed && r.kind != unknown && *stamp == (walk.Stamp{}):
+		if s.possible(&j, r, id) {
+			*stamp = r.stamp(s.device)
+		}
+	default:
+		s.p.news = s.p.news || s.t.recordable(*stamp)
+	}
+	s.p.jobs = append(s.p.jobs, j)
+}
+
+// possible sets what of a file in the state of the record is to be read, if it can
+// match.
+func (s *sieve) possible(j *job, r record, id uint64) bool {
+	from := len(s.p.ranges)
+	ranges, ok := s.q.possible(s.filter, s.p.ranges, id, r.kind)
+	if !ok {
+		return false
+	}
+	j.known = r.kind
+	if s.p.ranges = ranges; len(ranges) > from {
+		j.from, j.to = int32(from), int32(len(ranges))
+		j.mark = int8(r.size - s.filter.TextSize(uint32(id)))
+	}
+	return true
+}
+
+// possible reports whether a file in the state known can have something to tell,
+// and appends the ranges of it that can to dst; none if all of it must be read.
+func (q *Query) possible(f *index.Filter, dst []index.Range, id uint64, k kind) ([]index.Range, bool) {
+	switch {
+	case k == binary && q.Mode != Lines:
+		return dst, false
+	case k == unsigned:
+		return dst, true
+	case q.Match.Spanning():
+		return dst, f.File(uint32(id))
+	}
+	ranges, some := f.AppendRanges(dst, uint32(id))
+	if q.Before+q.After > 0 { // lines around a match may lie elsewhere
+		ranges = dst
+	}
+	return ranges, some
+}

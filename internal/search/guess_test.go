@@ -1,0 +1,253 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-toolset/internal/search/walk"
+)
+
+// TestGuess: a search after changes of files that can match, and of others, finds
+// what is there, and what it met changed is known again to the next.
+func TestGuess(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(dir string) error
+		want   string
+	}{
+		"nothing":            {func(string) error { return nil }, "a b"},
+		"one matches, too":   {func(dir string) error { return os.WriteFile(dir+"/c", []byte("a foo\n"), 0o600) }, "a b c"},
+		"one does no longer": {func(dir string) error { return os.WriteFile(dir+"/a", []byte("bar\n"), 0o600) }, "b"},
+		"one has moved":      {func(dir string) error { return os.WriteFile(dir+"/a", []byte("no\nfoo\n"), 0o600) }, "a b"},
+		"both":               {func(dir string) error { return os.Rename(dir+"/a", dir+"/c") }, "b c"},
+		"one is gone":        {func(dir string) error { return os.Remove(dir + "/a") }, "b"},
+		"one is a folder":    {func(dir string) error { return errors.Join(os.Remove(dir+"/a"), os.Mkdir(dir+"/a", 0o700)) }, "b"},
+		"one is new":         {func(dir string) error { return os.WriteFile(dir+"/d", []byte("foo\n"), 0o600) }, "a b d"},
+	} {
+		for _, mode := range []Mode{Names, Counts, Lines} {
+			s, dir := believing(t)
+			for file, text := range map[string]string{"a": "foo\n", "b": "foo\n", "c": "bar\n"} {
+				write(t, filepath.Join(dir, file), text)
+			}
+			q := func() *Query { return asked{pattern: "foo", mode: mode}.query(t) }
+			search(t, s, dir, q())
+			s.build.Wait()
+			if err := c.change(dir); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				a := search(t, s, dir, q())
+				if want := len(strings.Fields(c.want)); a.Matched != want || a.Unreadable != 0 || a.Incomplete != "" {
+					t.Errorf("%s, mode %v: %d files, want %d", name, mode, a.Matched, want)
+				}
+				s.build.Wait()
+			}
+			p, err := s.Tree(dir, opener(dir)).plan(context.Background(), q(), new(Answer))
+			if err != nil || p.news || slices.ContainsFunc(p.jobs, func(j job) bool { return j.known == unknown }) {
+				t.Errorf("%s, mode %v: not known again: %+v, %v", name, mode, p.jobs, err)
+			}
+		}
+	}
+}
+
+// TestGuessKept: a change of another file, be it one of the folder, does not have all
+// of those read that can match.
+func TestGuessKept(t *testing.T) {
+	for name, change := range map[string]func(dir string){
+		"nothing":         func(string) {},
+		"another file":    func(dir string) { write(t, filepath.Join(dir, "small"), "foo bar\n") },
+		"another folder":  func(dir string) { write(t, filepath.Join(dir, "d", "new"), "foo\n") },
+		"the same folder": func(dir string) { write(t, filepath.Join(dir, "new"), "foo\n") },
+	} {
+		s, dir := believing(t)
+		many := 10
+		if name == "the same folder" {
+			many = fewFiles // the work of several workers
+		}
+		for i := range many {
+			write(t, filepath.Join(dir, "many", string(rune('a'+i%26)), string(rune('a'+i/26))), "bar\n")
+		}
+		write(t, filepath.Join(dir, "big"), strings.Repeat("bar\n", 100_000)+"foo\n")
+		write(t, filepath.Join(dir, "small"), "bar\n")
+		write(t, filepath.Join(dir, "d", "e"), "bar\n")
+		q := func() *Query { return asked{pattern: "foo", mode: Lines}.query(t) }
+		search(t, s, dir, q())
+		s.build.Wait()
+		search(t, s, dir, q()) // looks at the folders, which the first did while they were made
+		change(dir)
+		p, err := s.Tree(dir, opener(dir)).plan(context.Background(), q(), new(Answer))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := 0
+		for _, j := range p.jobs {
+			if j.known != unknown && j.to > j.from {
+				kept++
+			}
+		}
+		others := 0
+		if name != "nothing" {
+			others = 1
+		}
+		if kept != 1 || len(p.jobs) != 1+others || p.news != (others > 0) {
+			t.Errorf("%s: %d parts of files, %d files, news: %t", name, kept, len(p.jobs), p.news)
+		}
+	}
+}
+
+// TestGuessAsks: Pick is asked once about each file, and is told if it is asked anew.
+func TestGuessAsks(t *testing.T) {
+	s, dir := believing(t)
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	write(t, filepath.Join(dir, "b"), "bar\n")
+	var asked []string
+	q := foo(t)
+	q.Pick = func(_, name string) bool { asked = append(asked, name); return true }
+	q.Anew = func() { asked = nil }
+	for _, want := range []string{"a b", "a b", "a b c", "b c"} {
+		switch want {
+		case "a b c":
+			write(t, filepath.Join(dir, "c"), "foo\n")
+		case "b c":
+			if err := os.Remove(filepath.Join(dir, "a")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked = nil
+		a := search(t, s, dir, q)
+		if got := strings.Join(asked, " "); got != want || a.Picked != len(asked) {
+			t.Errorf("asked about %s, want %s; %d picked", got, want, a.Picked)
+		}
+		s.build.Wait()
+	}
+}
+
+// TestGuessYoung: a file that has just changed is no reason to make records: none
+// could be made of it.
+func TestGuessYoung(t *testing.T) {
+	s, dir := believing(t)
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	for _, young := range []bool{true, false} {
+		if young {
+			s.racy = time.Hour
+		} else {
+			s.racy = -1 << 62
+		}
+		write(t, filepath.Join(dir, "a"), "foo bar\n")
+		tree, a := s.Tree(dir, opener(dir)), new(Answer)
+		p, err := tree.plan(context.Background(), foo(t), a)
+		if err == nil {
+			err = tree.run(context.Background(), foo(t), p, a)
+		}
+		if err != nil || a.Total != 1 || p.news == young {
+			t.Errorf("young %t: %d files, news: %t, %v", young, a.Total, p.news, err)
+		}
+	}
+}
+
+// TestGuessOvertaken: records that are made anew behind a guess void what it excludes.
+func TestGuessOvertaken(t *testing.T) {
+	s, dir := believing(t)
+	ctx := context.Background()
+	write(t, filepath.Join(dir, "a"), "bar\n")
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	tree := s.Tree(dir, opener(dir))
+	g := guess{t: tree, ctx: ctx, q: foo(t)}
+	l, _, err := tree.list.RefreshStat(ctx, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if excluded := g.want(l); !slices.Equal(excluded, []bool{true}) {
+		t.Fatalf("excluded: %v", excluded)
+	}
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	now, stamps, err := tree.list.RefreshStat(ctx, nil, nil)
+	if err != nil || now != l {
+		t.Fatalf("another listing, %v", err)
+	}
+	p := &plan{listing: l, stamps: stamps}
+	if err := tree.filter(ctx, foo(t), p, new(Answer), &g); err != nil || len(p.jobs) != 1 || p.jobs[0].known != signed {
+		t.Errorf("jobs: %+v, %v", p.jobs, err)
+	}
+}
+
+// TestGuessSeen: a file that can match does so if it was looked at all the same; one
+// that was asked to be looked at, and has no stamp, is for the search to find.
+func TestGuessSeen(t *testing.T) {
+	s, dir := believing(t)
+	ctx := context.Background()
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	write(t, filepath.Join(dir, "b"), "bar\n")
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	tree := s.Tree(dir, opener(dir))
+	l, stamps, err := tree.list.RefreshStat(ctx, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for guessed, want := range map[bool]string{true: "a+ b", false: "a b"} {
+		g := guess{t: tree, ctx: ctx, q: foo(t)}
+		if guessed {
+			g.want(l)
+		}
+		for _, none := range []bool{false, true} {
+			p := &plan{listing: l, stamps: slices.Clone(stamps)}
+			if none {
+				clear(p.stamps)
+			}
+			if err := tree.filter(ctx, foo(t), p, new(Answer), &g); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, j := range p.jobs {
+				name := l.Dirs[j.dir].Files[j.file].Name
+				if j.known != unknown {
+					name += "+"
+				}
+				if got = append(got, name); (j.known == unknown) != (p.stamp(j) == walk.Stamp{}) {
+					t.Errorf("guessed %t, no stamps %t: that of %s is %+v", guessed, none, name, p.stamp(j))
+				}
+			}
+			want := want
+			if !none {
+				want = "a+"
+			}
+			if got := strings.Join(got, " "); got != want {
+				t.Errorf("guessed %t, no stamps %t: %s, want %s", guessed, none, got, want)
+			}
+		}
+	}
+}
+
+// TestGuessPage: the page of Names is of the newest, as they are now.
+func TestGuessPage(t *testing.T) {
+	s, dir := believing(t)
+	for _, name := range []string{"a", "b", "c"} {
+		write(t, filepath.Join(dir, name), "foo\n")
+	}
+	for i, newest := range []string{"c", "a", "b"} {
+		path, at := filepath.Join(dir, newest), time.Now().Add(time.Duration(i)*time.Minute)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range []string{"at once", "known"} {
+			a := search(t, s, dir, asked{pattern: "foo", limit: 1}.query(t))
+			if len(a.Files) != 1 || a.Files[0].Path != newest || a.Total != 3 {
+				t.Errorf("%s, %s: %+v", newest, state, a)
+			}
+			s.build.Wait()
+		}
+	}
+}
+
+func foo(t *testing.T) *Query { return asked{pattern: "foo"}.query(t) }
