@@ -108,7 +108,6 @@ func (t *Tree) prune(l *walk.Listing) bool {
 		if !ok && t.records[id].kind != unknown {
 			t.records[id] = record{}
 			t.store.Delete(uint32(id))
-			t.version++
 		}
 	}
 	t.account()
@@ -133,7 +132,6 @@ func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.records, t.store, t.ready, t.gone, t.built = nil, index.Store{}, false, true, nil
-	t.version++
 	t.account()
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,10 @@ func TestLongLine(t *testing.T) {
 	q.Show = func(string) bool { return false }
 	if a := search(t, s, dir, q); a.Incomplete != "" {
 		t.Errorf("a file that may not be read: %q", a.Incomplete)
+	}
+	a, err := s.File(t.Context(), asked{pattern: "foo", mode: Counts}.query(t), bytes.NewReader(x), int64(len(x)), "f")
+	if err != nil || a.Hits != 2 || !strings.Contains(a.Incomplete, "in pieces") {
+		t.Errorf("named: %d lines; %q, %v", a.Hits, a.Incomplete, err)
 	}
 }
 

@@ -25,6 +25,7 @@ func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size in
 	w.bind(limited)
 	defer w.end()
 	f, err := w.read(limited, file, size, "", path, 0, nil)
+	w.tell()
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

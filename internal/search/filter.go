@@ -15,9 +15,6 @@ import (
 func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *guess) error {
 	picked := g.picked
 	if g.listing != p.listing {
-		if g.listing != nil && q.Anew != nil {
-			q.Anew()
-		}
 		var err error
 		if picked, err = choose(ctx, q, p.listing); err != nil {
 			return err
@@ -27,7 +24,7 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 	defer t.mu.RUnlock()
 	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil}
 	if g.listing == p.listing && g.version == t.version {
-		all.excluded = g.excluded
+		all.excluded = g.look
 	}
 	parts := make([]sieve, t.s.workers)
 	t.split(p.listing, func(w, from, to int) {
@@ -99,7 +96,7 @@ type sieve struct {
 	q        *Query
 	picked   []bool // see choose
 	guessed  bool   // a file without a stamp may be one that was not looked at
-	excluded []bool // those that cannot match, if they are as they are known; nil is none
+	excluded []bool // files that cannot match if they are as they are known; nil: none
 
 	filter      *index.Filter
 	device      uint64

@@ -213,7 +213,7 @@ func (f *forest) change() {
 // disturb changes a tree that has been searched, in ways that are easily missed.
 func (f *forest) disturb() {
 	p := f.file()
-	switch f.IntN(15) {
+	switch f.IntN(17) {
 	case 0, 14:
 		f.freshen(p)
 	case 1: // put in its place, with its time
@@ -265,6 +265,9 @@ func (f *forest) disturb() {
 		}
 	case 11: // those of the repository alone, if there is one
 		os.WriteFile(filepath.Join(f.dir, ".git", "info", "exclude"), f.rules(), 0o644)
+	case 15, 16: // another time alone
+		at := time.Unix(1e9+int64(f.IntN(1e6)), 0)
+		os.Chtimes(p, at, at)
 	default:
 		f.change()
 	}

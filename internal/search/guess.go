@@ -11,51 +11,52 @@ import (
 // are opened anyway, and looked at when they are read. So each file is looked at
 // once.
 type guess struct {
-	t   *Tree
-	ctx context.Context
-	q   *Query
-
 	listing *walk.Listing // it is made for; nil: there is none
 	picked  []bool        // see choose
-	// excluded are files that cannot match, if they are as they are known; nil: only
-	// picked is known. Some of them are not known.
-	excluded []bool
-	version  uint64 // of the tree that these are of
+	// look is the files to be looked at before any is read: those that cannot match if
+	// they are as they are known, and those that are not known. Nil: all.
+	look    []bool
+	version uint64 // of the tree that this is of; 0: look is picked
 }
 
-// want makes the guess for a listing, and tells which of its files are to be looked
-// at before any is read: see [walk.Tree.RefreshStat].
-func (g *guess) want(l *walk.Listing) []bool {
-	picked, err := choose(g.ctx, g.q, l)
-	if err != nil {
-		return nil
+// guess makes the guess for the last listing, if that is still the next.
+func (t *Tree) guess(ctx context.Context, q *Query) (g guess, err error) {
+	l := t.last.Load()
+	if l == nil {
+		return g, nil
 	}
-	g.listing, g.picked = l, picked
-	g.t.mu.RLock()
-	defer g.t.mu.RUnlock()
-	if g.q.Mode == Names && g.q.page() > 0 { // its order is that of the stamps
-		return picked
+	if g.picked, err = choose(ctx, q, l); err != nil {
+		return g, err
 	}
-	g.excluded, g.version = make([]bool, l.Files), g.t.version
-	g.t.split(l, func(_, from, to int) { g.folders(from, to) })
-	return g.excluded
+	g.listing, g.look = l, g.picked
+	if q.Mode == Names && q.page() > 0 { // its order is that of the stamps
+		return g, nil
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	g.look, g.version = make([]bool, l.Files), t.version
+	t.split(l, func(_, from, to int) { t.exclude(ctx, q, &g, from, to) })
+	return g, ctx.Err()
 }
 
-// folders does some of the folders.
-func (g *guess) folders(from, to int) {
-	filter := g.t.store.Filter(g.q.Match.Filter())
+// exclude sets guess.look for some of the folders.
+func (t *Tree) exclude(ctx context.Context, q *Query, g *guess, from, to int) {
+	filter := t.store.Filter(q.Match.Filter())
 	var ranges []index.Range
 	for i := from; i < to; i++ {
 		first := g.listing.First[i]
 		for j, f := range g.listing.Dirs[i].Files {
+			if j%stride == 0 && ctx.Err() != nil {
+				return
+			}
 			if g.picked != nil && !g.picked[first+j] {
 				continue
 			}
-			k, possible := g.t.record(f.ID).kind, false
+			k, possible := t.record(f.ID).kind, false
 			if k != unknown {
-				ranges, possible = g.q.possible(filter, ranges[:0], f.ID, k)
+				ranges, possible = q.possible(filter, ranges[:0], f.ID, k)
 			}
-			g.excluded[first+j] = !possible
+			g.look[first+j] = !possible
 		}
 	}
 }

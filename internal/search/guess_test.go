@@ -108,8 +108,9 @@ func TestGuessAsks(t *testing.T) {
 	var asked []string
 	q := foo(t)
 	q.Pick = func(_, name string) bool { asked = append(asked, name); return true }
-	q.Anew = func() { asked = nil }
-	for _, want := range []string{"a b", "a b", "a b c", "b c"} {
+	anew := 0
+	q.Anew = func() { asked, anew = nil, anew+1 }
+	for i, want := range []string{"a b", "a b", "a b c", "b c"} {
 		switch want {
 		case "a b c":
 			write(t, filepath.Join(dir, "c"), "foo\n")
@@ -123,7 +124,60 @@ func TestGuessAsks(t *testing.T) {
 		if got := strings.Join(asked, " "); got != want || a.Picked != len(asked) {
 			t.Errorf("asked about %s, want %s; %d picked", got, want, a.Picked)
 		}
+		if anew != max(0, i-1) {
+			t.Errorf("%s: asked anew %d times", want, anew)
+		}
 		s.build.Wait()
+	}
+}
+
+// TestGuessPlain: the same where the folder turns out to be on a file system of which
+// nothing is kept.
+func TestGuessPlain(t *testing.T) {
+	s, dir := believing(t)
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	top := dir
+	tree := s.Tree(dir, func() (*os.File, error) { return os.Open(top) })
+	for _, top = range []string{dir, dir, "/proc/self/task"} {
+		asks := 0
+		q := foo(t)
+		q.Pick = func(string, string) bool { asks++; return false }
+		q.Anew = func() { asks = 0 }
+		if a, err := tree.Search(t.Context(), q); err != nil || asks != a.Listed || asks == 0 {
+			t.Errorf("%s: asked about %d files of %d, %v", top, asks, a.Listed, err)
+		}
+		s.build.Wait()
+	}
+}
+
+// TestGuessLook: of the files picked those are looked at that cannot match; all, for
+// a page of Names; none that is not picked.
+func TestGuessLook(t *testing.T) {
+	s, dir := believing(t)
+	for name, text := range map[string]string{"a": "foo\n", "b": "bar\n", "c": "foo\n", "d": "bar\n"} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	for _, tc := range []struct {
+		asked
+		all  bool // no Pick; else it picks a and b
+		want []bool
+	}{
+		{asked{mode: Lines, limit: 2}, true, []bool{false, true, false, true}},
+		{asked{}, false, []bool{false, true, false, false}},
+		{asked{limit: 2}, true, nil},
+		{asked{limit: 2}, false, []bool{true, true, false, false}},
+	} {
+		tc.pattern = "foo"
+		q := tc.query(t)
+		if !tc.all {
+			q.Pick = func(_, name string) bool { return name < "c" }
+		}
+		g, err := s.Tree(dir, opener(dir)).guess(t.Context(), q)
+		if err != nil || !slices.Equal(g.look, tc.want) {
+			t.Errorf("%+v: %v, want %v, %v", tc.asked, g.look, tc.want, err)
+		}
 	}
 }
 
@@ -160,19 +214,15 @@ func TestGuessOvertaken(t *testing.T) {
 	search(t, s, dir, foo(t))
 	s.build.Wait()
 	tree := s.Tree(dir, opener(dir))
-	g := guess{t: tree, ctx: ctx, q: foo(t)}
-	l, _, err := tree.list.RefreshStat(ctx, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if excluded := g.want(l); !slices.Equal(excluded, []bool{true}) {
-		t.Fatalf("excluded: %v", excluded)
+	g, err := tree.guess(ctx, foo(t))
+	if err != nil || !slices.Equal(g.look, []bool{true}) {
+		t.Fatalf("%+v, %v", g, err)
 	}
 	write(t, filepath.Join(dir, "a"), "foo\n")
 	search(t, s, dir, foo(t))
 	s.build.Wait()
-	now, stamps, err := tree.list.RefreshStat(ctx, nil, nil)
-	if err != nil || now != l {
+	l, stamps, err := tree.list.RefreshStat(ctx, nil, nil, nil)
+	if err != nil || l != g.listing {
 		t.Fatalf("another listing, %v", err)
 	}
 	p := &plan{listing: l, stamps: stamps}
@@ -191,14 +241,16 @@ func TestGuessSeen(t *testing.T) {
 	search(t, s, dir, foo(t))
 	s.build.Wait()
 	tree := s.Tree(dir, opener(dir))
-	l, stamps, err := tree.list.RefreshStat(ctx, nil, nil)
+	l, stamps, err := tree.list.RefreshStat(ctx, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for guessed, want := range map[bool]string{true: "a+ b", false: "a b"} {
-		g := guess{t: tree, ctx: ctx, q: foo(t)}
+		var g guess
 		if guessed {
-			g.want(l)
+			if g, err = tree.guess(ctx, foo(t)); err != nil || g.listing != l {
+				t.Fatalf("a guess of another listing, %v", err)
+			}
 		}
 		for _, none := range []bool{false, true} {
 			p := &plan{listing: l, stamps: slices.Clone(stamps)}
@@ -246,6 +298,43 @@ func TestGuessPage(t *testing.T) {
 				t.Errorf("%s, %s: %+v", newest, state, a)
 			}
 			s.build.Wait()
+		}
+	}
+}
+
+// TestGuessOrder: a list of all is in the order of the times at which the files were
+// read, not of those known.
+func TestGuessOrder(t *testing.T) {
+	s, dir := believing(t)
+	for i, newest := range []string{"c", "a", "b", "a"} {
+		for _, name := range []string{"a", "b", "c"} {
+			if i == 0 || name == newest {
+				path, at := filepath.Join(dir, name), time.Now().Add(time.Duration(i)*time.Minute)
+				write(t, path, "foo\n")
+				if err := os.Chtimes(path, at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		a := search(t, s, dir, foo(t))
+		if i > 0 && (len(a.Files) != 3 || a.Files[0].Path != newest) {
+			t.Errorf("%s is not the first of %+v", newest, a.Files)
+		}
+		s.build.Wait()
+	}
+}
+
+// TestGuessNotes: what is noted of a reading is void if the file proves to be another.
+func TestGuessNotes(t *testing.T) {
+	for _, mode := range []Mode{Names, Counts, Lines} {
+		s, dir := believing(t)
+		path, rest := filepath.Join(dir, "f"), strings.Repeat(strings.Repeat("@", 99)+"\n", 2000)
+		write(t, path, rest+"foo\n"+rest)
+		search(t, s, dir, foo(t))
+		s.build.Wait()
+		write(t, path, rest+"foo, in a line that is longer\n"+rest)
+		if a := search(t, s, dir, asked{pattern: "foo", mode: mode}.query(t)); a.Matched != 1 || a.Incomplete != "" {
+			t.Errorf("mode %v: %d files, incomplete: %q", mode, a.Matched, a.Incomplete)
 		}
 	}
 }

@@ -84,10 +84,19 @@ func (w *worker) chunk(k source.Chunk) (more bool) {
 	return w.q.Mode != Names || w.known != signed || w.c.f.shown == 0
 }
 
-// note says why the answer is incomplete, if the file may be shown.
+// note says why the answer is incomplete, if the file may be shown. It is said when
+// what was read holds: see tell.
 func (w *worker) note(why string) {
-	if w.q.Show == nil || w.q.Show(w.c.at()) {
-		w.g.note(why)
+	if w.noted == "" && (w.q.Show == nil || w.q.Show(w.c.at())) {
+		w.noted = why
+	}
+}
+
+// tell passes on what was noted of a file.
+func (w *worker) tell() {
+	if w.noted != "" {
+		w.g.note(w.noted)
+		w.noted = ""
 	}
 }
 

@@ -19,6 +19,10 @@ import (
 // large files are often neighbours.
 const maxBatch, pageBatch, shares = 16, 4, 8
 
+// muchText is how much of a file is not read in vain, in bytes: one look more takes
+// as long as reading some KB.
+const muchText = 64 << 10
+
 const late = "time was up"
 
 // Search answers a query. What is not found for lack of time is in
@@ -140,11 +144,12 @@ type worker struct {
 	g      *gather
 	top    *walk.Top
 	reader *source.Reader
-	job    int   // the number of the file in the plan
-	named  bool  // the file was named, not found: it is searched whatever it is
-	known  kind  // of the file
-	bytes  int64 // that were read of it
-	seen   bool  // a match in it, and it is binary
+	job    int    // the number of the file in the plan
+	named  bool   // the file was named, not found: it is searched whatever it is
+	known  kind   // of the file
+	bytes  int64  // that were read of it
+	seen   bool   // a match in it, and it is binary
+	noted  string // see note
 	c      collector
 
 	// See bind.
@@ -188,6 +193,7 @@ func (w *worker) search(ctx context.Context, j job) *found {
 	w.bytes = 0
 	name := w.p.listing.Dirs[j.dir].Files[j.file].Name
 	f, err := w.file(ctx, j, name)
+	w.tell()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		w.g.note(late)
@@ -217,6 +223,7 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		if !errors.Is(err, source.ErrChanged) {
 			return f, err
 		}
+		w.noted = "" // ranges of another text may begin within a line
 	}
 	h, stamp, err := w.folder.Open(name)
 	if err != nil {
@@ -230,8 +237,8 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 	return f.at(stamp), err
 }
 
-// inState searches a file in the state that the plan saw. It is ErrChanged if
-// that is not its state any more.
+// inState searches a file of which the state of its stamp is known. It is ErrChanged
+// if that is not its state any more.
 func (w *worker) inState(ctx context.Context, j job, name string) (*found, error) {
 	h, err := w.folder.OpenKnown(name)
 	if err != nil {
@@ -239,11 +246,18 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	}
 	defer h.Close()
 	stamp := w.p.stamp(j)
+	same := func() bool {
+		now, err := h.Stamp()
+		now.Links = stamp.Links // what is known does not tell them
+		return err == nil && now == stamp
+	}
+	if w.p.bytes(j) > muchText && !same() {
+		return nil, source.ErrChanged
+	}
 	w.known = j.known
 	f, err := w.read(ctx, h, stamp.Size, w.path, name, int64(j.mark), w.p.ranges[j.from:j.to])
 	w.known = unknown
-	after, failed := h.Stamp()
-	if after.Links = stamp.Links; failed != nil || after != stamp { // a guess does not know them
+	if !same() {
 		return nil, source.ErrChanged
 	}
 	return f.at(stamp), err

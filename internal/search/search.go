@@ -6,8 +6,8 @@
 // Its rules:
 //   - Never stale: an answer is what a fresh look at every file after the call
 //     came would give. What is kept between queries only says what need not be
-//     read, and is asked only for files whose stamps show that they are as they
-//     were. Every line of an answer was read from its file for this answer.
+//     read, and is believed only of files that prove to be as they were, by
+//     their stamps now. Every line of an answer was read from its file for this answer.
 //   - The answer to a query does not depend on how many work on it: files are
 //     taken up in a fixed order, and their results put together in it.
 //   - Memory is bounded: results beyond the page asked for are counted, not

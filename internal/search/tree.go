@@ -27,7 +27,8 @@ type Tree struct {
 	top   string
 	list  *walk.Tree
 	above *above
-	spare sync.Pool // of *[]walk.Stamp
+	last  atomic.Pointer[walk.Listing] // that of the last search
+	spare sync.Pool                    // of *[]walk.Stamp
 
 	plain  atomic.Bool   // the file system does not tell of every change: nothing is kept
 	device atomic.Uint64 // of the top; of files on others nothing is kept
@@ -35,7 +36,7 @@ type Tree struct {
 	mu       sync.RWMutex
 	records  []record // by walk.File.ID
 	store    index.Store
-	version  uint64 // of both: how often they were changed
+	version  uint64 // how many records were made
 	held     int64  // memory of both, in bytes
 	ready    bool   // there are records
 	building bool
@@ -122,14 +123,14 @@ type job struct {
 	file int32
 	// ranges from..to of plan.ranges are what can match; none: all of it.
 	from, to int32
-	known    kind // of the state that the plan saw
+	known    kind // of the state of its stamp; unknown: that is not known
 	mark     int8 // where there are ranges: the length of the byte order mark before the text
 }
 
 // plan is which files are searched, in the order of the answer.
 type plan struct {
 	listing *walk.Listing
-	stamps  []walk.Stamp // of all files; nil if they were not looked at
+	stamps  []walk.Stamp // by file; nil: none was looked at. Those of jobs may be what is known of them
 	jobs    []job
 	ranges  []index.Range
 	sorted  bool // in the order of the mode; else Names are put in order at the end
@@ -141,17 +142,28 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	t.mu.RLock()
 	ready := t.ready
 	t.mu.RUnlock()
-	// Looking at every stamp pays if few files are left to be read.
+	// Asking what is known pays if few files are left to be read.
 	look := ready && !t.plain.Load() && (q.Match.Filter() != nil || q.Mode == Names && q.page() > 0)
-	g := guess{t: t, ctx: ctx, q: q}
-	l, stamps, err := t.look(ctx, look, g.want)
+	var g guess
+	if look && !t.s.options.Watch { // a watcher's stamps are there already
+		var err error
+		if g, err = t.guess(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	l, stamps, err := t.look(ctx, look, &g)
 	if err != nil {
 		return nil, err
+	}
+	t.last.Store(l)
+	all := !look || t.plain.Load()
+	if g.listing != nil && (all || g.listing != l) && q.Anew != nil {
+		q.Anew()
 	}
 	p := &plan{listing: l, sorted: q.Mode != Names}
 	a.Listed, a.Unreadable = l.Files, l.Unreadable
 	a.Ignored = t.above.leftOut()
-	if !look || t.plain.Load() {
+	if all {
 		p.news = !ready
 		return p, p.all(ctx, q, a)
 	}
@@ -159,15 +171,15 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	if err := t.filter(ctx, q, p, a, &g); err != nil {
 		return nil, err
 	}
-	if q.Mode == Names {
+	if q.Mode == Names && q.page() > 0 { // else when the files were read
 		p.newestFirst()
 	}
 	return p, nil
 }
 
-// look gives the listing and, if stamps is set, those of its files that are wanted:
-// see [walk.Tree.RefreshStat].
-func (t *Tree) look(ctx context.Context, stamps bool, want func(*walk.Listing) []bool) (*walk.Listing, []walk.Stamp, error) {
+// look gives the listing and, if stamps is set, those of its files that the guess
+// needs.
+func (t *Tree) look(ctx context.Context, stamps bool, g *guess) (*walk.Listing, []walk.Stamp, error) {
 	if !stamps {
 		l, err := t.list.Refresh(ctx)
 		return l, nil, err
@@ -184,7 +196,7 @@ func (t *Tree) look(ctx context.Context, stamps bool, want func(*walk.Listing) [
 	if spare == nil {
 		spare = new([]walk.Stamp)
 	}
-	return t.list.RefreshStat(ctx, *spare, want)
+	return t.list.RefreshStat(ctx, *spare, g.listing, g.look)
 }
 
 // done takes back what a plan needs no longer.
@@ -251,6 +263,17 @@ func (p *plan) number(j job) int { return p.listing.First[j.dir] + int(j.file) }
 
 // stamp is that of a job's file, if they were looked at.
 func (p *plan) stamp(j job) walk.Stamp { return p.stamps[p.number(j)] }
+
+// bytes is how much of a job's file is read.
+func (p *plan) bytes(j job) (n int64) {
+	if j.from == j.to {
+		return p.stamp(j).Size
+	}
+	for _, r := range p.ranges[j.from:j.to] {
+		n += r.End - r.Start
+	}
+	return n
+}
 
 func join(dir, name string) string {
 	if dir == "" {

@@ -17,10 +17,9 @@ type sweep struct {
 // RefreshStat is [Tree.Refresh] and Stat of what that gives, in buf if that has
 // the room. It is quicker: a folder that is as it was is opened once, or not at all.
 //
-// want may be asked, with the listing before, which of its files need be looked at,
-// counted as in First; the others may have the zero Stamp. Nil, asked or answered, is
-// all.
-func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, want func(*Listing) []bool) (*Listing, []Stamp, error) {
+// want is which files of a listing need be looked at, counted as in First, if that is
+// still the last: the others may have the zero Stamp. Nil is all.
+func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, want []bool) (*Listing, []Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -41,8 +40,8 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, want func(*Listing)
 	}
 	old := t.listing
 	s := &sweep{ctx: ctx, first: old.First, stamps: room(buf, old.Files), done: make([]bool, len(old.Dirs))}
-	if want != nil {
-		s.want = want(old)
+	if of == old {
+		s.want = want
 	}
 	l, err := t.refresh(ctx, top.top, false, s)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestRefreshStat(t *testing.T) {
 			_ = os.WriteFile(filepath.Join(d, fmt.Sprintf("g%d", r.IntN(40))), fmt.Append(nil, step), 0o644)
 		}
 		old := tree.listing
-		l, stamps, err := tree.RefreshStat(context.Background(), buf, nil)
+		l, stamps, err := tree.RefreshStat(context.Background(), buf, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestRefreshStat(t *testing.T) {
 		if got, want := listed(t, l), listed(t, fresh); !slices.Equal(got, want) {
 			t.Fatalf("step %d: %q, want %q", step, got, want)
 		}
-		if again, _, err := tree.RefreshStat(context.Background(), nil, nil); err != nil || again != l {
+		if again, _, err := tree.RefreshStat(context.Background(), nil, nil, nil); err != nil || again != l {
 			t.Fatalf("step %d: nothing has changed, and the listing is another: %v", step, err)
 		}
 		if old != nil && l.Root() != old.Root() {
@@ -76,14 +76,12 @@ func TestRefreshStatSome(t *testing.T) {
 	tree := New(opener(dir), Options{})
 	tree.racy = -time.Hour
 	refresh(t, tree)
-	some := func(l *Listing) []bool {
-		want := make([]bool, l.Files)
-		for i := range want {
-			want[i] = i%7 == 0 && i > 20
-		}
-		return want
+	old := tree.listing
+	want := make([]bool, old.Files)
+	for i := range want {
+		want[i] = i%7 == 0 && i > 20
 	}
-	l, stamps, err := tree.RefreshStat(context.Background(), nil, some)
+	l, stamps, err := tree.RefreshStat(context.Background(), nil, old, want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,28 +89,29 @@ func TestRefreshStatSome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, ok := range some(l) {
+	for i, ok := range want {
 		if ok && stamps[i] != all[i] || !ok && stamps[i] != (Stamp{}) {
 			t.Errorf("file %d, wanted %t: %+v", i, ok, stamps[i])
 		}
 	}
-	old := l
 	build(t, dir, "d1/new: x")
-	if l, stamps, err = tree.RefreshStat(context.Background(), stamps, some); err != nil {
+	if l, stamps, err = tree.RefreshStat(context.Background(), stamps, old, want); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = l.Stat(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	was := some(old)
 	for i, at := range l.First {
 		for j := range l.Dirs[i].Files {
 			path := l.Dirs[i].Path()
-			looked := path == "d1" || path == "d2" && was[old.First[i]+j]
+			looked := path == "d1" || path == "d2" && want[old.First[i]+j]
 			if got := stamps[at+j]; looked && got != all[at+j] || !looked && got != (Stamp{}) {
 				t.Errorf("file %d of %s, looked at %t: %+v", j, path, looked, got)
 			}
 		}
+	}
+	if _, stamps, err = tree.RefreshStat(context.Background(), stamps, old, want); err != nil || !slices.Equal(stamps, all) {
+		t.Errorf("what is wanted of another listing left files out, %v", err)
 	}
 }
 
