@@ -7,7 +7,8 @@
 //   - Never stale: an answer is what a fresh look at every file after the call
 //     came would give. What is kept between queries only says what need not be
 //     read, and is believed only of files that prove to be as they were, by
-//     their stamps now. Every line of an answer was read from its file for this answer.
+//     their stamps now. Every line of an answer was read from its file for
+//     this answer.
 //   - The answer to a query does not depend on how many work on it: files are
 //     taken up in a fixed order, and their results put together in it.
 //   - Memory is bounded: results beyond the page asked for are counted, not

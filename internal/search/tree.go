@@ -130,7 +130,7 @@ type job struct {
 // plan is which files are searched, in the order of the answer.
 type plan struct {
 	listing *walk.Listing
-	stamps  []walk.Stamp // by file; nil: none was looked at. Those of jobs may be what is known of them
+	stamps  []walk.Stamp // by file; nil: none was looked at. Those of jobs may be the known ones
 	jobs    []job
 	ranges  []index.Range
 	sorted  bool // in the order of the mode; else Names are put in order at the end

@@ -8,8 +8,8 @@
 //
 // The rules:
 //   - It is a filter. It may keep too much; it never drops a matching line.
-//   - A signature belongs to one state of a text. The caller has to know that
-//     the file is still in that state.
+//   - A signature belongs to one state of a text. The caller has to find out
+//     whether the file is still in that state.
 //   - Offsets and lines are those of the text that was signed. Who searches a
 //     decoded text signs it decoded, or not at all.
 //   - A nil [Signature] knows nothing: all of its file must be read.

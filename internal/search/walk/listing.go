@@ -67,8 +67,8 @@ type File struct {
 }
 
 // Stamp is what tells one state of a file from another. The zero Stamp is
-// that of a file that is gone, no longer regular, or was not looked at. It may be that of another
-// file where a folder above was replaced by a link just now.
+// that of a file that is gone, no longer regular, or was not looked at. It may
+// be that of another file where a folder above was replaced by a link just now.
 type Stamp struct {
 	Dev, Ino     uint64 // 0 where the system does not tell
 	Size         int64  // bytes
