@@ -57,8 +57,8 @@ var ErrDeclined = errors.New("dfa: expression declined")
 type Options struct {
 	// LF takes "\r" for an ordinary byte: OpEndLine does not hold before it.
 	LF bool
-	// Must has texts of which every line that matches contains one or more.
-	// They make the search faster if they are rare. None: nothing is known.
+	// Must has texts of which in every line that matches a match contains one or
+	// more. They make the search faster if they are rare. None: nothing is known.
 	Must []string
 	// MustFold says that the texts may be in any case, as unicode.SimpleFold
 	// has it.
@@ -126,6 +126,7 @@ func New(re *syntax.Regexp, o Options) (*DFA, error) {
 	if !d.m.filter.usable() && d.m.firstKnown {
 		d.m.filter = byteFilter(&d.m.first)
 	}
+	d.m.filter.learn(prog)
 	return d, nil
 }
 

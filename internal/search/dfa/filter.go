@@ -99,6 +99,21 @@ func common(texts []string) string {
 	return first[len(first)-tail:]
 }
 
+// learn has needles of one byte found only between bytes that a match can have there.
+// What it saves is not in the cost by which the filter was chosen.
+func (f *filter) learn(p *program) {
+	for i := range f.needles {
+		if n := &f.needles[i]; len(n.text) == 1 {
+			var set [256]bool
+			set[n.text[0]] = true
+			if n.fold != nil && n.fold[0] != 0 {
+				set[n.text[0]&^0x20] = true
+			}
+			n.around = p.around(&set)
+		}
+	}
+}
+
 // byteFilter is for lines that must have a byte of a set.
 func byteFilter(set *[256]bool) filter {
 	var must []string

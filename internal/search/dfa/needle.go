@@ -16,6 +16,8 @@ type needle struct {
 
 	x, y   int  // where in text its two rarest bytes are, x the rarest
 	single bool // look for that at x only, in both cases, until it turns out to be common
+
+	around around // of a text of one byte
 }
 
 // newNeedle makes a needle of a text, or with fold of a part of it that has
@@ -134,14 +136,14 @@ func (n *needle) find(buf []byte, from, credit int) (at, looks int, ok bool) {
 			break
 		}
 		i += k
-		if n.here(buf[i : i+len(n.text)]) {
+		if n.here(buf[i:i+len(n.text)]) && n.around.fit(buf, i) {
 			return i, looks, true
 		}
 		looks++
 		if looks*lookWorth > credit+(i-from)/2 {
 			return 0, looks, false
 		}
-		single = single && looks*pairWorth < i-from+freeLooks*pairWorth
+		single = single && (n.x == n.y && !n.cased() || looks*pairWorth < i-from+freeLooks*pairWorth) // one byte is no pair
 	}
 	return len(buf), looks, true
 }

@@ -122,6 +122,55 @@ func TestCredit(t *testing.T) {
 	}
 }
 
+// TestAround: a byte is found between such as a match has there.
+func TestAround(t *testing.T) {
+	for _, tc := range []struct{ pattern, must, before, after string }{
+		{`[0-9a]{2}-[0-9b]{2}`, "-", "0123456789a", "0123456789b"},
+		{`x-?-+y*z`, "-", "-x", "-yz"},
+		{`-a`, "-", "any", "a"},
+		{`a-`, "-", "a", "any"},
+		{`a\b-$`, "-", "a", "any"},
+		{`(?:a|bc)-(?:d|(?:e|^f)g)`, "-", "ac", "def"},
+		{`ab*-?c|d-e`, "-", "abd", "ce"},
+		{`a(?:b-)?(?:-c)?`, "-", "-ab", "any"},
+		{`(?:q|z-)*-`, "-", "any", "any"},
+		{`aq1|bQ2`, "Q", "ab", "12"},
+	} {
+		d, err := New(parse(t, tc.pattern), Options{Must: []string{tc.must}, MustFold: true})
+		if err != nil || len(d.m.filter.needles) != 1 {
+			t.Fatalf("%s: %+v, %v", tc.pattern, d.m.filter, err)
+		}
+		a := d.m.filter.needles[0].around
+		if before, after := listed(a.before), listed(a.after); before != tc.before || after != tc.after {
+			t.Errorf("%s: %s around by %s, want %s and %s", tc.pattern, before, after, tc.before, tc.after)
+		}
+	}
+	d, err := New(parse(t, `[0-9a]{2}-[0-9b]{2}`), Options{Must: []string{"-"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, looks, _ := d.m.filter.needles[0].find([]byte("-1 2-c c-1 a-c 1-2"), 0, maxCredit); at != 16 || looks != 4 {
+		t.Errorf("found at %d after %d looks", at, looks)
+	}
+	for text, want := range map[string]int{"-": 0, "12-34": 1, "-12-34-": 1, "a-b 1a-2b": 1, "1a-\n2b": 0, "12-3": 0, "2-34": 0, "--\n-\n11-11\n": 1} {
+		if got := d.Count([]byte(text)); got != want {
+			t.Errorf("%q: %d lines, want %d", text, got, want)
+		}
+	}
+}
+
+func listed(set *[256]bool) (s string) {
+	if set == nil {
+		return "any"
+	}
+	for b, ok := range set {
+		if ok {
+			s += string(rune(b))
+		}
+	}
+	return s
+}
+
 // TestGivenUp: where the filter is given up the automaton begins with a whole line.
 func TestGivenUp(t *testing.T) {
 	d, _ := New(parse(t, `^a.*qaz`), Options{Must: []string{"qaz"}})

@@ -82,10 +82,8 @@ func checkLines(t *testing.T, r *rand.Rand, pattern string, buf []byte) {
 		return
 	}
 	if len(want) > 0 && r.IntN(4) == 0 && len(buf) < 200 {
-		for _, w := range want { // what the matching lines contain
-			o.Must = append(o.Must, string(buf[w[0]:w[1]]))
-		}
-		if o.MustFold = utf8.Valid(buf) && r.IntN(2) == 0; o.MustFold {
+		o.Must = within(t, r, re, o, buf, want)
+		if o.MustFold = utf8.ValidString(strings.Join(o.Must, "\n")) && r.IntN(2) == 0; o.MustFold {
 			for i := range o.Must {
 				o.Must[i] = strings.ToUpper(o.Must[i])
 			}
@@ -112,6 +110,29 @@ func checkLines(t *testing.T, r *rand.Rand, pattern string, buf []byte) {
 	for _, line := range bytes.Split(buf, []byte("\n"))[:min(20, bytes.Count(buf, []byte("\n"))+1)] {
 		checkSpans(t, d, what, re, line, o)
 	}
+}
+
+// within is what matches contain, of each line one: all of a match or a byte of it.
+func within(t *testing.T, r *rand.Rand, re *syntax.Regexp, o Options, buf []byte, lines [][2]int) (must []string) {
+	t.Helper()
+	d, err := New(re, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range lines {
+		line := buf[w[0]:w[1]]
+		for _, s := range d.Part(w[0] == 0, w[1] == len(buf)).Spans(line, 1) {
+			text := string(line[s[0]:s[1]])
+			if len(text) > 1 && r.IntN(2) == 0 {
+				i := r.IntN(len(text))
+				text = text[i : i+1]
+			}
+			if !slices.Contains(must, text) {
+				must = append(must, text)
+			}
+		}
+	}
+	return must
 }
 
 func compare(t *testing.T, d *DFA, what string, buf []byte, want [][2]int) {
