@@ -3,8 +3,8 @@
 package walk
 
 import (
+	"bytes"
 	"path"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +20,7 @@ const pathBytes = 512
 // cPath writes the path of name in dir, either of which may be "", as the system
 // takes it; false: it has no room or no such form.
 func cPath(buf *[pathBytes]byte, dir, name string) bool {
-	if len(dir)+1+len(name) >= pathBytes || strings.IndexByte(dir, 0) >= 0 || strings.IndexByte(name, 0) >= 0 {
+	if len(dir)+1+len(name) >= pathBytes {
 		return false
 	}
 	n := copy(buf[:], dir)
@@ -28,8 +28,9 @@ func cPath(buf *[pathBytes]byte, dir, name string) bool {
 		buf[n] = '/'
 		n++
 	}
-	buf[n+copy(buf[n:], name)] = 0
-	return true
+	n += copy(buf[n:], name)
+	buf[n] = 0
+	return bytes.IndexByte(buf[:n], 0) < 0
 }
 
 // openat is unix.Openat of what is there. If untold, the scheduler is not told.

@@ -77,8 +77,10 @@ func (t *Tree) look(ctx context.Context, top folder, batches [][]*node, same fun
 }
 
 // sweeps are the batches of all nodes whose files are looked at, too. Large folders
-// are batches of their own and come first, the largest before the others: at the
-// end each worker has only little left to do while others have nothing.
+// are batches of their own, the largest before the others, and come before the small
+// ones: at the end each worker has only little left to do while others have nothing.
+// But each worker begins with fastTurns small ones: of the first of its turns the
+// scheduler is told, see Pace, which takes the less the fewer files they have.
 func (t *Tree) sweeps() [][]*node {
 	if t.batches != nil {
 		return t.batches
@@ -100,7 +102,11 @@ func (t *Tree) sweeps() [][]*node {
 		small = append(small, batch)
 	}
 	slices.SortStableFunc(large, func(a, b []*node) int { return len(b[0].dir.Files) - len(a[0].dir.Files) })
-	t.batches = append(large, small...)
+	lead := 0
+	for folders := 0; lead < len(small) && folders < fastTurns*t.options.Workers; lead++ {
+		folders += len(small[lead])
+	}
+	t.batches = slices.Concat(small[:lead], large, small[lead:])
 	return t.batches
 }
 

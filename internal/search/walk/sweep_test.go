@@ -115,32 +115,47 @@ func TestRefreshStatSome(t *testing.T) {
 	}
 }
 
-// TestSweeps: every folder is in one batch, large ones alone and first, the largest
-// before the others; small ones together are worth a batch.
+// TestSweeps: every folder is in one batch, large ones alone, the largest before the
+// others; small ones together are worth a batch, and come before the large ones till
+// each worker can have fastTurns of them.
 func TestSweeps(t *testing.T) {
 	dir := t.TempDir()
+	for i := range fastTurns - 1 {
+		build(t, dir, fmt.Sprintf("a%02d/", i))
+	}
 	for i, files := range []int{0, 3, sweepCalls, 1, 5, 3 * sweepCalls, sweepCalls - 1, 2 * sweepCalls, 2} {
 		build(t, dir, fmt.Sprintf("d%d/", i))
 		for j := range files {
 			build(t, dir, fmt.Sprintf("d%d/f%d: x", i, j))
 		}
 	}
-	tree := New(opener(dir), Options{})
-	refresh(t, tree)
-	var got []string
-	for _, batch := range tree.sweeps() {
-		var paths []string
-		for _, n := range batch {
-			paths = append(paths, n.place.path())
+	for workers, want := range map[int][]string{
+		1: {" a..", "d5", "d7", "d2", "d0 d1 d3 d4 d6", "d8"},
+		2: {" a..", "d0 d1 d3 d4 d6", "d8", "d5", "d7", "d2"},
+	} {
+		tree := New(opener(dir), Options{Workers: workers})
+		refresh(t, tree)
+		var got []string
+		for _, batch := range tree.sweeps() {
+			var paths []string
+			for _, n := range batch {
+				paths = append(paths, n.place.path())
+			}
+			got = append(got, strings.Join(paths, " "))
 		}
-		got = append(got, strings.Join(paths, " "))
-	}
-	if want := []string{"d5", "d7", "d2", " d0 d1 d3 d4 d6", "d8"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	build(t, dir, "d9/f: x")
-	refresh(t, tree)
-	if got := slices.Concat(tree.sweeps()...); len(got) != 11 {
-		t.Errorf("%d folders, want 11", len(got))
+		if len(strings.Split(got[0], " a")) == fastTurns {
+			got[0] = " a.."
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d workers: %q, want %q", workers, got, want)
+		}
+		build(t, dir, fmt.Sprintf("e%d/f: x", workers))
+		refresh(t, tree)
+		if got, want := len(slices.Concat(tree.sweeps()...)), fastTurns+10; got != want {
+			t.Errorf("%d workers: %d folders, want %d", workers, got, want)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("e%d", workers))); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
