@@ -33,7 +33,7 @@ func Line(s string) string {
 // Text returns s in one line. Characters that do not print (control, format
 // and bidirectional characters, invalid UTF-8) appear as Go escapes.
 func Text(s string) string {
-	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
+	if printsASCII(s) || strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
@@ -52,6 +52,16 @@ func Text(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// printsASCII tells whether s has only ASCII that prints, as most texts do.
+func printsASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // JSON returns a JSON text in one line, in which what does not print is escaped

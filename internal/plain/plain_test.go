@@ -9,15 +9,16 @@ import (
 
 func TestLine(t *testing.T) {
 	for in, want := range map[string]string{
-		"/w/a b.txt":      "/w/a b.txt",
-		"/w/é漢字.txt":      "/w/é漢字.txt",
-		"a\nb\tc":         `a\nb\tc`,
-		"\x1b[31mred":     `\x1b[31mred`,
-		"a\u202etxt.exe":  `a\u202etxt.exe`,
-		"zero\u200bwidth": `zero\u200bwidth`,
-		"bad\xff\xfe":     `bad\xff\xfe`,
-		"kept\uFFFD":      "kept\uFFFD",
-		"":                "",
+		"/w/a b.txt":             "/w/a b.txt",
+		"/w/é漢字.txt":             "/w/é漢字.txt",
+		"a\nb\tc":                `a\nb\tc`,
+		"\x1b[31mred":            `\x1b[31mred`,
+		"a\u202etxt.exe":         `a\u202etxt.exe`,
+		"zero\u200bwidth":        `zero\u200bwidth`,
+		"bad\xff\xfe":            `bad\xff\xfe`,
+		"kept\uFFFD":             "kept\uFFFD",
+		"~ ends what prints\x7f": `~ ends what prints\x7f`,
+		"":                       "",
 	} {
 		if got := Line(in); got != want {
 			t.Errorf("Line(%q) = %s, want %s", in, got, want)

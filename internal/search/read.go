@@ -28,6 +28,8 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	w.c.reset(w.q, dir, name, w.stop)
 	w.c.keep, w.c.window = w.g.keep(), w.window
 	switch {
+	case w.known == signed: // it has no NUL
+		w.reader.Mode = source.Search
 	case w.q.Mode == Lines:
 		w.reader.Mode = source.Report
 	case w.named:
