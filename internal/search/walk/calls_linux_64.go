@@ -70,6 +70,51 @@ func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, untold bool) 
 	return nil
 }
 
+// A row looks at files of one folder, one after the other. What is the same for all
+// of them is written once.
+type row struct {
+	folder folder
+	dir    string
+	prefix int // bytes of dir and a slash in path; -1: it has no room for them
+	path   [pathBytes]byte
+	st     unix.Stat_t
+}
+
+// begin has the files of dir, a path from f, looked at.
+func (r *row) begin(f folder, dir string) {
+	r.folder, r.dir, r.prefix = f, dir, 0
+	switch {
+	case len(dir) >= pathBytes:
+		r.prefix = -1
+	case dir != "":
+		r.prefix = copy(r.path[:], dir) + 1
+		r.path[r.prefix-1] = '/'
+	}
+}
+
+// stat sets s to the stamp of a regular file that was listed, if it is there.
+func (r *row) stat(name string, s *Stamp) {
+	n := r.prefix + len(name)
+	if r.prefix < 0 || n >= pathBytes {
+		r.folder.regular(r.dir, name, s)
+		return
+	}
+	copy(r.path[r.prefix:], name) // it has no NUL, having been listed
+	r.path[n] = 0
+	var e unix.Errno
+	if r.folder.untold {
+		_, _, e = unix.RawSyscall6(unix.SYS_NEWFSTATAT, uintptr(r.folder.fd), uintptr(unsafe.Pointer(&r.path)), uintptr(unsafe.Pointer(&r.st)), statFlags, 0, 0)
+	} else {
+		_, _, e = unix.Syscall6(unix.SYS_NEWFSTATAT, uintptr(r.folder.fd), uintptr(unsafe.Pointer(&r.path)), uintptr(unsafe.Pointer(&r.st)), statFlags, 0, 0)
+	}
+	switch {
+	case e == unix.EINTR:
+		r.folder.regular(r.dir, name, s)
+	case e == 0 && r.st.Mode&unix.S_IFMT == unix.S_IFREG:
+		*s = stampOf(&r.st)
+	}
+}
+
 // fstat is unix.Fstat.
 func fstat(fd int, st *unix.Stat_t, untold bool) error {
 	if !untold {

@@ -111,6 +111,9 @@ func retry(call func() (int, error)) (int, error) {
 	}
 }
 
+// statFlags are those of looking at an entry.
+const statFlags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT
+
 // stat looks at the entry called name in dir, a path from f; either may be "". A
 // link at its end is not followed, others are.
 func (f folder) stat(dir, name string) (Stamp, kind, error) {
@@ -119,7 +122,7 @@ func (f folder) stat(dir, name string) (Stamp, kind, error) {
 	}
 	var st unix.Stat_t
 	for {
-		err := fstatat(f.fd, dir, name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, f.untold)
+		err := fstatat(f.fd, dir, name, &st, statFlags, f.untold)
 		if err == nil {
 			return stampOf(&st), kindOf(st.Mode), nil
 		}

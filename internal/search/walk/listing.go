@@ -147,16 +147,13 @@ func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp, want []bool
 		defer from.close()
 		rel = ""
 	}
-	from = from.quiet(l.quiet)
+	l.row.begin(from.quiet(l.quiet), rel)
 	for i := range d.Files {
 		if i%stride == stride-1 && ctx.Err() != nil {
 			return count
 		}
-		if want != nil && !want[i] {
-			continue
-		}
-		if s, k, err := from.stat(rel, d.Files[i].Name); err == nil && k == kindFile {
-			stamps[i] = s
+		if want == nil || want[i] {
+			l.row.stat(d.Files[i].Name, &stamps[i])
 		}
 	}
 	return count

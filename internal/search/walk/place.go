@@ -48,6 +48,7 @@ type locator struct {
 
 	quiet bool // the scheduler is not told of looking at files: see Pace
 	pace  Pace
+	row   row
 }
 
 // find gives the folder that p.rel is relative to. It belongs to the locator

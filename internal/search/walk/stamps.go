@@ -228,13 +228,14 @@ func (t *Tree) see(loc *locator, n *node, which []int32) bool {
 		file := &n.dir.Files[int(at)-n.sight.at]
 		var s Stamp
 		if err == nil {
-			s = f.regular(file.Name)
+			f.regular("", file.Name, &s)
 		}
 		if s.Links == 1 && (m.stamps[at].Links != 1 || m.loose[file.ID]) {
 			if !t.watchFile(n, f, file) {
 				return false
 			}
-			s = f.regular(file.Name) // after it was watched
+			s = Stamp{}
+			f.regular("", file.Name, &s) // after it was watched
 		}
 		if s.Dev != n.key.dev { // mounted on the name, or gone
 			m.loose[file.ID] = true
@@ -245,13 +246,12 @@ func (t *Tree) see(loc *locator, n *node, which []int32) bool {
 	return true
 }
 
-// regular is the stamp of a file, zero if there is none of the name.
-func (f folder) regular(name string) Stamp {
-	s, k, err := f.stat("", name)
-	if err != nil || k != kindFile {
-		return Stamp{}
+// regular sets s to the stamp of the regular file called name in dir, if there is
+// one.
+func (f folder) regular(dir, name string, s *Stamp) {
+	if now, k, err := f.stat(dir, name); err == nil && k == kindFile {
+		*s = now
 	}
-	return s
 }
 
 // watchFile watches a file; one that cannot be watched is loose. It is false
