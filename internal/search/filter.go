@@ -24,7 +24,7 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 	defer t.mu.RUnlock()
 	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil}
 	if g.listing == p.listing && g.version == t.version {
-		all.excluded = g.look
+		all.over = g.over
 	}
 	parts := make([]sieve, t.s.workers)
 	t.split(p.listing, func(w, from, to int) {
@@ -92,11 +92,11 @@ func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 
 // sieve filters some of the folders of a plan.
 type sieve struct {
-	t        *Tree
-	q        *Query
-	picked   []bool // see choose
-	guessed  bool   // a file without a stamp may be one that was not looked at
-	excluded []bool // files that cannot match if they are as they are known; nil: none
+	t       *Tree
+	q       *Query
+	picked  []bool // see choose
+	guessed bool   // a file without a stamp may be one that was not looked at
+	over    []bool // see guess; nil: no folder is
 
 	filter      *index.Filter
 	device      uint64
@@ -109,13 +109,20 @@ func (s *sieve) folders(ctx context.Context, from, to int) {
 	for i := from; i < to; i++ {
 		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
 		s.left += d.Ignored
+		over := s.over != nil && s.over[i]
+		if over && s.picked == nil {
+			s.files += len(d.Files)
+			continue
+		}
 		for j, f := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil {
 				return
 			}
 			if s.picked == nil || s.picked[first+j] {
 				s.files++
-				s.file(job{dir: int32(i), file: int32(j)}, first+j, f.ID)
+				if !over {
+					s.file(job{dir: int32(i), file: int32(j)}, first+j, f.ID)
+				}
 			}
 		}
 	}
@@ -125,8 +132,6 @@ func (s *sieve) folders(ctx context.Context, from, to int) {
 func (s *sieve) file(j job, n int, id uint64) {
 	r, stamp := s.t.record(id), &s.p.stamps[n]
 	switch known := r.of(*stamp, s.device); {
-	case known && s.excluded != nil && s.excluded[n]:
-		return
 	case known:
 		if !s.possible(&j, r, id) {
 			return

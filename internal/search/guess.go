@@ -7,56 +7,103 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// A guess is which files can match, by what is known before any is looked at. Those
-// are opened anyway, and looked at when they are read. So each file is looked at
-// once.
+// A guess is which files can match, by what is known before they are looked at.
+// Those are opened anyway, and looked at when they are read. So each file is looked
+// at once. It is made folder by folder, on the way of looking at the others: all that
+// it takes is at hand then.
 type guess struct {
+	t       *Tree
+	q       *Query
 	listing *walk.Listing // it is made for; nil: there is none
 	picked  []bool        // see choose
+	version uint64        // of the tree that the rest is of
+
 	// look is the files to be looked at before any is read: those that cannot match if
-	// they are as they are known, and those that are not known. Nil: all.
-	look    []bool
-	version uint64 // of the tree that this is of; 0: look is picked
+	// they are as they are known, and those that are not known. Nil: all that are picked.
+	look []bool
+	// over is the folders of which no file can match: they are as they are known.
+	over []bool
 }
 
-// guess makes the guess for the last listing, if that is still the next.
-func (t *Tree) guess(ctx context.Context, q *Query) (g guess, err error) {
+// guess begins the guess for the last listing, if that is still the next.
+func (t *Tree) guess(ctx context.Context, q *Query) (guess, error) {
+	g := guess{t: t, q: q}
 	l := t.last.Load()
 	if l == nil {
 		return g, nil
 	}
+	var err error
 	if g.picked, err = choose(ctx, q, l); err != nil {
 		return g, err
 	}
-	g.listing, g.look = l, g.picked
-	if q.Mode == Names && q.page() > 0 { // its order is that of the stamps
+	if g.listing = l; q.Mode == Names && q.page() > 0 { // its order is that of the stamps
 		return g, nil
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	g.look, g.version = make([]bool, l.Files), t.version
-	t.split(l, func(_, from, to int) { t.exclude(ctx, q, &g, from, to) })
-	return g, ctx.Err()
+	g.look, g.over, g.version = make([]bool, l.Files), make([]bool, len(l.Dirs)), t.version
+	return g, nil
 }
 
-// exclude sets guess.look for some of the folders.
-func (t *Tree) exclude(ctx context.Context, q *Query, g *guess, from, to int) {
-	filter := t.store.Filter(q.Match.Filter())
-	var ranges []index.Range
-	for i := from; i < to; i++ {
-		first := g.listing.First[i]
-		for j, f := range g.listing.Dirs[i].Files {
-			if j%stride == 0 && ctx.Err() != nil {
-				return
-			}
-			if g.picked != nil && !g.picked[first+j] {
-				continue
-			}
-			k, possible := t.record(f.ID).kind, false
-			if k != unknown {
-				ranges, possible = q.possible(filter, ranges[:0], f.ID, k)
-			}
-			g.look[first+j] = !possible
+// looker goes by the guess.
+func (g *guess) looker() walk.Looker {
+	g.t.mu.RLock()
+	defer g.t.mu.RUnlock()
+	return &looker{guess: g, filter: g.t.store.Filter(g.q.Match.Filter()), device: g.t.device.Load()}
+}
+
+// A looker makes the guess for some of the folders. It is for one goroutine.
+type looker struct {
+	*guess
+	filter *index.Filter
+	device uint64
+	ranges []index.Range
+}
+
+// Want is all files but those that can match.
+func (l *looker) Want(folder int) []bool {
+	first, files := l.listing.First[folder], l.listing.Dirs[folder].Files
+	if l.look == nil {
+		if l.picked == nil {
+			return nil
+		}
+		return l.picked[first:][:len(files)]
+	}
+	l.t.mu.RLock()
+	defer l.t.mu.RUnlock()
+	if l.version != l.t.version {
+		return nil
+	}
+	look := l.look[first:][:len(files)]
+	for j, f := range files {
+		if l.picked != nil && !l.picked[first+j] {
+			continue
+		}
+		k, possible := l.t.record(f.ID).kind, false
+		if k != unknown {
+			l.ranges, possible = l.q.possible(l.filter, l.ranges[:0], f.ID, k)
+		}
+		look[j] = !possible
+	}
+	return look
+}
+
+// Seen tells whether the folder is over.
+func (l *looker) Seen(folder int, stamps []walk.Stamp) {
+	if l.look == nil {
+		return
+	}
+	l.t.mu.RLock()
+	defer l.t.mu.RUnlock()
+	if l.version != l.t.version {
+		return
+	}
+	first := l.listing.First[folder]
+	for j, f := range l.listing.Dirs[folder].Files {
+		picked := l.picked == nil || l.picked[first+j]
+		if picked && !l.t.record(f.ID).of(stamps[j], l.device) { // or not looked at
+			return
 		}
 	}
+	l.over[folder] = true
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -175,9 +176,93 @@ func TestGuessLook(t *testing.T) {
 			q.Pick = func(_, name string) bool { return name < "c" }
 		}
 		g, err := s.Tree(dir, opener(dir)).guess(t.Context(), q)
-		if err != nil || !slices.Equal(g.look, tc.want) {
-			t.Errorf("%+v: %v, want %v, %v", tc.asked, g.look, tc.want, err)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if got := g.looker().Want(0); !slices.Equal(got, tc.want) {
+			t.Errorf("%+v: %v, want %v", tc.asked, got, tc.want)
+		}
+	}
+}
+
+// TestGuessOver: a folder is over if no file of it that is picked can match, and each
+// is as it is known; with other records than the guess began with none is.
+func TestGuessOver(t *testing.T) {
+	s, dir := believing(t)
+	for name, text := range map[string]string{
+		"0": "bar\n", "d1/a": "foo\n", "d2/a": "bar\n", "d2/b": "bar\n", "d3/a": "bar\n", "d3/b": "bar\n",
+		"d4/a": "bar\n", "d4/x": "foo\n", "d5/a": "foo\x00\n",
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	write(t, filepath.Join(dir, "d3/b"), "BAR\n")
+	tree := s.Tree(dir, opener(dir))
+	for _, tc := range []struct {
+		asked
+		pick, anew bool
+		want       string
+	}{
+		{asked{}, false, false, "0 2 5"},
+		{asked{}, true, false, "0 2 4 5"},
+		{asked{mode: Lines}, false, false, "0 2"},
+		{asked{mode: Lines}, false, true, ""},
+		{asked{limit: 3}, false, false, ""},
+	} {
+		tc.pattern = "foo"
+		q := tc.query(t)
+		if tc.pick {
+			q.Pick = func(_, name string) bool { return name != "x" }
+		}
+		g, err := tree.guess(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.anew {
+			tree.version++
+			if got := g.looker().Want(0); got != nil {
+				t.Errorf("wanted by other records: %v", got)
+			}
+		}
+		if _, _, err := tree.list.RefreshStat(t.Context(), nil, g.listing, g.looker); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, over := range g.over {
+			if over {
+				got = append(got, strconv.Itoa(i))
+			}
+		}
+		if got := strings.Join(got, " "); got != tc.want {
+			t.Errorf("%+v: folders %s are over, want %s", tc, got, tc.want)
+		}
+	}
+	q := foo(t)
+	q.Pick = func(_, name string) bool { return name != "x" }
+	if a := search(t, s, dir, q); a.Listed != 9 || a.Picked != 8 {
+		t.Errorf("%d files picked of %d", a.Picked, a.Listed)
+	}
+	if a := search(t, s, dir, foo(t)); a.Listed != 9 || a.Picked != 9 {
+		t.Errorf("%d files picked of %d", a.Picked, a.Listed)
+	}
+}
+
+// TestGuessNew: a file of which there is no record is looked at, so that one is made.
+func TestGuessNew(t *testing.T) {
+	s, dir := believing(t)
+	write(t, filepath.Join(dir, "a"), "bar\n")
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	s.racy = time.Hour
+	write(t, filepath.Join(dir, "b"), "bar\n")
+	for range 2 {
+		search(t, s, dir, foo(t))
+		s.build.Wait()
+	}
+	s.racy = -1 << 62
+	if p, err := s.Tree(dir, opener(dir)).plan(t.Context(), foo(t), new(Answer)); err != nil || !p.news || len(p.jobs) != 1 {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 
@@ -215,7 +300,10 @@ func TestGuessOvertaken(t *testing.T) {
 	s.build.Wait()
 	tree := s.Tree(dir, opener(dir))
 	g, err := tree.guess(ctx, foo(t))
-	if err != nil || !slices.Equal(g.look, []bool{true}) {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tree.list.RefreshStat(ctx, nil, g.listing, g.looker); err != nil || !slices.Equal(g.over, []bool{true}) {
 		t.Fatalf("%+v, %v", g, err)
 	}
 	write(t, filepath.Join(dir, "a"), "foo\n")

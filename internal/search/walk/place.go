@@ -46,9 +46,10 @@ type locator struct {
 	at   *place // whose folder base is; nil if there is none
 	base folder
 
-	quiet bool // the scheduler is not told of looking at files: see Pace
-	pace  Pace
-	row   row
+	quiet  bool // the scheduler is not told of looking at files: see Pace
+	pace   Pace
+	row    row
+	looker Looker // nil: none was made
 }
 
 // find gives the folder that p.rel is relative to. It belongs to the locator

@@ -10,16 +10,27 @@ type sweep struct {
 	ctx    context.Context
 	first  []int // of the listing that the nodes are of
 	stamps []Stamp
-	done   []bool // by folder
-	want   []bool // by file, see RefreshStat
+	done   []bool        // by folder
+	looker func() Looker // see RefreshStat; nil: there are none
+}
+
+// A Looker says for the folders of a [Listing], by their numbers, which files are
+// looked at, and is shown their stamps at once. It is for one goroutine.
+type Looker interface {
+	// Want is which files of a folder are looked at; nil: all.
+	Want(folder int) []bool
+	// Seen is shown the stamps of all files of the folder: those that were not
+	// looked at have the zero Stamp.
+	Seen(folder int, stamps []Stamp)
 }
 
 // RefreshStat is [Tree.Refresh] and Stat of what that gives, in buf if that has
 // the room. It is quicker: a folder that is as it was is opened once, or not at all.
 //
-// want is which files of a listing need be looked at, counted as in First, if that is
-// still the last: the others may have the zero Stamp. Nil is all.
-func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, want []bool) (*Listing, []Stamp, error) {
+// Each worker has a looker of its own, made when it begins, for the folders of the
+// listing given, if that is still the last; nil looks at all files. All files of folders
+// that changed are looked at without asking.
+func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker func() Looker) (*Listing, []Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -41,7 +52,7 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, want [
 	old := t.listing
 	s := &sweep{ctx: ctx, first: old.First, stamps: room(buf, old.Files), done: make([]bool, len(old.Dirs))}
 	if of == old {
-		s.want = want
+		s.looker = looker
 	}
 	l, err := t.refresh(ctx, top.top, false, s)
 	if err != nil {
@@ -65,6 +76,9 @@ func room(buf []Stamp, n int) []Stamp {
 // same is [node.same], and looks at the files of a folder that is. That is on a
 // file system of this machine: what is on others is never the same.
 func (s *sweep) same(n *node, loc *locator) (same bool) {
+	if loc.looker == nil && s.looker != nil {
+		loc.looker = s.looker()
+	}
 	loc.pace.turn(func(quiet bool) (calls int) {
 		loc.quiet = quiet && !n.mixed
 		if same = n.same(loc); !same {
@@ -73,12 +87,15 @@ func (s *sweep) same(n *node, loc *locator) (same bool) {
 		first := s.first[n.index]
 		stamps := s.stamps[first:][:len(n.dir.Files)]
 		var want []bool
-		if s.want != nil {
-			want = s.want[first:][:len(stamps)]
+		if loc.looker != nil {
+			want = loc.looker.Want(int(n.index))
 		}
 		calls = loc.files(s.ctx, n.dir, stamps, want)
 		mixed := slices.ContainsFunc(stamps, func(f Stamp) bool { return f.Dev != n.key.dev && f != Stamp{} })
 		n.mixed = mixed || n.mixed && calls < len(stamps)
+		if loc.looker != nil {
+			loc.looker.Seen(int(n.index), stamps)
+		}
 		return 2 + calls
 	})
 	s.done[n.index] = same

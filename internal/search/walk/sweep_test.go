@@ -3,11 +3,13 @@ package walk
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -64,8 +66,26 @@ func TestRefreshStat(t *testing.T) {
 	}
 }
 
+// someFiles looks at some files of a listing, as told by number.
+type someFiles struct {
+	of   *Listing
+	want []bool
+	mu   sync.Mutex
+	seen map[int][]Stamp // by folder
+}
+
+func (s *someFiles) Want(i int) []bool {
+	return s.want[s.of.First[i]:][:len(s.of.Dirs[i].Files)]
+}
+
+func (s *someFiles) Seen(i int, stamps []Stamp) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[i] = append(s.seen[i], stamps...)
+}
+
 // TestRefreshStatSome: only the files wanted are looked at, but for those in folders
-// that have changed.
+// that have changed; what is seen of the others is shown.
 func TestRefreshStatSome(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
@@ -81,10 +101,18 @@ func TestRefreshStatSome(t *testing.T) {
 	for i := range want {
 		want[i] = i%7 == 0 && i > 20
 	}
-	l, stamps, err := tree.RefreshStat(context.Background(), nil, old, want)
+	some := &someFiles{of: old, want: want, seen: map[int][]Stamp{}}
+	looker := func() Looker { return some }
+	l, stamps, err := tree.RefreshStat(context.Background(), nil, old, looker)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i, at := range old.First {
+		if seen := stamps[at:][:len(old.Dirs[i].Files)]; !slices.Equal(some.seen[i], seen) {
+			t.Errorf("of folder %d were shown %+v, not %+v", i, some.seen[i], seen)
+		}
+	}
+	clear(some.seen)
 	all, err := l.Stat(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +123,7 @@ func TestRefreshStatSome(t *testing.T) {
 		}
 	}
 	build(t, dir, "d1/new: x")
-	if l, stamps, err = tree.RefreshStat(context.Background(), stamps, old, want); err != nil {
+	if l, stamps, err = tree.RefreshStat(context.Background(), stamps, old, looker); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = l.Stat(context.Background(), nil); err != nil {
@@ -110,8 +138,15 @@ func TestRefreshStatSome(t *testing.T) {
 			}
 		}
 	}
-	if _, stamps, err = tree.RefreshStat(context.Background(), stamps, old, want); err != nil || !slices.Equal(stamps, all) {
+	if got := slices.Sorted(maps.Keys(some.seen)); !slices.Equal(got, []int{0, 2}) { // 1 is d1
+		t.Errorf("shown were folders %v", got)
+	}
+	clear(some.seen)
+	if _, stamps, err = tree.RefreshStat(context.Background(), stamps, old, looker); err != nil || !slices.Equal(stamps, all) {
 		t.Errorf("what is wanted of another listing left files out, %v", err)
+	}
+	if len(some.seen) > 0 {
+		t.Errorf("folders of another listing were shown: %+v", some.seen)
 	}
 }
 
