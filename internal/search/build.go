@@ -195,8 +195,8 @@ func (b *builder) file(folder *walk.Folder, f *walk.File, seen walk.Stamp) {
 	if !b.t.settled(before) || before.Dev != b.t.device.Load() {
 		return
 	}
-	var sig index.Signature
-	var length int64 // of the text, if it is whole
+	sig := b.signer.Sign(nil) // an empty text has no chunk
+	var length int64          // of the text, if it is whole
 	b.reader.Mode, b.reader.Gather = source.Report, source.Whole
 	r, err := b.reader.Read(b.t.s.ctx, h, before.Size, func(k source.Chunk) bool {
 		if !k.First || !k.Last {

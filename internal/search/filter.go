@@ -23,7 +23,7 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil}
-	if g.listing == p.listing && g.version == t.version {
+	if g.listing == p.listing {
 		all.over = g.over
 	}
 	parts := make([]sieve, t.s.workers)

@@ -9,19 +9,19 @@ import (
 
 // A guess is which files can match, by what is known before they are looked at.
 // Those are opened anyway, and looked at when they are read. So each file is looked
-// at once. It is made folder by folder, on the way of looking at the others: all that
-// it takes is at hand then.
+// at once. It is made folder by folder, by a looker for each worker, on the way of
+// looking at the others: all that it takes is at hand then.
 type guess struct {
 	t       *Tree
 	q       *Query
 	listing *walk.Listing // it is made for; nil: there is none
 	picked  []bool        // see choose
-	version uint64        // of the tree that the rest is of
 
 	// look is the files to be looked at before any is read: those that cannot match if
 	// they are as they are known, and those that are not known. Nil: all that are picked.
 	look []bool
-	// over is the folders of which no file can match: they are as they are known.
+	// over is the folders of which no file that is picked can match: each was looked
+	// at, and is as it is known.
 	over []bool
 }
 
@@ -39,28 +39,32 @@ func (t *Tree) guess(ctx context.Context, q *Query) (guess, error) {
 	if g.listing = l; q.Mode == Names && q.page() > 0 { // its order is that of the stamps
 		return g, nil
 	}
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	g.look, g.over, g.version = make([]bool, l.Files), make([]bool, len(l.Dirs)), t.version
+	g.look, g.over = make([]bool, l.Files), make([]bool, len(l.Dirs))
 	return g, nil
 }
 
-// looker goes by the guess.
-func (g *guess) looker() walk.Looker {
+// looker makes a looker. All of them are called while the walk is held.
+func (g *guess) looker(ctx context.Context) walk.Looker {
 	g.t.mu.RLock()
 	defer g.t.mu.RUnlock()
-	return &looker{guess: g, filter: g.t.store.Filter(g.q.Match.Filter()), device: g.t.device.Load()}
+	l := &looker{guess: g, ctx: ctx, version: g.t.version, device: g.t.device.Load()}
+	if g.look != nil {
+		l.filter = g.t.store.Filter(g.q.Match.Filter())
+	}
+	return l
 }
 
 // A looker makes the guess for some of the folders. It is for one goroutine.
 type looker struct {
 	*guess
-	filter *index.Filter
-	device uint64
-	ranges []index.Range
+	ctx     context.Context
+	version uint64 // of the tree that it goes by: once records are made anew, it knows nothing
+	device  uint64
+	filter  *index.Filter
+	ranges  []index.Range
 }
 
-// Want is all files but those that can match.
+// Want is the files picked, without those that can match.
 func (l *looker) Want(folder int) []bool {
 	first, files := l.listing.First[folder], l.listing.Dirs[folder].Files
 	if l.look == nil {
@@ -76,6 +80,9 @@ func (l *looker) Want(folder int) []bool {
 	}
 	look := l.look[first:][:len(files)]
 	for j, f := range files {
+		if j%stride == 0 && l.ctx.Err() != nil {
+			return nil
+		}
 		if l.picked != nil && !l.picked[first+j] {
 			continue
 		}
@@ -88,7 +95,7 @@ func (l *looker) Want(folder int) []bool {
 	return look
 }
 
-// Seen tells whether the folder is over.
+// Seen finds whether the folder is over.
 func (l *looker) Seen(folder int, stamps []walk.Stamp) {
 	if l.look == nil {
 		return

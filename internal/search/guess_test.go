@@ -179,14 +179,14 @@ func TestGuessLook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := g.looker().Want(0); !slices.Equal(got, tc.want) {
+		if got := g.looker(t.Context()).Want(0); !slices.Equal(got, tc.want) {
 			t.Errorf("%+v: %v, want %v", tc.asked, got, tc.want)
 		}
 	}
 }
 
 // TestGuessOver: a folder is over if no file of it that is picked can match, and each
-// is as it is known; with other records than the guess began with none is.
+// is as it is known; once records are made anew none is.
 func TestGuessOver(t *testing.T) {
 	s, dir := believing(t)
 	for name, text := range map[string]string{
@@ -219,13 +219,17 @@ func TestGuessOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tc.anew {
-			tree.version++
-			if got := g.looker().Want(0); got != nil {
-				t.Errorf("wanted by other records: %v", got)
+		looker := func() walk.Looker {
+			l := g.looker(t.Context())
+			if tc.anew {
+				tree.version++
+				if got := l.Want(0); got != nil {
+					t.Errorf("wanted by other records: %v", got)
+				}
 			}
+			return l
 		}
-		if _, _, err := tree.list.RefreshStat(t.Context(), nil, g.listing, g.looker); err != nil {
+		if _, _, err := tree.list.RefreshStat(t.Context(), nil, g.listing, looker); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -266,6 +270,25 @@ func TestGuessNew(t *testing.T) {
 	}
 }
 
+// TestGuessEmpty: files of which the text is empty are not opened again.
+func TestGuessEmpty(t *testing.T) {
+	s, dir := believing(t)
+	for name, text := range map[string]string{"a": "foo\n", "b": "", "c": "\uFEFF"} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	for pattern, want := range map[string]int{"foo": 1, "^$": 3} {
+		p, err := s.Tree(dir, opener(dir)).plan(t.Context(), asked{pattern: pattern}.query(t), new(Answer))
+		if err != nil || len(p.jobs) != want {
+			t.Errorf("%s: %+v, %v", pattern, p.jobs, err)
+		}
+		if a := search(t, s, dir, asked{pattern: pattern}.query(t)); pattern == "foo" && a.Matched != 1 || pattern == "^$" && a.Matched != 0 {
+			t.Errorf("%s: %d files match", pattern, a.Matched)
+		}
+	}
+}
+
 // TestGuessYoung: a file that has just changed is no reason to make records: none
 // could be made of it.
 func TestGuessYoung(t *testing.T) {
@@ -288,34 +311,6 @@ func TestGuessYoung(t *testing.T) {
 		if err != nil || a.Total != 1 || p.news == young {
 			t.Errorf("young %t: %d files, news: %t, %v", young, a.Total, p.news, err)
 		}
-	}
-}
-
-// TestGuessOvertaken: records that are made anew behind a guess void what it excludes.
-func TestGuessOvertaken(t *testing.T) {
-	s, dir := believing(t)
-	ctx := context.Background()
-	write(t, filepath.Join(dir, "a"), "bar\n")
-	search(t, s, dir, foo(t))
-	s.build.Wait()
-	tree := s.Tree(dir, opener(dir))
-	g, err := tree.guess(ctx, foo(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := tree.list.RefreshStat(ctx, nil, g.listing, g.looker); err != nil || !slices.Equal(g.over, []bool{true}) {
-		t.Fatalf("%+v, %v", g, err)
-	}
-	write(t, filepath.Join(dir, "a"), "foo\n")
-	search(t, s, dir, foo(t))
-	s.build.Wait()
-	l, stamps, err := tree.list.RefreshStat(ctx, nil, nil, nil)
-	if err != nil || l != g.listing {
-		t.Fatalf("another listing, %v", err)
-	}
-	p := &plan{listing: l, stamps: stamps}
-	if err := tree.filter(ctx, foo(t), p, new(Answer), &g); err != nil || len(p.jobs) != 1 || p.jobs[0].known != signed {
-		t.Errorf("jobs: %+v, %v", p.jobs, err)
 	}
 }
 

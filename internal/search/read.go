@@ -28,7 +28,7 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	w.c.reset(w.q, dir, name, w.stop)
 	w.c.keep, w.c.window = w.g.keep(), w.window
 	switch {
-	case w.known == signed: // it has no NUL
+	case w.known == signed: // it has no NUL, or is not in that state any more: see inState
 		w.reader.Mode = source.Search
 	case w.q.Mode == Lines:
 		w.reader.Mode = source.Report

@@ -196,7 +196,7 @@ func (t *Tree) look(ctx context.Context, stamps bool, g *guess) (*walk.Listing, 
 	if spare == nil {
 		spare = new([]walk.Stamp)
 	}
-	return t.list.RefreshStat(ctx, *spare, g.listing, g.looker)
+	return t.list.RefreshStat(ctx, *spare, g.listing, func() walk.Looker { return g.looker(ctx) })
 }
 
 // done takes back what a plan needs no longer.

@@ -15,12 +15,13 @@ type sweep struct {
 }
 
 // A Looker says for the folders of a [Listing], by their numbers, which files are
-// looked at, and is shown their stamps at once. It is for one goroutine.
+// looked at, and is shown their stamps at once. It is for one goroutine, and must not
+// call the Tree, which waits for it.
 type Looker interface {
 	// Want is which files of a folder are looked at; nil: all.
 	Want(folder int) []bool
-	// Seen is shown the stamps of all files of the folder: those that were not
-	// looked at have the zero Stamp.
+	// Seen is shown the stamps of all files of a folder that is as it was: those that
+	// were not looked at have the zero Stamp.
 	Seen(folder int, stamps []Stamp)
 }
 
@@ -28,8 +29,8 @@ type Looker interface {
 // the room. It is quicker: a folder that is as it was is opened once, or not at all.
 //
 // Each worker has a looker of its own, made when it begins, for the folders of the
-// listing given, if that is still the last; nil looks at all files. All files of folders
-// that changed are looked at without asking.
+// listing given, if that is still the last; else, and if looker is nil, all files are
+// looked at. So are all files of a folder that has changed.
 func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker func() Looker) (*Listing, []Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
@@ -79,25 +80,24 @@ func (s *sweep) same(n *node, loc *locator) (same bool) {
 	if loc.looker == nil && s.looker != nil {
 		loc.looker = s.looker()
 	}
+	stamps := s.stamps[s.first[n.index]:][:len(n.dir.Files)]
+	var want []bool
+	if loc.looker != nil {
+		want = loc.looker.Want(int(n.index))
+	}
 	loc.pace.turn(func(quiet bool) (calls int) {
 		loc.quiet = quiet && !n.mixed
 		if same = n.same(loc); !same {
 			return 1
 		}
-		first := s.first[n.index]
-		stamps := s.stamps[first:][:len(n.dir.Files)]
-		var want []bool
-		if loc.looker != nil {
-			want = loc.looker.Want(int(n.index))
-		}
 		calls = loc.files(s.ctx, n.dir, stamps, want)
 		mixed := slices.ContainsFunc(stamps, func(f Stamp) bool { return f.Dev != n.key.dev && f != Stamp{} })
 		n.mixed = mixed || n.mixed && calls < len(stamps)
-		if loc.looker != nil {
-			loc.looker.Seen(int(n.index), stamps)
-		}
 		return 2 + calls
 	})
+	if same && loc.looker != nil {
+		loc.looker.Seen(int(n.index), stamps)
+	}
 	s.done[n.index] = same
 	return same
 }
