@@ -300,6 +300,7 @@ func TestCancelArrives(t *testing.T) {
 		for _, era := range eras {
 			t.Run(over+" "+era, func(t *testing.T) {
 				t.Parallel()
+				file := filepath.Join(t.TempDir(), "cancelled") // removed behind the server, which may still write it
 				s := stdioServer(t, "x", era)
 				if over == "http" {
 					s = Server{Name: "x", Prefix: "x", URL: newWeb(t, era).URL}
@@ -308,7 +309,6 @@ func TestCancelArrives(t *testing.T) {
 				if err := m.find("x").prepare(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				file := filepath.Join(t.TempDir(), "cancelled")
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(100*time.Millisecond, cancel)
 				_, err := m.find("x").call(ctx, testEnv(), "hang", json.RawMessage(fmt.Sprintf(`{"file":%q}`, file)))
