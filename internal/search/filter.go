@@ -110,18 +110,14 @@ func (s *sieve) folders(ctx context.Context, from, to int) {
 		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
 		s.left += d.Ignored
 		over := s.over != nil && s.over[i]
-		if over && s.picked == nil {
-			s.files += len(d.Files)
-			continue
-		}
-		for j, f := range d.Files {
+		for j := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil {
 				return
 			}
 			if s.picked == nil || s.picked[first+j] {
 				s.files++
 				if !over {
-					s.file(job{dir: int32(i), file: int32(j)}, first+j, f.ID)
+					s.file(job{dir: int32(i), file: int32(j)}, first+j, d.Files[j].ID)
 				}
 			}
 		}

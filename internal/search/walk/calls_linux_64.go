@@ -58,16 +58,20 @@ func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, untold bool) 
 	if !cPath(&buf, dir, name) {
 		return unix.Fstatat(fd, path.Join(dir, name), st, flags)
 	}
-	var e unix.Errno
-	if untold {
-		_, _, e = unix.RawSyscall6(unix.SYS_NEWFSTATAT, uintptr(fd), uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
-	} else {
-		_, _, e = unix.Syscall6(unix.SYS_NEWFSTATAT, uintptr(fd), uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
-	}
-	if e != 0 {
+	if e := statPath(fd, &buf, st, flags, untold); e != 0 {
 		return e
 	}
 	return nil
+}
+
+// statPath is fstatat of a path that ends with a NUL.
+func statPath(fd int, path *[pathBytes]byte, st *unix.Stat_t, flags int, untold bool) (e unix.Errno) {
+	if untold {
+		_, _, e = unix.RawSyscall6(unix.SYS_NEWFSTATAT, uintptr(fd), uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
+	} else {
+		_, _, e = unix.Syscall6(unix.SYS_NEWFSTATAT, uintptr(fd), uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
+	}
+	return e
 }
 
 // A row looks at files of one folder, one after the other. What is the same for all
@@ -101,13 +105,7 @@ func (r *row) stat(name string, s *Stamp) {
 	}
 	copy(r.path[r.prefix:], name) // it has no NUL, having been listed
 	r.path[n] = 0
-	var e unix.Errno
-	if r.folder.untold {
-		_, _, e = unix.RawSyscall6(unix.SYS_NEWFSTATAT, uintptr(r.folder.fd), uintptr(unsafe.Pointer(&r.path)), uintptr(unsafe.Pointer(&r.st)), statFlags, 0, 0)
-	} else {
-		_, _, e = unix.Syscall6(unix.SYS_NEWFSTATAT, uintptr(r.folder.fd), uintptr(unsafe.Pointer(&r.path)), uintptr(unsafe.Pointer(&r.st)), statFlags, 0, 0)
-	}
-	switch {
+	switch e := statPath(r.folder.fd, &r.path, &r.st, statFlags, r.folder.untold); {
 	case e == unix.EINTR:
 		r.folder.regular(r.dir, name, s)
 	case e == 0 && r.st.Mode&unix.S_IFMT == unix.S_IFREG:

@@ -3,7 +3,6 @@
 package walk
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,15 +22,7 @@ func TestRow(t *testing.T) {
 		}
 		build(t, dir, filepath.Join(rel, "folder")+"/")
 	}
-	file, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	top, err := topFolder(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := top(t, dir)
 	var r row
 	for _, rel := range dirs {
 		for _, untold := range []bool{false, true} {

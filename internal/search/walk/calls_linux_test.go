@@ -19,15 +19,7 @@ func TestNames(t *testing.T) {
 	longest := strings.Repeat("n", 255)
 	deep := strings.Repeat("d/", 200) + longest
 	build(t, dir, "a: text", longest+": text", deep+": text")
-	file, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	top, err := topFolder(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := top(t, dir)
 	for _, tc := range []struct {
 		name string
 		want error

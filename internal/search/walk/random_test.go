@@ -218,21 +218,30 @@ func folderInodes(t *testing.T, dir string, l *Listing) map[string]fs.FileInfo {
 	return all
 }
 
+// top is the folder at a path, open until the test ends.
+func top(t *testing.T, path string) folder {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := topFolder(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		f.closeTop()
+		file.Close()
+	})
+	return f
+}
+
 // fineStamps says whether each change of a folder that was looked at leaves
 // another stamp, as with ext4 on Linux from 6.13 on. It fails on tmpfs, where
 // a folder gets the stamp of the file removed.
 func fineStamps(t *testing.T, dir string) bool {
 	t.Helper()
-	file, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	top, err := topFolder(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer top.closeTop()
+	top := top(t, dir)
 	var last Stamp
 	p := filepath.Join(dir, "probe")
 	for i := range 100 {
