@@ -22,12 +22,15 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil}
-	if g.listing == p.listing {
-		all.over = g.over
+	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil, device: t.device.Load()}
+	all.filter, _ = g.asks()
+	files := p.listing.Files
+	if g.listing == p.listing && g.left != nil {
+		all.guess = g
+		files = g.files()
 	}
 	parts := make([]sieve, t.s.workers)
-	t.split(p.listing, func(w, from, to int) {
+	t.split(p.listing, files, func(w, from, to int) {
 		parts[w] = all
 		parts[w].p = plan{listing: p.listing, stamps: p.stamps}
 		parts[w].folders(ctx, from, to)
@@ -45,9 +48,10 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 }
 
 // split has workers do the folders of a listing, each some that follow each other.
-func (t *Tree) split(l *walk.Listing, do func(worker, from, to int)) {
+// files is how many files there is something to do for.
+func (t *Tree) split(l *walk.Listing, files int, do func(worker, from, to int)) {
 	workers := t.s.workers
-	if l.Files < fewFiles {
+	if files < fewFiles {
 		workers = 1
 	}
 	var wait sync.WaitGroup
@@ -96,27 +100,29 @@ type sieve struct {
 	q       *Query
 	picked  []bool // see choose
 	guessed bool   // a file without a stamp may be one that was not looked at
-	over    []bool // see guess; nil: no folder is
+	guess   *guess // of the same listing, with files left; nil: there is none
+	filter  *index.Filter
+	device  uint64
 
-	filter      *index.Filter
-	device      uint64
 	p           plan // of these folders
 	files, left int  // Answer.Picked and Left of them
 }
 
 func (s *sieve) folders(ctx context.Context, from, to int) {
-	s.filter, s.device = s.t.store.Filter(s.q.Match.Filter()), s.t.device.Load()
 	for i := from; i < to; i++ {
 		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
 		s.left += d.Ignored
-		over := s.over != nil && s.over[i]
+		done := []bool(nil) // the files that cannot match
+		if s.guess != nil && s.guess.left[i] != unseen {
+			done = s.guess.look[first:][:len(d.Files)]
+		}
 		for j := range d.Files {
 			if j%stride == 0 && ctx.Err() != nil {
 				return
 			}
 			if s.picked == nil || s.picked[first+j] {
 				s.files++
-				if !over {
+				if done == nil || !done[j] {
 					s.file(job{dir: int32(i), file: int32(j)}, first+j, d.Files[j].ID)
 				}
 			}

@@ -2,6 +2,8 @@ package search
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"mcp-toolset/internal/search/index"
 	"mcp-toolset/internal/search/walk"
@@ -19,39 +21,64 @@ type guess struct {
 
 	// look is the files to be looked at before any is read: those that cannot match if
 	// they are as they are known, and those that are not known. Nil: all that are picked.
+	// Of a folder that was seen it is those that cannot match: they are as they are known.
 	look []bool
-	// over is the folders of which no file that is picked can match: each was looked
-	// at, and is as it is known.
-	over []bool
+	// left is how many of a folder's files are picked and can match, or are not as they
+	// are known; unseen: that was not found.
+	left []int32
+
+	mu      sync.Mutex
+	filter  *index.Filter // for the records of version; nil: there is none yet
+	version uint64
 }
 
-// guess begins the guess for the last listing, if that is still the next.
-func (t *Tree) guess(ctx context.Context, q *Query) (guess, error) {
-	g := guess{t: t, q: q}
-	l := t.last.Load()
+const unseen = -1
+
+// begin makes the guess one for the last listing, if that is still the next.
+func (g *guess) begin(ctx context.Context) (err error) {
+	l := g.t.last.Load()
 	if l == nil {
-		return g, nil
+		return nil
 	}
-	var err error
-	if g.picked, err = choose(ctx, q, l); err != nil {
-		return g, err
+	if g.picked, err = choose(ctx, g.q, l); err != nil {
+		return err
 	}
-	if g.listing = l; q.Mode == Names && q.page() > 0 { // its order is that of the stamps
-		return g, nil
+	if g.listing = l; g.q.Mode == Names && g.q.page() > 0 { // its order is that of the stamps
+		return nil
 	}
-	g.look, g.over = make([]bool, l.Files), make([]bool, len(l.Dirs))
-	return g, nil
+	g.look, g.left = make([]bool, l.Files), slices.Repeat([]int32{unseen}, len(l.Dirs))
+	return nil
+}
+
+// asks gives the filter for the records that there are now, with what it was asked
+// already, and their version; t.mu is held.
+func (g *guess) asks() (*index.Filter, uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.filter == nil || g.version != g.t.version {
+		g.filter, g.version = g.t.store.Filter(g.q.Match.Filter()), g.t.version
+	}
+	return g.filter, g.version
 }
 
 // looker makes a looker. All of them are called while the walk is held.
 func (g *guess) looker(ctx context.Context) walk.Looker {
 	g.t.mu.RLock()
 	defer g.t.mu.RUnlock()
-	l := &looker{guess: g, ctx: ctx, version: g.t.version, device: g.t.device.Load()}
-	if g.look != nil {
-		l.filter = g.t.store.Filter(g.q.Match.Filter())
-	}
+	l := &looker{guess: g, ctx: ctx, device: g.t.device.Load()}
+	l.filter, l.version = g.asks()
 	return l
+}
+
+// files is how many files are left of all folders.
+func (g *guess) files() (n int) {
+	for i, left := range g.left {
+		if left == unseen {
+			left = int32(len(g.listing.Dirs[i].Files))
+		}
+		n += int(left)
+	}
+	return n
 }
 
 // A looker makes the guess for some of the folders. It is for one goroutine.
@@ -95,7 +122,7 @@ func (l *looker) Want(folder int) []bool {
 	return look
 }
 
-// Seen finds whether the folder is over.
+// Seen finds which of the files cannot match.
 func (l *looker) Seen(folder int, stamps []walk.Stamp) {
 	if l.look == nil {
 		return
@@ -105,12 +132,13 @@ func (l *looker) Seen(folder int, stamps []walk.Stamp) {
 	if l.version != l.t.version {
 		return
 	}
-	first := l.listing.First[folder]
+	first, left := l.listing.First[folder], int32(0)
 	for j, f := range l.listing.Dirs[folder].Files {
-		picked := l.picked == nil || l.picked[first+j]
-		if picked && !l.t.record(f.ID).of(stamps[j], l.device) { // or not looked at
-			return
+		done := &l.look[first+j]
+		*done = *done && l.t.record(f.ID).of(stamps[j], l.device)
+		if !*done && (l.picked == nil || l.picked[first+j]) {
+			left++
 		}
 	}
-	l.over[folder] = true
+	l.left[folder] = left
 }

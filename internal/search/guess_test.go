@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -175,8 +174,8 @@ func TestGuessLook(t *testing.T) {
 		if !tc.all {
 			q.Pick = func(_, name string) bool { return name < "c" }
 		}
-		g, err := s.Tree(dir, opener(dir)).guess(t.Context(), q)
-		if err != nil {
+		g := &guess{t: s.Tree(dir, opener(dir)), q: q}
+		if err := g.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := g.looker(t.Context()).Want(0); !slices.Equal(got, tc.want) {
@@ -185,9 +184,9 @@ func TestGuessLook(t *testing.T) {
 	}
 }
 
-// TestGuessOver: a folder is over if no file of it that is picked can match, and each
-// is as it is known; once records are made anew none is.
-func TestGuessOver(t *testing.T) {
+// TestGuessLeft: of the files picked those are left that can match, and those that are
+// not as they are known; once records are made anew nothing is found.
+func TestGuessLeft(t *testing.T) {
 	s, dir := believing(t)
 	for name, text := range map[string]string{
 		"0": "bar\n", "d1/a": "foo\n", "d2/a": "bar\n", "d2/b": "bar\n", "d3/a": "bar\n", "d3/b": "bar\n",
@@ -202,21 +201,22 @@ func TestGuessOver(t *testing.T) {
 	for _, tc := range []struct {
 		asked
 		pick, anew bool
-		want       string
+		left       []int32 // by folder
+		done       string  // files that cannot match
 	}{
-		{asked{}, false, false, "0 2 5"},
-		{asked{}, true, false, "0 2 4 5"},
-		{asked{mode: Lines}, false, false, "0 2"},
-		{asked{mode: Lines}, false, true, ""},
-		{asked{limit: 3}, false, false, ""},
+		{asked{}, false, false, []int32{0, 1, 0, 1, 1, 0}, "0 d2/a d2/b d3/a d4/a d5/a"},
+		{asked{}, true, false, []int32{0, 1, 0, 1, 0, 0}, "0 d2/a d2/b d3/a d4/a d5/a"},
+		{asked{mode: Lines}, false, false, []int32{0, 1, 0, 1, 1, 1}, "0 d2/a d2/b d3/a d4/a"},
+		{asked{mode: Lines}, false, true, slices.Repeat([]int32{unseen}, 6), ""},
+		{asked{limit: 3}, false, false, nil, ""},
 	} {
 		tc.pattern = "foo"
 		q := tc.query(t)
 		if tc.pick {
 			q.Pick = func(_, name string) bool { return name != "x" }
 		}
-		g, err := tree.guess(t.Context(), q)
-		if err != nil {
+		g := &guess{t: tree, q: q}
+		if err := g.begin(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		looker := func() walk.Looker {
@@ -232,14 +232,19 @@ func TestGuessOver(t *testing.T) {
 		if _, _, err := tree.list.RefreshStat(t.Context(), nil, g.listing, looker); err != nil {
 			t.Fatal(err)
 		}
-		var got []string
-		for i, over := range g.over {
-			if over {
-				got = append(got, strconv.Itoa(i))
+		if !slices.Equal(g.left, tc.left) {
+			t.Errorf("%+v: %v files are left, want %v", tc, g.left, tc.left)
+		}
+		var done []string
+		for i, d := range g.listing.Dirs {
+			for j, f := range d.Files {
+				if g.look != nil && g.look[g.listing.First[i]+j] {
+					done = append(done, join(d.Path(), f.Name))
+				}
 			}
 		}
-		if got := strings.Join(got, " "); got != tc.want {
-			t.Errorf("%+v: folders %s are over, want %s", tc, got, tc.want)
+		if got := strings.Join(done, " "); got != tc.done {
+			t.Errorf("%+v: %s cannot match, want %s", tc, got, tc.done)
 		}
 	}
 	q := foo(t)
@@ -329,9 +334,9 @@ func TestGuessSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for guessed, want := range map[bool]string{true: "a+ b", false: "a b"} {
-		var g guess
+		g := &guess{t: tree, q: foo(t)}
 		if guessed {
-			if g, err = tree.guess(ctx, foo(t)); err != nil || g.listing != l {
+			if err := g.begin(ctx); err != nil || g.listing != l {
 				t.Fatalf("a guess of another listing, %v", err)
 			}
 		}
@@ -340,7 +345,7 @@ func TestGuessSeen(t *testing.T) {
 			if none {
 				clear(p.stamps)
 			}
-			if err := tree.filter(ctx, foo(t), p, new(Answer), &g); err != nil {
+			if err := tree.filter(ctx, foo(t), p, new(Answer), g); err != nil {
 				t.Fatal(err)
 			}
 			var got []string

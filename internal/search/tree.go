@@ -144,14 +144,13 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	t.mu.RUnlock()
 	// Asking what is known pays if few files are left to be read.
 	look := ready && !t.plain.Load() && (q.Match.Filter() != nil || q.Mode == Names && q.page() > 0)
-	var g guess
+	g := &guess{t: t, q: q}
 	if look && !t.s.options.Watch { // a watcher's stamps are there already
-		var err error
-		if g, err = t.guess(ctx, q); err != nil {
+		if err := g.begin(ctx); err != nil {
 			return nil, err
 		}
 	}
-	l, stamps, err := t.look(ctx, look, &g)
+	l, stamps, err := t.look(ctx, look, g)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +167,7 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 		return p, p.all(ctx, q, a)
 	}
 	p.stamps = stamps
-	if err := t.filter(ctx, q, p, a, &g); err != nil {
+	if err := t.filter(ctx, q, p, a, g); err != nil {
 		return nil, err
 	}
 	if q.Mode == Names && q.page() > 0 { // else when the files were read

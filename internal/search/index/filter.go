@@ -1,7 +1,9 @@
 package index
 
-// A Filter asks the signatures of a Store for the literals of a [Query]. It is for
-// one goroutine, and good while the Store does not change: it remembers what a
+import "sync/atomic"
+
+// A Filter asks the signatures of a Store for the literals of a [Query]. It is safe
+// for concurrent use, and good while the Store does not change: it remembers what a
 // group of blocks said.
 type Filter struct {
 	s       *Store
@@ -16,8 +18,8 @@ type asked struct {
 
 // An answer has the columns in which one of the literals may start.
 type answer struct {
-	columns uint64
-	known   bool
+	columns atomic.Uint64
+	known   atomic.Bool // columns is set
 }
 
 // Filter makes a filter. That of the nil Query excludes nothing.
@@ -36,10 +38,11 @@ func (s *Store) Filter(q *Query) *Filter {
 // in tells whether a literal of the clause may start in a block.
 func (a *asked) in(s *Store, at slot) bool {
 	known := &a.answers[at.group()]
-	if !known.known {
-		*known = answer{a.columns(&s.groups[at.group()]), true}
+	if !known.known.Load() {
+		known.columns.Store(a.columns(&s.groups[at.group()]))
+		known.known.Store(true)
 	}
-	return known.columns>>at.column()&1 != 0
+	return known.columns.Load()>>at.column()&1 != 0
 }
 
 // columns gives those of a group in which a literal of the clause may start.

@@ -3,6 +3,7 @@ package index
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -185,5 +186,34 @@ func TestSmallStore(t *testing.T) {
 	}
 	if s.Bytes() > 500 {
 		t.Errorf("%d bytes for one small file", s.Bytes())
+	}
+}
+
+// A filter that several ask at once says what one of its own says to each.
+func TestFilterShared(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	var s Store
+	const files = 300
+	for id := range uint32(files) {
+		s.Put(id, Sign(randomText(r)))
+	}
+	for _, l := range []Literal{{"abc", false}, {"ABC", true}, {"absent", false}} {
+		q, _ := NewQuery([][]Literal{{l}})
+		shared := s.Filter(q)
+		var wait sync.WaitGroup
+		for range 4 {
+			wait.Go(func() {
+				for id := range uint32(files) {
+					own := s.Filter(q)
+					got, some := shared.AppendRanges(nil, id)
+					want, wanted := own.AppendRanges(nil, id)
+					if some != wanted || !slices.Equal(got, want) || shared.File(id) != own.File(id) {
+						t.Errorf("%v: file %d has %v, %t instead of %v, %t", l, id, got, some, want, wanted)
+					}
+				}
+			})
+		}
+		wait.Wait()
 	}
 }
