@@ -369,6 +369,40 @@ func TestGuessSeen(t *testing.T) {
 	}
 }
 
+// TestGuessLooked: a file that can match is left though it was looked at.
+func TestGuessLooked(t *testing.T) {
+	s, dir := believing(t)
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	write(t, filepath.Join(dir, "b"), "bar\n")
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	tree := s.Tree(dir, opener(dir))
+	_, stamps, err := tree.list.RefreshStat(t.Context(), nil, nil, nil)
+	g := &guess{t: tree, q: foo(t)}
+	if err := errors.Join(err, g.begin(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	l := g.looker(t.Context())
+	l.Want(0)
+	l.Seen(0, stamps)
+	if !slices.Equal(g.look, []bool{false, true}) || !slices.Equal(g.left, []int32{1}) {
+		t.Errorf("%v cannot match, %v are left", g.look, g.left)
+	}
+}
+
+// TestGuessAsked: a filter knows what it was asked until records are made anew.
+func TestGuessAsked(t *testing.T) {
+	s, dir := believing(t)
+	g := &guess{t: s.Tree(dir, opener(dir)), q: foo(t)}
+	first, _ := g.asks()
+	again, _ := g.asks()
+	g.t.version++
+	anew, version := g.asks()
+	if first != again || anew == first || version != g.t.version {
+		t.Errorf("asked again: %t, after others: %t", first == again, anew == first)
+	}
+}
+
 // TestGuessPage: the page of Names is of the newest, as they are now.
 func TestGuessPage(t *testing.T) {
 	s, dir := believing(t)
