@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,9 @@ func checkFilter(t *testing.T, src string, o match.Options, text []byte) {
 				if want := 1 + int64(bytes.Count(text[:r.Start], []byte{'\n'})); r.Line != want {
 					t.Fatalf("%q %+v: a range begins in line %d, not %d", src, o, want, r.Line)
 				}
+				if part := text[r.From:min(r.To+int64(m.Reach()), r.End)]; !m.Near(part) {
+					t.Fatalf("%q %+v: the line at %d has nothing near: %.100q", src, o, start, part)
+				}
 				return true
 			}
 		}
@@ -70,6 +74,10 @@ func TestFilter(t *testing.T) {
 		text := f.text(30)
 		if f.one(4) { // a line over more than a block
 			text = append(append(text, strings.Repeat(f.word()+"__", 6000)...), f.text(30)...)
+		}
+		if f.one(4) { // far from where its first and last line begin and end
+			far := bytes.Repeat([]byte("@"), f.IntN(100_000))
+			text = slices.Concat(far, text, far)
 		}
 		text = append(bytes.Repeat([]byte("q\n"), f.IntN(10_000)), text...)
 		checkFilter(t, k.pattern, match.Options{Fold: k.fold, Multiline: f.one(4)}, text)

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"mcp-toolset/internal/search/index"
 	"mcp-toolset/internal/search/source"
 	"mcp-toolset/internal/search/walk"
 )
@@ -151,6 +153,8 @@ type worker struct {
 	seen   bool   // a match in it, and it is binary
 	noted  string // see note
 	c      collector
+	near   []index.Range // of the file, those of its ranges that are read
+	part   []byte        // what was read of one
 
 	// See bind.
 	stop   func() bool
@@ -254,13 +258,40 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	if w.p.bytes(j) > muchText && !same() {
 		return nil, source.ErrChanged
 	}
-	w.known = j.known
-	f, err := w.read(ctx, h, stamp.Size, w.path, name, int64(j.mark), w.p.ranges[j.from:j.to])
-	w.known = unknown
+	f, err := w.parts(ctx, j, h, stamp.Size, name)
 	if !same() {
 		return nil, source.ErrChanged
 	}
 	return f.at(stamp), err
+}
+
+// parts searches what of a file can match.
+func (w *worker) parts(ctx context.Context, j job, file io.ReaderAt, size int64, name string) (*found, error) {
+	ranges, mark := w.p.ranges[j.from:j.to], int64(j.mark)
+	if slices.ContainsFunc(ranges, index.Range.Wide) {
+		w.near = w.near[:0]
+		for _, r := range ranges {
+			if !r.Wide() || w.isNear(file, mark, r) {
+				w.near = append(w.near, r)
+			}
+		}
+		if ranges = w.near; len(ranges) == 0 {
+			return nil, nil
+		}
+	}
+	w.known = j.known
+	defer func() { w.known = unknown }()
+	return w.read(ctx, file, size, w.path, name, mark, ranges)
+}
+
+// isNear reads the part of a range in which a match must have something, and tells
+// whether it can have it.
+func (w *worker) isNear(file io.ReaderAt, mark int64, r index.Range) bool {
+	from, to := r.From, min(r.To+int64(w.q.Match.Reach()), r.End)
+	w.part = slices.Grow(w.part[:0], int(to-from))[:to-from]
+	n, err := io.ReadFull(io.NewSectionReader(file, mark+from, to-from), w.part)
+	w.bytes += int64(n)
+	return err != nil || w.q.Match.Near(w.part) // reading all tells what is wrong
 }
 
 // at sets the time of a result, if there is one.

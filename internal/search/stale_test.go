@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	coding "encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/search/index"
 	"mcp-toolset/internal/search/source"
 )
 
@@ -66,23 +68,90 @@ func TestBehindMark(t *testing.T) {
 	if err != nil || len(p.jobs) != 1 || len(p.ranges) != 1 {
 		t.Fatalf("the plan has jobs %v, ranges %v, %v", p.jobs, p.ranges, err)
 	}
+	f, bytes := inState(t, q, p)
+	if string(f.text) != "\"f\":2001:\"foo\"\n" || bytes != p.ranges[0].End-p.ranges[0].Start {
+		t.Errorf("%q of %d bytes", f.text, bytes)
+	}
+}
+
+// inState searches the file of a plan's only job, and tells how much was read.
+func inState(t *testing.T, q *Query, p *plan) (*found, int64) {
+	t.Helper()
 	top, err := p.listing.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer top.Close()
-	w := worker{q: q, p: p, g: newGather(q, 1, false, a), top: top, reader: source.Get()}
-	w.bind(context.Background())
+	w := worker{q: q, p: p, g: newGather(q, 1, false, new(Answer)), top: top, reader: source.Get()}
+	w.bind(t.Context())
 	defer w.end()
-	w.enter(p.jobs[0].dir)
-	f, err := w.inState(context.Background(), p.jobs[0], "f")
+	j := p.jobs[0]
+	w.enter(j.dir)
+	f, err := w.inState(t.Context(), j, p.listing.Dirs[j.dir].Files[j.file].Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(f.text) != "\"f\":2001:\"foo\"\n" || w.bytes != p.ranges[0].End-p.ranges[0].Start {
-		t.Errorf("%q of %d bytes", f.text, w.bytes)
+	return f, w.bytes
+}
+
+// TestNear: of a line of many blocks only what is near the one that can match is read,
+// if that does not match.
+func TestNear(t *testing.T) {
+	// They have the same grams.
+	const other, text = "abcde bcdef", "abcdef"
+	far := strings.Repeat("@", 500_000)
+	for _, tc := range []struct {
+		name, text, want string
+		bytes            int64 // at most
+	}{
+		{"other", far + other + far, "", 20_000},
+		{"match", far + text + far, `"f":1:"` + far + text + far + `"` + "\n", 2 << 20},
+		{"behind lines", "\n\n" + far + other + far + "\n", "", 20_000},
+		{"behind a mark", "\uFEFF" + far + other + far, "", 20_000},
+		{"match behind a mark", "\uFEFF\n" + far + text + far, `"f":2:"` + far + text + far + `"` + "\n", 2 << 20},
+		{"one of two", far + other + far + strings.Repeat("\n", 50_000) + far + text + "\n", `"f":50001:"` + far + text + `"` + "\n", 600_000},
+		{"two parts of a line", far + other + far + other + far, "", 2 << 20},
+		{"binary", "\x00" + far + other + far, "", 20_000},
+		{"binary match", "\x00" + far + text + far, "\"f\" binary\n", 2 << 20},
+		{"where blocks meet", far[:16<<10-3] + text + far, `"f":1:"` + far[:16<<10-3] + text + far + `"` + "\n", 2 << 20},
+	} {
+		s, dir := believing(t)
+		write(t, filepath.Join(dir, "f"), tc.text)
+		search(t, s, dir, asked{pattern: text}.query(t))
+		s.build.Wait()
+		q := asked{pattern: text, mode: Lines}.query(t)
+		p, err := s.Tree(dir, opener(dir)).plan(t.Context(), q, new(Answer))
+		if err != nil || len(p.jobs) != 1 {
+			t.Fatalf("%s: the plan has jobs %v, %v", tc.name, p.jobs, err)
+		}
+		got := ""
+		f, bytes := inState(t, q, p)
+		if f != nil {
+			got = string(f.text)
+		}
+		if got != tc.want || bytes == 0 || bytes > tc.bytes {
+			t.Errorf("%s: %.40q… of %d bytes", tc.name, got, bytes)
+		}
 	}
 }
+
+// TestNearFails: a file that cannot be read is not one that has nothing.
+func TestNearFails(t *testing.T) {
+	failed := errors.New("failed")
+	p := &plan{ranges: []index.Range{{End: 1 << 20, Line: 1, To: 1}}}
+	w := worker{q: asked{pattern: "foo", mode: Lines}.query(t), p: p, reader: source.Get()}
+	w.g = newGather(w.q, 1, false, new(Answer))
+	w.bind(t.Context())
+	defer w.end()
+	_, err := w.parts(t.Context(), job{known: signed, to: 1}, failing{failed}, 1<<20, "f")
+	if !errors.Is(err, failed) {
+		t.Error(err)
+	}
+}
+
+type failing struct{ error }
+
+func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.error }
 
 // TestDecodedNul: of a text that is decoded no range is read, not even if a NUL
 // makes it a binary file.

@@ -200,7 +200,7 @@ func TestNoFilter(t *testing.T) {
 	}
 	var q *Query
 	text := words(1000)
-	if r := appendRanges(q, nil, Sign(text)); len(r) != 1 || r[0] != (Range{0, int64(len(text)), 1}) {
+	if r := appendRanges(q, nil, Sign(text)); len(r) != 1 || r[0] != (Range{0, int64(len(text)), 1, 0, int64(len(text))}) {
 		t.Errorf("nil query: %v", r)
 	}
 	if !keepsFile(q, Sign(text)) || !keepsFile(q, Sign(nil)) {
@@ -211,7 +211,7 @@ func TestNoFilter(t *testing.T) {
 func TestNothingKnown(t *testing.T) {
 	t.Parallel()
 	q, _ := NewQuery(literals("abc"))
-	if r := appendRanges(q, nil, nil); len(r) != 1 || r[0] != (Range{0, math.MaxInt64, 1}) {
+	if r := appendRanges(q, nil, nil); len(r) != 1 || r[0] != (Range{0, math.MaxInt64, 1, 0, math.MaxInt64}) {
 		t.Errorf("nil signature: %v", r)
 	}
 	if !keepsFile(q, nil) {

@@ -32,6 +32,7 @@ type Query struct {
 
 // A clause holds in a block when one of its literals may start in it.
 type clause struct {
+	source   []Literal
 	literals []literal
 	fold     bool    // some literal is folded: odd blocks cannot be judged
 	share    float64 // estimate of the share of texts that have it
@@ -72,7 +73,7 @@ func NewQuery(clauses [][]Literal) (*Query, bool) {
 }
 
 func newClause(literals []Literal) (clause, bool) {
-	var c clause
+	c := clause{source: literals}
 	if len(literals) == 0 || len(literals) > maxLiterals {
 		return c, false
 	}
@@ -87,3 +88,6 @@ func newClause(literals []Literal) (clause, bool) {
 	}
 	return c, true
 }
+
+// Rarest is the clause by which the From and To of ranges are.
+func (q *Query) Rarest() []Literal { return q.clauses[0].source }

@@ -5,11 +5,19 @@ type Range struct {
 	Start int64 // offset of the first byte, which begins a line
 	End   int64 // offset behind the last byte, which is a newline or the text's last
 	Line  int64 // number of the first line, from 1
+
+	// A line of it that can match has a literal of the [Query.Rarest] clause that
+	// begins at From or behind it and before To.
+	From, To int64
 }
 
+// Wide tells whether a range is large, and that a small part of it, so that looking
+// there first is quicker than reading all. Long lines make it so.
+func (r Range) Wide() bool { return r.End-r.Start > 4*blockSize && 4*(r.To-r.From) <= r.End-r.Start }
+
 // AppendRanges tells whether the text of file id can hold a matching line, and
-// appends to dst the ranges of it that can; none if all of it can, or if nothing
-// is known of it. They are in order and do not touch.
+// appends to dst the ranges of it that can; none if all of it can, unless that is
+// [Range.Wide], or if nothing is known of it. They are in order and do not touch.
 //
 // The literals of a line may lie in different blocks. So a line that crosses
 // into another block is judged by all blocks it has bytes of; if only they
@@ -26,7 +34,7 @@ func (f *Filter) AppendRanges(dst []Range, id uint32) (_ []Range, some bool) {
 	switch found := dst[own:]; {
 	case len(found) == 0:
 		return dst, false
-	case found[0].Start == 0 && found[0].End == d.textSize():
+	case found[0].Start == 0 && found[0].End == d.textSize() && !found[0].Wide():
 		return dst[:own], true
 	}
 	return dst, true
@@ -45,22 +53,30 @@ func (f *Filter) TextSize(id uint32) int64 {
 func (f *Filter) ranges(dst []Range, d directory) []Range {
 	first, rest := &f.clauses[0], f.clauses[1:]
 	own := len(dst)
-	crossing := false // the first clause holds in a block of the line that crosses into this one
+	var from, to int64 // the blocks in which the first clause holds, of the line that crosses into this one
 	for b := range d.blocks() {
+		block, next := int64(b)*blockSize, min(int64(b+1)*blockSize, d.textSize())
 		holds := first.in(f.s, d.slot(b))
 		start, end := d.line(b)
-		if start == int64(b)*blockSize {
-			crossing = false
+		if start == block {
+			from, to = 0, 0
 		}
-		crossing = crossing || holds
-		if start < int64(b)*blockSize && end <= int64(b+1)*blockSize {
-			if crossing && f.allIn(rest, d, int(start/blockSize), b) {
-				dst = add(dst, own, Range{start, end, d.linesBefore(b) + 1})
+		if holds {
+			if to == 0 {
+				from = block
 			}
-			crossing = holds
+			to = next
+		}
+		if start < block && end <= next {
+			if to > 0 && f.allIn(rest, d, int(start/blockSize), b) {
+				dst = add(dst, own, Range{start, end, d.linesBefore(b) + 1, from, to})
+			}
+			if from, to = 0, 0; holds {
+				from, to = block, next
+			}
 		}
 		if holds && f.allIn(rest, d, b, b) {
-			dst = add(dst, own, Range{start, d.linesEnd(b), d.linesBefore(b) + 1})
+			dst = add(dst, own, Range{start, d.linesEnd(b), d.linesBefore(b) + 1, block, next})
 		}
 	}
 	return dst
@@ -71,7 +87,7 @@ func (f *Filter) ranges(dst []Range, d directory) []Range {
 func add(dst []Range, own int, r Range) []Range {
 	if len(dst) > own {
 		if last := &dst[len(dst)-1]; r.Start <= last.End {
-			last.End = max(last.End, r.End)
+			last.End, last.From, last.To = max(last.End, r.End), min(last.From, r.From), max(last.To, r.To)
 			return dst
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -79,11 +80,11 @@ func appendRanges(q *Query, dst []Range, sig Signature) []Range {
 	case !some || len(dst) > own:
 		return dst
 	case sig == nil:
-		return append(dst, Range{0, math.MaxInt64, 1})
+		return append(dst, Range{0, math.MaxInt64, 1, 0, math.MaxInt64})
 	case sig.TextSize() == 0:
 		return dst // no line at all
 	}
-	return append(dst, Range{0, sig.TextSize(), 1})
+	return append(dst, Range{0, sig.TextSize(), 1, 0, sig.TextSize()})
 }
 
 // keepsFile is [Filter.File] of a text.
@@ -113,11 +114,14 @@ func check(t *testing.T, text []byte, clauses [][]Literal) (kept int64) {
 			next++
 		}
 		inside := next < len(ranges) && ranges[next].Start <= int64(start)
-		if !inside || !matched { // lines inside only matter to File
+		if !inside || !matched { // that is slow, and all lines are in TestLongLines
 			if line := bytes.TrimSuffix(text[start:end], []byte("\n")); satisfies(line, clauses) {
 				matched = true
 				if !inside {
 					t.Fatalf("line at %d is in none of %v\nclauses %+v\n%.200q", start, ranges, clauses, line)
+				}
+				if ok && !hasRarest(text, start, start+len(line), ranges[next], q.Rarest()) {
+					t.Fatalf("line at %d has none of %v where %v says\n%.200q", start, q.Rarest(), ranges[next], line)
 				}
 			}
 		}
@@ -127,6 +131,18 @@ func check(t *testing.T, text []byte, clauses [][]Literal) (kept int64) {
 		t.Fatalf("File drops a text of %d bytes that has %+v", len(text), clauses)
 	}
 	return kept
+}
+
+// hasRarest tells whether a line has one of the literals that begins where r says.
+func hasRarest(text []byte, start, end int, r Range, literals []Literal) bool {
+	for _, l := range literals {
+		longest := utf8.UTFMax * len(l.Text) // as another case of it can be
+		from, to := max(start, int(r.From)), min(end, int(min(r.To, math.MaxInt32))-1+longest)
+		if from < to && l.contains(text[from:to]) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkForm checks that ranges are in order, apart, of whole lines, and
@@ -244,4 +260,47 @@ func randomClauses(r *rand.Rand, text []byte) [][]Literal {
 		}
 	}
 	return clauses
+}
+
+// TestLongLines: a line over several blocks is in a range if what it must have is in
+// whichever of them, and the range says where.
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 10))
+	clauses := [][]Literal{{{"needle", false}, {"STRAW", true}}, {{"haystack", false}}}
+	q, _ := NewQuery(clauses)
+	wide := 0
+	for range 300 {
+		text := bytes.Repeat([]byte(". "), 1+r.IntN(6*blockSize))
+		for range r.IntN(6) {
+			text[r.IntN(len(text))] = '\n'
+		}
+		for range r.IntN(5) {
+			for _, word := range []string{"needle", "straW", "haystack"} {
+				if at := r.IntN(len(text) + 1); r.IntN(3) > 0 {
+					if r.IntN(2) == 0 { // where blocks meet
+						at = at/blockSize*blockSize - r.IntN(10)
+					}
+					copy(text[min(max(at, 0), len(text)):], word)
+				}
+			}
+		}
+		ranges := appendRanges(q, nil, Sign(text))
+		checkForm(t, text, ranges)
+		start := 0
+		for line := range bytes.Lines(text) {
+			if satisfies(line, clauses) && !slices.ContainsFunc(ranges, func(p Range) bool {
+				return p.Start <= int64(start) && int64(start+len(line)) <= p.End && hasRarest(text, start, start+len(line), p, q.Rarest())
+			}) {
+				t.Fatalf("line at %d of %d bytes: no range of %v says where it has %v", start, len(line), ranges, q.Rarest())
+			}
+			start += len(line)
+		}
+		if slices.ContainsFunc(ranges, Range.Wide) {
+			wide++
+		}
+	}
+	if wide == 0 {
+		t.Error("no range is wide")
+	}
 }

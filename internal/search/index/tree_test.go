@@ -177,7 +177,7 @@ func (t *tree) vain(s *Store, l Literal) (n int64) {
 	for i, text := range t.texts {
 		var some bool
 		if ranges, some = f.AppendRanges(ranges[:0], uint32(i)); some && len(ranges) == 0 {
-			ranges = append(ranges, Range{0, int64(len(text)), 1})
+			ranges = append(ranges, Range{End: int64(len(text)), Line: 1})
 		}
 		for _, r := range ranges {
 			for at := r.Start; at < r.End; {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"regexp/syntax"
 	"slices"
+	"sync"
 
 	"mcp-toolset/internal/search/dfa"
 	"mcp-toolset/internal/search/index"
@@ -22,11 +23,12 @@ type Options struct {
 
 // Matcher finds the lines that match. It is safe for concurrent use.
 type Matcher struct {
-	lines  *dfa.DFA     // nil: spans, or declined
-	text   *dfa.Text    // instead of lines
-	spans  bool         // a match may span lines
-	filter *index.Query // nil: nothing to filter by
-	must   []need       // of a pattern that spans lines
+	lines  *dfa.DFA            // nil: spans, or declined
+	text   *dfa.Text           // instead of lines
+	spans  bool                // a match may span lines
+	filter *index.Query        // nil: nothing to filter by
+	must   []need              // of a pattern that spans lines
+	rare   func() (need, bool) // see Near
 }
 
 // Compile reads a pattern. An error that a caller can mend is a
@@ -38,6 +40,7 @@ func Compile(src string, o Options) (*Matcher, error) {
 	}
 	required := pattern.Required(p.Tree)
 	m := &Matcher{filter: filter(required), spans: o.Multiline && takesNewline(p.Tree)}
+	m.rare = sync.OnceValues(m.rarest)
 	if !m.spans {
 		if m.lines, err = finder(p, required); err == nil {
 			return m, nil

@@ -285,3 +285,26 @@ func touched(t *testing.T, src string, multi bool, text string) (lines []string)
 	}
 	return lines
 }
+
+// TestNear: the rarest literal is sought in all its forms; if none is known, all is
+// near.
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		pattern, part string
+		o             Options
+		near          bool
+		reach         int // at least
+	}{
+		{"some|others", "an other", Options{}, false, 6},
+		{"some|others", "and others", Options{}, true, 6},
+		{"kkks", "x\u212A\u212A\u212A\u017F", Options{Fold: true}, true, 11},
+		{"kkks", "x\u212A\u212A\u212A", Options{Fold: true}, false, 11},
+		{"kkks", "x\u212A\u212A\u212A\u017F", Options{}, false, 4},
+		{`\w+`, "", Options{}, true, 0},
+	} {
+		m := compile(t, c.pattern, c.o)
+		if near, reach := m.Near([]byte(c.part)), m.Reach(); near != c.near || reach < c.reach {
+			t.Errorf("%s %+v: %q is near: %t, at most %d bytes long", c.pattern, c.o, c.part, near, reach)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"mcp-toolset/internal/search/dfa"
 	"mcp-toolset/internal/search/pattern"
@@ -11,6 +12,7 @@ import (
 type need struct {
 	texts  [][]byte
 	folded []*dfa.DFA
+	most   int // bytes that one of them can have where it matches
 }
 
 // needs makes them; what cannot be looked for is left out.
@@ -19,6 +21,7 @@ func needs(required pattern.Literals) []need {
 	for _, c := range required {
 		var n need
 		for _, l := range c {
+			n.most = max(n.most, utf8.UTFMax*len(l.Text)) // in another case
 			if !l.Fold {
 				n.texts = append(n.texts, []byte(l.Text))
 				continue
@@ -49,6 +52,36 @@ func (n need) in(data []byte) bool {
 		}
 	}
 	return false
+}
+
+// rarest is the need of the clause by which [index.Range] has From and To; false:
+// nothing is known of it.
+func (m *Matcher) rarest() (need, bool) {
+	if m.filter == nil {
+		return need{}, false
+	}
+	var c pattern.Clause
+	for _, l := range m.filter.Rarest() {
+		c = append(c, pattern.Literal(l))
+	}
+	list := needs(pattern.Literals{c})
+	if len(list) == 0 {
+		return need{}, false
+	}
+	return list[0], true
+}
+
+// Near reports whether the part of a text from From of an [index.Range] to Reach bytes
+// behind its To can have what a match in the range must have.
+func (m *Matcher) Near(part []byte) bool {
+	n, ok := m.rare()
+	return !ok || n.in(part)
+}
+
+// Reach is the most bytes that a literal has which Near looks for.
+func (m *Matcher) Reach() int {
+	n, _ := m.rare()
+	return n.most
 }
 
 // possible reports whether a text has what every match needs: what finds matches
