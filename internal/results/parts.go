@@ -70,7 +70,7 @@ func (s *Store) savePart(path, part string) error {
 func (s *Store) discard(folder string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	size := measure(folder).size
+	size := s.measure(folder).size
 	if err := os.RemoveAll(folder); err != nil {
 		return fmt.Errorf("removing what could not be stored whole: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/internal/state"
@@ -35,6 +36,10 @@ const (
 	maxAge = 7 * 24 * time.Hour
 	// sweepEvery is how often a server that stores results looks for old ones.
 	sweepEvery = time.Hour
+	// cleanTime is how long closing waits for cleaning. That takes seconds where there
+	// are a thousand servers' folders and the disk must be asked about each (2.5 s with
+	// 1,740), and clients kill a server that is late.
+	cleanTime = 500 * time.Millisecond
 )
 
 // ErrQuota says that what is held leaves no room.
@@ -47,13 +52,17 @@ type Store struct {
 	quota  int64
 	now    func() time.Time
 
-	mu      sync.Mutex
-	lock    io.Closer      // the lock on server; nil before the first result
+	mu      sync.Mutex    // held while sweeping, which may take long
+	lock    io.Closer     // the lock on server; nil before the first result
+	count   int           // results stored
+	used    int64         // bytes below root when last swept, plus what was stored since
+	swept   time.Time     // zero: not yet
+	cleaned chan struct{} // closed behind the cleaning that the first result begins
+
+	holders sync.Mutex     // locked last
 	held    map[string]int // holder folders, by how many hold them
-	count   int            // results stored
-	used    int64          // bytes below root when last swept, plus what was stored since
-	swept   time.Time      // zero: not yet
-	cleaned chan struct{}  // closed behind the cleaning that the first result begins
+
+	closing atomic.Bool // cleaning is broken off
 }
 
 // New makes a store. It touches no file.
@@ -65,16 +74,16 @@ func New(root string, quota int64, now func() time.Time) *Store {
 // is in it until Release.
 func (s *Store) Hold(holder string) string {
 	dir := filepath.Join(s.server, holder)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.holders.Lock()
+	defer s.holders.Unlock()
 	s.held[dir]++
 	return dir
 }
 
 // Release undoes one Hold.
 func (s *Store) Release(dir string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.holders.Lock()
+	defer s.holders.Unlock()
 	if s.held[dir]--; s.held[dir] <= 0 {
 		delete(s.held, dir)
 	}
@@ -136,8 +145,10 @@ func (s *Store) clean(done chan<- struct{}) {
 }
 
 // Close releases this server's folder: what is in it stays readable until a
-// later server cleans up.
+// later server cleans up. Cleaning has cleanTime to end.
 func (s *Store) Close() error {
+	late := time.AfterFunc(cleanTime, func() { s.closing.Store(true) })
+	defer late.Stop()
 	s.mu.Lock()
 	cleaned := s.cleaned
 	s.mu.Unlock()
@@ -183,6 +194,9 @@ func (s *Store) sweep(room int64) error {
 		return fmt.Errorf("cleaning the results folder: %w", err)
 	}
 	for _, e := range entries {
+		if s.closing.Load() {
+			return nil // nothing is known yet of what may go
+		}
 		if dir := filepath.Join(s.root, e.Name()); e.IsDir() {
 			found, used := s.survey(dir)
 			free = append(free, found...)
@@ -191,14 +205,21 @@ func (s *Store) sweep(room int64) error {
 	}
 	slices.SortFunc(free, func(a, b loose) int { return a.last.Compare(b.last) })
 	for _, l := range free {
-		if s.used+room <= s.quota && s.now().Sub(l.last) < maxAge {
+		if s.closing.Load() || s.used+room <= s.quota && s.now().Sub(l.last) < maxAge {
 			break
 		}
-		if err := os.RemoveAll(l.dir); err == nil {
+		if s.remove(l.dir) {
 			s.used -= l.size
 		}
 	}
 	return nil
+}
+
+// remove removes a holder's folder, unless somebody holds it again.
+func (s *Store) remove(dir string) bool {
+	s.holders.Lock()
+	defer s.holders.Unlock()
+	return s.held[dir] == 0 && os.RemoveAll(dir) == nil
 }
 
 // survey lists what nobody holds in a server's folder and counts all of it.
@@ -206,7 +227,7 @@ func (s *Store) survey(dir string) (free []loose, used int64) {
 	if dir != s.server {
 		lock, err := state.TryLock(dir + state.LockExt)
 		if err != nil {
-			return nil, measure(dir).size // a live server's: it cleans its own
+			return nil, s.measure(dir).size // a live server's: it cleans its own
 		}
 		defer func() {
 			if os.Remove(dir) == nil { // empty
@@ -217,19 +238,24 @@ func (s *Store) survey(dir string) (free []loose, used int64) {
 	}
 	holders, _ := os.ReadDir(dir)
 	for _, h := range holders {
-		l := measure(filepath.Join(dir, h.Name()))
+		l := s.measure(filepath.Join(dir, h.Name()))
 		used += l.size
+		s.holders.Lock()
 		if s.held[l.dir] == 0 {
 			free = append(free, l)
 		}
+		s.holders.Unlock()
 	}
 	return free, used
 }
 
-// measure sums up the files below dir.
-func measure(dir string) loose {
+// measure sums up the files below dir, unless the store is closing.
+func (s *Store) measure(dir string) loose {
 	l := loose{dir: dir}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if s.closing.Load() {
+			return fs.SkipAll
+		}
 		if err != nil || d.IsDir() {
 			return nil // gone meanwhile
 		}

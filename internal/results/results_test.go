@@ -99,6 +99,50 @@ func TestAge(t *testing.T) {
 	}
 }
 
+// TestCloseBreaksOffCleaning: a server that is closed does not wait for a slow disk,
+// and removes nothing by what it has not seen to its end.
+func TestCloseBreaksOffCleaning(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		slow, stays int // the time that is asked for so often is slow; old results that stay
+	}{{"looking", 1, 2}, {"removing", 2, 1}} {
+		root, now := filepath.Join(t.TempDir(), "results"), time.Now()
+		var old []string
+		for range 2 {
+			before := newStore(t, root, Quota, &now)
+			old = append(old, save(t, before, before.Hold("x"), "old"))
+			_ = before.Close()
+		}
+		var s *Store
+		asked, slow := 0, make(chan struct{})
+		s = New(root, Quota, func() time.Time {
+			if asked++; asked == tc.slow {
+				close(slow)
+				for end := time.Now().Add(20 * time.Second); !s.closing.Load() && time.Now().Before(end); {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			return now.Add(maxAge + time.Hour)
+		})
+		dir := s.Hold("x")
+		save(t, s, dir, "new")
+		<-slow
+		begin, stay := time.Now(), 0
+		s.Release(dir) // as a session does that ends
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, path := range old {
+			if exists(path) {
+				stay++
+			}
+		}
+		if took := time.Since(begin); took > 10*time.Second || stay != tc.stays {
+			t.Errorf("%s: closed after %v; %d old results are there", tc.name, took, stay)
+		}
+	}
+}
+
 // TestFirstResult: it waits for nothing, so it may be one too many; the next one
 // is told.
 func TestFirstResult(t *testing.T) {
