@@ -20,7 +20,7 @@ import (
 
 const (
 	// searchRounds is how many turns there are of each kind; the least time counts,
-	// since others disturb. Of first searches there are as many as a firstEvery-th.
+	// since others disturb. Every firstEvery-th turn has a first search, too.
 	searchRounds, firstEvery = 21, 3
 	searchTime               = 15 * time.Minute
 	// settleTime is how long making the index may take.

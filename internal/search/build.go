@@ -108,6 +108,7 @@ func (t *Tree) prune(l *walk.Listing) bool {
 		if !ok && t.records[id].kind != unknown {
 			t.records[id] = record{}
 			t.store.Delete(uint32(id))
+			t.version++
 		}
 	}
 	t.account()
@@ -132,6 +133,7 @@ func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.records, t.store, t.ready, t.gone, t.built = nil, index.Store{}, false, true, nil
+	t.version++
 	t.account()
 }
 

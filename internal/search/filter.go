@@ -100,7 +100,7 @@ type sieve struct {
 	q       *Query
 	picked  []bool // see choose
 	guessed bool   // a file without a stamp may be one that was not looked at
-	guess   *guess // of the same listing, with files left; nil: there is none
+	guess   *guess // of the same listing, which found what is left; nil: there is none
 	filter  *index.Filter
 	device  uint64
 
@@ -112,7 +112,7 @@ func (s *sieve) folders(ctx context.Context, from, to int) {
 	for i := from; i < to; i++ {
 		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
 		s.left += d.Ignored
-		done := []bool(nil) // the files that cannot match
+		done := []bool(nil) // the files that cannot match: that stays true whatever records are made since
 		if s.guess != nil && s.guess.left[i] != unseen {
 			done = s.guess.look[first:][:len(d.Files)]
 		}

@@ -390,6 +390,53 @@ func TestGuessLooked(t *testing.T) {
 	}
 }
 
+// TestGuessOfAnother: what a guess takes for files that cannot match says nothing of
+// those of a folder that was not seen, nor of another listing.
+func TestGuessOfAnother(t *testing.T) {
+	for name, tc := range map[string]struct {
+		anew   bool // records are made before the folder is seen
+		change func(file string) error
+	}{
+		"not seen": {true, func(file string) error { return os.WriteFile(file, []byte("foo\n"), 0o600) }},
+		"another listing": {false, func(file string) error {
+			return errors.Join(os.Remove(file), os.WriteFile(file+"2", []byte("foo\n"), 0o600))
+		}},
+	} {
+		s, dir := believing(t)
+		write(t, filepath.Join(dir, "a"), "bar\n")
+		search(t, s, dir, foo(t))
+		s.build.Wait()
+		tree := s.Tree(dir, opener(dir))
+		_, stamps, err := tree.list.RefreshStat(t.Context(), nil, nil, nil)
+		g := &guess{t: tree, q: foo(t)}
+		if err := errors.Join(err, g.begin(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		l := g.looker(t.Context())
+		l.Want(0)
+		if tc.anew {
+			tree.version++
+		}
+		l.Seen(0, stamps)
+		if !slices.Equal(g.look, []bool{true}) {
+			t.Fatalf("%s: %v", name, g.look)
+		}
+		if err := tc.change(filepath.Join(dir, "a")); err != nil {
+			t.Fatal(err)
+		}
+		var p plan
+		if p.listing, p.stamps, err = tree.list.RefreshStat(t.Context(), nil, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if (p.listing == g.listing) != tc.anew || p.listing.Files != 1 {
+			t.Fatalf("%s: the listing is the same: %t, of %d files", name, p.listing == g.listing, p.listing.Files)
+		}
+		if err := tree.filter(t.Context(), foo(t), &p, new(Answer), g); err != nil || len(p.jobs) != 1 {
+			t.Errorf("%s: %d files are searched, %v", name, len(p.jobs), err)
+		}
+	}
+}
+
 // TestGuessAsked: a filter knows what it was asked until records are made anew.
 func TestGuessAsked(t *testing.T) {
 	s, dir := believing(t)
@@ -400,6 +447,10 @@ func TestGuessAsked(t *testing.T) {
 	anew, version := g.asks()
 	if first != again || anew == first || version != g.t.version {
 		t.Errorf("asked again: %t, after others: %t", first == again, anew == first)
+	}
+	g.t.forget()
+	if last, _ := g.asks(); last == anew {
+		t.Error("it knows what was forgotten")
 	}
 }
 

@@ -110,6 +110,8 @@ func TestNear(t *testing.T) {
 		{"behind a mark", "\uFEFF" + far + other + far, "", 20_000},
 		{"match behind a mark", "\uFEFF\n" + far + text + far, `"f":2:"` + far + text + far + `"` + "\n", 2 << 20},
 		{"one of two", far + other + far + strings.Repeat("\n", 50_000) + far + text + "\n", `"f":50001:"` + far + text + `"` + "\n", 600_000},
+		{"two lines of one range", other + "\n" + far + text + far, `"f":2:"` + far + text + far + `"` + "\n", 2 << 20},
+		{"end behind a mark", "\uFEFF" + far + text, `"f":1:"` + far + text + `"` + "\n", 2 << 20},
 		{"two parts of a line", far + other + far + other + far, "", 2 << 20},
 		{"binary", "\x00" + far + other + far, "", 20_000},
 		{"binary match", "\x00" + far + text + far, "\"f\" binary\n", 2 << 20},

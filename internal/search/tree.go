@@ -36,7 +36,7 @@ type Tree struct {
 	mu       sync.RWMutex
 	records  []record // by walk.File.ID
 	store    index.Store
-	version  uint64 // how many records were made
+	version  uint64 // how often a record changed, and the store with it
 	held     int64  // memory of both, in bytes
 	ready    bool   // there are records
 	building bool

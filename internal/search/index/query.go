@@ -32,7 +32,7 @@ type Query struct {
 
 // A clause holds in a block when one of its literals may start in it.
 type clause struct {
-	source   []Literal
+	source   []Literal // it was made of
 	literals []literal
 	fold     bool    // some literal is folded: odd blocks cannot be judged
 	share    float64 // estimate of the share of texts that have it

@@ -11,9 +11,15 @@ type Range struct {
 	From, To int64
 }
 
-// Wide tells whether a range is large, and that a small part of it, so that looking
-// there first is quicker than reading all. Long lines make it so.
-func (r Range) Wide() bool { return r.End-r.Start > 4*blockSize && 4*(r.To-r.From) <= r.End-r.Start }
+// maxNear bounds From to To of a range that is Wide: it is read at once.
+const maxNear = 16 * blockSize
+
+// Wide tells whether a range is large, and From to To a small part of it, so that
+// looking there first is quicker than reading all. Long lines make it so.
+func (r Range) Wide() bool {
+	all, part := r.End-r.Start, r.To-r.From
+	return all > 4*blockSize && part <= min(all/4, maxNear)
+}
 
 // AppendRanges tells whether the text of file id can hold a matching line, and
 // appends to dst the ranges of it that can; none if all of it can, unless that is
