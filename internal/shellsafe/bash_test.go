@@ -58,7 +58,7 @@ func newProbes(t testing.TB, names ...string) *probes {
 	}
 	body := "#!" + p.bash + "\nunset IFS; s=; for a in \"${0##*/}\" \"$@\"; do s+=\"${#a}:$a \"; done\n" +
 		// Bash writes line by line, and another probe might write in between.
-		"s=${s//$'\\n'/$'\\x01'}\nprintf '%s\\0' \"$s\" >> \"$PROBE_LOG\"\n"
+		"s=${s//$'\\x01'/$'\\x01\\x02'}; s=${s//$'\\n'/$'\\x01\\x03'}\nprintf '%s\\0' \"$s\" >> \"$PROBE_LOG\"\n"
 	for _, n := range names {
 		if err := os.WriteFile(filepath.Join(p.bin, n), []byte(body), 0o755); err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func (p *probes) run(t testing.TB, script string) []string {
 	if len(data) == 0 {
 		return nil
 	}
-	text := strings.ReplaceAll(strings.TrimSuffix(string(data), "\x00"), "\x01", "\n")
+	text := strings.NewReplacer("\x01\x02", "\x01", "\x01\x03", "\n").Replace(strings.TrimSuffix(string(data), "\x00"))
 	return strings.Split(text, "\x00")
 }
 
@@ -199,6 +199,7 @@ func FuzzParserDiff(f *testing.F) {
 	for range 200 {
 		f.Add(soup(r))
 	}
+	f.Add("p2 a$'a\\1b\\n'") // the byte by which probes tell of a newline
 	p := newProbes(f, "p1", "p2", "p3", "a", "b", "EOF", "0", "1")
 	f.Fuzz(func(t *testing.T, s string) {
 		if len(s) > 200 || strings.ContainsAny(s, "\x00") {
