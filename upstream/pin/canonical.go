@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,8 +196,25 @@ func (r *reader) members() []member {
 		r.next(':')
 		list = append(list, member{key, r.value()})
 	}
-	slices.SortStableFunc(list, func(a, b member) int { return bytes.Compare(a.key, b.key) })
+	slices.SortStableFunc(list, func(a, b member) int { return bytes.Compare(alike(a.key), alike(b.key)) })
 	return list
+}
+
+// Half a surrogate pair, as canonical form writes it, and what readers put in the
+// place of that and of bytes that are no text.
+var (
+	half     = regexp.MustCompile(`\\ud[89a-f][0-9a-f]{2}`)
+	replaced = regexp.MustCompile(`\x{FFFD}+`)
+)
+
+// alike is the same for keys that some reader takes for one: of these the last may
+// count, so they stay in their order.
+func alike(key []byte) []byte {
+	if utf8.Valid(key) && !bytes.Contains(key, []byte(`\ud`)) && !bytes.ContainsRune(key, utf8.RuneError) {
+		return key
+	}
+	key = bytes.ToValidUTF8(half.ReplaceAll(key, []byte("\uFFFD")), []byte("\uFFFD"))
+	return replaced.ReplaceAll(key, []byte("\uFFFD"))
 }
 
 // text reads a string and writes it with as few escapes as there can be.
