@@ -57,7 +57,7 @@ func TestCleaning(t *testing.T) {
 	kept, gone := own.Hold("kept"), own.Hold("gone")
 	inKept, inGone := save(t, own, kept, strings.Repeat("k", 20)), save(t, own, gone, strings.Repeat("g", 20))
 	own.Release(gone)
-	own.Hold(kept)
+	own.Hold("kept")
 	own.Release(kept) // still held once
 
 	old := now.Add(-time.Hour)
@@ -72,6 +72,9 @@ func TestCleaning(t *testing.T) {
 	save(t, own, kept, strings.Repeat("n", 25))
 	if exists(inGone) || !exists(inKept) || !exists(inLive) {
 		t.Errorf("to make more room: released %v, held %v, live %v", exists(inGone), exists(inKept), exists(inLive))
+	}
+	if own.remove(kept) || !exists(inKept) {
+		t.Error("what was held again behind the look was removed")
 	}
 	if _, err := own.Save(kept, "Read", strings.Repeat("x", 90)); !errors.Is(err, ErrQuota) {
 		t.Errorf("over the quota of what is held: %v", err)

@@ -112,7 +112,7 @@ func (s *sieve) folders(ctx context.Context, from, to int) {
 	for i := from; i < to; i++ {
 		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
 		s.left += d.Ignored
-		done := []bool(nil) // the files that cannot match: that stays true whatever records are made since
+		var done []bool // the files that cannot match: that stays true whatever records are made since
 		if s.guess != nil && s.guess.left[i] != unseen {
 			done = s.guess.look[first:][:len(d.Files)]
 		}

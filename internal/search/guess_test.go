@@ -369,19 +369,26 @@ func TestGuessSeen(t *testing.T) {
 	}
 }
 
+// guessing begins a guess for foo in a folder that is known, and gives the stamps of
+// its files.
+func guessing(t *testing.T, s *Searcher, dir string) (*guess, []walk.Stamp) {
+	t.Helper()
+	search(t, s, dir, foo(t))
+	s.build.Wait()
+	g := &guess{t: s.Tree(dir, opener(dir)), q: foo(t)}
+	_, stamps, err := g.t.list.RefreshStat(t.Context(), nil, nil, nil)
+	if err := errors.Join(err, g.begin(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	return g, stamps
+}
+
 // TestGuessLooked: a file that can match is left though it was looked at.
 func TestGuessLooked(t *testing.T) {
 	s, dir := believing(t)
 	write(t, filepath.Join(dir, "a"), "foo\n")
 	write(t, filepath.Join(dir, "b"), "bar\n")
-	search(t, s, dir, foo(t))
-	s.build.Wait()
-	tree := s.Tree(dir, opener(dir))
-	_, stamps, err := tree.list.RefreshStat(t.Context(), nil, nil, nil)
-	g := &guess{t: tree, q: foo(t)}
-	if err := errors.Join(err, g.begin(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	g, stamps := guessing(t, s, dir)
 	l := g.looker(t.Context())
 	l.Want(0)
 	l.Seen(0, stamps)
@@ -404,15 +411,8 @@ func TestGuessOfAnother(t *testing.T) {
 	} {
 		s, dir := believing(t)
 		write(t, filepath.Join(dir, "a"), "bar\n")
-		search(t, s, dir, foo(t))
-		s.build.Wait()
-		tree := s.Tree(dir, opener(dir))
-		_, stamps, err := tree.list.RefreshStat(t.Context(), nil, nil, nil)
-		g := &guess{t: tree, q: foo(t)}
-		if err := errors.Join(err, g.begin(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		l := g.looker(t.Context())
+		g, stamps := guessing(t, s, dir)
+		tree, l := g.t, g.looker(t.Context())
 		l.Want(0)
 		if tc.anew {
 			tree.version++
@@ -425,6 +425,7 @@ func TestGuessOfAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p plan
+		var err error
 		if p.listing, p.stamps, err = tree.list.RefreshStat(t.Context(), nil, nil, nil); err != nil {
 			t.Fatal(err)
 		}
