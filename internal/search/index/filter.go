@@ -47,15 +47,15 @@ func (a *asked) in(s *Store, at slot) bool {
 
 // columns gives those of a group in which a literal of the clause may start.
 func (c *clause) columns(g *group) (found uint64) {
-	if c.fold {
-		found = g.odd
-	}
 	for _, l := range c.literals {
 		row := g.used
 		for _, h := range l {
-			there := g.with(h[0])
-			if h[1] != h[0] {
-				there |= g.with(h[1])
+			there := g.with(h.places[0])
+			if h.places[1] != h.places[0] {
+				there |= g.with(h.places[1])
+			}
+			if h.odd {
+				there |= g.odd
 			}
 			if row &= there; row == 0 {
 				break

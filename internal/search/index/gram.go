@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -28,7 +29,10 @@ func hash4(v uint32) uint32 { return (v | foldCase&^0xff) * factor4 >> 16 }
 
 // A gram is two places in the map, one of which is set where it is; they may be the
 // same.
-type gram [2]uint16
+type gram struct {
+	places [2]uint16
+	odd    bool // it is not in an odd block, or one is set
+}
 
 // ranked is a gram with the bits of information its bytes hold.
 type ranked struct {
@@ -39,8 +43,8 @@ type ranked struct {
 // grams returns those that are in every block in which l starts, those first that are likely to be missing elsewhere, and an estimate in
 // bits of how rare l is. Nothing can be asked for when there are none.
 //
-// In folded case grams are asked for as far as they are ASCII. The block is
-// not odd then, so that k and s stand for themselves.
+// In folded case grams are asked for as far as they are ASCII: their letters stand
+// for themselves, but for k and s in an odd block.
 func (l Literal) grams() (grams []gram, info int) {
 	text := l.prefix()
 	var all []ranked
@@ -48,13 +52,13 @@ func (l Literal) grams() (grams []gram, info int) {
 		three := text[i : i+3]
 		if !l.Fold || isASCII(three) {
 			h := uint16(hash3(load(three)))
-			all = append(all, ranked{gram{h, h}, information(three)})
+			all = append(all, ranked{gram{[2]uint16{h, h}, l.odd(three)}, information(three)})
 		}
 		if i+4 > len(text) {
 			break
 		}
 		if four := text[i : i+4]; !l.Fold || isASCII(four) {
-			all = append(all, ranked{l.four(load(four)), information(four)})
+			all = append(all, ranked{gram{l.four(load(four)), l.odd(four)}, information(four)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int { return b.info - a.info })
@@ -66,14 +70,18 @@ func (l Literal) grams() (grams []gram, info int) {
 	return grams, information(text)
 }
 
-// four is the 4-gram v: if the case does not matter, with its first letter in both.
-func (l Literal) four(v uint32) gram {
+// four is the places of the 4-gram v: if the case does not matter, with its first
+// letter in both.
+func (l Literal) four(v uint32) [2]uint16 {
 	other := v
 	if c := byte(v) | 0x20; l.Fold && 'a' <= c && c <= 'z' {
 		other ^= 0x20
 	}
-	return gram{uint16(hash4(v)), uint16(hash4(other))}
+	return [2]uint16{uint16(hash4(v)), uint16(hash4(other))}
 }
+
+// odd tells whether a part of l may be written with a rune that makes a block odd.
+func (l Literal) odd(part string) bool { return l.Fold && strings.ContainsAny(part, "kKsS") }
 
 // prefix cuts l to what surely lies within reach of its first byte: in folded
 // case the text may have a longer form of a rune than l has.

@@ -175,6 +175,29 @@ func TestOddRunes(t *testing.T) {
 	}
 }
 
+// What is not written with k or s is asked for in odd blocks, too.
+func TestOddBlocks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text, literal string
+		kept          bool
+	}{
+		{"\u017F \u212A", "qzxjvw", false},
+		{"\u017F \u212A", "qzxjvws", false},
+		{"\u017F \u212A", "kqzxjvw", false},
+		{"\u017F \u212A", "qkz", true},
+		{"\u017F \u212A", "SQK", true},
+		{"qzx\u017Fjvw", "QZXSJVW", true},
+		{"qzx\u212Ajvw", "qzxKjvw", true},
+		{"qzx\u212Ajvw", "qzxKjwv", false},
+	} {
+		text := []byte("0123\n" + tt.text + "\n4567\n")
+		if kept := check(t, text, [][]Literal{{{tt.literal, true}}}) > 0; kept != tt.kept {
+			t.Errorf("%q for %q: kept %t", tt.text, tt.literal, kept)
+		}
+	}
+}
+
 func TestNoFilter(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -34,7 +34,6 @@ type Query struct {
 type clause struct {
 	source   []Literal // it was made of
 	literals []literal
-	fold     bool    // some literal is folded: odd blocks cannot be judged
 	share    float64 // estimate of the share of texts that have it
 }
 
@@ -83,7 +82,6 @@ func newClause(literals []Literal) (clause, bool) {
 			return c, false
 		}
 		c.literals = append(c.literals, grams)
-		c.fold = c.fold || l.Fold
 		c.share += math.Exp2(-float64(info))
 	}
 	return c, true
