@@ -29,6 +29,11 @@ func checkFilter(t *testing.T, src string, o match.Options, text []byte) {
 		}
 		return
 	}
+	for _, part := range [][]byte{text[len(text)/3:], text[:len(text)-len(text)/3]} {
+		if m.Holds(part) && !m.Any(all) {
+			t.Fatalf("%q %+v: %.100q holds a match, all of it does not", src, o, part)
+		}
+	}
 	ranges, some := filter.AppendRanges(nil, 0)
 	if some && len(ranges) == 0 {
 		return // all of it

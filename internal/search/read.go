@@ -61,15 +61,20 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 		r.Kind = source.Binary // its NUL may be in no range
 	}
 	switch {
-	case r.Kind == source.Binary && w.seen: // in Lines only
-		f := &found{path: w.c.at(), hits: 1, shown: 1}
-		f.text = w.q.Binary(nil, f.path)
-		f.entries = []entry{{0, len(f.text)}}
-		return f, err
+	case r.Kind == source.Binary && w.seen:
+		return w.binary(w.c.at()), err
 	case r.Kind == source.Binary, w.c.f.shown == 0, errors.Is(err, source.ErrChanged):
 		return nil, err
 	}
 	return w.c.done(), err
+}
+
+// binary is what is told of a binary file that matches, in Lines only.
+func (w *worker) binary(path string) *found {
+	f := &found{path: path, hits: 1, shown: 1}
+	f.text = w.q.Binary(nil, path)
+	f.entries = []entry{{0, len(f.text)}}
+	return f
 }
 
 // chunk searches a chunk of the file.

@@ -271,8 +271,12 @@ func (w *worker) parts(ctx context.Context, j job, file io.ReaderAt, size int64,
 	if slices.ContainsFunc(ranges, index.Range.Wide) {
 		w.near = w.near[:0]
 		for _, r := range ranges {
-			if !r.Wide() || w.isNear(file, mark, r) {
+			if !r.Wide() {
 				w.near = append(w.near, r)
+			} else if w.isNear(file, mark, r) {
+				if w.near = append(w.near, r); j.known == binary && w.q.Match.Holds(w.part) {
+					return w.binary(join(w.path, name)), nil
+				}
 			}
 		}
 		if ranges = w.near; len(ranges) == 0 {

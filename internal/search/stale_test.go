@@ -95,7 +95,7 @@ func inState(t *testing.T, q *Query, p *plan) (*found, int64) {
 }
 
 // TestNear: of a line of many blocks only what is near the one that can match is read,
-// if that does not match.
+// if that does not match, or if the file is binary and a literal is enough.
 func TestNear(t *testing.T) {
 	// They have the same grams.
 	const other, text = "abcde bcdef", "abcdef"
@@ -114,7 +114,8 @@ func TestNear(t *testing.T) {
 		{"end behind a mark", "\uFEFF" + far + text, `"f":1:"` + far + text + `"` + "\n", 2 << 20},
 		{"two parts of a line", far + other + far + other + far, "", 2 << 20},
 		{"binary", "\x00" + far + other + far, "", 20_000},
-		{"binary match", "\x00" + far + text + far, "\"f\" binary\n", 2 << 20},
+		{"binary match", "\x00" + far + text + far, "\"f\" binary\n", 20_000},
+		{"binary match behind another", "\x00" + far + other + far + strings.Repeat("\n", 50_000) + far + text + far, "\"f\" binary\n", 40_000},
 		{"where blocks meet", far[:16<<10-3] + text + far, `"f":1:"` + far[:16<<10-3] + text + far + `"` + "\n", 2 << 20},
 	} {
 		s, dir := believing(t)

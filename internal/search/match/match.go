@@ -25,6 +25,7 @@ type Options struct {
 type Matcher struct {
 	lines  *dfa.DFA            // nil: spans, or declined
 	text   *dfa.Text           // instead of lines
+	plain  bool                // it is a literal, and lines finds it
 	spans  bool                // a match may span lines
 	filter *index.Query        // nil: nothing to filter by
 	must   []need              // of a pattern that spans lines
@@ -43,6 +44,7 @@ func Compile(src string, o Options) (*Matcher, error) {
 	m.rare = sync.OnceValues(m.rarest)
 	if !m.spans {
 		if m.lines, err = finder(p, required); err == nil {
+			_, _, m.plain = p.Literal()
 			return m, nil
 		} else if !errors.Is(err, dfa.ErrDeclined) {
 			return nil, err

@@ -286,6 +286,28 @@ func touched(t *testing.T, src string, multi bool, text string) (lines []string)
 	return lines
 }
 
+// TestHolds: what is around a part of a line does not matter to a plain literal only.
+func TestHolds(t *testing.T) {
+	for _, c := range []struct {
+		pattern, part string
+		o             Options
+		holds         bool
+	}{
+		{"foo", "afoob", Options{}, true},
+		{"foo", "afo", Options{}, false},
+		{"FOOK", "afoo\u212Ab", Options{Fold: true}, true},
+		{`\bfoo\b`, "foo", Options{}, false},
+		{"foo$", "foo", Options{}, false},
+		{"fo+", "foo", Options{}, false},
+		{`foo\nbar`, "foo\nbar", Options{Multiline: true}, false},
+		{"foo", "foo", Options{Multiline: true}, true},
+	} {
+		if got := compile(t, c.pattern, c.o).Holds([]byte(c.part)); got != c.holds {
+			t.Errorf("%s %+v: %q holds one: %t", c.pattern, c.o, c.part, got)
+		}
+	}
+}
+
 // TestNear: the rarest literal is sought in all its forms; if none is known, all is
 // near.
 func TestNear(t *testing.T) {

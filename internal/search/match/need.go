@@ -78,6 +78,10 @@ func (m *Matcher) Near(part []byte) bool {
 	return !ok || n.in(part)
 }
 
+// Holds reports whether a part of a text holds a match that is one whatever is around
+// the part. It says so of a plain literal only.
+func (m *Matcher) Holds(part []byte) bool { return m.plain && m.lines.Any(part) }
+
 // Reach is the most bytes that a literal has which Near looks for.
 func (m *Matcher) Reach() int {
 	n, _ := m.rare()
