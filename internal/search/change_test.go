@@ -56,12 +56,16 @@ func TestChanges(t *testing.T) {
 		}
 		testChanges(t, f, changes, &sum)
 	})
-	t.Logf("%d files excluded by the index, %d rounds vouched for, %d branches checked out", sum.skipped.Load(), sum.vouched.Load(), sum.switched.Load())
+	t.Logf("%d files excluded by the index, %d rounds vouched for, %d recalled, %d branches checked out",
+		sum.skipped.Load(), sum.vouched.Load(), sum.recalled.Load(), sum.switched.Load())
 	if n := sum.skipped.Load(); n < rounds {
 		t.Errorf("the index excluded only %d files in %d rounds", n, rounds)
 	}
 	if n := sum.vouched.Load(); runtime.GOOS == "linux" && n < rounds/2 {
 		t.Errorf("a watcher vouched in only %d of %d rounds", n, rounds)
+	}
+	if n := sum.recalled.Load(); runtime.GOOS == "linux" && n < rounds/4 {
+		t.Errorf("what was compared was recalled in only %d of %d rounds", n, rounds)
 	}
 	if n := sum.switched.Load(); noGit == nil && n < rounds/10 {
 		t.Errorf("another branch was checked out only %d times in %d rounds", n, rounds)
@@ -72,6 +76,7 @@ func TestChanges(t *testing.T) {
 type changed struct {
 	skipped  atomic.Int64 // files that the index excluded
 	vouched  atomic.Int64 // rounds that ended with a watcher that vouched
+	recalled atomic.Int64 // rounds that ended with a recall
 	switched atomic.Int64 // how often another branch was checked out
 }
 
@@ -124,8 +129,12 @@ func testChanges(t *testing.T, f *forest, changes int, sum *changed) {
 		}
 		sum.skipped.Add(int64(p.listing.Files - len(p.jobs)))
 		watched.build.Wait()
-		if watched.Tree(f.dir, opener(f.dir)).list.Vouched() {
+		tree = watched.Tree(f.dir, opener(f.dir))
+		if tree.list.Vouched() {
 			sum.vouched.Add(1)
+		}
+		if r := tree.recall.Load(); r != nil && r.kinds != nil {
+			sum.recalled.Add(1)
 		}
 	}
 }

@@ -24,6 +24,9 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 	defer t.mu.RUnlock()
 	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil, device: t.device.Load()}
 	all.filter, _ = g.asks()
+	if t.s.options.Watch {
+		all.recall = t.recalled(p)
+	}
 	files := p.listing.Files
 	if g.listing == p.listing && g.left != nil {
 		all.guess = g
@@ -102,6 +105,7 @@ type sieve struct {
 	guessed bool   // a file without a stamp may be one that was not looked at
 	guess   *guess // of the same listing, which found what is left; nil: there is none
 	filter  *index.Filter
+	recall  *recall // of the same listing; nil: there is none
 	device  uint64
 
 	p           plan // of these folders
@@ -109,6 +113,10 @@ type sieve struct {
 }
 
 func (s *sieve) folders(ctx context.Context, from, to int) {
+	if s.recall != nil {
+		s.recalled(ctx, from, to)
+		return
+	}
 	for i := from; i < to; i++ {
 		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
 		s.left += d.Ignored
@@ -135,11 +143,11 @@ func (s *sieve) file(j job, n int, id uint64) {
 	r, stamp := s.t.record(id), &s.p.stamps[n]
 	switch known := r.of(*stamp, s.device); {
 	case known:
-		if !s.possible(&j, r, id) {
+		if !s.possible(&j, r.kind, id) {
 			return
 		}
 	case s.guessed && r.kind != unknown && *stamp == (walk.Stamp{}):
-		if s.possible(&j, r, id) {
+		if s.possible(&j, r.kind, id) {
 			*stamp = r.stamp(s.device)
 		}
 	default:
@@ -148,18 +156,18 @@ func (s *sieve) file(j job, n int, id uint64) {
 	s.p.jobs = append(s.p.jobs, j)
 }
 
-// possible sets what of a file in the state of the record is to be read, if it can
-// match.
-func (s *sieve) possible(j *job, r record, id uint64) bool {
+// possible sets what of a file of a kind, in the state of its record, is to be read,
+// if it can match.
+func (s *sieve) possible(j *job, k kind, id uint64) bool {
 	from := len(s.p.ranges)
-	ranges, ok := s.q.possible(s.filter, s.p.ranges, id, r.kind)
+	ranges, ok := s.q.possible(s.filter, s.p.ranges, id, k)
 	if !ok {
 		return false
 	}
-	j.known = r.kind
+	j.known = k
 	if s.p.ranges = ranges; len(ranges) > from {
 		j.from, j.to = int32(from), int32(len(ranges))
-		j.mark = int8(r.size - s.filter.TextSize(uint32(id)))
+		j.mark = int8(s.t.record(id).size - s.filter.TextSize(uint32(id)))
 	}
 	return true
 }

@@ -30,6 +30,8 @@ type Tree struct {
 	last  atomic.Pointer[walk.Listing] // that of the last search
 	spare sync.Pool                    // of *[]walk.Stamp
 
+	recall atomic.Pointer[recall] // the last; nil: there was none yet
+
 	plain  atomic.Bool   // the file system does not tell of every change: nothing is kept
 	device atomic.Uint64 // of the top; of files on others nothing is kept
 

@@ -1,0 +1,99 @@
+package search
+
+import (
+	"context"
+	"weak"
+
+	"mcp-toolset/internal/search/walk"
+)
+
+// A recall is what comparing the files of a listing with their records gave. While a
+// watcher vouches for the tree, most searches find listing, stamps and records as the
+// last one did, and most of their time would be waiting for the memory of all of them.
+type recall struct {
+	of   compared
+	left int // files and folders that are ignored
+
+	// By file: its ID, and what it is known to be; unknown: its record, if there is
+	// one, is of another state. Nil: nobody has asked a second time.
+	ids   []uint64
+	kinds []kind
+}
+
+// recallSize is the memory of a recall, in bytes for a file.
+const recallSize = 9
+
+// compared is what a recall is of.
+type compared struct {
+	listing *walk.Listing
+	stamps  weak.Pointer[walk.Stamp] // the first of a slice that never changes: see walk.Tree.Stamps
+	version uint64                   // of the tree
+	device  uint64
+}
+
+// recalled is the recall for a plan, if another one was for the same; else nil. t.mu
+// is held.
+func (t *Tree) recalled(p *plan) *recall {
+	if len(p.stamps) == 0 {
+		return nil
+	}
+	of := compared{p.listing, weak.Make(&p.stamps[0]), t.version, t.device.Load()}
+	last := t.recall.Load()
+	if last == nil || last.of != of {
+		t.recall.Store(&recall{of: of})
+		return nil
+	}
+	if last.kinds != nil {
+		return last
+	}
+	r := &recall{of: of, ids: make([]uint64, len(p.stamps)), kinds: make([]kind, len(p.stamps))}
+	n := 0
+	for _, d := range p.listing.Dirs {
+		r.left += d.Ignored
+		for _, f := range d.Files {
+			r.ids[n] = f.ID
+			if known := t.record(f.ID); known.of(p.stamps[n], of.device) {
+				r.kinds[n] = known.kind
+			}
+			n++
+		}
+	}
+	t.recall.Store(r)
+	return r
+}
+
+// recalled is folders by what is recalled.
+func (s *sieve) recalled(ctx context.Context, from, to int) {
+	if from == to {
+		return
+	}
+	l := s.p.listing
+	end := l.Files
+	if to < len(l.First) {
+		end = l.First[to]
+	}
+	if from == 0 {
+		s.left += s.recall.left
+	}
+	dir := from
+	for n := l.First[from]; n < end; n++ {
+		if n%stride == 0 && ctx.Err() != nil {
+			return
+		}
+		if s.picked != nil && !s.picked[n] {
+			continue
+		}
+		s.files++
+		var j job
+		if k := s.recall.kinds[n]; k == unknown {
+			s.p.news = s.p.news || s.t.recordable(s.p.stamps[n])
+		} else if !s.possible(&j, k, s.recall.ids[n]) {
+			continue
+		}
+		for dir+1 < len(l.First) && l.First[dir+1] <= n {
+			dir++
+		}
+		j.dir, j.file = int32(dir), int32(n-l.First[dir])
+		s.p.jobs = append(s.p.jobs, j)
+	}
+}
