@@ -118,11 +118,11 @@ func (t *Tree) prune(l *walk.Listing) bool {
 // account tells the Searcher how much memory the tree takes; t.mu is held.
 func (t *Tree) account() {
 	held := int64(cap(t.records))*recordSize + t.store.Bytes()
-	if t.s.options.Watch {
-		held += int64(cap(t.records)) * recallSize
-	}
 	if t.built != nil {
 		held += t.built.Bytes()
+		if t.s.options.Watch {
+			held += int64(t.built.Files) * recallSize
+		}
 	}
 	if t.gone {
 		held = 0

@@ -25,7 +25,7 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 	all := sieve{t: t, q: q, picked: picked, guessed: g.listing != nil, device: t.device.Load()}
 	all.filter, _ = g.asks()
 	if t.s.options.Watch {
-		all.recall = t.recalled(p)
+		all.recall = t.recalls(p)
 	}
 	files := p.listing.Files
 	if g.listing == p.listing && g.left != nil {
@@ -114,7 +114,7 @@ type sieve struct {
 
 func (s *sieve) folders(ctx context.Context, from, to int) {
 	if s.recall != nil {
-		s.recalled(ctx, from, to)
+		s.fromRecall(ctx, from, to)
 		return
 	}
 	for i := from; i < to; i++ {

@@ -31,9 +31,9 @@ type compared struct {
 	device  uint64
 }
 
-// recalled is the recall for a plan, if another one was for the same; else nil. t.mu
+// recalls gives the recall for a plan, if another one was for the same; else nil. t.mu
 // is held.
-func (t *Tree) recalled(p *plan) *recall {
+func (t *Tree) recalls(p *plan) *recall {
 	if len(p.stamps) == 0 {
 		return nil
 	}
@@ -62,8 +62,8 @@ func (t *Tree) recalled(p *plan) *recall {
 	return r
 }
 
-// recalled is folders by what is recalled.
-func (s *sieve) recalled(ctx context.Context, from, to int) {
+// fromRecall is folders by what is recalled.
+func (s *sieve) fromRecall(ctx context.Context, from, to int) {
 	if from == to {
 		return
 	}

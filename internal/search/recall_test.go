@@ -47,11 +47,11 @@ func recalling(t *testing.T) (*Tree, *plan) {
 // device.
 func TestRecalled(t *testing.T) {
 	tree, p := recalling(t)
-	if tree.recalled(p) != nil {
+	if tree.recalls(p) != nil {
 		t.Error("recalled at first")
 	}
-	first := tree.recalled(p)
-	if tree.recalled(&plan{listing: p.listing, stamps: p.stamps}) != first {
+	first := tree.recalls(p)
+	if tree.recalls(&plan{listing: p.listing, stamps: p.stamps}) != first {
 		t.Error("nothing is recalled")
 	}
 	if !slices.Contains(first.kinds, unknown) || !slices.Contains(first.kinds, signed) {
@@ -64,29 +64,35 @@ func TestRecalled(t *testing.T) {
 		"other records": func() *plan { tree.version++; return p },
 		"other device":  func() *plan { tree.device.Add(1); return p },
 	} {
-		tree.recalled(p)
-		if tree.recalled(p) == nil {
+		tree.recalls(p)
+		if tree.recalls(p) == nil {
 			t.Errorf("%s: nothing is recalled before", name)
 		}
-		if tree.recalled(change()) != nil {
+		if tree.recalls(change()) != nil {
 			t.Errorf("%s: something is recalled", name)
 		}
 	}
-	tree.recalled(p)
-	if r := tree.recalled(p); slices.ContainsFunc(r.kinds, func(k kind) bool { return k != unknown }) {
+	tree.recalls(p)
+	if r := tree.recalls(p); slices.ContainsFunc(r.kinds, func(k kind) bool { return k != unknown }) {
 		t.Error("files of another device are known")
 	}
-	if tree.recalled(&plan{listing: &walk.Listing{}}) != nil {
+	if tree.recalls(&plan{listing: &walk.Listing{}}) != nil {
 		t.Error("something is recalled of no file")
 	}
+	held := tree.held
+	tree.s.options.Watch = true
+	if tree.account(); tree.held != held+int64(len(first.kinds))*recallSize {
+		t.Errorf("%d bytes are held with a recall, %d without", tree.held, held)
+	}
+	tree.s.options.Watch = false
 }
 
 // TestRecallSame: a plan is the same by what is recalled.
 func TestRecallSame(t *testing.T) {
 	tree, p := recalling(t)
 	r := rand.New(rand.NewPCG(1, 2))
-	tree.recalled(p)
-	recall := tree.recalled(p)
+	tree.recalls(p)
+	recall := tree.recalls(p)
 	end := len(p.listing.Dirs)
 	for range 300 {
 		s := sieve{t: tree, q: foo(t), device: tree.device.Load(), p: *p}

@@ -271,13 +271,16 @@ func (w *worker) parts(ctx context.Context, j job, file io.ReaderAt, size int64,
 	if slices.ContainsFunc(ranges, index.Range.Wide) {
 		w.near = w.near[:0]
 		for _, r := range ranges {
-			if !r.Wide() {
-				w.near = append(w.near, r)
-			} else if w.isNear(file, mark, r) {
-				if w.near = append(w.near, r); j.known == binary && w.q.Match.Holds(w.part) {
+			if r.Wide() {
+				switch part, err := w.nearPart(file, mark, r); {
+				case err != nil: // reading all tells what is wrong
+				case !w.q.Match.Near(part):
+					continue
+				case j.known == binary && r.End-r.Start <= int64(source.LineBytes) && w.q.Match.Holds(part):
 					return w.binary(join(w.path, name)), nil
 				}
 			}
+			w.near = append(w.near, r)
 		}
 		if ranges = w.near; len(ranges) == 0 {
 			return nil, nil
@@ -288,14 +291,13 @@ func (w *worker) parts(ctx context.Context, j job, file io.ReaderAt, size int64,
 	return w.read(ctx, file, size, w.path, name, mark, ranges)
 }
 
-// isNear reads the part of a range in which a match must have something, and tells
-// whether it can have it.
-func (w *worker) isNear(file io.ReaderAt, mark int64, r index.Range) bool {
+// nearPart reads the part of a range in which a match must have something.
+func (w *worker) nearPart(file io.ReaderAt, mark int64, r index.Range) ([]byte, error) {
 	from, to := r.From, min(r.To+int64(w.q.Match.Reach()), r.End)
 	w.part = slices.Grow(w.part[:0], int(to-from))[:to-from]
 	n, err := io.ReadFull(io.NewSectionReader(file, mark+from, to-from), w.part)
 	w.bytes += int64(n)
-	return err != nil || w.q.Match.Near(w.part) // reading all tells what is wrong
+	return w.part, err
 }
 
 // at sets the time of a result, if there is one.

@@ -116,6 +116,7 @@ func TestNear(t *testing.T) {
 		{"binary", "\x00" + far + other + far, "", 20_000},
 		{"binary match", "\x00" + far + text + far, "\"f\" binary\n", 20_000},
 		{"binary match behind another", "\x00" + far + other + far + strings.Repeat("\n", 50_000) + far + text + far, "\"f\" binary\n", 40_000},
+		{"binary, where a line is cut", "\x00" + strings.Repeat("@", source.LineBytes-3) + text + far, "", 20 << 20},
 		{"where blocks meet", far[:16<<10-3] + text + far, `"f":1:"` + far[:16<<10-3] + text + far + `"` + "\n", 2 << 20},
 	} {
 		s, dir := believing(t)
@@ -146,9 +147,11 @@ func TestNearFails(t *testing.T) {
 	w.g = newGather(w.q, 1, false, new(Answer))
 	w.bind(t.Context())
 	defer w.end()
-	_, err := w.parts(t.Context(), job{known: signed, to: 1}, failing{failed}, 1<<20, "f")
-	if !errors.Is(err, failed) {
-		t.Error(err)
+	for _, k := range []kind{signed, binary} {
+		w.part = []byte("foo") // of another file
+		if f, err := w.parts(t.Context(), job{known: k, to: 1}, failing{failed}, 1<<20, "f"); f != nil || !errors.Is(err, failed) {
+			t.Errorf("%d: %v, %v", k, f, err)
+		}
 	}
 }
 

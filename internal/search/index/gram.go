@@ -31,7 +31,7 @@ func hash4(v uint32) uint32 { return (v | foldCase&^0xff) * factor4 >> 16 }
 // same.
 type gram struct {
 	places [2]uint16
-	odd    bool // it is not in an odd block, or one is set
+	odd    bool // in an odd block neither need be set
 }
 
 // ranked is a gram with the bits of information its bytes hold.

@@ -45,8 +45,8 @@ var (
 	// wants that.
 	wholeBytes = 32 << 20
 
-	// lineBytes is the length of the longest line that is not cut.
-	lineBytes = 16 << 20
+	// LineBytes is the length of the longest line that is not cut.
+	LineBytes = 16 << 20
 
 	// keptBytes is the largest buffer a Reader keeps from one file to the next.
 	keptBytes = 4 << 20
