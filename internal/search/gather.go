@@ -55,7 +55,7 @@ type gather struct {
 	total int // of jobs
 
 	mu      sync.Mutex
-	waiting []*found   // by job: those that came before their turn; nil: has not come
+	waiting []*found   // by job, unless later: those that came before their turn; nil: has not come
 	held    int        // their size
 	turn    *sync.Cond // of mu: next or stopped changed
 	next    int        // whose turn it is
@@ -74,7 +74,10 @@ type gather struct {
 var nothing = new(found)
 
 func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
-	g := &gather{q: q, total: jobs, waiting: make([]*found, jobs), later: later, answer: a}
+	g := &gather{q: q, total: jobs, later: later, answer: a}
+	if !later {
+		g.waiting = make([]*found, jobs)
+	}
 	g.turn = sync.NewCond(&g.mu)
 	return g
 }
@@ -108,6 +111,15 @@ func (g *gather) put(job int, f *found) {
 			g.answer.More = true
 			g.stopped.Store(true)
 		}
+	}
+}
+
+// putAll takes the results of some jobs if they come in any order.
+func (g *gather) putAll(list []*found) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, f := range list {
+		g.add(f)
 	}
 }
 

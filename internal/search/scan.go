@@ -89,6 +89,8 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 		w := worker{t: t, q: &paged, p: p, g: g, top: top, reader: source.Get()}
 		w.bind(ctx)
 		defer w.end()
+		var own []*found // of Names that come in any order: no other worker is waited for
+		defer func() { g.putAll(own) }()
 		for {
 			to := int(next.Add(int64(batch)))
 			for i := to - batch; i < min(to, len(p.jobs)); i++ {
@@ -100,7 +102,11 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 					return
 				}
 				w.job = i
-				g.put(i, w.search(ctx, p.jobs[i]))
+				if f := w.search(ctx, p.jobs[i]); !g.later {
+					g.put(i, f)
+				} else if f != nil {
+					own = append(own, f)
+				}
 			}
 			if to >= len(p.jobs) {
 				return
@@ -276,7 +282,7 @@ func (w *worker) parts(ctx context.Context, j job, file io.ReaderAt, size int64,
 				case err != nil: // reading all tells what is wrong
 				case !w.q.Match.Near(part):
 					continue
-				case j.known == binary && r.End-r.Start <= int64(source.LineBytes) && w.q.Match.Holds(part):
+				case j.known == binary && !source.Cuts(r.End-r.Start) && w.q.Match.Holds(part):
 					return w.binary(join(w.path, name)), nil
 				}
 			}

@@ -116,7 +116,7 @@ func TestNear(t *testing.T) {
 		{"binary", "\x00" + far + other + far, "", 20_000},
 		{"binary match", "\x00" + far + text + far, "\"f\" binary\n", 20_000},
 		{"binary match behind another", "\x00" + far + other + far + strings.Repeat("\n", 50_000) + far + text + far, "\"f\" binary\n", 40_000},
-		{"binary, where a line is cut", "\x00" + strings.Repeat("@", source.LineBytes-3) + text + far, "", 20 << 20},
+		{"binary, where a line is cut", "\x00" + strings.Repeat("@", 16<<20-3) + text + far, "", 20 << 20},
 		{"where blocks meet", far[:16<<10-3] + text + far, `"f":1:"` + far[:16<<10-3] + text + far + `"` + "\n", 2 << 20},
 	} {
 		s, dir := believing(t)

@@ -59,7 +59,7 @@ func (f *fake) ReadAt(p []byte, off int64) (n int, err error) {
 
 // limits makes the limits small for a test.
 func limits(t testing.TB, head, buffer, chunk, whole, line, kept, raw int) {
-	all := []*int{&headBytes, &bufferBytes, &chunkBytes, &wholeBytes, &LineBytes, &keptBytes, &rawBytes, &littleBytes}
+	all := []*int{&headBytes, &bufferBytes, &chunkBytes, &wholeBytes, &lineBytes, &keptBytes, &rawBytes, &littleBytes}
 	for i, small := range []int{head, buffer, chunk, whole, line, kept, raw, max(4, min(head, chunk)/2)} {
 		old := *all[i]
 		*all[i] = small
@@ -106,9 +106,9 @@ func verify(chunks []Chunk, part []byte, offset, line int64, final bool) error {
 			return fmt.Errorf("chunk %d: Inside is %t", i, c.Inside)
 		case c.Cut != (c.Text[len(c.Text)-1] != '\n' && !c.Last):
 			return fmt.Errorf("chunk %d: Cut is %t", i, c.Cut)
-		case c.Cut && lineAround(part, len(part)-len(rest)+len(c.Text)) <= LineBytes:
+		case c.Cut && lineAround(part, len(part)-len(rest)+len(c.Text)) <= lineBytes:
 			return fmt.Errorf("chunk %d cuts a line that is not too long", i)
-		case len(c.Text) > max(headBytes, bufferBytes, chunkBytes, wholeBytes, LineBytes)+4:
+		case len(c.Text) > max(headBytes, bufferBytes, chunkBytes, wholeBytes, lineBytes)+4:
 			return fmt.Errorf("chunk %d has %d bytes", i, len(c.Text))
 		}
 		inside, nul = c.Cut, nul || c.Binary

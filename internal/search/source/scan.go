@@ -103,19 +103,19 @@ func (s *scan) run() error {
 		end := 0
 		if s.target >= s.goal {
 			end = lastNewline(s.buf[:s.n-1]) + 1
-			if end == 0 && s.target > LineBytes {
+			if end == 0 && s.target > lineBytes {
 				end = wholeRunes(s.buf[:s.n-1])
 			}
 		}
 		if end == 0 {
-			s.target = min(2*s.target, max(s.goal, LineBytes+1))
+			s.target = min(2*s.target, max(s.goal, lineBytes+1))
 			continue
 		}
 		if err := s.give(end, false); err != nil {
 			return err
 		}
 		s.goal = chunkBytes
-		s.target = max(chunkBytes, min(2*s.n, LineBytes+1)) // what was kept back may be long
+		s.target = max(chunkBytes, min(2*s.n, lineBytes+1)) // what was kept back may be long
 	}
 }
 

@@ -45,8 +45,8 @@ var (
 	// wants that.
 	wholeBytes = 32 << 20
 
-	// LineBytes is the length of the longest line that is not cut.
-	LineBytes = 16 << 20
+	// lineBytes is the length of the longest line that is not cut.
+	lineBytes = 16 << 20
 
 	// keptBytes is the largest buffer a Reader keeps from one file to the next.
 	keptBytes = 4 << 20
@@ -54,6 +54,9 @@ var (
 	// rawBytes is how much UTF-16 is read at once.
 	rawBytes = 64 << 10
 )
+
+// Cuts reports whether a line of a length in bytes may be given in several chunks.
+func Cuts(length int64) bool { return length > int64(lineBytes) }
 
 // Kind is what a file turned out to be.
 type Kind int8

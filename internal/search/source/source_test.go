@@ -339,14 +339,14 @@ func TestMemory(t *testing.T) {
 		largest, chunks := 0, int64(0)
 		result, err := r.Read(t.Context(), endless{line}, size, func(c Chunk) bool {
 			largest = max(largest, len(c.Text))
-			if c.Cut != (line > int64(LineBytes) && !c.Last) {
+			if c.Cut != (line > int64(lineBytes) && !c.Last) {
 				t.Fatalf("lines of %d: Cut is %t", line, c.Cut)
 			}
 			if want := c.Offset/line + 1; c.Line != want {
 				t.Fatalf("lines of %d: line %d, want %d", line, c.Line, want)
 			}
 			chunks++
-			if have := cap(r.scan.buf); have > LineBytes+64 {
+			if have := cap(r.scan.buf); have > lineBytes+64 {
 				t.Fatalf("lines of %d: a buffer of %d bytes", line, have)
 			}
 			return true
@@ -354,7 +354,7 @@ func TestMemory(t *testing.T) {
 		if err != nil || result.Bytes != size || cap(r.buf) > keptBytes {
 			t.Errorf("lines of %d: %+v, %v; kept %d", line, result, err, cap(r.buf))
 		}
-		if want := max(chunkBytes, int(min(2*line, int64(LineBytes)))) + 1; largest > want {
+		if want := max(chunkBytes, int(min(2*line, int64(lineBytes)))) + 1; largest > want {
 			t.Errorf("lines of %d: a chunk of %d bytes, want at most %d", line, largest, want)
 		}
 	}
