@@ -37,7 +37,7 @@ func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size in
 	default:
 		f.failed = true
 	}
-	g.put(0, f)
+	g.put(0, 1, f)
 	g.end()
 	return a, nil
 }

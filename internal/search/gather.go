@@ -82,18 +82,25 @@ func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
 	return g
 }
 
-// put takes the result of a job; nil says that there is none.
-func (g *gather) put(job int, f *found) {
+// put takes the result of some jobs that follow each other, of which only the last
+// has something to tell; nil says that it has not either.
+func (g *gather) put(from, to int, f *found) {
+	if from >= to { // a batch that begins behind the last job
+		return
+	}
 	if f == nil {
 		f = nothing
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	// Jobs are taken up in order: who has the next one does not wait here.
-	for job != g.next && g.held > maxWaiting && !g.stopped.Load() {
+	for from != g.next && g.held > maxWaiting && !g.stopped.Load() {
 		g.turn.Wait()
 	}
-	g.waiting[job] = f
+	for i := from; i < to-1; i++ {
+		g.waiting[i] = nothing
+	}
+	g.waiting[to-1] = f
 	g.held += f.size()
 	defer g.turn.Broadcast()
 	for g.next < g.total && g.waiting[g.next] != nil {
@@ -178,7 +185,8 @@ func (g *gather) keep() int {
 }
 
 // window is which entries of a job's file are worth keeping, from and to. It
-// waits for its turn: only then is it known how many there are before.
+// waits for its turn: only then is it known how many there are before. What its
+// worker did before must have been put.
 func (g *gather) window(job int) (skip, keep int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -106,6 +108,63 @@ func TestMore(t *testing.T) {
 			t.Errorf("%+v: More %t, Total %d, Hits %d", c, a.More, a.Total, a.Hits)
 		}
 	}
+}
+
+// TestTurn: a file whose text is so long that its turn is waited for comes behind
+// others, of the same worker and of others, that have nothing to tell.
+func TestTurn(t *testing.T) {
+	dir := t.TempDir()
+	const lines = turnText / 12 // shown, each has more
+	long := strings.Repeat("foo\n", lines)
+	for i := range 96 {
+		text := "bar\n"
+		if i%16 == 15 {
+			text = long
+		}
+		write(t, filepath.Join(dir, fmt.Sprintf("%02d", i)), text)
+	}
+	s := New(options(-1, dir))
+	defer s.Close()
+	for _, limit := range []int{0, 6 * lines} {
+		done := make(chan *Answer, 1)
+		q := asked{pattern: "foo", mode: Lines, offset: 1, limit: limit}.query(t)
+		go func() {
+			a, _ := s.Tree(dir, opener(dir)).Search(context.Background(), q)
+			done <- a
+		}()
+		select {
+		case a := <-done:
+			if a == nil || a.Matched != 6 || a.Total != 6*lines {
+				t.Errorf("limit %d: %+v", limit, a)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("a worker waits for what it has not put")
+		}
+	}
+}
+
+// TestPutNext: while many results wait, who has the next job does not.
+func TestPutNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGather(asked{pattern: "foo", mode: Lines}.query(t), 10, false, new(Answer))
+		g.held = maxWaiting + 1
+		put := make(chan bool)
+		go func() {
+			g.put(4, 6, nil)
+			close(put)
+		}()
+		synctest.Wait()
+		select {
+		case <-put:
+			t.Error("the job behind does not wait")
+		default:
+		}
+		g.put(0, 4, nil)
+		<-put
+		if g.next != 6 {
+			t.Errorf("the next is %d", g.next)
+		}
+	})
 }
 
 // TestNewestFirst: the order of names is that of their times, then of paths,

@@ -17,7 +17,10 @@ const maxSpan = 64 << 20
 // bind makes what is the same for all files of a worker.
 func (w *worker) bind(ctx context.Context) {
 	w.stop = func() bool { return ctx.Err() != nil }
-	w.window = func() (int, int) { return w.g.window(w.job) }
+	w.window = func() (int, int) {
+		w.put(w.job, nil)
+		return w.g.window(w.job)
+	}
 	w.each = w.chunk
 }
 

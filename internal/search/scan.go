@@ -93,7 +93,8 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 		defer func() { g.putAll(own) }()
 		for {
 			to := int(next.Add(int64(batch)))
-			for i := to - batch; i < min(to, len(p.jobs)); i++ {
+			w.first = to - batch
+			for i := w.first; i < min(to, len(p.jobs)); i++ {
 				if !g.wanted() {
 					return
 				}
@@ -102,11 +103,16 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 					return
 				}
 				w.job = i
-				if f := w.search(ctx, p.jobs[i]); !g.later {
-					g.put(i, f)
-				} else if f != nil {
+				switch f := w.search(ctx, p.jobs[i]); {
+				case f == nil:
+				case g.later:
 					own = append(own, f)
+				default:
+					w.put(i+1, f)
 				}
+			}
+			if !g.later {
+				w.put(min(to, len(p.jobs)), nil)
 			}
 			if to >= len(p.jobs) {
 				return
@@ -153,6 +159,7 @@ type worker struct {
 	top    *walk.Top
 	reader *source.Reader
 	job    int    // the number of the file in the plan
+	first  int    // the first of those of which it is not known that they have nothing to tell
 	named  bool   // the file was named, not found: it is searched whatever it is
 	known  kind   // of the file
 	bytes  int64  // that were read of it
@@ -172,6 +179,13 @@ type worker struct {
 	folder *walk.Folder
 	path   string // of it
 	err    error  // why it is not
+}
+
+// put passes on what the last of the jobs before one has; nil: it has nothing. It is not
+// called for each, since others wait meanwhile.
+func (w *worker) put(to int, f *found) {
+	w.g.put(w.first, to, f)
+	w.first = to
 }
 
 func (w *worker) end() {
