@@ -85,7 +85,7 @@ func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
 // put takes the result of some jobs that follow each other, of which only the last
 // has something to tell; nil says that it has not either.
 func (g *gather) put(from, to int, f *found) {
-	if from >= to { // a batch that begins behind the last job
+	if from >= to { // all were put, or the batch begins behind the last job
 		return
 	}
 	if f == nil {
@@ -208,7 +208,7 @@ func (g *gather) window(job int) (skip, keep int) {
 // end completes the answer; no job runs any more.
 func (g *gather) end() { g.answer.Text = bytes.Join(g.pieces, nil) }
 
-// add takes the result of the next file.
+// add takes the result of the next file, or of any if they come in any order.
 func (g *gather) add(f *found) {
 	a := g.answer
 	if f.failed {

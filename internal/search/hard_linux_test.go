@@ -315,31 +315,36 @@ func TestEnds(t *testing.T) {
 		}
 	}
 	// Time is up while files are searched.
-	soon, late := context.WithCancel(context.Background())
-	q := asked{pattern: "foo", mode: Lines}.query(t)
-	var n atomic.Int32
-	q.Show = func(string) bool {
-		if n.Add(1) >= 100 {
-			late()
+	for _, mode := range []Mode{Names, Counts, Lines} {
+		soon, late := context.WithCancel(context.Background())
+		q := asked{pattern: "foo", mode: mode}.query(t)
+		var n atomic.Int32
+		q.Show = func(string) bool {
+			if n.Add(1) >= 100 {
+				late()
+			}
+			return true
 		}
-		return true
-	}
-	a := new(Answer)
-	p, err := tree.plan(soon, q, a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tree.run(soon, q, p, a); err != context.Canceled || a.Incomplete == "" || a.Total >= 500 || a.Unreadable != 0 {
-		t.Errorf("deadline: %+v, %v", a, err)
+		a := new(Answer)
+		p, err := tree.plan(soon, q, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tree.run(soon, q, p, a); err != context.Canceled || a.Incomplete == "" || a.Total == 0 || a.Total >= 500 || a.Unreadable != 0 {
+			t.Errorf("deadline: %+v, %v", a, err)
+		}
+		if mode != Lines && len(a.Files) != a.Total || mode == Names && a.Total < 100 {
+			t.Errorf("deadline: %d files of %d", len(a.Files), a.Total)
+		}
 	}
 	// One long file.
 	ctx, cancel = context.WithCancel(context.Background())
 	if _, err := s.File(ctx, asked{pattern: "foo", mode: Lines, limit: 5}.query(t), &slowly{100, cancel}, 1<<40, "f"); err != context.Canceled {
 		t.Errorf("canceled in a file: %v", err)
 	}
-	q = asked{pattern: "foo", mode: Lines, limit: 5}.query(t)
+	q := asked{pattern: "foo", mode: Lines, limit: 5}.query(t)
 	q.Deadline = time.Now().Add(50 * time.Millisecond)
-	a, err = s.File(context.Background(), q, &slowly{0, nil}, 1<<40, "f")
+	a, err := s.File(context.Background(), q, &slowly{0, nil}, 1<<40, "f")
 	if err != nil || a.Incomplete == "" || strings.Count(string(a.Text), "\n") != 5 || a.Unreadable != 0 {
 		t.Errorf("deadline in a file: %q, %v", a.Text, err)
 	}

@@ -125,6 +125,7 @@ func TestTurn(t *testing.T) {
 	}
 	s := New(options(-1, dir))
 	defer s.Close()
+	s.workers = 2 // with batches of 6, and of 4 for a page
 	for _, limit := range []int{0, 6 * lines} {
 		done := make(chan *Answer, 1)
 		q := asked{pattern: "foo", mode: Lines, offset: 1, limit: limit}.query(t)

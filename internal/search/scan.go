@@ -89,8 +89,6 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 		w := worker{t: t, q: &paged, p: p, g: g, top: top, reader: source.Get()}
 		w.bind(ctx)
 		defer w.end()
-		var own []*found // of Names that come in any order: no other worker is waited for
-		defer func() { g.putAll(own) }()
 		for {
 			to := int(next.Add(int64(batch)))
 			w.first = to - batch
@@ -103,17 +101,11 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 					return
 				}
 				w.job = i
-				switch f := w.search(ctx, p.jobs[i]); {
-				case f == nil:
-				case g.later:
-					own = append(own, f)
-				default:
+				if f := w.search(ctx, p.jobs[i]); f != nil {
 					w.put(i+1, f)
 				}
 			}
-			if !g.later {
-				w.put(min(to, len(p.jobs)), nil)
-			}
+			w.put(min(to, len(p.jobs)), nil)
 			if to >= len(p.jobs) {
 				return
 			}
@@ -158,13 +150,14 @@ type worker struct {
 	g      *gather
 	top    *walk.Top
 	reader *source.Reader
-	job    int    // the number of the file in the plan
-	first  int    // the first of those of which it is not known that they have nothing to tell
-	named  bool   // the file was named, not found: it is searched whatever it is
-	known  kind   // of the file
-	bytes  int64  // that were read of it
-	seen   bool   // a match in it, and it is binary
-	noted  string // see note
+	job    int      // the number of the file in the plan
+	first  int      // the first that was not put
+	own    []*found // what was found, if it comes in any order: nobody is waited for
+	named  bool     // the file was named, not found: it is searched whatever it is
+	known  kind     // of the file
+	bytes  int64    // that were read of it
+	seen   bool     // a match in it, and it is binary
+	noted  string   // see note
 	c      collector
 	near   []index.Range // of the file, those of its ranges that are read
 	part   []byte        // what was read of one
@@ -184,11 +177,17 @@ type worker struct {
 // put passes on what the last of the jobs before one has; nil: it has nothing. It is not
 // called for each, since others wait meanwhile.
 func (w *worker) put(to int, f *found) {
-	w.g.put(w.first, to, f)
-	w.first = to
+	switch {
+	case !w.g.later:
+		w.g.put(w.first, to, f)
+		w.first = to
+	case f != nil:
+		w.own = append(w.own, f)
+	}
 }
 
 func (w *worker) end() {
+	w.g.putAll(w.own)
 	w.reader.Release()
 	if w.folder != nil {
 		w.folder.Close()
