@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -67,6 +68,7 @@ type gather struct {
 	full    bool        // the page is
 	past    int64       // bytes that were read since
 	stale   bool        // a record could be made of a file that was not in the state known
+	late    bool        // it was stopped before its end: what was found till then is the answer
 	stopped atomic.Bool // no more jobs are taken up; set under mu
 }
 
@@ -111,7 +113,7 @@ func (g *gather) put(from, to int, f *found) {
 		if g.full {
 			g.past += f.bytes
 		}
-		if !g.stopped.Load() && f != nothing {
+		if (!g.stopped.Load() || g.late) && f != nothing {
 			g.add(f)
 		}
 		if g.full && !g.stopped.Load() && (g.total-g.next > countOn || g.past > countBytes && g.next < g.total) && g.q.Mode != Counts {
@@ -130,7 +132,7 @@ func (g *gather) putAll(list []*found) {
 	}
 }
 
-// stop ends the search, incomplete.
+// stop ends the search, incomplete. What is found of the jobs that run is still taken.
 func (g *gather) stop(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -140,6 +142,7 @@ func (g *gather) stop(why string) {
 			g.answer.More = true // all that was asked for is there
 		} else {
 			g.incomplete(why)
+			g.late = true
 		}
 		g.turn.Broadcast()
 	}
@@ -195,8 +198,10 @@ func (g *gather) window(job int) (skip, keep int) {
 	}
 	first := g.answer.Total
 	switch end := g.q.page(); {
-	case g.full || g.stopped.Load():
+	case g.full || g.stopped.Load() && !g.late:
 		return 0, 0
+	case job != g.next: // late: the turn does not come, nor much more text
+		return 0, cmp.Or(end, math.MaxInt)
 	case end > 0:
 		keep = end - first
 	default:
@@ -206,7 +211,16 @@ func (g *gather) window(job int) (skip, keep int) {
 }
 
 // end completes the answer; no job runs any more.
-func (g *gather) end() { g.answer.Text = bytes.Join(g.pieces, nil) }
+func (g *gather) end() {
+	if g.late { // there are gaps
+		for _, f := range g.waiting[min(g.next, len(g.waiting)):] {
+			if f != nil && f != nothing {
+				g.add(f)
+			}
+		}
+	}
+	g.answer.Text = bytes.Join(g.pieces, nil)
+}
 
 // add takes the result of the next file, or of any if they come in any order.
 func (g *gather) add(f *found) {

@@ -168,6 +168,36 @@ func TestPutNext(t *testing.T) {
 	})
 }
 
+// TestLate: when time is up, what was found is the answer, in order, also behind a file
+// that was not done and of those that were under way.
+func TestLate(t *testing.T) {
+	shown := func(path string) *found {
+		return &found{path: path, hits: 1, shown: 1, text: []byte(path), entries: []entry{{0, len(path)}}}
+	}
+	for _, tc := range []struct {
+		mode  Mode
+		limit int
+		want  string
+	}{{Lines, 0, "acd"}, {Counts, 0, "acd"}, {Lines, 2, "ac"}, {Names, 2, "ac"}} {
+		g := newGather(asked{pattern: "foo", mode: tc.mode, limit: tc.limit}.query(t), 6, false, new(Answer))
+		g.put(4, 5, shown("d"))
+		g.put(2, 4, shown("c"))
+		g.stop(late)
+		if skip, keep := g.window(1); skip != 0 || keep < len(tc.want)-1 {
+			t.Errorf("%+v: entries %d to %d are kept", tc, skip, keep)
+		}
+		g.put(0, 1, shown("a"))
+		g.end()
+		got := string(g.answer.Text)
+		for _, f := range g.answer.Files {
+			got += f.Path
+		}
+		if got != tc.want || g.answer.Incomplete != late || g.answer.Matched != 3 {
+			t.Errorf("%+v: %q, %+v", tc, got, g.answer)
+		}
+	}
+}
+
 // TestNewestFirst: the order of names is that of their times, then of paths,
 // with an index and without.
 func TestNewestFirst(t *testing.T) {
