@@ -37,7 +37,7 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 // allowed, any other is asked about, or allowed in the mode bypassPermissions.
 func (p *Policy) Decide(r Request) Decision {
 	var c call
-	return p.unasked(c.decide(p, &r))
+	return p.unasked(c.opened(c.decide(p, &r)))
 }
 
 // unasked denies what would be asked about in the mode dontAsk.
@@ -76,8 +76,8 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	if m := p.lists[Ask].first(c); m.rule != nil {
 		return c.byRule(Ask, m)
 	}
-	if r.Own != nil && r.Own.Behavior == Ask && r.Own.Layer == LayerRule {
-		return *r.Own // a rule on what the call reaches
+	if r.Own != nil && r.Own.Behavior == Ask && (r.Own.Layer == LayerRule || r.Own.Layer == LayerSandbox) {
+		return *r.Own // a rule on what the call reaches, or a call that leaves the containment
 	}
 	if r.Hook != nil && r.Hook.Behavior == Ask {
 		return c.byHook()

@@ -11,6 +11,7 @@ const (
 	LayerApproval   = "approval"   // a person
 	LayerDefault    = "default"    // nothing covers the call
 	LayerTool       = "tool"       // the tool's own opinion
+	LayerSandbox    = "sandbox"    // the containment of commands
 	LayerInput      = "input"      // the call was never judged: it is malformed or invalid
 )
 
@@ -20,7 +21,7 @@ func (d Decision) Classified(o *Opinion) Decision {
 	if o == nil || !d.Open || d.Behavior == Deny && o.Behavior == Ask {
 		return d
 	}
-	c := Decision{Behavior: o.Behavior, Layer: LayerClassifier, Reason: "the classifier says " + o.Behavior.String()}
+	c := Decision{Behavior: o.Behavior, Layer: LayerClassifier, Reason: "the classifier says " + o.Behavior.String(), Opens: d.Opens}
 	if o.Reason != "" {
 		c.Reason += ": " + o.Reason
 	}

@@ -63,6 +63,7 @@ func (s *Settings) append(less *Settings) {
 	}
 	s.directories = append(s.directories, less.directories...)
 	s.exempt = append(s.exempt, less.exempt...)
+	s.sandbox.allowRead = append(s.sandbox.allowRead, less.sandbox.allowRead...)
 	s.sandbox.allowWrite = append(s.sandbox.allowWrite, less.sandbox.allowWrite...)
 	s.scrub = append(s.scrub, less.scrub...)
 	s.pass = append(s.pass, less.pass...)

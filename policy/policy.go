@@ -91,8 +91,8 @@ type Request struct {
 	Readable []string
 
 	// Own is the tool's opinion on the call; nil: it has none. Its Deny always
-	// holds, its Ask until something allows the call, but one of LayerRule as that of an
-	// ask rule does; its Allow says nothing.
+	// holds, its Ask until something allows the call, except that one of LayerRule or
+	// LayerSandbox holds as an ask rule does; its Allow changes nothing.
 	Own *Decision
 	// Hook is what the hooks that ran before the call decided; nil: nothing.
 	Hook *Opinion
@@ -121,6 +121,10 @@ type Decision struct {
 	// Open says that the call is asked about, or denied by the mode dontAsk, for
 	// want of anything that decides: a classifier may, by Classified.
 	Open bool
+	// Opens are the files that the parts of the call name and that a contained
+	// command could not reach: those that an allowed call may use, or that one
+	// which is asked about may use once somebody agrees.
+	Opens []Target
 }
 
 // Config is what a Policy is made of. Folders are absolute; one that is not is

@@ -11,20 +11,22 @@ import (
 
 // The keys below sandbox and env.
 var (
-	sandboxKeys = []string{"allowWrite", "caches", "network"}
+	sandboxKeys = []string{"allowRead", "allowWrite", "caches", "network"}
 	envKeys     = []string{"pass", "scrub"}
 )
 
 // Sandbox is what commands may touch beside the workspace roots.
 type Sandbox struct {
-	AllowWrite []string // further folders to write in: absolute, clean, not canonical; may not exist
+	AllowRead  []string // further files and folders to read: absolute, clean, not canonical; may not exist
+	AllowWrite []string // further folders to read and write in, likewise
 	Caches     bool     // the caches of build tools may be written
 	Network    bool     // the network may be used
 }
 
 // sandbox is the part of the settings that Sandbox is made of.
 type sandbox struct {
-	allowWrite      []string // absolute, or begun at ~
+	allowRead       []string // absolute, or begun at ~
+	allowWrite      []string
 	caches, network scalar[bool]
 }
 
@@ -36,6 +38,8 @@ func (s *Settings) readSandbox(f field) error {
 		path := joinKey(f.key, g.key)
 		var err error
 		switch g.key {
+		case "allowRead":
+			s.sandbox.allowRead, err = s.readDirectories(path, g.value)
 		case "allowWrite":
 			s.sandbox.allowWrite, err = s.readDirectories(path, g.value)
 		case "caches":
@@ -58,14 +62,15 @@ func (s *Settings) readSandbox(f field) error {
 	return nil
 }
 
-// Sandbox says what commands may touch. The folders are those of
-// sandbox.allowWrite, made absolute as in AdditionalDirectories. Without a key,
-// and with nil settings, there are none, and caches and network may be used.
+// Sandbox returns what commands may touch. The folders are those of
+// sandbox.allowRead and sandbox.allowWrite, made absolute as in
+// AdditionalDirectories. Without a key, and with nil settings, there are none, and
+// caches and network may be used.
 func (s *Settings) Sandbox() Sandbox {
 	if s == nil {
 		return Sandbox{Caches: true, Network: true}
 	}
-	return Sandbox{AllowWrite: expand(s.sandbox.allowWrite), Caches: s.sandbox.caches.or(true), Network: s.sandbox.network.or(true)}
+	return Sandbox{AllowRead: expand(s.sandbox.allowRead), AllowWrite: expand(s.sandbox.allowWrite), Caches: s.sandbox.caches.or(true), Network: s.sandbox.network.or(true)}
 }
 
 func (s *Settings) readEnv(f field) error {

@@ -47,6 +47,7 @@ type Settings struct {
 //	  "editGuard": "strict", "default" or "off",
 //	  "reminder": true, false, "on", "off" or {"exempt": [model...]},
 //	  "sandbox": {
+//	    "allowRead": [path...],
 //	    "allowWrite": [folder...],
 //	    "caches": true or false,
 //	    "network": "allow" or "deny"

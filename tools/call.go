@@ -63,6 +63,11 @@ func (r *Resolved) Parts(env *Env) *Parts { return r.in.parts(env) }
 // Check is the tool's own opinion on permission; nil: none.
 func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
 
+// Grants returns what the containment of the call has to be opened for.
+func (r *Resolved) Grants(env *Env, opens []policy.Target) ([]Grant, error) {
+	return r.in.grants(env, opens)
+}
+
 // ClassifierInput is what a permission classifier is shown.
 func (r *Resolved) ClassifierInput() string { return r.in.classifierInput() }
 
@@ -84,6 +89,7 @@ type input interface {
 	matcher(policy.Base) func(policy.Behavior, string) bool
 	parts(*Env) *Parts
 	check(*Env) *policy.Decision
+	grants(*Env, []policy.Target) ([]Grant, error)
 	classifierInput() string
 	run(context.Context, *Env) (*Response, error)
 }

@@ -99,6 +99,12 @@ type Def[In, Out any] struct {
 	// never laxer. The decision is given the layer policy.LayerTool.
 	Check func(*Env, In) *policy.Decision
 
+	// Grants returns what the containment has to be opened for, given the files of
+	// Decision.Opens. The answer is shown to whoever is asked, and is what Env.Kept
+	// gives the call once it is allowed. An error is a *Fault: the call is refused,
+	// before anybody is asked, since it could not work. nil: nothing is contained.
+	Grants func(*Env, In, []policy.Target) ([]Grant, error)
+
 	// ClassifierInput is what a permission classifier is shown of a call. nil: nothing.
 	ClassifierInput func(In) string
 

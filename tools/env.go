@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"time"
 
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
 	"mcp-toolset/session"
 )
 
@@ -75,6 +77,23 @@ type Env struct {
 type Kept struct {
 	Hidden    []string // may not be read; need not exist
 	Unchanged []string // may be read
+	Grants    []Grant  // may be used although they are not the workspace's
+}
+
+// Grant is access to a file, or to a folder and all below it, that a command gets
+// beyond the workspace because somebody agreed to it.
+type Grant struct {
+	Path   string // canonical
+	Access policy.Access
+	Create bool // the file does not exist and has to be made, empty, before the command starts
+}
+
+// String returns the grant as people and models read it.
+func (g Grant) String() string {
+	if g.Access == policy.Edit {
+		return "changing " + plain.Line(g.Path)
+	}
+	return "reading " + plain.Line(g.Path)
 }
 
 // Abs makes a path of a call absolute: "~" is the home folder, a relative path

@@ -76,6 +76,9 @@ type Path struct {
 	// what Text does as the shell has it; "" if Text is none.
 	Pattern string
 	Below   bool // everything below it is meant too
+	// Content says of a path in Writes that only the content of the file is written,
+	// or the file made: the name is not removed, replaced, linked or made a folder.
+	Content bool
 }
 
 // Command is a simple command.

@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,7 @@ var touchers = map[string]toucher{
 	"awk": {reads: "all", first: 1, vals: "-F -v", from: "-f --file", script: "-f --file"}, "gawk": {reads: "all", first: 1, vals: "-F -v", from: "-f --file", script: "-f --file"}, "mawk": {reads: "all", first: 1, vals: "-F -v", from: "-f", script: "-f"}, "less": {reads: "all"}, "more": {reads: "all"}, "bat": {reads: "all", vals: "-l -r"}, "vim": {reads: "all", writes: "all", vals: "-c"}, "vi": {reads: "all", writes: "all", vals: "-c"}, "nano": {reads: "all", writes: "all"}, "emacs": {reads: "all", writes: "all"}, "code": {reads: "all", writes: "all"}, "ed": {reads: "all", writes: "all"},
 	"source": {reads: "all"}, ".": {reads: "all"}, "bash": {reads: "all", vals: "-c -o -O"}, "sh": {reads: "all", vals: "-c -o"}, "python": {reads: "all", vals: "-c -m"}, "python3": {reads: "all", vals: "-c -m"}, "node": {reads: "all", vals: "-e -p"}, "perl5": {reads: "all"}, "ruby": {reads: "all", vals: "-e"}, "php": {reads: "all", vals: "-r"},
 	"openssl": {reads: "all"}, "gpg": {reads: "all"}, "yq": {reads: "all", first: 1}, "xmllint": {reads: "all"}, "iconv": {reads: "all", vals: "-f -t", into: "-o --output"}, "csplit": {reads: "all"}, "sqlite3": {reads: "all", writes: "all"}, "nl": {}, "pandoc": {reads: "all", into: "-o --output"}, "ssh-keygen": {reads: "all", into: "-f"}, "make": {reads: "", vals: "-C -f"},
+	"go": {into: "-o"}, "gcc": {into: "-o"}, "g++": {into: "-o"}, "cc": {into: "-o"}, "c++": {into: "-o"}, "clang": {into: "-o"}, "clang++": {into: "-o"}, "ld": {into: "-o"},
 }
 
 // touched notes the files that a known command writes or reads. Commands of the
@@ -57,6 +59,7 @@ func (w *walker) touched(args []arg, c context) {
 		t = toucher{writes: "all", vals: t.vals}
 	}
 	o := t.split(w, args, c)
+	fills := fillsFiles(name, values(args[1:]))
 	if t.only != "" && !o.only {
 		return
 	}
@@ -75,7 +78,11 @@ func (w *walker) touched(args []arg, c context) {
 	for i := min(o.first, len(o.list)); i < len(o.list); i++ {
 		last := i == len(o.list)-1
 		if t.writes == "all" || t.writes == "last" && last && (i > 0 || name != "uniq") {
-			w.write(c.dirs.paths(&o.list[i], name == "rm" || name == "mv" && !last))
+			to := c.dirs.paths(&o.list[i], name == "rm" || name == "mv" && !last)
+			if fills {
+				to = content(to)
+			}
+			w.write(to)
 		}
 		if t.reads == "all" || t.reads == "but last" && (!last || i == 0) {
 			w.read(c.dirs.paths(&o.list[i], false))
@@ -84,6 +91,31 @@ func (w *walker) touched(args []arg, c context) {
 	if n := len(o.list) - 1; t.below && n > 0 {
 		w.below(&o.list[n], o.list[:n], c)
 	}
+}
+
+// Programs that write the content of the files they name, or their mode and
+// times, and never remove, replace or link the names; and the flags of touchers
+// whose value is a file to be filled with output.
+const (
+	fillers     = "tee touch truncate cp chmod chown chgrp setfacl chattr uniq shred"
+	outputFlags = "-o --output -O --output-document --output-file -a --append-output -c --cookie-jar -D --dump-header --trace --trace-ascii --stderr"
+)
+
+// fillsFiles reports whether a command writes only the content of the files it
+// names. Of cp it has to be known that the copies are single files.
+func fillsFiles(name string, words []string) bool {
+	if !has(fillers, name) {
+		return false
+	}
+	switch name {
+	case "cp":
+		return !slices.ContainsFunc(words, func(v string) bool {
+			return strings.HasPrefix(v, "-") && !has("-f -v -n -p -u -i --", v)
+		})
+	case "shred":
+		return !flagged(words, "-u --remove")
+	}
+	return true
 }
 
 // below notes what lies in a folder under the names of what is put there: it may
@@ -148,7 +180,11 @@ func (t *toucher) split(w *walker, args []arg, c context) split {
 		switch {
 		case has(t.into, flag):
 			o.into = append(o.into, v)
-			w.write(c.dirs.paths(&v, false))
+			to := c.dirs.paths(&v, false)
+			if has(outputFlags, flag) {
+				to = content(to)
+			}
+			w.write(to)
 		case has(t.from, flag):
 			w.read(c.dirs.paths(&v, false))
 		}

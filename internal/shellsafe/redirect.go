@@ -33,7 +33,7 @@ func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path) (script 
 		w.assigns = true // {name}>file sets the variable
 	}
 	write := func() (string, bool) {
-		w.write(c.dirs.paths(&target, false))
+		w.write(content(c.dirs.paths(&target, false)))
 		*files = append(*files, c.dirs.paths(&target, false)...)
 		w.deny("output goes to a file: " + shown)
 		return "", true
@@ -220,6 +220,14 @@ func (w *walker) write(ps []Path) {
 		w.blind = w.blind || ps[i].Dynamic && !ps[i].Glob
 	}
 	w.a.Writes = appendPaths(w, w.a.Writes, ps)
+}
+
+// content marks paths of which only the content is written.
+func content(ps []Path) []Path {
+	for i := range ps {
+		ps[i].Content = true
+	}
+	return ps
 }
 
 func appendPaths(w *walker, to, ps []Path) []Path {

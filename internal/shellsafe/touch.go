@@ -1,6 +1,9 @@
 package shellsafe
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // This file is about programs whose words name files in ways of their own.
 
@@ -13,7 +16,7 @@ func (w *walker) touchedByDD(args []arg, c context) {
 			v.text = a.text
 		}
 		if strings.HasPrefix(a.lead, "of=") {
-			w.write(c.dirs.paths(&v, false))
+			w.write(content(c.dirs.paths(&v, false)))
 		} else if strings.HasPrefix(a.lead, "if=") {
 			w.read(c.dirs.paths(&v, false))
 		}
@@ -27,9 +30,9 @@ func (w *walker) touchedByGit(args []arg, c context) {
 		v := args[i]
 		if name, value, eq := strings.Cut(v.val, "="); v.lit && (name == "--output" || name == "-o") {
 			if to := literal(value); eq {
-				w.write(c.dirs.paths(&to, false))
+				w.write(content(c.dirs.paths(&to, false)))
 			} else if i+1 < len(args) {
-				w.write(c.dirs.paths(&args[i+1], false))
+				w.write(content(c.dirs.paths(&args[i+1], false)))
 			}
 			continue
 		}
@@ -40,9 +43,30 @@ func (w *walker) touchedByGit(args []arg, c context) {
 			continue
 		}
 		if strings.HasPrefix(v.val, "/") || strings.HasPrefix(v.val, "../") || strings.Contains(v.val, "/../") {
-			w.read(c.dirs.paths(&v, false))
+			if made := gitMakes(args[:i], i == len(args)-1); made {
+				w.write(c.dirs.paths(&v, false))
+			} else {
+				w.read(c.dirs.paths(&v, false))
+			}
 		}
 	}
+}
+
+// gitMakes reports whether git makes a folder of a path operand, given the words
+// ahead of it: git clone of its last operand if there is a source ahead, git init
+// and git worktree of every one.
+func gitMakes(ahead []arg, last bool) bool {
+	for i := range ahead {
+		switch ahead[i].val {
+		case "init", "worktree":
+			return true
+		case "clone":
+			return last && slices.ContainsFunc(ahead[i+1:], func(a arg) bool {
+				return !strings.HasPrefix(a.lead, "-") && strings.ContainsAny(a.val, "/:")
+			})
+		}
+	}
+	return false
 }
 
 // touchedByFind notes the files that find writes to, and with -delete the
@@ -55,7 +79,7 @@ func (w *walker) touchedByFind(args []arg, c context) {
 	for i := range args {
 		switch {
 		case has("-fprint -fprint0 -fprintf -fls", args[i].val) && i+1 < len(args):
-			w.write(c.dirs.paths(&args[i+1], false))
+			w.write(content(c.dirs.paths(&args[i+1], false)))
 		case args[i].val == "-delete":
 			for j := range args[:starts] {
 				if !strings.HasPrefix(args[j].lead, "-") {
@@ -88,7 +112,7 @@ func (w *walker) touchedByAwk(args []arg, c context) {
 			if name, _, ok := strings.Cut(strings.TrimPrefix(rest, `"`), `"`); ok && strings.HasPrefix(rest, `"`) {
 				v := literal(name)
 				if out {
-					w.write(c.dirs.paths(&v, false))
+					w.write(content(c.dirs.paths(&v, false)))
 				} else {
 					w.read(c.dirs.paths(&v, false))
 				}
@@ -111,6 +135,6 @@ func (w *walker) touchedBySed(args []arg, c context) {
 	}
 	for _, name := range r.writes {
 		v := literal(name)
-		w.write(c.dirs.paths(&v, false))
+		w.write(content(c.dirs.paths(&v, false)))
 	}
 }
