@@ -17,6 +17,7 @@ type Question struct {
 	Dir    string          // folder in which it runs
 	Input  json.RawMessage // all of it, as it will run
 	Reason string          // why somebody has to agree
+	Opens  []string        // what the call may use beyond the workspace if it is allowed, one each
 	Always string          // what "always" would remember; "": only once is on offer
 }
 

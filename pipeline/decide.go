@@ -58,7 +58,9 @@ func (c *call) env() *tools.Env {
 		env.Elicit = c.elicit
 	}
 	env.ReadDenied = c.p.Policy.Kept(env.Session.Dir, false).Any(policy.Read)
-	env.Kept = func(ctx context.Context) (tools.Kept, error) { return c.p.kept(ctx, env.Session.Dir, c.agreed) }
+	env.Kept = func(ctx context.Context) (tools.Kept, error) {
+		return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
+	}
 	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
 		env.Private()
 		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
@@ -98,7 +100,7 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 			return policy.Decision{}, err
 		}
 		req.Links = c.p.protectedLinks(req.Parts.Targets...)
-		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir}
+		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir, Opens: c.opening(r, env, req)}
 		return c.decideOn(req), nil
 	}
 	if r.Path == "" {

@@ -26,14 +26,13 @@ const (
 // pattern such as ~/**/*.key covers outside of the roots is not looked for. A
 // folder that cannot be looked into is hidden whole: a command could open it.
 // Protected names right below a root are kept from changes too, but for those of
-// git, which the containment knows better. What a person has agreed to is kept
-// from by deny rules alone.
-func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool) (out tools.Kept, err error) {
+// git, which the containment knows better, and for what the call was granted. What
+// a person has agreed to is kept from by deny rules alone.
+func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool, grants []tools.Grant) (out tools.Kept, err error) {
 	rules := p.Policy.Kept(dir, agreed)
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
-	if !agreed {
-		out.Unchanged = p.protected()
-	}
+	out.Grants = grants
+	out.Unchanged = slices.DeleteFunc(p.protected(), func(path string) bool { return mayChange(grants, path) })
 	if !reads && !edits {
 		return out, nil
 	}

@@ -17,7 +17,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
 		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
-		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: !d.Open && d.Layer != policy.LayerClassifier,
+		Input: r.Input(), Reason: d.Reason, Opens: grantLines(c.grants), Subject: c.subject, Once: !d.Open && d.Layer != policy.LayerClassifier,
 	}
 	if !v.Stateless {
 		about.Session = v.ID
@@ -33,7 +33,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 	if c.Ask != nil {
 		done := c.heldUp("a person to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Reason: d.Reason, Always: c.always(about),
+			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Reason: d.Reason, Opens: about.Opens, Always: c.always(about),
 		})
 		done()
 		switch {

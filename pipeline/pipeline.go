@@ -202,6 +202,7 @@ type call struct {
 	access  policy.Access
 	target  *target // of a call that is asked about, or would be but for what allows it; nil: none
 	subject approval.Subject
+	grants  []tools.Grant  // files beyond the workspace that it may use once it is allowed
 	agreed  bool           // a person, or a hook, has agreed to the call
 	asked   policy.Request // what the policy was asked last
 	effects []session.Effect
@@ -263,6 +264,7 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, li
 	if err != nil {
 		return nil, d, err
 	}
+	d = c.openFor(r, env, d)
 	if live && d.Open && c.p.Classify != nil {
 		opinion := c.p.Classify(ctx, classifier.Question{
 			Tool: c.tool.Name, Summary: r.Summary, Input: r.ClassifierInput(), Mode: string(c.p.Policy.Mode()), Dir: env.Session.Dir,

@@ -24,6 +24,14 @@ func (c *call) opens(named bool) (out []Target) {
 	return out
 }
 
+// Opens lists the files that a call needs beyond the workspace, whatever is
+// decided on it: Decision.Opens of one that somebody agrees to.
+func (p *Policy) Opens(r Request) []Target {
+	var c call
+	c.prepare(p, &r)
+	return c.opens(false)
+}
+
 // opened adds to a decision what it opens.
 func (c *call) opened(d Decision) Decision {
 	switch {

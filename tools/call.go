@@ -191,6 +191,13 @@ func (t *typed[In, Out]) check(env *Env) *policy.Decision {
 	return t.def.Check(env, t.in)
 }
 
+func (t *typed[In, Out]) grants(env *Env, opens []policy.Target) ([]Grant, error) {
+	if t.def.Grants == nil || len(opens) == 0 {
+		return nil, nil
+	}
+	return t.def.Grants(env, t.in, opens)
+}
+
 func (t *typed[In, Out]) classifierInput() string {
 	if t.def.ClassifierInput == nil {
 		return ""

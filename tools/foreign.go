@@ -195,6 +195,8 @@ func (i *foreignInput) check(env *Env) *policy.Decision {
 
 func (i *foreignInput) classifierInput() string { return string(i.raw) }
 
+func (i *foreignInput) grants(*Env, []policy.Target) ([]Grant, error) { return nil, nil }
+
 func (i *foreignInput) run(ctx context.Context, env *Env) (*Response, error) {
 	return i.f.Call(ctx, env, i.raw)
 }

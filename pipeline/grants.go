@@ -1,0 +1,56 @@
+package pipeline
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// openFor finds what the containment has to be opened for if the call runs. A
+// call that would fail all the same is denied: nobody is asked about it.
+func (c *call) openFor(r *tools.Resolved, env *tools.Env, d policy.Decision) policy.Decision {
+	c.grants = nil
+	if d.Behavior == policy.Deny && !d.Open {
+		return d
+	}
+	grants, err := r.Grants(env, d.Opens)
+	var fault *tools.Fault
+	switch {
+	case errors.As(err, &fault):
+		next := strings.TrimSuffix(fault.Next, ".")
+		return policy.Decision{Layer: policy.LayerSandbox, Reason: fault.Fact, Next: next}
+	case err != nil:
+		return policy.Decision{Layer: policy.LayerSandbox, Reason: err.Error(), Next: "try again"}
+	}
+	c.grants = grants
+	return d
+}
+
+// opening describes what the call needs beyond the workspace, one line each. What
+// people said of a call holds for that alone: a link may lead elsewhere later.
+func (c *call) opening(r *tools.Resolved, env *tools.Env, req policy.Request) string {
+	grants, err := r.Grants(env, c.p.Policy.Opens(req))
+	if err != nil {
+		return "" // the call is refused
+	}
+	return strings.Join(grantLines(grants), "\n")
+}
+
+// grantLines describes grants as people read them.
+func grantLines(grants []tools.Grant) (out []string) {
+	for _, g := range grants {
+		out = append(out, g.String())
+	}
+	return out
+}
+
+// mayChange reports whether the call was granted changes of a path, or of what
+// holds it.
+func mayChange(grants []tools.Grant, path string) bool {
+	return slices.ContainsFunc(grants, func(g tools.Grant) bool {
+		return g.Access == policy.Edit && (g.Path == path || strings.HasPrefix(path, g.Path+"/") || strings.HasPrefix(g.Path, path+"/"))
+	})
+}
