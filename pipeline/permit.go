@@ -40,7 +40,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 		case err != nil:
 			return d, c.keep(err)
 		case !reply.Allow:
-			return c.notPermitted(d, reply, about), nil
+			return c.notPermitted(d, reply, about)
 		}
 		if reply.Always && store != nil {
 			if err := store.Remember(about); err != nil {
@@ -50,10 +50,16 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 		c.before.agreed = &about
 		return agreed, nil
 	}
-	if store == nil || !c.p.Pending {
+	return c.pend(d, about)
+}
+
+// pend refuses the call with the number by which the user can approve it outside
+// of the client. Where that is not offered, d stays.
+func (c *call) pend(d policy.Decision, about approval.Request) (policy.Decision, error) {
+	if c.p.Approvals == nil || !c.p.Pending {
 		return d, nil
 	}
-	number, err := store.Pend(about)
+	number, err := c.p.Approvals.Pend(about)
 	if err != nil {
 		return d, fault(approval.UnavailableText(err), d)
 	}
@@ -76,20 +82,26 @@ func (c *call) always(about approval.Request) string {
 	}
 }
 
-// notPermitted is the decision when the client's user did not agree. Only a no
-// is remembered.
-func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) policy.Decision {
-	if reply.How == Declined && c.p.Approvals != nil && about.Session != "" {
-		c.p.Approvals.Decline(about.Session, c.tool.Name, about.Subject)
+// notPermitted decides on a call that the client's user did not agree to. A
+// decline is remembered and final. Any other answer is none: hosts without a user
+// cancel every question at once, so the user is asked outside of the client.
+func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) (policy.Decision, error) {
+	if reply.How == Declined {
+		if c.p.Approvals != nil && about.Session != "" {
+			c.p.Approvals.Decline(about.Session, c.tool.Name, about.Subject)
+		}
+		return c.asked.Refused(), nil
+	}
+	if d, err := c.pend(d, about); err != nil {
+		return d, err
 	}
 	said := map[string]string{
-		Declined: "the person who was asked declined", Cancelled: "the person who was asked did not decide",
-		TimedOut: "the person who was asked did not answer in time",
+		Cancelled: "the question to the user was cancelled without an answer", TimedOut: "the user did not answer in time",
 	}[reply.How]
 	if said == "" {
 		said = "the client gave no answer"
 	}
-	return policy.Decision{Behavior: policy.Deny, Layer: policy.LayerApproval, Reason: d.Reason + "; " + said, Next: d.Next}
+	return policy.Decision{Behavior: policy.Deny, Layer: policy.LayerApproval, Reason: d.Reason + "; " + said, Next: d.Next}, nil
 }
 
 // fault is the refusal of a call that has to wait for a person.

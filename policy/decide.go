@@ -67,7 +67,7 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	case r.Own != nil && r.Own.Behavior == Deny:
 		return c.byTool()
 	case r.Declined:
-		return c.declined()
+		return c.r.Refused()
 	case r.Hook != nil && r.Hook.Behavior == Deny:
 		return c.byHook()
 	case p.mode == ModePlan && !r.ReadOnly:

@@ -15,6 +15,7 @@ import (
 // unasked, and no kernel keeps it from that.
 func TestPathPolicy(t *testing.T) {
 	s := at(t, "/ws")
+	s.withCommands(commandsWithSecret(t, "/ws"))
 	cmds := lines(t, "bash_path_policy.txt")
 	if len(cmds) < 60 {
 		t.Fatalf("only %d commands", len(cmds))

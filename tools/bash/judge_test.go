@@ -29,7 +29,19 @@ func environment() *tools.Env {
 
 func commands(t testing.TB, path string, roots ...string) *command.Commands {
 	t.Helper()
-	c, err := command.New(command.Config{Roots: roots, State: t.TempDir(), Environ: []string{"PATH=" + path}})
+	return configured(t, command.Config{Roots: roots, Environ: []string{"PATH=" + path}})
+}
+
+// commandsWithSecret has the settings pass a secret on to commands.
+func commandsWithSecret(t testing.TB, roots ...string) *command.Commands {
+	t.Helper()
+	return configured(t, command.Config{Roots: roots, Environ: []string{"PATH=/usr/bin:/bin", "API_KEY=x"}, Pass: []string{"API_*"}})
+}
+
+func configured(t testing.TB, config command.Config) *command.Commands {
+	t.Helper()
+	config.State = t.TempDir()
+	c, err := command.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
