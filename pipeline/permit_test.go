@@ -293,6 +293,35 @@ func TestClassifier(t *testing.T) {
 	}
 }
 
+// TestManual checks that the mode manual asks the user about a change and not a
+// classifier, that reading goes on, and that the user may allow a change for good.
+func TestManual(t *testing.T) {
+	b := newBench(t, asks)
+	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Mode: policy.ModeManual})
+	b.approvals(t)
+	b.Classify = func(context.Context, classifier.Question) *policy.Opinion {
+		t.Error("a classifier is asked")
+		return &policy.Opinion{Behavior: policy.Allow}
+	}
+	asked := 0
+	always := func(_ context.Context, q Question) (Reply, error) {
+		asked++
+		return Reply{Allow: true, Always: q.Always != "", How: Accepted}, nil
+	}
+	if got := b.ask(t, "Look", `{"do":"x","arg":"read"}`, nil); got != "read" {
+		t.Error(got)
+	}
+	const args = `{"do":"x","arg":"done","path":"file"}`
+	if got := b.ask(t, "Do", args, nil); !strings.Contains(got, "the mode manual asks about every call that may change something; a person has to agree first (approval 1 is pending)") {
+		t.Error(got)
+	}
+	for range 2 {
+		if got := b.ask(t, "Do", args, always); got != "done" || asked != 1 {
+			t.Errorf("asked %d times: %s", asked, got)
+		}
+	}
+}
+
 // TestOnlyWhatWasAsked: what a call of a folder is allowed for does not settle
 // what an ask rule asks about below it.
 func TestOnlyWhatWasAsked(t *testing.T) {

@@ -263,7 +263,7 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, li
 	if err != nil {
 		return nil, d, err
 	}
-	if live && d.Open && c.p.Classify != nil {
+	if live && d.Open && c.p.Classify != nil && c.p.Policy.Mode() != policy.ModeManual {
 		opinion := c.p.Classify(ctx, classifier.Question{
 			Tool: c.tool.Name, Summary: r.Summary, Input: r.ClassifierInput(), Mode: string(c.p.Policy.Mode()), Dir: env.Session.Dir,
 		})

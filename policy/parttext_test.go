@@ -41,6 +41,7 @@ func TestPartTexts(t *testing.T) {
 		{"broken", func(s *speech) { s.r.Parts.Targets = []Target{{Literal: "/ws/l"}} }, "where /ws/l leads is not known", "use a path whose folders exist and can be looked into"},
 		{"closed", func(s *speech) { s.target("/state/k", Edit) }, "/state/k is in a folder that is closed to all tools", "use a path inside the workspace roots"},
 		{"plan", func(s *speech) { s.mode = ModePlan }, "in the mode plan only what reads is done, and this call may change something", "look at what is there and say what you would do; a person ends the mode"},
+		{"manual", func(s *speech) { s.mode = ModeManual }, "the mode manual asks about every call that may change something", "ask the user to do it, or to add an allow rule to " + file},
 		{"declined", func(s *speech) { s.r.Declined = true }, "the user declined this command", "do not try to do the same another way; continue without it or ask the user what to do"},
 		{"hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Deny, By: "h", Reason: "no"} }, "the hook h says deny: no", "do as the hook says, or have a person change the hook"},
 		{"nameless hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Ask} }, "a hook says ask", "do as the hook says, or have a person change the hook"},
