@@ -232,7 +232,7 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 	}
 	c.record.decided, c.record.input = d, r.Input()
 	if d.Behavior == policy.Ask {
-		if d, err = c.permit(ctx, r, d); err != nil {
+		if d, err = c.permit(ctx, r, env, d); err != nil {
 			return nil, err
 		}
 		c.record.decided = d

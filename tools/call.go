@@ -66,6 +66,9 @@ func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
 // ClassifierInput is what a permission classifier is shown.
 func (r *Resolved) ClassifierInput() string { return r.in.classifierInput() }
 
+// Preview shows what the call would change; empty: its input shows that.
+func (r *Resolved) Preview(ctx context.Context, env *Env) Preview { return r.in.preview(ctx, env) }
+
 // Shared reports whether the result is not this session's alone.
 func (r *Resolved) Shared(env *Env) bool { return r.in.shared(env) }
 
@@ -85,6 +88,7 @@ type input interface {
 	parts(*Env) *Parts
 	check(*Env) *policy.Decision
 	classifierInput() string
+	preview(context.Context, *Env) Preview
 	run(context.Context, *Env) (*Response, error)
 }
 
@@ -190,6 +194,13 @@ func (t *typed[In, Out]) classifierInput() string {
 		return ""
 	}
 	return t.def.ClassifierInput(t.in)
+}
+
+func (t *typed[In, Out]) preview(ctx context.Context, env *Env) Preview {
+	if t.def.Preview == nil {
+		return Preview{}
+	}
+	return t.def.Preview(ctx, env, t.in)
 }
 
 func (t *typed[In, Out]) run(ctx context.Context, env *Env) (*Response, error) {

@@ -99,6 +99,10 @@ type Def[In, Out any] struct {
 	// never laxer. The decision is given the layer policy.LayerTool.
 	Check func(*Env, In) *policy.Decision
 
+	// Preview shows what a call would change. It reads files by Env.Files only, and
+	// it may be wrong by the time the call runs. nil: the input shows it.
+	Preview func(context.Context, *Env, In) Preview
+
 	// ClassifierInput is what a permission classifier is shown of a call. nil: nothing.
 	ClassifierInput func(In) string
 
