@@ -173,3 +173,14 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// TestPermissionDigest: an answer is to what was shown, and the preview is part of
+// that.
+func TestPermissionDigest(t *testing.T) {
+	q := pipeline.Question{Tool: "Write", Input: json.RawMessage(`{}`), Preview: tools.Preview{Text: "+a"}}
+	before := permission(q).digest
+	q.Preview.Text = "+b"
+	if permission(q).digest == before {
+		t.Error("another preview is the same question")
+	}
+}
