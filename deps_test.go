@@ -33,7 +33,7 @@ var rules = []rule{
 		[]string{"github.com/google/jsonschema-go"}, "the contract; Env hands tools an opener of files"},
 	{"tools/builtin", []string{"tools", "tools/*", "toolsearch"}, nil, "the list of tools"},
 	{"tools/toolstest", []string{"tools", "session", "internal/workspace", "internal/results", "internal/filelock", "internal/snapshot"}, []string{"github.com/google/go-cmp", "golang.org/x/tools"}, "the harness of tool tests"},
-	{"tools/file", []string{"tools", "session", "internal/fault", "internal/filelock", "internal/nearest", "internal/plain", "internal/snapshot", "internal/textfile", "internal/workspace"},
+	{"tools/file", []string{"tools", "session", "internal/bounded", "internal/fault", "internal/filelock", "internal/nearest", "internal/plain", "internal/snapshot", "internal/textfile", "internal/workspace"},
 		[]string{"github.com/aymanbagabas/go-udiff"}, "what the tools on one file share"},
 	{"tools/write", []string{"tools", "tools/file", "internal/plain", "internal/textfile"}, nil, "the Write tool"},
 	{"tools/edit", []string{"tools", "tools/file", "session", "internal/fault", "internal/plain", "internal/textfile"}, nil, "the Edit tool"},

@@ -12,13 +12,14 @@ import (
 
 // Question is what a person is asked about a call.
 type Question struct {
-	Tool   string          // its name
-	Title  string          // what the call does, in one line
-	Dir    string          // folder in which it runs
-	Input  json.RawMessage // all of it, as it will run
-	Reason string          // why somebody has to agree
-	Opens  []string        // what the call may use beyond the workspace if it is allowed, one each
-	Always string          // what "always" would remember; "": only once is on offer
+	Tool    string          // its name
+	Title   string          // what the call does, in one line
+	Dir     string          // folder in which it runs
+	Input   json.RawMessage // all of it, as it will run
+	Preview tools.Preview   // what it would change; empty: Input shows that
+	Reason  string          // why somebody has to agree
+	Opens   []string        // what the call may use beyond the workspace if it is allowed, one each
+	Always  string          // what "always" also allows, as "future ..."; "": only once is on offer
 }
 
 // Reply is a person's answer, as the client tells it.

@@ -13,7 +13,7 @@ import (
 // permit has a person decide on a call that the policy asks about: one who has
 // already agreed to exactly this, the client's user, or somebody at this
 // machine, who is given a number. What they are shown is what runs.
-func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision) (policy.Decision, error) {
+func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d policy.Decision) (policy.Decision, error) {
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
 		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
@@ -30,17 +30,23 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 		c.before.agreed = &about
 		return agreed, nil
 	}
+	shown, preview := about, tools.Preview{}
+	if c.Ask != nil || c.numbered() {
+		// What the preview says may change, so it is not part of what was agreed to.
+		preview = r.Preview(ctx, env)
+		shown.Preview, shown.Partial = preview.Text, preview.Partial
+	}
 	if c.Ask != nil {
 		done := c.heldUp("a person to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Reason: d.Reason, Opens: about.Opens, Always: c.always(about),
+			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: about.Opens, Always: c.always(about),
 		})
 		done()
 		switch {
 		case err != nil:
 			return d, c.keep(err)
 		case !reply.Allow:
-			return c.notPermitted(d, reply, about), nil
+			return c.notPermitted(d, reply, shown)
 		}
 		if reply.Always && store != nil {
 			if err := store.Remember(about); err != nil {
@@ -50,46 +56,61 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, d policy.Decision)
 		c.before.agreed = &about
 		return agreed, nil
 	}
-	if store == nil || !c.p.Pending {
+	return c.pend(d, shown)
+}
+
+// numbered reports whether the user can be asked outside of the client.
+func (c *call) numbered() bool { return c.p.Approvals != nil && c.p.Pending }
+
+// pend refuses the call with the number by which the user can approve it outside
+// of the client. Where that is not offered, d stays.
+func (c *call) pend(d policy.Decision, about approval.Request) (policy.Decision, error) {
+	if !c.numbered() {
 		return d, nil
 	}
-	number, err := store.Pend(about)
+	number, err := c.p.Approvals.Pend(about)
 	if err != nil {
 		return d, fault(approval.UnavailableText(err), d)
 	}
 	return d, fault(approval.PendingText(number), d)
 }
 
-// always is what the client's user is told would be allowed for good, "" if
-// nothing can be.
+// always returns what the client's user is told that "always" also allows, "" if
+// that is nothing.
 func (c *call) always(about approval.Request) string {
 	if about.Once || c.p.Approvals == nil || about.Root == "" || about.Subject.Value == "" {
 		return ""
 	}
 	switch about.Subject.Kind {
 	case "command":
-		return fmt.Sprintf("this command in %s, exactly as it is written: %s", about.Subject.Dir, about.Subject.Value)
+		return fmt.Sprintf("exactly this command in the folder %s, in this workspace: %s", about.Subject.Dir, about.Subject.Value)
 	case "path":
-		return fmt.Sprintf("%s of %s", map[string]string{"Read": "reading", "Edit": "changing"}[about.Subject.Access], about.Subject.Value)
+		return fmt.Sprintf("future %s %s in this workspace", map[string]string{"Read": "reads of", "Edit": "changes to"}[about.Subject.Access], about.Subject.Value)
 	default:
-		return c.tool.Name + " with exactly this input"
+		return "future calls of " + c.tool.Name + " with exactly this input in this workspace"
 	}
 }
 
-// notPermitted is the decision when the client's user did not agree. Only a no
-// is remembered.
-func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) policy.Decision {
-	if reply.How == Declined && c.p.Approvals != nil && about.Session != "" {
-		c.p.Approvals.Decline(about.Session, c.tool.Name, about.Subject)
+// notPermitted decides on a call that the client's user did not agree to. A
+// decline is remembered and final. Any other answer is none: hosts without a user
+// cancel every question at once, so the user is asked outside of the client.
+func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) (policy.Decision, error) {
+	if reply.How == Declined {
+		if c.p.Approvals != nil && about.Session != "" {
+			c.p.Approvals.Decline(about.Session, c.tool.Name, about.Subject)
+		}
+		return c.asked.Refused(), nil
+	}
+	if d, err := c.pend(d, about); err != nil {
+		return d, err
 	}
 	said := map[string]string{
-		Declined: "the person who was asked declined", Cancelled: "the person who was asked did not decide",
-		TimedOut: "the person who was asked did not answer in time",
+		Cancelled: "the question to the user was cancelled without an answer", TimedOut: "the user did not answer in time",
 	}[reply.How]
 	if said == "" {
 		said = "the client gave no answer"
 	}
-	return policy.Decision{Behavior: policy.Deny, Layer: policy.LayerApproval, Reason: d.Reason + "; " + said, Next: d.Next}
+	return policy.Decision{Behavior: policy.Deny, Layer: policy.LayerApproval, Reason: d.Reason + "; " + said, Next: d.Next}, nil
 }
 
 // fault is the refusal of a call that has to wait for a person.

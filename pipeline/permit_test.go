@@ -58,9 +58,9 @@ func TestAsk(t *testing.T) {
 		want  string
 	}{
 		"accept":    {outside, Reply{Allow: true, How: Accepted}, true, "done"},
-		"decline":   {outside, Reply{How: Declined}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the person who was asked declined. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
-		"cancel":    {outside, Reply{How: Cancelled}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the person who was asked did not decide. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
-		"timeout":   {outside, Reply{How: TimedOut}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the person who was asked did not answer in time. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"decline":   {outside, Reply{How: Declined}, true, "failed: Do: refused by policy: the user declined changing /outside. Do not try to reach it another way; continue without it or ask the user what to do."},
+		"cancel":    {outside, Reply{How: Cancelled}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the question to the user was cancelled without an answer. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"timeout":   {outside, Reply{How: TimedOut}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the user did not answer in time. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
 		"no answer": {outside, Reply{How: NoAnswer}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the client gave no answer. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
 		"rule":      {`{"do":"x","arg":"done","path":"ask.txt"}`, Reply{Allow: true, How: Accepted}, true, "done"},
 		"denied":    {`{"do":"x","path":"no.txt"}`, Reply{Allow: true, How: Accepted}, false, "failed: Do: refused by policy: the deny rule Do(no.txt) covers this call. Do it another way, or have a person change the rule in /etc/test.json:1."},
@@ -108,7 +108,7 @@ func TestAlways(t *testing.T) {
 		{`{"do":"x","arg":"1","path":"/outside/a"}`, yes, 1, "1"},
 		{`{"do":"x","arg":"2","path":"/outside/a"}`, no, 0, "2"},
 		{`{"do":"x","arg":"3","path":"/outside/b"}`, no, 1, "failed: "},
-		{`{"do":"x","arg":"4","path":"/outside/b"}`, yes, 0, "failed: Do: refused by policy: a person declined this. Do it another way; a person finds what was declined, and lifts it, with mcp-toolset approvals."},
+		{`{"do":"x","arg":"4","path":"/outside/b"}`, yes, 0, "failed: Do: refused by policy: the user declined changing /outside/b. Do not try to reach it another way; continue without it or ask the user what to do."},
 		{`{"do":"x","arg":"5","path":"/outside/a/below"}`, no, 1, "failed: "},
 		{`{"do":"x","arg":"6","path":"ask.txt"}`, Reply{Allow: true, How: Accepted}, 1, "6"},
 		{`{"do":"x","arg":"7","path":"ask.txt"}`, Reply{Allow: true, How: Accepted}, 1, "7"},
@@ -133,6 +133,53 @@ func TestPending(t *testing.T) {
 	}
 	if got := b.ask(t, "Do", `{"do":"x","arg":"other","path":"/outside"}`, nil); !strings.Contains(got, "approval 2 is pending") {
 		t.Errorf("another call: %s", got)
+	}
+}
+
+// TestUnanswered checks that a question without an answer leads to a numbered
+// approval in both eras: where the call waits, and where it is sent again with the
+// answer. A decline does not.
+func TestUnanswered(t *testing.T) {
+	const args = `{"do":"x","arg":"done","path":"/outside"}`
+	for _, how := range []string{Cancelled, TimedOut, NoAnswer, Declined} {
+		for _, again := range []bool{false, true} {
+			b := newBench(t, asks)
+			folder := b.approvals(t)
+			b.hooks(t, func(policy.Event, hook.Input) hook.Verdict { return hook.Verdict{} }, "PreToolUse")
+			call := func() string {
+				var kept any
+				if again {
+					r := b.request("Do", args)
+					r.Ask = func(_ context.Context, q Question) (Reply, error) { return Reply{}, &InputRequired{Question: q} }
+					_, err := b.Run(t.Context(), r)
+					var needed *InputRequired
+					if !errors.As(err, &needed) {
+						return ""
+					}
+					kept = needed.Kept
+				}
+				r := b.request("Do", args)
+				r.Resumed, r.Ask = kept, func(context.Context, Question) (Reply, error) { return Reply{How: how}, nil }
+				resp, err := b.Run(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return strings.ReplaceAll(joinText(resp.Content), b.root, "$ROOT")
+			}
+			want := "Do: refused by policy: /outside is outside the workspace roots ($ROOT); a person has to agree first (approval 1 is pending). Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on this machine, then send exactly this call again."
+			if how == Declined {
+				want = "Do: refused by policy: the user declined changing /outside. Do not try to reach it another way; continue without it or ask the user what to do."
+			}
+			if got := call(); got != want {
+				t.Errorf("%s, again %t\ngot  %s\nwant %s", how, again, got, want)
+			}
+			if _, err := approval.Approve(t.Context(), folder, 1, false); (err == nil) != (how != Declined) {
+				t.Errorf("%s: approving: %v", how, err)
+			}
+			if got := b.ask(t, "Do", args, func(context.Context, Question) (Reply, error) { return Reply{How: how}, nil }); (got == "done") != (how != Declined) {
+				t.Errorf("%s: the call sent again: %s", how, got)
+			}
+		}
 	}
 }
 
@@ -242,6 +289,35 @@ func TestClassifier(t *testing.T) {
 		}
 		if got := b.ask(t, "Do", tc.args, nil); !strings.HasPrefix(got, tc.want) || asked != tc.asked {
 			t.Errorf("%s: asked %v, %s", name, asked, got)
+		}
+	}
+}
+
+// TestManual checks that the mode manual asks the user about a change and not a
+// classifier, that reading goes on, and that the user may allow a change for good.
+func TestManual(t *testing.T) {
+	b := newBench(t, asks)
+	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Mode: policy.ModeManual})
+	b.approvals(t)
+	b.Classify = func(context.Context, classifier.Question) *policy.Opinion {
+		t.Error("a classifier is asked")
+		return &policy.Opinion{Behavior: policy.Allow}
+	}
+	asked := 0
+	always := func(_ context.Context, q Question) (Reply, error) {
+		asked++
+		return Reply{Allow: true, Always: q.Always != "", How: Accepted}, nil
+	}
+	if got := b.ask(t, "Look", `{"do":"x","arg":"read"}`, nil); got != "read" {
+		t.Error(got)
+	}
+	const args = `{"do":"x","arg":"done","path":"file"}`
+	if got := b.ask(t, "Do", args, nil); !strings.Contains(got, "the mode manual asks about every call that may change something; a person has to agree first (approval 1 is pending)") {
+		t.Error(got)
+	}
+	for range 2 {
+		if got := b.ask(t, "Do", args, always); got != "done" || asked != 1 {
+			t.Errorf("asked %d times: %s", asked, got)
 		}
 	}
 }

@@ -233,7 +233,7 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 	}
 	c.record.decided, c.record.input = d, r.Input()
 	if d.Behavior == policy.Ask {
-		if d, err = c.permit(ctx, r, d); err != nil {
+		if d, err = c.permit(ctx, r, env, d); err != nil {
 			return nil, err
 		}
 		c.record.decided = d
@@ -265,7 +265,7 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, li
 		return nil, d, err
 	}
 	d = c.openFor(r, env, d)
-	if live && d.Open && c.p.Classify != nil {
+	if live && d.Open && c.p.Classify != nil && c.p.Policy.Mode() != policy.ModeManual {
 		opinion := c.p.Classify(ctx, classifier.Question{
 			Tool: c.tool.Name, Summary: r.Summary, Input: r.ClassifierInput(), Mode: string(c.p.Policy.Mode()), Dir: env.Session.Dir,
 		})

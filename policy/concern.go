@@ -240,10 +240,20 @@ func (c *call) byHook() Decision {
 	return d
 }
 
-func (c *call) declined() Decision {
+// Refused is the decision on a call that the user declined. It never says how
+// the call could still be done.
+func (r *Request) Refused() Decision {
+	what, other := "this call", "do not try to do the same another way"
+	switch {
+	case r.Parts != nil:
+		what = "this command"
+	case r.Target != nil:
+		verb := map[Access]string{Read: "reading", Edit: "changing"}[r.Target.Access]
+		what, other = verb+" "+show(r.Target.Canonical), "do not try to reach it another way"
+	}
 	return Decision{
-		Layer: LayerApproval, Reason: "a person declined this",
-		Next: "do it another way; a person finds what was declined, and lifts it, with mcp-toolset approvals",
+		Layer: LayerApproval, Reason: "the user declined " + what,
+		Next: other + "; continue without it or ask the user what to do",
 	}
 }
 
@@ -274,7 +284,7 @@ func (c *call) ruleFor(path string) string {
 // text allows it and nothing else.
 func (c *call) ruleForPart(p *Part) string {
 	rule := c.r.Tool + "(" + p.Text + ")"
-	if !p.Allowable || p.Inner || strings.Contains(p.Text, "*") || rule != show(rule) {
+	if !p.Allowable || p.Inner || strings.Contains(p.Text, "*") || rule != show(rule) || c.broadPart(p) {
 		return "do it another way; a person has to agree to this one"
 	}
 	return "do it another way, or have a person add an allow rule such as " + rule + " to " + c.file()

@@ -32,9 +32,10 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 // kernel folders, changes of this server's settings, and the tool's own no;
 // what a person declined; a hook's deny; the mode plan; ask rules; a hook's ask;
 // a command with parts that are not known and that a rule may cover; a hook's
-// allow; allow rules and what a person always allows; the mode acceptEdits; and
-// last what the call is: one that only reads or stays where calls may go is
-// allowed, any other is asked about, or allowed in the mode bypassPermissions.
+// allow; allow rules and what a person always allows; the modes acceptEdits and
+// manual; and last what the call is: one that only reads or stays where calls may
+// go is allowed, any other is asked about, or allowed in the mode
+// bypassPermissions.
 func (p *Policy) Decide(r Request) Decision {
 	var c call
 	return p.unasked(c.opened(c.decide(p, &r)))
@@ -67,7 +68,7 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	case r.Own != nil && r.Own.Behavior == Deny:
 		return c.byTool()
 	case r.Declined:
-		return c.declined()
+		return c.r.Refused()
 	case r.Hook != nil && r.Hook.Behavior == Deny:
 		return c.byHook()
 	case p.mode == ModePlan && !r.ReadOnly:
@@ -92,7 +93,29 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	case r.Always:
 		return Decision{Behavior: Allow, Layer: LayerApproval, Reason: "a person always allows exactly this"}
 	}
+	if p.mode == ModeManual && c.mayChange() {
+		return c.manual()
+	}
 	return c.byDefault()
+}
+
+// mayChange reports whether the call may change something.
+func (c *call) mayChange() bool {
+	return !c.r.ReadOnly && (c.r.Parts == nil || !c.r.Parts.Harmless)
+}
+
+// manual asks about a call that may change something. It is not part of
+// CheckPath: a call that the user agreed to may open its files.
+func (c *call) manual() Decision {
+	d := c.concern()
+	if d == nil {
+		d = &Decision{
+			Layer: LayerMode, Reason: manually,
+			Next: "ask the user to do it, or to add an allow rule to " + c.file(),
+		}
+	}
+	d.Behavior, d.Open = Ask, true
+	return *d
 }
 
 // byDefault decides on a call that nothing else decides.

@@ -132,8 +132,11 @@ func (c *call) shownRoots() string {
 var escaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // suggestion is the narrowest rule that would cover the path, if the path can
-// be written in a rule and shown in full.
+// be written in a rule and shown in full, and the rule would not cover too much.
 func (c *call) suggestion(path string) (rule string, ok bool) {
+	if c.p.broad(path) {
+		return "", false
+	}
 	pattern := "/" + escaper.Replace(path)
 	if r, n := rune(path[len(path)-1]), len(pattern)-1; unicode.IsSpace(r) {
 		pattern = pattern[:n] + `\` + pattern[n:]

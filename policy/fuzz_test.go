@@ -112,6 +112,9 @@ func FuzzDecide(f *testing.F) {
 		if cfg.Mode == ModePlan && got.Behavior == Allow && !r.ReadOnly {
 			t.Errorf("plan allows: %+v", got)
 		}
+		if cfg.Mode == ModeManual && got.Behavior == Allow && !r.ReadOnly && (r.Parts == nil || !r.Parts.Harmless) && got.Layer != LayerRule && got.Layer != LayerHook && got.Layer != LayerApproval {
+			t.Errorf("manual allows: %+v", got)
+		}
 		if r.Tool == "" || r.Declined {
 			if got.Behavior != Deny {
 				t.Errorf("%+v", got)

@@ -131,7 +131,7 @@ func (s *Settings) readDirectories(path string, n *node) ([]string, error) {
 
 func (s *Settings) readMode(path string, n *node) error {
 	if n.kind != isString || !slices.Contains(Modes, n.text) {
-		err := n.want(path, `"default", "acceptEdits", "plan", "dontAsk" or "bypassPermissions"`)
+		err := n.want(path, `"default", "acceptEdits", "manual", "plan", "dontAsk" or "bypassPermissions"`)
 		if near := nearest.Names(n.text, Modes, 1); n.kind == isString && len(near) == 1 {
 			err = fmt.Errorf("%w; did you mean %s?", err, near[0])
 		}

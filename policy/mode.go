@@ -11,6 +11,9 @@ const (
 	// ModeAcceptEdits also allows commands that only make, remove or move files
 	// in the workspace.
 	ModeAcceptEdits Mode = "acceptEdits"
+	// ModeManual asks about every call that does not only read, unless a rule, a
+	// hook or the user allows it. A classifier is not asked.
+	ModeManual Mode = "manual"
 	// ModePlan allows what only reads and denies all else.
 	ModePlan Mode = "plan"
 	// ModeDontAsk denies what would be asked about.
@@ -20,9 +23,12 @@ const (
 	ModeBypass Mode = "bypassPermissions"
 )
 
+// manually is the reason why ModeManual asks.
+const manually = "the mode manual asks about every call that may change something"
+
 // Modes are the names of all modes.
 var Modes = []string{
-	string(ModeDefault), string(ModeAcceptEdits), string(ModePlan), string(ModeDontAsk), string(ModeBypass),
+	string(ModeDefault), string(ModeAcceptEdits), string(ModeManual), string(ModePlan), string(ModeDontAsk), string(ModeBypass),
 }
 
 // or is the mode, or the default one.

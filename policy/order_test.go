@@ -96,6 +96,7 @@ func TestModes(t *testing.T) {
 	want := map[Mode]string{
 		ModeDefault:     "ask default|ask tool|allow read-only|allow default",
 		ModeAcceptEdits: "ask default|ask tool|allow read-only|allow default",
+		ModeManual:      "ask default|ask tool|allow read-only|ask mode",
 		ModePlan:        "deny mode|deny mode|allow read-only|deny mode",
 		ModeDontAsk:     "deny mode|deny mode|allow read-only|allow default",
 		ModeBypass:      "allow mode|allow mode|allow read-only|allow default",

@@ -24,7 +24,7 @@ func (d PartDecision) Where() string { return Decision{Source: d.Source, Line: d
 // The first of these that has something to say decides: deny rules; the mode
 // plan; ask rules; that not all of the part, or not all parts, are known; rules that allow the whole
 // call; the modes acceptEdits and bypassPermissions; the risk of the part; an
-// allow rule; and last what the part is.
+// allow rule; the mode manual; and last what the part is.
 //
 // What is about the whole call is not looked at: the files that parts name,
 // which path rules and the confinement of paths are for, and Own, Hook, Declined
@@ -95,6 +95,8 @@ func (e *partsExplainer) undecided(p *Part, own match) Decision {
 		d := e.risky(p)
 		d.Behavior = Ask
 		return d
+	case e.p.mode == ModeManual && e.mayChange() && !p.ReadOnly && e.whole.rule == nil && (own.rule == nil || p.Inner):
+		return Decision{Behavior: Ask, Layer: LayerMode, Reason: manually}
 	case own.rule != nil:
 		return e.byRule(Allow, own)
 	case p.ReadOnly:

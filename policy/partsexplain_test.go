@@ -44,6 +44,7 @@ func TestExplainParts(t *testing.T) {
 		covered  = "an allow rule covers the call"
 		dontAsk  = "; the mode dontAsk denies what would be asked about"
 		planned  = "in the mode plan only what reads is done, and this call may change something"
+		manual   = "the mode manual asks about every call that may change something"
 		accepted = "the mode acceptEdits allows changes of files in the workspace"
 		bypass   = "the mode bypassPermissions allows what no rule denies or asks about"
 	)
@@ -87,6 +88,8 @@ func TestExplainParts(t *testing.T) {
 		"a malformed rule": {parts: marked("r: ls"), rules: []entry{{"deny", "Bash(x"}}, want: []string{
 			`ls: deny rule Bash(x /cfg/settings.json:1: the deny rule Bash(x is malformed (it opens "(" and does not end in ")"), so it covers every Bash call`}},
 		"plan":                     {mode: ModePlan, parts: marked("r: ls", "npm test"), want: []string{"ls: allow read-only: it only reads", "npm test: deny mode: " + planned}},
+		"manual":                   {mode: ModeManual, parts: marked("r: ls", "!: rm -r x", "make"), rules: []entry{}, want: []string{"ls: allow read-only: it only reads", "rm -r x: ask default: " + risk, "make: ask mode: " + manual}},
+		"manual and a rule":        {mode: ModeManual, parts: marked("make", "npm test"), want: []string{"make: ask mode: " + manual, "npm test: allow rule Bash(npm *) /cfg/settings.json:1: " + covered}},
 		"dontAsk":                  {mode: ModeDontAsk, parts: marked("!: rm -r x", "make"), want: []string{"rm -r x: deny mode: " + risk + dontAsk, "make: allow default: " + none}},
 		"acceptEdits":              {mode: ModeAcceptEdits, parts: edits(marked("!: rm -r x", "make")), rules: []entry{}, want: []string{"rm -r x: allow mode: " + accepted, "make: allow mode: " + accepted}},
 		"acceptEdits and a rule":   {mode: ModeAcceptEdits, parts: edits(marked("!: rm -r x")), want: []string{"rm -r x: allow rule Bash(rm *) /cfg/settings.json:1: " + covered}},

@@ -41,7 +41,7 @@ type Settings struct {
 //	  "permissions": {
 //	    "allow": [rule...], "ask": [rule...], "deny": [rule...],
 //	    "additionalDirectories": [folder...],
-//	    "defaultMode": "default", "acceptEdits", "plan", "dontAsk" or "bypassPermissions"
+//	    "defaultMode": "default", "acceptEdits", "manual", "plan", "dontAsk" or "bypassPermissions"
 //	  },
 //	  "features": {name: true, false, "on" or "off"},
 //	  "editGuard": "strict", "default" or "off",

@@ -41,7 +41,7 @@ func TestParseSettings(t *testing.T) {
 	}
 }
 
-const wantMode = `"default", "acceptEdits", "plan", "dontAsk" or "bypassPermissions"`
+const wantMode = `"default", "acceptEdits", "manual", "plan", "dontAsk" or "bypassPermissions"`
 
 func TestParseSettingsErrors(t *testing.T) {
 	for text, want := range map[string]string{

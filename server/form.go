@@ -40,7 +40,7 @@ const permissionKey = "permission"
 
 // permission is the question whether a call may run.
 func permission(q pipeline.Question) question {
-	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Reason), []byte(q.Always))
+	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Preview.Text), []byte(q.Reason), []byte(q.Always))
 }
 
 // form is a question as clients take it: text, and a flat object without
@@ -51,7 +51,7 @@ func form(q pipeline.Question) mcp.ElicitationParams {
 		properties[rememberField] = map[string]any{
 			"type": "string", "enum": []string{rememberOnce, rememberAll},
 			"title":       "Remember",
-			"description": `"once" allows this call only, "always" also later ones as the message says.`,
+			"description": `"once" allows this call only, "always" also what the message says.`,
 		}
 	}
 	return mcp.ElicitationParams{
@@ -78,18 +78,31 @@ func formText(q pipeline.Question) string {
 	if q.Reason != "" {
 		fmt.Fprintf(&b, "Why you are asked: %s\n", plain.Line(q.Reason))
 	}
-	shown, left := shownInput(q.Input)
-	if left > 0 {
-		fmt.Fprintf(&b, "\nCaution: the input is long, and %d characters from its middle are not shown. The SHA-256 of all of it is %x.\n",
-			left, sha256.Sum256(q.Input))
-	}
-	fmt.Fprintf(&b, "\nInput:\n%s\n\n", shown)
+	b.WriteString(formInput(q) + "\n")
+	b.WriteString("Accepting allows this call once.")
 	if offersAlways(q) {
-		fmt.Fprintf(&b, "Accepting allows this call once. With %q, it also allows from now on: %s", rememberAll, plain.Text(q.Always))
-	} else {
-		b.WriteString("Accepting allows this call once.")
+		fmt.Fprintf(&b, " %q also allows %s", rememberAll, plain.Text(q.Always))
 	}
 	return b.String()
+}
+
+// formInput is the part of a form that shows what the call would change, or its
+// input.
+func formInput(q pipeline.Question) string {
+	sum := sha256.Sum256(q.Input)
+	if q.Preview.Text != "" {
+		caution := ""
+		if q.Preview.Partial {
+			caution = fmt.Sprintf("\nCaution: not all of the change is shown. The SHA-256 of the whole input is %x.\n", sum)
+		}
+		return fmt.Sprintf("%s\nChange:\n%s\n", caution, strings.TrimSuffix(plain.Lines(q.Preview.Text), "\n"))
+	}
+	shown, left := shownInput(q.Input)
+	caution := ""
+	if left > 0 {
+		caution = fmt.Sprintf("\nCaution: the input is long, and %d characters from its middle are not shown. The SHA-256 of all of it is %x.\n", left, sum)
+	}
+	return fmt.Sprintf("%s\nInput:\n%s\n", caution, shown)
 }
 
 // shownInput is an input for reading, and how many characters of that are left

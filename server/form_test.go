@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/pipeline"
+	"mcp-toolset/tools"
 )
 
 // TestForm holds what a person is asked, and the form as clients get it.
@@ -42,7 +43,7 @@ Tool: Bash
 Input:
 {}
 
-Accepting allows this call once. With "always", it also allows from now on: rm -rf build`},
+Accepting allows this call once. "always" also allows rm -rf build`},
 		{"HTML as it is", pipeline.Question{
 			Tool: "Bash", Input: json.RawMessage(`{"command":"a \u0026\u0026 b \u003c c \u003E d \\u003c \\\u003c \u00e9"}`),
 		}, `A tool call needs your permission.
@@ -69,7 +70,32 @@ Input:
   "a\u202e": "\u2028\n\u00a0\x7f\xff\U000e0041"
 }
 
-Accepting allows this call once. With "always", it also allows from now on: y\r\nz\u200b`},
+Accepting allows this call once. "always" also allows y\r\nz\u200b`},
+		{"a preview instead of the input", pipeline.Question{
+			Tool: "Write", Input: json.RawMessage(`{"content":"b"}`), Always: "future changes to /etc/hosts in this workspace",
+			Preview: tools.Preview{Text: "/etc/hosts, what changes:\n-\ta\x1b\u202e\n+b\n"},
+		}, `A tool call needs your permission.
+
+Tool: Write
+
+Change:
+/etc/hosts, what changes:
+-	a\x1b\u202e
++b
+
+Accepting allows this call once. "always" also allows future changes to /etc/hosts in this workspace`},
+		{"a preview that leaves something out", pipeline.Question{
+			Tool: "Write", Input: json.RawMessage(`{}`), Preview: tools.Preview{Text: "+b", Partial: true},
+		}, `A tool call needs your permission.
+
+Tool: Write
+
+Caution: not all of the change is shown. The SHA-256 of the whole input is 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a.
+
+Change:
++b
+
+Accepting allows this call once.`},
 		{"no JSON", pipeline.Question{Tool: "T", Input: json.RawMessage("x\ny")}, `A tool call needs your permission.
 
 Tool: T
@@ -85,7 +111,7 @@ Accepting allows this call once.`},
 	}
 	for always, want := range map[string]string{
 		"":  `{"message":"","requestedSchema":{"properties":{},"type":"object"}}`,
-		"x": `{"message":"","requestedSchema":{"properties":{"remember":{"description":"\"once\" allows this call only, \"always\" also later ones as the message says.","enum":["once","always"],"title":"Remember","type":"string"}},"type":"object"}}`,
+		"x": `{"message":"","requestedSchema":{"properties":{"remember":{"description":"\"once\" allows this call only, \"always\" also what the message says.","enum":["once","always"],"title":"Remember","type":"string"}},"type":"object"}}`,
 	} {
 		f := form(pipeline.Question{Always: always})
 		f.Message = ""
@@ -146,4 +172,15 @@ func FuzzReply(f *testing.F) {
 			t.Errorf("%q allows for good", result)
 		}
 	})
+}
+
+// TestPermissionDigest: an answer is to what was shown, and the preview is part of
+// that.
+func TestPermissionDigest(t *testing.T) {
+	q := pipeline.Question{Tool: "Write", Input: json.RawMessage(`{}`), Preview: tools.Preview{Text: "+a"}}
+	before := permission(q).digest
+	q.Preview.Text = "+b"
+	if permission(q).digest == before {
+		t.Error("another preview is the same question")
+	}
 }

@@ -71,6 +71,9 @@ func (r *Resolved) Grants(env *Env, opens []policy.Target) ([]Grant, error) {
 // ClassifierInput is what a permission classifier is shown.
 func (r *Resolved) ClassifierInput() string { return r.in.classifierInput() }
 
+// Preview shows what the call would change; empty: its input shows that.
+func (r *Resolved) Preview(ctx context.Context, env *Env) Preview { return r.in.preview(ctx, env) }
+
 // Shared reports whether the result is not this session's alone.
 func (r *Resolved) Shared(env *Env) bool { return r.in.shared(env) }
 
@@ -91,6 +94,7 @@ type input interface {
 	check(*Env) *policy.Decision
 	grants(*Env, []policy.Target) ([]Grant, error)
 	classifierInput() string
+	preview(context.Context, *Env) Preview
 	run(context.Context, *Env) (*Response, error)
 }
 
@@ -203,6 +207,13 @@ func (t *typed[In, Out]) classifierInput() string {
 		return ""
 	}
 	return t.def.ClassifierInput(t.in)
+}
+
+func (t *typed[In, Out]) preview(ctx context.Context, env *Env) Preview {
+	if t.def.Preview == nil {
+		return Preview{}
+	}
+	return t.def.Preview(ctx, env, t.in)
 }
 
 func (t *typed[In, Out]) run(ctx context.Context, env *Env) (*Response, error) {

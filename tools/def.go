@@ -105,6 +105,10 @@ type Def[In, Out any] struct {
 	// before anybody is asked, since it could not work. nil: nothing is contained.
 	Grants func(*Env, In, []policy.Target) ([]Grant, error)
 
+	// Preview shows what a call would change. It reads files by Env.Files only, and
+	// it may be wrong by the time the call runs. nil: the input shows it.
+	Preview func(context.Context, *Env, In) Preview
+
 	// ClassifierInput is what a permission classifier is shown of a call. nil: nothing.
 	ClassifierInput func(In) string
 

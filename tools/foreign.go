@@ -193,7 +193,8 @@ func (i *foreignInput) check(env *Env) *policy.Decision {
 	return i.f.Check(env, i.raw)
 }
 
-func (i *foreignInput) classifierInput() string { return string(i.raw) }
+func (i *foreignInput) preview(context.Context, *Env) Preview { return Preview{} }
+func (i *foreignInput) classifierInput() string               { return string(i.raw) }
 
 func (i *foreignInput) grants(*Env, []policy.Target) ([]Grant, error) { return nil, nil }
 

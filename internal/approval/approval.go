@@ -81,8 +81,8 @@ func (s Subject) of(tool string) string {
 }
 
 // Request is a call that a person is to decide on, as it would run: nothing may
-// change it between the question and the run. All of it but Session is bound: a
-// call that differs in any of it is another call.
+// change it between the question and the run. All of it but Session and Preview is
+// bound: a call that differs in any of it is another call.
 type Request struct {
 	Session   string          // the conversation; "" is none, of which nothing is remembered
 	Principal string          // whom the transport authenticated; "" for the local user
@@ -95,6 +95,11 @@ type Request struct {
 	Opens     []string        // what the call may use beyond the workspace, one each
 	Subject   Subject
 	Once      bool // a rule asks each time: "always" is not on offer
+
+	// Preview shows people what the call would change, as lines that are safe to
+	// show. Partial says that it leaves something out.
+	Preview string
+	Partial bool
 }
 
 // check says what cannot be put to a person.
@@ -144,7 +149,7 @@ func (r *Request) key() key {
 
 // size is what a request takes, in bytes.
 func (r *Request) size() int {
-	return len(r.Input) + len(r.Title) + len(r.Reason) + len(r.Subject.Value)
+	return len(r.Input) + len(r.Title) + len(r.Reason) + len(r.Subject.Value) + len(r.Preview)
 }
 
 // Config is what a Store is made of. All of it is required.

@@ -43,7 +43,7 @@ func (s *Store) Pend(r Request) (number int, err error) {
 	}
 	r = r.clone()
 	k := r.key()
-	if n := s.again(k, r.Session); n != 0 {
+	if n := s.again(k, &r); n != 0 {
 		return n, nil
 	}
 	if err := s.open(); err != nil {
@@ -66,15 +66,17 @@ func (s *Store) Pend(r Request) (number int, err error) {
 	return n, nil
 }
 
-// again is the number of a call that is held; 0 if it is not.
-func (s *Store) again(k key, session string) int {
+// again is the number of a call that is held; 0 if it is not. What the call would
+// change is as it is now.
+func (s *Store) again(k key, r *Request) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.find(k)
 	if i == nil {
 		return 0
 	}
-	i.join(session)
+	i.join(r.Session)
+	i.request.Preview, i.request.Partial = r.Preview, r.Partial
 	return i.number
 }
 

@@ -27,7 +27,9 @@ type Item struct {
 	Input     []byte    `json:"input"` // JSON, byte for byte
 	Reason    string    `json:"reason"`
 	Subject   Subject   `json:"subject"`
-	Always    string    `json:"always"` // why "always" is not on offer; "" if it is
+	Preview   string    `json:"preview,omitempty"` // what it would change; "": Input shows that
+	Partial   bool      `json:"partial,omitempty"` // Preview leaves something out
+	Always    string    `json:"always"`            // why "always" is not on offer; "" if it is
 }
 
 // Refusal is what a conversation was declined.
@@ -155,6 +157,7 @@ func (s *Store) item(i *item) Item {
 	out := Item{
 		Number: i.number, Server: s.config.Server, Process: os.Getpid(), Since: i.since, Approved: !i.granted.IsZero(), Ends: i.ends(),
 		Principal: r.Principal, Tool: r.Tool, Title: r.Title, Dir: r.Dir, Root: r.Root, Input: r.Input, Reason: r.Reason, Subject: r.Subject,
+		Preview: r.Preview, Partial: r.Partial,
 	}
 	if err := r.always(); err != nil {
 		out.Always = err.Error()

@@ -19,5 +19,5 @@ func PendingText(number int) *fault.Fault {
 func UnavailableText(err error) *fault.Fault {
 	return fault.New(
 		"a person has to agree first, and nobody can be asked: "+plain.Line(err.Error()),
-		"Do it another way, or have a person allow it in the settings.")
+		"Continue without it, or ask the user to allow it in the settings.")
 }

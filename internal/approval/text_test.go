@@ -13,7 +13,7 @@ func TestText(t *testing.T) {
 	}
 	want := []string{
 		"a person has to agree first (approval 7 is pending). Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
-		`a person has to agree first, and nobody can be asked: no\nroom. Do it another way, or have a person allow it in the settings.`,
+		`a person has to agree first, and nobody can be asked: no\nroom. Continue without it, or ask the user to allow it in the settings.`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

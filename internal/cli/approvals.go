@@ -61,7 +61,7 @@ func approvalsCommand(host *Host) *cobra.Command {
 		Use:   "approvals [flags] [N]",
 		Short: "Show the calls that wait for a person, and what people decided",
 		Long: "Shows the calls that wait for a person in all servers of this user, what conversations were declined, and what is always allowed.\n" +
-			"With N it shows that approval alone, with all of its input, which is cut in the list if it is long.\n\n" +
+			"The list has one line for each. With N it shows that approval alone: a change of a file as a diff of up to 40 lines, any other call with all of its input.\n\n" +
 			"With --json it prints one JSON object with: servers, approvals, declined, always, and problems in words.",
 		Example: "  mcp-toolset approvals 7\n  mcp-toolset approvals --lift 7",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -125,7 +125,7 @@ func approveCommand(host *Host) *cobra.Command {
 			}
 			text := fmt.Sprintf("Approval %d is given: %s. The same call, sent again in the next %v minutes, runs once.\n", number, callText(item), approval.GrantedFor.Minutes())
 			if always {
-				text += fmt.Sprintf("From now on %s is allowed in %s.\n", subjectText(item.Tool, item.Subject), plain.Text(item.Root))
+				text += fmt.Sprintf("From now on also allowed: %s, in the workspace %s.\n", subjectText(item.Tool, item.Subject), plain.Text(item.Root))
 			}
 			return say(host.Out, text)
 		},

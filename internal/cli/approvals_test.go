@@ -50,6 +50,7 @@ func newDesk(t *testing.T) *desk {
 
 var (
 	aTime    = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`)
+	anAge    = regexp.MustCompile(`\d+ s ago`)
 	aProcess = regexp.MustCompile(`(process"?[: ])\d+`)
 )
 
@@ -66,7 +67,7 @@ func (d *desk) run(args ...string) (code int, out string) {
 	if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
 		d.t.Errorf("%v prints %q", args, out[i:])
 	}
-	out = strings.ReplaceAll(aTime.ReplaceAllString(out, "TIME"), d.state, "STATE")
+	out = strings.ReplaceAll(anAge.ReplaceAllString(aTime.ReplaceAllString(out, "TIME"), "AGE"), d.state, "STATE")
 	return code, aProcess.ReplaceAllString(out, "${1}N")
 }
 
@@ -98,7 +99,7 @@ func runCommand(command string) approval.Request {
 	}
 	return approval.Request{
 		Session: "s", Tool: "Bash", Title: "Run the tests", Dir: "/work/sub", Root: "/work", Input: input,
-		Reason: "the ask rule Bash covers it", Subject: approval.Subject{Kind: "command", Value: command},
+		Reason: "the ask rule Bash covers it", Subject: approval.Subject{Kind: "command", Value: command, Dir: "/work/sub"},
 	}
 }
 
@@ -123,7 +124,7 @@ func TestApprovals(t *testing.T) {
 	writing := `Approval 2, pending since TIME, until TIME
   tool       Write
   workspace  /work
-  for        http
+  client     http
   server     /work (process N)
   why        the ask rule Edit(*.txt) covers /work/a.txt
   --always   is not on offer: a rule asks each time, so that this cannot be allowed for always; approve it without --always
@@ -134,6 +135,9 @@ func TestApprovals(t *testing.T) {
     }
 
 Decide with ` + "`mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n"
+	d.want(0, "1  Bash   npm test && echo 'a\\nb'  (the ask rule Bash covers it)                  AGE\n"+
+		"2  Write  /work/a.txt              (the ask rule Edit(*.txt) covers /work/a.txt)  AGE\n"+
+		"\n`mcp-toolset approvals N` shows one in full. Decide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n", "approvals")
 	d.want(0, `Approval 1, pending since TIME, until TIME
   tool       Bash
   title      Run the tests
@@ -141,10 +145,10 @@ Decide with ` + "`mcp-toolset approve N`, `mcp-toolset approve N --always` or `m
   workspace  /work
   server     /work (process N)
   why        the ask rule Bash covers it
-  --always   allows Bash: command "npm test && echo 'a\\nb'\n", in /work
+  --always   also allows Bash: command "npm test && echo 'a\\nb'\n" in the folder /work/sub, in the workspace /work
   input      {"command":"npm test \u0026\u0026 echo 'a\\nb'\n"}
 
-`+writing, "approvals")
+Decide with `+"`mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n", "approvals", "1")
 	d.want(0, writing, "approvals", "2")
 	d.want(1, "mcp-toolset: there is no approval 7; pending: 1, 2\n", "approvals", "7")
 	d.want(1, "mcp-toolset: there is no approval 7; pending: 1, 2\n", "approve", "7")
@@ -160,7 +164,7 @@ Decide with ` + "`mcp-toolset approve N`, `mcp-toolset approve N --always` or `m
 	d.want(0, "Approval 2 is denied: Write.\n", "deny", "2")
 	d.pend(runCommand("make"))
 	d.want(0, `Approval 3 is given: Bash, Run the tests. The same call, sent again in the next 15 minutes, runs once.
-From now on Bash: command "make" is allowed in /work.
+From now on also allowed: Bash: command "make" in the folder /work/sub, in the workspace /work.
 `, "approve", "3", "--always")
 	if !d.server.Take(runCommand("make")) || !d.server.Always("Bash", runCommand("make").Subject, "/work") {
 		t.Error("not allowed")
@@ -168,16 +172,16 @@ From now on Bash: command "make" is allowed in /work.
 	d.want(0, `Nothing waits for an approval.
 
 Declined, until the conversation ends or `+"`mcp-toolset approvals --lift N`"+`:
-  2    Edit of the path "/work/a.txt", at TIME in /work
+  2    changes to "/work/a.txt", at TIME, server /work
 
 Always allowed, until `+"`mcp-toolset approvals --forget N`"+`:
-  1    Bash: command "make", in /work, since TIME
+  1    Bash: command "make" in the folder /work/sub, workspace /work, since TIME
 `, "approvals")
 	d.want(0, `{"servers":1,"approvals":[],"declined":[{"number":2,"server":"/work","process":N,"since":"TIME","tool":"Edit","subject":{"kind":"path","access":"Edit","value":"/work/a.txt"}}],`+
-		`"always":[{"number":1,"tool":"Bash","kind":"command","value":"make","roots":["/work"],"when":"TIME"}],"problems":[]}`+"\n", "approvals", "--json")
-	d.want(0, "No longer declined: Edit of the path \"/work/a.txt\".\n", "approvals", "--lift", "2")
+		`"always":[{"number":1,"tool":"Bash","kind":"command","value":"make","dir":"/work/sub","roots":["/work"],"when":"TIME"}],"problems":[]}`+"\n", "approvals", "--json")
+	d.want(0, "No longer declined: changes to \"/work/a.txt\".\n", "approvals", "--lift", "2")
 	d.want(1, "mcp-toolset: nothing was declined by number 2; `mcp-toolset approvals` has the numbers\n", "approvals", "--lift", "2")
-	d.want(0, "No longer allowed: Bash: command \"make\".\n", "approvals", "--forget", "1")
+	d.want(0, "No longer allowed: Bash: command \"make\" in the folder /work/sub.\n", "approvals", "--forget", "1")
 	d.want(1, "mcp-toolset: nothing is always allowed by number 1\n", "approvals", "--forget", "1")
 	if d.server.Declined("s", once.Tool, once.Subject) || d.server.Always("Bash", runCommand("make").Subject, "/work") {
 		t.Error("lifting and forgetting did nothing")
@@ -203,22 +207,59 @@ func TestApprovalsJSON(t *testing.T) {
 	}
 }
 
-// A list cuts what is long and says so; one approval is shown whole.
+// TestApprovalsCut: the list has one line for each approval, whatever is in it, and
+// one approval is shown whole.
 func TestApprovalsCut(t *testing.T) {
 	d := newDesk(t)
-	long := strings.Repeat("é", listedInput+1000)
-	r := runCommand("")
-	r.Input, r.Title = json.RawMessage(`"`+long+`"`), strings.Repeat("t", 5000)
+	long := strings.Repeat("é", 5000)
+	r := runCommand(strings.Repeat("x", 100) + "\nrm -rf /")
+	r.Input, r.Title, r.Reason = json.RawMessage(`"`+long+`"`), strings.Repeat("t", 5000), strings.Repeat("r", 500)+"\n"
 	d.pend(r)
+	two := runCommand("true\n\trm -rf /\x1b")
+	two.Reason = ""
+	d.pend(two)
+	d.pend(approval.Request{
+		Session: "s", Tool: "Read", Root: "/work", Input: json.RawMessage(`{}`), Reason: "/" + strings.Repeat("d", 100) + "/file is outside",
+		Subject: approval.Subject{Kind: "path", Access: "Read", Value: "/" + strings.Repeat("d", 100) + "/file"},
+	})
 	_, out := d.run("approvals")
-	if !strings.Contains(out, `    "`+strings.Repeat("é", listedInput-1)+"\n    ... and 1002 characters more; `mcp-toolset approvals 1` shows all\n") {
+	want := "1  Bash  " + strings.Repeat("x", 59) + "…  (" + strings.Repeat("r", 79) + "…)  AGE\n2  Bash  true…"
+	last := "3  Read  …" + strings.Repeat("d", 54) + "/file  (is outside)"
+	if !strings.HasPrefix(out, want) || !strings.Contains(out, "\n"+last) || strings.Count(out, "\n") != 5 {
 		t.Errorf("the list is\n%s", out)
 	}
-	if !strings.Contains(out, r.Title) {
-		t.Error("the title is cut")
-	}
-	if _, out = d.run("approvals", "1"); !strings.Contains(out, `    "`+long+"\"\n") {
+	if _, out = d.run("approvals", "1"); !strings.Contains(out, `    "`+long+"\"\n") || !strings.Contains(out, r.Title) {
 		t.Errorf("one is shown as\n%s", out)
+	}
+}
+
+// TestApprovalsPreview: the block shows what would change instead of the input, and
+// identifies the input where it does not show all. The list has none of it.
+func TestApprovalsPreview(t *testing.T) {
+	d := newDesk(t)
+	r := approval.Request{
+		Session: "s", Tool: "Write", Root: "/work", Input: json.RawMessage(`{}`), Reason: "x", Preview: "/etc/hosts, what changes:\n-a\n+b\x1b\u202e\n",
+		Subject: approval.Subject{Kind: "path", Access: "Edit", Value: "/etc/hosts"},
+	}
+	d.pend(r)
+	block := func(change string) string {
+		return "Approval 1, pending since TIME, until TIME\n  tool       Write\n  workspace  /work\n  server     /work (process N)\n  why        x\n" +
+			"  --always   also allows changes to \"/etc/hosts\", in the workspace /work\n  change\n" + change +
+			"\nDecide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n"
+	}
+	d.want(0, block("    /etc/hosts, what changes:\n    -a\n    +b\\x1b\\u202e\n"), "approvals", "1")
+	// The file has changed since, and the same call is sent again.
+	r.Preview, r.Partial = "/etc/hosts, what changes:\n-c\n+b\n", true
+	if n := d.pend(r); n != 1 {
+		t.Errorf("the preview is bound: approval %d", n)
+	}
+	d.want(0, block("    /etc/hosts, what changes:\n    -c\n    +b\n  SHA-256    44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a of the whole input, which `mcp-toolset approvals --json 1` prints\n"), "approvals", "1")
+	if _, out := d.run("approvals"); strings.Contains(out, "+b") || strings.Count(out, "\n") != 3 {
+		t.Error(out)
+	}
+	d.want(0, "Approval 1 is given: Write. The same call, sent again in the next 15 minutes, runs once.\nFrom now on also allowed: changes to \"/etc/hosts\", in the workspace /work.\n", "approve", "1", "--always")
+	if r.Preview = ""; !d.server.Take(r) {
+		t.Error("not taken")
 	}
 }
 

@@ -2,9 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"text/tabwriter"
+	"time"
 	"unicode"
 	"unicode/utf16"
 
@@ -15,48 +19,108 @@ import (
 const (
 	// shortInput is the longest input that stands beside its name, in bytes.
 	shortInput = 100
-	// listedInput is how much of an input a list shows, in characters, so that
-	// one call does not hide the others.
-	listedInput = 4000
-	timeForm    = "2006-01-02 15:04:05"
+	// listedWhat and listedReason are how much of a command or path and of a reason
+	// the list shows, in characters.
+	listedWhat   = 60
+	listedReason = 80
+	timeForm     = "2006-01-02 15:04:05"
 )
 
 // approvalList is what the command approvals prints.
 type approvalList struct {
 	approval.Overview
 	always []approval.Entry
-	whole  bool // one approval, of which nothing is cut
+	whole  bool // one approval, which is shown as a block
 }
 
 // text words the list for a person. Nothing in it can drive a terminal.
 func (l *approvalList) text(b *bytes.Buffer) {
-	pending := false
-	for _, i := range l.Items {
-		l.item(b, i)
-		b.WriteByte('\n')
-		pending = pending || !i.Approved
+	pending := slices.ContainsFunc(l.Items, func(i approval.Item) bool { return !i.Approved })
+	if l.whole {
+		for _, i := range l.Items {
+			l.item(b, i)
+			b.WriteByte('\n')
+		}
+	} else {
+		l.table(b)
 	}
 	switch {
-	case pending:
+	case pending && l.whole:
 		b.WriteString("Decide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n")
+	case pending:
+		b.WriteString("\n`mcp-toolset approvals N` shows one in full. Decide with `mcp-toolset approve N`, `mcp-toolset approve N --always` or `mcp-toolset deny N`.\n")
 	case !l.whole:
 		b.WriteString("Nothing waits for an approval.\n")
 	}
 	if len(l.Declined) > 0 {
 		b.WriteString("\nDeclined, until the conversation ends or `mcp-toolset approvals --lift N`:\n")
 		for _, d := range l.Declined {
-			fmt.Fprintf(b, "  %-4s %s, at %s in %s\n", declinedNumber(d.Number), subjectText(d.Tool, d.Subject), d.Since.Local().Format(timeForm), plain.Text(d.Server))
+			fmt.Fprintf(b, "  %-4s %s, at %s, server %s\n", declinedNumber(d.Number), subjectText(d.Tool, d.Subject), d.Since.Local().Format(timeForm), plain.Text(d.Server))
 		}
 	}
 	if len(l.always) > 0 {
 		b.WriteString("\nAlways allowed, until `mcp-toolset approvals --forget N`:\n")
 		for _, e := range l.always {
-			fmt.Fprintf(b, "  %-4d %s, in %s, since %s\n", e.Number, subjectText(e.Tool, e.Subject), plain.Text(strings.Join(e.Roots, ", ")), e.When.Local().Format(timeForm))
+			fmt.Fprintf(b, "  %-4d %s, workspace %s, since %s\n", e.Number, subjectText(e.Tool, e.Subject), plain.Text(strings.Join(e.Roots, ", ")), e.When.Local().Format(timeForm))
 		}
 	}
 	for _, problem := range l.Silent {
 		fmt.Fprintf(b, "\nProblem: %s\n", plain.Text(problem))
 	}
+}
+
+// table words the approvals, a line each.
+func (l *approvalList) table(b *bytes.Buffer) {
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, i := range l.Items {
+		state := age(time.Since(i.Since))
+		if i.Approved {
+			state = "approved, not used yet"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t(%s)\t%s\n", i.Number, brief(i.Tool, listedWhat), listed(i), brief(strings.TrimPrefix(i.Reason, i.Subject.Value+" "), listedReason), state)
+	}
+	_ = w.Flush() // to a buffer
+}
+
+// what is the command or path of a call, or else what the call does.
+func what(i approval.Item) string {
+	switch {
+	case i.Subject.Kind != "input" && i.Subject.Value != "":
+		return i.Subject.Value
+	case i.Title != "":
+		return i.Title
+	}
+	return string(i.Input)
+}
+
+// listed is what as far as the list has room for it: of a path the end.
+func listed(i approval.Item) string {
+	shown := []rune(plain.Text(what(i)))
+	if i.Subject.Kind == "path" && len(shown) > listedWhat {
+		return "…" + string(shown[len(shown)-listedWhat+1:])
+	}
+	return brief(what(i), listedWhat)
+}
+
+// brief is the first line of a text, or the beginning of that, safe to show.
+func brief(text string, most int) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	shown := []rune(plain.Text(line))
+	if len(shown) <= most && rest == "" {
+		return string(shown)
+	}
+	return string(shown[:min(len(shown), most-1)]) + "…"
+}
+
+// age words how long ago something was.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h ago", int(d.Hours()))
 }
 
 func declinedNumber(n int) string {
@@ -82,15 +146,25 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	row("title", i.Title)
 	row("folder", i.Dir)
 	row("workspace", i.Root)
-	row("for", i.Principal)
+	row("client", i.Principal)
 	row("server", fmt.Sprintf("%s (process %d)", i.Server, i.Process))
 	row("why", i.Reason)
 	if i.Always == "" {
-		row("--always", "allows "+subjectText(i.Tool, i.Subject)+", in "+i.Root)
+		row("--always", "also allows "+subjectText(i.Tool, i.Subject)+", in the workspace "+i.Root)
 	} else {
 		row("--always", "is not on offer: "+i.Always)
 	}
-	l.input(b, i)
+	if i.Preview == "" {
+		l.input(b, i)
+		return
+	}
+	b.WriteString("  change\n")
+	for line := range strings.Lines(i.Preview) {
+		fmt.Fprintf(b, "    %s\n", plain.Lines(strings.TrimSuffix(line, "\n")))
+	}
+	if i.Partial {
+		fmt.Fprintf(b, "  %-10s %x of the whole input, which `mcp-toolset approvals --json %d` prints\n", "SHA-256", sha256.Sum256(i.Input), i.Number)
+	}
 }
 
 // input shows the input of a call as the JSON that it is. Its strings are as
@@ -106,12 +180,7 @@ func (l *approvalList) input(b *bytes.Buffer, i approval.Item) {
 		indented.Reset()
 		indented.Write(input)
 	}
-	text := []rune(printable(indented.String()))
-	more := ""
-	if over := len(text) - listedInput; over > 0 && !l.whole {
-		text, more = text[:listedInput], fmt.Sprintf("\n    ... and %d characters more; `mcp-toolset approvals %d` shows all", over, i.Number)
-	}
-	fmt.Fprintf(b, "  input\n    %s%s\n", string(text), more)
+	fmt.Fprintf(b, "  input\n    %s\n", printable(indented.String()))
 }
 
 // callText names a call in a sentence.
@@ -131,16 +200,13 @@ func subjectText(tool string, s approval.Subject) string {
 	if err := enc.Encode(s.Value); err != nil {
 		panic(err) // a string
 	}
-	kind := s.Kind
-	if s.Access != "" {
-		kind = s.Access + " of the " + kind
+	shown := printable(strings.TrimSpace(value.String()))
+	if s.Kind == "path" { // it is about all tools that do the same to it
+		return map[string]string{"Read": "reads of ", "Edit": "changes to "}[s.Access] + shown
 	}
-	text := plain.Text(kind) + " " + printable(strings.TrimSpace(value.String()))
-	if s.Access == "" {
-		text = plain.Text(tool) + ": " + text // of a path, it is about all tools that do the same to it
-	}
+	text := plain.Text(tool) + ": " + plain.Text(s.Kind) + " " + shown
 	if s.Dir != "" {
-		text += " in " + plain.Text(s.Dir)
+		text += " in the folder " + plain.Text(s.Dir)
 	}
 	return text
 }

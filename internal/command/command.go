@@ -9,6 +9,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -161,6 +162,29 @@ var ErrNoShell = errors.New("there is no shell on this machine: neither bash nor
 func (c *Commands) Shell() string { return c.shell }
 
 func (c *Commands) isBash() bool { return strings.HasPrefix(filepath.Base(c.shell), "bash") }
+
+// syntaxTime is how long the shell may take to check the syntax of a command.
+const syntaxTime = 2 * time.Second
+
+// Malformed reports whether the shell itself finds a syntax error in a script. It
+// reads the script with -n, so that it executes nothing, and without a startup
+// file or an environment. A shell that cannot be asked finds none.
+func (c *Commands) Malformed(script string) bool {
+	if c.shell == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), syntaxTime)
+	defer cancel()
+	args := []string{"-n"}
+	if c.isBash() {
+		args = []string{"--norc", "--noprofile", "-n"}
+	}
+	cmd := exec.CommandContext(ctx, c.shell, args...)
+	cmd.Env, cmd.Dir, cmd.Stdin = []string{}, string(filepath.Separator), strings.NewReader(script+"\n")
+	cmd.WaitDelay = syntaxTime
+	var exit *exec.ExitError
+	return errors.As(cmd.Run(), &exit) && exit.Exited()
+}
 
 // closeGrace is how long commands may take to end when the server does: its
 // client kills it after half a second.

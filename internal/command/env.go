@@ -80,6 +80,12 @@ func (c *Commands) passes(name string) bool {
 	return named(passed, name) && !secret(name)
 }
 
+// PassesSecrets reports whether commands get a variable of the server's whose
+// name says that it holds a secret. Only the setting env.pass has that effect.
+func (c *Commands) PassesSecrets() bool {
+	return len(c.inherited(func(name string) bool { return c.passes(name) && secret(name) })) > 0
+}
+
 func named(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }

@@ -94,6 +94,23 @@ func TestPasses(t *testing.T) {
 	}
 }
 
+// TestPassesSecrets: only env.pass has commands get what looks like a secret.
+func TestPassesSecrets(t *testing.T) {
+	environ := []string{"PATH=/bin", "GITHUB_TOKEN=x", "NPM_TOKEN=x", "AWS_PROFILE=x"}
+	for _, tc := range []struct {
+		scrub, pass []string
+		want        bool
+	}{
+		{nil, nil, false}, {nil, []string{"AWS_*"}, false}, {nil, []string{"OTHER_TOKEN"}, false},
+		{nil, []string{"GITHUB_*"}, true}, {nil, []string{"*"}, true}, {[]string{"GITHUB_*"}, []string{"GITHUB_TOKEN"}, false},
+	} {
+		c := &Commands{config: Config{Environ: environ, Scrub: tc.scrub, Pass: tc.pass}}
+		if got := c.PassesSecrets(); got != tc.want {
+			t.Errorf("scrub %q, pass %q: %t", tc.scrub, tc.pass, got)
+		}
+	}
+}
+
 func TestMatches(t *testing.T) {
 	for _, tc := range []struct {
 		pattern, name string

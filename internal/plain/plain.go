@@ -54,6 +54,21 @@ func Text(s string) string {
 	return b.String()
 }
 
+// Lines makes each line of s plain as Text does, and keeps line breaks and tabs.
+func Lines(s string) string {
+	var b strings.Builder
+	for rest, more := s, true; more; {
+		i := strings.IndexAny(rest, "\n\t")
+		if more = i >= 0; !more {
+			b.WriteString(Text(rest))
+			continue
+		}
+		b.WriteString(Text(rest[:i]) + rest[i:i+1])
+		rest = rest[i+1:]
+	}
+	return b.String()
+}
+
 // printsASCII tells whether s has only ASCII that prints, as most texts do.
 func printsASCII(s string) bool {
 	for i := range len(s) {

@@ -52,3 +52,14 @@ func TestJSON(t *testing.T) {
 		t.Errorf("half an object came out as %s", got)
 	}
 }
+
+// TestLines: line breaks and tabs stay, and nothing else that does not print.
+func TestLines(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "a": "a", "a\n": "a\n", "\n\ta\tb\n\nc": "\n\ta\tb\n\nc", "a\r\nb\x1b[2J\u202e\u2028\xff": "a\\r\nb\\x1b[2J\\u202e\\u2028\\xff",
+	} {
+		if got := Lines(in); got != want {
+			t.Errorf("Lines(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -7,6 +7,8 @@
 package shellsafe
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -47,6 +49,9 @@ type Analysis struct {
 	// Unresolved is why Commands may not be all of them; "" if they are. Rules
 	// must then ask or deny, and never allow.
 	Unresolved string
+	// Syntax is where and why the parser failed on the text, "" if it did not. It is
+	// the parser's opinion: bash accepts some texts that the parser does not.
+	Syntax string
 	// Script is what is to be run in place of the text: written anew from the
 	// tree, every literal word quoted, with flags that keep programs from
 	// writing and from running others. It is meant for bash
@@ -144,8 +149,19 @@ func Analyse(command string, o Options) (a *Analysis) {
 		}
 		return a
 	}
-	w.parse(command, context{dirs: startDirs(&o)})
+	if err := w.parse(command, context{dirs: startDirs(&o)}); err != nil {
+		a.Syntax = syntaxError(err)
+	}
 	return a
+}
+
+// syntaxError words an error of the parser; "" if it is not about the syntax.
+func syntaxError(err error) string {
+	var syntaxErr syntax.ParseError
+	if !errors.As(err, &syntaxErr) {
+		return ""
+	}
+	return fmt.Sprintf("line %d, column %d: %s", syntaxErr.Pos.Line(), syntaxErr.Pos.Col(), syntaxErr.Text)
 }
 
 // bestEffort fills Commands of a text that the gate refused, as it stands and as
@@ -164,8 +180,9 @@ func (w *walker) bestEffort(command string) {
 	}
 }
 
-// parse walks a text. Only the first text of a walker makes its script.
-func (w *walker) parse(text string, c context) {
+// parse walks a text, and returns the error of the parser. Only the first text of
+// a walker makes its script.
+func (w *walker) parse(text string, c context) error {
 	p := parsers.Get().(*syntax.Parser)
 	f, err := p.Parse(strings.NewReader(text), "")
 	parsers.Put(p)
@@ -173,7 +190,7 @@ func (w *walker) parse(text string, c context) {
 		w.unresolve("it cannot be parsed")
 		w.deny("it cannot be parsed")
 		if f == nil {
-			return
+			return err
 		}
 	}
 	before := w.src
@@ -183,6 +200,7 @@ func (w *walker) parse(text string, c context) {
 		w.a.answers = w.answers(f.Stmts[n-1])
 	}
 	w.src = before
+	return err
 }
 
 // finish settles what depends on the whole.

@@ -95,13 +95,17 @@ func TestShows(t *testing.T) {
 			"PrintsEnvironment", (*Command).PrintsEnvironment,
 			[]string{
 				"printenv", "printenv HOME", "env", "env -0", "env -u X", "env -i", "env A=b", "/usr/bin/env", "sudo env", "command env", "busybox env", "export", "export -p", "readonly -p", "readonly", "declare", "declare -p", "declare -px", "declare -x",
-				"declare -p HOME", "typeset -p", "set", "compgen -v", "compgen -e", "compgen -ev", "compgen -A variable", "compgen -A export", "ps e", "ps auxe", "ps axeww", "jq -n env", "jq '$ENV.A' a", "jq 'env|keys' a", "awk 'BEGIN{print ENVIRON[\"A\"]}'", "gawk ENVIRON",
+				"declare -p HOME", "typeset -p", "set", "compgen -v", "compgen -e", "compgen -ev", "compgen -A variable", "compgen -A export", "jq -n env", "jq '$ENV.A' a", "jq -n '$ ENV'", "jq -n '$ #x\n ENV'", "jq 'env|keys' a", "awk 'BEGIN{print ENVIRON[\"A\"]}'", "gawk ENVIRON",
 				"echo $API_KEY", "echo ${GITHUB_TOKEN}", "echo \"${#MY_SECRET}\"", "echo ${!DB_PASSWORD}", "curl -u x:$PASSWD y", "git log -S\"$ANTHROPIC_API_KEY\"", "echo $(printenv)", "f() { env; }",
 			},
 			[]string{
 				"env make", "env -i make", "env A=b make", "env -S 'make x'", "env -u X make", "env --help", "env --version", "export A=b", "declare A=b", "declare -x A=b", "declare -f", "readonly A=b", "set -e", "set -- a b", "compgen -c", "compgen -A file",
-				"ps aux", "ps -e", "ps -ef", "jq .env a", "jq '.environment' a", "jq . env.json", "awk '{print}' a", "echo $HOME", "echo $KEYS", "echo $MONKEY", "echo KEY", "echo '$'", "envsubst", "printenvx", "setx",
+				"ps e", "jq .env a", "jq .ENV a", "jq '$x' a", "jq '.environment' a", "jq . env.json", "awk '{print}' a", "echo $HOME", "echo $KEYS", "echo $MONKEY", "echo KEY", "echo '$'", "envsubst", "printenvx", "setx",
 			},
+		},
+		{
+			"ShowsOthersEnvironment", (*Command).ShowsOthersEnvironment,
+			[]string{"ps e", "ps auxe", "ps axeww", "sudo ps e"}, []string{"ps aux", "ps -e", "ps -ef", "env", "echo e"},
 		},
 		{
 			"ShowsCredentials", (*Command).ShowsCredentials,

@@ -13,7 +13,7 @@ var printers = map[string]func(args []string) bool{
 	"printenv": func([]string) bool { return true },
 	"env":      envPrints,
 	"jq": func(args []string) bool {
-		return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "$ENV") || namesEnv(a) })
+		return slices.ContainsFunc(args, func(a string) bool { return usesENV(a) || namesEnv(a) })
 	},
 	"awk": namesEnviron, "gawk": namesEnviron, "mawk": namesEnviron,
 	"export":   declarePrints,
@@ -25,16 +25,21 @@ var printers = map[string]func(args []string) bool{
 	"compgen": func(args []string) bool {
 		return flagged(args, "-v -e") || slices.Contains(args, "variable") || slices.Contains(args, "export")
 	},
-	"ps": showsEnvironment,
 }
 
-// PrintsEnvironment reports whether the command shows variables of the
+// PrintsEnvironment reports whether the command shows variables of its own
 // environment: all of them, or one that is named like a secret.
 func (c *Command) PrintsEnvironment() bool {
 	if f := printers[c.Name]; f != nil && len(c.Words) > 0 && f(c.Words[1:]) {
 		return true
 	}
 	return slices.ContainsFunc(c.Words, namesSecret)
+}
+
+// ShowsOthersEnvironment reports whether the command shows the environment of
+// other processes.
+func (c *Command) ShowsOthersEnvironment() bool {
+	return c.Name == "ps" && len(c.Words) > 0 && showsEnvironment(c.Words[1:])
 }
 
 // secretWords are parts of the names of variables that hold secrets.
@@ -124,6 +129,13 @@ func envPrints(args []string) bool {
 // without a name.
 func declarePrints(args []string) bool {
 	return flagged(args, "-p") || len(operands(args)) == 0 && !flagged(args, "-f -F")
+}
+
+// usesENV reports whether a program of jq uses its $ENV, which it may write with
+// blanks or a comment behind the dollar sign.
+func usesENV(program string) bool {
+	_, rest, ok := strings.Cut(program, "$")
+	return ok && strings.Contains(rest, "ENV")
 }
 
 // namesEnv reports whether a program of jq uses its env.

@@ -28,7 +28,7 @@ func jqWords(_ *walker, p *parsed, _ context) string {
 		return notLiteral
 	}
 	s := program.val
-	if strings.Contains(s, "$ENV") || strings.Contains(s, "$__prog") {
+	if usesENV(s) || strings.Contains(s, "$") && strings.Contains(s, "__prog") {
 		return "the program reads the environment"
 	}
 	for i := 0; i < len(s); {

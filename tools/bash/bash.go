@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/task"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -120,7 +121,7 @@ func newBash(o Options) *tools.Tool {
 		IsEnabled:         func() error { return hasShell(o.Commands) },
 		Backfill:          func(env *tools.Env, in *Input) { in.judged = judge(env, o.Commands, in.Command) },
 		Validate: func(in Input) error {
-			return validate(in.Command, in.Timeout, o.Most)
+			return validate(in.Command, in.Timeout, o.Most, in.judged)
 		},
 		Parts:           func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
 		Check:           func(env *tools.Env, in Input) *policy.Decision { return check(env, o.Commands, in.judged) },
@@ -153,7 +154,7 @@ func newReadOnly(o Options) *tools.Tool {
 			return o.ReadOnly()
 		},
 		Backfill: func(env *tools.Env, in *ReadOnlyInput) { in.judged = judge(env, o.Commands, in.Command) },
-		Validate: func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most) },
+		Validate: func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most, in.judged) },
 		Parts: func(_ *tools.Env, in ReadOnlyInput) *tools.Parts {
 			return in.judged.parts(o.Commands, in.Command, true)
 		},
@@ -188,7 +189,7 @@ func describe(text, description string) string {
 	return fmt.Sprintf("%s: %s", strings.TrimSuffix(description, "."), line)
 }
 
-func validate(text string, timeout int, most time.Duration) error {
+func validate(text string, timeout int, most time.Duration, j *judged) error {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return &tools.Fault{Fact: "the command is blank", Next: "Give a command to run."}
@@ -204,6 +205,8 @@ func validate(text string, timeout int, most time.Duration) error {
 			Fact: fmt.Sprintf("timeout is %d ms; the most is %d", timeout, most.Milliseconds()),
 			Next: "Use a shorter one, or Bash with run_in_background for what takes longer.",
 		}
+	case j != nil && j.syntax != "":
+		return &tools.Fault{Fact: "not valid bash: " + plain.Line(j.syntax), Next: "Correct the command."}
 	}
 	return nil
 }

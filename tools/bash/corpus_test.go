@@ -15,6 +15,7 @@ import (
 // unasked, and no kernel keeps it from that.
 func TestPathPolicy(t *testing.T) {
 	s := at(t, "/ws")
+	s.withCommands(commandsWithSecret(t, "/ws"))
 	cmds := lines(t, "bash_path_policy.txt")
 	if len(cmds) < 60 {
 		t.Fatalf("only %d commands", len(cmds))
@@ -91,7 +92,7 @@ func TestRuleCases(t *testing.T) {
 		cmd := decode(t, strings.TrimPrefix(f[2], "Bash: "))
 		want, _, _ := strings.Cut(f[3], " (")
 		if want == "reject" {
-			if err := validate(cmd, 0, mostTimeout); err == nil {
+			if err := validate(cmd, 0, mostTimeout, nil); err == nil {
 				t.Errorf("%q is valid", cmd)
 			}
 			continue

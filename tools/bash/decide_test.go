@@ -54,10 +54,14 @@ func newScene(t testing.TB) *scene {
 			t.Fatal(err)
 		}
 	}
-	s.commands = commands(t, "/usr/bin:/bin", s.ws)
-	s.tools = New(Options{Commands: s.commands})
+	s.withCommands(commands(t, "/usr/bin:/bin", s.ws))
 	s.set(t)
 	return s
+}
+
+// withCommands has commands run as c says.
+func (s *scene) withCommands(c *command.Commands) {
+	s.commands, s.tools = c, New(Options{Commands: c})
 }
 
 // at is a scene without files, of the folders that the corpora mean.

@@ -21,6 +21,7 @@ type block struct {
 	rules       []entry
 	mode        policy.Mode
 	uncontained bool
+	secrets     bool // the settings pass a secret on
 	rows        []row
 }
 
@@ -35,8 +36,8 @@ func decisions(t testing.TB) (blocks []*block) {
 	for i, line := range strings.Split(string(data), "\n") {
 		def, rule := strings.CutPrefix(line, "= ")
 		mode, set := strings.CutPrefix(line, "! mode ")
-		uncontained := line == "! uncontained"
-		if (rule || set || uncontained) && (b == nil || len(b.rows) > 0) {
+		uncontained, secrets := line == "! uncontained", line == "! secrets"
+		if (rule || set || uncontained || secrets) && (b == nil || len(b.rows) > 0) {
 			b = &block{}
 			blocks = append(blocks, b)
 		}
@@ -48,6 +49,8 @@ func decisions(t testing.TB) (blocks []*block) {
 			}
 		case uncontained:
 			b.uncontained = true
+		case secrets:
+			b.secrets = true
 		case set:
 			b.mode = policy.Mode(mode)
 		default:
@@ -70,6 +73,11 @@ func decisions(t testing.TB) (blocks []*block) {
 // use sets the scene for a block, with other rules if there are some.
 func (s *scene) use(t testing.TB, b *block, rules []entry) {
 	s.mode, s.uncontained = b.mode, b.uncontained
+	if passes := s.commands.PassesSecrets(); b.secrets && !passes {
+		s.withCommands(commandsWithSecret(t, s.ws))
+	} else if !b.secrets && passes {
+		s.withCommands(commands(t, "/usr/bin:/bin", s.ws))
+	}
 	s.set(t, rules...)
 }
 

@@ -15,6 +15,7 @@ type judged struct {
 	*shellsafe.Analysis
 	dir      string
 	roots    []string
+	syntax   string // the syntax error of the command; "" if it has none
 	distrust string // why a program that is harmless by its name is not known to be what that says
 }
 
@@ -23,6 +24,12 @@ func judge(env *tools.Env, c *command.Commands, text string) *judged {
 	j := &judged{dir: env.Session.Dir, roots: env.Session.Roots, Analysis: shellsafe.Analyse(text, shellsafe.Options{
 		Dir: env.Session.Dir, Roots: env.Session.Roots, Home: env.Home, LookPath: c.Trusted,
 	})}
+	// The parser alone is not believed: it fails on some texts that bash accepts,
+	// such as a here-document without an end. What both refuse never runs, so nobody
+	// need be asked about it. Where only the parser fails, the user is.
+	if j.Syntax != "" && c.Malformed(text) {
+		j.syntax = j.Syntax
+	}
 	for i := range j.Analysis.Commands {
 		cmd := &j.Analysis.Commands[i]
 		if cmd.Name == "" || strings.Contains(cmd.Words[0], "/") || !j.ReadOnly && !cmd.ReadOnly && !cmd.Edits() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,19 @@ func environment() *tools.Env {
 
 func commands(t testing.TB, path string, roots ...string) *command.Commands {
 	t.Helper()
-	c, err := command.New(command.Config{Roots: roots, State: t.TempDir(), Environ: []string{"PATH=" + path}})
+	return configured(t, command.Config{Roots: roots, Environ: []string{"PATH=" + path}})
+}
+
+// commandsWithSecret has the settings pass a secret on to commands.
+func commandsWithSecret(t testing.TB, roots ...string) *command.Commands {
+	t.Helper()
+	return configured(t, command.Config{Roots: roots, Environ: []string{"PATH=/usr/bin:/bin", "API_KEY=x"}, Pass: []string{"API_*"}})
+}
+
+func configured(t testing.TB, config command.Config) *command.Commands {
+	t.Helper()
+	config.State = t.TempDir()
+	c, err := command.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,5 +287,38 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s: Open was asked for denied %v", one.name, asked)
 			}
 		}
+	}
+}
+
+// TestSyntax: what the parser and bash both refuse is invalid input. What bash
+// would run is not, though the parser fails on it, nor is what the parser was not
+// given.
+func TestSyntax(t *testing.T) {
+	c := commands(t, os.Getenv("PATH"), "/ws")
+	if !strings.HasPrefix(filepath.Base(c.Shell()), "bash") {
+		t.Skipf("bash is not installed; the shell is %q", c.Shell())
+	}
+	for _, tool := range New(Options{Commands: c}) {
+		for cmd, want := range map[string]string{
+			`echo "unterminated`:        "line 1, column 6: reached EOF without closing quote `\"`",
+			"if then":                   "line 1, column 1: ",
+			"echo a\necho )":            "line 2, column 6: ",
+			"echo $(":                   "line 1, column 6: ",
+			"rm -rf /; 'x":              "line 1, column 11: ",
+			"cat <<EOF\nx":              "", // bash takes the end of the text for that of the document
+			"shopt -s extglob\nls !(x)": "",
+			"sh -c 'if then'":           "", // the outer command is valid
+			"echo x \\":                 "", // the parser is not asked
+			"echo \"x\r":                "",
+			"ls":                        "",
+		} {
+			err := resolve(t, tool, cmd).Validate()
+			if text := fmt.Sprint(err); (err != nil) != (want != "") || !strings.Contains(text, want) {
+				t.Errorf("%s: %q: %v, want %q", tool.Name, cmd, err, want)
+			}
+		}
+	}
+	if c := commands(t, "/usr/bin:/bin", "/ws"); c.Malformed("touch " + filepath.Join(t.TempDir(), "x") + "; exit 1") {
+		t.Error("the script was run")
 	}
 }

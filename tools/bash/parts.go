@@ -18,6 +18,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
 	}
 	readable, writable := c.Beyond()
+	secrets := c.PassesSecrets()
 	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Readable: readable, Writable: writable, Harmless: harmless}}
 	edits := 0
 	p.Edits = j.distrust == ""
@@ -27,7 +28,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 			Text: c.Text, Name: c.DenyText(), Allowable: c.Allowable, Inner: c.Inner,
 			ReadOnly: harmless || c.ReadOnly && j.distrust == "",
 			Sure:     c.Sure, Blind: c.Blind,
-			Risk: shows(c),
+			Risk: shows(c, secrets),
 		}
 		if part.Risk != "" {
 			p.Edits = false
@@ -48,12 +49,15 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	return p.Parts
 }
 
-// shows is why a command may show what it should not, as a clause; "" if nothing
-// is known of that.
-func shows(c *shellsafe.Command) string {
+// shows returns why a command may show what it should not, as a clause; "" if
+// nothing is known of that. The environment of commands holds no secrets unless
+// the settings pass one on, which secrets reports.
+func shows(c *shellsafe.Command, secrets bool) string {
 	switch {
-	case c.PrintsEnvironment():
-		return "it shows or uses variables of the environment, which may hold secrets"
+	case c.ShowsOthersEnvironment():
+		return "it shows the environment of other processes, which may hold secrets"
+	case secrets && c.PrintsEnvironment():
+		return "it shows or uses variables of the environment, and the settings (env.pass) pass on one that looks like a secret"
 	case c.ShowsCredentials():
 		return "it names a file that may hold credentials"
 	case c.OtherHome():

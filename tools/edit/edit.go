@@ -51,6 +51,7 @@ func New(o Options) *tools.Tool {
 		Path:          func(in Input) string { return in.FilePath },
 		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.FilePath) },
 		Validate:      validate,
+		Preview:       preview,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
 		},
@@ -66,6 +67,27 @@ func validate(in Input) error {
 		return fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest; Write makes a new one.")
 	}
 	return nil
+}
+
+// preview makes the edit of the content that the file has.
+func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
+	shown, old := plain.Text(in.FilePath), file.Look(ctx, env, in.FilePath)
+	if !old.Exists && in.OldString == "" {
+		return file.PreviewText(shown+", a new file", in.NewString)
+	}
+	heading := shown + ", the text to replace and the new one; the file cannot be compared"
+	if old.Text != nil {
+		after, _, err := old.Text.Apply(in.edit())
+		if err == nil {
+			return file.PreviewChange(in.FilePath, old.Text, after)
+		}
+		heading = shown + ", the text to replace and the new one; the edit does not fit the file"
+	}
+	var notes []string
+	if in.ReplaceAll {
+		notes = []string{"every occurrence is replaced"}
+	}
+	return file.PreviewReplacement(heading, in.OldString, in.NewString, notes...)
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {

@@ -54,6 +54,7 @@ func New(o Options) *tools.Tool {
 		Path:          func(in Input) string { return in.NotebookPath },
 		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.NotebookPath) },
 		Validate:      validate,
+		Preview:       preview,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
 		},
@@ -69,6 +70,28 @@ func validate(in Input) error {
 		return fault.New(plain.Line(in.NotebookPath)+" is not a notebook (.ipynb)", "Use Edit.")
 	}
 	return nil
+}
+
+// preview shows the new source of the cell.
+func preview(_ context.Context, _ *tools.Env, in Input) tools.Preview {
+	mode := in.EditMode
+	if mode == "" {
+		mode = string(notebook.Replace)
+	}
+	heading := fmt.Sprintf("%s, %s the cell %q", plain.Text(in.NotebookPath), mode, in.CellID)
+	switch {
+	case mode == string(notebook.Insert) && in.CellID == "":
+		heading = plain.Text(in.NotebookPath) + ", insert a first cell"
+	case mode == string(notebook.Insert):
+		heading = fmt.Sprintf("%s, insert a cell behind the cell %q", plain.Text(in.NotebookPath), in.CellID)
+	}
+	if in.CellType != "" {
+		heading += ", as " + in.CellType
+	}
+	if mode == string(notebook.Delete) {
+		return tools.Preview{Text: heading + "\n"}
+	}
+	return file.PreviewText(heading, in.NewSource)
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {

@@ -48,11 +48,25 @@ func New(o Options) *tools.Tool {
 		Path:          func(in Input) string { return in.FilePath },
 		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.FilePath) },
 		Validate:      func(in Input) error { return file.CheckTarget(in.FilePath) },
+		Preview:       preview,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
 		},
 		Render: func(o Output) []tools.Content { return file.Shown(o.text) },
 	})
+}
+
+// preview compares the content with the one that the file has.
+func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
+	shown, old := plain.Text(in.FilePath), file.Look(ctx, env, in.FilePath)
+	if !old.Exists {
+		return file.PreviewText(shown+", a new file", in.Content)
+	}
+	after, err := textfile.Decode([]byte(in.Content))
+	if old.Text == nil || err != nil {
+		return file.PreviewText(shown+", its new content; the present one cannot be compared", in.Content)
+	}
+	return file.PreviewChange(in.FilePath, old.Text, after)
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {

@@ -1,0 +1,79 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-toolset/internal/approval"
+	"mcp-toolset/tools"
+)
+
+// TestPreview: who is asked is shown what the call would change, read as the policy
+// allows. The preview is not part of what is agreed to.
+func TestPreview(t *testing.T) {
+	b := newBench(t, `{"permissions":{"ask":["Put"],"deny":["Edit(no.txt)"]}}`)
+	folder := b.approvals(t)
+	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doOut]) {
+		d.Preview = func(_ context.Context, env *tools.Env, in doIn) tools.Preview {
+			path := in.Path
+			if in.Do == "other" {
+				path = in.Arg
+			}
+			f, _, err := env.Files.Open(path)
+			if err != nil {
+				return tools.Preview{Text: err.Error()}
+			}
+			defer f.Close()
+			text, err := io.ReadAll(f)
+			return tools.Preview{Text: fmt.Sprint(string(text), err), Partial: true}
+		}
+	})}, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Registry = registry
+	outside := filepath.Join(t.TempDir(), "f")
+	for _, path := range []string{outside, filepath.Join(b.root, "a"), filepath.Join(b.root, "no.txt")} {
+		if err := os.WriteFile(path, []byte("content"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		`{"do":"x","path":"a"}`:                                              "content<nil>",
+		`{"do":"x","path":"` + outside + `"}`:                                "content<nil>", // the path that is asked about
+		`{"do":"other","path":"a","arg":"` + outside + `"}`:                  "refused by policy: ",
+		`{"do":"other","path":"a","arg":"` + filepath.Join(b.root, "no.txt"): "refused by policy: the deny rule Edit(no.txt)",
+	} {
+		if !strings.HasSuffix(args, "}") {
+			args += `"}`
+		}
+		var got Question
+		b.ask(t, "Put", args, func(_ context.Context, q Question) (Reply, error) {
+			got = q
+			return Reply{Allow: true, How: Accepted}, nil
+		})
+		if !strings.HasPrefix(got.Preview.Text, want) || got.Preview.Partial != (want == "content<nil>") {
+			t.Errorf("%s: %+v", args, got.Preview)
+		}
+	}
+	const args = `{"do":"x","arg":"done","path":"a"}`
+	b.ask(t, "Put", args, nil)
+	shown, err := approval.List(t.Context(), folder, 1)
+	if err != nil || shown.Items[0].Preview != "content<nil>" || !shown.Items[0].Partial {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	if err := os.WriteFile(filepath.Join(b.root, "a"), []byte("changed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := approval.Approve(t.Context(), folder, 1, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ask(t, "Put", args, nil); got != "done" {
+		t.Errorf("the approval is bound to the preview: %s", got)
+	}
+}
