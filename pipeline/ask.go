@@ -18,7 +18,7 @@ type Question struct {
 	Input   json.RawMessage // all of it, as it will run
 	Preview tools.Preview   // what it would change; empty: Input shows that
 	Reason  string          // why somebody has to agree
-	Opens   []string        // what the call may use beyond the workspace if it is allowed, one each
+	Opens   string          // what the call may use beyond the workspace if it is allowed; "": nothing
 	Always  string          // what "always" also allows, as "future ..."; "": only once is on offer
 }
 

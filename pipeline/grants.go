@@ -29,22 +29,18 @@ func (c *call) openFor(r *tools.Resolved, env *tools.Env, d policy.Decision) pol
 	return d
 }
 
-// opening describes what the call needs beyond the workspace, one line each. What
-// people said of a call holds for that alone: a link may lead elsewhere later.
+// opening describes what the call needs beyond the workspace. What somebody said
+// of a call holds for exactly that: a link may lead elsewhere later.
 func (c *call) opening(r *tools.Resolved, env *tools.Env, req policy.Request) string {
 	grants, err := r.Grants(env, c.p.Policy.Opens(req))
 	if err != nil {
 		return "" // the call is refused
 	}
-	return strings.Join(grantLines(grants), "\n")
-}
-
-// grantLines describes grants as people read them.
-func grantLines(grants []tools.Grant) (out []string) {
-	for _, g := range grants {
-		out = append(out, g.String())
+	shown := make([]string, len(grants))
+	for i, g := range grants {
+		shown[i] = g.String()
 	}
-	return out
+	return strings.Join(shown, ", ")
 }
 
 // mayChange reports whether the call was granted changes of a path, or of what

@@ -17,7 +17,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
 		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
-		Input: r.Input(), Reason: d.Reason, Opens: grantLines(c.grants), Subject: c.subject, Once: !d.Open && d.Layer != policy.LayerClassifier,
+		Input: r.Input(), Reason: d.Reason, Subject: c.subject, Once: !d.Open && d.Layer != policy.LayerClassifier,
 	}
 	if !v.Stateless {
 		about.Session = v.ID
@@ -39,7 +39,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	if c.Ask != nil {
 		done := c.heldUp("a person to agree")
 		reply, err := c.Ask(ctx, Question{
-			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: about.Opens, Always: c.always(about),
+			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Always: c.always(about),
 		})
 		done()
 		switch {
@@ -83,7 +83,11 @@ func (c *call) always(about approval.Request) string {
 	}
 	switch about.Subject.Kind {
 	case "command":
-		return fmt.Sprintf("exactly this command in the folder %s, in this workspace: %s", about.Subject.Dir, about.Subject.Value)
+		text := fmt.Sprintf("exactly this command in the folder %s, in this workspace: %s", about.Subject.Dir, about.Subject.Value)
+		if about.Subject.Opens != "" {
+			text += "; and for it " + about.Subject.Opens
+		}
+		return text
 	case "path":
 		return fmt.Sprintf("future %s %s in this workspace", map[string]string{"Read": "reads of", "Edit": "changes to"}[about.Subject.Access], about.Subject.Value)
 	default:

@@ -40,7 +40,7 @@ const permissionKey = "permission"
 
 // permission is the question whether a call may run.
 func permission(q pipeline.Question) question {
-	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Preview.Text), []byte(q.Reason), []byte(q.Always))
+	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Preview.Text), []byte(q.Reason), []byte(q.Opens), []byte(q.Always))
 }
 
 // form is a question as clients take it: text, and a flat object without
@@ -80,6 +80,9 @@ func formText(q pipeline.Question) string {
 	}
 	b.WriteString(formInput(q) + "\n")
 	b.WriteString("Accepting allows this call once.")
+	if q.Opens != "" {
+		fmt.Fprintf(&b, " The command may then use these, outside of what commands may use by themselves: %s.", plain.Line(q.Opens))
+	}
 	if offersAlways(q) {
 		fmt.Fprintf(&b, " %q also allows %s", rememberAll, plain.Text(q.Always))
 	}

@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,8 +65,8 @@ type Subject struct {
 	Access string `json:"access,omitempty"` // of a path: "Read" or "Edit"
 	Value  string `json:"value"`
 	Dir    string `json:"dir,omitempty"` // of a command: the folder in which it runs
-	// Opens is what the command may use beyond the workspace, one line each: with
-	// another answer it is another subject.
+	// Opens is what the command may use beyond the workspace, as people read it:
+	// with anything else it is another subject.
 	Opens string `json:"opens,omitempty"`
 }
 
@@ -92,7 +91,6 @@ type Request struct {
 	Root      string          // first workspace root, in which "always" holds
 	Input     json.RawMessage // whole, after all that changes it
 	Reason    string          // why a person is asked; the same for the same call
-	Opens     []string        // what the call may use beyond the workspace, one each
 	Subject   Subject
 	Once      bool // a rule asks each time: "always" is not on offer
 
@@ -138,7 +136,7 @@ func (r *Request) key() key {
 	}
 	var b []byte
 	for _, field := range []string{
-		r.Principal, r.Tool, r.Title, r.Dir, r.Root, string(r.Input), r.Reason, strings.Join(r.Opens, "\n"),
+		r.Principal, r.Tool, r.Title, r.Dir, r.Root, string(r.Input), r.Reason,
 		r.Subject.Kind, r.Subject.Access, r.Subject.Value, r.Subject.Dir, r.Subject.Opens, once,
 	} {
 		b = binary.AppendUvarint(b, uint64(len(field)))

@@ -149,6 +149,7 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	row("client", i.Principal)
 	row("server", fmt.Sprintf("%s (process %d)", i.Server, i.Process))
 	row("why", i.Reason)
+	row("opens", i.Subject.Opens)
 	if i.Always == "" {
 		row("--always", "also allows "+subjectText(i.Tool, i.Subject)+", in the workspace "+i.Root)
 	} else {
@@ -207,6 +208,9 @@ func subjectText(tool string, s approval.Subject) string {
 	text := plain.Text(tool) + ": " + plain.Text(s.Kind) + " " + shown
 	if s.Dir != "" {
 		text += " in the folder " + plain.Text(s.Dir)
+	}
+	if s.Opens != "" {
+		text += ", and for it " + plain.Text(s.Opens)
 	}
 	return text
 }
