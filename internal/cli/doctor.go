@@ -63,6 +63,7 @@ type diagnosis struct {
 	Tools       []contained `json:"tools"`
 	NotCovered  []string    `json:"notCovered"`
 	Roots       []string    `json:"roots"`
+	AllowRead   []string    `json:"allowRead,omitempty"`
 	AllowWrite  []string    `json:"allowWrite,omitempty"`
 	Protected   []string    `json:"protected"` // names in the roots, and files
 	Caches      []cacheDir  `json:"caches"`
@@ -126,7 +127,7 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 	d := &diagnosis{
 		System: runtime.GOOS + "/" + runtime.GOARCH, Sandbox: string(about.Mode), Shell: about.Shell, Tier: r.Tier.String(), TierMissing: r.TierMissing,
 		Tools: []contained{examined("Bash", r.Write), examined("BashReadOnly", r.ReadOnly)}, NotCovered: sandbox.NotCovered,
-		Roots: about.Roots, AllowWrite: about.AllowWrite, Protected: about.Protected, Caches: []cacheDir{}, Hidden: about.Hidden,
+		Roots: about.Roots, AllowRead: about.AllowRead, AllowWrite: about.AllowWrite, Protected: about.Protected, Caches: []cacheDir{}, Hidden: about.Hidden,
 		Network: "allow", Temp: about.Temp, Output: about.Output,
 	}
 	if about.Offline {

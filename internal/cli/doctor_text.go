@@ -46,6 +46,9 @@ func (d *diagnosis) print(out io.Writer) error {
 func (d *diagnosis) rules(row func(name, format string, args ...any)) {
 	row("network", "%s", map[string]string{"allow": "allowed for Bash, never for BashReadOnly", "deny": "denied"}[d.Network])
 	row("roots", "%s", strings.Join(d.Roots, ", "))
+	if len(d.AllowRead) > 0 {
+		row("also readable", "%s", strings.Join(d.AllowRead, ", "))
+	}
 	if len(d.AllowWrite) > 0 {
 		row("also writable", "%s", strings.Join(d.AllowWrite, ", "))
 	}

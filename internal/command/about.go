@@ -14,6 +14,7 @@ type About struct {
 	Mode       Mode
 	Shell      string // "": there is none
 	Roots      []string
+	AllowRead  []string
 	AllowWrite []string
 	Offline    bool
 	Caches     []sandbox.Cache
@@ -32,7 +33,7 @@ type About struct {
 // in the home folder.
 func (c *Commands) About() About {
 	a := About{
-		Mode: c.config.Sandbox, Shell: c.shell, Roots: c.config.Roots, AllowWrite: c.config.AllowWrite,
+		Mode: c.config.Sandbox, Shell: c.shell, Roots: c.config.Roots, AllowRead: c.config.AllowRead, AllowWrite: c.config.AllowWrite,
 		Offline: c.config.Offline, Caches: c.Caches(), Protected: slices.Concat(protectedNames, c.config.Protected),
 		Temp: filepath.Join(os.TempDir(), tempPrefix+"*"), Output: filepath.Join(c.config.State, "output"),
 	}

@@ -39,8 +39,9 @@ const (
 
 // Config is what commands are started with. Paths are absolute.
 type Config struct {
-	Shell      string // bash, or another shell that knows -c, trap and eval; "": FindShell
-	Sandbox    Mode   // "": Auto
+	Shell      string   // bash, or another shell that knows -c, trap and eval; "": FindShell
+	Sandbox    Mode     // "": Auto
+	AllowRead  []string // further files and folders that commands may read, also if they hold secrets
 	AllowWrite []string
 	NoCaches   bool     // toolchain caches are not writable
 	Offline    bool     // commands reach no network
@@ -226,6 +227,12 @@ func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
 		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),
+	}
+	p.Read = append(p.Read, c.config.AllowRead...)
+	for _, path := range slices.Concat(c.config.AllowRead, c.config.AllowWrite) {
+		if holding(resolved(path), hidden) == "" {
+			p.Hide = uncover(p.Hide, resolved(path))
+		}
 	}
 	p.Write = append(p.Write, c.writable...)
 	for _, folder := range c.programs() {

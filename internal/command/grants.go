@@ -71,6 +71,9 @@ func (c *Commands) Beyond() (readable, writable []string) {
 	for _, cache := range c.Caches() {
 		readable = append(readable, cache.Path)
 	}
+	for _, path := range c.config.AllowRead {
+		readable = append(readable, filepath.Clean(path))
+	}
 	for _, path := range c.config.AllowWrite {
 		writable = append(writable, filepath.Clean(path))
 	}

@@ -47,6 +47,7 @@ type watched struct {
 	since   int64             // when it started, in ns
 	cut     bool              // not everything was looked at then
 	removed []string
+	opened  []string // what it may change all the same
 }
 
 // name is a protected name.
@@ -108,6 +109,35 @@ func (g *guard) begin(writable []string) (w *watched, protect []string) {
 		g.timer = time.AfterFunc(g.every, g.tick)
 	}
 	return w, protect
+}
+
+// grant lets a command change what it was granted, and returns the rest of what is
+// protected from it.
+func (g *guard) grant(w *watched, protect []string, grants []Grant) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, grant := range grants {
+		if grant.Change {
+			w.opened = append(w.opened, grant.Path)
+		}
+	}
+	return slices.DeleteFunc(protect, w.opens)
+}
+
+// opens reports whether a command may change a protected name: it was granted that,
+// what holds it, or something in it.
+func (w *watched) opens(path string) bool {
+	return slices.ContainsFunc(w.opened, func(o string) bool { return inside(path, o) || inside(o, path) })
+}
+
+// opened reports whether a running command may change a name.
+func (g *guard) opened(path string) bool {
+	for w := range g.running {
+		if w.opens(path) {
+			return true
+		}
+	}
+	return false
 }
 
 // end looks at what a command made that has ended, and says what was taken
@@ -268,6 +298,12 @@ func (g *guard) look() {
 	}
 	for _, n := range names {
 		if _, ok := links[n.path]; ok {
+			continue
+		}
+		if g.opened(n.path) {
+			for w := range g.running { // what is made there now is nobody's fault later
+				w.trusted[n.path] = true
+			}
 			continue
 		}
 		if makers := g.makers(n); len(makers) > 0 && g.bad(n, f, bases) && g.putAway(n.path, bases) == nil {

@@ -34,6 +34,10 @@ type Spec struct {
 	// Hide are further files and folders that the command must not read, Keep
 	// those that it must not change, which exist and are no links.
 	Hide, Keep []string
+	// Grants are opened for a contained command, whatever hides or protects them.
+	Grants []Grant
+	// Uncontained starts the command without containment.
+	Uncontained bool
 	// Grace is how long what it leaves running may take to end.
 	Grace time.Duration
 }
@@ -49,6 +53,7 @@ type Running struct {
 	dir      string
 	marker   *os.File // in which the shell says where it ended
 	guarded  *watched // of its protected names; nil: none is watched
+	undo     func()   // removes what was made for it and not used; nil: nothing was
 
 	why    chan Why // the first reason to end it
 	once   sync.Once
@@ -130,7 +135,10 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
 	if confined {
-		r.policy, r.guarded, spec.Confine = c.confine(s, temp, c.Report(ctx))
+		if spec.Confine, err = r.confine(s, temp, c.Report(ctx)); err != nil {
+			r.unmark()
+			return nil, err
+		}
 	}
 	if err := r.start(ctx, s.Name, spec); err != nil {
 		if r.guarded != nil {
@@ -257,8 +265,11 @@ func (r *Running) standing() string {
 // maxDir is the longest path of a folder, in bytes: the kernel's limit.
 const maxDir = 4096
 
-// unmark removes the marker.
+// unmark removes the marker, and what was made for the command and not used.
 func (r *Running) unmark() {
+	if r.undo != nil {
+		r.undo()
+	}
 	_ = r.marker.Close()
 	_ = os.Remove(r.marker.Name())
 }
@@ -316,18 +327,26 @@ type confinement struct {
 	Say             string // a file that is to hold what is in force; "": none
 }
 
-func (c *Commands) confine(s Spec, temp string, report *Report) (*sandbox.Policy, *watched, json.RawMessage) {
+// confine finds what the command may touch, and opens that for its grants.
+func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessage, err error) {
+	c := r.commands
 	p := c.policy(s.ReadOnly, temp)
 	p.Hide = append(p.Hide, s.Hide...)
-	var guarded *watched
 	tried := report.ReadOnly.Coverage
 	if !s.ReadOnly {
 		c.makeCaches()
-		guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp))
-		p.Protect = append(p.Protect, s.Keep...)
+		r.guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp))
+		p.Protect = c.guard.grant(r.guarded, append(p.Protect, s.Keep...), s.Grants)
 		tried = report.Write.Coverage
 	}
-	return &p, guarded, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})
+	if r.undo, err = open(&p, s.Grants); err != nil {
+		if r.guarded != nil {
+			c.guard.end(r.guarded)
+		}
+		return nil, err
+	}
+	r.policy = &p
+	return encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts}), nil
 }
 
 func encode(v any) json.RawMessage {

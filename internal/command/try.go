@@ -68,8 +68,10 @@ func (t Trial) lacks() []string {
 
 // Errors of a trial that was not made.
 var (
-	errOff     = errors.New("the sandbox is switched off (--sandbox off)")
-	errUntried = errors.New("the containment could not be tried")
+	errOff = errors.New("the sandbox is switched off (--sandbox off)")
+	// errRequired is the error of starting a command uncontained where no command may be.
+	errRequired = errors.New("the sandbox is required (--sandbox on)")
+	errUntried  = errors.New("the containment could not be tried")
 )
 
 // Broken lists what was promised and not seen to hold, "name: detail".
@@ -224,6 +226,12 @@ func (c *Commands) confines(ctx context.Context, s Spec) (bool, error) {
 	r := c.Report(ctx)
 	if r.TierErr != nil {
 		return false, r.TierErr
+	}
+	if s.Uncontained {
+		if c.config.Sandbox == On {
+			return false, errRequired
+		}
+		return false, nil
 	}
 	if s.ReadOnly {
 		switch err := c.ReadOnly(ctx); {

@@ -1,0 +1,226 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/sandbox"
+)
+
+// This file opens the containment of one command for files beyond the workspace
+// that somebody has agreed to.
+
+// Want is a file that a command names and would be kept from.
+type Want struct {
+	Path   string // canonical
+	Change bool
+	// Content says that only the content of the file is written: then the file
+	// alone has to be opened. Otherwise its folder has to be.
+	Content bool
+	Remove  bool // the path itself may be removed or moved, if it is a folder too
+}
+
+// Grant is what a command is to be given for a Want: a file, or a folder and all
+// below it.
+type Grant struct {
+	Path   string
+	Change bool
+	Create bool // the file is absent, and is made before the command starts
+}
+
+// CannotOpen is the error of Grants: the containment cannot be opened for a file.
+type CannotOpen struct {
+	Path, Why string
+	Temporary bool // the path is in a folder for temporary files
+}
+
+func (e *CannotOpen) Error() string {
+	return fmt.Sprintf("commands cannot be given %s: %s", plain.Line(e.Path), e.Why)
+}
+
+// temporaryFolders are shared by all users and programs.
+var temporaryFolders = []string{"/tmp", "/var/tmp"}
+
+// Grants returns what a contained command has to be given to use some files, each
+// path once. Its error is a *CannotOpen. readOnly is as in Spec.
+func (c *Commands) Grants(wants []Want, readOnly bool) ([]Grant, error) {
+	p := c.policy(readOnly, "")
+	var out []Grant
+	for _, w := range wants {
+		g, err := c.grant(w, p)
+		if err != nil {
+			return nil, err
+		}
+		covered := slices.ContainsFunc(out, func(o Grant) bool { return inside(g.Path, o.Path) && (o.Change || !g.Change) })
+		if g.Path == "" || covered {
+			continue
+		}
+		out = append(out, g)
+	}
+	// A later grant may hold an earlier one.
+	return slices.DeleteFunc(slices.Clone(out), func(g Grant) bool {
+		return slices.ContainsFunc(out, func(o Grant) bool { return o != g && inside(g.Path, o.Path) && (o.Change || !g.Change) })
+	}), nil
+}
+
+// grant returns what a command has to be given to use one file; no path if it may
+// use that by itself.
+func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
+	fail := func(why string) (Grant, error) {
+		inTemp := slices.ContainsFunc(temporaryFolders, func(dir string) bool { return inside(w.Path, dir) })
+		return Grant{}, &CannotOpen{w.Path, why, inTemp}
+	}
+	g := Grant{Path: w.Path, Change: w.Change}
+	info, err := os.Lstat(w.Path)
+	absent := errors.Is(err, fs.ErrNotExist)
+	switch hidden := holding(w.Path, p.Hide); {
+	case err == nil && info.Mode()&(fs.ModeDevice|fs.ModeSocket) != 0:
+		return fail("it is a device or a socket")
+	case slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(dir string) bool { return inside(w.Path, dir) }):
+		if !w.Change && holding(w.Path, p.Read) != "" {
+			return Grant{}, nil
+		}
+		return fail("it is a file of the kernel")
+	case hidden != "" && c.closedToAll(hidden):
+		return fail("it is closed to all tools")
+	case hidden == "" && !w.Change && holding(w.Path, slices.Concat(p.Read, p.Write)) != "":
+		return Grant{}, nil
+	case !w.Change && absent:
+		return Grant{}, nil // the command reports that by itself
+	}
+	if w.Change && c.inWritable(w.Path) {
+		return g, nil // a protected name
+	}
+	switch {
+	case !w.Change, err == nil && info.IsDir() && !w.Remove, err == nil && w.Content:
+	case w.Content && absent && isFolder(filepath.Dir(w.Path)):
+		g.Create = true
+	default: // names are made, replaced or removed
+		g.Path = existing(filepath.Dir(w.Path))
+	}
+	if why := c.tooMuch(g); why != "" {
+		return fail(why)
+	}
+	if !sandbox.May(g.Path, g.Change) {
+		return fail("the user that the server runs as has no right to")
+	}
+	return g, nil
+}
+
+// tooMuch returns why a folder is never given to a command; "" if it may be.
+func (c *Commands) tooMuch(g Grant) string {
+	switch {
+	case g.Path == "/":
+		return "it would need the whole file system"
+	case c.temp.base() != "" && inside(c.temp.base(), g.Path), slices.Contains(temporaryFolders, g.Path):
+		return "it would need " + plain.Line(g.Path) + ", which holds temporary files of others"
+	case !g.Change:
+		return ""
+	case inside(c.config.State, g.Path), c.config.Home != "" && inside(resolved(c.config.Home), g.Path):
+		return "it would need " + plain.Line(g.Path) + ", which holds the home folder or the state of this server"
+	case slices.ContainsFunc(c.config.Roots, func(root string) bool { return inside(root, g.Path) }):
+		return "it would need " + plain.Line(g.Path) + ", which holds a workspace root"
+	}
+	return ""
+}
+
+// closedToAll reports whether a hidden path is one that nobody can open.
+func (c *Commands) closedToAll(hidden string) bool {
+	return hidden == c.config.State || hidden == c.temp.base() || slices.Contains(c.config.Closed, hidden)
+}
+
+// holding returns the first of some folders that holds a canonical path, "" if
+// none does.
+func holding(path string, folders []string) string {
+	for _, folder := range folders {
+		if inside(path, filepath.Clean(folder)) || inside(path, resolved(folder)) {
+			return folder
+		}
+	}
+	return ""
+}
+
+// existing returns a path, or the nearest folder above it that exists.
+func existing(path string) string {
+	for !isFolder(path) && path != filepath.Dir(path) {
+		path = filepath.Dir(path)
+	}
+	return path
+}
+
+func isFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+// open adds grants to the policy of a command, and makes the files that are
+// absent. The command does not start if a path is not what it was when somebody
+// agreed to it. undo removes a file that was made and not written.
+func open(p *sandbox.Policy, grants []Grant) (undo func(), err error) {
+	var made []*os.File
+	undo = func() {
+		for _, f := range made {
+			before, _ := f.Stat()
+			now, err := os.Lstat(f.Name())
+			if err == nil && os.SameFile(before, now) && now.Size() == 0 {
+				_ = os.Remove(f.Name())
+			}
+			_ = f.Close()
+		}
+	}
+	for _, g := range grants {
+		if g.Create {
+			f, err := os.OpenFile(g.Path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o666)
+			if err == nil {
+				made = append(made, f)
+			} else if !errors.Is(err, fs.ErrExist) {
+				undo()
+				return nil, fmt.Errorf("making %s: %w", plain.Line(g.Path), err)
+			}
+		}
+		if real, err := filepath.EvalSymlinks(g.Path); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && real != g.Path {
+			undo()
+			return nil, fmt.Errorf("%s is no longer what was agreed to", plain.Line(g.Path))
+		}
+		if g.Change && !p.ReadOnly {
+			p.Write = append(p.Write, g.Path)
+		} else {
+			p.Read = append(p.Read, g.Path)
+		}
+		p.Hide = uncover(p.Hide, g.Path)
+	}
+	return undo, nil
+}
+
+// uncover takes a path, and what is below it, out of a list of hidden ones. What
+// else lies in a hidden folder stays hidden, name by name.
+func uncover(hidden []string, path string) (out []string) {
+	for _, h := range hidden {
+		real := resolved(h)
+		switch {
+		case real == path:
+		case !inside(path, real):
+			out = append(out, h)
+		default:
+			rest := strings.TrimPrefix(strings.TrimPrefix(path, real), "/")
+			next, _, _ := strings.Cut(rest, "/")
+			entries, _ := os.ReadDir(real)
+			var below []string
+			for _, e := range entries {
+				if e.Name() != next {
+					out = append(out, filepath.Join(real, e.Name()))
+				} else {
+					below = append(below, filepath.Join(real, next))
+				}
+			}
+			out = append(out, uncover(below, path)...)
+		}
+	}
+	return out
+}
