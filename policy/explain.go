@@ -103,6 +103,9 @@ func (c *call) outside() Decision {
 	path := c.real.path
 	reason := c.by(path, "is outside the workspace roots ("+c.shownRoots()+")")
 	next := "use a path inside the roots"
+	if isCommandTool(c.r.Tool) && (holds("/tmp", path) || holds("/var/tmp", path)) {
+		next = "use $TMPDIR for temporary files"
+	}
 	if len(c.p.roots) == 0 {
 		reason, next = c.by(path, "cannot be used: there are no workspace roots"), "ask for a workspace root"
 	}

@@ -16,6 +16,9 @@ import (
 // This file opens the containment of one command for files beyond the workspace
 // that somebody has agreed to.
 
+// Sandboxed returns whether commands are to be contained.
+func (c *Commands) Sandboxed() Mode { return c.config.Sandbox }
+
 // Want is a file that a command names and would be kept from.
 type Want struct {
 	Path   string // canonical

@@ -151,8 +151,9 @@ func follow(path string) string {
 }
 
 const (
-	allowWrite   = "a person can allow it in the settings (sandbox.allowWrite)"
-	allowNothing = "no setting of the sandbox allows it; a person can run it outside of the sandbox"
+	allowRead    = "ask the user to add it to sandbox.allowRead in the settings"
+	allowWrite   = "ask the user to add it to sandbox.allowWrite in the settings"
+	allowNothing = "no setting of the sandbox allows it; dangerouslyDisableSandbox asks the user to run it outside of the sandbox"
 )
 
 // path is the fact about a path, "" if the policy does not block it or ordinary
@@ -162,7 +163,7 @@ func (j judge) path(named, line string) string {
 	switch {
 	case belowAny(real, j.hide):
 		if may(real, false) {
-			return named + " is hidden from commands: " + allowNothing
+			return named + " is hidden from commands: name it in the command, which asks the user, or " + allowRead
 		}
 	case j.p.ReadOnly && belowAny(real, j.write):
 		return j.metadata(named, line)
@@ -182,11 +183,13 @@ func (j judge) path(named, line string) string {
 		}
 	case !exists(real) && !may(real, true), exists(real) && !may(real, false) && !may(real, true):
 	case j.p.ReadOnly:
-		return named + " may not be read: it is outside of the folders that commands may read; " + allowNothing
+		return named + " may not be read: it is outside of the folders that commands may read; " + allowRead
 	case below(real, "/tmp") || below(real, "/var/tmp"):
 		return named + " may not be read or changed: it is outside of the folders of this session; temporary files go into $TMPDIR, and " + allowWrite
+	case reading().MatchString(line) && !writing().MatchString(line):
+		return named + " may not be read: it is outside of the folders of this session; " + allowRead
 	default:
-		return named + " may not be read or changed: it is outside of the folders of this session; " + allowWrite
+		return named + " may not be read or changed: it is outside of the folders of this session; " + allowWrite + ", or to sandbox.allowRead to only read it"
 	}
 	return ""
 }
@@ -245,7 +248,7 @@ func (j judge) network() string {
 	case j.p.ReadOnly:
 		return "the network is closed to read-only commands; use Bash for what needs it"
 	case !j.p.Network:
-		return "the network is closed to commands; a person can allow it in the settings (sandbox.network: allow)"
+		return "the network is closed to commands; ask the user to set sandbox.network to allow in the settings"
 	}
 	return ""
 }

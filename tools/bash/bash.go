@@ -26,9 +26,13 @@ type Input struct {
 	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds to wait for its end: 120000 if not given, at most 600000. With run_in_background: when to end the task, which else runs until it ends or the session does"`
 	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the person who watches"`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Answer at once; TaskOutput shows the output, TaskStop ends it"`
+	DisableSandbox  bool   `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run it outside of the sandbox, if it cannot work in there. The user is always asked"`
 
 	judged *judged
 }
+
+// readOnly reports whether the call is known to only read.
+func (in Input) readOnly() bool { return in.judged.readOnly() && !in.DisableSandbox }
 
 // ReadOnlyInput is what a call of BashReadOnly is given.
 type ReadOnlyInput struct {
@@ -114,20 +118,31 @@ func newBash(o Options) *tools.Tool {
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Keep:              tools.KeepTail,
 		Cascades:          true,
-		IsReadOnly:        tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() }),
-		IsConcurrencySafe: tools.When(func(_ *tools.Env, in Input) bool { return in.judged.readOnly() && !in.judged.moves() }),
+		IsReadOnly:        tools.When(func(_ *tools.Env, in Input) bool { return in.readOnly() }),
+		IsConcurrencySafe: tools.When(func(_ *tools.Env, in Input) bool { return in.readOnly() && !in.judged.moves() }),
 		IsDestructive:     tools.When(func(_ *tools.Env, in Input) bool { return in.judged.destructive() }),
-		IsOpenWorld:       tools.When(func(_ *tools.Env, in Input) bool { return !in.judged.readOnly() }),
+		IsOpenWorld:       tools.When(func(_ *tools.Env, in Input) bool { return !in.readOnly() }),
 		IsEnabled:         func() error { return hasShell(o.Commands) },
 		Backfill:          func(env *tools.Env, in *Input) { in.judged = judge(env, o.Commands, in.Command) },
 		Validate: func(in Input) error {
 			return validate(in.Command, in.Timeout, o.Most, in.judged)
 		},
-		Parts:           func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
-		Check:           func(env *tools.Env, in Input) *policy.Decision { return check(env, o.Commands, in.judged) },
+		Parts: func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
+		Check: func(env *tools.Env, in Input) *policy.Decision {
+			if in.DisableSandbox {
+				return unsandboxed(o.Commands)
+			}
+			return check(env, o.Commands, in.judged)
+		},
+		Grants: func(_ *tools.Env, in Input, opens []policy.Target) ([]tools.Grant, error) {
+			if in.DisableSandbox {
+				return nil, nil
+			}
+			return grants(o.Commands, in.judged, opens, in.judged.readOnly())
+		},
 		ClassifierInput: func(in Input) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, background: in.RunInBackground, judged: in.judged}
+			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, background: in.RunInBackground, unsandboxed: in.DisableSandbox, judged: in.judged}
 			return c.run(ctx)
 		},
 		Render: render,
@@ -157,6 +172,9 @@ func newReadOnly(o Options) *tools.Tool {
 		Validate: func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most, in.judged) },
 		Parts: func(_ *tools.Env, in ReadOnlyInput) *tools.Parts {
 			return in.judged.parts(o.Commands, in.Command, true)
+		},
+		Grants: func(_ *tools.Env, in ReadOnlyInput, opens []policy.Target) ([]tools.Grant, error) {
+			return grants(o.Commands, in.judged, opens, true)
 		},
 		ClassifierInput: func(in ReadOnlyInput) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in ReadOnlyInput) (tools.Result[Output], error) {

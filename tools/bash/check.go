@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -28,6 +29,13 @@ func check(env *tools.Env, c containment, j *judged) *policy.Decision {
 			Behavior: policy.Ask,
 			Reason:   fmt.Sprintf("commands are not contained here (%v), and this one is not known to only read", why),
 			Next:     "a person can allow it by a rule such as Bash(make *) in the settings, or by --mode bypassPermissions",
+		}
+	}
+	if text := j.elsewhere(); text != "" && j.destructive() && !j.signals() {
+		return &policy.Decision{
+			Behavior: policy.Deny,
+			Reason:   plain.Line(text) + " would find no process: a command in the sandbox sees only its own",
+			Next:     "use TaskStop for a background task, send kill with the process number as a command of its own, or set dangerouslyDisableSandbox to true, which asks the user",
 		}
 	}
 	open := c.Open(ctx, env.ReadDenied)

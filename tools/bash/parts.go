@@ -86,19 +86,29 @@ func (j *judged) takesRoot() bool {
 // partsOf are Parts in the making.
 type partsOf struct{ *tools.Parts }
 
+// named returns an operand as an absolute path, or as a pattern of such, if its
+// folder is known; "" for one that names no file.
+func named(n shellsafe.Path) string {
+	text := n.Text
+	if n.Glob {
+		text = n.Pattern
+	}
+	if text == "-" || text == "" {
+		return ""
+	}
+	if !filepath.IsAbs(text) && n.Dir != "" {
+		text = escaped(n.Dir, n.Glob) + "/" + text
+	}
+	return text
+}
+
 // name adds the files that the command names. What is only known when it runs
 // is left to the containment. The folder dir is canonical.
 func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) {
 	for _, n := range paths {
-		text := n.Text
-		if n.Glob {
-			text = n.Pattern
-		}
-		if text == "-" || text == "" {
+		text := named(n)
+		if text == "" {
 			continue
-		}
-		if !filepath.IsAbs(text) && n.Dir != "" {
-			text = escaped(n.Dir, n.Glob) + "/" + text
 		}
 		if n.Dynamic && !n.Glob || !filepath.IsAbs(text) || strings.ContainsRune(text, 0) {
 			p.Edits = false

@@ -14,6 +14,7 @@ import (
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/shellsafe"
 	"mcp-toolset/internal/task"
+	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
@@ -27,6 +28,7 @@ type call struct {
 	timeout     int // milliseconds; 0: the default
 	background  bool
 	readOnly    bool // of BashReadOnly
+	unsandboxed bool // outside of the sandbox
 	judged      *judged
 }
 
@@ -77,6 +79,12 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 		return s, err
 	}
 	s.Hide, s.Keep = kept.Hidden, kept.Unchanged
+	for _, g := range kept.Grants {
+		s.Grants = append(s.Grants, command.Grant{Path: g.Path, Change: g.Access == policy.Edit, Create: g.Create})
+	}
+	if s.Uncontained = c.unsandboxed || !c.readOnly && c.judged.signals(); s.Uncontained {
+		return s, nil
+	}
 	if !c.judged.readOnly() || c.readOnly {
 		return s, nil
 	}

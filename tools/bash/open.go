@@ -1,0 +1,134 @@
+package bash
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// This file is about commands that need more than their containment gives them.
+
+// unsandboxed asks for a call that leaves the containment. No rule and no mode
+// answers that.
+func unsandboxed(c *command.Commands) *policy.Decision {
+	if c.Sandboxed() == command.On {
+		return &policy.Decision{
+			Behavior: policy.Deny, Reason: "this server runs no command outside of the sandbox (--sandbox on)",
+			Next: "leave dangerouslyDisableSandbox out",
+		}
+	}
+	return &policy.Decision{
+		Behavior: policy.Ask, Layer: policy.LayerSandbox,
+		Reason: "dangerouslyDisableSandbox runs the command outside of the sandbox, with all rights of the user",
+		Next:   "leave dangerouslyDisableSandbox out",
+	}
+}
+
+// grants returns what a contained command needs to use the files that the policy
+// opens, or a fault if it cannot be given that.
+func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool) ([]tools.Grant, error) {
+	if c.Uncontained(context.Background()) != nil {
+		return nil, nil
+	}
+	how := j.operands()
+	var wants []command.Want
+	for _, t := range opens {
+		w := command.Want{Path: t.Canonical, Change: t.Access == policy.Edit}
+		if n, ok := how[t.Literal]; ok && w.Change {
+			w.Content, w.Remove = n.Content, n.Below
+		}
+		wants = append(wants, w)
+	}
+	given, err := c.Grants(wants, readOnly)
+	var cannot *command.CannotOpen
+	if errors.As(err, &cannot) {
+		return nil, cannotOpen(cannot)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([]tools.Grant, len(given))
+	for i, g := range given {
+		out[i] = tools.Grant{Path: g.Path, Create: g.Create}
+		if g.Change {
+			out[i].Access = policy.Edit
+		}
+	}
+	return out, nil
+}
+
+func cannotOpen(e *command.CannotOpen) *tools.Fault {
+	next := "If it has to be, set dangerouslyDisableSandbox to true, which asks the user."
+	if e.Path == "/" {
+		next = "Name the file or folder that is meant."
+	} else if e.Temporary {
+		next = "Use $TMPDIR for temporary files. " + next
+	}
+	return &tools.Fault{Fact: "the sandbox cannot let this command use " + plain.Line(e.Path) + ": " + e.Why, Next: next}
+}
+
+// operands has the files that the command writes, by the path that the policy
+// knows. Of one that is written in several ways Content holds only if it does for
+// each.
+func (j *judged) operands() map[string]shellsafe.Path {
+	out := map[string]shellsafe.Path{}
+	for _, n := range j.Writes {
+		if n.Glob || n.Dynamic {
+			continue
+		}
+		path := named(n)
+		if old, ok := out[path]; ok {
+			n.Content, n.Below = n.Content && old.Content, n.Below || old.Below
+		}
+		out[path] = n
+	}
+	return out
+}
+
+// signals reports whether the command does nothing but send signals to processes
+// that it names by number. In a PID namespace of its own it would find none of
+// them, so once it is allowed it runs outside of the containment.
+func (j *judged) signals() bool {
+	if j == nil || j.Unresolved != "" || len(j.Analysis.Commands) == 0 || len(j.Writes) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(j.Analysis.Commands, func(c shellsafe.Command) bool {
+		return !c.Allowable || !c.Literal || c.Words[0] != "kill" || len(numbered(&c)) == 0
+	})
+}
+
+// numbered returns the processes that a kill names by number, and no others.
+func numbered(c *shellsafe.Command) (numbers []string) {
+	if c.Name != "kill" || !c.Literal {
+		return nil
+	}
+	for i, w := range c.Words[1:] {
+		switch {
+		case strings.HasPrefix(w, "-"), i > 0 && (c.Words[i] == "-s" || c.Words[i] == "-n"):
+		case w != "" && strings.Trim(w, "0123456789") == "" && strings.Trim(w, "0") != "":
+			numbers = append(numbers, w)
+		default:
+			return nil
+		}
+	}
+	return numbers
+}
+
+// elsewhere returns a command that ends processes which a contained command does
+// not find; "" if there is none.
+func (j *judged) elsewhere() string {
+	for i := range j.Analysis.Commands {
+		c := &j.Analysis.Commands[i]
+		if slices.Contains([]string{"pkill", "killall", "skill"}, c.Name) || len(numbered(c)) > 0 {
+			return c.Text
+		}
+	}
+	return ""
+}
