@@ -42,7 +42,7 @@ func TestDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := New(Config{Roots: roots, Home: home, Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths(), Home: home})})
-		kept, err := p.kept(ctx, root, false)
+		kept, err := p.kept(ctx, root, false, nil)
 		found := kept.Hidden
 		for _, path := range kept.Unchanged {
 			found = append(found, "as it is: "+path)

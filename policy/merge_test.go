@@ -128,7 +128,7 @@ func TestTightened(t *testing.T) {
 			"allow": ["Read(//other/**)", "Bash(rm)", "Edit("],
 			"additionalDirectories": ["/"], "defaultMode": "bypassPermissions"},
 		"features": {"x": true}, "editGuard": "off", "reminder": false,
-		"sandbox": {"allowWrite": ["/"], "network": "allow"}, "env": {"pass": ["A"]}
+		"sandbox": {"allowRead": ["/"], "allowWrite": ["/"], "network": "allow"}, "env": {"pass": ["A"]}
 	}`)
 	loose := New(world(s))
 	tight := New(world(s.Tightened()))
@@ -149,7 +149,7 @@ func TestTightened(t *testing.T) {
 	}
 	g := s.Tightened()
 	scrub, pass := g.Env()
-	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass); have != "[]map[]defaulttrue {[] true true} [] []" {
+	if have := fmt.Sprint(g.AdditionalDirectories(), g.Mode(), g.Features(), g.EditGuard(), g.Reminder("m"), g.Sandbox(), scrub, pass); have != "[]map[]defaulttrue {[] [] true true} [] []" {
 		t.Errorf("what is left: %s", have)
 	}
 	want := []string{

@@ -185,7 +185,7 @@ func (j judge) path(named, line string) string {
 	case j.p.ReadOnly:
 		return named + " may not be read: it is outside of the folders that commands may read; " + allowRead
 	case below(real, "/tmp") || below(real, "/var/tmp"):
-		return named + " may not be read or changed: it is outside of the folders of this session; temporary files go into $TMPDIR, and " + allowWrite
+		return named + " may not be read or changed: it is outside of the folders of this session; use $TMPDIR for temporary files, or " + allowWrite
 	case reading().MatchString(line) && !writing().MatchString(line):
 		return named + " may not be read: it is outside of the folders of this session; " + allowRead
 	default:

@@ -54,7 +54,7 @@ func TestBlocked(t *testing.T) {
 		{p, "cat: /no/such/file/at/all: Permission denied", ""},
 		{p, "curl: (6) Could not resolve host: example.org", "network is closed"},
 		{p, "socket: Operation not permitted", "network is closed"},
-		{p, "dial tcp 127.0.0.1:80: socket: operation not permitted", "sandbox.network: allow"},
+		{p, "dial tcp 127.0.0.1:80: socket: operation not permitted", "sandbox.network to allow"},
 		{online, "curl: (6) Could not resolve host: example.org", ""},
 		{readOnly, "curl: (6) Could not resolve host: example.org", "use Bash"},
 		{readOnly, "touch: cannot touch 'new': Permission denied", "use Bash"},

@@ -1,0 +1,180 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// outsideFolder makes a folder beside the workspace, with a file in it.
+func outsideFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "old"), []byte("old\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestGrants is what a command has to be given for a file, and what it never is.
+func TestGrants(t *testing.T) {
+	c, root := newCommands(t, nil)
+	out, home := outsideFolder(t), resolved(c.config.Home)
+	for _, dir := range []string{filepath.Join(home, ".ssh"), c.config.State} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, one := range []struct {
+		want  Want
+		grant Grant // no path: none is needed
+		err   string
+	}{
+		{Want{Path: out + "/old"}, Grant{Path: out + "/old"}, ""},
+		{Want{Path: out + "/gone"}, Grant{}, ""},
+		{Want{Path: out}, Grant{Path: out}, ""},
+		{Want{Path: "/etc/passwd"}, Grant{}, ""},
+		{Want{Path: home + "/.ssh"}, Grant{Path: home + "/.ssh"}, ""},
+		{Want{Path: out + "/old", Change: true, Content: true}, Grant{Path: out + "/old", Change: true}, ""},
+		{Want{Path: out + "/new", Change: true, Content: true}, Grant{Path: out + "/new", Change: true, Create: true}, ""},
+		{Want{Path: out + "/new", Change: true}, Grant{Path: out, Change: true}, ""},
+		{Want{Path: out + "/a/b/c", Change: true}, Grant{Path: out, Change: true}, ""},
+		{Want{Path: out + "/folder", Change: true}, Grant{Path: out + "/folder", Change: true}, ""},
+		{Want{Path: out + "/folder", Change: true, Remove: true}, Grant{Path: out, Change: true}, ""},
+		{Want{Path: root + "/.git/config", Change: true, Content: true}, Grant{Path: root + "/.git/config", Change: true}, ""},
+		{Want{Path: "/tmp"}, Grant{}, "temporary files of others"},
+		{Want{Path: "/tmp/no-such-folder-here", Change: true}, Grant{}, "temporary files of others"},
+		{Want{Path: "/no-such-folder-here", Change: true}, Grant{}, "the whole file system"},
+		{Want{Path: home + "/new", Change: true}, Grant{}, "holds the home folder"},
+		{Want{Path: c.config.State + "/x"}, Grant{}, "closed to all tools"},
+		{Want{Path: "/dev/null"}, Grant{}, "a device"},
+		{Want{Path: "/proc/self/mem", Change: true, Content: true}, Grant{}, "a file of the kernel"},
+		{Want{Path: "/proc/cpuinfo"}, Grant{}, ""},
+	} {
+		got, err := c.Grants([]Want{one.want}, false)
+		var cannot *CannotOpen
+		switch {
+		case one.err != "":
+			if !errors.As(err, &cannot) || !strings.Contains(cannot.Why, one.err) {
+				t.Errorf("%+v: %v, %v, want %q", one.want, got, err, one.err)
+			}
+		case err != nil, one.grant.Path == "" && len(got) > 0, one.grant.Path != "" && (len(got) != 1 || got[0] != one.grant):
+			t.Errorf("%+v: %+v, %v, want %+v", one.want, got, err, one.grant)
+		}
+	}
+	both, err := c.Grants([]Want{{Path: out + "/old"}, {Path: out, Change: true}, {Path: out + "/folder", Change: true}}, false)
+	if err != nil || len(both) != 1 || both[0].Path != out {
+		t.Errorf("files in a folder that is given: %+v, %v", both, err)
+	}
+}
+
+// TestGranted: a contained command may use what it was granted and nothing else.
+func TestGranted(t *testing.T) {
+	c, root := newCommands(t, nil)
+	needContained(t, c)
+	out, home := outsideFolder(t), resolved(c.config.Home)
+	for path, text := range map[string]string{home + "/.ssh/config": "host\n", home + "/.ssh/id": "key\n"} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do := func(s Spec, script string) string {
+		t.Helper()
+		s.Script = script
+		text, _ := run(t, c, s)
+		return text
+	}
+	read := func(path string) string {
+		text, _ := os.ReadFile(path)
+		return string(text)
+	}
+	if text := do(Spec{Grants: []Grant{{Path: out + "/old", Change: true}}}, "echo new >"+out+"/old; echo x >"+out+"/other; cat "+home+"/.ssh/id"); read(out+"/old") != "new\n" || read(out+"/other") != "" || strings.Contains(text, "key") {
+		t.Errorf("a file: %q, other %q\n%s", read(out+"/old"), read(out+"/other"), text)
+	}
+	if text := do(Spec{Grants: []Grant{{Path: out + "/made", Change: true, Create: true}}}, "echo made >"+out+"/made"); read(out+"/made") != "made\n" {
+		t.Errorf("an absent file: %s", text)
+	}
+	do(Spec{Grants: []Grant{{Path: out + "/unused", Change: true, Create: true}}}, "false")
+	if _, err := os.Lstat(out + "/unused"); err == nil {
+		t.Error("an empty file is left of a command that did not write it")
+	}
+	if text := do(Spec{Grants: []Grant{{Path: out, Change: true}}}, "mkdir "+out+"/sub && mv "+out+"/old "+out+"/sub/moved"); read(out+"/sub/moved") != "new\n" {
+		t.Errorf("a folder: %s", text)
+	}
+	for _, readOnly := range []bool{false, true} {
+		s := Spec{ReadOnly: readOnly, Grants: []Grant{{Path: home + "/.ssh/config"}}}
+		if text := do(s, "cat "+home+"/.ssh/config; cat "+home+"/.ssh/id; echo x >>"+home+"/.ssh/config"); !strings.Contains(text, "host\n") || strings.Contains(text, "key") || read(home+"/.ssh/config") != "host\n" {
+			t.Errorf("a hidden file, read-only %v: %s", readOnly, text)
+		}
+	}
+	if err := os.Symlink(home+"/.ssh", out+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Start(t.Context(), Spec{Script: "true", Dir: root, Grants: []Grant{{Path: out + "/link/id"}}}); err == nil || !strings.Contains(err.Error(), "no longer what was agreed to") {
+		t.Errorf("a path that leads elsewhere now: %v", err)
+	}
+}
+
+// TestGrantedName: a command may change a protected name that it was granted, and
+// no other; what it made stays.
+func TestGrantedName(t *testing.T) {
+	c, root := newCommands(t, nil)
+	needContained(t, c)
+	if err := os.MkdirAll(root+"/.git/hooks", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"HEAD", "config"} {
+		if err := os.WriteFile(root+"/.git/"+name, []byte("ref: refs/heads/main\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Mkdir(root+"/.git/objects", 0o777), os.Mkdir(root+"/.git/refs", 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	hook := root + "/.git/hooks/post-commit"
+	other, err := c.Start(t.Context(), Spec{Script: "read x </dev/zero", Dir: root}) // runs beside it
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, result := run(t, c, Spec{Script: "echo x >" + hook + "; echo x >>" + root + "/.git/config", Grants: []Grant{{Path: hook, Change: true}}})
+	if err := other.End(Stopped, 0); err != nil {
+		t.Fatal(err)
+	}
+	config, _ := os.ReadFile(root + "/.git/config")
+	if _, err := os.Lstat(hook); err != nil || string(config) != "ref: refs/heads/main\n" || len(result.Removed)+len(other.Result().Removed) > 0 {
+		t.Errorf("hook %v, config %q, taken away %q and %q\n%s", err, config, result.Removed, other.Result().Removed, text)
+	}
+}
+
+// TestAllowRead: what the settings allow to read may be read, a secret too, and
+// not what is beside it.
+func TestAllowRead(t *testing.T) {
+	out := outsideFolder(t)
+	c, _ := newCommands(t, func(c *Config) { c.AllowRead = []string{filepath.Join(c.Home, ".aws/config"), out} })
+	needContained(t, c)
+	aws := filepath.Join(resolved(c.config.Home), ".aws")
+	if err := os.Mkdir(aws, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"config", "credentials"} {
+		if err := os.WriteFile(filepath.Join(aws, name), []byte("is "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, _ := run(t, c, Spec{Script: "cat " + aws + "/config " + aws + "/credentials " + out + "/old; echo x >" + out + "/old"})
+	after, _ := os.ReadFile(out + "/old")
+	if !strings.Contains(text, "is config\n") || strings.Contains(text, "is credentials") || !strings.Contains(text, "old\n") || string(after) != "old\n" {
+		t.Errorf("%s", text)
+	}
+}
