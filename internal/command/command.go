@@ -68,6 +68,7 @@ type Commands struct {
 	writable []string
 	path     trustedPath
 	guard    guard
+	sweep    sync.Once
 
 	trying sync.Mutex
 	report *Report // nil: not tried
@@ -195,7 +196,8 @@ func (c *Commands) enter() error {
 	return nil
 }
 
-// Policy is what a command may touch; temp is its folder for temporary files.
+// policy returns what a command may touch beside caches; temp is its folder for
+// temporary files.
 func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
 	read, hide := sandbox.Readable(c.config.Home, hidden...)
@@ -207,11 +209,6 @@ func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 	for _, folder := range c.programs() {
 		if real := resolved(folder); real != "/" && !c.inWritable(folder) && !holdsAny(real, hide) {
 			p.Read = append(p.Read, folder)
-		}
-	}
-	if !readOnly {
-		for _, cache := range c.Caches() {
-			p.Write = append(p.Write, cache.Path)
 		}
 	}
 	return p

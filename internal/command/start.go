@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,8 +48,9 @@ type Running struct {
 	process  *process.Process
 	policy   *sandbox.Policy // nil: it is not contained
 	dir      string
-	marker   *os.File // in which the shell says where it ended
-	guarded  *watched // of its protected names; nil: none is watched
+	marker   *os.File  // in which the shell says where it ended
+	guarded  *watched  // of its protected names; nil: none is watched
+	layer    io.Closer // the lock of its layer over caches; nil: it has none
 
 	why    chan Why // the first reason to end it
 	once   sync.Once
@@ -130,13 +132,13 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
 	if confined {
-		r.policy, r.guarded, spec.Confine = c.confine(s, temp, c.Report(ctx))
+		r.policy, r.guarded, r.layer, spec.Confine = c.confine(s, temp, c.Report(ctx))
 	}
 	if err := r.start(ctx, s.Name, spec); err != nil {
 		if r.guarded != nil {
 			c.guard.end(r.guarded)
 		}
-		r.unmark()
+		r.release()
 		return nil, err
 	}
 	return r, nil
@@ -222,7 +224,7 @@ func (r *Running) watch() {
 		why = ByItself // it was quicker
 	}
 	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
-	r.unmark()
+	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
 			text := v.Head + v.Tail
@@ -257,8 +259,11 @@ func (r *Running) standing() string {
 // maxDir is the longest path of a folder, in bytes: the kernel's limit.
 const maxDir = 4096
 
-// unmark removes the marker.
-func (r *Running) unmark() {
+// release removes the marker and unlocks the layer.
+func (r *Running) release() {
+	if r.layer != nil {
+		_ = r.layer.Close()
+	}
 	_ = r.marker.Close()
 	_ = os.Remove(r.marker.Name())
 }
@@ -316,18 +321,18 @@ type confinement struct {
 	Say             string // a file that is to hold what is in force; "": none
 }
 
-func (c *Commands) confine(s Spec, temp string, report *Report) (*sandbox.Policy, *watched, json.RawMessage) {
+func (c *Commands) confine(s Spec, temp string, report *Report) (*sandbox.Policy, *watched, io.Closer, json.RawMessage) {
 	p := c.policy(s.ReadOnly, temp)
 	p.Hide = append(p.Hide, s.Hide...)
 	var guarded *watched
 	tried := report.ReadOnly.Coverage
+	layer := c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
-		c.makeCaches()
 		guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp))
 		p.Protect = append(p.Protect, s.Keep...)
 		tried = report.Write.Coverage
 	}
-	return &p, guarded, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})
+	return &p, guarded, layer, encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts})
 }
 
 func encode(v any) json.RawMessage {
@@ -336,16 +341,6 @@ func encode(v any) json.RawMessage {
 		panic(err) // plain data
 	}
 	return data
-}
-
-// makeCaches makes what tools would make at their first run, since no right can
-// be given to what is not there.
-func (c *Commands) makeCaches() {
-	for _, cache := range c.Caches() {
-		if cache.Absent {
-			_ = os.MkdirAll(cache.Path, 0o700) // without it the tool says so
-		}
-	}
 }
 
 // Supervise is the life of a supervisor of a command, for a program whose only
