@@ -33,6 +33,7 @@ func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool) (out tools
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
 	if !agreed {
 		out.Unchanged = p.protected()
+		out.Names = slices.DeleteFunc(p.Policy.Unopened(), func(name string) bool { return name == ".git" || name == policy.ProjectFolder })
 	}
 	if !reads && !edits {
 		return out, nil

@@ -75,6 +75,7 @@ type Env struct {
 type Kept struct {
 	Hidden    []string // may not be read; need not exist
 	Unchanged []string // may be read
+	Names     []string // protected names that may not be made
 }
 
 // Abs makes a path of a call absolute: "~" is the home folder, a relative path

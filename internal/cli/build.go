@@ -247,7 +247,7 @@ func (c *common) newCommands(host *Host, config assembly.Config) (*command.Comma
 	}
 	return command.New(command.Config{
 		Shell: shell, Sandbox: command.Mode(c.sandbox), AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
-		Roots: roots, Closed: closed, Protected: protected, Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
+		Roots: roots, Closed: closed, Protected: protected, Names: policy.Protected(), Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
 	})
 }
 

@@ -46,6 +46,7 @@ type Config struct {
 	Roots      []string // canonical; what commands may change
 	Closed     []string // what no command may read or change, such as tokens
 	Protected  []string // what no command may change, such as settings
+	Names      []string // all names that Spec.Names may have
 	Home       string   // "": none
 	State      string   // the server's state folder, which commands neither read nor change
 	Environ    []string // the server's environment, of which commands get what env.go says
@@ -117,7 +118,8 @@ func New(c Config) (*Commands, error) {
 	cs.guard = guard{
 		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery,
 		journal: filepath.Join(c.State, "guarded"),
-		away:    cs.taken, takenTo: cs.takenTo(),
+		away:    cs.taken, takenTo: cs.takenTo(), committed: cs.committed,
+		scanner: newScanner(c.Names),
 	}
 	for _, root := range c.Roots {
 		cs.guard.files = append(cs.guard.files, filepath.Join(root, settingsName))

@@ -22,8 +22,10 @@ type guard struct {
 	files   []string               // further names, such as settings
 	away    func() (string, error) // where to what is taken away is moved
 	takenTo string                 // that folder, for people
-	log     *slog.Logger
-	every   time.Duration // between looks while commands run
+	// committed lists those of some paths in a folder that git has committed.
+	committed func(dir string, paths []string) []string
+	log       *slog.Logger
+	every     time.Duration // between looks while commands run
 
 	journal string // the folder of journals; "": none is kept
 
@@ -47,6 +49,10 @@ type watched struct {
 	since   int64             // when it started, in ns
 	cut     bool              // not everything was looked at then
 	removed []string
+
+	names    []string // protected names that it may not make in projects; empty: it may make all
+	projects []string // folders, of those that were there when it started
+	appeared []string // protected names that it made and that stay
 }
 
 // name is a protected name.
@@ -60,8 +66,8 @@ type name struct {
 const guardEvery = 5 * time.Second
 
 // begin says what to protect from a command that can change some folders, and
-// watches it.
-func (g *guard) begin(writable []string) (w *watched, protect []string) {
+// watches it. names are further names that the command may not make.
+func (g *guard) begin(writable []string, names ...string) (w *watched, protect []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.left()
@@ -71,7 +77,7 @@ func (g *guard) begin(writable []string) (w *watched, protect []string) {
 			w.bases = append(w.bases, resolved(folder))
 		}
 	}
-	g.look() // what a running command made is not taken for what was there
+	g.look(nil) // what a running command made is not taken for what was there
 	f := g.find()
 	f.follow(w.bases)
 	g.remember(f)
@@ -82,6 +88,7 @@ func (g *guard) begin(writable []string) (w *watched, protect []string) {
 		}
 	}
 	w.cut = f.cut
+	w.watchPlants(f, names)
 	for _, n := range g.names(f) {
 		for _, link := range linksTo(n.path, w.bases) {
 			w.links[link], _ = os.Readlink(link)
@@ -115,7 +122,7 @@ func (g *guard) begin(writable []string) (w *watched, protect []string) {
 func (g *guard) end(w *watched) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.look()
+	g.look([]*watched{w})
 	delete(g.running, w)
 	if len(g.running) == 0 && g.timer != nil {
 		g.timer.Stop()
@@ -131,7 +138,7 @@ func (g *guard) tick() {
 	if g.timer == nil {
 		return
 	}
-	g.look()
+	g.look(nil)
 	g.beat()
 	g.timer.Reset(g.every)
 }
@@ -238,8 +245,8 @@ func (g *guard) movable(n name, f found, bases []string) bool {
 }
 
 // look looks at all protected names and takes away what a running command made
-// there, unless it does no harm.
-func (g *guard) look() {
+// there, unless it does no harm. ended are those that do nothing more.
+func (g *guard) look(ended []*watched) {
 	if len(g.running) == 0 {
 		return
 	}
@@ -274,6 +281,7 @@ func (g *guard) look() {
 			g.tell(makers, n.path)
 		}
 	}
+	g.lookAtPlants(f, bases, ended)
 }
 
 // makers lists the running commands that can have made what is at a name.

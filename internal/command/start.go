@@ -35,6 +35,9 @@ type Spec struct {
 	// Hide are further files and folders that the command must not read, Keep
 	// those that it must not change, which exist and are no links.
 	Hide, Keep []string
+	// Names are protected names, of Config.Names, that the command may not make
+	// in a root or the top folder of a repository.
+	Names []string
 	// Grace is how long what it leaves running may take to end.
 	Grace time.Duration
 }
@@ -79,8 +82,11 @@ type Result struct {
 	Blocked []string // what of its failure is due to the containment
 	Removed []string // protected names that appeared meanwhile and were taken away
 	TakenTo string   // the folder they are in now, or else beside what they were
-	Cut     bool     // somebody else still had its output when it had ended
-	Ended   time.Time
+	// Appeared is protected names that appeared meanwhile and stay, since the
+	// last commit has them.
+	Appeared []string
+	Cut      bool // somebody else still had its output when it had ended
+	Ended    time.Time
 }
 
 // outputWait is how long the end of the output is waited for when a command and
@@ -201,9 +207,10 @@ func (r *Running) watch() {
 		}
 	}
 	// At once: a server that is ending may not have the time to wait for output.
-	var removed []string
+	var removed, appeared []string
 	if r.guarded != nil {
 		removed = r.commands.guard.end(r.guarded)
+		appeared = r.guarded.appeared
 	}
 	cut := false
 	select {
@@ -223,7 +230,7 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it was quicker
 	}
-	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
+	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
 	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
@@ -328,7 +335,7 @@ func (c *Commands) confine(s Spec, temp string, report *Report) (*sandbox.Policy
 	tried := report.ReadOnly.Coverage
 	layer := c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
-		guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp))
+		guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp), s.Names...)
 		p.Protect = append(p.Protect, s.Keep...)
 		tried = report.Write.Coverage
 	}

@@ -76,7 +76,7 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Hide, s.Keep = kept.Hidden, kept.Unchanged
+	s.Hide, s.Keep, s.Names = kept.Hidden, kept.Unchanged, kept.Names
 	if !c.judged.readOnly() || c.readOnly {
 		return s, nil
 	}
