@@ -6,7 +6,8 @@
 // What a caller has to do for mounts to be had: start the process that applies
 // in new mount, PID and IPC namespaces (CLONE_NEWNS, CLONE_NEWPID,
 // CLONE_NEWIPC), and unless root in a new user namespace with its own id mapped
-// and CAP_SYS_ADMIN and CAP_SETPCAP as ambient capabilities; make the mounts
+// and CAP_SYS_ADMIN and CAP_SETPCAP as ambient capabilities, and for layers
+// CAP_DAC_OVERRIDE, since overlays make a folder without any mode; make the mounts
 // private and mount /proc anew there; open no file for writing before it
 // applies; and put the server's own Here() into Policy.Outside. Without these
 // the rest still holds, and Coverage says what does not.
