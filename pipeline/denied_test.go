@@ -92,3 +92,31 @@ func TestDenied(t *testing.T) {
 		t.Errorf("a folder that cannot be looked into: %q", got)
 	}
 }
+
+// TestDeniedNames: a command may not make protected names, except those that an
+// allow rule names, and any once the user has agreed.
+func TestDeniedNames(t *testing.T) {
+	root := t.TempDir()
+	roots, err := workspace.OpenRoots([]string{root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
+	set, err := policy.ParseSettings([]byte(`{"permissions":{"allow":["Edit(.vscode/**)"]}}`), root+"/settings.json", root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(Config{Roots: roots, Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths()})})
+	kept, err := p.kept(t.Context(), root, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{".cursor": true, ".cargo/config.toml": true, ".vscode": false, ".git": false} {
+		if slices.Contains(kept.Names, name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+	if kept, err := p.kept(t.Context(), root, true); err != nil || len(kept.Names) > 0 {
+		t.Errorf("agreed: %q, %v", kept.Names, err)
+	}
+}

@@ -62,7 +62,7 @@ func (d *diagnosis) limits(out io.Writer) {
 	if d.CacheLayers != "" {
 		fmt.Fprintf(out, "\nCaches that commands of Bash may use; what they write stays in %s\n", d.CacheLayers)
 	} else {
-		fmt.Fprintf(out, "\nCaches that commands of Bash may write to and other projects build from, for lack of mounts or overlays\n")
+		fmt.Fprintf(out, "\nCaches that commands of Bash may write to and other projects build from: there are no overlays here\n")
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, cache := range d.Caches {
