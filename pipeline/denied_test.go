@@ -120,3 +120,18 @@ func TestDeniedNames(t *testing.T) {
 		t.Errorf("agreed: %q, %v", kept.Names, err)
 	}
 }
+
+// TestChanging: an allowed call that changes a file is announced before it runs,
+// and no other call is.
+func TestChanging(t *testing.T) {
+	b := newBench(t, `{"permissions":{"allow":["Edit(.vscode/**)"]}}`)
+	var told []string
+	b.Changing = func(path string) { told = append(told, strings.TrimPrefix(path, b.root+"/")) }
+	for _, path := range []string{".vscode/settings.json", ".cursor/mcp.json", "other"} {
+		b.run(t, t.Context(), "Do", `{"do":"say","arg":"x","path":"`+path+`"}`)
+	}
+	b.run(t, t.Context(), "Do", `{"do":"say","arg":"x"}`)
+	if want := []string{".vscode/settings.json", "other"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}

@@ -161,6 +161,7 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	config.Closers = append(config.Closers, commands)
 	run := c.bash(host, commands)
 	config.Gone = func(v session.View) { bash.Gone(run, v) }
+	config.Changing = commands.Changing
 	others, err := c.upstreams(host, config, func(*upstream.Server) bool { return true })
 	if err != nil {
 		return config, err

@@ -20,6 +20,22 @@ import (
 // checkout and pull bring what the user asked for. A command can commit, too, so
 // the result names what stays.
 
+// Changing says that a tool changes a file for the model, which no running
+// command is taken to have made.
+func (c *Commands) Changing(path string) {
+	c.guard.mu.Lock()
+	defer c.guard.mu.Unlock()
+	for w := range c.guard.running {
+		for _, dir := range w.projects {
+			for _, name := range w.names {
+				if made := filepath.Join(dir, name); inside(path, made) {
+					w.trusted[made] = true
+				}
+			}
+		}
+	}
+}
+
 // planted lists what is there under protected names, by the folders they are in.
 func (f found) planted(names []string) map[string][]string {
 	out := map[string][]string{}

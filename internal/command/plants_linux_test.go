@@ -98,6 +98,23 @@ func TestPlantsAgreed(t *testing.T) {
 	}
 }
 
+// What a tool on files makes while a command runs is not taken for the command's.
+func TestPlantsOfTools(t *testing.T) {
+	c, root := newCommands(t, func(c *Config) { c.Names = plantNames })
+	needContained(t, c)
+	r, err := c.Start(t.Context(), Spec{Script: "until test -e end; do sleep 0.01; done", Dir: root, Names: plantNames})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Changing(root + "/.vscode/settings.json")
+	if err := write(root, ".vscode/settings.json", "{}", ".cursor/mcp.json", "{}", "end", ""); err != nil {
+		t.Fatal(err)
+	}
+	if res := r.Result(); !slices.Equal(res.Removed, []string{root + "/.cursor"}) {
+		t.Errorf("removed %q", res.Removed)
+	}
+}
+
 // While a command runs, what git may be about to commit is left.
 func TestPlantsWhileGitWorks(t *testing.T) {
 	root := tempRoot(t)
