@@ -116,7 +116,7 @@ func New(c Config) (*Commands, error) {
 	}
 	cs.path = newTrustedPath(cs)
 	cs.guard = guard{
-		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery,
+		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery, settle: guardSettle,
 		journal: filepath.Join(c.State, "guarded"),
 		away:    cs.taken, takenTo: cs.takenTo(), committed: cs.committed,
 		scanner: newScanner(c.Names),

@@ -26,6 +26,7 @@ type guard struct {
 	committed func(dir string, paths []string) []string
 	log       *slog.Logger
 	every     time.Duration // between looks while commands run
+	settle    time.Duration // how long git may take from a file to the commit that has it
 
 	journal string // the folder of journals; "": none is kept
 
@@ -63,7 +64,10 @@ type name struct {
 	folder  bool // a folder in which names are: it must be no link
 }
 
-const guardEvery = 5 * time.Second
+const (
+	guardEvery  = 5 * time.Second
+	guardSettle = 2 * time.Second
+)
 
 // begin says what to protect from a command that can change some folders, and
 // watches it. names are further names that the command may not make.

@@ -79,7 +79,7 @@ func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 		for _, path := range paths {
 			makers := g.planters(dir, path)
 			done := slices.ContainsFunc(makers, func(w *watched) bool { return slices.Contains(ended, w) })
-			if len(makers) > 0 && (done || settledPlant(dir, path)) && !plainAttributes(path, bases) {
+			if len(makers) > 0 && (done || g.settled(dir, path)) && !plainAttributes(path, bases) {
 				made[path] = makers
 			}
 		}
@@ -121,9 +121,9 @@ func (g *guard) planters(dir, path string) []*watched {
 	return out
 }
 
-// settledPlant reports whether git does not seem to be at work in a folder: it
+// settled reports whether git does not seem to be at work in a folder: it
 // writes files first and the commit that has them later.
-func settledPlant(dir, path string) bool {
+func (g *guard) settled(dir, path string) bool {
 	git := filepath.Join(dir, ".git")
 	if real := pointed(git, readSome(git)); real != "" {
 		git = real
@@ -132,10 +132,8 @@ func settledPlant(dir, path string) bool {
 		return false
 	}
 	at, err := lookAt(path)
-	return err == nil && time.Since(time.Unix(0, at.changed)) > settledTime
+	return err == nil && time.Since(time.Unix(0, at.changed)) >= g.settle
 }
-
-const settledTime = 2 * time.Second
 
 // attributeDriver matches an attribute by which git runs a program of its
 // configuration, plainDrivers the values that name none or that of Git LFS.
