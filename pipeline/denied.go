@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"mcp-toolset/policy"
@@ -33,6 +34,11 @@ func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool, grants []t
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
 	out.Grants = grants
 	out.Unchanged = slices.DeleteFunc(p.protected(), func(path string) bool { return mayChange(grants, path) })
+	out.Names = slices.DeleteFunc(p.Policy.Unopened(), func(name string) bool {
+		return name == ".git" || name == policy.ProjectFolder || slices.ContainsFunc(grants, func(g tools.Grant) bool {
+			return g.Access == policy.Edit && strings.Contains(g.Path+"/", "/"+name+"/")
+		})
+	})
 	if !reads && !edits {
 		return out, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
+	"mcp-toolset/tools"
 )
 
 // TestDenied: what commands have to be kept from, for each form of a rule.
@@ -90,5 +91,50 @@ func TestDenied(t *testing.T) {
 	defer os.Chmod(root+"/shut", 0o755)
 	if got, _ := look(t, t.Context(), "Read(.env)"); !slices.Contains(got, "$ROOT/shut") {
 		t.Errorf("a folder that cannot be looked into: %q", got)
+	}
+}
+
+// TestDeniedNames: a command may not make protected names, except those that an
+// allow rule names and those that the call was granted.
+func TestDeniedNames(t *testing.T) {
+	root := t.TempDir()
+	roots, err := workspace.OpenRoots([]string{root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer roots.Close()
+	set, err := policy.ParseSettings([]byte(`{"permissions":{"allow":["Edit(.vscode/**)"]}}`), root+"/settings.json", root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(Config{Roots: roots, Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths()})})
+	kept, err := p.kept(t.Context(), root, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{".cursor": true, ".cargo/config.toml": true, ".vscode": false, ".git": false} {
+		if slices.Contains(kept.Names, name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+	grants := []tools.Grant{{Path: root + "/.cursor/mcp.json", Access: policy.Edit}, {Path: root + "/.envrc"}}
+	kept, err = p.kept(t.Context(), root, true, grants)
+	if err != nil || slices.Contains(kept.Names, ".cursor") || !slices.Contains(kept.Names, ".envrc") {
+		t.Errorf("changes of .cursor are granted: %q, %v", kept.Names, err)
+	}
+}
+
+// TestChanging: an allowed call that changes a file is announced before it runs,
+// and no other call is.
+func TestChanging(t *testing.T) {
+	b := newBench(t, `{"permissions":{"allow":["Edit(.vscode/**)"]}}`)
+	var told []string
+	b.Changing = func(path string) { told = append(told, strings.TrimPrefix(path, b.root+"/")) }
+	for _, path := range []string{".vscode/settings.json", ".cursor/mcp.json", "other"} {
+		b.run(t, t.Context(), "Do", `{"do":"say","arg":"x","path":"`+path+`"}`)
+	}
+	b.run(t, t.Context(), "Do", `{"do":"say","arg":"x"}`)
+	if want := []string{".vscode/settings.json", "other"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }

@@ -71,6 +71,9 @@ type Config struct {
 	// no opinion, or is nil itself.
 	Classify func(context.Context, classifier.Question) *policy.Opinion
 
+	// Changing is called before an allowed call changes a file. nil: nobody is told.
+	Changing func(path string)
+
 	// Approvals are what persons have said of calls. With Pending they can be
 	// asked outside of the client too, by a number. nil: nothing is remembered.
 	Approvals *approval.Store
@@ -243,6 +246,9 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 	}
 	c.safe = r.Facts.ConcurrencySafe
 	c.agreed = d.Layer == policy.LayerApproval || d.Layer == policy.LayerHook
+	if c.p.Changing != nil && c.subject.Kind == "path" && c.access == policy.Edit {
+		c.p.Changing(c.subject.Value)
+	}
 	return r, nil
 }
 

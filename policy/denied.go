@@ -24,15 +24,7 @@ func (k Kept) each(a Access, f func(*rule)) {
 		lists = lists[:1]
 	}
 	for _, l := range lists {
-		x := &l.paths[a]
-		for _, r := range x.rest {
-			f(r)
-		}
-		for _, rules := range x.byName {
-			for _, r := range rules {
-				f(r)
-			}
-		}
+		l.paths[a].each(f)
 	}
 }
 

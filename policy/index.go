@@ -66,3 +66,15 @@ func (m *match) search(rules []*rule, covers func(*rule) (path string, ok bool))
 		}
 	}
 }
+
+// each calls f with the rules, in no order.
+func (x *pathIndex) each(f func(*rule)) {
+	for _, r := range x.rest {
+		f(r)
+	}
+	for _, rules := range x.byName {
+		for _, r := range rules {
+			f(r)
+		}
+	}
+}

@@ -77,6 +77,7 @@ type Env struct {
 type Kept struct {
 	Hidden    []string // may not be read; need not exist
 	Unchanged []string // may be read
+	Names     []string // protected names that may not be made
 	Grants    []Grant  // may be used although they are not the workspace's
 }
 

@@ -48,6 +48,7 @@ type Config struct {
 	Structured bool
 	Drain      time.Duration
 	Gone       func(session.View) // a conversation has ended; nil: nobody is told
+	Changing   func(path string)  // a tool is about to change a file; nil: nobody is told
 	HookEnv    []string           // environment of hooks, as NAME=value
 	Audit      *audit.Log         // nil: calls are not written down
 	Approvals  bool               // persons at this machine can be asked about calls
@@ -135,7 +136,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.Scheduler = concurrency.New(c.Scheduler)
 	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
-		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home,
+		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing,
 		Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
 	}
 	a.judges(c, roots.Paths(), &config)

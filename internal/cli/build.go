@@ -161,6 +161,7 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	config.Closers = append(config.Closers, commands)
 	run := c.bash(host, commands)
 	config.Gone = func(v session.View) { bash.Gone(run, v) }
+	config.Changing = commands.Changing
 	others, err := c.upstreams(host, config, func(*upstream.Server) bool { return true })
 	if err != nil {
 		return config, err
@@ -247,7 +248,7 @@ func (c *common) newCommands(host *Host, config assembly.Config) (*command.Comma
 	}
 	return command.New(command.Config{
 		Shell: shell, Sandbox: command.Mode(c.sandbox), AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
-		Roots: roots, Closed: closed, Protected: protected, Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
+		Roots: roots, Closed: closed, Protected: protected, Names: policy.Protected(), Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
 	})
 }
 

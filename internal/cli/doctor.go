@@ -67,7 +67,8 @@ type diagnosis struct {
 	AllowWrite  []string    `json:"allowWrite,omitempty"`
 	Protected   []string    `json:"protected"` // names in the roots, and files
 	Caches      []cacheDir  `json:"caches"`
-	Hidden      []string    `json:"hidden"` // names in the home folder
+	CacheLayers string      `json:"cacheLayers,omitempty"` // where this workspace's own changes to caches are; "": nowhere
+	Hidden      []string    `json:"hidden"`                // names in the home folder
 	Network     string      `json:"network"`
 	Temp        string      `json:"temp"`
 	Output      string      `json:"output"`
@@ -97,6 +98,9 @@ type cacheDir struct {
 	Path   string `json:"path"`
 	Why    string `json:"why"`
 	Absent bool   `json:"absent"` // made at the first command
+	// Shared says that what commands write here is read outside of the workspace.
+	Shared  bool     `json:"shared"`
+	Without []string `json:"without,omitempty"` // names in it that commands do not write
 }
 
 // examine tries what a server with these flags would rely on.
@@ -139,7 +143,14 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 		}
 	}
 	for _, cache := range about.Caches {
-		d.Caches = append(d.Caches, cacheDir(cache))
+		dir := cacheDir{Path: cache.Path, Why: cache.Why, Absent: cache.Absent, Shared: !r.Write.Coverage.Layers}
+		if dir.Shared {
+			dir.Without = cache.Programs
+		}
+		d.Caches = append(d.Caches, dir)
+	}
+	if r.Write.Coverage.Layers {
+		d.CacheLayers = about.Layers
 	}
 	d.Problems = problems(about, r, d.Tools)
 	d.Holds = len(d.Problems) == 0

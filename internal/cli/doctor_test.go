@@ -109,3 +109,23 @@ BashReadOnly: not contained: switched off
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// Caches are said to be shared unless commands have layers over them.
+func TestDiagnoseCaches(t *testing.T) {
+	for layers, want := range map[bool]string{
+		true:  "\nCaches that commands of Bash may use; what they write stays in /state/caches/1\n  /home/u/.npm  npm: packages\n",
+		false: "\nCaches that commands of Bash may write to and other projects build from: there are no overlays here\n  /home/u/.npm  npm: packages; not _npx\n",
+	} {
+		about, r := command.About{Mode: command.Auto, Shell: "/bin/bash", Layers: "/state/caches/1"}, whole()
+		about.Caches = []sandbox.Cache{{Path: "/home/u/.npm", Why: "npm: packages", Programs: []string{"_npx"}}}
+		r.Write.Coverage.Layers = layers
+		d := diagnose(about, r)
+		var out strings.Builder
+		if err := d.print(&out); err != nil || !strings.HasSuffix(out.String(), want) {
+			t.Errorf("layers %v: %v\n%s", layers, err, out.String())
+		}
+		if d.Caches[0].Shared == layers || (d.CacheLayers == "") == layers {
+			t.Errorf("layers %v: %+v", layers, d)
+		}
+	}
+}

@@ -62,10 +62,18 @@ func (d *diagnosis) limits(out io.Writer) {
 	for _, text := range d.NotCovered {
 		fmt.Fprintf(out, "  - %s\n", text)
 	}
-	fmt.Fprintf(out, "\nCaches that commands of Bash may write to\n")
+	if d.CacheLayers != "" {
+		fmt.Fprintf(out, "\nCaches that commands of Bash may use; what they write stays in %s\n", d.CacheLayers)
+	} else {
+		fmt.Fprintf(out, "\nCaches that commands of Bash may write to and other projects build from: there are no overlays here\n")
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, cache := range d.Caches {
-		fmt.Fprintf(w, "  %s\t%s%s\n", cache.Path, cache.Why, map[bool]string{true: "; made at the first command"}[cache.Absent])
+		fmt.Fprintf(w, "  %s\t%s%s", cache.Path, cache.Why, map[bool]string{true: "; made at the first command"}[cache.Absent])
+		if len(cache.Without) > 0 {
+			fmt.Fprintf(w, "; not %s", strings.Join(cache.Without, ", "))
+		}
+		fmt.Fprintln(w)
 	}
 	if len(d.Caches) == 0 {
 		fmt.Fprintf(w, "  none\n")

@@ -18,6 +18,7 @@ type About struct {
 	AllowWrite []string
 	Offline    bool
 	Caches     []sandbox.Cache
+	Layers     string // the folder of this workspace's layers over them
 	// Hidden is what of the home folder no command may read; names of files and
 	// folders, of which few exist.
 	Hidden []string
@@ -34,7 +35,7 @@ type About struct {
 func (c *Commands) About() About {
 	a := About{
 		Mode: c.config.Sandbox, Shell: c.shell, Roots: c.config.Roots, AllowRead: c.config.AllowRead, AllowWrite: c.config.AllowWrite,
-		Offline: c.config.Offline, Caches: c.Caches(), Protected: slices.Concat(protectedNames, c.config.Protected),
+		Offline: c.config.Offline, Caches: c.Caches(), Layers: c.Layers(), Protected: slices.Concat(protectedNames, c.config.Protected),
 		Temp: filepath.Join(os.TempDir(), tempPrefix+"*"), Output: filepath.Join(c.config.State, "output"),
 	}
 	if c.config.Home == "" {

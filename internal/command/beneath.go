@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // errLinked is the error of reaching a name behind a link.
@@ -45,4 +47,29 @@ func removeIn(root *os.Root, name string) error {
 		_ = below.Close()
 	}
 	return root.RemoveAll(name)
+}
+
+// linksTo lists the links that are followed on the way to a path, it among them,
+// which lie in folders that commands can change.
+func linksTo(path string, bases []string) []string {
+	var out []string
+	at, rest := "/", strings.Split(filepath.Clean(path), "/")[1:]
+	for len(rest) > 0 && len(out) < 40 {
+		next := filepath.Join(at, rest[0])
+		rest = rest[1:]
+		text, err := os.Readlink(next)
+		if err != nil {
+			at = next
+			continue
+		}
+		if outermost(bases, next) != "" {
+			out = append(out, next)
+		}
+		if filepath.IsAbs(text) {
+			at = "/"
+		}
+		rest = append(strings.Split(filepath.Clean(filepath.Join(at, text)), "/")[1:], rest...)
+		at = "/"
+	}
+	return out
 }

@@ -48,6 +48,7 @@ type Config struct {
 	Roots      []string // canonical; what commands may change
 	Closed     []string // what no command may read or change, such as tokens
 	Protected  []string // what no command may change, such as settings
+	Names      []string // all names that Spec.Names may have
 	Home       string   // "": none
 	State      string   // the server's state folder, which commands neither read nor change
 	Environ    []string // the server's environment, of which commands get what env.go says
@@ -70,6 +71,7 @@ type Commands struct {
 	writable []string
 	path     trustedPath
 	guard    guard
+	sweep    sync.Once
 
 	trying sync.Mutex
 	report *Report // nil: not tried
@@ -116,9 +118,10 @@ func New(c Config) (*Commands, error) {
 	}
 	cs.path = newTrustedPath(cs)
 	cs.guard = guard{
-		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery,
+		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery, settle: guardSettle,
 		journal: filepath.Join(c.State, "guarded"),
-		away:    cs.taken, takenTo: cs.takenTo(),
+		away:    cs.taken, takenTo: cs.takenTo(), committed: cs.committed,
+		scanner: newScanner(c.Names),
 	}
 	for _, root := range c.Roots {
 		cs.guard.files = append(cs.guard.files, filepath.Join(root, settingsName))
@@ -220,7 +223,8 @@ func (c *Commands) enter() error {
 	return nil
 }
 
-// Policy is what a command may touch; temp is its folder for temporary files.
+// policy returns what a command may touch beside caches; temp is its folder for
+// temporary files.
 func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
 	read, hide := sandbox.Readable(c.config.Home, hidden...)
@@ -238,11 +242,6 @@ func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 	for _, folder := range c.programs() {
 		if real := resolved(folder); real != "/" && !c.inWritable(folder) && !holdsAny(real, hide) {
 			p.Read = append(p.Read, folder)
-		}
-	}
-	if !readOnly {
-		for _, cache := range c.Caches() {
-			p.Write = append(p.Write, cache.Path)
 		}
 	}
 	return p

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -22,8 +21,11 @@ type guard struct {
 	files   []string               // further names, such as settings
 	away    func() (string, error) // where to what is taken away is moved
 	takenTo string                 // that folder, for people
-	log     *slog.Logger
-	every   time.Duration // between looks while commands run
+	// committed lists those of some paths in a folder that git has committed.
+	committed func(dir string, paths []string) []string
+	log       *slog.Logger
+	every     time.Duration // between looks while commands run
+	settle    time.Duration // how long git may take from a file to the commit that has it
 
 	journal string // the folder of journals; "": none is kept
 
@@ -48,6 +50,10 @@ type watched struct {
 	cut     bool              // not everything was looked at then
 	removed []string
 	opened  []string // what it may change all the same
+
+	names    []string // protected names that it may not make in projects; empty: it may make all
+	projects []string // folders, of those that were there when it started
+	appeared []string // protected names that it made and that stay
 }
 
 // name is a protected name.
@@ -58,11 +64,14 @@ type name struct {
 	folder  bool // a folder in which names are: it must be no link
 }
 
-const guardEvery = 5 * time.Second
+const (
+	guardEvery  = 5 * time.Second
+	guardSettle = 2 * time.Second
+)
 
 // begin says what to protect from a command that can change some folders, and
-// watches it.
-func (g *guard) begin(writable []string) (w *watched, protect []string) {
+// watches it. names are further names that the command may not make.
+func (g *guard) begin(writable []string, names ...string) (w *watched, protect []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.left()
@@ -72,7 +81,7 @@ func (g *guard) begin(writable []string) (w *watched, protect []string) {
 			w.bases = append(w.bases, resolved(folder))
 		}
 	}
-	g.look() // what a running command made is not taken for what was there
+	g.look(nil) // what a running command made is not taken for what was there
 	f := g.find()
 	f.follow(w.bases)
 	g.remember(f)
@@ -83,6 +92,7 @@ func (g *guard) begin(writable []string) (w *watched, protect []string) {
 		}
 	}
 	w.cut = f.cut
+	w.watchPlants(f, names)
 	for _, n := range g.names(f) {
 		for _, link := range linksTo(n.path, w.bases) {
 			w.links[link], _ = os.Readlink(link)
@@ -145,7 +155,7 @@ func (g *guard) opened(path string) bool {
 func (g *guard) end(w *watched) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.look()
+	g.look([]*watched{w})
 	delete(g.running, w)
 	if len(g.running) == 0 && g.timer != nil {
 		g.timer.Stop()
@@ -161,7 +171,7 @@ func (g *guard) tick() {
 	if g.timer == nil {
 		return
 	}
-	g.look()
+	g.look(nil)
 	g.beat()
 	g.timer.Reset(g.every)
 }
@@ -268,8 +278,8 @@ func (g *guard) movable(n name, f found, bases []string) bool {
 }
 
 // look looks at all protected names and takes away what a running command made
-// there, unless it does no harm.
-func (g *guard) look() {
+// there, unless it does no harm. ended are those that do nothing more.
+func (g *guard) look(ended []*watched) {
 	if len(g.running) == 0 {
 		return
 	}
@@ -310,6 +320,7 @@ func (g *guard) look() {
 			g.tell(makers, n.path)
 		}
 	}
+	g.lookAtPlants(f, bases, ended)
 }
 
 // makers lists the running commands that can have made what is at a name.
@@ -405,29 +416,4 @@ func (g *guard) putAway(path string, bases []string) error {
 		err = s.remove()
 	}
 	return err
-}
-
-// linksTo lists the links that are followed on the way to a path, it among them,
-// which lie in folders that commands can change.
-func linksTo(path string, bases []string) []string {
-	var out []string
-	at, rest := "/", strings.Split(filepath.Clean(path), "/")[1:]
-	for len(rest) > 0 && len(out) < 40 {
-		next := filepath.Join(at, rest[0])
-		rest = rest[1:]
-		text, err := os.Readlink(next)
-		if err != nil {
-			at = next
-			continue
-		}
-		if outermost(bases, next) != "" {
-			out = append(out, next)
-		}
-		if filepath.IsAbs(text) {
-			at = "/"
-		}
-		rest = append(strings.Split(filepath.Clean(filepath.Join(at, text)), "/")[1:], rest...)
-		at = "/"
-	}
-	return out
 }

@@ -20,6 +20,8 @@ type entry struct {
 	Links   map[string]string
 	Since   int64
 	Cut     bool
+
+	Names, Projects []string
 }
 
 // lookMargin is how long after its last look a server was surely killed.
@@ -36,7 +38,7 @@ func (g *guard) record() {
 	}
 	var entries []entry
 	for w := range g.running {
-		e := entry{Bases: w.bases, Links: w.links, Since: w.since, Cut: w.cut}
+		e := entry{Bases: w.bases, Links: w.links, Since: w.since, Cut: w.cut, Names: w.names, Projects: w.projects}
 		for path := range w.trusted {
 			e.Trusted = append(e.Trusted, path)
 		}
@@ -133,15 +135,17 @@ func (g *guard) leftBy(file string) {
 		folder := filepath.Join(g.journal, "taken")
 		return folder, os.MkdirAll(folder, 0o700)
 	}
+	var ended []*watched
 	for _, e := range entries {
-		w := &watched{bases: e.Bases, links: e.Links, since: e.Since, cut: e.Cut, trusted: map[string]bool{}}
+		w := &watched{names: e.Names, projects: e.Projects, bases: e.Bases, links: e.Links, since: e.Since, cut: e.Cut, trusted: map[string]bool{}}
 		w.until = info.ModTime().Add(lookMargin).UnixNano()
 		for _, path := range e.Trusted {
 			w.trusted[path] = true
 		}
 		g.running[w] = true
+		ended = append(ended, w)
 	}
-	g.look()
+	g.look(ended)
 	g.running, g.away = running, away
 }
 

@@ -31,16 +31,30 @@ type found struct {
 	repos    []repo
 	known    map[string]bool // their folders
 	pointers []string        // .git that are no folders: links, and files that name one
-	cut      bool            // there is more than was looked at
+	// projects is the roots and the folders that hold a .git, with those of their
+	// entries that begin a protected name.
+	projects map[string][]string
+	cut      bool // there is more than was looked at
 }
 
 // scanner looks for repositories, and remembers folders that are as they were.
 type scanner struct {
+	begins  map[string]bool // the first parts of protected names, in lower case
 	folders map[string]listing
 	fresh   map[string]listing // those of this scan
 	entries int
 	until   time.Time
 	out     found
+}
+
+// newScanner returns a scanner that notes entries which begin a protected name.
+func newScanner(names []string) scanner {
+	s := scanner{begins: map[string]bool{}}
+	for _, name := range names {
+		first, _, _ := strings.Cut(name, "/")
+		s.begins[strings.ToLower(first)] = true
+	}
+	return s
 }
 
 // listing is what matters of a folder's entries.
@@ -51,7 +65,8 @@ type listing struct {
 	folders []string // names
 	git     fs.FileMode
 	hasGit  bool
-	bare    bool // it looks like a folder of git's
+	bare    bool     // it looks like a folder of git's
+	begins  []string // names that begin a protected one
 }
 
 // settled is how much older than the listing a stamp must be to prove
@@ -62,7 +77,7 @@ const settled = 100 * time.Millisecond
 // limits cut off is deep.
 func (s *scanner) scan(roots []string) found {
 	s.fresh, s.entries, s.until = map[string]listing{}, 0, time.Now().Add(scanTime)
-	s.out = found{known: map[string]bool{}}
+	s.out = found{known: map[string]bool{}, projects: map[string][]string{}}
 	level := roots
 	for depth := 0; len(level) > 0; depth++ {
 		if depth > scanDepth {
@@ -77,6 +92,9 @@ func (s *scanner) scan(roots []string) found {
 			}
 			if l.bare {
 				s.repository(repo{dir: folder})
+			}
+			if depth == 0 || l.hasGit {
+				s.out.projects[folder] = l.begins
 			}
 			git := filepath.Join(folder, ".git")
 			switch {
@@ -171,6 +189,9 @@ func (s *scanner) list(path string) (listing, bool) {
 		entries, err := f.ReadDir(1000)
 		for _, e := range entries {
 			l.add(e, &seen)
+			if s.begins[strings.ToLower(e.Name())] {
+				l.begins = append(l.begins, e.Name())
+			}
 		}
 		l.entries += len(entries)
 		if s.entries += len(entries); err != nil || s.entries >= scanEntries {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,9 @@ type Spec struct {
 	// Hide are further files and folders that the command must not read, Keep
 	// those that it must not change, which exist and are no links.
 	Hide, Keep []string
+	// Names are protected names, of Config.Names, that the command may not make
+	// in a root or the top folder of a repository.
+	Names []string
 	// Grants are opened for a contained command, whatever hides or protects them.
 	Grants []Grant
 	// Uncontained starts the command without containment.
@@ -51,9 +55,10 @@ type Running struct {
 	process  *process.Process
 	policy   *sandbox.Policy // nil: it is not contained
 	dir      string
-	marker   *os.File // in which the shell says where it ended
-	guarded  *watched // of its protected names; nil: none is watched
-	undo     func()   // removes what was made for it and not used; nil: nothing was
+	marker   *os.File  // in which the shell says where it ended
+	guarded  *watched  // of its protected names; nil: none is watched
+	layer    io.Closer // the lock of its layer over caches; nil: it has none
+	undo     func()    // removes what was made for it and not used; nil: nothing was
 
 	why    chan Why // the first reason to end it
 	once   sync.Once
@@ -82,8 +87,11 @@ type Result struct {
 	Blocked []string // what of its failure is due to the containment
 	Removed []string // protected names that appeared meanwhile and were taken away
 	TakenTo string   // the folder they are in now, or else beside what they were
-	Cut     bool     // somebody else still had its output when it had ended
-	Ended   time.Time
+	// Appeared is protected names that appeared meanwhile and stay, since the
+	// last commit has them.
+	Appeared []string
+	Cut      bool // somebody else still had its output when it had ended
+	Ended    time.Time
 }
 
 // outputWait is how long the end of the output is waited for when a command and
@@ -136,7 +144,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	}
 	if confined {
 		if spec.Confine, err = r.confine(s, temp, c.Report(ctx)); err != nil {
-			r.unmark()
+			r.release()
 			return nil, err
 		}
 	}
@@ -144,7 +152,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		if r.guarded != nil {
 			c.guard.end(r.guarded)
 		}
-		r.unmark()
+		r.release()
 		return nil, err
 	}
 	return r, nil
@@ -207,9 +215,10 @@ func (r *Running) watch() {
 		}
 	}
 	// At once: a server that is ending may not have the time to wait for output.
-	var removed []string
+	var removed, appeared []string
 	if r.guarded != nil {
 		removed = r.commands.guard.end(r.guarded)
+		appeared = r.guarded.appeared
 	}
 	cut := false
 	select {
@@ -229,8 +238,8 @@ func (r *Running) watch() {
 	if !x.Ended {
 		why = ByItself // it was quicker
 	}
-	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
-	r.unmark()
+	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
+	r.release()
 	if r.policy != nil {
 		if v, err := r.Output.View(blockedView); err == nil {
 			text := v.Head + v.Tail
@@ -265,10 +274,14 @@ func (r *Running) standing() string {
 // maxDir is the longest path of a folder, in bytes: the kernel's limit.
 const maxDir = 4096
 
-// unmark removes the marker, and what was made for the command and not used.
-func (r *Running) unmark() {
+// release removes the marker, unlocks the layer, and removes what was made for the
+// command and not used.
+func (r *Running) release() {
 	if r.undo != nil {
 		r.undo()
+	}
+	if r.layer != nil {
+		_ = r.layer.Close()
 	}
 	_ = r.marker.Close()
 	_ = os.Remove(r.marker.Name())
@@ -333,9 +346,9 @@ func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessag
 	p := c.policy(s.ReadOnly, temp)
 	p.Hide = append(p.Hide, s.Hide...)
 	tried := report.ReadOnly.Coverage
+	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
-		c.makeCaches()
-		r.guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp))
+		r.guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp), s.Names...)
 		p.Protect = c.guard.grant(r.guarded, append(p.Protect, s.Keep...), s.Grants)
 		tried = report.Write.Coverage
 	}
@@ -355,16 +368,6 @@ func encode(v any) json.RawMessage {
 		panic(err) // plain data
 	}
 	return data
-}
-
-// makeCaches makes what tools would make at their first run, since no right can
-// be given to what is not there.
-func (c *Commands) makeCaches() {
-	for _, cache := range c.Caches() {
-		if cache.Absent {
-			_ = os.MkdirAll(cache.Path, 0o700) // without it the tool says so
-		}
-	}
 }
 
 // Supervise is the life of a supervisor of a command, for a program whose only

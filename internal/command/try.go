@@ -173,6 +173,8 @@ func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 	p.Write, p.Protect = nil, nil
 	p = targets.Policy(p)
 	p.Read = append(p.Read, c.program)
+	shared, removeLayers := c.tryLayers(&p, folder)
+	defer removeLayers()
 	said := filepath.Join(temp, "coverage")
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -203,7 +205,34 @@ func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 	if err != nil {
 		return Trial{Err: fmt.Errorf("trying the containment: %w", err)}
 	}
+	if left, err := os.ReadDir(shared); err != nil || len(left) > 0 {
+		t.Coverage.Layers = false
+	}
 	return t
+}
+
+// tryLayers adds an empty folder to a policy, into which a command may write
+// without changing it. Its layers are on the file system of the state folder,
+// which need not exist yet.
+func (c *Commands) tryLayers(p *sandbox.Policy, folder string) (shared string, done func()) {
+	above := c.layersFolder()
+	for _, err := os.Stat(above); err != nil && above != filepath.Dir(above); _, err = os.Stat(above) {
+		above = filepath.Dir(above)
+	}
+	shared = filepath.Join(folder, "shared")
+	if p.ReadOnly || filepath.Dir(above) == above || os.Mkdir(shared, 0o700) != nil {
+		return "", func() {}
+	}
+	layers, err := os.MkdirTemp(above, ".mcp-toolset-try-")
+	if err == nil {
+		p.Write, p.Layered, p.Layers = append(p.Write, shared), []string{shared}, []string{layers}
+	}
+	return shared, func() {
+		_ = os.RemoveAll(shared)
+		if err == nil {
+			_ = removeAll(layers)
+		}
+	}
 }
 
 // Try is the life of a process that tries the containment it is in. It returns

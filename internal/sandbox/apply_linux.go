@@ -63,6 +63,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 		pid: own(here.PID, p.Outside.PID), ipc: own(here.IPC, p.Outside.IPC),
 	}
 	var notes []string
+	layered := false
 	if own(here.Mount, p.Outside.Mount) && !s.NoMounts {
 		m, err := mountAll(p)
 		var off *mountsOff
@@ -73,6 +74,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 			return Coverage{}, err
 		default:
 			l.mounts, l.terminals = true, m.terminals
+			layered = m.layers
 			notes = append(notes, m.told...)
 		}
 	}
@@ -111,7 +113,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 		}
 	}
 	return Coverage{
-		Landlock: l.abi, Seccomp: l.seccomp, Mounts: l.mounts,
+		Landlock: l.abi, Seccomp: l.seccomp, Mounts: l.mounts, Layers: layered,
 		Missing: append(missing(l), notes...),
 	}, nil
 }

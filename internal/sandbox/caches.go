@@ -13,6 +13,33 @@ type Cache struct {
 	Path   string
 	Why    string
 	Absent bool // it has to be made (0700) before a policy can grant it
+	// Programs are names in it that others run, Parts those of a cache with
+	// programs that a tool needs for packages.
+	Programs, Parts []string
+}
+
+// Data returns what of a cache holds no programs: the whole folder or what is in
+// it now, without Programs, bin, and folders of PATH.
+func (c Cache) Data(path []string) []string {
+	var programs []string
+	for _, folder := range path {
+		real, _ := filepath.EvalSymlinks(folder)
+		programs = append(programs, filepath.Clean(folder), real)
+	}
+	for _, name := range c.Programs {
+		programs = append(programs, filepath.Join(c.Path, name))
+	}
+	bin := filepath.Join(c.Path, "bin")
+	if _, err := os.Lstat(bin); err == nil {
+		programs = append(programs, bin)
+	}
+	real, err := filepath.EvalSymlinks(c.Path)
+	if err != nil {
+		return nil
+	}
+	l := lister{secrets: slices.DeleteFunc(programs, func(p string) bool { return !below(p, c.Path) && !below(p, real) })}
+	l.grant(real)
+	return l.read
 }
 
 // cache is a row of the table: a folder below the home folder, or where
@@ -23,19 +50,22 @@ type cache struct {
 	variable string   // names the folder instead
 	below    string   // what of the variable's folder is meant
 	tools    []string // make it if absent and one of these is installed
+	programs []string // names in it that others run
+	parts    []string // names in it that are made if there are programs
 }
 
-// caches is what may be written without configuration. Not here is what is run
-// or read as settings later by a program outside: ~/.cargo/bin, ~/.gradle/init.d.
+// caches is what may be written without configuration. Not here is what is on
+// PATH or read as settings by a program outside: ~/.cargo/bin, ~/.gradle/init.d,
+// ~/.local/share/pnpm.
 var caches = []cache{
 	{path: ".cache", why: "caches of many tools (Go, pip, Bazel, yarn, ...)", variable: "XDG_CACHE_HOME", tools: []string{"sh"}},
 	{path: ".cache/go-build", why: "Go: compiled packages", variable: "GOCACHE", tools: []string{"go"}},
 	{path: "go/pkg/mod", why: "Go: modules", variable: "GOMODCACHE", tools: []string{"go"}},
 	{path: "go/pkg", why: "Go: modules and checksums", variable: "GOPATH", below: "pkg", tools: []string{"go"}},
-	{path: ".npm", why: "npm: packages", variable: "npm_config_cache", tools: []string{"npm"}},
-	{path: ".npm", why: "npm: packages", variable: "NPM_CONFIG_CACHE", tools: []string{"npm"}},
+	{path: ".npm", why: "npm: packages", variable: "npm_config_cache", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
+	{path: ".npm", why: "npm: packages", variable: "NPM_CONFIG_CACHE", tools: []string{"npm"}, programs: npmPrograms, parts: npmParts},
 	{path: ".yarn/berry/cache", why: "yarn: packages", variable: "YARN_CACHE_FOLDER"},
-	{path: ".local/share/pnpm", why: "pnpm: packages", tools: []string{"pnpm"}},
+	{path: ".local/share/pnpm/store", why: "pnpm: packages", variable: "PNPM_HOME", below: "store", tools: []string{"pnpm"}},
 	{path: ".bun/install/cache", why: "bun: packages", variable: "BUN_INSTALL_CACHE_DIR"},
 	{path: ".cache/deno", why: "deno: modules", variable: "DENO_DIR"},
 	{path: ".cache/pip", why: "pip: packages", variable: "PIP_CACHE_DIR"},
@@ -47,7 +77,7 @@ var caches = []cache{
 	{path: ".gradle/caches", why: "Gradle: artifacts", variable: "GRADLE_USER_HOME", below: "caches", tools: []string{"gradle"}},
 	{path: ".gradle/daemon", why: "Gradle: logs of daemons", variable: "GRADLE_USER_HOME", below: "daemon", tools: []string{"gradle"}},
 	{path: ".gradle/native", why: "Gradle: libraries", variable: "GRADLE_USER_HOME", below: "native", tools: []string{"gradle"}},
-	{path: ".gradle/wrapper", why: "Gradle: its versions", variable: "GRADLE_USER_HOME", below: "wrapper", tools: []string{"gradle"}},
+	{path: ".gradle/wrapper", why: "Gradle: its versions", variable: "GRADLE_USER_HOME", below: "wrapper", tools: []string{"gradle"}, programs: []string{"dists"}},
 	{path: ".gradle/workers", why: "Gradle: workers", variable: "GRADLE_USER_HOME", below: "workers", tools: []string{"gradle"}},
 	{path: ".gradle/.tmp", why: "Gradle: temporary files", variable: "GRADLE_USER_HOME", below: ".tmp", tools: []string{"gradle"}},
 	{path: ".ivy2/cache", why: "Ivy, sbt: artifacts"},
@@ -57,11 +87,16 @@ var caches = []cache{
 	{path: ".bundle/cache", why: "Bundler: gems"},
 	{path: ".cabal/packages", why: "Cabal: packages"},
 	{path: ".hex/packages", why: "Hex: packages"},
-	{path: ".pub-cache", why: "Dart: packages", variable: "PUB_CACHE"},
+	{path: ".pub-cache", why: "Dart: packages", variable: "PUB_CACHE", programs: []string{"bin", "global_packages"}, parts: []string{"hosted", "hosted-hashes", "git", "_temp"}},
 	{path: ".conan2/p", why: "Conan: packages"},
 	{path: ".ccache", why: "ccache: compiled files", variable: "CCACHE_DIR"},
 	{path: "Library/Caches", why: "caches of many tools (macOS)"},
 }
+
+var (
+	npmPrograms = []string{"_npx", "_prebuilds"}
+	npmParts    = []string{"_cacache", "_logs"}
+)
 
 // Caches lists the caches that builds need: those that exist, and those that
 // an installed tool would make at its first run. getenv is the environment the
@@ -91,7 +126,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 		}
 		_, err := os.Stat(path)
 		if err == nil || os.IsNotExist(err) && installed(c.tools, getenv("PATH")) {
-			out = append(out, Cache{path, c.why, err != nil})
+			out = append(out, Cache{path, c.why, err != nil, c.programs, c.parts})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Cache) int { return strings.Compare(a.Path, b.Path) })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -81,6 +82,10 @@ func tryWork(p Policy, t Targets) error {
 		return nil
 	}
 	for _, folder := range folders {
+		if slices.Contains(p.layered(), folder) {
+			_ = os.WriteFile(folder+"/layered", nil, 0o600) // the server looks for it
+			continue
+		}
 		if st, err := os.Stat(folder); err != nil || !st.IsDir() {
 			continue
 		}

@@ -33,6 +33,8 @@ type mounter struct {
 	masks   map[string]*mask
 	told    []string
 	pending []pending
+	layered []string // folders that get an overlay, links followed
+	layers  bool     // each of them did
 	// terminals says that those at /dev/pts are the command's own.
 	terminals bool
 }
@@ -62,7 +64,10 @@ func mountAll(p Policy) (*mounter, error) {
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &private); err != nil {
 		return nil, &mountsOff{fmt.Errorf("making mounts private: %w", err)}
 	}
-	for _, path := range m.write {
+	layered, plain := split(links.all(p.writable()), links.all(p.layered()))
+	m.layered = layered
+	m.overlay()
+	for _, path := range plain {
 		if err := m.copyOf(path, path, 0); err != nil {
 			return nil, &mountsOff{err}
 		}

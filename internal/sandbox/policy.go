@@ -6,7 +6,8 @@
 // What a caller has to do for mounts to be had: start the process that applies
 // in new mount, PID and IPC namespaces (CLONE_NEWNS, CLONE_NEWPID,
 // CLONE_NEWIPC), and unless root in a new user namespace with its own id mapped
-// and CAP_SYS_ADMIN and CAP_SETPCAP as ambient capabilities; make the mounts
+// and CAP_SYS_ADMIN and CAP_SETPCAP as ambient capabilities, and for layers
+// CAP_DAC_OVERRIDE, since overlays make a folder without any mode; make the mounts
 // private and mount /proc anew there; open no file for writing before it
 // applies; and put the server's own Here() into Policy.Outside. Without these
 // the rest still holds, and Coverage says what does not.
@@ -36,6 +37,15 @@ type Policy struct {
 	// Write is what may be read, changed and run: folders whole, or files.
 	// What is absent is left out: no right can be given to it.
 	Write []string
+	// Layered is the folders of Write whose files stay as they are: what a
+	// command changes in one goes to the layer. It needs mounts; a folder that
+	// cannot have a layer is read-only then. Without mounts, or without Layers,
+	// it is as the rest of Write.
+	Layered []string
+	// Layers is an existing folder for what is changed, outside of the policy.
+	// The kernel does not define what two commands do with one at a time. A
+	// ReadOnly command has any number of them, the first on top, and sees them.
+	Layers []string
 	// Read is what may be read and run: folders whole, or files.
 	Read []string
 	// List is folders below which names may be listed, at any depth, but no
@@ -70,6 +80,7 @@ type Namespaces struct{ Mount, PID, IPC string }
 type Coverage struct {
 	Landlock int      // the ABI in force, 0 for none
 	Seccomp  bool     // the filter of system calls is in force
+	Layers   bool     // each of Layered has a layer
 	Mounts   bool     // the rest of the system is read-only and masks are mounted
 	Missing  []string // promises that are not kept here, each "name: reason"
 }
@@ -94,11 +105,19 @@ func (p Policy) readable() []string {
 	return p.Read
 }
 
+// layered is the folders that get an overlay.
+func (p Policy) layered() []string {
+	if len(p.Layers) == 0 {
+		return nil
+	}
+	return p.Layered
+}
+
 func (p Policy) online() bool { return p.Network && !p.ReadOnly }
 
 // check refuses a policy that cannot mean what its maker thinks.
 func (p Policy) check() error {
-	all := slices.Concat(p.Write, p.Read, p.List, p.Hide, p.Protect)
+	all := slices.Concat(p.Write, p.Read, p.List, p.Hide, p.Protect, p.Layered, p.Layers)
 	if p.TempDir != "" {
 		all = append(all, p.TempDir)
 	}

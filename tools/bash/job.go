@@ -159,5 +159,8 @@ func (j *job) notes(r command.Result) (notes []string) {
 	for _, name := range r.Removed {
 		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what appeared there was taken away: a person finds it in "+plain.Line(r.TakenTo)+" or beside it")
 	}
+	for _, name := range r.Appeared {
+		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected and is new here; the last commit has it, so it stays. Ask the user to look at it before an editor or agent opens the folder")
+	}
 	return notes
 }

@@ -78,7 +78,7 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Hide, s.Keep = kept.Hidden, kept.Unchanged
+	s.Hide, s.Keep, s.Names = kept.Hidden, kept.Unchanged, kept.Names
 	for _, g := range kept.Grants {
 		s.Grants = append(s.Grants, command.Grant{Path: g.Path, Change: g.Access == policy.Edit, Create: g.Create})
 	}

@@ -436,7 +436,7 @@ func TestEndings(t *testing.T) {
 	}
 	notes := j.notes(command.Result{
 		Exit: process.Exit{Left: 12, Leftover: []string{"a", "b"}, Stuck: true}, Cut: true,
-		Blocked: []string{"no\x1b"}, Removed: []string{"/a\nb"}, TakenTo: "/t",
+		Blocked: []string{"no\x1b"}, Removed: []string{"/a\nb"}, TakenTo: "/t", Appeared: []string{"/c\nd"},
 	})
 	want := []string{
 		"it left processes running, which were ended: a, b and 10 more; use Bash with run_in_background for what is to go on",
@@ -444,6 +444,7 @@ func TestEndings(t *testing.T) {
 		"another process still has its output, so its end may be missing",
 		`sandbox: no\x1b`,
 		`sandbox: /a\nb is protected; what appeared there was taken away: a person finds it in /t or beside it`,
+		`sandbox: /c\nd is protected and is new here; the last commit has it, so it stays. Ask the user to look at it before an editor or agent opens the folder`,
 	}
 	if strings.Join(notes, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q", notes)

@@ -1,0 +1,170 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+var plantNames = []string{".cursor", ".vscode", ".npmrc", ".gitattributes", ".cargo/config.toml", "opencode.json"}
+
+// A command does not leave a protected name that was absent, unless git brings it.
+func TestPlants(t *testing.T) {
+	for _, tc := range []struct {
+		name, script string
+		taken, stay  []string // of what the command makes
+		appeared     []string // of what stays
+	}{
+		{"made", "mkdir .cursor; echo x >.cursor/mcp.json; echo x >.npmrc; echo x >opencode.json; echo x >other", []string{".cursor", ".npmrc", "opencode.json"}, []string{"other"}, nil},
+		{"another case", "mkdir .CURSOR; echo x >.CURSOR/mcp.json", []string{".CURSOR"}, nil, nil},
+		{"below a folder", "mkdir .cargo; echo x >.cargo/config.toml; echo x >.cargo/other", []string{".cargo/config.toml"}, []string{".cargo/other"}, nil},
+		{"a link", "mkdir e; echo x >e/mcp.json; ln -s e .cursor", []string{".cursor"}, []string{"e/mcp.json"}, nil},
+		{"an empty folder", "mkdir .cursor", []string{".cursor"}, nil, nil},
+		{"staged", "mkdir .cursor; echo x >.cursor/mcp.json; git add -f .cursor", []string{".cursor"}, nil, nil},
+		{"ignored", "mkdir .cursor; echo x >.cursor/mcp.json; echo .cursor >>.git/info/exclude", []string{".cursor"}, nil, nil},
+		{"in a repository below", "mkdir sub/.vscode; echo x >sub/.vscode/tasks.json", []string{"sub/.vscode"}, nil, nil},
+		{"in another folder", "mkdir -p a/.vscode; echo x >a/.vscode/tasks.json", nil, []string{"a/.vscode/tasks.json"}, nil},
+		{"attributes", "echo '*.bin filter=x' >.gitattributes", []string{".gitattributes"}, nil, nil},
+		{"attributes, a driver by a macro", "printf '[attr]a diff=x\\n' >.gitattributes", []string{".gitattributes"}, nil, nil},
+		{"attributes that run nothing", "printf '* text=auto\\n*.bin filter=lfs diff=lfs merge=lfs -text\\n*.x -diff\\n' >.gitattributes", nil, []string{".gitattributes"}, nil},
+		{"checkout", "git checkout -q theirs", nil, []string{".vscode/settings.json"}, []string{".vscode"}},
+		{"checkout and a change", "git checkout -q theirs; echo y >>.vscode/settings.json", []string{".vscode"}, nil, nil},
+		{"checkout and a file more", "git checkout -q theirs; echo y >.vscode/tasks.json", []string{".vscode"}, nil, nil},
+		{"merge", "git merge -q theirs", nil, []string{".vscode/settings.json"}, []string{".vscode"}},
+		{"clone", "git clone -q -b theirs \"file://$PWD\" $TMPDIR/c && git -C $TMPDIR/c remote remove origin && mv $TMPDIR/c copy", nil, []string{"copy/.vscode/settings.json"}, nil},
+		{"worktree", "git worktree add -q wt theirs", nil, []string{"wt/.vscode/settings.json"}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, root := guardedCommands(t, func(c *Config) { c.Names = plantNames })
+			repository(t, root)
+			git(t, root, "checkout", "-q", "-b", "theirs")
+			if err := write(root, ".vscode/settings.json", "{}"); err != nil {
+				t.Fatal(err)
+			}
+			git(t, root, "add", ".vscode")
+			git(t, root, "commit", "-q", "-m", "y")
+			git(t, root, "checkout", "-q", "main")
+			repository(t, root+"/sub")
+			said, res := run(t, c, Spec{Script: tc.script, Names: plantNames})
+			below := func(names []string) (out []string) {
+				for _, name := range names {
+					out = append(out, filepath.Join(root, name))
+				}
+				return out
+			}
+			slices.Sort(res.Removed)
+			if !slices.Equal(res.Removed, below(tc.taken)) || !slices.Equal(res.Appeared, below(tc.appeared)) {
+				t.Errorf("removed %q, appeared %q: %s", res.Removed, res.Appeared, said)
+			}
+			for _, path := range below(tc.taken) {
+				if _, err := os.Lstat(path); err == nil {
+					t.Errorf("%s is still there", path)
+				}
+			}
+			for _, path := range below(tc.stay) {
+				if _, err := os.Lstat(path); err != nil {
+					t.Errorf("%s is gone: %s", path, said)
+				}
+			}
+		})
+	}
+}
+
+// What was there stays, also changed by its path, and what the user has agreed
+// to, also while another command runs.
+func TestPlantsAgreed(t *testing.T) {
+	root := tempRoot(t)
+	g, _ := newGuard(t, root)
+	g.scanner = newScanner(plantNames)
+	g.committed = func(string, []string) []string { return nil }
+	if err := write(root, ".vscode/x", ""); err != nil {
+		t.Fatal(err)
+	}
+	guarded, _ := g.begin([]string{root}, plantNames...)
+	agreed, _ := g.begin([]string{root})
+	if err := write(root, ".vscode/y", "", ".npmrc", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.end(agreed); len(got) > 0 {
+		t.Errorf("taken from an agreed command: %q", got)
+	}
+	if err := write(root, ".cursor/x", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.end(guarded); !slices.Equal(got, []string{root + "/.cursor"}) {
+		t.Errorf("taken %q", got)
+	}
+}
+
+// What a tool on files makes while a command runs is not taken for the command's.
+func TestPlantsOfTools(t *testing.T) {
+	c, root := newCommands(t, func(c *Config) { c.Names = plantNames })
+	needContained(t, c)
+	r, err := c.Start(t.Context(), Spec{Script: "until test -e end; do sleep 0.01; done", Dir: root, Names: plantNames})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Changing(root + "/.vscode/settings.json")
+	if err := write(root, ".vscode/settings.json", "{}", ".cursor/mcp.json", "{}", "end", ""); err != nil {
+		t.Fatal(err)
+	}
+	if res := r.Result(); !slices.Equal(res.Removed, []string{root + "/.cursor"}) {
+		t.Errorf("removed %q", res.Removed)
+	}
+}
+
+// While a command runs, what git may be about to commit is left.
+func TestPlantsWhileGitWorks(t *testing.T) {
+	root := tempRoot(t)
+	g, _ := newGuard(t, root)
+	g.scanner = newScanner(plantNames)
+	g.committed = func(string, []string) []string { return nil }
+	repository(t, root)
+	w, _ := g.begin([]string{root}, plantNames...)
+	if err := write(root, ".npmrc", "", ".git/index.lock", ""); err != nil {
+		t.Fatal(err)
+	}
+	if g.look(nil); len(w.removed) > 0 {
+		t.Errorf("taken while git works: %q", w.removed)
+	}
+	if err := os.Remove(root + "/.git/index.lock"); err != nil {
+		t.Fatal(err)
+	}
+	if g.look(nil); !slices.Equal(w.removed, []string{root + "/.npmrc"}) {
+		t.Errorf("taken %q", w.removed)
+	}
+	// The command can make the lock, too, which does not help it at its end.
+	if err := write(root, ".npmrc", "", ".cursor/x", "", ".git/index.lock", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.end(w); !slices.Contains(got, root+"/.cursor") {
+		t.Errorf("taken %q", got)
+	}
+}
+
+// What a command of a server that was killed has made is taken away by the next.
+func TestPlantsLeftByKilled(t *testing.T) {
+	root, state := tempRoot(t), t.TempDir()
+	server := func() *guard {
+		g, _ := newGuard(t, root)
+		g.journal, g.scanner = state, newScanner(plantNames)
+		g.committed = func(string, []string) []string { return nil }
+		return g
+	}
+	killed := server()
+	if err := write(root, ".npmrc", ""); err != nil {
+		t.Fatal(err)
+	}
+	killed.begin([]string{root}, plantNames...)
+	if err := write(root, ".cursor/mcp.json", ""); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.lock.Close()
+	server().begin([]string{root}, plantNames...)
+	for name, want := range map[string]bool{".npmrc": true, ".cursor": false} {
+		if _, err := os.Lstat(filepath.Join(root, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// overlay mounts an overlay on each folder of Policy.Layered. A folder that
+// cannot get one becomes read-only, which the mounter reports.
+func (m *mounter) overlay() {
+	m.layers = len(m.layered) > 0
+	for _, path := range m.layered {
+		over := m.stack
+		if m.p.ReadOnly {
+			over = m.view
+		}
+		if err := over(path); err != nil {
+			m.layers = false
+			m.told = append(m.told, fmt.Sprintf("layer %s: %v", path, err))
+		}
+	}
+}
+
+// layerName returns the name of the folder of a layer that holds the changes below a path.
+func layerName(path string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(path)))[:16] }
+
+// stack queues an overlay over a folder whose changes go to the layer.
+func (m *mounter) stack(path string) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	layer := filepath.Join(m.p.Layers[0], layerName(path))
+	upper, work := filepath.Join(layer, "upper"), filepath.Join(layer, "work")
+	if err := errors.Join(os.MkdirAll(upper, 0o700), os.MkdirAll(work, 0o700), os.Chmod(upper, st.Mode().Perm())); err != nil {
+		return err
+	}
+	return m.queueOverlay(path, []string{path}, upper, work)
+}
+
+// view queues an overlay over a folder that shows what all layers hold and that
+// nothing can change.
+func (m *mounter) view(path string) error {
+	var lower []string
+	for _, layer := range m.p.Layers {
+		upper := filepath.Join(layer, layerName(path), "upper")
+		if st, err := os.Lstat(upper); err == nil && st.IsDir() {
+			lower = append(lower, upper)
+		}
+	}
+	if len(lower) == 0 {
+		return nil
+	}
+	return m.queueOverlay(path, append(lower, path), "", "")
+}
+
+// queueOverlay makes an overlay and queues it for a path. Its layers are named
+// by descriptors, since paths may hold the separators of mount options.
+func (m *mounter) queueOverlay(path string, lower []string, upper, work string) error {
+	var open []int
+	defer func() {
+		for _, fd := range open {
+			unix.Close(fd)
+		}
+	}()
+	named := func(path string) (string, error) {
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return "", fmt.Errorf("opening %s: %w", path, err)
+		}
+		open = append(open, fd)
+		return fmt.Sprintf("/proc/self/fd/%d", fd), nil
+	}
+	config, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("making an overlay: %w", err)
+	}
+	open = append(open, config)
+	for i := range lower {
+		if lower[i], err = named(lower[i]); err != nil {
+			return err
+		}
+	}
+	// The lower folders change between two mounts, which features other than
+	// these plain ones do not allow.
+	options := [][2]string{{"lowerdir", strings.Join(lower, ":")}, {"index", "off"}, {"xino", "off"}, {"metacopy", "off"}}
+	if upper != "" {
+		for _, o := range [][2]string{{"upperdir", upper}, {"workdir", work}} {
+			if o[1], err = named(o[1]); err != nil {
+				return err
+			}
+			options = append(options, o)
+		}
+	}
+	for _, o := range options {
+		if err := unix.FsconfigSetString(config, o[0], o[1]); err != nil {
+			return fmt.Errorf("making an overlay: %s: %w", o[0], err)
+		}
+	}
+	// Attributes that every user may set: one layer is read as root and not.
+	if err := unix.FsconfigSetFlag(config, "userxattr"); err != nil {
+		return fmt.Errorf("making an overlay: userxattr: %w", err)
+	}
+	if err := unix.FsconfigCreate(config); err != nil {
+		return fmt.Errorf("making an overlay: %w", err)
+	}
+	attributes := unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	var st unix.Statfs_t
+	if unix.Statfs(path, &st) == nil && st.Flags&unix.ST_NOEXEC != 0 {
+		attributes |= unix.MOUNT_ATTR_NOEXEC
+	}
+	if upper == "" {
+		attributes |= unix.MOUNT_ATTR_RDONLY
+	}
+	fd, err := unix.Fsmount(config, unix.FSMOUNT_CLOEXEC, attributes)
+	if err != nil {
+		return fmt.Errorf("mounting an overlay: %w", err)
+	}
+	m.pending = append(m.pending, pending{fd, path})
+	return nil
+}
+
+// split divides the writable folders: those that get an overlay, and those that
+// stay writable as they are. Of the latter one in the former is named too, since
+// the overlay would cover it.
+func split(write, layered []string) (over, plain []string) {
+	over = outermost(layered)
+	var rest []string
+	for _, path := range write {
+		if !slices.Contains(over, path) {
+			rest = append(rest, path)
+		}
+	}
+	return over, outermost(rest)
+}

@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestProtected: changes of protected names are asked about wherever they are
+// and however they are written; what only looks like one is not.
+func TestProtected(t *testing.T) {
+	p := New(Config{Roots: []string{"/ws"}})
+	for path, want := range map[string]Behavior{
+		"/ws/.cursor/mcp.json": Ask, "/ws/sub/.cursor": Ask, "/ws/.CURSOR/x": Ask, "/ws/.cur\u017for/x": Ask, "/ws/.devcontainer/devcontainer.json": Ask,
+		"/ws/.cargo/config": Ask, "/ws/.cargo/config.toml": Ask, "/ws/a/.Cargo/Config.toml": Ask, "/ws/.jj/repo/config.toml": Ask, "/ws/.hg/hgrc": Ask,
+		"/ws/opencode.json": Ask, "/ws/.yarnrc.yml": Ask, "/ws/.pnpmfile.cjs": Ask, "/ws/.gitattributes": Ask, "/ws/.gdbinit": Ask,
+		"/ws/.cargo/registry": Allow, "/ws/config.toml": Allow, "/ws/config": Allow, "/ws/hgrc": Allow, "/ws/.jj/config.toml": Allow, "/ws/.cargo/x/config": Allow,
+		"/ws/Makefile": Allow, "/ws/package.json": Allow, "/ws/AGENTS.md": Allow, "/ws/.pre-commit-config.yaml": Allow, "/ws/.cursorx": Allow,
+	} {
+		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
+			t.Errorf("%s: %v, want %v", path, d.Behavior, want)
+		}
+	}
+}
+
+// TestProtectedByRule: an allow rule opens the protected names that it names.
+func TestProtectedByRule(t *testing.T) {
+	for rule, want := range map[string]struct {
+		write  Behavior // of /ws/.cargo/config.toml
+		opened []string
+	}{
+		"Edit(.cargo/config.toml)":    {Allow, []string{".cargo/config.toml"}},
+		"Edit(**/.cargo/config.toml)": {Allow, []string{".cargo/config.toml"}},
+		"Edit(.cargo/**)":             {Ask, nil},
+		"Edit(**)":                    {Ask, nil},
+		"Edit(.vscode/settings.json)": {Ask, []string{".vscode"}},
+		"Read(.vscode/**)":            {Ask, nil},
+	} {
+		set, err := ParseSettings([]byte(`{"permissions":{"allow":["`+rule+`"]}}`), "/cfg/settings.json", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := New(Config{Settings: set, Roots: []string{"/ws"}})
+		const path = "/ws/.cargo/config.toml"
+		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want.write {
+			t.Errorf("%s: %v, want %v", rule, d.Behavior, want.write)
+		}
+		opened := slices.DeleteFunc(Protected(), func(name string) bool { return slices.Contains(p.Unopened(), name) })
+		if !slices.Equal(opened, want.opened) {
+			t.Errorf("%s opens %q, want %q", rule, opened, want.opened)
+		}
+	}
+}
+
+// The last name of each protected name is enough to look one up, and a letter
+// with three forms but k and s would need a line in folded.
+func TestProtectedNames(t *testing.T) {
+	for _, name := range protectedNames {
+		if got := protected(strings.Split(strings.ToUpper(name), "/")); !strings.EqualFold(got, name) {
+			t.Errorf("%s is found as %q", name, got)
+		}
+		for _, c := range name {
+			if c > 127 {
+				t.Errorf("%s is not ASCII", name)
+			}
+		}
+	}
+}
