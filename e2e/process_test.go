@@ -86,15 +86,16 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestOwnToken: without a token the server makes one, shows a configuration
-// with it, and takes it; the file is closed to the tools it serves.
+// TestOwnToken shows that a server without a token makes one and takes it, and that
+// the file is closed to the tools it serves. A configuration with the token is shown
+// when it was made; every other start shows where the token is.
 func TestOwnToken(t *testing.T) {
 	state, root := filepath.Join(t.TempDir(), "state"), t.TempDir()
 	given := filepath.Join(root, "token")
 	if err := os.WriteFile(given, []byte("a-token-in-the-workspace\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{nil, {"--token-file", given}} {
+	for n, args := range [][]string{nil, nil, {"--token-file", given}} {
 		cmd := exec.Command(binary(t), append([]string{"http", "--addr", "127.0.0.1:0", "--root", root, "--root", filepath.Dir(state), "--log-level", "error"}, args...)...)
 		cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+state)
 		stderr, err := cmd.StderrPipe()
@@ -114,6 +115,11 @@ func TestOwnToken(t *testing.T) {
 		file := given
 		if args == nil {
 			file = filepath.Join(state, "token")
+		}
+		if line, err := r.ReadString('\n'); err != nil || line != "the token is in "+file+"\n" {
+			t.Fatalf("the server said %q, %v", line, err)
+		}
+		if n == 0 {
 			var shown strings.Builder
 			for !strings.HasSuffix(shown.String(), "\n}\n") {
 				line, err := r.ReadString('\n')
@@ -153,7 +159,9 @@ func TestOwnToken(t *testing.T) {
 			t.Errorf("reading the token: %d %s %v", resp.StatusCode, answer, err)
 		}
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_, _ = io.Copy(io.Discard, r)
+		if more, err := io.ReadAll(r); err != nil || len(more) > 0 {
+			t.Errorf("the server went on with %q, %v", more, err)
+		}
 		if err := wait(t, cmd); err != nil {
 			t.Errorf("the end: %v", err)
 		}

@@ -46,6 +46,7 @@ type Config struct {
 	Results  *results.Store
 	Locks    *filelock.Locks
 	Home     string // the user's home folder, "" if there is none
+	Notice   string // added to the first result of each session; "": nothing
 	Now      func() time.Time
 
 	// Snapshots are kept for as long as the pipeline is. nil: none are.
@@ -95,6 +96,7 @@ type Pipeline struct {
 	Config
 	aside    asides
 	unlogged atomic.Bool // the last call could not be written to the audit log
+	noticed  atomic.Bool // a call without a session has got the notice
 }
 
 // New makes a pipeline.

@@ -33,6 +33,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *too
 		}
 	}
 	c.p.limit(c.tool, c.Session.View(), resp)
+	c.notice(resp)
 	if c.p.Audit == nil || c.record.written {
 		return resp
 	}
@@ -46,6 +47,24 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *too
 		}
 	}
 	return resp
+}
+
+// notice adds what every session is told once to the first result of the session.
+// Requests without a session are told once in all. It comes after the limit, so that
+// it is never cut.
+func (c *call) notice(resp *tools.Response) {
+	if c.p.Notice == "" || resp == nil || c.depth > 0 {
+		return
+	}
+	first := false
+	if c.Session.View().Stateless {
+		first = !c.p.noticed.Swap(true)
+	} else {
+		first = c.Session.Notice()
+	}
+	if first {
+		resp.Content = append(resp.Content, tools.Text{Text: c.p.Notice})
+	}
 }
 
 // entry is the call as it is written down.

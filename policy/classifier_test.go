@@ -107,7 +107,6 @@ func TestClassifierWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`s:1: Classifier: unknown key, ignored; did you mean classifier?`,
 		`s:1: classifier.Timeout: unknown key, ignored; did you mean classifier.timeout?`,
 		`s:1: classifier.stage: unknown key, ignored`,
 		`s:1: classifier.second.second: unknown key, ignored`,

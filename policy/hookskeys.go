@@ -14,16 +14,21 @@ var (
 	hookKeys  = []string{"command", "timeout", "type"}
 )
 
-// readHooks reads the hooks of all events. What was written for another program
-// (its events, its types of hooks) has no effect and is warned about.
+// readHooks reads the hooks of all events. Events and types of hooks that only
+// Claude Code has do nothing here and are warned about.
 func (s *Settings) readHooks(f field) error {
 	if f.value.kind != isObject {
 		return f.value.want(f.key, "an object")
 	}
 	for _, g := range f.value.fields {
 		path := joinKey(f.key, g.key)
-		if !slices.Contains(hookEvents, Event(g.key)) {
-			s.warn(g.line, "%s: there is no such event here, its hooks never run%s", path, didYouMean(g.key, eventNames()))
+		switch {
+		case slices.Contains(hookEvents, Event(g.key)):
+		case slices.Contains(claudeEvents, g.key):
+			s.warn(g.line, "%s: there is no such event here, its hooks never run", path)
+			continue
+		default:
+			s.fault(g.line, f.key, g.key, "event", eventNames(), claudeEvents)
 			continue
 		}
 		if g.value.kind != isArray {
@@ -76,7 +81,7 @@ func (s *Settings) readGroup(event Event, path string, n *node) error {
 				}
 			}
 		default:
-			s.unknownKey(f.line, path, f.key, groupKeys)
+			s.fault(f.line, path, f.key, "key", groupKeys, nil)
 		}
 	}
 	if !listed {
@@ -154,7 +159,7 @@ func (s *Settings) runnable(line int, path string, hook Hook, typed bool, others
 		s.warn(line, "%s: it has no type, taken as command", path)
 	}
 	for _, key := range others {
-		s.unknownKey(line, path, key, hookKeys)
+		s.unknownBelow(line, path, key, hookKeys, claudeHookKeys)
 	}
 	return true
 }
@@ -173,8 +178,7 @@ func (s *Settings) readTimeout(line int, path, text string) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// unknownKey warns about a key below hooks, where the keys of permissions, which
-// unknown thinks of, cannot have been meant.
+// unknownKey warns about a key of a server or below upstream.
 func (s *Settings) unknownKey(line int, parent, key string, known []string) {
 	s.warn(line, "%s: unknown key, ignored%s", joinKey(parent, key), didYouMean(key, known))
 }

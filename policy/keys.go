@@ -55,7 +55,7 @@ func (s *Settings) read(n *node) error {
 		case "upstream":
 			err = s.readUpstream(f)
 		default:
-			s.unknown("", f, topKeys)
+			s.unknownTop(f)
 		}
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func (s *Settings) readPermissions(f field) error {
 		case "defaultMode":
 			err = s.readMode(path, g.value)
 		default:
-			s.unknown(f.key, g, permissionKeys)
+			s.unknownBelow(g.line, f.key, g.key, permissionKeys, claudePermissionKeys)
 		}
 		if err != nil {
 			return err
@@ -188,17 +188,11 @@ func (s *Settings) EditGuard() string {
 }
 
 // unknown warns about a key, with the one that was probably meant: the same but
-// for upper and lower case, or one that belongs under permissions.
+// for upper and lower case.
 func (s *Settings) unknown(parent string, f field, known []string) {
-	key := f.key
-	if slices.Contains(known, key) {
-		return // "$schema", for editors
-	}
-	text := joinKey(parent, key) + ": unknown key, ignored"
-	if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, key) }); i >= 0 {
+	text := joinKey(parent, f.key) + ": unknown key, ignored"
+	if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, f.key) }); i >= 0 {
 		text += "; did you mean " + joinKey(parent, known[i]) + "?"
-	} else if slices.Contains(permissionKeys, key) {
-		text += "; did you mean " + joinKey(permissionsKey, key) + "?"
 	}
 	s.warn(f.line, "%s", text)
 }

@@ -53,7 +53,7 @@ func (s *Settings) readSandbox(f field) error {
 			}
 			s.sandbox.network = given(g.value.text == "allow")
 		default:
-			s.unknown(f.key, g, sandboxKeys)
+			s.unknownBelow(g.line, f.key, g.key, sandboxKeys, claudeSandboxKeys)
 		}
 		if err != nil {
 			return err

@@ -106,10 +106,6 @@ func TestCommandSettingsWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`/cfg/s.json:2: Sandbox: unknown key, ignored; did you mean sandbox?`,
-		`/cfg/s.json:2: ENV: unknown key, ignored; did you mean env?`,
-		`/cfg/s.json:3: sandbox.Network: unknown key, ignored; did you mean sandbox.network?`,
-		`/cfg/s.json:3: sandbox.write: unknown key, ignored`,
 		`/cfg/s.json:3: sandbox.allowWrite: "" is not a folder that can be found, ignored`,
 		`/cfg/s.json:3: sandbox.allowWrite: ~bob is not a folder that can be found, ignored`,
 		`/cfg/s.json:4: env.Scrub: unknown key, ignored; did you mean env.scrub?`,

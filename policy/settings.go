@@ -31,6 +31,7 @@ type Settings struct {
 	loose        []Loose  // what Tightened leaves out
 	warnings     []string // of keys
 	ruleWarnings []string
+	faults       []string // of keys; see Faults
 }
 
 // ParseSettings reads settings from the text of a file. source names the file
@@ -83,8 +84,9 @@ type Settings struct {
 // {"serverCommand": [program, argument...]}.
 //
 // Every key may be missing. A key that stands twice or has a value of a wrong
-// type is an error with its line and path. A key that is not known, or a rule
-// that is malformed or has no effect, is in Warnings.
+// type is an error with its line and path. A key that is probably a misspelling is
+// in Faults. Any other key that is not known, or a rule that is malformed or has no
+// effect, is in Warnings.
 func ParseSettings(data []byte, source, root string) (*Settings, error) {
 	s := &Settings{source: source, root: root, features: map[string]feature{}}
 	n, err := readJSON(data)

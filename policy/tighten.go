@@ -33,7 +33,7 @@ func (s *Settings) Tightened() *Settings {
 	if s == nil {
 		return nil
 	}
-	t := &Settings{source: s.source, root: s.root, features: map[string]feature{}, warnings: slices.Clone(s.warnings)}
+	t := &Settings{source: s.source, root: s.root, features: map[string]feature{}, warnings: slices.Clone(s.warnings), faults: slices.Clone(s.faults)}
 	for b := Deny; b <= Ask; b++ {
 		t.rules[b] = slices.Clone(s.rules[b])
 	}

@@ -129,7 +129,6 @@ func TestUpstreamWarnings(t *testing.T) {
 	}`)
 	const divide = "; a name has no two _ in a row and none at its end, where all but letters, digits and - is one; ignored"
 	want := []string{
-		`/s.json:1: McpServers: unknown key, ignored; did you mean mcpServers?`,
 		`/s.json:1: upstream.pins: unknown key, ignored`,
 		`/s.json:3: mcpServers.a.autoApprove: unknown key, ignored`,
 		`/s.json:3: mcpServers.a.Args: unknown key, ignored; did you mean args?`,

@@ -109,8 +109,10 @@ func (p *Policy) ruleWarnings(s *Settings, cfg Config) []string {
 				r.broken = errNoAnchor
 				out = append(out, fmt.Sprintf("%s: %v, so it %s", r.in(b), r.broken, r.effect(b)))
 			}
-			if known != nil && r.tool != "" && !r.prefix && !isKnown(r.tool, known) {
-				out = append(out, fmt.Sprintf("%s names %s, which is not a tool here%s", r.in(b), show(r.tool), didYouMean(r.tool, known)))
+			if fault := r.fault(b, known); fault != "" {
+				out = append(out, fault)
+			} else if r.unknown(known) {
+				out = append(out, fmt.Sprintf("%s names %s, which is not a tool here", r.in(b), show(r.tool)))
 			}
 			if server, ok := r.server(); ok && cfg.KnownServers != nil && !slices.Contains(cfg.KnownServers, server) {
 				out = append(out, fmt.Sprintf("%s has no effect: there is no server %s%s", r.in(b), show(server), nearServer(server, cfg.KnownServers)))
@@ -136,6 +138,12 @@ func nearServer(server string, known []string) string {
 		return "; did you mean " + near[0] + "?"
 	}
 	return ""
+}
+
+// unknown reports whether the rule is on a tool that is not there. Without the
+// names of tools it reports false.
+func (r *rule) unknown(known []string) bool {
+	return known != nil && r.tool != "" && !r.prefix && !isKnown(r.tool, known)
 }
 
 // isKnown also holds for the tools of upstream servers, which come and go, and

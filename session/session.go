@@ -31,6 +31,7 @@ type Session struct {
 	loaded    map[string]bool
 	onLoaded  func()
 	failures  failures
+	noticed   bool
 }
 
 // New starts a session whose working directory is its first root.
@@ -72,6 +73,16 @@ func (v View) Loaded(tool string) bool {
 	v.of.mu.Lock()
 	defer v.of.mu.Unlock()
 	return v.of.loaded[tool]
+}
+
+// Notice reports whether this is its first call for the session. It says who tells
+// the client what every session is told once.
+func (s *Session) Notice() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := !s.noticed
+	s.noticed = true
+	return first
 }
 
 // View returns the session as it is now.

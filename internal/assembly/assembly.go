@@ -42,6 +42,7 @@ type Config struct {
 	Guarded    []string         // files and folders that no tool may change or replace, absolute
 	AddTo      string           // settings file where texts have a person add a rule; "": that of Settings if it is one
 	Home       string           // the user's home folder, "" if there is none
+	Notice     string           // added to the first result of each session; "": nothing
 	Scheduler  concurrency.Config
 	Cascade    pipeline.Cascade // what the failure of a command cancels
 	Ordered    bool             // answers over stdio in the order of calls
@@ -136,7 +137,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.Scheduler = concurrency.New(c.Scheduler)
 	config := pipeline.Config{
 		Shared: concurrency.NewGroup(a.Scheduler), Cascade: c.Cascade,
-		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing,
+		Registry: a.Registry, Policy: rules, Roots: roots, Results: store, Home: c.Home, Changing: c.Changing, Notice: c.Notice,
 		Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
 	}
 	a.judges(c, roots.Paths(), &config)

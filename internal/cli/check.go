@@ -28,7 +28,8 @@ func checkCommand(host *Host) *cobra.Command {
 		Use:   "check [flags] [FILE...]",
 		Short: "Say what is wrong with settings",
 		Long: "Without FILE, lists the settings that hold for a server with these flags, the most authoritative first, and what is wrong with them:\n" +
-			"unknown keys, rules that are malformed, that have no effect or are on tools or servers there are not. With FILE..., does so for each by itself.\n\n" +
+			"unknown keys, rules that are malformed, that have no effect or are on tools or servers there are not. With FILE..., does so for each by itself.\n" +
+			"A misspelled key or tool name is an error, which stops a server; in the file of a project that nobody trusts it is a warning.\n\n" +
 			"Exit status: 0 if nothing is wrong, 1 if there are warnings, 2 if settings cannot be used, or for a wrong command line.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			k := checker{out: host.Out, tools: builtin.List(builtin.Options{}), home: host.Home}
@@ -68,13 +69,15 @@ func (k *checker) all(c *common, host *Host) error {
 		k.print("%-13s %s  (%s)\n", l.Name, plain.Text(l.Path), standing(l))
 	}
 	k.servers = config.Settings.UpstreamPrefixes()
-	k.judge(config.Settings, canonicalRoots(config.Roots), c.found.Warnings)
+	k.judge(config.Settings, canonicalRoots(config.Roots), c.found.Warnings, nil)
 	return k.result(false)
 }
 
 // standing is what holds of a layer.
 func standing(l settings.Layer) string {
 	switch {
+	case l.Broken:
+		return "not trusted and cannot be read: nothing of it holds"
 	case l.Settings == nil:
 		return "absent"
 	case l.Changed:
@@ -94,21 +97,32 @@ func (k *checker) files(paths []string, host *Host) error {
 		s, err := settings.Load(workspace.Expand(path, host.Dir, host.Home))
 		if err != nil {
 			broken = true
-			fmt.Fprintf(host.Err, "mcp-toolset: %v\n", err)
+			complain(host.Err, err.Error())
 			continue
 		}
-		k.judge(s, nil, nil)
+		faults := s.Faults(toolNames())
+		complain(host.Err, faults...)
+		broken = broken || len(faults) > 0
+		if warns := k.warns; k.judge(s, nil, nil, faults) == warns && len(faults) == 0 {
+			k.fine(s, path, len(paths) > 1)
+		}
 	}
 	return k.result(broken)
 }
 
-// judge prints the warnings about settings.
-func (k *checker) judge(s *policy.Settings, roots, more []string) {
-	var names []string
-	for _, t := range k.tools {
-		names = append(append(names, t.Name), t.Aliases...)
+// fine prints what is in a file with which nothing is wrong.
+func (k *checker) fine(s *policy.Settings, path string, named bool) {
+	if named {
+		k.print("%s: ", plain.Text(path))
 	}
-	all := append(slices.Clone(more), policy.New(policy.Config{Settings: s, Roots: roots, Home: k.home, KnownTools: names, KnownServers: k.servers}).Warnings()...)
+	k.print("ok: %d deny, %d ask, %d allow\n", s.Count(policy.Deny), s.Count(policy.Ask), s.Count(policy.Allow))
+}
+
+// judge prints the warnings about settings, those that are said already left out,
+// and returns how many warnings there are by now.
+func (k *checker) judge(s *policy.Settings, roots, more, said []string) int {
+	all := append(slices.Clone(more), policy.New(policy.Config{Settings: s, Roots: roots, Home: k.home, KnownTools: toolNames(), KnownServers: k.servers}).Warnings()...)
+	all = slices.DeleteFunc(all, func(w string) bool { return slices.Contains(said, w) })
 	known := tools.Features(k.tools)
 	for _, name := range slices.Sorted(maps.Keys(s.Features())) {
 		if err := checkFeature(name, known); err != nil {
@@ -119,6 +133,7 @@ func (k *checker) judge(s *policy.Settings, roots, more []string) {
 		k.print("warning: %s\n", w)
 	}
 	k.warns += len(all)
+	return k.warns
 }
 
 // result is how the command ends.

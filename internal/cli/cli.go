@@ -97,11 +97,20 @@ func exitStatus(host *Host, err error) int {
 	case errors.Is(err, failedResult{}):
 		return exitError
 	case errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command"): // cobra's own, of cobra.NoArgs
-		fmt.Fprintf(host.Err, "mcp-toolset: %v\n", err)
+		complain(host.Err, err.Error())
 		return exitUsage
 	default:
-		fmt.Fprintf(host.Err, "mcp-toolset: %v\n", err)
+		complain(host.Err, err.Error())
 		return exitError
+	}
+}
+
+// complain prints errors, each of which may have several lines.
+func complain(w io.Writer, errs ...string) {
+	for _, err := range errs {
+		for line := range strings.SplitSeq(err, "\n") {
+			fmt.Fprintf(w, "mcp-toolset: %s\n", line)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/settings"
+	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -131,15 +134,44 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 	if len(dirs) > 0 {
 		return dirs, nil
 	}
-	implied := host.Getenv("CLAUDE_PROJECT_DIR")
+	from, implied := "CLAUDE_PROJECT_DIR", host.Getenv("CLAUDE_PROJECT_DIR")
 	if implied == "" {
-		implied = host.Dir
+		from, implied = "the working directory", host.Dir
 	}
-	switch implied {
-	case "":
-		return nil, errors.New("the working directory cannot be told; name a folder: mcp-toolset stdio DIR")
-	case "/":
-		return nil, errors.New("the working directory is /, which is too much to serve unasked; name a folder: mcp-toolset stdio DIR (or / if you mean it)")
+	if implied == "" {
+		return nil, errors.New("the working directory is not known; name a folder with --root DIR")
+	}
+	if what := tooWide(workspace.Expand(implied, host.Dir, host.Home), host.Home); what != "" {
+		return nil, fmt.Errorf("%s is %s, which is too much to serve without being named; name a folder with --root DIR", from, what)
 	}
 	return []string{implied}, nil
+}
+
+// tooWide describes a folder that is served only if it is named: the root of the
+// file system, the home folder or a folder that holds homes. It returns "" for any
+// other.
+func tooWide(dir, home string) string {
+	as := func(path string) string {
+		if canonical, err := workspace.Canonical(path); err == nil {
+			return canonical
+		}
+		return filepath.Clean(path)
+	}
+	dir, shown := as(dir), plain.Line(dir)
+	if filepath.Dir(dir) == dir {
+		return shown
+	}
+	for _, homes := range []string{"/home", "/Users"} {
+		if dir == as(homes) {
+			return shown + ", the folder of the homes"
+		}
+	}
+	switch home = as(home); {
+	case !filepath.IsAbs(home):
+	case dir == home:
+		return "the home folder " + shown
+	case workspace.Within(dir, home):
+		return shown + " with the home folder in it"
+	}
+	return ""
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/server"
 )
@@ -89,7 +90,8 @@ func httpCommand(host *Host) *cobra.Command {
 		Short: "Serve many clients over streamable HTTP at /mcp",
 		Long: "Serves clients over streamable HTTP at /mcp, with /healthz and, behind the token, /metrics (Prometheus) beside it.\n" +
 			"DIR ... are the workspace roots; the first is the working directory of a session.\n\n" +
-			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user.",
+			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user, which is shown when it is made.\n" +
+			"An address that other machines reach needs a token of at least 32 characters, and TLS or --insecure.",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
@@ -116,12 +118,14 @@ func httpCommand(host *Host) *cobra.Command {
 	f.StringArrayVar(&o.AllowHosts, "allow-host", nil, "host `NAME` the server is reached by, such as mcp.example.com; may be given several times")
 	f.StringVar(&o.cert, "tls-cert", "", "serve HTTPS with the certificate in `FILE` (PEM)")
 	f.StringVar(&o.key, "tls-key", "", "the certificate's key in `FILE` (PEM)")
+	f.BoolVar(&o.insecure, "insecure", false, "serve plain HTTP on an address that other machines reach: only behind a proxy that does TLS, or on a network where nobody else can listen")
 	return cmd
 }
 
 type httpOptions struct {
 	server.HTTP
 	addr, tokenFile, cert, key string
+	insecure                   bool // plain HTTP beyond loopback
 }
 
 // check refuses flags that could never have an effect.
@@ -138,6 +142,9 @@ func (o *httpOptions) check() error {
 	}
 	if (o.cert == "") != (o.key == "") {
 		return usagef("--tls-cert and --tls-key belong together")
+	}
+	if o.insecure && o.cert != "" {
+		return usagef("--insecure serves plain HTTP and --tls-cert HTTPS; leave one of them out")
 	}
 	return nil
 }
@@ -162,8 +169,8 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 			return fmt.Errorf("loading the certificate: %w", err)
 		}
 		o.TLS, scheme = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}, "https"
-	} else if !loopback {
-		a.log.Warn("serving plain HTTP beyond this machine: the token can be read on the way; use --tls-cert, or a proxy that does TLS")
+	} else if !loopback && !o.insecure {
+		return usagef("over plain HTTP the token can be read on the way to %s; use --tls-cert and --tls-key, or --insecure behind a proxy that does TLS", o.addr)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
 	if err != nil {
@@ -173,6 +180,9 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	endpoint := fmt.Sprintf("%s://%s/mcp", scheme, l.Addr())
 	fmt.Fprintf(host.Err, "listening on %s\n", endpoint)
+	if token.file != "" {
+		fmt.Fprintf(host.Err, "the token is in %s\n", plain.Line(token.file))
+	}
 	if token.made {
 		printClientConfig(host.Err, endpoint, token)
 	}
@@ -180,7 +190,8 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	return a.Server.ServeHTTP(ctx, l, o.HTTP)
 }
 
-// printClientConfig shows a person how to connect with the token we made.
+// printClientConfig shows the user how to connect with a token that was just made.
+// Later starts do not show it: standard error often ends in a log.
 func printClientConfig(w io.Writer, endpoint string, t token) {
 	config, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"toolset": map[string]any{
 		"type": "http", "url": endpoint, "headers": map[string]string{"Authorization": "Bearer " + t.value},
@@ -188,7 +199,7 @@ func printClientConfig(w io.Writer, endpoint string, t token) {
 	if err != nil {
 		panic(err) // strings only
 	}
-	fmt.Fprintf(w, "the token is in %s; for a client's configuration:\n%s\n", t.file, config)
+	fmt.Fprintf(w, "for a client's configuration, shown only this once:\n%s\n", config)
 }
 
 // isLoopback reports whether an address can be reached from this machine only.

@@ -7,13 +7,14 @@ import (
 	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/workspace"
+	"mcp-toolset/tools/builtin"
 )
 
 // findSettings finds the settings that hold for the roots of a configuration.
 func (c *common) findSettings(host *Host, config *assembly.Config) error {
 	found, err := settings.Find(settings.Options{
 		Explicit: workspace.Expand(c.settings, host.Dir, host.Home),
-		Home:     host.Home, Getenv: host.Getenv, Roots: canonicalRoots(config.Roots), State: config.State,
+		Home:     host.Home, Getenv: host.Getenv, Roots: canonicalRoots(config.Roots), State: config.State, Tools: toolNames(),
 	})
 	if err != nil {
 		return err
@@ -23,10 +24,20 @@ func (c *common) findSettings(host *Host, config *assembly.Config) error {
 	}
 	found.Files = append(found.Files, programs(found.Merged, canonicalRoots(config.Roots), host)...)
 	c.found = found
-	config.Settings, config.AddTo = found.Merged, found.AddTo
+	config.Settings, config.AddTo, config.Notice = found.Merged, found.AddTo, found.Notice
 	config.Guarded = append(config.Guarded, found.Files...)
 	config.Closed = append(config.Closed, found.Closed...)
 	return nil
+}
+
+// toolNames returns the names of all tools that rules may be on, former ones
+// included.
+func toolNames() []string {
+	var names []string
+	for _, t := range builtin.List(builtin.Options{}) {
+		names = append(append(names, t.Name), t.Aliases...)
+	}
+	return names
 }
 
 // canonicalRoots are folders as they are; one that cannot be resolved is left

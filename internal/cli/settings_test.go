@@ -61,7 +61,7 @@ func TestServersInSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Dir, h.Home, env["MCP_TOOLSET_STATE_DIR"] = dir, dir, filepath.Join(dir, "state")
+	h.Dir, h.Home, env["MCP_TOOLSET_STATE_DIR"] = dir, filepath.Join(dir, "home"), filepath.Join(dir, "state")
 	for name, text := range map[string]string{
 		"server.sh": "",
 		".mcp-toolset/settings.json": `{"mcpServers": {"own": {"command": "./server.sh", "args": ["\u001b[2K"], "env": {"TOKEN": "s3cret"}}, "off": {"command": "x", "disabled": true}},
@@ -100,7 +100,7 @@ func TestServersInSettings(t *testing.T) {
 	if kept() {
 		t.Error("nobody trusts the project, and it closes a file")
 	}
-	if out := say(exitError, "policy", "check"); !strings.Contains(out, "not mcpServers (line 1), permissions.allow (line 2); to use") || strings.Contains(out, "server own") {
+	if out := say(exitError, "policy", "check", "--root", dir); !strings.Contains(out, "not mcpServers (line 1), permissions.allow (line 2); to use") || strings.Contains(out, "server own") {
 		t.Errorf("check: %s", out)
 	}
 	out := say(exitOK, "trust", "--yes")
@@ -115,7 +115,7 @@ func TestServersInSettings(t *testing.T) {
 	if !kept() {
 		t.Error("the program of a server can be changed")
 	}
-	if out := say(exitError, "policy", "check"); strings.Count(out, "warning:") != 1 || !strings.Contains(out, "mcp__onw__x in "+filepath.Join(dir, ".mcp-toolset/settings.json")+":2 has no effect: there is no server onw; did you mean own?") {
+	if out := say(exitError, "policy", "check", "--root", dir); strings.Count(out, "warning:") != 1 || !strings.Contains(out, "mcp__onw__x in "+filepath.Join(dir, ".mcp-toolset/settings.json")+":2 has no effect: there is no server onw; did you mean own?") {
 		t.Errorf("check: %s", out)
 	}
 	// A file by itself may be about servers of another.

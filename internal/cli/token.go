@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/state"
 )
 
@@ -16,11 +18,15 @@ import (
 type token struct {
 	value string
 	file  string // where it is, when it is in a file
-	made  bool   // we made it, now or at an earlier start
+	made  bool   // it was made just now
 }
 
-// shortToken is the length in characters below which a token can be guessed.
-const shortToken = 16
+// The least lengths of a token in characters. A shorter one is warned about on a
+// loopback address, and refused where other machines can try to guess it.
+const (
+	shortToken  = 16
+	remoteToken = 32
+)
 
 // token finds the token, and makes one if this user has none and a token of
 // our own making is good enough.
@@ -41,8 +47,8 @@ func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 			return t, fmt.Errorf("reading the token: %w", err)
 		}
 		t = token{value: strings.TrimSpace(string(data)), file: o.tokenFile}
-		if info, err := os.Stat(o.tokenFile); err == nil && info.Mode().Perm()&0o077 != 0 {
-			a.log.Warn("other users can read the token file; make its mode 600", "file", o.tokenFile)
+		if err := o.tokenFileMode(a, loopback); err != nil {
+			return t, err
 		}
 	case fromEnv != "":
 		t = token{value: strings.TrimSpace(fromEnv)}
@@ -56,10 +62,29 @@ func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 		return t, errors.New("the token is empty")
 	case strings.ContainsFunc(t.value, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return t, errors.New("the token has characters that a header cannot carry; use printable ASCII without spaces")
+	case !loopback && len(t.value) < remoteToken:
+		return t, usagef("%s can be reached from other machines, which could guess a token of %d characters; use %d or more, such as from openssl rand -hex 32", o.addr, len(t.value), remoteToken)
 	case len(t.value) < shortToken:
-		a.log.Warn("the token is short enough to be guessed; use 16 characters or more")
+		a.log.Warn(fmt.Sprintf("the token is short enough to be guessed; use %d characters or more", remoteToken))
 	}
 	return t, nil
+}
+
+// tokenFileMode warns of a token file that other users can read. One that they can
+// write, which lets them choose the token, is refused beyond loopback.
+func (o *httpOptions) tokenFileMode(a *app, loopback bool) error {
+	info, err := os.Stat(o.tokenFile)
+	if err != nil {
+		return fmt.Errorf("reading the token: %w", err)
+	}
+	switch mode := info.Mode().Perm(); {
+	case runtime.GOOS == "windows": // access control lists decide there
+	case mode&0o022 != 0 && !loopback:
+		return usagef("other users can write the token file %s (mode %04o); run chmod 600 %s", plain.Line(o.tokenFile), mode, plain.Line(o.tokenFile))
+	case mode&0o077 != 0:
+		a.log.Warn("other users can read or write the token file; make its mode 600", "file", o.tokenFile)
+	}
+	return nil
 }
 
 // ownToken reads the token in the state folder, or makes it.
@@ -67,8 +92,8 @@ func ownToken(stateDir string) (token, error) {
 	if err := state.EnsurePrivate(stateDir); err != nil {
 		return token{}, err
 	}
-	t := token{file: filepath.Join(stateDir, "token"), made: true}
-	value := rand.Text()
+	t := token{file: filepath.Join(stateDir, "token")}
+	value := rand.Text() + rand.Text()           // each has 26 characters
 	f, err := os.CreateTemp(stateDir, "token-*") // mode 0600
 	if err != nil {
 		return token{}, fmt.Errorf("making a token: %w", err)
@@ -80,7 +105,7 @@ func ownToken(stateDir string) (token, error) {
 	}
 	// Linking fails when there is a token, also one made at the same moment.
 	if err := os.Link(f.Name(), t.file); err == nil {
-		t.value = value
+		t.value, t.made = value, true
 		return t, nil
 	} else if !errors.Is(err, fs.ErrExist) {
 		return token{}, fmt.Errorf("making a token: %w", err)

@@ -104,7 +104,11 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 		return err
 	case p == nil:
 		return fmt.Errorf("%s has no settings: there is no .mcp-toolset/settings.json in it", plain.Line(dir))
-	case len(p.Settings.Loosens()) == 0:
+	}
+	if faults := p.Settings.Faults(toolNames()); len(faults) > 0 { // trusted, they would stop the server
+		return errors.New(strings.Join(faults, "\n"))
+	}
+	if len(p.Settings.Loosens()) == 0 {
 		_, err := fmt.Fprintf(host.Out, "%s only denies and asks, which holds already.\n", plain.Line(p.Path))
 		return err
 	}

@@ -21,7 +21,7 @@ func Names(name string, candidates []string, max int) []string {
 		lc := strings.ToLower(c)
 		cost := distance(low, lc)
 		switch {
-		case cost*3 <= len([]rune(lc)) || cost == 1 && len([]rune(lc)) > 1:
+		case mistyped(cost, lc):
 		case len(low) >= 3 && len(lc) >= 3 && (strings.Contains(lc, low) || strings.Contains(low, lc)):
 		default:
 			continue
@@ -39,6 +39,28 @@ func Names(name string, candidates []string, max int) []string {
 		out = append(out, h.name)
 	}
 	return out
+}
+
+// Typo returns the candidate that name is a misspelling of: equal but for case, or
+// with at most a third of the letters mistyped. It returns "" if there is none.
+// Unlike Names it does not take a name that merely contains another for close.
+func Typo(name string, candidates []string) string {
+	best, least := "", 0
+	for _, c := range candidates {
+		low := strings.ToLower(c)
+		cost := distance(strings.ToLower(name), low)
+		if mistyped(cost, low) && (best == "" || cost < least || cost == least && c < best) {
+			best, least = c, cost
+		}
+	}
+	return best
+}
+
+// mistyped reports whether a name at this distance is likely a misspelling of the
+// candidate.
+func mistyped(cost int, candidate string) bool {
+	length := len([]rune(candidate))
+	return cost*3 <= length || cost == 1 && length > 1
 }
 
 // maxLen bounds the work of one comparison; longer names are compared by their

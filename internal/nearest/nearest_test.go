@@ -32,3 +32,15 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+func TestTypo(t *testing.T) {
+	keys := []string{"env", "hooks", "permissions", "sandbox"}
+	for name, want := range map[string]string{
+		"hook": "hooks", "Hooks": "hooks", "permisions": "permissions", "sandobx": "sandbox", "ENV": "env", "evn": "env",
+		"disableAllHooks": "", "environment": "", "box": "", "x": "", "": "",
+	} {
+		if have := Typo(name, keys); have != want {
+			t.Errorf("Typo(%q) = %q, want %q", name, have, want)
+		}
+	}
+}

@@ -140,8 +140,8 @@ func cause(err error) error {
 type ProjectSettings struct {
 	Dir      string // the project: canonical
 	Path     string
-	Hash     string // SHA-256 of the file, in hexadecimal
-	Settings *policy.Settings
+	Hash     string           // SHA-256 of the file, in hexadecimal
+	Settings *policy.Settings // nil if the file is malformed
 }
 
 func projectFile(root string) string {
@@ -149,7 +149,8 @@ func projectFile(root string) string {
 }
 
 // ReadProject reads the settings of the project in a canonical folder; nil: it
-// has none. No link is followed below the folder.
+// has none. No link is followed below the folder. With an error about a file that
+// could be read and is malformed, the result has no Settings.
 func ReadProject(dir string) (*ProjectSettings, error) {
 	path := projectFile(dir)
 	info, err := os.Lstat(filepath.Dir(path))
@@ -174,12 +175,10 @@ func ReadProject(dir string) (*ProjectSettings, error) {
 	if err != nil || !os.SameFile(info, after) {
 		return nil, reading(path, errors.New("its folder changed meanwhile; try again"))
 	}
-	set, err := policy.ParseSettings(data, path, dir)
-	if err != nil {
-		return nil, err
-	}
 	sum := sha256.Sum256(data)
-	return &ProjectSettings{Dir: dir, Path: path, Hash: hex.EncodeToString(sum[:]), Settings: set}, nil
+	p := &ProjectSettings{Dir: dir, Path: path, Hash: hex.EncodeToString(sum[:])}
+	p.Settings, err = policy.ParseSettings(data, path, dir)
+	return p, err
 }
 
 // Load reads one file as --settings does, or as that of a project if it lies in a

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 )
@@ -36,6 +35,7 @@ type Options struct {
 	Getenv   func(string) string
 	Roots    []string // workspace roots, canonical
 	State    string   // the state folder; it need not exist
+	Tools    []string // names of the tools that rules may be on; nil: not looked at
 	Managed  string   // "": ManagedFile; another one is for tests
 }
 
@@ -45,6 +45,12 @@ type Found struct {
 	Layers   []Layer          // every place that was looked at, the most authoritative first
 	Warnings []string         // beside those of Merged: one line each, safe to show
 	AddTo    string           // the file in which a person adds a rule; "": not known
+
+	// Notice is for the model of a client: what is wrong with the files of projects
+	// that nobody trusts. "": nothing.
+	Notice string
+
+	faults []string // see policy.Settings.Faults: in files that hold wholly
 
 	// Files are the files and folders of ours that no tool may write, existing or
 	// not, as written and as they are. Closed are the folders that no tool and no
@@ -59,11 +65,14 @@ type Layer struct {
 	Settings *policy.Settings // what holds of the file; nil: there is none
 	Trusted  bool             // all of it holds; else only what denies and asks
 	Changed  bool             // of a project that was trusted: it was another file
+	Broken   bool             // of a project that nobody trusts: it cannot be read, so nothing of it holds
 }
 
 // Find finds all settings. An error names the file, and says what to do: one
-// that is broken or that others can write is never passed over, since the server
-// would be laxer without it. Only the file of the command line has to exist.
+// that is broken, that others can write or that has faults is never passed over,
+// since the server would be laxer without it. The exception is the file of a project
+// that nobody trusts, which is only warned about: no repository can stop the server.
+// Only the file of the command line has to exist.
 func Find(o Options) (*Found, error) {
 	if o.Managed == "" {
 		o.Managed = ManagedFile
@@ -79,19 +88,22 @@ func Find(o Options) (*Found, error) {
 	}
 	trust := NewTrust(o.State)
 	seen := map[string]bool{}
-	if err := f.file(Managed, o.Managed, managers, seen); err != nil {
+	if err := f.file(Managed, o.Managed, managers, o.Tools, seen); err != nil {
 		return nil, err
 	}
-	if err := f.file(CommandLine, o.Explicit, named, seen); err != nil {
+	if err := f.file(CommandLine, o.Explicit, named, o.Tools, seen); err != nil {
 		return nil, err
 	}
 	for _, root := range o.Roots {
-		if err := f.project(root, trust, seen); err != nil {
+		if err := f.project(root, trust, o.Tools, seen); err != nil {
 			return nil, err
 		}
 	}
-	if err := f.file(User, user, users, seen); err != nil {
+	if err := f.file(User, user, users, o.Tools, seen); err != nil {
 		return nil, err
+	}
+	if len(f.faults) > 0 {
+		return nil, errors.New(strings.Join(f.faults, "\n"))
 	}
 	var layers []*policy.Settings
 	for _, l := range f.Layers {
@@ -121,7 +133,7 @@ func ConfigFolder(getenv func(string) string, home string) string {
 }
 
 // file adds the settings of a place that a person alone writes.
-func (f *Found) file(name, path string, by owners, seen map[string]bool) error {
+func (f *Found) file(name, path string, by owners, tools []string, seen map[string]bool) error {
 	if path == "" {
 		return nil
 	}
@@ -138,6 +150,7 @@ func (f *Found) file(name, path string, by owners, seen map[string]bool) error {
 		if layer.Settings, err = policy.ParseSettings(data, path, rootOf(path)); err != nil {
 			return err
 		}
+		f.faults = append(f.faults, layer.Settings.Faults(tools)...)
 	}
 	f.Layers = append(f.Layers, layer)
 	return nil
@@ -152,36 +165,6 @@ func rootOf(path string) string {
 		root = filepath.Dir(root)
 	}
 	return root
-}
-
-// project adds the settings of the project in a workspace root.
-func (f *Found) project(root string, trust *Trust, seen map[string]bool) error {
-	layer := Layer{Name: Project, Path: projectFile(root)}
-	p, err := ReadProject(root)
-	if err != nil {
-		return err
-	}
-	switch {
-	case p == nil:
-	case seen[p.Path]:
-		return nil
-	case len(p.Settings.Loosens()) == 0:
-		layer.Settings, layer.Trusted = p.Settings, true // there is nothing to trust
-	default:
-		layer.Settings = p.Settings.Tightened()
-		switch verdict, err := trust.Of(p); {
-		case err != nil:
-			f.warn("%v: no project is trusted until that is mended", err)
-		case verdict == Trusted:
-			layer.Settings, layer.Trusted = p.Settings, true
-		case verdict == Changed:
-			layer.Changed = true
-			f.warn("%s changed since it was trusted", plain.Line(p.Path))
-		}
-	}
-	seen[layer.Path] = true
-	f.Layers = append(f.Layers, layer)
-	return nil
 }
 
 func (f *Found) warn(format string, args ...any) {

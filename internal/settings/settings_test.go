@@ -196,8 +196,8 @@ func TestConfigFolder(t *testing.T) {
 	}
 }
 
-// TestBroken: a file that cannot be read as settings stops the start, wherever
-// it is, and the error names it.
+// TestBroken shows that a file that cannot be read as settings stops the start, and
+// that the error names it. That of a project that nobody trusts is warned about.
 func TestBroken(t *testing.T) {
 	for _, name := range []string{"etc/managed.json", userFile, workFile, "given.json"} {
 		if strings.HasPrefix(name, "etc/") && !manages() {
@@ -213,7 +213,13 @@ func TestBroken(t *testing.T) {
 			if name == "given.json" {
 				p.o.Explicit = path
 			}
-			if _, err := Find(p.o); err == nil || err.Error() != strings.ReplaceAll(want, "FILE", path) {
+			f, err := Find(p.o)
+			if want = strings.ReplaceAll(want, "FILE", path); name == workFile {
+				want += "; nothing of the file holds, since the project is not trusted"
+				if err != nil || !slices.Equal(f.Warnings, []string{want}) || !f.Layers[1].Broken || !strings.HasPrefix(f.Notice, "["+path+" cannot be read as settings. ") {
+					t.Errorf("%+v, %v\nwant %s", f, err, want)
+				}
+			} else if err == nil || err.Error() != want {
 				t.Errorf("%s: %v\nwant %s", name, err, want)
 			}
 		}
@@ -271,8 +277,8 @@ func TestServers(t *testing.T) {
 		p.file("etc/managed.json", `{"deniedMcpServers":[{"serverCommand":["given"]}],"allowedMcpServers":["*"]}`)
 		state("b! given, c! user, d work")
 	}
-	// A list that denies and cannot be read stops the start; of a project, too.
-	p.file(workFile, `{"deniedMcpServers":[{"name":"x"}]}`)
+	// A list that denies and cannot be read stops the start.
+	p.file("given.json", `{"deniedMcpServers":[{"name":"x"}]}`)
 	if _, err := Find(p.o); err == nil || !strings.Contains(err.Error(), "deniedMcpServers[0]: want a name") {
 		t.Errorf("%v", err)
 	}

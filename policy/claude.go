@@ -1,0 +1,60 @@
+package policy
+
+// This file lists what the settings of Claude Code have and those here do not, since
+// people reuse its files. The sources are its settings reference
+// (https://code.claude.com/docs/en/settings-reference), its hooks reference
+// (.../hooks), its tools reference (.../tools-reference) and its JSON schema
+// (https://json.schemastore.org/claude-code-settings.json), as of July 2026. Names
+// that it no longer has are in the lists as well.
+
+// claudeTopKeys are the top-level keys of Claude Code that could be taken for a
+// misspelling of one here, and their neighbours. Others need no entry: an unknown
+// key far from every known one is only warned about.
+var claudeTopKeys = []string{
+	"agent", "allowAllClaudeAiMcps", "allowedChannelPlugins", "allowedHttpHookUrls", "allowManagedHooksOnly",
+	"allowManagedMcpServersOnly", "allowManagedPermissionRulesOnly", "apiKeyHelper", "attribution", "autoMode",
+	"availableModels", "blockedMarketplaces", "claudeMd", "cleanupPeriodDays", "deniedModels",
+	"disableAllHooks", "disabledMcpjsonServers", "editorMode", "effortLevel", "enableAllProjectMcpServers",
+	"enabledMcpjsonServers", "enabledPlugins", "fallbackModel", "fileSuggestion", "httpHookAllowedEnvVars", "language",
+	"managedMcpServers", "model", "modelOverrides", "outputStyle", "plansDirectory", "skipAutoPermissionPrompt",
+	"skipDangerousModePermissionPrompt", "statusLine", "theme", "tui", "voice", "worktree",
+}
+
+// claudePermissionKeys are its keys below permissions.
+var claudePermissionKeys = []string{
+	"disableAutoMode", "disableBypassPermissionsMode", "skipAutoPermissionPrompt", "skipDangerousModePermissionPrompt",
+}
+
+// claudeSandboxKeys are its keys below sandbox.
+var claudeSandboxKeys = []string{
+	"allowAppleEvents", "allowUnsandboxedCommands", "autoAllowBashIfSandboxed", "bwrapPath", "credentials",
+	"disabled", "enableWeakerNestedSandbox", "enableWeakerNetworkIsolation", "enabled", "enabledPlatforms",
+	"excludedCommands", "failIfUnavailable", "filesystem", "ignoreViolations", "ripgrep", "socatPath",
+}
+
+// claudeEvents are its events of hooks that never happen here.
+var claudeEvents = []string{
+	"ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded",
+	"MessageDisplay", "Notification", "PermissionDenied", "PermissionRequest", "PostCompact", "PostModelSwitch",
+	"PostToolBatch", "PreCompact", "PreModelSwitch", "SessionEnd", "SessionStart", "Setup", "Stop", "StopFailure",
+	"SubagentStart", "SubagentStop", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion",
+	"UserPromptSubmit", "WorktreeCreate", "WorktreeRemove",
+}
+
+// claudeHookKeys are its keys of a hook.
+var claudeHookKeys = []string{
+	"allowedEnvVars", "args", "async", "asyncRewake", "continueOnBlock", "headers", "if", "input", "model", "once",
+	"prompt", "server", "shell", "statusMessage", "tool", "url",
+}
+
+// claudeTools are its tools. Some are here as well.
+var claudeTools = []string{
+	"Agent", "AgentOutputTool", "Artifact", "AskUserQuestion", "Bash", "BashOutput", "Cd", "Config", "CronCreate",
+	"CronDelete", "CronList", "Edit", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "Explore", "Glob",
+	"Grep", "KillBash", "KillShell", "LS", "LSP", "ListAgents", "ListMcpResourcesTool", "McpSearch", "Monitor",
+	"MultiEdit", "NotebookEdit", "NotebookRead", "PowerShell", "PushNotification", "REPL", "Read",
+	"ReadMcpResourceTool", "ReadNotifications", "RemoteTrigger", "ScheduleWakeup", "SendFeedback", "SendMessage",
+	"SendUserFile", "ShareOnboardingGuide", "Skill", "SlashCommand", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput",
+	"TaskStop", "TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers",
+	"WebFetch", "WebSearch", "Workflow", "Write",
+}
