@@ -23,6 +23,12 @@ type spec struct {
 	// listed says that a word @FILE stands for the words in a file, flags among
 	// them: no word may begin with @ or become one that does.
 	listed bool
+	// ahead says that flags count only ahead of the operands: behind them a word
+	// with a dash is an operand, which may be run, written or set.
+	ahead bool
+	// exact says that flags do not cluster: each is a word of its own, with one
+	// dash or two, and only a number may be attached to it.
+	exact  bool
 	first  string   // flags that take the place of the first operand, as -e of grep
 	need   string   // one of these flags must be there
 	below  string   // flags that make it read all below its paths; "*" always
@@ -218,6 +224,9 @@ func parseFlags(key string, s *spec, args []arg) (*parsed, string) {
 			p.ops = append(p.ops, *a)
 			continue
 		}
+		if s.ahead && !dashes && len(p.ops) > 0 && strings.HasPrefix(a.lead, "-") && !(a.lit && a.val == "-") {
+			return p, fmt.Sprintf("%s: behind an operand %s may not be a flag", key, brief(a.text))
+		}
 		if a.lit && a.val == "--" && !dashes {
 			dashes = true
 			continue
@@ -298,6 +307,9 @@ func (p *parsed) flag(i int) (int, string) {
 		p.vals["--"+name] = append(p.vals["--"+name], literal(a.val[eq+1:]))
 		return 0, ""
 	}
+	if p.s.exact {
+		return p.exact(i)
+	}
 	if strings.HasPrefix(text, "--") {
 		name, value, attached := strings.Cut(text[2:], "=")
 		flag := "--" + name
@@ -348,6 +360,53 @@ func (p *parsed) flag(i int) (int, string) {
 		p.seen = append(p.seen, flag)
 	}
 	return 0, ""
+}
+
+// exact reads the flag at index i of a program whose flags do not cluster.
+func (p *parsed) exact(i int) (int, string) {
+	name := strings.TrimPrefix(strings.TrimPrefix(p.args[i].val, "-"), "-")
+	if lookLong(p.s.long, name) == "" {
+		p.seen = append(p.seen, "-"+name)
+		return 0, ""
+	}
+	if name == "" {
+		name = "-"
+	}
+	k := strings.IndexByte(p.s.short, name[0])
+	value := k >= 0 && k+1 < len(p.s.short) && p.s.short[k+1] == ':'
+	switch {
+	case value && len(name) == 1:
+		return p.next(i, "-"+name, false)
+	case value && digits(name[1:]):
+		p.take("-"+name[:1], false, literal(name[1:]))
+		return 0, ""
+	case k < 0 || value || len(name) > 1 || name == ":":
+		return 0, fmt.Sprintf("%s: the flag %s is not on the table of flags that only read", p.name, brief(p.args[i].val))
+	}
+	p.seen = append(p.seen, "-"+name)
+	return 0, ""
+}
+
+// leading reads the flags ahead of the first operand and returns the index of
+// that operand: a program that runs another takes no flags behind its name.
+func (p *parsed) leading() (int, string) {
+	for i := 1; i < len(p.args); i++ {
+		a := &p.args[i]
+		switch {
+		case !strings.HasPrefix(a.lead, "-") || a.lit && a.val == "-":
+			return i, ""
+		case !a.lit || a.script == "":
+			return i, p.name + ": a word cannot be written anew"
+		case a.val == "--":
+			return i + 1, ""
+		}
+		n, why := p.flag(i)
+		if why != "" {
+			return i, why
+		}
+		i += n
+	}
+	return len(p.args), ""
 }
 
 // take notes the value of a flag; values that are paths have a name of their own too.
