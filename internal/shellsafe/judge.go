@@ -427,6 +427,10 @@ func (p *parsed) next(i int, flag string, path bool) (int, string) {
 	if !v.lit && !v.number || v.stdin || v.lit && v.script == "" {
 		return 0, fmt.Sprintf("%s: the value of %s is not literal: %s", p.name, flag, brief(v.text))
 	}
+	if d := v.val; v.lit && len(d) > 1 && d[0] == '-' && (d[1] < '0' || d[1] > '9') && !has(p.s.first, flag) {
+		// Were the value optional or not allowed, it would be a flag.
+		return 0, fmt.Sprintf("%s: the value of %s could be a flag: %s", p.name, flag, brief(v.text))
+	}
 	p.take(flag, path, *v)
 	return 1, ""
 }

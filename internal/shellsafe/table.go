@@ -45,7 +45,7 @@ var table = map[string]*spec{
 	"hd":      {why: "hexdump -C", short: "vn:s:", ops: "p*", outside: true},
 	"xxd":     {why: "dumps; a second operand and -r write", short: "abc:Ceg:il:o:ps:u", long: "ps plain", ops: "p", exact: true, ahead: true, outside: true},
 	"cmp":     {why: "compares", short: "bi:ln:s", long: "print-bytes ignore-initial= verbose bytes= quiet silent", ops: "pptt", outside: true},
-	"diff":    {why: "compares; not --to-file and --from-file, -l (runs pr), --palette", short: "abBcC:dD:eEF:iI:nNpPqrsStTuU:wW:x:yZ", long: diffLong, ops: "pp", num: true, outside: true, below: "-r --recursive"},
+	"diff":    {why: "compares; not --to-file and --from-file, -l (runs pr), --palette", short: "abBcC:dD:eEF:iI:nNpPqrsS:tTuU:wW:x:yZ", long: diffLong, ops: "pp", num: true, outside: true, below: "-r --recursive"},
 	"diff3":   {why: "compares three; not --diff-program (runs)", short: "aAeEimTxX3L:", long: "text show-all ed show-overlap merge initial-tab label= easy-only", ops: "ppp", outside: true},
 	"comm":    {why: "compares sorted files", short: "123z", long: "check-order nocheck-order output-delimiter= total zero-terminated", ops: "pp", outside: true},
 
@@ -61,7 +61,7 @@ var table = map[string]*spec{
 	"unexpand": {why: "blanks to tabs", short: "at:", long: "all first-only tabs=", ops: "p*", harmless: true, outside: true},
 	"column":   {why: "makes columns", short: "tJc:s:o:N:R:H:T:E:O:Lexdn:l:", long: "table json output-width= separator= output-separator= table-columns= table-right= table-hide= table-truncate= table-noheadings fillrows keep-empty-lines table-name= table-columns-limit=", ops: "p*", outside: true},
 	"colrm":    {why: "cuts columns", ops: "tt", outside: true},
-	"pr":       {why: "makes pages", short: "acdDFfJmrtTve%h:i%l:n%N:o:s%S%w:W:", long: "columns= across double-space header= join-lines length= merge number-lines=? omit-header omit-pagination width=", ops: "p*", num: true, harmless: true, outside: true},
+	"pr":       {why: "makes pages", short: "acdD:FfJmrtTve%h:i%l:n%N:o:s%S%w:W:", long: "columns= across double-space header= join-lines length= merge number-lines=? omit-header omit-pagination width=", ops: "p*", num: true, harmless: true, outside: true},
 	"tr":       {why: "replaces characters", short: "cCdst", long: "complement delete squeeze-repeats truncate-set1", ops: "tt", least: 1, outside: true},
 	"tsort":    {why: "sorts by order", ops: "p", outside: true},
 	"look":     {why: "finds a beginning", short: "adft:", ops: "tp", outside: true},
@@ -105,7 +105,7 @@ var table = map[string]*spec{
 	// Binaries.
 	"readelf": {why: "shows an ELF file; not -w (may fetch debug data), --ctf", short: "ahlSegtsndurVAIWx:p:", long: "all file-header program-headers segments section-headers sections section-details symbols syms dyn-syms notes relocs unwind dynamic version-info arch-specific histogram wide demangle=? hex-dump= string-dump= section-groups", ops: "p*", least: 1, outside: true, listed: true},
 	"nm":      {why: "shows symbols; not --plugin (loads code)", short: "aABCDghnopPrSsuvt:f:", long: "debug-syms print-file-name demangle=? dynamic defined-only extern-only no-demangle numeric-sort no-sort portability print-size print-armap size-sort undefined-only without-symbol-versions format= radix= special-syms", ops: "p*", outside: true, listed: true},
-	"objdump": {why: "shows an object; not -W, -g, -S, --dwarf (may fetch debug data)", short: "adDfhprRstTxzwj:M:b:m:C", long: "archive-headers disassemble disassemble-all file-headers section-headers headers private-headers reloc dynamic-reloc full-contents syms dynamic-syms all-headers disassemble-zeroes wide section= disassembler-options= start-address= stop-address= no-show-raw-insn demangle=? prefix-addresses", ops: "p*", least: 1, outside: true, listed: true},
+	"objdump": {why: "shows an object; not -W, -g, -S, --dwarf (may fetch debug data)", short: "adDfhprRstTxzwj:M:b:m:C", long: "archive-headers disassemble=? disassemble-all file-headers section-headers headers private-headers reloc dynamic-reloc full-contents syms dynamic-syms all-headers disassemble-zeroes wide section= disassembler-options= start-address= stop-address= no-show-raw-insn demangle=? prefix-addresses", ops: "p*", least: 1, outside: true, listed: true},
 	"size":    {why: "shows sizes of sections", short: "ABdGotx", long: "format= radix= totals common", ops: "p*", outside: true, listed: true},
 	"gofmt":   {why: "only lists or shows; not -w, -cpuprofile", short: "lesd", ops: "p*", ahead: true, need: "-l -d -e -s", below: "*", check: gofmtWords, outside: true},
 
@@ -149,15 +149,15 @@ var table = map[string]*spec{
 	"tty":      {why: "shows the terminal", short: "s", long: "silent quiet", ops: "", outside: true},
 	"locale":   {why: "shows locales", short: "amckv", long: "all-locales charmaps category-name keyword-name verbose", ops: "t*", outside: true},
 	"getconf":  {why: "shows limits", short: "av:", ops: "tp", outside: true},
-	"lscpu":    {why: "shows processors; not -s (another root)", short: "abceJpxyBC", long: "all online offline caches extended=? json parse=? hex physical bytes output-all", ops: "", outside: true},
-	"lsblk":    {why: "shows disks", short: "abdefilmnoJPprstSzO", long: "all bytes nodeps fs json list paths noheadings inverse topology output-all tree", ops: "t*", outside: true},
+	"lscpu":    {why: "shows processors; not -s (another root)", short: "abce%Jp%xyBC%", long: "all online offline caches=? extended=? json parse=? hex physical bytes output-all", ops: "", outside: true},
+	"lsblk":    {why: "shows disks", short: "abde:filmno:JPprstSzO", long: "all bytes nodeps fs json list paths noheadings inverse topology output-all output= exclude= tree=?", ops: "t*", outside: true},
 	"findmnt":  {why: "shows mounts; not --poll", short: "aAbDefilJnPrsuvt:o:T/S:M/", long: "all ascii bytes df evaluate first-only json list noheadings pairs raw types= output= target=/ source= mountpoint=/ real", ops: "t", outside: true},
 	"mount":    {why: "without operands shows mounts", short: "l", ops: "", outside: true},
 	"hostname": {why: "shows the name; an operand sets it, -f and -i ask DNS", short: "s", long: "short", ops: "", outside: true},
 	"ps":       {why: "shows processes; not the BSD e (environments)", short: "AadefFHjlLMNTwyZo:O:p:u:U:C:t:q:g:G:", long: "forest sort= no-headers no-heading headers format= pid= ppid= user= width= cols= columns= lines= rows= deselect group=", ops: "t", check: psWords, outside: true},
 	"pgrep":    {why: "shows processes; pkill is another program", short: "aclfinovwxd:g:G:P:s:t:u:U:r:", long: "list-name list-full full count newest oldest exact inverse parent= uid= euid= group= delimiter= ignore-case runstates=", ops: "t", outside: true},
 	"pidof":    {why: "shows processes", short: "scqx", ops: "t*", outside: true},
-	"pstree":   {why: "shows processes", short: "acghHlnpsStTuUZA", ops: "t", outside: true},
+	"pstree":   {why: "shows processes", short: "acghH:lnpsStTuUZA", ops: "t", outside: true},
 	"lsof":     {why: "shows open files; only with -n and -P, else it asks DNS, as it does about names of hosts; not -D (writes a cache), -r and +r (no end)", short: "nPaltUbi%p:u:c:d:", ops: "p*", check: lsofNames, outside: true},
 	"ss":       {check: ssFilter, why: "shows sockets; not -K (closes), -D (writes), -F, -r and names of hosts (ask DNS), -E (no end)", short: "hHnalopmeitu46xwdsZzTMO0", long: "no-header numeric all listening options extended memory processes info summary tcp udp unix raw ipv4 ipv6 oneline", ops: "t*", outside: true},
 	"netstat":  {why: "shows sockets; only with -n, else it asks DNS; not -r, -c", short: "nltuapxw46esiW", long: "numeric listening tcp udp all programs extend", ops: "", need: "-n --numeric", outside: true},
@@ -232,7 +232,7 @@ var gitTable = map[string]*spec{
 	"diff-tree":         {why: "compares trees", short: gitDiffShort + "rtcm", long: gitDiffLong + " stdin no-commit-id root cc pretty=? format= oneline", ops: "p*", inject: noPrograms, check: gitFormat},
 	"diff-index":        {why: "compares", short: gitDiffShort + "m", long: gitDiffLong + " cached merge-base", ops: "p*", inject: []string{"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, check: gitSubmodules},
 	"diff-files":        {why: "compares", short: gitDiffShort + "q0", long: gitDiffLong, ops: "p*", inject: []string{"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, check: gitSubmodules},
-	"blame":             {why: "shows who wrote lines; not --contents, --ignore-revs-file, -S", short: "L:lstfneepwcbM%C%", long: "porcelain line-porcelain incremental root show-stats show-name show-number show-email date= since= score-debug first-parent reverse minimal abbrev= color-lines color-by-age progress no-progress no-textconv ignore-rev= no-ignore-revs-file", ops: "p*", least: 1, inject: []string{"--no-textconv", "--no-ignore-revs-file"}},
+	"blame":             {why: "shows who wrote lines; not --contents, --ignore-revs-file, -S", short: "L:lstfneepwcbM%C%", long: "porcelain line-porcelain incremental root show-stats show-name show-number show-email date= since= score-debug first-parent reverse minimal abbrev=? color-lines color-by-age progress no-progress no-textconv ignore-rev= no-ignore-revs-file", ops: "p*", least: 1, inject: []string{"--no-textconv", "--no-ignore-revs-file"}},
 	"annotate":          {why: "blame", short: "L:lstfnepwcbM%C%", long: "porcelain root show-name show-number show-email date= since= no-textconv no-ignore-revs-file", ops: "p*", least: 1, inject: []string{"--no-textconv", "--no-ignore-revs-file"}},
 	"branch":            {why: "only lists", short: "avrqil", long: "all remotes list verbose quiet show-current contains= no-contains= merged=? no-merged=? points-at= sort= format= column=? no-column color=? no-color abbrev=? no-abbrev ignore-case", ops: "t*", check: gitLists},
 	"tag":               {why: "only lists", short: "ln%i", long: "list contains= no-contains= merged=? no-merged=? points-at= sort= format= column=? no-column color=? ignore-case", ops: "t*", check: gitLists},
@@ -249,7 +249,7 @@ var gitTable = map[string]*spec{
 	"stash":             {why: "only list and show", short: gitDiffShort + "n:", long: gitDiffLong + " oneline format= pretty=? date= include-untracked only-untracked", ops: "tt", least: 1, num: true, check: gitStash},
 	"reflog":            {why: "only show: the rest writes", short: "n:gi", long: "oneline date= format= pretty=? all max-count= since= until= grep= author= no-abbrev-commit abbrev-commit decorate=? no-decorate relative-date", ops: "tt", num: true, check: gitReflog},
 	"for-each-ref":      {why: "lists references", short: "s", long: "count= shell perl python tcl sort= format= color=? points-at= merged=? no-merged=? contains=? no-contains=? ignore-case exclude=", ops: "t*", check: gitFormat},
-	"show-ref":          {why: "lists references", short: "hdsqs", long: "head heads tags branches dereference hash=? verify abbrev=? quiet exists", ops: "t*"},
+	"show-ref":          {why: "lists references", short: "hdqs%", long: "head heads tags branches dereference hash=? verify abbrev=? quiet exists", ops: "t*"},
 	"symbolic-ref":      {why: "with one operand shows", short: "q", long: "quiet short no-recurse", ops: "t", least: 1},
 	"config":            {why: "only shows; not --file and --blob", short: "lz", long: "get get-all get-regexp get-urlmatch list global local system worktree name-only show-origin show-scope null type= bool int bool-or-int path includes no-includes default=", ops: "ttt", ahead: true, check: gitConfig},
 	"worktree":          {why: "only list", short: "vz", long: "porcelain verbose", ops: "t", least: 1, check: gitVerb("list")},
@@ -258,7 +258,7 @@ var gitTable = map[string]*spec{
 	"name-rev":          {why: "names commits", long: "tags refs= exclude= all name-only no-undefined always", ops: "t*"},
 	"cherry":            {why: "compares branches", short: "v", long: "abbrev=? verbose", ops: "ttt"},
 	"count-objects":     {why: "counts", short: "vH", long: "verbose human-readable", ops: ""},
-	"show-branch":       {why: "lists branches", short: "arg%", long: "all remotes current topo-order date-order sha1-name no-name topics list merge-base independent color=? no-color more=", ops: "t*"},
+	"show-branch":       {why: "lists branches", short: "arg%", long: "all remotes current topo-order date-order sha1-name no-name topics list merge-base independent color=? no-color more=?", ops: "t*"},
 	"verify-pack":       {why: "shows a pack", short: "vs", long: "verbose stat-only", ops: "p*", least: 1},
 	"version":           {why: "shows the version", long: "build-options", ops: ""},
 	"notes":             {why: "only list", ops: "tt", least: 1, check: gitVerb("list")},
@@ -269,8 +269,8 @@ var gitTable = map[string]*spec{
 var noPrograms = []string{"--no-ext-diff", "--no-textconv"}
 
 const (
-	gitDiffShort = "pusaRwbrzM%C%B%X%U:G:S:W"
-	gitDiffLong  = "patch no-patch unified= raw patch-with-raw indent-heuristic no-indent-heuristic minimal patience histogram anchored= diff-algorithm= stat=? compact-summary numstat shortstat dirstat=? cumulative summary patch-with-stat name-only name-status color=? no-color color-moved=? color-words=? word-diff=? word-diff-regex= no-renames find-renames=? find-copies=? find-copies-harder rename-empty no-rename-empty check full-index binary abbrev=? break-rewrites=? diff-filter= pickaxe-all pickaxe-regex relative=? no-relative text ignore-cr-at-eol ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines ignore-matching-lines= inter-hunk-context= function-context exit-code quiet no-ext-diff no-textconv src-prefix= dst-prefix= no-prefix default-prefix line-prefix= ita-invisible-in-index output-indicator-new= output-indicator-old= output-indicator-context= ignore-submodules=? stat-width= stat-count= stat-name-width="
+	gitDiffShort = "pusaRwbrzM%C%B%X%U%G:S:W"
+	gitDiffLong  = "patch no-patch unified=? raw patch-with-raw indent-heuristic no-indent-heuristic minimal patience histogram anchored= diff-algorithm= stat=? compact-summary numstat shortstat dirstat=? cumulative summary patch-with-stat name-only name-status color=? no-color color-moved=? color-words=? word-diff=? word-diff-regex= no-renames find-renames=? find-copies=? find-copies-harder rename-empty no-rename-empty check full-index binary abbrev=? break-rewrites=? diff-filter= pickaxe-all pickaxe-regex relative=? no-relative text ignore-cr-at-eol ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines ignore-matching-lines= inter-hunk-context= function-context exit-code quiet no-ext-diff no-textconv src-prefix= dst-prefix= no-prefix default-prefix line-prefix= ita-invisible-in-index output-indicator-new= output-indicator-old= output-indicator-context= ignore-submodules=? stat-width= stat-count= stat-name-width="
 	gitLogShort  = "n:gicmtEFPiL:"
 	gitLogLong   = "oneline graph all branches=? tags=? remotes=? glob= exclude= decorate=? no-decorate decorate-refs= decorate-refs-exclude= format= pretty=? abbrev-commit no-abbrev-commit abbrev=? date= relative-date max-count= skip= since= after= until= before= author= committer= grep= invert-grep all-match regexp-ignore-case basic-regexp extended-regexp fixed-strings perl-regexp merges no-merges min-parents= max-parents= no-min-parents no-max-parents first-parent not reverse topo-order date-order author-date-order follow full-diff log-size boundary simplify-by-decoration simplify-merges full-history dense sparse ancestry-path=? left-right left-only right-only cherry-pick cherry-mark cherry merge cc combined-all-paths diff-merges= no-diff-merges source use-mailmap mailmap no-mailmap show-linear-break=? walk-reflogs reflog grep-reflog= parents children no-notes notes=? show-notes=? expand-tabs=? no-expand-tabs clear-decorations encoding= name-only name-status stdin bisect no-walk=? do-walk objects ignore-missing remove-empty"
 )
