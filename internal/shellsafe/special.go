@@ -25,7 +25,7 @@ const notLiteral = "a word is not literal"
 // jqWords keeps the environment and other files out of a program.
 func jqWords(_ *walker, p *parsed, _ context) string {
 	program := &p.ops[0]
-	if !program.lit {
+	if !program.lit || program.stdin {
 		return notLiteral
 	}
 	s := program.val
@@ -312,6 +312,9 @@ func numericHost(s string) bool {
 	s, _, _ = strings.Cut(s, "/")
 	if s == "" || s == "*" {
 		return true
+	}
+	if strings.Contains(s, "%") { // a zone may be any text
+		return false
 	}
 	for _, host := range []string{s, strings.Trim(s, "[]"), strings.TrimSuffix(strings.TrimRight(s, "0123456789*"), ":")} {
 		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
