@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -67,8 +68,8 @@ func (p *gitPlace) outside(roots []string) string {
 	inside := func(path string) bool {
 		return slices.ContainsFunc(roots, func(r string) bool { return within(filepath.FromSlash(path), r) })
 	}
-	if p.git == "" {
-		return "" // there is none
+	if p.git == "" || runtime.GOOS == "windows" {
+		return "" // there is none, or shell and git print paths of two forms
 	}
 	if !inside(p.git) {
 		own := p.top == "" && within(p.dir, p.git)
