@@ -6,22 +6,42 @@ import "strings"
 // its like add words, env -C and its like choose the folder.
 
 // replaced is the text in whose place xargs or parallel puts what it reads, ""
-// if that goes behind the command.
+// if that goes behind the command. With two of them it is a blank, so that
+// nothing behind the name counts as known.
 func replaced(args []arg) string {
+	place := ""
 	for i := 1; i < len(args); i++ {
 		v := args[i].val
+		at := strings.IndexAny(v, "IiJ")
+		name, value, eq := strings.Cut(v, "=")
+		found := ""
 		switch {
-		case v == "-I" && i+1 < len(args):
-			return args[i+1].val
-		case strings.HasPrefix(v, "-I"), strings.HasPrefix(v, "-i") && len(v) > 2:
-			return v[2:]
-		case v == "-i", v == "--replace", strings.Contains(v, "{"):
-			return "{"
-		case strings.HasPrefix(v, "--replace="):
-			return v[len("--replace="):]
+		case at > 0 && v[0] == '-' && strings.Trim(v[1:at], "0rtxpo") == "":
+			switch {
+			case at+1 < len(v):
+				found = v[at+1:]
+			case v[at] == 'i':
+				found = "{"
+			case i+1 < len(args):
+				i++
+				found = args[i].val
+			}
+		case len(name) > 2 && strings.HasPrefix("--replace", name):
+			if found = "{"; eq {
+				found = value
+			}
+		case place == "" && strings.Contains(v, "{"):
+			place = "{"
+		}
+		switch {
+		case found == "" || found == place:
+		case place == "":
+			place = found
+		case place != "{":
+			return " "
 		}
 	}
-	return ""
+	return place
 }
 
 // fedUpTo is what the text of a command begins with to which another program

@@ -113,37 +113,10 @@ func (w *walker) within(by string, args []arg, c context) ([]arg, string) {
 
 // judgeRunner reads xargs and timeout: their flags, then a command of the table.
 func (w *walker) judgeRunner(key string, args []arg, c context) ([]arg, string) {
-	i := 1
-	replace := ""
-flags:
-	for ; i < len(args) && args[i].lit && strings.HasPrefix(args[i].val, "-"); i++ {
-		f := args[i].val
-		switch {
-		case f == "--":
-			i++
-			break flags
-		case key == "xargs" && has("-0 -r -t -x --null --no-run-if-empty --verbose --exit", f):
-		case key == "xargs" && has("-n -L -P -d -s -I --max-args --max-lines --max-procs --delimiter", f):
-			if i++; i >= len(args) || !args[i].lit {
-				return args, "xargs: the value of " + f + " is not literal"
-			}
-			if f == "-I" {
-				replace = args[i].val
-			}
-		case key == "xargs" && len(f) > 2 && has("-n -L -P -I -d", f[:2]):
-			if f[1] == 'I' {
-				replace = f[2:]
-			}
-		case key == "xargs" && (strings.HasPrefix(f, "--max-args=") || strings.HasPrefix(f, "--max-procs=") || strings.HasPrefix(f, "--delimiter=")):
-		case key == "timeout" && has("--preserve-status --foreground -v --verbose", f):
-		case key == "timeout" && has("-s -k --signal --kill-after", f):
-			if i++; i >= len(args) || !args[i].lit {
-				return args, "timeout: the value of " + f + " is not literal"
-			}
-		case key == "timeout" && (strings.HasPrefix(f, "--signal=") || strings.HasPrefix(f, "--kill-after=") || len(f) > 2 && has("-s -k", f[:2])):
-		default:
-			return args, key + ": the flag " + brief(f) + " is not on the table of flags that only read"
-		}
+	p := &parsed{name: key, s: table[key], args: args, vals: map[string][]arg{}}
+	i, why := p.leading()
+	if why != "" {
+		return args, why
 	}
 	if key == "timeout" {
 		if i >= len(args) || !args[i].lit || args[i].val == "" || args[i].val[0] < '0' || args[i].val[0] > '9' {
@@ -164,12 +137,11 @@ flags:
 		inner = []arg{literal("echo")}
 	}
 	if key == "xargs" {
-		if why := w.feed(inner, replace, c); why != "" {
+		if why := w.feed(inner, replacements(p)); why != "" {
 			return args, why
 		}
 	}
 	var out []arg
-	var why string
 	if key == "timeout" && inner[0].lit && inner[0].val == "git" {
 		out, _, why = w.judgeGit(inner, c)
 	} else if key == "timeout" && inner[0].lit && inner[0].val == "find" {
@@ -183,21 +155,40 @@ flags:
 	return append(append([]arg(nil), args[:i]...), out...), ""
 }
 
+// replacements are the texts in whose place xargs puts what it reads. GNU's -i
+// and --replace take a value only if it is attached.
+func replacements(p *parsed) []string {
+	var out []string
+	for _, f := range []string{"-I", "-i", "--replace"} {
+		for _, v := range p.vals[f] {
+			if v.val != "" {
+				out = append(out, v.val)
+			}
+		}
+	}
+	if p.has("-i --replace") {
+		out = append(out, "{}")
+	}
+	return out
+}
+
 // feed puts what xargs reads into a command: unknown words, any number of them,
 // which may look like flags.
-func (w *walker) feed(inner []arg, replace string, c context) string {
+func (w *walker) feed(inner []arg, replace []string) string {
 	name := inner[0].val
 	s := table[name]
 	if s == nil || !s.harmless || !s.outside {
 		return "xargs: " + brief(inner[0].text) + " is not on the table of commands that it may run"
 	}
-	if replace != "" && strings.Contains(name, replace) {
-		return "xargs: the name of the command comes from standard input"
-	}
 	w.read([]Path{{Dynamic: true}})
-	for i := 1; i < len(inner); i++ {
-		if replace != "" && strings.Contains(inner[i].val, replace) {
-			inner[i].stdin = true
+	for _, r := range replace {
+		if strings.Contains(name, r) {
+			return "xargs: the name of the command comes from standard input"
+		}
+		for i := 1; i < len(inner); i++ {
+			if strings.Contains(inner[i].val, r) {
+				inner[i].stdin = true
+			}
 		}
 	}
 	return ""

@@ -29,6 +29,14 @@ var gitSettings = []string{
 	"status.submoduleSummary", "false",
 	"diff.autoRefreshIndex", "false", // writes the index
 	"safe.bareRepository", "explicit", // a folder that looks like a repository
+	// A merge that log would do again runs drivers and writes objects.
+	"log.diffMerges", "separate",
+	"merge.default", "text",
+	// Files outside that would be read.
+	"mailmap.file", "/dev/null",
+	"diff.orderFile", "/dev/null",
+	// Newer versions take an alias for a command that is to go away.
+	"alias.whatchanged", "log --raw --no-merges",
 }
 
 // gitVariables stand beside them.
@@ -64,28 +72,28 @@ func configVariables(settings []string) []string {
 }
 
 // GitEnv completes env, the Env of an Analysis, for the repositories in which
-// its Script runs git. config is what `git config --list --name-only -z` prints
-// in each of GitDirs, joined, run with env. Filters have names that only the
-// repository knows and are switched off one by one. What cannot be switched off
-// is refused: then the Script must not run as read-only.
-func GitEnv(env []string, config string) (out []string, refuse string) {
+// its Script runs git. probes are what GitProbe prints in each of GitDirs, run
+// with env; roots are canonical. Filters and merge drivers have names that only
+// the repository knows and are switched off one by one. What cannot be switched
+// off is refused: then the Script must not run as read-only.
+func GitEnv(env, probes, roots []string) (out []string, refuse string) {
 	settings := slices.Clone(gitSettings)
-	for _, key := range strings.Split(config, "\x00") {
-		key, _, _ = strings.Cut(key, "\n") // without --name-only the value follows
-		section, rest, _ := strings.Cut(key, ".")
-		dot := strings.LastIndexByte(rest, '.')
-		switch {
-		case section == "filter" && dot > 0:
-			name := rest[:dot]
-			for _, v := range []string{"clean", "smudge", "process"} {
-				settings = append(settings, "filter."+name+"."+v, "")
-			}
-			settings = append(settings, "filter."+name+".required", "false")
-		case section == "remote" && dot > 0 && has("promisor partialclonefilter", rest[dot+1:]), key == "extensions.partialclone":
-			return nil, "objects of the repository may have to be fetched: " + brief(key)
+	for _, probe := range probes {
+		place, ok := readProbe(probe)
+		if !ok {
+			return nil, "git did not list its settings, by which it may run programs"
 		}
-		if len(settings) > 2000 {
-			return nil, "the repository has too many filters"
+		if why := place.outside(roots); why != "" {
+			return nil, why
+		}
+		for _, key := range place.settings {
+			add, why := neutral(key)
+			if why != "" {
+				return nil, why
+			}
+			if settings = append(settings, add...); len(settings) > 2000 {
+				return nil, "the repository has too many filters"
+			}
 		}
 	}
 	for _, v := range env {
@@ -94,6 +102,28 @@ func GitEnv(env []string, config string) (out []string, refuse string) {
 		}
 	}
 	return append(out, configVariables(settings)...), ""
+}
+
+// neutral is what overrides a setting of a repository. A name may be empty: the
+// key filter..clean has one.
+func neutral(key string) (settings []string, refuse string) {
+	section, rest, _ := strings.Cut(key, ".")
+	dot := strings.LastIndexByte(rest, '.')
+	switch {
+	case section == "filter" && dot >= 0:
+		filter := section + "." + rest[:dot]
+		for _, v := range []string{"clean", "smudge", "process"} {
+			settings = append(settings, filter+"."+v, "")
+		}
+		return append(settings, filter+".required", "false"), ""
+	case section == "merge" && dot >= 0 && rest[dot+1:] == "driver":
+		return []string{key, "false"}, ""
+	case key == "core.excludesfile":
+		return []string{key, "/dev/null"}, "" // check-ignore -v shows its lines
+	case section == "remote" && dot >= 0 && has("promisor partialclonefilter", rest[dot+1:]), key == "extensions.partialclone":
+		return nil, "git would run programs that this repository names: objects may have to be fetched: " + brief(key)
+	}
+	return nil, ""
 }
 
 // judgeGit reads a git: its own flags, a subcommand, and that one's words.
@@ -182,8 +212,14 @@ func gitVerb(verb string) func(*walker, *parsed, context) string {
 	}
 }
 
-// gitFormat refuses formats that check signatures, which runs gpg.
+// gitFormat refuses formats that check signatures, which runs gpg, and merges
+// that are done again, which runs merge drivers.
 func gitFormat(_ *walker, p *parsed, _ context) string {
+	for _, v := range p.vals["--diff-merges"] {
+		if !has("off none on m first-parent 1 separate combined c dense-combined cc", v.val) {
+			return "it does merges again"
+		}
+	}
 	for _, f := range []string{"--format", "--pretty", "--sort"} {
 		for _, v := range p.vals[f] {
 			if strings.Contains(v.val, "%G") || strings.Contains(v.val, "signature") || strings.Contains(v.val, "%(trailers") {

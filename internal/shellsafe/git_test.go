@@ -42,9 +42,18 @@ var hostile = map[string]string{
 	"editor":           `git config core.editor "$EVIL"; git config sequence.editor "$EVIL"; git config core.askPass "$EVIL"; git config credential.helper "!$EVIL"`,
 	"trailer":          `git config trailer.x.command "$EVIL"; git config interactive.diffFilter "$EVIL"`,
 	"merge driver":     `git config merge.x.driver "$EVIL"; echo '*.txt merge=x' > .gitattributes`,
+	"merge again":      conflict + `git config log.diffMerges remerge; git config merge.default evil; git config merge.evil.driver "$EVIL"`,
+	"merge attribute":  conflict + `git config log.diffMerges remerge; echo '*.txt merge=x.y' > .git/info/attributes; git config merge.x.y.driver "$EVIL"`,
+	"merge, no name":   conflict + `git config log.diffMerges r; echo '*.txt merge=' > .git/info/attributes; git config merge..driver "$EVIL"`,
+	"filter, no name":  `printf '[filter ""]\n\tclean = %s\n' "$EVIL" >> .git/config; echo '*.txt filter=' > .gitattributes; touch -d '1 hour ago' f.txt`,
+	"textconv, staged": `git config diff.x.textconv "$EVIL"; echo '*.txt diff=x' > .gitattributes; git add .`,
+	"deprecated":       `git config alias.whatchanged "!$EVIL"; git config pretty.evil 'format:%G?'; git config format.pretty evil; git config gpg.program "$EVIL"`,
 	"alternates":       `git config core.alternateRefsCommand "$EVIL"; git config core.gitProxy "$EVIL"`,
 	"git in folder":    `cp "$EVIL" git; cp "$EVIL" cat; cp "$EVIL" false; cp "$EVIL" sh; cp "$EVIL" git-status`,
 }
+
+// conflict makes a merge of two branches that changed the same line.
+const conflict = `git checkout -q -f -b side HEAD~1; echo side >> f.txt; git commit -qam side; git checkout -q main; git merge -q side || true; echo both > f.txt; git add f.txt; git commit -qm merged; echo three >> f.txt; `
 
 const gitBase = `set -e
 git init -q -b main .; git config user.email a@b; git config user.name n
@@ -66,7 +75,8 @@ func gitForms(t *testing.T) []string {
 		}
 	}
 	return append(out, "git diff-files", "git diff-index HEAD", "git diff-files -p", "git diff-index -p HEAD", "git check-attr -a f.txt", "git ls-files -m", "git ls-files -o", "git blame f.txt",
-		"git grep -n t", "git log -p", "git log --stat -p -m", "git show -p HEAD", "git stash list -p", "git cat-file -p HEAD:f.txt", "git describe --always", "git status --porcelain=v2 -uall --ignored", "git diff --stat HEAD", "git rev-list --objects --all", "git whatchanged -p")
+		"git grep -n t", "git log -p", "git log --stat -p -m", "git show -p HEAD", "git stash list -p", "git cat-file -p HEAD:f.txt", "git describe --always", "git status --porcelain=v2 -uall --ignored", "git diff --stat HEAD", "git rev-list --objects --all", "git whatchanged -p",
+		"git show -m", "git log -p --diff-merges=on", "git log --stat --diff-merges=m", "git whatchanged -m -p", "git status -s", "git diff HEAD", "git stash show -p", "git cherry main other", "git log -p --pretty=evil")
 }
 
 func TestHostileRepositories(t *testing.T) {
@@ -98,20 +108,21 @@ func TestHostileRepositories(t *testing.T) {
 		os.Remove(mark)
 		o := Options{Dir: dir, Roots: []string{dir}}
 		before := listing(t, root)
-		config := ""
+		var probe []string
 		for _, s := range forms {
 			a := Analyse(s, o)
 			if !a.ReadOnly {
 				t.Errorf("%q is not read-only: %s", s, a.Reason)
 				continue
 			}
-			if config == "" {
+			if probe == nil {
 				if len(a.GitDirs) != 1 || a.GitDirs[0] != dir {
 					t.Fatalf("%q runs git in %v", s, a.GitDirs)
 				}
-				config, _ = runScript(bash, dir, "git config --list --name-only -z 2>/dev/null; true", append(a.Env, base...)...)
+				text, _ := runScript(bash, dir, GitProbe, append(a.Env, base...)...)
+				probe = []string{text}
 			}
-			env, why := GitEnv(a.Env, config)
+			env, why := GitEnv(a.Env, probe, []string{dir})
 			if why != "" {
 				refused++
 			} else {
@@ -130,7 +141,7 @@ func TestHostileRepositories(t *testing.T) {
 			t.Errorf("%s: something changed\n%s", name, strings.Join(d, "\n"))
 		}
 		// That the repository is hostile at all: the same without our settings.
-		runScript(bash, dir, "git status; git diff; git log -p --show-signature -1; git blame f.txt; git show; git cat-file -p HEAD~1:f.txt; git describe --dirty; git lol", base...)
+		runScript(bash, dir, "git status; git diff; git log -p --show-signature -1; git blame f.txt; git show; git cat-file -p HEAD~1:f.txt; git describe --dirty; git lol; git show -m; git status -v", base...)
 		if _, err := os.Stat(mark); err == nil {
 			fired++
 		} else {

@@ -24,7 +24,7 @@ const notLiteral = "a word is not literal"
 // jqWords keeps the environment and other files out of a program.
 func jqWords(_ *walker, p *parsed, _ context) string {
 	program := &p.ops[0]
-	if !program.lit {
+	if !program.lit || program.stdin {
 		return notLiteral
 	}
 	s := program.val
@@ -260,36 +260,17 @@ func psWords(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-func lsofNames(_ *walker, p *parsed, _ context) string {
-	if !p.has("-n") || !p.has("-P") {
-		return "without -n and -P it asks DNS"
-	}
-	return ""
-}
-
-func ipShow(_ *walker, p *parsed, _ context) string {
-	words, ok := literals(p.ops)
-	if !ok {
-		return notLiteral
-	}
-	for len(words) > 0 && has("-4 -6 -br -brief -o -oneline -s -stats -d -details -j -json -p -c", words[0]) {
-		words = words[1:]
-	}
-	if len(words) == 0 || !has("a addr address l link r route n neigh", words[0]) {
-		return "only addr, link, route and neigh are on the table"
-	}
-	words = words[1:]
-	if len(words) > 0 && has("show list ls", words[0]) {
-		words = words[1:]
-		if len(words) == 2 && words[0] == "dev" {
-			words = words[1:]
+// treeWords keeps values out of clusters: tree takes them from the next words
+// and reads on in the cluster, where -o may stand.
+func treeWords(_ *walker, p *parsed, _ context) string {
+	for i := range p.args[1:] {
+		v := p.args[i+1].val
+		if !strings.HasPrefix(v, "-") || strings.HasPrefix(v, "--") {
+			continue
 		}
-		if len(words) == 1 && !strings.HasPrefix(words[0], "-") {
-			return ""
+		if at := strings.IndexAny(v, "PIL"); at > 0 && at < len(v)-1 && !(v[at] == 'L' && digits(v[at+1:])) {
+			return "a value is attached to " + brief(v)
 		}
-	}
-	if len(words) > 0 {
-		return "only show is on the table"
 	}
 	return ""
 }

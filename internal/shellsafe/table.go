@@ -22,7 +22,7 @@ var table = map[string]*spec{
 	"basename":   {why: "cuts text", short: "as:z", long: "multiple suffix= zero", ops: "t*", harmless: true, outside: true},
 	"dirname":    {why: "cuts text", short: "z", long: "zero", ops: "t*", harmless: true, outside: true},
 	"pathchk":    {why: "looks at names", short: "pP", long: "portability", ops: "t*", harmless: true, outside: true},
-	"tree":       {why: "lists; not -o and -R (write), -H, --fromfile, -l (follows links)", short: "adfipshugDP:I:FJXnCrtcUvL:QqNx", long: "noreport dirsfirst filesfirst gitignore prune du si inodes device matchdirs ignore-case metafirst filelimit= charset= sort= timefmt=", ops: "p*", outside: true, below: "*", dot: true},
+	"tree":       {check: treeWords, why: "lists; not -o and -R (write), -H, --fromfile, -l (follows links)", short: "adfipshugDP:I:FJXnCrtcUvL:QqNx", long: "noreport dirsfirst filesfirst gitignore prune du si inodes device matchdirs ignore-case metafirst filelimit= charset= sort= timefmt=", ops: "p*", outside: true, below: "*", dot: true},
 	"find":       {why: "walks a tree by the tests below", ops: "p*", outside: true},
 	"fd":         {why: "walks a tree; not -x and -X (run), -l (runs ls), -L, --ignore-file, --base-directory", short: fdShort, long: fdLong, ops: "tp*", outside: true, below: "*", dot: true},
 	"fdfind":     {why: "fd under Debian's name", short: fdShort, long: fdLong, ops: "tp*", outside: true, below: "*", dot: true},
@@ -40,18 +40,18 @@ var table = map[string]*spec{
 	"tail":    {why: "prints the end; not -f, -F, --follow, --retry, --pid (no end)", short: "n:c:qvz", long: "lines= bytes= quiet silent verbose zero-terminated", ops: "p*", num: true, harmless: true, outside: true},
 	"wc":      {why: "counts; not --files0-from (a list of names)", short: "cmlLw", long: "bytes chars lines words max-line-length total=", ops: "p*", harmless: true, outside: true},
 	"strings": {why: "prints text in binaries", short: "afwn:t:e:s:T:o", long: "all print-file-name bytes= radix= encoding= include-all-whitespace output-separator= target= unicode=", ops: "p*", num: true, outside: true, listed: true},
-	"od":      {why: "dumps", short: "A:j:N:S%t:vw%abcdfilosx", long: "address-radix= skip-bytes= read-bytes= strings=? format= output-duplicates width=? endian=", ops: "p*", harmless: true, outside: true},
+	"od":      {why: "dumps", short: "A:j:N:S:t:vw%abcdfilosx", long: "address-radix= skip-bytes= read-bytes= strings=? format= output-duplicates width=? endian=", ops: "p*", harmless: true, outside: true},
 	"hexdump": {why: "dumps; not -f (a file of formats)", short: "bcCdoxvn:s:e:L%", long: "one-byte-octal one-byte-char canonical two-bytes-decimal two-bytes-octal two-bytes-hex no-squeezing length= skip= format= color=?", ops: "p*", outside: true},
 	"hd":      {why: "hexdump -C", short: "vn:s:", ops: "p*", outside: true},
-	"xxd":     {why: "dumps; a second operand and -r write", short: "abc:Ceg:il:o:ps:u", ops: "p", outside: true},
+	"xxd":     {why: "dumps; a second operand and -r write", short: "abc:Ceg:il:o:ps:u", long: "ps plain", ops: "p", exact: true, ahead: true, outside: true},
 	"cmp":     {why: "compares", short: "bi:ln:s", long: "print-bytes ignore-initial= verbose bytes= quiet silent", ops: "pptt", outside: true},
-	"diff":    {why: "compares; not --to-file and --from-file, -l (runs pr), --palette", short: "abBcC:dD:eEF:iI:nNpPqrsStTuU:wW:x:yZ", long: diffLong, ops: "pp", num: true, outside: true, below: "-r --recursive"},
+	"diff":    {why: "compares; not --to-file and --from-file, -l (runs pr), --palette", short: "abBcC:dD:eEF:iI:nNpPqrsS:tTuU:wW:x:yZ", long: diffLong, ops: "pp", num: true, outside: true, below: "-r --recursive"},
 	"diff3":   {why: "compares three; not --diff-program (runs)", short: "aAeEimTxX3L:", long: "text show-all ed show-overlap merge initial-tab label= easy-only", ops: "ppp", outside: true},
 	"comm":    {why: "compares sorted files", short: "123z", long: "check-order nocheck-order output-delimiter= total zero-terminated", ops: "pp", outside: true},
 
 	// Text.
 	"sort":     {why: "sorts; not -o, --compress-program, -T, --files0-from, --random-source", short: "bdfghiMnRrVsuzcCmk:t:S:", long: "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse version-sort check=? merge key= stable unique zero-terminated field-separator= buffer-size= parallel= sort= batch-size= debug", ops: "p*", outside: true},
-	"uniq":     {why: "leaves out repeats; a second operand is written", short: "cdDiuzf:s:w:", long: "count repeated all-repeated=? group=? ignore-case unique zero-terminated skip-fields= skip-chars= check-chars=", ops: "p", num: true, outside: true},
+	"uniq":     {why: "leaves out repeats; a second operand is written", short: "cdDiuzf:s:w:", long: "count repeated all-repeated=? group=? ignore-case unique zero-terminated skip-fields= skip-chars= check-chars=", ops: "p", num: true, ahead: true, outside: true},
 	"cut":      {why: "cuts columns", short: "b:c:d:f:nsz", long: "bytes= characters= delimiter= fields= only-delimited zero-terminated complement output-delimiter=", ops: "p*", harmless: true, outside: true},
 	"paste":    {why: "joins lines", short: "d:sz", long: "delimiters= serial zero-terminated", ops: "p*", harmless: true, outside: true},
 	"join":     {why: "joins by a field", short: "a:e:ij:o:t:v:z1:2:", long: "ignore-case check-order nocheck-order header zero-terminated", ops: "pp", outside: true},
@@ -61,7 +61,7 @@ var table = map[string]*spec{
 	"unexpand": {why: "blanks to tabs", short: "at:", long: "all first-only tabs=", ops: "p*", harmless: true, outside: true},
 	"column":   {why: "makes columns", short: "tJc:s:o:N:R:H:T:E:O:Lexdn:l:", long: "table json output-width= separator= output-separator= table-columns= table-right= table-hide= table-truncate= table-noheadings fillrows keep-empty-lines table-name= table-columns-limit=", ops: "p*", outside: true},
 	"colrm":    {why: "cuts columns", ops: "tt", outside: true},
-	"pr":       {why: "makes pages", short: "acdDFfJmrtTve%h:i%l:n%N:o:s%S%w:W:", long: "columns= across double-space header= join-lines length= merge number-lines=? omit-header omit-pagination width=", ops: "p*", num: true, harmless: true, outside: true},
+	"pr":       {why: "makes pages", short: "acdD:FfJmrtTve%h:i%l:n%N:o:s%S%w:W:", long: "columns= across double-space header= join-lines length= merge number-lines=? omit-header omit-pagination width=", ops: "p*", num: true, harmless: true, outside: true},
 	"tr":       {why: "replaces characters", short: "cCdst", long: "complement delete squeeze-repeats truncate-set1", ops: "tt", least: 1, outside: true},
 	"tsort":    {why: "sorts by order", ops: "p", outside: true},
 	"look":     {why: "finds a beginning", short: "adft:", ops: "tp", outside: true},
@@ -92,22 +92,22 @@ var table = map[string]*spec{
 
 	// Archives, listed or to standard output.
 	"tar":     {raw: true, why: "only -t, without what runs a program or reaches another host", check: tarList, ops: "p*"},
-	"unzip":   {why: "only -l, -Z, -v, -p, -t", short: "lZvptqh1msT2C", ops: "p*", least: 1, need: "-l -Z -v -p -t", check: unzipWords, outside: true},
-	"zipinfo": {why: "lists an archive", short: "12smlvhMtTzC", ops: "p*", least: 1, outside: true},
-	"gzip":    {check: unpacks, why: "only -l, -t, and -c with -d", short: "cdltvqk", long: "list test stdout to-stdout decompress uncompress verbose quiet", ops: "p*", need: "-l -t -c --list --test --stdout --to-stdout", outside: true},
-	"gunzip":  {check: unpacks, why: "only -c, -l, -t", short: "cltvq", long: "list test stdout to-stdout verbose quiet", ops: "p*", need: "-l -t -c --list --test --stdout --to-stdout", outside: true},
+	"unzip":   {why: "only -l, -Z, -v, -p, -t; not -T (sets the archive's time)", short: "lZvptqh1ms2C", ops: "p*", ahead: true, least: 1, need: "-l -Z -v -p -t", check: unzipWords, outside: true},
+	"zipinfo": {why: "lists an archive", short: "12smlvhMtTzC", ops: "p*", ahead: true, least: 1, outside: true},
+	"gzip":    {check: unpacks, why: "only -l, -t, and -c with -d", short: "cdltvqk", long: "list test stdout to-stdout decompress uncompress verbose quiet", ops: "p*", ahead: true, need: "-l -t -c --list --test --stdout --to-stdout", outside: true},
+	"gunzip":  {check: unpacks, why: "only -c, -l, -t", short: "cltvq", long: "list test stdout to-stdout verbose quiet", ops: "p*", ahead: true, need: "-l -t -c --list --test --stdout --to-stdout", outside: true},
 	"zcat":    {why: "unpacks to standard output", ops: "p*", least: 1},
 	"xzcat":   {why: "unpacks to standard output", ops: "p*", least: 1, outside: true},
 	"bzcat":   {why: "unpacks to standard output", ops: "p*", least: 1, outside: true},
 	"zstdcat": {why: "unpacks to standard output", ops: "p*", least: 1, outside: true},
-	"xz":      {check: unpacks, why: "only -l, -t, -c", short: "cdltvqk", long: "list test stdout to-stdout decompress uncompress verbose quiet robot", ops: "p*", need: "-l -t -c --list --test --stdout --to-stdout", outside: true},
+	"xz":      {check: unpacks, why: "only -l, -t, -c", short: "cdltvqk", long: "list test stdout to-stdout decompress uncompress verbose quiet robot", ops: "p*", ahead: true, need: "-l -t -c --list --test --stdout --to-stdout", outside: true},
 
 	// Binaries.
 	"readelf": {why: "shows an ELF file; not -w (may fetch debug data), --ctf", short: "ahlSegtsndurVAIWx:p:", long: "all file-header program-headers segments section-headers sections section-details symbols syms dyn-syms notes relocs unwind dynamic version-info arch-specific histogram wide demangle=? hex-dump= string-dump= section-groups", ops: "p*", least: 1, outside: true, listed: true},
 	"nm":      {why: "shows symbols; not --plugin (loads code)", short: "aABCDghnopPrSsuvt:f:", long: "debug-syms print-file-name demangle=? dynamic defined-only extern-only no-demangle numeric-sort no-sort portability print-size print-armap size-sort undefined-only without-symbol-versions format= radix= special-syms", ops: "p*", outside: true, listed: true},
-	"objdump": {why: "shows an object; not -W, -g, -S, --dwarf (may fetch debug data)", short: "adDfhprRstTxzwj:M:b:m:C", long: "archive-headers disassemble disassemble-all file-headers section-headers headers private-headers reloc dynamic-reloc full-contents syms dynamic-syms all-headers disassemble-zeroes wide section= disassembler-options= start-address= stop-address= no-show-raw-insn demangle=? prefix-addresses", ops: "p*", least: 1, outside: true, listed: true},
+	"objdump": {why: "shows an object; not -W, -g, -S, --dwarf (may fetch debug data)", short: "adDfhprRstTxzwj:M:b:m:C", long: "archive-headers disassemble=? disassemble-all file-headers section-headers headers private-headers reloc dynamic-reloc full-contents syms dynamic-syms all-headers disassemble-zeroes wide section= disassembler-options= start-address= stop-address= no-show-raw-insn demangle=? prefix-addresses", ops: "p*", least: 1, outside: true, listed: true},
 	"size":    {why: "shows sizes of sections", short: "ABdGotx", long: "format= radix= totals common", ops: "p*", outside: true, listed: true},
-	"gofmt":   {why: "only lists or shows; not -w, -cpuprofile", short: "lesd", ops: "p*", need: "-l -d -e -s", below: "*", check: gofmtWords, outside: true},
+	"gofmt":   {why: "only lists or shows; not -w, -cpuprofile", short: "lesd", ops: "p*", ahead: true, need: "-l -d -e -s", below: "*", check: gofmtWords, outside: true},
 
 	// Words and numbers.
 	"echo":   {raw: true, why: "prints its words", ops: "t*", harmless: true, outside: true},
@@ -128,8 +128,8 @@ var table = map[string]*spec{
 	"exit":   {why: "ends the shell", ops: "t"},
 
 	// The shell and the system.
-	"type":     {why: "says what a name is", short: "aftpP", ops: "t*", least: 1},
-	"command":  {why: "only -v and -V: says what a name is", short: "vV", ops: "t*", least: 1, need: "-v -V"},
+	"type":     {why: "says what a name is", short: "aftpP", ops: "t*", ahead: true, least: 1},
+	"command":  {why: "only -v and -V: says what a name is", short: "vV", ops: "t*", ahead: true, least: 1, need: "-v -V"},
 	"which":    {why: "finds programs", short: "as", long: "all", ops: "t*", least: 1, harmless: true, outside: true},
 	"whereis":  {why: "finds programs", short: "bmsu", ops: "t*", least: 1, outside: true},
 	"ulimit":   {why: "only shows", short: "aHS", ops: "", need: "-a"},
@@ -149,17 +149,17 @@ var table = map[string]*spec{
 	"tty":      {why: "shows the terminal", short: "s", long: "silent quiet", ops: "", outside: true},
 	"locale":   {why: "shows locales", short: "amckv", long: "all-locales charmaps category-name keyword-name verbose", ops: "t*", outside: true},
 	"getconf":  {why: "shows limits", short: "av:", ops: "tp", outside: true},
-	"lscpu":    {why: "shows processors; not -s (another root)", short: "abceJpxyBC", long: "all online offline caches extended=? json parse=? hex physical bytes output-all", ops: "", outside: true},
-	"lsblk":    {why: "shows disks", short: "abdefilmnoJPprstSzO", long: "all bytes nodeps fs json list paths noheadings inverse topology output-all tree", ops: "t*", outside: true},
+	"lscpu":    {why: "shows processors; not -s (another root)", short: "abce%Jp%xyBC%", long: "all online offline caches=? extended=? json parse=? hex physical bytes output-all", ops: "", outside: true},
+	"lsblk":    {why: "shows disks", short: "abde:filmno:JPprstSzO", long: "all bytes nodeps fs json list paths noheadings inverse topology output-all output= exclude= tree=?", ops: "t*", outside: true},
 	"findmnt":  {why: "shows mounts; not --poll", short: "aAbDefilJnPrsuvt:o:T/S:M/", long: "all ascii bytes df evaluate first-only json list noheadings pairs raw types= output= target=/ source= mountpoint=/ real", ops: "t", outside: true},
 	"mount":    {why: "without operands shows mounts", short: "l", ops: "", outside: true},
 	"hostname": {why: "shows the name; an operand sets it, -f and -i ask DNS", short: "s", long: "short", ops: "", outside: true},
 	"ps":       {why: "shows processes; not the BSD e (environments)", short: "AadefFHjlLMNTwyZo:O:p:u:U:C:t:q:g:G:", long: "forest sort= no-headers no-heading headers format= pid= ppid= user= width= cols= columns= lines= rows= deselect group=", ops: "t", check: psWords, outside: true},
 	"pgrep":    {why: "shows processes; pkill is another program", short: "aclfinovwxd:g:G:P:s:t:u:U:r:", long: "list-name list-full full count newest oldest exact inverse parent= uid= euid= group= delimiter= ignore-case runstates=", ops: "t", outside: true},
 	"pidof":    {why: "shows processes", short: "scqx", ops: "t*", outside: true},
-	"pstree":   {why: "shows processes", short: "acghHlnpsStTuUZA", ops: "t", outside: true},
-	"lsof":     {why: "shows open files; only with -n and -P, else it asks DNS; not -D (writes a cache), -r and +r (no end)", short: "nPaltUbi%p:u:c:d:", ops: "p*", check: lsofNames, outside: true},
-	"ss":       {why: "shows sockets; not -K (closes), -D (writes), -F, -r (asks DNS), -E (no end)", short: "hHnalopmeitu46xwdsZzTMO0", long: "no-header numeric all listening options extended memory processes info summary tcp udp unix raw ipv4 ipv6 oneline", ops: "t*", outside: true},
+	"pstree":   {why: "shows processes", short: "acghH:lnpsStTuUZA", ops: "t", outside: true},
+	"lsof":     {why: "shows open files; only with -n and -P, else it asks DNS, as it does about names of hosts; not -D (writes a cache), -r and +r (no end)", short: "nPaltUbi%p:u:c:d:", ops: "p*", check: lsofNames, outside: true},
+	"ss":       {check: ssFilter, why: "shows sockets; not -K (closes), -D (writes), -F, -r and names of hosts (ask DNS), -E (no end)", short: "hHnalopmeitu46xwdsZzTMO0", long: "no-header numeric all listening options extended memory processes info summary tcp udp unix raw ipv4 ipv6 oneline", ops: "t*", outside: true},
 	"netstat":  {why: "shows sockets; only with -n, else it asks DNS; not -r, -c", short: "nltuapxw46esiW", long: "numeric listening tcp udp all programs extend", ops: "", need: "-n --numeric", outside: true},
 	"ifconfig": {why: "shows interfaces; an operand beside a name sets", short: "asv", ops: "", outside: true},
 	"ip":       {raw: true, why: "only shows: addr, link, route, neigh", check: ipShow, ops: "t*", outside: true},
@@ -167,8 +167,8 @@ var table = map[string]*spec{
 	"sw_vers":  {why: "shows the version of macOS", ops: "", outside: true},
 
 	// Programs that run others; the others are judged by this table.
-	"timeout": {why: "runs a program of this table", ops: "t*"},
-	"xargs":   {why: "runs a program of this table none of whose flags writes", ops: "t*"},
+	"timeout": {why: "runs a program of this table", short: "vs:k:", long: "preserve-status foreground verbose signal= kill-after=", ops: "t*"},
+	"xargs":   {why: "runs a program of this table none of whose flags writes; not -a (a list of names), -p and -o (the terminal), -J, -R and -S of the BSDs", short: "0rtxn:L:P:d:s:I:E:l%i%e%", long: "null no-run-if-empty verbose exit max-args= max-procs= max-chars= delimiter= max-lines=? replace=? eof=?", ops: "t*"},
 
 	"go": {raw: true, why: "only env and version: the rest may build, download and run; not env -w", check: goWords, ops: "t*"},
 }
@@ -224,7 +224,7 @@ var findTests = map[string]string{
 // of the user's by its nature. Not here: --output, --ext-diff, --textconv,
 // --no-index, --open-files-in-pager, --contents, --show-signature, -O.
 var gitTable = map[string]*spec{
-	"status":            {why: "compares; injected: submodules are not entered", short: "sbvzu%", long: "short branch show-stash long verbose porcelain=? untracked-files=? ignored=? column=? no-column ahead-behind no-ahead-behind renames no-renames find-renames=? null ignore-submodules=?", ops: "p*", inject: []string{"--ignore-submodules=dirty"}, check: gitSubmodules},
+	"status":            {why: "compares; not -v (runs textconv); injected: submodules are not entered", short: "sbzu%", long: "short branch show-stash long porcelain=? untracked-files=? ignored=? column=? no-column ahead-behind no-ahead-behind renames no-renames find-renames=? null ignore-submodules=?", ops: "p*", inject: []string{"--ignore-submodules=dirty"}, check: gitSubmodules},
 	"log":               {why: "shows history", short: gitDiffShort + gitLogShort, long: gitDiffLong + " " + gitLogLong, ops: "p*", num: true, inject: noPrograms, check: gitFormat},
 	"show":              {why: "shows objects", short: gitDiffShort + gitLogShort, long: gitDiffLong + " " + gitLogLong, ops: "p*", num: true, inject: noPrograms, check: gitFormat},
 	"whatchanged":       {why: "log under an old name", short: gitDiffShort + gitLogShort, long: gitDiffLong + " " + gitLogLong, ops: "p*", num: true, inject: noPrograms, check: gitFormat},
@@ -232,8 +232,8 @@ var gitTable = map[string]*spec{
 	"diff-tree":         {why: "compares trees", short: gitDiffShort + "rtcm", long: gitDiffLong + " stdin no-commit-id root cc pretty=? format= oneline", ops: "p*", inject: noPrograms, check: gitFormat},
 	"diff-index":        {why: "compares", short: gitDiffShort + "m", long: gitDiffLong + " cached merge-base", ops: "p*", inject: []string{"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, check: gitSubmodules},
 	"diff-files":        {why: "compares", short: gitDiffShort + "q0", long: gitDiffLong, ops: "p*", inject: []string{"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, check: gitSubmodules},
-	"blame":             {why: "shows who wrote lines; not --contents, --ignore-revs-file, -S", short: "L:lstfneepwcbM%C%", long: "porcelain line-porcelain incremental root show-stats show-name show-number show-email date= since= score-debug first-parent reverse minimal abbrev= color-lines color-by-age progress no-progress no-textconv ignore-rev=", ops: "p*", least: 1, inject: []string{"--no-textconv"}},
-	"annotate":          {why: "blame", short: "L:lstfnepwcbM%C%", long: "porcelain root show-name show-number show-email date= since= no-textconv", ops: "p*", least: 1, inject: []string{"--no-textconv"}},
+	"blame":             {why: "shows who wrote lines; not --contents, --ignore-revs-file, -S", short: "L:lstfneepwcbM%C%", long: "porcelain line-porcelain incremental root show-stats show-name show-number show-email date= since= score-debug first-parent reverse minimal abbrev=? color-lines color-by-age progress no-progress no-textconv ignore-rev= no-ignore-revs-file", ops: "p*", least: 1, inject: []string{"--no-textconv", "--no-ignore-revs-file"}},
+	"annotate":          {why: "blame", short: "L:lstfnepwcbM%C%", long: "porcelain root show-name show-number show-email date= since= no-textconv no-ignore-revs-file", ops: "p*", least: 1, inject: []string{"--no-textconv", "--no-ignore-revs-file"}},
 	"branch":            {why: "only lists", short: "avrqil", long: "all remotes list verbose quiet show-current contains= no-contains= merged=? no-merged=? points-at= sort= format= column=? no-column color=? no-color abbrev=? no-abbrev ignore-case", ops: "t*", check: gitLists},
 	"tag":               {why: "only lists", short: "ln%i", long: "list contains= no-contains= merged=? no-merged=? points-at= sort= format= column=? no-column color=? ignore-case", ops: "t*", check: gitLists},
 	"remote":            {why: "lists remotes; only get-url beside: the rest writes or connects", short: "v", long: "verbose all push", ops: "tt", check: gitVerb("get-url")},
@@ -249,16 +249,16 @@ var gitTable = map[string]*spec{
 	"stash":             {why: "only list and show", short: gitDiffShort + "n:", long: gitDiffLong + " oneline format= pretty=? date= include-untracked only-untracked", ops: "tt", least: 1, num: true, check: gitStash},
 	"reflog":            {why: "only show: the rest writes", short: "n:gi", long: "oneline date= format= pretty=? all max-count= since= until= grep= author= no-abbrev-commit abbrev-commit decorate=? no-decorate relative-date", ops: "tt", num: true, check: gitReflog},
 	"for-each-ref":      {why: "lists references", short: "s", long: "count= shell perl python tcl sort= format= color=? points-at= merged=? no-merged=? contains=? no-contains=? ignore-case exclude=", ops: "t*", check: gitFormat},
-	"show-ref":          {why: "lists references", short: "hdsqs", long: "head heads tags branches dereference hash=? verify abbrev=? quiet exists", ops: "t*"},
+	"show-ref":          {why: "lists references", short: "hdqs%", long: "head heads tags branches dereference hash=? verify abbrev=? quiet exists", ops: "t*"},
 	"symbolic-ref":      {why: "with one operand shows", short: "q", long: "quiet short no-recurse", ops: "t", least: 1},
-	"config":            {why: "only shows; not --file and --blob", short: "lz", long: "get get-all get-regexp get-urlmatch list global local system worktree name-only show-origin show-scope null type= bool int bool-or-int path includes no-includes default=", ops: "ttt", check: gitConfig},
+	"config":            {why: "only shows; not --file and --blob", short: "lz", long: "get get-all get-regexp get-urlmatch list global local system worktree name-only show-origin show-scope null type= bool int bool-or-int path includes no-includes default=", ops: "ttt", ahead: true, check: gitConfig},
 	"worktree":          {why: "only list", short: "vz", long: "porcelain verbose", ops: "t", least: 1, check: gitVerb("list")},
 	"check-ignore":      {why: "says what is ignored", short: "qvzn", long: "quiet verbose stdin non-matching no-index", ops: "p*"},
 	"check-attr":        {why: "shows attributes", short: "az", long: "all stdin cached", ops: "t*"},
 	"name-rev":          {why: "names commits", long: "tags refs= exclude= all name-only no-undefined always", ops: "t*"},
 	"cherry":            {why: "compares branches", short: "v", long: "abbrev=? verbose", ops: "ttt"},
 	"count-objects":     {why: "counts", short: "vH", long: "verbose human-readable", ops: ""},
-	"show-branch":       {why: "lists branches", short: "arg%", long: "all remotes current topo-order date-order sha1-name no-name topics list merge-base independent color=? no-color more=", ops: "t*"},
+	"show-branch":       {why: "lists branches", short: "arg%", long: "all remotes current topo-order date-order sha1-name no-name topics list merge-base independent color=? no-color more=?", ops: "t*"},
 	"verify-pack":       {why: "shows a pack", short: "vs", long: "verbose stat-only", ops: "p*", least: 1},
 	"version":           {why: "shows the version", long: "build-options", ops: ""},
 	"notes":             {why: "only list", ops: "tt", least: 1, check: gitVerb("list")},
@@ -269,8 +269,8 @@ var gitTable = map[string]*spec{
 var noPrograms = []string{"--no-ext-diff", "--no-textconv"}
 
 const (
-	gitDiffShort = "pusaRwbrzM%C%B%X%U:G:S:W"
-	gitDiffLong  = "patch no-patch unified= raw patch-with-raw indent-heuristic no-indent-heuristic minimal patience histogram anchored= diff-algorithm= stat=? compact-summary numstat shortstat dirstat=? cumulative summary patch-with-stat name-only name-status color=? no-color color-moved=? color-words=? word-diff=? word-diff-regex= no-renames find-renames=? find-copies=? find-copies-harder rename-empty no-rename-empty check full-index binary abbrev=? break-rewrites=? diff-filter= pickaxe-all pickaxe-regex relative=? no-relative text ignore-cr-at-eol ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines ignore-matching-lines= inter-hunk-context= function-context exit-code quiet no-ext-diff no-textconv src-prefix= dst-prefix= no-prefix default-prefix line-prefix= ita-invisible-in-index output-indicator-new= output-indicator-old= output-indicator-context= ignore-submodules=? stat-width= stat-count= stat-name-width="
+	gitDiffShort = "pusaRwbrzM%C%B%X%U%G:S:W"
+	gitDiffLong  = "patch no-patch unified=? raw patch-with-raw indent-heuristic no-indent-heuristic minimal patience histogram anchored= diff-algorithm= stat=? compact-summary numstat shortstat dirstat=? cumulative summary patch-with-stat name-only name-status color=? no-color color-moved=? color-words=? word-diff=? word-diff-regex= no-renames find-renames=? find-copies=? find-copies-harder rename-empty no-rename-empty check full-index binary abbrev=? break-rewrites=? diff-filter= pickaxe-all pickaxe-regex relative=? no-relative text ignore-cr-at-eol ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines ignore-matching-lines= inter-hunk-context= function-context exit-code quiet no-ext-diff no-textconv src-prefix= dst-prefix= no-prefix default-prefix line-prefix= ita-invisible-in-index output-indicator-new= output-indicator-old= output-indicator-context= ignore-submodules=? stat-width= stat-count= stat-name-width="
 	gitLogShort  = "n:gicmtEFPiL:"
 	gitLogLong   = "oneline graph all branches=? tags=? remotes=? glob= exclude= decorate=? no-decorate decorate-refs= decorate-refs-exclude= format= pretty=? abbrev-commit no-abbrev-commit abbrev=? date= relative-date max-count= skip= since= after= until= before= author= committer= grep= invert-grep all-match regexp-ignore-case basic-regexp extended-regexp fixed-strings perl-regexp merges no-merges min-parents= max-parents= no-min-parents no-max-parents first-parent not reverse topo-order date-order author-date-order follow full-diff log-size boundary simplify-by-decoration simplify-merges full-history dense sparse ancestry-path=? left-right left-only right-only cherry-pick cherry-mark cherry merge cc combined-all-paths diff-merges= no-diff-merges source use-mailmap mailmap no-mailmap show-linear-break=? walk-reflogs reflog grep-reflog= parents children no-notes notes=? show-notes=? expand-tabs=? no-expand-tabs clear-decorations encoding= name-only name-status stdin bisect no-walk=? do-walk objects ignore-missing remove-empty"
 )

@@ -8,6 +8,7 @@ import (
 // wrapper is a program that runs another, which rules that deny must see.
 type wrapper struct {
 	vals string // flags that take the next word
+	opt  string // flags with an optional value, which is attached if it is there
 	skip int    // operands ahead of the command
 	env  bool   // assignments may stand ahead of it
 	text bool   // the rest is one text for a shell
@@ -19,12 +20,12 @@ type wrapper struct {
 // wrappers are data for rules only; a flag that is not known makes every later
 // word a possible command, and the whole unresolved.
 var wrappers = map[string]wrapper{
-	"env": {vals: "-u --unset -C --chdir", env: true, c: "-S --split-string", dir: "-C --chdir"}, "sudo": {vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true, dir: "-D --chdir"}, "sudo-rs": {vals: "-u -g -h -p -D -R --user --group --chdir", env: true, dir: "-D --chdir"},
+	"env": {vals: "-u -P --unset -C --chdir", env: true, c: "-S --split-string", dir: "-C --chdir"}, "sudo": {vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true, dir: "-D --chdir"}, "sudo-rs": {vals: "-u -g -h -p -D -R --user --group --chdir", env: true, dir: "-D --chdir"},
 	"doas": {vals: "-u -C"}, "su": {c: "-c --command", vals: "-s -g -G --shell --group", skip: 99}, "runuser": {c: "-c --command", vals: "-u -s -g -G --user --shell --group"}, "run0": {vals: "-u --user -g --group -D --chdir", dir: "-D --chdir"}, "pkexec": {vals: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "sg": {skip: 1, c: "-c", text: true},
 	"command": {}, "builtin": {}, "exec": {vals: "-a"}, "nohup": {}, "setsid": {}, "nice": {vals: "-n --adjustment"}, "ionice": {vals: "-c -n -p --class --classdata"}, "chrt": {skip: 1, vals: "-T -P -D"}, "taskset": {skip: 1}, "numactl": {vals: "-N -m -i -C -p"}, "prlimit": {vals: "-p --pid"}, "schedtool": {vals: "-n -a"}, "cpulimit": {vals: "-l -p"},
-	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -d --interval", text: true}, "script": {c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 99}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
-	"xargs": {vals: "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace --max-chars"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {}, "fakeroot": {}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {}, "dumb-init": {}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
-	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {skip: 1}, "unshare": {vals: "-S -G -R -w"}, "nsenter": {vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {c: "-c"}, "systemd-run": {vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {}, "linux64": {}, "i386": {}, "x86_64": {}, "setarch": {skip: 1}, "firejail": {}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {vals: "-S -t -L"}, "tmux": {skip: 99},
+	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -q -s --interval --equexit --shotsdir", opt: "-d --differences", text: true}, "script": {c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 99}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
+	"xargs": {vals: "-a -d -E -I -J -L -n -P -R -s -S --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var", opt: "-e -i -l --eof --replace --max-lines"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {vals: "-b -C -D -f -g -H -l -M -o -O -P -q -s -S -t -w -z", opt: "-a -m -p"}, "fakeroot": {vals: "-l -s -i -b --lib --faked"}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {vals: "-a -p -P -u --address --port --pass --user"}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {vals: "-p -e"}, "dumb-init": {vals: "-r --rewrite"}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
+	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {skip: 1}, "unshare": {vals: "-S -G -R -w"}, "nsenter": {vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {c: "-c"}, "systemd-run": {vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {}, "linux64": {}, "i386": {}, "x86_64": {}, "setarch": {skip: 1}, "firejail": {}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {vals: "-S -t"}, "tmux": {skip: 99},
 	"coproc": {}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
 }
 
@@ -172,9 +173,10 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 				return
 			case has(x.vals, flag) && !eq:
 				i++
+			case has(x.opt, flag):
 			case eq || has(plainFlags, v) || numeric(v[1:]):
 			default:
-				next, ok := cluster(x.vals, v)
+				next, ok := cluster(x.vals, x.opt, v)
 				if next {
 					i++
 				}
@@ -223,9 +225,12 @@ const plainFlags = "-print0 -0 --null -i -n -S -k -b -E -H -P -A -s -l -v -p -r 
 
 // cluster reads short flags in one word: whether the last takes the next word,
 // and whether all are known.
-func cluster(vals, v string) (next, ok bool) {
+func cluster(vals, opt, v string) (next, ok bool) {
 	for i := 1; i < len(v); i++ {
 		f := "-" + v[i:i+1]
+		if has(opt, f) {
+			return false, true // the rest is its value
+		}
 		if has(vals, f) {
 			return i == len(v)-1, true
 		}

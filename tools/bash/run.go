@@ -159,9 +159,9 @@ const gitConfigTime = 10 * time.Second
 func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error) {
 	ctx, cancel := context.WithTimeout(callCtx, gitConfigTime)
 	defer cancel()
-	var config strings.Builder
+	var probes []string
 	for _, dir := range c.judged.GitDirs {
-		s.Dir, s.Script, s.Name = dir, "git config --list --name-only -z", "git-config"
+		s.Dir, s.Script, s.Name = dir, shellsafe.GitProbe, "git-config"
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			continue // git will say so
 		}
@@ -188,13 +188,15 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 		case printed != stored || printed > 1<<20:
 			return nil, &tools.Fault{Fact: "git has more settings here than can be looked through", Next: "Have a person look at them with git config --list."}
 		}
-		if result.Code == 0 {
-			config.Write(text)
-		}
+		probes = append(probes, string(text))
 	}
-	env, refuse := shellsafe.GitEnv(c.judged.Env, config.String())
+	env, refuse := shellsafe.GitEnv(c.judged.Env, probes, c.env.Session.Roots)
 	if refuse != "" {
-		return nil, &tools.Fault{Fact: "git would run programs that this repository names: " + plain.Line(refuse), Next: "Have a person look at the repository's settings with git config --list."}
+		next := "Ask the user to look at the repository's settings with git config --list."
+		if strings.Contains(refuse, "outside of the roots") {
+			next = "Ask the user to add that folder as a root if it belongs to the repository."
+		}
+		return nil, &tools.Fault{Fact: plain.Line(refuse), Next: next}
 	}
 	return env, nil
 }
