@@ -94,7 +94,7 @@ func (c *call) unknownPart(p *Part) *Decision {
 			Next:   "write the paths out",
 		}
 	}
-	for b := Deny; b <= Ask && p.Sure != ""; b++ {
+	for b := Deny; b <= Ask && p.uncertain(); b++ {
 		if m := c.p.lists[b].perhaps(c, p); m.rule != nil {
 			return &Decision{
 				Behavior: Ask, Layer: LayerDefault,

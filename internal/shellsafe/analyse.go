@@ -89,6 +89,9 @@ type Command struct {
 	// Sure is what Text begins with for certain, if that is not all of it: words
 	// behind it are only known when it runs.
 	Sure string
+	// Forms are other spellings of Text, for rules that deny or ask: without the
+	// flags ahead of a subcommand, with its synonyms.
+	Forms []Form
 	// Blind says that it changes files which are only known when it runs.
 	Blind bool
 	// Wrapped says that it was seen through something: a wrapper, sh -c, a

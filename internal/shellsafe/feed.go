@@ -26,13 +26,13 @@ func replaced(args []arg) string {
 
 // fedUpTo is what the text of a command begins with to which another program
 // adds words: behind the others, or in the place of place.
-func fedUpTo(cmd *Command, place string) string {
+func fedUpTo(text, place string) string {
 	if place != "" {
-		if before, _, ok := strings.Cut(cmd.Text, place); ok {
+		if before, _, ok := strings.Cut(text, place); ok {
 			return before
 		}
 	}
-	return cmd.Text + " "
+	return text + " "
 }
 
 // into is where the flag in front of args has a wrapper run its command.

@@ -101,9 +101,14 @@ func (w *walker) inner(args []arg, c context) {
 	}
 	w.commands++
 	cmd := Command{Wrapped: true, Inner: true}
-	describe(&cmd, args)
+	w.describe(&cmd, args)
 	if c.fed && cmd.Literal {
-		cmd.Literal, cmd.Sure = false, fedUpTo(&cmd, c.place)
+		cmd.Literal, cmd.Sure = false, fedUpTo(cmd.Text, c.place)
+	}
+	for i := range cmd.Forms {
+		if f := &cmd.Forms[i]; c.fed && f.Sure == "" {
+			f.Sure = fedUpTo(f.Text, c.place)
+		}
 	}
 	at := len(w.a.Commands)
 	w.a.Commands = w.appendCommand(cmd)

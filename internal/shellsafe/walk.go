@@ -28,6 +28,7 @@ type walker struct {
 	options   bool // the shell may have other options than it began with
 	blind     bool // the command that is walked changes files that are not known
 	gitDirs   []string
+	formBytes int // of the texts of Command.Forms
 }
 
 // context is what a statement stands in.

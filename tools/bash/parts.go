@@ -34,6 +34,9 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		} else if !harmless {
 			part.Risk = c.Destructive()
 		}
+		for _, f := range c.Forms {
+			part.Forms = append(part.Forms, policy.Form{Text: f.Text, Sure: f.Sure})
+		}
 		p.List = append(p.List, part)
 		if c.Edits() {
 			edits++
