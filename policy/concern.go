@@ -75,10 +75,17 @@ func (c *call) unknownParts() *Decision {
 // unresolvedParts is unknownParts for want of some of them.
 func (c *call) unresolvedParts() *Decision {
 	parts := c.r.Parts
-	lenient := (parts.Harmless || c.p.mode == ModeBypass) && !c.p.lists[Deny].onCommands(c) && !c.p.lists[Ask].onCommands(c)
-	if parts.Unresolved != "" && !lenient {
+	ruled := c.p.lists[Deny].onCommands(c) || c.p.lists[Ask].onCommands(c)
+	why := parts.Unresolved
+	if lenient := parts.Harmless || c.p.mode == ModeBypass; lenient && !ruled {
+		why = ""
+	}
+	if why == "" && ruled {
+		why = parts.Doubtful
+	}
+	if why != "" {
 		return &Decision{
-			Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + show(parts.Unresolved),
+			Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + show(why),
 			Next: "write the commands out, one after the other",
 		}
 	}

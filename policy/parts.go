@@ -12,6 +12,10 @@ type Parts struct {
 	// Unresolved is why List may not have all; "" if it has. Such a call is asked
 	// about at least, whatever allows it.
 	Unresolved string
+	// Doubtful is why List may not have all that programs are told to run by what
+	// is only known when they run. Such a call is asked about where there are rules
+	// on commands that deny or ask; "" if it has.
+	Doubtful string
 	// Targets are the files that are named, whoever names them.
 	Targets []Target
 	// Readable and Writable are folders beyond the roots that the call may read,

@@ -47,6 +47,10 @@ type Analysis struct {
 	// Unresolved is why Commands may not be all of them; "" if they are. Rules
 	// must then ask or deny, and never allow.
 	Unresolved string
+	// Doubtful is why Commands may not have all that a program is told to run by
+	// words and variables that are not fully known; "" if they have. Rules that
+	// deny or ask must then ask; without such rules it does not matter.
+	Doubtful string
 	// Script is what is to be run in place of the text: written anew from the
 	// tree, every literal word quoted, with flags that keep programs from
 	// writing and from running others. It is meant for bash

@@ -176,9 +176,11 @@ func (w *walker) run(args []arg, c context) flow {
 	case "printf":
 		if len(args) > 1 && strings.HasPrefix(args[1].text, "-v") {
 			w.evaluates, w.assigns = true, true
+			w.sets(args[1:])
 		}
 	case "read", "mapfile", "readarray", "unset", "wait", "getopts", "source", ".", "eval":
 		w.evaluates, w.assigns = true, true
+		w.sets(args[1:])
 	case "test", "[":
 		w.evaluates = w.evaluates || arithmeticTest(args[1:])
 	}

@@ -45,5 +45,6 @@ func (w *walker) assignment(a *syntax.Assign, c context) arg {
 	}
 	v := w.word(a.Value, c)
 	w.suspectText(v)
+	w.assigned(a, v, c)
 	return v
 }

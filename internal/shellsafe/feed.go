@@ -24,6 +24,16 @@ func replaced(args []arg) string {
 	return ""
 }
 
+// replaces reports whether another program puts words in the place of a part of
+// the text.
+func (c *context) replaces(text string) bool {
+	place := c.place
+	if place == "{" {
+		place = "{}"
+	}
+	return c.fed && place != "" && strings.Contains(text, place)
+}
+
 // fedUpTo is what the text of a command begins with to which another program
 // adds words: behind the others, or in the place of place.
 func fedUpTo(text, place string) string {

@@ -66,7 +66,7 @@ func texts(a *Analysis) (out []string) {
 
 // What may be a command in many ways is not looked at in all of them.
 func TestLaunchedOften(t *testing.T) {
-	for _, s := range []string{"npx --a ", "npx --a x ", "uv --a run --b ", "sudo -Z ", "nvm run ", "rustup run ", "ssh h ", "git -c alias.x='!ls' ", "sed e -e "} {
+	for _, s := range []string{"npx --a ", "npx --a x ", "uv --a run --b ", "sudo -Z ", "nvm run ", "rustup run ", "ssh h ", "git -c alias.x='!ls' ", "sed e -e ", "tmux x ", "docker run a ", "git for-each-repo --a ", "npm config "} {
 		start := time.Now()
 		Analyse(strings.Repeat(s, (MaxBytes-10)/len(s))+"x", ws)
 		if took := time.Since(start); took > time.Minute {

@@ -133,7 +133,7 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 // complete follows links and patterns.
 func complete(t testing.TB, from *tools.Parts) *policy.Parts {
 	t.Helper()
-	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
+	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if i := strings.IndexAny(named.Path, "*?["); named.Glob && i >= 0 {

@@ -18,7 +18,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
 	}
 	readable, writable := c.Beyond()
-	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Readable: readable, Writable: writable, Harmless: harmless}}
+	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Doubtful: j.Doubtful, Readable: readable, Writable: writable, Harmless: harmless}}
 	edits := 0
 	p.Edits = j.distrust == ""
 	for i := range j.Analysis.Commands {
