@@ -151,6 +151,15 @@ func (c *call) targetsConcern() *Decision {
 	return nil
 }
 
+// inputConcern reports whether something speaks against a file that a redirect
+// reads.
+func (c *call) inputConcern() bool {
+	return slices.ContainsFunc(c.r.Parts.Inputs, func(i int) bool {
+		t := c.targets[i]
+		return t.real.path == "" || t.written() == "" || t.namedConcern() != nil
+	})
+}
+
 // guarded reports whether the call would change something by a protected name.
 func (c *call) guarded() bool {
 	if c.r.Parts == nil {

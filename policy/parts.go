@@ -18,6 +18,10 @@ type Parts struct {
 	Doubtful string
 	// Targets are the files that are named, whoever names them.
 	Targets []Target
+	// Inputs are the indexes of Targets that a redirect reads. The text of a
+	// command does not have them, so a rule that allows the command does not open
+	// them.
+	Inputs []int
 	// Readable and Writable are folders beyond the roots that the call may read,
 	// or read and write, unasked: absolute, canonical.
 	Readable, Writable []string

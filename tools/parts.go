@@ -25,4 +25,5 @@ type NamedPath struct {
 	Path   string // absolute; not cleaned, since .. leaves the folder that a link leads to
 	Access policy.Access
 	Glob   bool // Path is a pattern of the shell: what it matches is meant
+	Input  bool // a redirect reads it
 }

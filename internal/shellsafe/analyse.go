@@ -80,6 +80,7 @@ type Path struct {
 	// what Text does as the shell has it; "" if Text is none.
 	Pattern string
 	Below   bool // everything below it is meant too
+	Input   bool // a redirect reads it
 }
 
 // Command is a simple command.

@@ -214,7 +214,7 @@ func TestPaths(t *testing.T) {
 		{"awk '{print}' .env", "/ws:.env", ""},
 		{"test -f .env", "/ws:.env", ""},
 		{"[[ a -nt b ]]", "/ws:a /ws:b", ""},
-		{"git -C sub log -- f", "/ws:sub+ /ws/sub:f /ws/sub:.+", ""},
+		{"git -C sub log -- f", "/ws/sub:f /ws:sub+ /ws/sub:f /ws/sub:.+", ""},
 		{"date -r x", "/ws:x", ""},
 		{"find a -newer b", "/ws:a+ /ws:b", ""},
 	} {

@@ -123,7 +123,7 @@ func newBash(o Options) *tools.Tool {
 			return validate(in.Command, in.Timeout, o.Most)
 		},
 		Parts:           func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
-		Check:           func(env *tools.Env, in Input) *policy.Decision { return check(env, o.Commands, in.judged) },
+		Check:           func(env *tools.Env, in Input) *policy.Decision { return check(env, o.Commands, in.judged, false) },
 		ClassifierInput: func(in Input) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, background: in.RunInBackground, judged: in.judged}
@@ -156,6 +156,9 @@ func newReadOnly(o Options) *tools.Tool {
 		Validate: func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most) },
 		Parts: func(_ *tools.Env, in ReadOnlyInput) *tools.Parts {
 			return in.judged.parts(o.Commands, in.Command, true)
+		},
+		Check: func(env *tools.Env, in ReadOnlyInput) *policy.Decision {
+			return check(env, o.Commands, in.judged, true)
 		},
 		ClassifierInput: func(in ReadOnlyInput) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in ReadOnlyInput) (tools.Result[Output], error) {

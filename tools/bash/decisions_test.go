@@ -21,6 +21,7 @@ type block struct {
 	rules       []entry
 	mode        policy.Mode
 	uncontained bool
+	exposed     bool
 	rows        []row
 }
 
@@ -36,7 +37,8 @@ func decisions(t testing.TB) (blocks []*block) {
 		def, rule := strings.CutPrefix(line, "= ")
 		mode, set := strings.CutPrefix(line, "! mode ")
 		uncontained := line == "! uncontained"
-		if (rule || set || uncontained) && (b == nil || len(b.rows) > 0) {
+		exposed := line == "! exposed"
+		if (rule || set || uncontained || exposed) && (b == nil || len(b.rows) > 0) {
 			b = &block{}
 			blocks = append(blocks, b)
 		}
@@ -48,6 +50,8 @@ func decisions(t testing.TB) (blocks []*block) {
 			}
 		case uncontained:
 			b.uncontained = true
+		case exposed:
+			b.exposed = true
 		case set:
 			b.mode = policy.Mode(mode)
 		default:
@@ -69,7 +73,7 @@ func decisions(t testing.TB) (blocks []*block) {
 
 // use sets the scene for a block, with other rules if there are some.
 func (s *scene) use(t testing.TB, b *block, rules []entry) {
-	s.mode, s.uncontained = b.mode, b.uncontained
+	s.mode, s.uncontained, s.exposed = b.mode, b.uncontained, b.exposed
 	s.set(t, rules...)
 }
 
