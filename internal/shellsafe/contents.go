@@ -34,7 +34,7 @@ func (c *Command) unnamed() bool {
 		return len(words) > 0 && has("diff grep diff-files diff-index", words[0]) && !quietDiff(words[1:])
 	case c.Name == "diff", c.Inner && c.Sure != "":
 		return true
-	case strings.HasSuffix(c.Name, "grep") && flagged(c.Words[1:], "-d --directories"):
+	case strings.HasSuffix(c.Name, "grep") && flagged(c.Words[1:], "-r -R -d --recursive --dereference-recursive --directories"):
 		return true
 	}
 	return slices.ContainsFunc(c.reads, func(p Path) bool { return p.Below || p.Dynamic && !p.Glob })
@@ -88,11 +88,10 @@ func gitContents(words []string, fed bool) bool {
 		revs := slices.ContainsFunc(gitRevisions(rest), func(w string) bool { return !namesFile(w) })
 		return unknown || (revs || flagged(rest, "--cached --staged --merge-base")) && !flagged(rest, "--no-index") && !quietDiff(rest) && !gitNamed(rest)
 	case "grep":
-		revs := gitRevisions(rest)
-		if !flagged(rest, "-e -f") && len(revs) > 0 {
-			revs = revs[1:]
+		if at := slices.IndexFunc(rest, func(w string) bool { return !strings.HasPrefix(w, "-") }); at >= 0 && !flagged(rest, "-e -f") {
+			rest = slices.Delete(slices.Clone(rest), at, at+1) // the pattern, or the value of a flag ahead of it
 		}
-		revs = slices.DeleteFunc(revs, namesFile)
+		revs := slices.DeleteFunc(gitRevisions(rest), namesFile)
 		return unknown || (len(revs) > 0 || flagged(rest, "--cached")) && !gitNamed(rest)
 	case "log", "whatchanged", "reflog", "diff-tree", "diff-index", "diff-files", "rev-list":
 		return unknown || flagged(rest, gitPatch) && !gitNamed(rest)

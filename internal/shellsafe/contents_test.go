@@ -27,7 +27,9 @@ func TestGitNames(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"git commit -m .env", "git log --grep=.env", "git log --grep .env", "git push origin a:.env", "git clone h:.env", "git checkout -b .env", "git log --since .env"} {
-		if a := Analyse(s, ws); slices.ContainsFunc(a.Reads, func(p Path) bool { return strings.HasSuffix(p.Text, ".env") && p.Text == ".env" && !strings.Contains(s, "log") }) {
+		if a := Analyse(s, ws); slices.ContainsFunc(a.Reads, func(p Path) bool {
+			return strings.HasSuffix(p.Text, ".env") && p.Text == ".env" && !strings.Contains(s, "log")
+		}) {
 			t.Errorf("%s reads %s", s, showPaths(a.Reads))
 		}
 	}
@@ -75,6 +77,8 @@ git diff HEAD:src HEAD~1:src
 git grep x HEAD:src
 git diff 1234:x abc
 git grep x HEAD
+git grep . HEAD
+git grep -A 3 x HEAD
 git grep x HEAD~3 v1.0
 git grep -e x HEAD
 git grep --cached x
@@ -194,6 +198,7 @@ func TestUnnamed(t *testing.T) {
 	}{
 		{true, `grep -r SECRET .
 grep -rn x src
+grep -rn x --include=.env
 grep -d recurse x .
 grep --directories=recurse x src
 rg x

@@ -30,6 +30,7 @@ var escapes = map[string]escape{
 	"screen": {all: true},
 	"cmake":  {marks: "compiler=&launcher=&make_program=&compiler:filepath=&compiler:string=&launcher:string="},
 	"gcc":    gccEscape, "g++": gccEscape, "cc": gccEscape, "c++": gccEscape, "clang": gccEscape, "clang++": gccEscape,
+	"gh": {marks: "!", lead: "!"}, "osascript": {marks: "do shell script "},
 	"awk": {}, "gawk": {}, "mawk": {}, "nawk": {}, "original-awk": {}, "hg": {marks: "=", flags: "--config"},
 }
 
@@ -56,6 +57,9 @@ func (w *walker) escapes(name string, args []arg, c context) {
 			case e.all:
 				if !strings.HasPrefix(a.lead, "-") && strings.TrimSpace(a.text) != "" {
 					w.reparse(a.text, true, c)
+					if name == "tmux" && strings.Contains(a.text, " ") {
+						w.reparse(name+" "+a.text, true, c)
+					}
 					w.inner(args[i:], c)
 				}
 			case !e.in(args[i-1], a):

@@ -65,7 +65,7 @@ var synonyms = map[string][][]string{
 	},
 	"pnpm":   {split2("install|i"), split2("remove|rm|uninstall|un"), split2("run|run-script"), split2("test|t|tst"), split2("update|up|upgrade")},
 	"cargo":  {split2("build|b"), split2("check|c"), split2("run|r"), split2("test|t"), split2("doc|d"), split2("remove|rm")},
-	"git":    {split2("add|stage")},
+	"git":    {split2("add|stage"), split2("push|send-pack|http-push")},
 	"docker": containers, "podman": containers, "nerdctl": containers,
 	"helm": {split2("uninstall|delete|del|un")},
 	"hg":   {split2("push|pus"), split2("commit|ci|com"), split2("update|up|checkout|co"), split2("strip|debugstrip")},

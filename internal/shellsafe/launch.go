@@ -52,7 +52,7 @@ var launchers = map[string]launcher{
 	"docker": container, "podman": container, "nerdctl": container, "kubectl": {apart: true, verbs: "exec run debug", vals: "-n --namespace -c --container --context --kubeconfig --image", dash: true, skip: 1}, "oc": {apart: true, verbs: "exec run rsh debug", vals: "-n --namespace -c --container", dash: true, skip: 1}, "lxc": {apart: true, verbs: "exec", dash: true, skip: 1}, "vagrant": {none: true, c: "-c --command"}, "gcloud": {none: true, c: "--command"}, "ansible": {none: true, c: "-a --args"},
 	"ssh": {host: true, vals: sshVals}, "autossh": {host: true, vals: sshVals + " -M"}, "mosh": {host: true, vals: "-p --port", c: "--ssh --server"}, "scp": {none: true, c: "-S -D"}, "sftp": {none: true, c: "-S -D"}, "rsync": {none: true, c: "-e --rsh --rsync-path"}, "sshpass": {vals: "-p -f -d -P"},
 	// Flags that name a command.
-	"tar": {none: true, c: "-I -F --use-compress-program --to-command --info-script --new-volume-script --rsh-command --rmt-command"}, "split": {none: true, c: "--filter"}, "sort": {none: true, c: "--compress-program"}, "rg": {none: true, c: "--pre --hostname-bin"}, "diff3": {none: true, c: "--diff-program"}, "zip": {none: true, c: "-TT --unzip-command"}, "man": {none: true, c: "-P -H --pager --html"}, "dpkg": {none: true, c: "--pre-invoke --post-invoke"}, "wget": {none: true, c: "--use-askpass"}, "cpio": {none: true, c: "--rsh-command"}, "nc": {none: true, c: "-e -c --exec --sh-exec"}, "ncat": {none: true, c: "-e -c --exec --sh-exec"}, "install": {none: true, c: "--strip-program"}, "fc": {none: true, c: "-e"}, "svn": {none: true, c: "--diff-cmd --diff3-cmd --editor-cmd"}, "hg": {none: true, c: "-e --ssh --remotecmd -c --command --tool"}, "gpg": {none: true, c: "--photo-viewer --agent-program --dirmngr-program --keyboxd-program"}, "tcpdump": {none: true, c: "-z"}, "nano": {none: true, c: "-s --speller"}, "pip": {none: true, any: "--python"}, "asciinema": {none: true, c: "-c --command"}, "fzf": {none: true, c: "--preview"}, "bat": {none: true, c: "--pager"}, "delta": {none: true, c: "--pager"}, "iptables": {none: true, c: "--modprobe -M"}, "enable": {none: true, c: "-f"},
+	"tar": {none: true, c: "-I -F --use-compress-program --to-command --info-script --new-volume-script --rsh-command --rmt-command"}, "split": {none: true, c: "--filter"}, "sort": {none: true, c: "--compress-program"}, "rg": {none: true, c: "--pre --hostname-bin"}, "diff3": {none: true, c: "--diff-program"}, "zip": {none: true, c: "-TT --unzip-command"}, "man": {none: true, c: "-P -H --pager --html"}, "dpkg": {none: true, c: "--pre-invoke --post-invoke"}, "wget": {none: true, c: "--use-askpass"}, "cpio": {none: true, c: "--rsh-command"}, "nc": {none: true, c: "-e -c --exec --sh-exec"}, "ncat": {none: true, c: "-e -c --exec --sh-exec"}, "install": {none: true, c: "--strip-program"}, "fc": {none: true, c: "-e"}, "launchctl": {verbs: "submit", dash: true}, "helm": {none: true, c: "--post-renderer"}, "svn": {none: true, c: "--diff-cmd --diff3-cmd --editor-cmd"}, "hg": {none: true, c: "-e --ssh --remotecmd -c --command --tool"}, "gpg": {none: true, c: "--photo-viewer --agent-program --dirmngr-program --keyboxd-program"}, "tcpdump": {none: true, c: "-z"}, "nano": {none: true, c: "-s --speller"}, "pip": {none: true, any: "--python"}, "asciinema": {none: true, c: "-c --command"}, "fzf": {none: true, c: "--preview"}, "bat": {none: true, c: "--pager"}, "delta": {none: true, c: "--pager"}, "iptables": {none: true, c: "--modprobe -M"}, "enable": {none: true, c: "-f"},
 	"aria2c": {none: true, c: "--on-download-complete --on-download-start --on-download-stop --on-download-error --on-download-pause --on-bt-download-complete"},
 }
 
@@ -86,6 +86,12 @@ func (w *walker) launch(name string, args []arg, c context) {
 	switch name {
 	case "cmake":
 		w.cmakeRuns(args, c)
+	case "cargo":
+		for i := 2; i < len(args) && args[1].val == "watch"; i++ {
+			if text, used, is := commandFlag("-s --shell", args[i].text, args[i+1:]); is {
+				w.reparse(text, args[i+used].lit, c)
+			}
+		}
 	case "sed", "gsed":
 		w.sedRuns(args, c)
 		return
@@ -283,6 +289,9 @@ func (w *walker) makeRuns(args []arg, c context) {
 			}
 		}
 		name, text, eq := strings.Cut(v, "=")
+		if has("-f --file --makefile", args[i-1].val) && (!args[i].lit || v == "-" || strange(v)) || has("--file --makefile", name) && (!args[i].lit || text == "-" || strange(text)) || strings.HasPrefix(v, "-f") && (v == "-f-" || strange(v[2:])) {
+			w.doubt("make reads its commands from its input")
+		}
 		if key := strings.TrimRight(name, ":?+"); eq && isProgram(key) && key != "SHELL" && key != "MAKE" {
 			w.variable(key, text, args[i].lit, c)
 		}
@@ -343,7 +352,7 @@ func (w *walker) gitAlias(setting *arg, rest []arg, c context) {
 }
 
 // gitPrograms are the last parts of settings of git whose value is a command.
-const gitPrograms = "sshcommand pager editor external helper fsmonitor clean smudge process command textconv driver cmd program askpass gitproxy packobjectshook alternaterefscommand sendmailcmd cccmd tocmd"
+const gitPrograms = "sshcommand pager editor external helper fsmonitor clean smudge process command textconv driver cmd program askpass gitproxy packobjectshook alternaterefscommand sendmailcmd cccmd tocmd uploadpack receivepack difffilter"
 
 // gitSetting lists what a setting of git, KEY=VALUE, has git run.
 func (w *walker) gitSetting(text string, lit bool, c context) {
@@ -355,16 +364,20 @@ func (w *walker) gitSetting(text string, lit bool, c context) {
 	cmd, shell := strings.CutPrefix(value, "!")
 	last := key[strings.LastIndexByte(key, '.')+1:]
 	switch {
-	case key == "help.autocorrect" && value != "0" && value != "never", has("path", last) && strings.HasPrefix(key, "include"), last == "hookspath" && value != "/dev/null":
+	case key == "help.autocorrect" && value != "0" && value != "never", has("path", last) && strings.HasPrefix(key, "include"), has("hookspath templatedir", last) && value != "/dev/null":
 		w.doubt("what the setting " + key + " has git run is not known")
 	case strings.HasPrefix(key, "alias.") && !shell:
+	case strings.HasPrefix(key, "url.ext::"):
+		w.reparse(text[len("url.ext::"):len(key)-len(last)-1], lit, c)
+	case last == "path" && has("browser man difftool mergetool", key[:strings.IndexByte(key+".", '.')]):
+		w.reparse(cmd, lit, c)
 	case shell, strings.HasPrefix(key, "pager."), has(gitPrograms, last) && !slices.Contains([]string{"", "true", "false"}, value):
 		w.reparse(cmd, lit, c)
 	}
 }
 
 // gitFlags are flags of git's subcommands whose value is a command.
-const gitFlags = "--exec --httpd --browser --extcmd --upload-pack --receive-pack --open-files-in-pager --tree-filter --index-filter --msg-filter --commit-filter --env-filter --parent-filter --tag-name-filter --setup --smtp-server --sendmail-cmd --to-cmd --cc-cmd"
+const gitFlags = "--access-hook --exec --httpd --browser --extcmd --upload-pack --receive-pack --open-files-in-pager --tree-filter --index-filter --msg-filter --commit-filter --env-filter --parent-filter --tag-name-filter --setup --smtp-server --sendmail-cmd --to-cmd --cc-cmd"
 
 // gitVariable lists what a setting whose value is in a variable, KEY=NAME, has
 // git run.

@@ -28,6 +28,7 @@ var wrappers = map[string]wrapper{
 	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {skip: 1}, "unshare": {vals: "-S -G -R -w"}, "nsenter": {vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {c: "-c"}, "systemd-run": {vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {}, "linux64": {}, "i386": {}, "i586": {}, "i686": {}, "x86_64": {}, "uname26": {}, "setarch": {skip: 1, less: true}, "firejail": {}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {vals: "-S -t -L"}, "tmux": {skip: 99},
 	"ssh-agent": {vals: "-a -E -O -P -t"}, "gpg-agent": {}, "logsave": {skip: 1}, "choom": {vals: "-n -p --adjust --pid"}, "uclampset": {vals: "-m -M -p"}, "pipesz": {vals: "-s -f -n --set --file --fd"}, "newgrp": {c: "-c --command", skip: 99}, "dtach": {vals: "-n -c -a -A -N -p -e -r"}, "abduco": {vals: "-n -c -a -A -e"}, "daemon": {}, "systemd-nspawn": {vals: "-D -M -u -i --directory --machine --user --image"}, "chpst": {vals: "-u -U -b -/ -n -l -L -m -d -o -p -f -c -r -t -e"}, "envdir": {skip: 1}, "setuidgid": {skip: 1}, "s6-setuidgid": {skip: 1}, "envuidgid": {skip: 1}, "setlock": {skip: 1}, "softlimit": {vals: "-a -c -d -f -l -m -o -p -r -s -t"}, "rr": {skip: 1}, "multitime": {vals: "-n"}, "retry": {}, "ifne": {}, "zrun": {}, "lckdo": {skip: 1}, "empty": {}, "ttyd": {vals: "-p -i -u -g"}, "gotty": {vals: "-p -a"}, "flatpak-spawn": {}, "distrobox-enter": {vals: "-n"}, "execlineb": {c: "-c"}, "bpftrace": {c: "-c", skip: 99}, "ttyrec": {c: "-e", skip: 99},
 	"xterm": {exec: "-e -x", skip: 99}, "x-terminal-emulator": {exec: "-e -x", skip: 99}, "konsole": {exec: "-e", skip: 99}, "alacritty": {exec: "-e --command", skip: 99}, "kitty": {}, "gnome-terminal": {c: "-e --command"}, "xinit": {}, "startx": {}, "dbus-launch": {}, "k5start": {vals: "-f -k -K -t -U"}, "krenew": {vals: "-k -K"}, "envchain": {skip: 1}, "watchexec": {vals: "-w -e -f -i -d -s --watch --exts --filter --ignore", text: true}, "reflex": {vals: "-g -r -G -R"}, "cross-env-shell": {text: true, env: true}, "mispipe": {text: true}, "pee": {text: true}, "cmd": {skip: 1}, "fish": {c: "-c -C --command --init-command", skip: 99},
+	"crontab": {vals: "-u", skip: 99}, "rush": {vals: "-j -i -o", text: true}, "proot": {vals: "-r -b -w -q -R -S"}, "fakechroot": {}, "wine": {}, "arch": {}, "xcrun": {vals: "--sdk --toolchain"}, "sandbox-exec": {vals: "-p -f -n -D"}, "qemu-x86_64": {}, "qemu-aarch64": {}, "qemu-x86_64-static": {}, "qemu-aarch64-static": {},
 	"coproc": {}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
 }
 
@@ -156,7 +157,7 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 				w.guess(name, args[i:], c)
 				return
 			}
-		case v == "--":
+		case v == "--", x.env && v == "-":
 			continue
 		case strings.HasPrefix(v, "-") && len(v) > 1 || strings.HasPrefix(v, "+") && name == "xargs":
 			flag, attached, eq := strings.Cut(v, "=")
@@ -214,14 +215,14 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 		}
 		break
 	}
+	if name == "at" || name == "batch" || name == "crontab" {
+		w.doubt(name + " reads its commands from its input")
+	}
 	if i >= len(args) {
 		if name == "parallel" || c.fed && skip == 0 {
 			w.doubt("what " + name + " runs is only known when it runs")
 		}
 		return
-	}
-	if name == "at" || name == "batch" {
-		w.doubt(name + " reads its commands from its input")
 	}
 	rest := args[i:]
 	if x.text && len(rest) > 0 {
@@ -435,6 +436,10 @@ func (w *walker) gitRuns(args []arg, c context) {
 			w.gitAlias(&args[i+1], args[i+2:], c)
 		case strings.HasPrefix(v, "-c") && strings.Contains(v, "=") && slices.ContainsFunc(args, func(a arg) bool { return a.val == "clone" }):
 			w.gitSetting(v[2:], args[i].lit, c)
+		case strings.HasPrefix(v, "--config="):
+			w.gitSetting(v[len("--config="):], args[i].lit, c)
+		case strings.HasPrefix(v, "--template"):
+			w.doubt("what the hooks of a template run is not known")
 		case (v == "--config" || v == "-u") && i+1 < len(args) && slices.ContainsFunc(args, func(a arg) bool { return a.val == "clone" }):
 			if v == "-u" {
 				w.reparse(args[i+1].text, args[i+1].lit, c)

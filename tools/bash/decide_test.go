@@ -126,6 +126,9 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	if s.uncontained {
 		containment.uncontained = errUncontained
 	}
+	if s.exposed && s.env().ReadDenied {
+		containment.open = []string{"reading files that are denied or secret"}
+	}
 	r.Own = check(env, containment, judge(env, s.commands, cmd), tool == 1)
 	return r
 }
