@@ -71,6 +71,6 @@ func unnamed(env *tools.Env, c containment, j *judged, harmless bool) *policy.De
 	return &policy.Decision{
 		Behavior: policy.Ask,
 		Reason:   fmt.Sprintf("this system cannot keep commands from files that the rule %s covers, and %s may read one", plain.Line(env.ReadRule), plain.Line(text)),
-		Next:     "name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings",
+		Next:     "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings",
 	}
 }

@@ -232,8 +232,8 @@ func TestUnnamedTexts(t *testing.T) {
 		reason, next string
 	}{
 		{"git log -p", false, "git log -p may print versions of files that the rule Read(**/.env) covers", "name one file as REV:PATH, or ask the user to add an allow rule such as Bash(git show *) to the settings"},
-		{"grep -r x .", false, "this system cannot keep commands from files that the rule Read(**/.env) covers, and grep -r x . may read one", "name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
-		{"python3 x.py", true, "this system cannot keep commands from files that the rule Read(**/.env) covers, and this command may read one", "name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
+		{"grep -r x .", false, "this system cannot keep commands from files that the rule Read(**/.env) covers, and grep -r x . may read one", "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
+		{"python3 x.py", true, "this system cannot keep commands from files that the rule Read(**/.env) covers, and this command may read one", "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
 	} {
 		env := environment()
 		env.ReadRule = "Read(**/.env)"
