@@ -61,7 +61,11 @@ func (a *Analysis) GitContents() string {
 
 const (
 	gitPatch   = "-p -u -c -U --patch --patch-with-stat --patch-with-raw --unified --binary --word-diff --word-diff-regex --color-words --cc --dd --remerge-diff --diff-merges --function-context"
-	gitSummary = "-s -z --stat --shortstat --numstat --dirstat --summary --name-only --name-status --raw --no-patch --compact-summary --quiet --cumulative"
+	gitSummary = "-s --stat --shortstat --numstat --dirstat --summary --name-only --name-status --raw --no-patch --compact-summary --quiet --cumulative"
+	// gitSeparate are flags of a diff whose value may be the next word.
+	gitSeparate = "-G -S -O -X -U -l -n -L -I -F --anchored --word-diff-regex --ws-error-highlight --src-prefix --dst-prefix --line-prefix --diff-filter --rotate-to --skip-to --find-object --inter-hunk-context --skip --max-count --grep --author --committer --since --until --after --before --date --format --encoding"
+	// gitOthers are the subcommands that may print contents.
+	gitOthers = "show diff difftool grep cat-file archive format-patch bundle fast-export fast-import range-diff rerere unpack-file merge-file merge-tree checkout-index pack-objects request-pull send-email upload-pack upload-archive receive-pack instaweb imap-send gui citool daemon filter-branch filter-repo svn p4 cvsimport http-backend http-fetch subtree quiltimport shell show-index backfill diff-pairs replay last-modified refs send-pack http-push"
 	// gitNoContents are the subcommands that print no contents, but by -p.
 	gitNoContents = "add am apply bisect blame annotate branch checkout cherry cherry-pick check-attr check-ignore check-mailmap check-ref-format clean clone column commit commit-graph commit-tree config count-objects credential describe diff-files diff-index diff-tree fetch fetch-pack flow for-each-ref for-each-repo fsck gc get-tar-commit-id hash-object help hook index-pack init interpret-trailers lfs log ls-files ls-remote ls-tree maintenance merge merge-base mergetool mktag mktree multi-pack-index mv name-rev notes pack-refs prune pull push read-tree rebase reflog remote remote-ext repack replace reset restore rev-list rev-parse revert rm send-pack shortlog show-branch show-ref sparse-checkout stage stash status stripspace submodule switch symbolic-ref tag update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree write-tree --version --help --exec-path"
 )
@@ -78,7 +82,18 @@ func gitContents(words []string, fed bool) bool {
 	if slices.ContainsFunc(rest, func(w string) bool { return strings.Contains(w, "%(raw") }) {
 		return true
 	}
+	if slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "--show-current-patch") }) {
+		return true
+	}
 	switch verb {
+	case "bisect":
+		return len(rest) > 0 && has("visualize view", rest[0])
+	case "notes":
+		return flagged(rest, "-C -c --reuse-message --reedit-message")
+	case "fsck":
+		return flagged(rest, "--lost-found")
+	case "update-index":
+		return flagged(rest, "--cacheinfo --index-info")
 	case "show":
 		if revs := operands(rest); !unknown && len(revs) > 0 && !slices.ContainsFunc(revs, func(w string) bool { return !namesBlob(w) }) {
 			return false
@@ -102,7 +117,7 @@ func gitContents(words []string, fed bool) bool {
 		plain := operands(rest)
 		return unknown || !flagged(rest, "-t -s -e --batch-check") && (len(plain) == 0 || !namesBlob(plain[len(plain)-1]))
 	case "stash":
-		show := len(rest) > 0 && rest[0] == "show"
+		show := len(rest) > 0 && has("show list", rest[0])
 		return show && (unknown || flagged(rest, gitPatch)) || !show && flagged(rest, "-p --patch")
 	case "add", "checkout", "restore", "reset", "stage":
 		return flagged(rest, "-p --patch -i --interactive")
@@ -121,7 +136,17 @@ func gitContents(words []string, fed bool) bool {
 }
 
 // quietDiff reports whether flags leave only a summary of a diff.
-func quietDiff(rest []string) bool { return flagged(rest, gitSummary) && !flagged(rest, gitPatch) }
+func quietDiff(rest []string) bool {
+	for i, w := range rest {
+		if w == "--" {
+			break
+		}
+		if name, _, _ := strings.Cut(w, "="); has(gitSummary, name) && (i == 0 || !has(gitSeparate, rest[i-1])) {
+			return !flagged(rest, gitPatch)
+		}
+	}
+	return false
+}
 
 // namesBlob reports whether a word is REV:PATH, and the path known.
 func namesBlob(w string) bool {
@@ -162,14 +187,14 @@ func gitRevisions(rest []string) (revs []string) {
 // that rules on paths judge all that is printed.
 func gitNamed(rest []string) bool {
 	at := slices.Index(rest, "--")
-	if at < 0 || at+1 == len(rest) {
+	if at < 0 || at+1 == len(rest) || flagged(rest, "--full-diff --follow") {
 		return false
 	}
 	return !slices.ContainsFunc(rest[at+1:], func(w string) bool { return !plainFile(w) })
 }
 
 // gitReads are subcommands whose operands may be files that git keeps.
-const gitReads = "show log diff whatchanged cat-file grep archive checkout restore blame annotate add stage rm mv reset stash difftool diff-tree diff-index diff-files checkout-index hash-object update-index commit apply format-patch merge-file range-diff rev-list rev-parse ls-tree config fast-export bundle unpack-file interpret-trailers mergetool cherry-pick reflog notes"
+const gitReads = "show log diff whatchanged cat-file grep archive checkout restore blame annotate add stage rm mv reset stash difftool diff-tree diff-index diff-files checkout-index hash-object update-index commit apply format-patch merge-file range-diff rev-list rev-parse ls-tree config fast-export bundle unpack-file interpret-trailers mergetool cherry-pick reflog notes tag merge"
 
 // gitValues are flags whose value is no file.
 const gitValues = "-o --output -m --message --author --date --format --pretty --grep -G -S -n --since --until --after --before --reuse-message --trailer -b -B --orphan --branch --prefix --remote --max-count"

@@ -123,7 +123,19 @@ ls | xargs git show
 ls | xargs git log
 git $X
 git send-email HEAD
-git request-pull a b`},
+git request-pull a b
+git diff -z HEAD
+git diff -Gs HEAD
+git diff -G --stat HEAD
+git log -p --full-diff -- a.go
+git log -p --follow -- a.go
+git stash list -p
+git bisect view
+git rebase --show-current-patch
+git am --show-current-patch=diff
+git fsck --lost-found
+git notes add -C 1234 HEAD
+git update-index --cacheinfo 100644,1234,x`},
 		{false, `git status
 git log
 git log --oneline -20
@@ -175,6 +187,9 @@ git tag
 git reflog
 git config -l
 git bundle verify x
+git bisect start
+git diff -S foo --stat HEAD
+git fsck
 git lfs pull
 git submodule update
 git clone u

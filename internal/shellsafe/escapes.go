@@ -55,12 +55,10 @@ func (w *walker) escapes(name string, args []arg, c context) {
 			case strings.HasSuffix(name, "awk"):
 				w.awkRuns(a, c)
 			case e.all:
-				if !strings.HasPrefix(a.lead, "-") && strings.TrimSpace(a.text) != "" {
-					w.reparse(a.text, true, c)
-					if name == "tmux" && strings.Contains(a.text, " ") {
-						w.reparse(name+" "+a.text, true, c)
-					}
-					w.inner(args[i:], c)
+				w.anyCommand(name, args[i:], c)
+				if i > 16 {
+					w.doubt("what " + name + " runs is not known")
+					return
 				}
 			case !e.in(args[i-1], a):
 			case e.marks == "":
@@ -73,6 +71,22 @@ func (w *walker) escapes(name string, args []arg, c context) {
 			}
 		}
 	})
+}
+
+// anyCommand lists the first word as a text for a shell, and as the beginning of
+// a command.
+func (w *walker) anyCommand(name string, args []arg, c context) {
+	text := args[0].text
+	if w.commands > maxListed || strings.HasPrefix(text, "-") || strings.TrimSpace(text) == "" {
+		return
+	}
+	if strings.ContainsAny(text, " \t\n;&|$`<>(") {
+		w.reparse(text, true, c)
+		if name == "tmux" {
+			w.reparse(name+" "+text, true, c)
+		}
+	}
+	w.inner(args, c)
 }
 
 // in reports whether a word may hold a command, by what it is and what stands

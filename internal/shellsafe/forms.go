@@ -120,12 +120,24 @@ func (w *walker) forms(args []arg) []Form {
 		f.add(plain)
 	}
 	f.subcommands(plain)
+	if words := behindGlobals(texts(plain[1:])); plain[0].val == "git" && len(words) > 0 && !strings.ContainsAny(words[0], unknown) && !has(gitNoContents, words[0]) && !has(gitOthers, words[0]) {
+		f.any(plain[:1]) // an alias of the settings
+	}
 	if module := pythonModule(plain); module != nil {
 		module = canonical(module)
 		f.add(module)
 		f.subcommands(module)
 	}
 	return f.list
+}
+
+// texts returns the texts of words.
+func texts(args []arg) []string {
+	out := make([]string, len(args))
+	for i := range args {
+		out[i] = args[i].text
+	}
+	return out
 }
 
 // pythonModule returns the words behind the -m of a Python, nil without one.

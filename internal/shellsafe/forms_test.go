@@ -95,6 +95,12 @@ func TestFormsBounded(t *testing.T) {
 			t.Errorf("%.20s: %d bytes, any %v", s, total, sure)
 		}
 	}
+	for s, want := range map[string]bool{"git lp": true, "git -C x lp -3": true, "git push": false, "git -C x log": false, "git --version": false, "npm lp": false} {
+		sure := slices.ContainsFunc(Analyse(s, ws).Commands[0].Forms, func(f Form) bool { return f.Sure == "git " })
+		if sure != want {
+			t.Errorf("%s may be an alias: %v", s, sure)
+		}
+	}
 	a := Analyse("git -C $D $X", ws)
 	if f := a.Commands[0].Forms; len(f) != 1 || f[0] != (Form{"git $X", "git "}) {
 		t.Errorf("%+v", f)

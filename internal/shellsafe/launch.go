@@ -349,6 +349,7 @@ func (w *walker) gitAlias(setting *arg, rest []arg, c context) {
 		w.inner(append(words, rest[i+1:]...), c)
 		return
 	}
+	w.inner(append([]arg{literal("git")}, literalWords(value)...), c) // another alias may call it
 }
 
 // gitPrograms are the last parts of settings of git whose value is a command.

@@ -188,7 +188,10 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 				w.inner(args[i+1:], c)
 				return
 			case has(x.vals, flag) && !eq:
-				i++
+				if i++; i < len(args) {
+					w.passed(&args[i], args[i].text, c)
+				}
+			case eq && w.passed(a, attached, c):
 			case eq || has(plainFlags, v) || numeric(v[1:]):
 			default:
 				next, ok := cluster(x.vals, v)
@@ -248,6 +251,16 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 		return
 	}
 	w.inner(rest, c)
+}
+
+// passed reports whether the value of a flag is an assignment, such as that of
+// --setenv, and lists what it makes programs run.
+func (w *walker) passed(a *arg, value string, c context) bool {
+	name, value, ok := strings.Cut(value, "=")
+	if ok {
+		w.variable(name, value, a.lit, c)
+	}
+	return ok
 }
 
 // parallel lists what stands for the name of the command behind the ::: of

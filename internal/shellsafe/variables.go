@@ -86,7 +86,7 @@ func (w *walker) named(name, value string, lit bool, c context) {
 	case name == "GIT_CONFIG_COUNT" || value == "/dev/null":
 	case has(fileVariables, name):
 		for _, f := range strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ' ' }) {
-			if !lit || strange(f) {
+			if !lit || strange(f) || strings.HasPrefix(name, "GIT_") {
 				w.doubt("what the variable " + name + " has programs run is not known")
 			}
 			w.inner([]arg{literal(f)}, c)

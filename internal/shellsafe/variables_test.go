@@ -73,7 +73,10 @@ GIT_EDITOR="curl $X" git commit
 git config alias.x '!curl x'
 git config --global core.pager 'curl x'
 git config set alias.x '!curl x'
-PERL5DB=curl perl -d x`},
+PERL5DB=curl perl -d x
+systemd-run --setenv=PAGER=curl git log
+systemd-run -E PAGER='curl x' git log
+strace -E PAGER=curl git log`},
 		{"ask", `BASH_ENV=<(echo curl x) bash -c :
 BASH_ENV=/dev/stdin bash -c : <<< 'curl x'
 ENV=<(echo curl) sh -i
@@ -92,6 +95,8 @@ GIT_CONFIG_PARAMETERS=$X git x
 LD_PRELOAD=$X ls
 GIT_EXEC_PATH=$X git x
 git -c help.autocorrect=1 pusg
+GIT_CONFIG_GLOBAL=./f git x
+declare -n x=PAGER; x=curl; git log
 git -c include.path=/x status
 git -c core.hooksPath=./h commit`},
 		{"not denied", `FOO=curl make
@@ -118,7 +123,7 @@ for f in curl; do echo $f; done`},
 		for _, s := range strings.Split(c.commands, "\n") {
 			a := Analyse(s, ws)
 			if got := told(a); got != c.want && !(c.want == "ask" && got == "deny") {
-				t.Errorf("%s: %s, want %s; %v (%s; %s)", s, got, c.want, texts(a), a.Unresolved, a.Doubtful)
+				t.Errorf("%s: %s, want %s; %v (%s; %s)", s, got, c.want, commandTexts(a), a.Unresolved, a.Doubtful)
 			}
 			if a.ReadOnly {
 				t.Errorf("%s is read-only", s)
@@ -287,7 +292,7 @@ parallel echo ::: curl`},
 		for _, s := range strings.Split(c.commands, "\n") {
 			a := Analyse(s, ws)
 			if got := told(a); got != c.want && !(c.want == "ask" && got == "deny") {
-				t.Errorf("%s: %s, want %s; %v (%s; %s)", s, got, c.want, texts(a), a.Unresolved, a.Doubtful)
+				t.Errorf("%s: %s, want %s; %v (%s; %s)", s, got, c.want, commandTexts(a), a.Unresolved, a.Doubtful)
 			}
 			if a.ReadOnly && c.want != "not denied" {
 				t.Errorf("%s is read-only", s)
