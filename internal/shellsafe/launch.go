@@ -397,7 +397,7 @@ func (w *walker) gitVariable(text string, rest []arg, c context) {
 
 // gitConfigured lists what the settings that git config sets have git run later.
 func (w *walker) gitConfigured(args []arg, c context) {
-	args = slices.DeleteFunc(slices.Clone(args), func(a arg) bool { return strings.HasPrefix(a.lead, "-") || has("set add", a.val) })
+	args = slices.DeleteFunc(slices.Clone(args), func(a arg) bool { return strings.HasPrefix(a.lead, "-") && !strings.Contains(a.text, " ") || has("set add", a.val) })
 	for i := 0; i+1 < len(args) && i < 2; i++ {
 		if strings.Contains(args[i].text, ".") {
 			w.doubting(func() { w.gitPair(args[i].text, args[i+1].text, c) })
