@@ -57,7 +57,8 @@ func (c *call) env() *tools.Env {
 	if c.Elicit != nil && c.depth == 0 { // no client can be asked in the middle of a call made by another
 		env.Elicit = c.elicit
 	}
-	env.ReadDenied = c.p.Policy.Kept(env.Session.Dir, false).Any(policy.Read)
+	kept := c.p.Policy.Kept(env.Session.Dir, false)
+	env.ReadDenied, env.ReadRule = kept.Any(policy.Read), kept.InRoots(policy.Read)
 	env.Kept = func(ctx context.Context) (tools.Kept, error) {
 		return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
 	}

@@ -17,7 +17,7 @@ const maxGlob = 1000
 // stand for what they match now.
 func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, error) {
 	to := &policy.Parts{
-		List: from.List, Unresolved: from.Unresolved, Edits: from.Edits, Harmless: from.Harmless,
+		List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Edits: from.Edits, Harmless: from.Harmless,
 	}
 	for _, folders := range []struct {
 		from []string
@@ -44,7 +44,7 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			}
 		}
 		for _, path := range paths[:min(len(paths), maxGlob)] {
-			key := tools.NamedPath{Path: path, Access: named.Access}
+			key := tools.NamedPath{Path: path, Access: named.Access, Input: named.Input}
 			if seen[key] {
 				continue
 			}
@@ -52,6 +52,9 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 			canonical, _, err := follow(ctx, path)
 			if err != nil {
 				return nil, err
+			}
+			if named.Input {
+				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
 			to.Targets = append(to.Targets, policy.Target{Literal: path, Canonical: canonical, Access: named.Access})
 		}

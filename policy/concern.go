@@ -75,10 +75,17 @@ func (c *call) unknownParts() *Decision {
 // unresolvedParts is unknownParts for want of some of them.
 func (c *call) unresolvedParts() *Decision {
 	parts := c.r.Parts
-	lenient := (parts.Harmless || c.p.mode == ModeBypass) && !c.p.lists[Deny].onCommands(c) && !c.p.lists[Ask].onCommands(c)
-	if parts.Unresolved != "" && !lenient {
+	ruled := c.p.lists[Deny].onCommands(c) || c.p.lists[Ask].onCommands(c)
+	why := parts.Unresolved
+	if lenient := parts.Harmless || c.p.mode == ModeBypass; lenient && !ruled {
+		why = ""
+	}
+	if why == "" && ruled {
+		why = parts.Doubtful
+	}
+	if why != "" {
 		return &Decision{
-			Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + show(parts.Unresolved),
+			Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + show(why),
 			Next: "write the commands out, one after the other",
 		}
 	}
@@ -94,7 +101,7 @@ func (c *call) unknownPart(p *Part) *Decision {
 			Next:   "write the paths out",
 		}
 	}
-	for b := Deny; b <= Ask && p.Sure != ""; b++ {
+	for b := Deny; b <= Ask && p.uncertain(); b++ {
 		if m := c.p.lists[b].perhaps(c, p); m.rule != nil {
 			return &Decision{
 				Behavior: Ask, Layer: LayerDefault,
@@ -142,6 +149,15 @@ func (c *call) targetsConcern() *Decision {
 		}
 	}
 	return nil
+}
+
+// inputConcern reports whether something speaks against a file that a redirect
+// reads.
+func (c *call) inputConcern() bool {
+	return slices.ContainsFunc(c.r.Parts.Inputs, func(i int) bool {
+		t := c.targets[i]
+		return t.real.path == "" || t.written() == "" || t.namedConcern() != nil
+	})
 }
 
 // guarded reports whether the call would change something by a protected name.

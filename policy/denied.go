@@ -34,6 +34,41 @@ func (k Kept) Any(a Access) (any bool) {
 	return any
 }
 
+// InRoots returns one of the rules that may keep a file in the roots from
+// an access, as it is written and the same for every call; "" if there is none.
+func (k Kept) InRoots(a Access) string {
+	first := ""
+	order := -1
+	k.each(a, func(r *rule) {
+		if k.reachesRoot(r) && (order < 0 || r.order < order) {
+			first, order = r.text, r.order
+		}
+	})
+	return first
+}
+
+// reachesRoot reports whether a rule may cover something in a root.
+func (k Kept) reachesRoot(r *rule) bool {
+	if r.path == nil {
+		return true
+	}
+	prefix := ""
+	if path, ok := r.path.literal(); ok {
+		prefix = path
+	} else if !r.path.floating {
+		prefix = r.path.folder()
+	}
+	for _, from := range k.p.anchors(r.path.anchor, k.dir) {
+		base := filepath.Join(from, prefix)
+		for i := range k.p.roots {
+			if k.p.roots[i].holds(base) || holds(base, k.p.roots[i].path) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Covers reports whether a canonical path is kept from an access.
 func (k Kept) Covers(a Access, path string) bool {
 	var c call

@@ -107,7 +107,7 @@ func (l *list) allParts(c *call) match {
 		}
 		risky = risky || p.Risk != "" && m.rule == nil
 	}
-	if uncovered && (risky || c.targetsConcern() != nil) {
+	if uncovered && (risky || c.targetsConcern() != nil) || c.inputConcern() {
 		return match{}
 	}
 	return c.lifted(first)

@@ -12,8 +12,16 @@ type Parts struct {
 	// Unresolved is why List may not have all; "" if it has. Such a call is asked
 	// about at least, whatever allows it.
 	Unresolved string
+	// Doubtful is why List may not have all that programs are told to run by what
+	// is only known when they run. Such a call is asked about where there are rules
+	// on commands that deny or ask; "" if it has.
+	Doubtful string
 	// Targets are the files that are named, whoever names them.
 	Targets []Target
+	// Inputs are the indexes of Targets that a redirect reads. The text of a
+	// command does not have them, so a rule that allows the command does not open
+	// them.
+	Inputs []int
 	// Readable and Writable are folders beyond the roots that the call may read,
 	// or read and write, unasked: absolute, canonical.
 	Readable, Writable []string
@@ -28,6 +36,9 @@ type Parts struct {
 type Part struct {
 	Text string // its words joined by one blank, unquoted
 	Name string // Text with the name of the program in place of its path
+	// Forms are other spellings of Text, such as without flags ahead of a
+	// subcommand. Rules that deny or ask cover them too.
+	Forms []Form
 	// Allowable says that a rule may allow it as it stands; one that denies or
 	// asks covers it in any case.
 	Allowable bool
@@ -41,6 +52,17 @@ type Part struct {
 	// Risk is why it is not done unasked, as a clause: it destroys, or it shows
 	// secrets. "": nothing is known of that.
 	Risk string
+}
+
+// Form is a spelling of a Part.
+type Form struct {
+	Text string
+	Sure string // as Part.Sure
+}
+
+// uncertain reports whether the end of a spelling is only known when it runs.
+func (p *Part) uncertain() bool {
+	return p.Sure != "" || slices.ContainsFunc(p.Forms, func(f Form) bool { return f.Sure != "" })
 }
 
 // commandTools run shell commands: a rule on the first covers all of them.
@@ -131,22 +153,40 @@ func (x *commandIndex) add(r *rule) {
 // as it is written, any other the bare name of its program as well.
 func (x *commandIndex) find(m *match, p *Part, b Behavior) {
 	x.search(m, p.Text)
-	if b != Allow && p.Name != p.Text {
+	if b == Allow {
+		return
+	}
+	if p.Name != p.Text {
 		x.search(m, p.Name)
+	}
+	for i := range p.Forms {
+		x.search(m, p.Forms[i].Text)
 	}
 }
 
 // perhaps keeps the first rule that may cover a part whose end is not known.
 func (x *commandIndex) perhaps(m *match, p *Part) {
-	x.guess(m, p.Sure)
+	for i := range p.Forms {
+		if sure := p.Forms[i].Sure; sure != "" {
+			x.guess(m, sure, true)
+		}
+	}
+	if p.Sure == "" {
+		return
+	}
+	x.guess(m, p.Sure, false)
 	if cut := len(p.Text) - len(p.Name); cut > 0 && cut <= len(p.Sure) && strings.HasSuffix(p.Text, p.Name) {
-		x.guess(m, p.Sure[cut:])
+		x.guess(m, p.Sure[cut:], false)
 	}
 }
 
-func (x *commandIndex) guess(m *match, sure string) {
+// guess keeps the first rule that may cover a text which begins with sure. In a
+// form, what follows is no flag: these were left out.
+func (x *commandIndex) guess(m *match, sure string, form bool) {
 	word, _, _ := strings.Cut(sure, " ")
-	covers := func(r *rule) (string, bool) { return "", r.command.mayCover(sure) }
+	covers := func(r *rule) (string, bool) {
+		return "", r.command.mayCover(sure) && !(form && strings.HasPrefix(r.command.parts[0], sure+"-"))
+	}
 	m.search(x.byWord[word], covers)
 	m.search(x.rest, covers)
 }

@@ -27,6 +27,14 @@ func TestPartTexts(t *testing.T) {
 		{"not allowable", risk("rm -r d", func(p *Part) { p.Allowable = false }), "rm -r d is not done unasked: it destroys", "do it another way; a person has to agree to this one"},
 		{"does not show", risk("rm -r \x1b", nil), `"rm -r \x1b" is not done unasked: it destroys`, "do it another way; a person has to agree to this one"},
 		{"unresolved", func(s *speech) { s.r.Parts.Unresolved = "it cannot be parsed" }, "not every command in it is known: it cannot be parsed", "write the commands out, one after the other"},
+		{"doubtful", func(s *speech) {
+			s.r.Parts.Doubtful = "what the variable X has programs run is not known"
+			s.rules = []entry{{"deny", "Bash(curl *)"}}
+		}, "not every command in it is known: what the variable X has programs run is not known", "write the commands out, one after the other"},
+		{"form", func(s *speech) {
+			s.r.Parts.List[0] = Part{Text: "git -C $D $X", Name: "git -C $D $X", Sure: "git -C ", Forms: []Form{{Text: "git $X", Sure: "git "}}}
+			s.rules = []entry{{"deny", "Bash(git push:*)"}}
+		}, "what git -C $D $X does is only known when it runs, and the deny rule Bash(git push:*) may cover it", "write its words out"},
 		{"sure", func(s *speech) {
 			s.r.Parts.List[0] = Part{Text: "git $X", Name: "git $X", Sure: "git "}
 			s.rules = []entry{{"deny", "Bash(git push:*)"}}

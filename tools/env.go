@@ -23,6 +23,7 @@ type Env struct {
 	// lists what there is that commands have to be kept from, as far as that can
 	// be told.
 	ReadDenied bool
+	ReadRule   string // one of these rules, if it may cover a file in the roots; else ""
 	Kept       func(context.Context) (Kept, error)
 
 	Log      *slog.Logger   // to the server's log, and to a client that asked for it

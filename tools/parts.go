@@ -9,6 +9,7 @@ type Parts struct {
 	List []policy.Part
 	// Unresolved is why List may not have all; "" if it has.
 	Unresolved string
+	Doubtful   string // as policy.Parts.Doubtful
 	Paths      []NamedPath
 	// Readable and Writable are folders beyond the roots in which files may be
 	// named unasked: absolute, links not followed.
@@ -24,4 +25,5 @@ type NamedPath struct {
 	Path   string // absolute; not cleaned, since .. leaves the folder that a link leads to
 	Access policy.Access
 	Glob   bool // Path is a pattern of the shell: what it matches is meant
+	Input  bool // a redirect reads it
 }

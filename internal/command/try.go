@@ -348,6 +348,13 @@ func (c *Commands) Uncontained(ctx context.Context) error {
 	return nil
 }
 
+// Exposed reports whether a command can read files in the roots that it is to be
+// kept from.
+func (c *Commands) Exposed(ctx context.Context) bool {
+	r := c.Report(ctx)
+	return r.Write.Err != nil || !r.Write.held("hide") || r.ReadOnly.Err != nil || !r.ReadOnly.held("hide")
+}
+
 // Open lists what the containment leaves open of what lies in the folders that
 // commands may use, which only mounts could close: changing protected names,
 // reading secrets. denied says that rules keep further files from being read.

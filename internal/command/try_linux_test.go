@@ -58,6 +58,9 @@ func TestTrialWithoutMounts(t *testing.T) {
 	if open := c.Open(t.Context(), true); len(open) != 2 || !strings.Contains(open[1], "denied") {
 		t.Errorf("open is %q", open)
 	}
+	if !c.Exposed(t.Context()) {
+		t.Error("denied files are out of reach without mounts")
+	}
 	if err := c.Uncontained(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -118,7 +121,7 @@ func TestContained(t *testing.T) {
 	if broken := slices.Concat(r.Write.Broken(), r.ReadOnly.Broken()); len(broken) > 0 {
 		t.Errorf("broken: %q", broken)
 	}
-	if open := c.Open(t.Context(), true); len(open) > 0 {
+	if open := c.Open(t.Context(), true); len(open) > 0 || c.Exposed(t.Context()) {
 		t.Errorf("open: %q", open)
 	}
 	outside := t.TempDir()
@@ -194,6 +197,9 @@ func TestOffTriesNothing(t *testing.T) {
 	}
 	if err := c.Required(t.Context()); err != nil || c.Open(t.Context(), true) != nil || !errors.Is(c.Uncontained(t.Context()), errOff) {
 		t.Error(err, c.Open(t.Context(), true), c.Uncontained(t.Context()))
+	}
+	if !c.Exposed(t.Context()) {
+		t.Error("denied files are out of reach without a sandbox")
 	}
 	if err := c.ReadOnly(t.Context()); !errors.Is(err, errOff) {
 		t.Error(err)

@@ -52,6 +52,10 @@ type Analysis struct {
 	// Syntax is where and why the parser failed on the text, "" if it did not. It is
 	// the parser's opinion: bash accepts some texts that the parser does not.
 	Syntax string
+	// Doubtful is why Commands may not have all that a program is told to run by
+	// words and variables that are not fully known; "" if they have. Rules that
+	// deny or ask must then ask; without such rules it does not matter.
+	Doubtful string
 	// Script is what is to be run in place of the text: written anew from the
 	// tree, every literal word quoted, with flags that keep programs from
 	// writing and from running others. It is meant for bash
@@ -84,6 +88,7 @@ type Path struct {
 	// Content says of a path in Writes that only the content of the file is written,
 	// or the file made: the name is not removed, replaced, linked or made a folder.
 	Content bool
+	Input   bool // a redirect reads it
 }
 
 // Command is a simple command.
@@ -97,6 +102,9 @@ type Command struct {
 	// Sure is what Text begins with for certain, if that is not all of it: words
 	// behind it are only known when it runs.
 	Sure string
+	// Forms are other spellings of Text, for rules that deny or ask: without the
+	// flags ahead of a subcommand, with its synonyms.
+	Forms []Form
 	// Blind says that it changes files which are only known when it runs.
 	Blind bool
 	// Wrapped says that it was seen through something: a wrapper, sh -c, a

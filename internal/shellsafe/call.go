@@ -35,7 +35,7 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 		w.settle(at, kept, cmd, reasonBefore)
 		return same(dirsIn)
 	}
-	describe(&cmd, args)
+	w.describe(&cmd, args)
 	from := len(w.a.Reads)
 	if cmd.Name == "!" {
 		w.unresolve("a ! stands where it is the name of a command")
@@ -84,32 +84,44 @@ func (w *walker) settle(at int, kept bool, cmd Command, reason string) {
 }
 
 // describe fills in what rules see.
-func describe(cmd *Command, args []arg) {
+func (w *walker) describe(cmd *Command, args []arg) {
 	cmd.Words = make([]string, len(args))
-	cmd.Literal = true
-	sure := 0 // how much of Text is certain
+	for i := range args {
+		cmd.Words[i] = args[i].text
+	}
+	cmd.Text, cmd.Sure, cmd.Literal = joined(args)
+	if cmd.Literal {
+		cmd.Sure = ""
+	}
+	cmd.Name = base(args[0].text)
+	cmd.Forms = w.forms(args)
+}
+
+// joined is the text of words, how much of it is certain, and whether they are
+// what the command gets.
+func joined(args []arg) (text, sure string, lit bool) {
+	words := make([]string, len(args))
+	lit = true
+	certain := 0
 	for i := range args {
 		a := &args[i]
-		cmd.Words[i] = a.text
-		if !cmd.Literal {
+		words[i] = a.text
+		if !lit {
 			continue
 		}
 		if i > 0 {
-			sure++ // the blank
+			certain++ // the blank
 		}
-		cmd.Literal = a.lit && !a.folded
+		lit = a.lit && !a.folded
 		switch {
-		case cmd.Literal:
-			sure += len(a.text)
+		case lit:
+			certain += len(a.text)
 		case !a.folded && strings.HasPrefix(a.text, a.lead):
-			sure += len(a.lead)
+			certain += len(a.lead)
 		}
 	}
-	cmd.Text = strings.Join(cmd.Words, " ")
-	if !cmd.Literal {
-		cmd.Sure = cmd.Text[:sure]
-	}
-	cmd.Name = base(args[0].text)
+	text = strings.Join(words, " ")
+	return text, text[:certain], lit
 }
 
 // allowable reports whether words are what they look like to a rule: literal,
@@ -164,9 +176,11 @@ func (w *walker) run(args []arg, c context) flow {
 	case "printf":
 		if len(args) > 1 && strings.HasPrefix(args[1].text, "-v") {
 			w.evaluates, w.assigns = true, true
+			w.sets(args[1:])
 		}
 	case "read", "mapfile", "readarray", "unset", "wait", "getopts", "source", ".", "eval":
 		w.evaluates, w.assigns = true, true
+		w.sets(args[1:])
 	case "test", "[":
 		w.evaluates = w.evaluates || arithmeticTest(args[1:])
 	}

@@ -18,7 +18,10 @@ func (w *walker) declare(n *syntax.DeclClause, c context) {
 	}
 	cmd := len(w.a.Commands) - 1
 	for _, a := range n.Args {
-		w.assignment(a, c)
+		v := w.assignment(a, c)
+		if n.Variant.Value == "nameref" || n.Variant.Value != "export" && a.Name == nil && strings.HasPrefix(v.lead, "-") && strings.Contains(v.lead, "n") {
+			w.doubt("which variable a name refers to is not known")
+		}
 	}
 	if w.a.Commands[cmd].Name == n.Variant.Value {
 		text := w.a.Commands[cmd].Text
@@ -45,5 +48,6 @@ func (w *walker) assignment(a *syntax.Assign, c context) arg {
 	}
 	v := w.word(a.Value, c)
 	w.suspectText(v)
+	w.assigned(a, v, c)
 	return v
 }

@@ -44,15 +44,25 @@ func replaced(args []arg) string {
 	return place
 }
 
+// replaces reports whether another program puts words in the place of a part of
+// the text.
+func (c *context) replaces(text string) bool {
+	place := c.place
+	if place == "{" {
+		place = "{}"
+	}
+	return c.fed && place != "" && strings.Contains(text, place)
+}
+
 // fedUpTo is what the text of a command begins with to which another program
 // adds words: behind the others, or in the place of place.
-func fedUpTo(cmd *Command, place string) string {
+func fedUpTo(text, place string) string {
 	if place != "" {
-		if before, _, ok := strings.Cut(cmd.Text, place); ok {
+		if before, _, ok := strings.Cut(text, place); ok {
 			return before
 		}
 	}
-	return cmd.Text + " "
+	return text + " "
 }
 
 // into is where the flag in front of args has a wrapper run its command.

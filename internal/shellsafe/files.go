@@ -35,6 +35,7 @@ var touchers = map[string]toucher{
 // touched notes the files that a known command writes or reads. Commands of the
 // table that read are noted where they are judged.
 func (w *walker) touched(args []arg, c context) {
+	args = canonical(args)
 	name := base(args[0].val)
 	switch name {
 	case "dd":

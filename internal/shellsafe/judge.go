@@ -238,6 +238,7 @@ func (w *walker) judgeCd(args []arg, c context) ([]arg, bool, string) {
 // bestReads notes the words of a command that could not be read as if all of
 // them were paths, for rules that deny.
 func (w *walker) bestReads(args []arg, c context) {
+	args = canonical(args)
 	if s, ok := table[base(args[0].val)]; !ok || !strings.Contains(s.ops, "p") && s.check == nil {
 		return
 	}

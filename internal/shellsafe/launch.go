@@ -21,6 +21,8 @@ type launcher struct {
 	host  bool   // behind the first operand stands a text for a shell
 	skip  int    // words behind the verb that may be a version and not yet the command
 	dash  bool   // the command stands behind -- if there is one
+	apart bool   // what it runs has other files
+	any   string // flags as c, wherever they stand
 }
 
 const (
@@ -31,28 +33,41 @@ const (
 	sshVals      = "-b -B -D -E -e -F -I -i -J -L -l -m -O -o -p -P -Q -R -S -W -w -c"
 )
 
+// container runs commands in containers.
+var container = launcher{
+	apart: true, verbs: "exec run create", ahead: "container compose", skip: 1, c: "--entrypoint --health-cmd",
+	vals: globals["docker"].vals + " -e --env --env-file -v --volume -w --workdir -u --user -p --publish --name -h --hostname --network --mount --platform -l --label --cpus -m --memory --add-host --cap-add --cap-drop --device --dns --ipc --pid --restart --security-opt --shm-size --tmpfs --ulimit --detach-keys --index -f --file --project-name --pull --gpus --userns --runtime",
+}
+
 var launchers = map[string]launcher{
 	// Package managers.
-	"npx": {vals: npxVals, c: "-c --call"}, "pnpx": {vals: pnpmVals, c: "-c"}, "bunx": {vals: "-p --package"}, "uvx": {vals: uvVals},
-	"npm": {verbs: "exec x", vals: npxVals, c: "-c --call"}, "pnpm": {verbs: "exec dlx", own: packageVerbs, ahead: "recursive", vals: pnpmVals}, "yarn": {verbs: "run exec dlx", own: packageVerbs, vals: "--cwd -p --package", ahead: "workspace workspaces foreach"}, "bun": {verbs: "x run", own: packageVerbs, vals: "--cwd --filter -F --config -c --env-file -r --preload"},
+	"npx": {vals: npxVals, c: "-c --call", any: "--script-shell"}, "pnpx": {vals: pnpmVals, c: "-c"}, "bunx": {vals: "-p --package"}, "uvx": {vals: uvVals},
+	"npm": {verbs: "exec x", vals: npxVals, c: "-c --call", any: "--script-shell --shell --editor --viewer --git"}, "pnpm": {verbs: "exec dlx", own: packageVerbs, ahead: "recursive", vals: pnpmVals, any: "--script-shell --shell-emulator"}, "yarn": {verbs: "run exec dlx", own: packageVerbs, vals: "--cwd -p --package", ahead: "workspace workspaces foreach"}, "bun": {verbs: "x run", own: packageVerbs, vals: "--cwd --filter -F --config -c --env-file -r --preload"},
 	"uv": {verbs: "run", ahead: "tool", vals: uvVals}, "poetry": {verbs: "run", vals: "-C --directory -P --project"}, "pipenv": {verbs: "run", vals: "--python"}, "pipx": {verbs: "run", vals: "--spec --index-url --python --pip-args --with"}, "pdm": {verbs: "run", vals: "-p --project --venv"}, "hatch": {verbs: "run", vals: "-e --env -p --project"}, "rye": {verbs: "run"}, "conda": {verbs: "run", vals: "-n --name -p --prefix --cwd"}, "mamba": {verbs: "run", vals: "-n --name -p --prefix"}, "micromamba": {verbs: "run", vals: "-n --name -p --prefix"}, "pixi": {verbs: "run", vals: "-e --environment --manifest-path"},
-	"bundle": {verbs: "exec", vals: "--gemfile"}, "rustup": {verbs: "run", skip: 1}, "composer": {verbs: "exec", vals: "-d --working-dir"}, "opam": {verbs: "exec", vals: "--switch --root"}, "cabal": {verbs: "exec"}, "stack": {verbs: "exec"}, "dotenv": {vals: "-e -f -v"}, "cross-env": {}, "corepack": {},
+	"bundle": {verbs: "exec", vals: "--gemfile"}, "rustup": {verbs: "run", skip: 1}, "composer": {verbs: "exec", vals: "-d --working-dir"}, "opam": {verbs: "exec", vals: "--switch --root"}, "cabal": {verbs: "exec"}, "stack": {verbs: "exec"}, "dotenv": {vals: "-e -f -v", skip: 1}, "dotenvx": {verbs: "run", dash: true}, "cross-env": {}, "corepack": {},
 	"mise": {verbs: "exec x", vals: "-C --cd -E --env -j --jobs", c: "-c --command", dash: true}, "rtx": {verbs: "exec x", dash: true}, "asdf": {verbs: "exec"}, "pyenv": {verbs: "exec"}, "rbenv": {verbs: "exec"}, "nodenv": {verbs: "exec"}, "goenv": {verbs: "exec"}, "jenv": {verbs: "exec"}, "volta": {verbs: "run", vals: "--node --npm --yarn --pnpm"}, "fnm": {verbs: "exec", vals: "--using"}, "nvm": {verbs: "exec run", skip: 1},
-	"nix": {none: true, exec: "-c --command"}, "nix-shell": {none: true, c: "--run --command"}, "devbox": {verbs: "run"},
+	"nix": {none: true, exec: "-c --command"}, "nix-shell": {none: true, c: "--run --command"}, "devbox": {verbs: "run"}, "guix": {verbs: "shell environment", dash: true}, "just": {none: true, exec: "-c --command", c: "--shell"}, "nodemon": {none: true, c: "-x --exec"}, "bazel": {none: true, c: "--run_under"}, "bazelisk": {none: true, c: "--run_under"}, "go": {none: true, c: "-exec --exec -toolexec --toolexec -vettool --vettool"}, "pwsh": {none: true, c: "-c -Command --command"},
+	"op": {verbs: "run", dash: true}, "doppler": {verbs: "run", dash: true, c: "--command"}, "chamber": {verbs: "exec", dash: true, skip: 1}, "aws-vault": {verbs: "exec", dash: true, skip: 1}, "infisical": {verbs: "run", dash: true, c: "--command"}, "sops": {verbs: "exec-env exec-file", skip: 1}, "ip": {verbs: "exec", ahead: "netns vrf", skip: 1, vals: "-n -netns"}, "wsl": {none: true, exec: "-e --exec --"}, "flatpak": {none: true, c: "--command"},
 	// Other hosts and containers.
+	"docker": container, "podman": container, "nerdctl": container, "kubectl": {apart: true, verbs: "exec run debug", vals: "-n --namespace -c --container --context --kubeconfig --image", dash: true, skip: 1}, "oc": {apart: true, verbs: "exec run rsh debug", vals: "-n --namespace -c --container", dash: true, skip: 1}, "lxc": {apart: true, verbs: "exec", dash: true, skip: 1}, "vagrant": {none: true, c: "-c --command"}, "gcloud": {none: true, c: "--command"}, "ansible": {none: true, c: "-a --args"},
 	"ssh": {host: true, vals: sshVals}, "autossh": {host: true, vals: sshVals + " -M"}, "mosh": {host: true, vals: "-p --port", c: "--ssh --server"}, "scp": {none: true, c: "-S -D"}, "sftp": {none: true, c: "-S -D"}, "rsync": {none: true, c: "-e --rsh --rsync-path"}, "sshpass": {vals: "-p -f -d -P"},
 	// Flags that name a command.
-	"tar": {none: true, c: "-I -F --use-compress-program --to-command --info-script --new-volume-script --rsh-command --rmt-command"}, "split": {none: true, c: "--filter"}, "sort": {none: true, c: "--compress-program"}, "rg": {none: true, c: "--pre --hostname-bin"}, "diff3": {none: true, c: "--diff-program"}, "zip": {none: true, c: "-TT --unzip-command"}, "man": {none: true, c: "-P -H --pager --html"}, "dpkg": {none: true, c: "--pre-invoke --post-invoke"}, "wget": {none: true, c: "--use-askpass"}, "cpio": {none: true, c: "--rsh-command"}, "nc": {none: true, c: "-e -c --exec --sh-exec"}, "ncat": {none: true, c: "-e -c --exec --sh-exec"},
+	"tar": {none: true, c: "-I -F --use-compress-program --to-command --info-script --new-volume-script --rsh-command --rmt-command"}, "split": {none: true, c: "--filter"}, "sort": {none: true, c: "--compress-program"}, "rg": {none: true, c: "--pre --hostname-bin"}, "diff3": {none: true, c: "--diff-program"}, "zip": {none: true, c: "-TT --unzip-command"}, "man": {none: true, c: "-P -H --pager --html"}, "dpkg": {none: true, c: "--pre-invoke --post-invoke"}, "wget": {none: true, c: "--use-askpass"}, "cpio": {none: true, c: "--rsh-command"}, "nc": {none: true, c: "-e -c --exec --sh-exec"}, "ncat": {none: true, c: "-e -c --exec --sh-exec"}, "install": {none: true, c: "--strip-program"}, "fc": {none: true, c: "-e"}, "launchctl": {verbs: "submit", dash: true}, "helm": {none: true, c: "--post-renderer"}, "svn": {none: true, c: "--diff-cmd --diff3-cmd --editor-cmd"}, "hg": {none: true, c: "-e --ssh --remotecmd -c --command --tool"}, "gpg": {none: true, c: "--photo-viewer --agent-program --dirmngr-program --keyboxd-program"}, "tcpdump": {none: true, c: "-z"}, "nano": {none: true, c: "-s --speller"}, "pip": {none: true, any: "--python"}, "asciinema": {none: true, c: "-c --command"}, "fzf": {none: true, c: "--preview"}, "bat": {none: true, c: "--pager"}, "delta": {none: true, c: "--pager"}, "iptables": {none: true, c: "--modprobe -M"}, "enable": {none: true, c: "-f"},
+	"aria2c": {none: true, c: "--on-download-complete --on-download-start --on-download-stop --on-download-error --on-download-pause --on-bt-download-complete"},
 }
 
 // launches lists what a launcher runs. Why that is not read-only is kept for
 // when the words of the launcher itself say nothing against it.
 func (w *walker) launches(name string, args []arg, c context) {
 	before := w.reason
+	reads, writes, blind := len(w.a.Reads), len(w.a.Writes), w.blind
 	if name == "git" {
 		w.gitRuns(args, c)
 	} else {
 		w.launch(name, args, c)
+	}
+	if launchers[name].apart {
+		w.a.Reads, w.a.Writes, w.blind = w.a.Reads[:reads], w.a.Writes[:writes], blind
 	}
 	if w.reason != before {
 		if w.launched == "" {
@@ -63,7 +78,20 @@ func (w *walker) launches(name string, args []arg, c context) {
 }
 
 func (w *walker) launch(name string, args []arg, c context) {
+	for i := 1; i < len(args) && launchers[name].any != ""; i++ {
+		if text, used, is := commandFlag(launchers[name].any, args[i].text, args[i+1:]); is && strings.HasPrefix(args[i].text, "--") {
+			w.reparse(text, args[i+used].lit, c)
+		}
+	}
 	switch name {
+	case "cmake":
+		w.cmakeRuns(args, c)
+	case "cargo":
+		for i := 2; i < len(args) && args[1].val == "watch"; i++ {
+			if text, used, is := commandFlag("-s --shell", args[i].text, args[i+1:]); is {
+				w.reparse(text, args[i+used].lit, c)
+			}
+		}
 	case "sed", "gsed":
 		w.sedRuns(args, c)
 		return
@@ -177,6 +205,9 @@ func commandFlag(flags, v string, rest []arg) (text string, used int, is bool) {
 	if has(flags, v) {
 		return next()
 	}
+	if name, value, eq := strings.Cut(v, "="); eq && len(name) > 2 && has(flags, name) { // -toolexec=x
+		return value, 0, true
+	}
 	if at := shortAt(flags, v); at == len(v)-1 && at > 0 {
 		return next()
 	} else if at > 0 {
@@ -258,6 +289,12 @@ func (w *walker) makeRuns(args []arg, c context) {
 			}
 		}
 		name, text, eq := strings.Cut(v, "=")
+		if has("-f --file --makefile", args[i-1].val) && (!args[i].lit || v == "-" || strange(v)) || has("--file --makefile", name) && (!args[i].lit || text == "-" || strange(text)) || strings.HasPrefix(v, "-f") && (v == "-f-" || strange(v[2:])) {
+			w.doubt("make reads its commands from its input")
+		}
+		if key := strings.TrimRight(name, ":?+"); eq && isProgram(key) && key != "SHELL" && key != "MAKE" {
+			w.variable(key, text, args[i].lit, c)
+		}
 		switch {
 		case len(name) > 3 && strings.HasPrefix("--eval", name):
 			if !eq && i+1 < len(args) {
@@ -279,6 +316,21 @@ func (w *walker) makeRuns(args []arg, c context) {
 	}
 }
 
+// cmakeRuns lists what cmake -E runs.
+func (w *walker) cmakeRuns(args []arg, c context) {
+	if len(args) < 4 || args[1].val != "-E" {
+		return
+	}
+	switch args[2].val {
+	case "env":
+		w.behind("env", wrapper{env: true, vals: "--modify"}, args[2:], c)
+	case "time":
+		w.inner(args[3:], c)
+	case "chdir":
+		w.inner(args[4:], c)
+	}
+}
+
 // gitAlias lists the git that an alias of its command line stands for.
 func (w *walker) gitAlias(setting *arg, rest []arg, c context) {
 	key, value, ok := strings.Cut(setting.text, "=")
@@ -297,10 +349,11 @@ func (w *walker) gitAlias(setting *arg, rest []arg, c context) {
 		w.inner(append(words, rest[i+1:]...), c)
 		return
 	}
+	w.inner(append([]arg{literal("git")}, literalWords(value)...), c) // another alias may call it
 }
 
 // gitPrograms are the last parts of settings of git whose value is a command.
-const gitPrograms = "sshcommand pager editor external helper fsmonitor clean smudge process command textconv driver cmd program askpass gitproxy packobjectshook alternaterefscommand sendmailcmd cccmd tocmd"
+const gitPrograms = "sshcommand pager editor external helper fsmonitor clean smudge process command textconv driver cmd program askpass gitproxy packobjectshook alternaterefscommand sendmailcmd cccmd tocmd uploadpack receivepack difffilter"
 
 // gitSetting lists what a setting of git, KEY=VALUE, has git run.
 func (w *walker) gitSetting(text string, lit bool, c context) {
@@ -312,11 +365,44 @@ func (w *walker) gitSetting(text string, lit bool, c context) {
 	cmd, shell := strings.CutPrefix(value, "!")
 	last := key[strings.LastIndexByte(key, '.')+1:]
 	switch {
+	case key == "help.autocorrect" && value != "0" && value != "never", has("path", last) && strings.HasPrefix(key, "include"), has("hookspath templatedir", last) && value != "/dev/null":
+		w.doubt("what the setting " + key + " has git run is not known")
 	case strings.HasPrefix(key, "alias.") && !shell:
+	case strings.HasPrefix(key, "url.ext::"):
+		w.reparse(text[len("url.ext::"):len(key)-len(last)-1], lit, c)
+	case last == "path" && has("browser man difftool mergetool", key[:strings.IndexByte(key+".", '.')]):
+		w.reparse(cmd, lit, c)
 	case shell, strings.HasPrefix(key, "pager."), has(gitPrograms, last) && !slices.Contains([]string{"", "true", "false"}, value):
 		w.reparse(cmd, lit, c)
 	}
 }
 
 // gitFlags are flags of git's subcommands whose value is a command.
-const gitFlags = "--exec --extcmd --upload-pack --receive-pack --open-files-in-pager --tree-filter --index-filter --msg-filter --commit-filter --env-filter --parent-filter --tag-name-filter --setup --smtp-server --sendmail-cmd --to-cmd --cc-cmd"
+const gitFlags = "--access-hook --exec --httpd --browser --extcmd --upload-pack --receive-pack --open-files-in-pager --tree-filter --index-filter --msg-filter --commit-filter --env-filter --parent-filter --tag-name-filter --setup --smtp-server --sendmail-cmd --to-cmd --cc-cmd"
+
+// gitVariable lists what a setting whose value is in a variable, KEY=NAME, has
+// git run.
+func (w *walker) gitVariable(text string, rest []arg, c context) {
+	key, name, _ := strings.Cut(text, "=")
+	v, known := w.vars[name]
+	if !known || !v.lit {
+		w.doubt("what the variable " + name + " has git run is not known")
+	}
+	setting := literal(key + "=" + v.text)
+	w.doubting(func() {
+		w.gitSetting(setting.text, true, c)
+		w.gitAlias(&setting, rest, c)
+	})
+}
+
+// gitConfigured lists what the settings that git config sets have git run later.
+func (w *walker) gitConfigured(args []arg, c context) {
+	args = slices.DeleteFunc(slices.Clone(args), func(a arg) bool {
+		return strings.HasPrefix(a.lead, "-") && !strings.Contains(a.text, " ") || has("set add", a.val)
+	})
+	for i := 0; i+1 < len(args) && i < 2; i++ {
+		if strings.Contains(args[i].text, ".") {
+			w.doubting(func() { w.gitPair(args[i].text, args[i+1].text, c) })
+		}
+	}
+}

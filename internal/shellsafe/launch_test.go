@@ -27,7 +27,7 @@ func TestLaunched(t *testing.T) {
 	} {
 		a := Analyse(s, ws)
 		if got := decide("deny", "Bash(curl:*)", a); got != "deny" {
-			t.Errorf("%s: %s; %v (%s)", s, got, texts(a), a.Unresolved)
+			t.Errorf("%s: %s; %v (%s)", s, got, commandTexts(a), a.Unresolved)
 		}
 		if a.ReadOnly || allowedBy(a, func(c *Command) bool { return strings.HasPrefix(c.Text, "curl") }) {
 			t.Errorf("%s: it is read-only, or allowed as curl", s)
@@ -40,13 +40,13 @@ func TestLaunched(t *testing.T) {
 		`make curl`, `make CC=gcc -j4 curl`, `git -c user.name=curl commit -m x`, `git -c core.pager=cat log curl`, `git commit -c HEAD`, `git clean -xdf`, `git send-email --to curl x`, `git describe --tags curl`, `rsync -av curl h:b`, `ssh curl`, `ssh "$HOST" ls a curl`, `pnpm run curl`, `pnpm rm curl`, `npm --prefix "$D" install curl`, `ssh -i curl host`, `scp curl h:b`, `sort -u curl`, `rg --pretty curl`,
 	} {
 		if a := Analyse(s, ws); decide("deny", "Bash(curl:*)", a) != "not denied" {
-			t.Errorf("%s: %v (%s)", s, texts(a), a.Unresolved)
+			t.Errorf("%s: %v (%s)", s, commandTexts(a), a.Unresolved)
 		}
 	}
 	// What comes from the input, or from a makefile's text, cannot be told.
 	for _, s := range []string{`sed e f`, `sed 's/^/x /e' f`, `sed -n '1!e' f`, `make --eval='all:; @c'"url x"`, `npx $X`, `uv run "$X"`} {
 		if a := Analyse(s, ws); a.Unresolved == "" || allowedBy(a, func(*Command) bool { return true }) {
-			t.Errorf("%s is resolved: %v", s, texts(a))
+			t.Errorf("%s is resolved: %v", s, commandTexts(a))
 		}
 	}
 	// Rules that allow go by what stands there.
@@ -57,7 +57,7 @@ func TestLaunched(t *testing.T) {
 	}
 }
 
-func texts(a *Analysis) (out []string) {
+func commandTexts(a *Analysis) (out []string) {
 	for i := range a.Commands {
 		out = append(out, a.Commands[i].Text)
 	}
@@ -66,7 +66,7 @@ func texts(a *Analysis) (out []string) {
 
 // What may be a command in many ways is not looked at in all of them.
 func TestLaunchedOften(t *testing.T) {
-	for _, s := range []string{"npx --a ", "npx --a x ", "uv --a run --b ", "sudo -Z ", "nvm run ", "rustup run ", "ssh h ", "git -c alias.x='!ls' ", "sed e -e "} {
+	for _, s := range []string{"npx --a ", "npx --a x ", "uv --a run --b ", "sudo -Z ", "nvm run ", "rustup run ", "ssh h ", "git -c alias.x='!ls' ", "sed e -e ", "tmux x ", "docker run a ", "git for-each-repo --a ", "npm config "} {
 		start := time.Now()
 		Analyse(strings.Repeat(s, (MaxBytes-10)/len(s))+"x", ws)
 		if took := time.Since(start); took > time.Minute {

@@ -65,8 +65,12 @@ func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path) (script 
 		}
 		return write()
 	case syntax.RdrIn:
-		w.read(c.dirs.paths(&target, false))
-		*files = append(*files, c.dirs.paths(&target, false)...)
+		from := c.dirs.paths(&target, false)
+		for i := range from {
+			from[i].Input = true
+		}
+		w.read(from)
+		*files = append(*files, from...)
 		switch {
 		case !target.lit:
 			w.deny("the file it reads from is not literal: " + shown)

@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,7 +37,8 @@ func decide(kind, rule string, a *Analysis) string {
 		return "ask"
 	}
 	for i := range a.Commands {
-		if match(a.Commands[i].DenyText()) {
+		c := &a.Commands[i]
+		if match(c.DenyText()) || slices.ContainsFunc(c.Forms, func(f Form) bool { return match(f.Text) }) {
 			return "deny"
 		}
 	}
@@ -212,7 +214,7 @@ func TestPaths(t *testing.T) {
 		{"awk '{print}' .env", "/ws:.env", ""},
 		{"test -f .env", "/ws:.env", ""},
 		{"[[ a -nt b ]]", "/ws:a /ws:b", ""},
-		{"git -C sub log -- f", "/ws:sub+ /ws/sub:f /ws/sub:.+", ""},
+		{"git -C sub log -- f", "/ws/sub:f /ws:sub+ /ws/sub:f /ws/sub:.+", ""},
 		{"date -r x", "/ws:x", ""},
 		{"find a -newer b", "/ws:a+ /ws:b", ""},
 	} {

@@ -29,6 +29,9 @@ func (w *walker) suspect(p *syntax.ParamExp) {
 	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
 		w.unresolve("it evaluates a variable: " + brief(w.source(p)))
 	}
+	if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && isProgram(p.Param.Value) {
+		w.doubt("what the variable " + p.Param.Value + " has programs run is not known")
+	}
 	if p.Excl && p.Names == 0 {
 		w.evaluates = true
 		w.meet()

@@ -26,6 +26,7 @@ func (w *walker) touchedByDD(args []arg, c context) {
 // touchedByGit notes the words of a git that lead out of its folder: whatever
 // they are to it, it may read there.
 func (w *walker) touchedByGit(args []arg, c context) {
+	w.touchedByGitVerb(args, c)
 	for i := range args {
 		v := args[i]
 		if name, value, eq := strings.Cut(v.val, "="); v.lit && (name == "--output" || name == "-o") {

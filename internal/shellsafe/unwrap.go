@@ -15,6 +15,7 @@ type wrapper struct {
 	c    string // flags whose value is a text for a shell
 	exec string // flags whose value begins the command
 	dir  string // flags whose value is the folder in which the command runs
+	less bool   // the operands of skip may be missing
 }
 
 // wrappers are data for rules only; a flag that is not known makes every later
@@ -25,12 +26,15 @@ var wrappers = map[string]wrapper{
 	"command": {}, "builtin": {}, "exec": {vals: "-a"}, "nohup": {}, "setsid": {}, "nice": {vals: "-n --adjustment"}, "ionice": {vals: "-c -n -p --class --classdata"}, "chrt": {skip: 1, vals: "-T -P -D"}, "taskset": {skip: 1}, "numactl": {vals: "-N -m -i -C -p"}, "prlimit": {vals: "-p --pid"}, "schedtool": {vals: "-n -a"}, "cpulimit": {vals: "-l -p"},
 	"timeout": {vals: "-k -s --kill-after --signal", skip: 1}, "stdbuf": {vals: "-i -o -e --input --output --error"}, "unbuffer": {}, "time": {vals: "-f -o --format --output"}, "watch": {vals: "-n -q -s --interval --equexit --shotsdir", opt: "-d --differences", text: true}, "script": {c: "-c --command", vals: "-T -I -O -B -E -m -o", skip: 99}, "flock": {vals: "-w -E --timeout --wait --conflict-exit-code", skip: 1, c: "-c --command"},
 	"xargs": {vals: "-a -d -E -I -J -L -n -P -R -s -S --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var", opt: "-e -i -l --eof --replace --max-lines"}, "parallel": {vals: "-j --jobs -N -n -a --delay --timeout -S --colsep", text: true}, "chronic": {}, "ts": {}, "rlwrap": {vals: "-b -C -D -f -g -H -l -M -o -O -P -q -s -S -t -w -z", opt: "-a -m -p"}, "fakeroot": {vals: "-l -s -i -b --lib --faked"}, "faketime": {skip: 1}, "eatmydata": {}, "torsocks": {vals: "-a -p -P -u --address --port --pass --user"}, "torify": {}, "proxychains": {vals: "-f"}, "proxychains4": {vals: "-f"}, "tsocks": {}, "caffeinate": {vals: "-t -w"}, "dbus-run-session": {}, "xvfb-run": {vals: "-n -s -e -f -p"}, "tini": {vals: "-p -e"}, "dumb-init": {vals: "-r --rewrite"}, "catchsegv": {}, "entr": {}, "direnv": {skip: 2},
-	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {skip: 1}, "unshare": {vals: "-S -G -R -w"}, "nsenter": {vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {c: "-c"}, "systemd-run": {vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {}, "linux64": {}, "i386": {}, "x86_64": {}, "setarch": {skip: 1}, "firejail": {}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {vals: "-S -t"}, "tmux": {skip: 99},
+	"strace": {vals: "-o -e -p -s -u -E -a -b -I -O -P -S -X"}, "ltrace": {vals: "-o -e -p -s -u -E -a -n -l"}, "valgrind": {}, "gdb": {vals: "-x -ex -d"}, "perf": {skip: 1, vals: "-o -e -F -p"}, "chroot": {skip: 1}, "unshare": {vals: "-S -G -R -w"}, "nsenter": {vals: "-t -S -G --target"}, "setpriv": {vals: "--reuid --regid"}, "capsh": {c: "-c"}, "systemd-run": {vals: "-u -p -E --unit --property --setenv"}, "systemd-inhibit": {}, "start-stop-daemon": {exec: "-x --exec -a --startas", vals: "-p -n -u -c -d --pidfile --name --user --chuid --chdir", skip: 99}, "linux32": {}, "linux64": {}, "i386": {}, "i586": {}, "i686": {}, "x86_64": {}, "uname26": {}, "setarch": {skip: 1, less: true}, "firejail": {}, "bwrap": {}, "busybox": {}, "toybox": {}, "cgexec": {vals: "-g"}, "daemonize": {vals: "-a -e -o -p -l -u -c"}, "at": {}, "batch": {}, "screen": {vals: "-S -t"}, "tmux": {skip: 99},
+	"ssh-agent": {vals: "-a -E -O -P -t"}, "gpg-agent": {}, "logsave": {skip: 1}, "choom": {vals: "-n -p --adjust --pid"}, "uclampset": {vals: "-m -M -p"}, "pipesz": {vals: "-s -f -n --set --file --fd"}, "newgrp": {c: "-c --command", skip: 99}, "dtach": {vals: "-n -c -a -A -N -p -e -r"}, "abduco": {vals: "-n -c -a -A -e"}, "daemon": {}, "systemd-nspawn": {vals: "-D -M -u -i --directory --machine --user --image"}, "chpst": {vals: "-u -U -b -/ -n -l -L -m -d -o -p -f -c -r -t -e"}, "envdir": {skip: 1}, "setuidgid": {skip: 1}, "s6-setuidgid": {skip: 1}, "envuidgid": {skip: 1}, "setlock": {skip: 1}, "softlimit": {vals: "-a -c -d -f -l -m -o -p -r -s -t"}, "rr": {skip: 1}, "multitime": {vals: "-n"}, "retry": {}, "ifne": {}, "zrun": {}, "lckdo": {skip: 1}, "empty": {}, "ttyd": {vals: "-p -i -u -g"}, "gotty": {vals: "-p -a"}, "flatpak-spawn": {}, "distrobox-enter": {vals: "-n"}, "execlineb": {c: "-c"}, "bpftrace": {c: "-c", skip: 99}, "ttyrec": {c: "-e", skip: 99},
+	"xterm": {exec: "-e -x", skip: 99}, "x-terminal-emulator": {exec: "-e -x", skip: 99}, "konsole": {exec: "-e", skip: 99}, "alacritty": {exec: "-e --command", skip: 99}, "kitty": {}, "gnome-terminal": {c: "-e --command"}, "xinit": {}, "startx": {}, "dbus-launch": {}, "k5start": {vals: "-f -k -K -t -U"}, "krenew": {vals: "-k -K"}, "envchain": {skip: 1}, "watchexec": {vals: "-w -e -f -i -d -s --watch --exts --filter --ignore", text: true}, "reflex": {vals: "-g -r -G -R"}, "cross-env-shell": {text: true, env: true}, "mispipe": {text: true}, "pee": {text: true}, "cmd": {skip: 1}, "fish": {c: "-c -C --command --init-command", skip: 99},
+	"crontab": {vals: "-u", skip: 99}, "rush": {vals: "-j -i -o", text: true}, "proot": {vals: "-r -b -w -q -R -S"}, "fakechroot": {}, "wine": {}, "arch": {}, "xcrun": {vals: "--sdk --toolchain"}, "sandbox-exec": {vals: "-p -f -n -D"}, "qemu-x86_64": {}, "qemu-aarch64": {}, "qemu-x86_64-static": {}, "qemu-aarch64-static": {},
 	"coproc": {}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
 }
 
 // shells take a text with -c.
-const shells = "sh bash dash zsh ksh ksh93 mksh ash fish rbash yash posh"
+const shells = "sh bash dash zsh ksh ksh93 mksh lksh oksh loksh pdksh ash hush fish rbash rksh rzsh yash posh bosh bsh osh csh tcsh nu elvish xonsh rc es"
 
 // unwrap lists what a command runs, and the texts it gives to a shell.
 func (w *walker) unwrap(args []arg, c context) {
@@ -40,11 +44,13 @@ func (w *walker) unwrap(args []arg, c context) {
 		return
 	}
 	defer func() { w.depth-- }()
+	args = canonical(args)
 	name := base(args[0].val)
 	if !args[0].lit {
 		name = ""
 	}
 	c.inner, c.wrapped = true, true
+	w.escapes(name, args, c)
 	if name == "xargs" || name == "parallel" {
 		c.fed, c.place = true, replaced(args)
 	}
@@ -53,6 +59,9 @@ func (w *walker) unwrap(args []arg, c context) {
 		return
 	case has(shells, name):
 		w.shell(args[1:], c)
+		if x, ok := wrappers[name]; ok {
+			w.doubting(func() { w.behind(name, x, args, c) })
+		}
 	case name == "command" && len(args) > 1 && strings.HasPrefix(args[1].val, "-") && strings.ContainsAny(args[1].val, "vV"):
 	case name == "eval":
 		w.text2(args[1:], c)
@@ -66,7 +75,7 @@ func (w *walker) unwrap(args []arg, c context) {
 		}
 	case name == "hash" && slices.ContainsFunc(args[1:], func(a arg) bool { return strings.HasPrefix(a.val, "-") && strings.Contains(a.val, "p") }):
 		w.unresolve("hash -p gives a program another name")
-	case (name == "source" || name == ".") && len(args) > 1 && (!args[1].lit || strings.HasPrefix(args[1].val, "/dev/")):
+	case (name == "source" || name == ".") && len(args) > 1 && (!args[1].lit || strange(args[1].val)):
 		w.unresolve("what " + name + " runs is only known then: " + brief(args[1].text))
 	case name == "alias":
 		for i := 1; i < len(args); i++ {
@@ -102,15 +111,23 @@ func (w *walker) inner(args []arg, c context) {
 	}
 	w.commands++
 	cmd := Command{Wrapped: true, Inner: true}
-	describe(&cmd, args)
+	w.describe(&cmd, args)
 	if c.fed && cmd.Literal {
-		cmd.Literal, cmd.Sure = false, fedUpTo(&cmd, c.place)
+		cmd.Literal, cmd.Sure = false, fedUpTo(cmd.Text, c.place)
+	}
+	for i := range cmd.Forms {
+		if f := &cmd.Forms[i]; c.fed && f.Sure == "" {
+			f.Sure = fedUpTo(f.Text, c.place)
+		}
 	}
 	at := len(w.a.Commands)
 	w.a.Commands = w.appendCommand(cmd)
 	if !args[0].lit || args[0].val == "" {
 		w.unresolve("the name of a command is not literal: " + brief(args[0].text))
 		return
+	}
+	if c.replaces(args[0].val) {
+		w.doubt("the name of a command is only known when it runs: " + brief(args[0].text))
 	}
 	w.unwrap(args, c)
 	outer := w.blind
@@ -141,7 +158,7 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 				w.guess(name, args[i:], c)
 				return
 			}
-		case v == "--":
+		case v == "--", x.env && v == "-":
 			continue
 		case strings.HasPrefix(v, "-") && len(v) > 1 || strings.HasPrefix(v, "+") && name == "xargs":
 			flag, attached, eq := strings.Cut(v, "=")
@@ -172,7 +189,10 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 				w.inner(args[i+1:], c)
 				return
 			case has(x.vals, flag) && !eq:
-				i++
+				if i++; i < len(args) {
+					w.passed(&args[i], args[i].text, c)
+				}
+			case eq && w.passed(a, attached, c):
 			case has(x.opt, flag):
 			case eq || has(plainFlags, v) || numeric(v[1:]):
 			default:
@@ -186,16 +206,27 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 				}
 			}
 			continue
-		case x.env && strings.Contains(v, "=") && !strings.HasPrefix(v, "="):
+		case x.env && strings.Contains(a.text, "=") && !strings.HasPrefix(a.text, "="):
+			key, value, _ := strings.Cut(a.text, "=")
+			w.variable(key, value, a.lit, c)
 			continue
 		}
 		if skip > 0 {
+			if x.less {
+				w.inner(args[i:], c)
+			}
 			skip--
 			continue
 		}
 		break
 	}
+	if name == "at" || name == "batch" || name == "crontab" {
+		w.doubt(name + " reads its commands from its input")
+	}
 	if i >= len(args) {
+		if name == "parallel" || c.fed && skip == 0 {
+			w.doubt("what " + name + " runs is only known when it runs")
+		}
 		return
 	}
 	rest := args[i:]
@@ -204,10 +235,14 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 		words := make([]string, 0, len(rest))
 		for j := range rest {
 			if rest[j].val == ":::" || rest[j].val == "::::" {
+				w.parallel(rest[j:], len(words) == 0 || strings.Contains(words[0], "{"), c)
 				break
 			}
 			words = append(words, rest[j].text)
 			lit = lit && rest[j].lit
+		}
+		if len(words) == 0 {
+			return
 		}
 		w.inner(rest[:len(words)], c)
 		w.reparse(strings.Join(words, " "), lit, c)
@@ -218,6 +253,30 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 		return
 	}
 	w.inner(rest, c)
+}
+
+// passed reports whether the value of a flag is an assignment, such as that of
+// --setenv, and lists what it makes programs run.
+func (w *walker) passed(a *arg, value string, c context) bool {
+	name, value, ok := strings.Cut(value, "=")
+	if ok {
+		w.variable(name, value, a.lit, c)
+	}
+	return ok
+}
+
+// parallel lists what stands for the name of the command behind the ::: of
+// parallel, if it does.
+func (w *walker) parallel(inputs []arg, named bool, c context) {
+	for i := range inputs {
+		switch {
+		case !named:
+		case inputs[i].val == "::::":
+			w.doubt("what parallel runs is only known when it runs")
+		case inputs[i].val != ":::":
+			w.doubting(func() { w.reparse(inputs[i].text, inputs[i].lit, c) })
+		}
+	}
 }
 
 // plainFlags of wrappers stand alone.
@@ -280,7 +339,9 @@ func (w *walker) shell(args []arg, c context) {
 			w.unresolve("the words of a shell are not literal: " + brief(args[i].text))
 		}
 		if v == "--rcfile" || v == "--init-file" {
-			i++
+			if i++; i < len(args) && (!args[i].lit || strange(args[i].val)) {
+				w.unresolve("a file that a shell reads is only known then: " + brief(args[i].text))
+			}
 			continue
 		}
 		if len(v) > 1 && (v[0] == '-' || v[0] == '+') && v != "--" && args[i].lit {
@@ -297,6 +358,8 @@ func (w *walker) shell(args []arg, c context) {
 		}
 		if text {
 			w.reparse(args[i].text, args[i].lit, c)
+		} else if strange(v) {
+			w.unresolve("what a shell reads from " + v + " is only known then")
 		}
 		return
 	}
@@ -335,6 +398,9 @@ func (w *walker) reparse(text string, lit bool, c context) {
 	if !parse && why != "" {
 		return
 	}
+	if c.replaces(text) {
+		w.doubt("the text that a shell gets is only known when it runs: " + brief(text))
+	}
 	c.fed = false // the folder is that of the shell, as far as it is known
 	script := w.script
 	w.script = buffer{}
@@ -370,9 +436,28 @@ func (w *walker) gitRuns(args []arg, c context) {
 			if text, used, is := commandFlag(flags, v, args[i+1:]); is {
 				w.reparse(text, args[i+used].lit, c)
 			}
+		case v == "for-each-repo" && i+1 < len(args):
+			at := operandsAt(args[i+1:], &global{vals: "--config"}, false)
+			for _, k := range at {
+				w.inner(append([]arg{literal("git")}, args[i+1+k:]...), c)
+			}
+		case v == "remote-ext" && i+2 < len(args):
+			w.reparse(args[i+2].text, args[i+2].lit, c)
+		case v == "--config-env" && i+1 < len(args):
+			w.gitVariable(args[i+1].text, args[i+2:], c)
+		case strings.HasPrefix(v, "--config-env="):
+			w.gitVariable(v[len("--config-env="):], args[i+1:], c)
+		case v == "config" && i+2 < len(args):
+			w.gitConfigured(args[i+1:], c)
 		case v == "-c" && i+1 < len(args):
 			w.gitSetting(args[i+1].text, args[i+1].lit, c)
 			w.gitAlias(&args[i+1], args[i+2:], c)
+		case strings.HasPrefix(v, "-c") && strings.Contains(v, "=") && slices.ContainsFunc(args, func(a arg) bool { return a.val == "clone" }):
+			w.gitSetting(v[2:], args[i].lit, c)
+		case strings.HasPrefix(v, "--config="):
+			w.gitSetting(v[len("--config="):], args[i].lit, c)
+		case strings.HasPrefix(v, "--template"):
+			w.doubt("what the hooks of a template run is not known")
 		case (v == "--config" || v == "-u") && i+1 < len(args) && slices.ContainsFunc(args, func(a arg) bool { return a.val == "clone" }):
 			if v == "-u" {
 				w.reparse(args[i+1].text, args[i+1].lit, c)

@@ -28,6 +28,8 @@ type walker struct {
 	options   bool // the shell may have other options than it began with
 	blind     bool // the command that is walked changes files that are not known
 	gitDirs   []string
+	formBytes int            // of the texts of Command.Forms
+	vars      map[string]arg // variables that the text sets, with their last values
 }
 
 // context is what a statement stands in.
@@ -289,7 +291,9 @@ func (w *walker) loop(n *syntax.ForClause, c context) flow {
 	switch l := n.Loop.(type) {
 	case *syntax.WordIter:
 		for _, x := range l.Items {
-			w.suspectText(w.word(x, c))
+			v := w.word(x, c)
+			w.suspectText(v)
+			w.variable(l.Name.Value, v.text, v.lit, c)
 		}
 	case *syntax.CStyleLoop:
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {

@@ -132,7 +132,7 @@ func newBash(o Options) *tools.Tool {
 			if in.DisableSandbox {
 				return unsandboxed(o.Commands)
 			}
-			return check(env, o.Commands, in.judged)
+			return check(env, o.Commands, in.judged, false)
 		},
 		Grants: func(_ *tools.Env, in Input, opens []policy.Target) ([]tools.Grant, error) {
 			if in.DisableSandbox {
@@ -175,6 +175,9 @@ func newReadOnly(o Options) *tools.Tool {
 		},
 		Grants: func(_ *tools.Env, in ReadOnlyInput, opens []policy.Target) ([]tools.Grant, error) {
 			return grants(o.Commands, in.judged, opens, true)
+		},
+		Check: func(env *tools.Env, in ReadOnlyInput) *policy.Decision {
+			return check(env, o.Commands, in.judged, true)
 		},
 		ClassifierInput: func(in ReadOnlyInput) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in ReadOnlyInput) (tools.Result[Output], error) {

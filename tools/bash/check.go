@@ -14,21 +14,22 @@ import (
 type containment interface {
 	Uncontained(context.Context) error
 	Open(ctx context.Context, denied bool) []string
+	Exposed(context.Context) bool
 }
 
 // check is the tool's own opinion on a call: what the containment does not hold
 // has to be shown not to happen, or a person has to agree: now, or by a rule or
-// a mode.
-func check(env *tools.Env, c containment, j *judged) *policy.Decision {
-	if j.readOnly() {
-		return nil
+// a mode. With harmless, the kernel prevents changes by the call.
+func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Decision {
+	if harmless || j.readOnly() {
+		return unnamed(env, c, j, harmless)
 	}
 	ctx := context.Background()
 	if why := c.Uncontained(ctx); why != nil {
 		return &policy.Decision{
 			Behavior: policy.Ask,
 			Reason:   fmt.Sprintf("commands are not contained here (%v), and this one is not known to only read", why),
-			Next:     "a person can allow it by a rule such as Bash(make *) in the settings, or by --mode bypassPermissions",
+			Next:     "ask the user to allow it, for good by a rule such as Bash(make *) in the settings",
 		}
 	}
 	if text := j.elsewhere(); text != "" && j.destructive() && !j.signals() {
@@ -40,12 +41,43 @@ func check(env *tools.Env, c containment, j *judged) *policy.Decision {
 	}
 	open := c.Open(ctx, env.ReadDenied)
 	if len(open) == 0 {
-		return nil
+		return unnamed(env, c, j, harmless)
 	}
 	return &policy.Decision{
 		Behavior: policy.Ask,
 		Reason: fmt.Sprintf("this system cannot keep commands from %s, and this one cannot be shown to keep off them",
 			strings.Join(open, " and ")),
-		Next: "a person can allow it by a rule such as Bash(make *) in the settings, or by --mode bypassPermissions; mcp-toolset doctor says more",
+		Next: "ask the user to allow it, for good by a rule such as Bash(make *) in the settings; mcp-toolset doctor shows more",
+	}
+}
+
+// unnamed asks about a call that may print contents which a Read rule covers
+// and which it does not name: those that git keeps and, where commands can read
+// such files, those that it finds.
+func unnamed(env *tools.Env, c containment, j *judged, harmless bool) *policy.Decision {
+	if env.ReadRule == "" || j == nil {
+		return nil
+	}
+	if text := j.GitContents(); text != "" {
+		return &policy.Decision{
+			Behavior: policy.Ask,
+			Reason:   fmt.Sprintf("%s may print versions of files that the rule %s covers", plain.Line(text), plain.Line(env.ReadRule)),
+			Next:     "name one file as REV:PATH, or ask the user to add an allow rule such as Bash(git show *) to the settings",
+		}
+	}
+	text := ""
+	switch {
+	case !j.readOnly() && harmless:
+		text = "this command"
+	case j.readOnly():
+		text = j.Unnamed()
+	}
+	if text == "" || !c.Exposed(context.Background()) {
+		return nil
+	}
+	return &policy.Decision{
+		Behavior: policy.Ask,
+		Reason:   fmt.Sprintf("this system cannot keep commands from files that the rule %s covers, and %s may read one", plain.Line(env.ReadRule), plain.Line(text)),
+		Next:     "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings",
 	}
 }

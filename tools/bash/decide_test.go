@@ -24,6 +24,7 @@ type scene struct {
 	rules         []entry
 	mode          policy.Mode
 	uncontained   bool // the tool asks about what is not known to only read
+	exposed       bool // nothing keeps commands from files that rules keep
 	policy        *policy.Policy
 }
 
@@ -97,7 +98,8 @@ func (s *scene) expand(text string) string {
 }
 
 func (s *scene) env() *tools.Env {
-	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home, ReadDenied: s.policy.Kept(s.ws, false).Any(policy.Read)}
+	kept := s.policy.Kept(s.ws, false)
+	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home, ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read)}
 }
 
 // decide takes a command through what the pipeline does up to the decision.
@@ -123,21 +125,22 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	env := s.env()
 	resolved := c.Resolve(env)
 	r := policy.Request{Tool: s.tools[tool].Name, Dir: s.ws, ReadOnly: resolved.Facts.ReadOnly, Parts: complete(t, resolved.Parts(env))}
-	if tool == 0 {
-		denied := false
-		containment := stub{denied: &denied}
-		if s.uncontained {
-			containment.uncontained = errUncontained
-		}
-		r.Own = check(env, containment, judge(env, s.commands, cmd))
+	denied := false
+	containment := stub{denied: &denied, exposed: s.exposed || s.uncontained}
+	if s.uncontained {
+		containment.uncontained = errUncontained
 	}
+	if s.exposed && s.env().ReadDenied {
+		containment.open = []string{"reading files that are denied or secret"}
+	}
+	r.Own = check(env, containment, judge(env, s.commands, cmd), tool == 1)
 	return r
 }
 
 // complete follows links and patterns.
 func complete(t testing.TB, from *tools.Parts) *policy.Parts {
 	t.Helper()
-	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
+	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if i := strings.IndexAny(named.Path, "*?["); named.Glob && i >= 0 {
@@ -151,6 +154,9 @@ func complete(t testing.TB, from *tools.Parts) *policy.Parts {
 			canonical, err := workspace.Canonical(path)
 			if err != nil {
 				canonical = path
+			}
+			if named.Input {
+				to.Inputs = append(to.Inputs, len(to.Targets))
 			}
 			to.Targets = append(to.Targets, policy.Target{Literal: path, Canonical: canonical, Access: named.Access})
 		}

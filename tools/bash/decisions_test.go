@@ -22,6 +22,7 @@ type block struct {
 	mode        policy.Mode
 	uncontained bool
 	secrets     bool // the settings pass a secret on
+	exposed     bool
 	rows        []row
 }
 
@@ -36,8 +37,8 @@ func decisions(t testing.TB) (blocks []*block) {
 	for i, line := range strings.Split(string(data), "\n") {
 		def, rule := strings.CutPrefix(line, "= ")
 		mode, set := strings.CutPrefix(line, "! mode ")
-		uncontained, secrets := line == "! uncontained", line == "! secrets"
-		if (rule || set || uncontained || secrets) && (b == nil || len(b.rows) > 0) {
+		uncontained, secrets, exposed := line == "! uncontained", line == "! secrets", line == "! exposed"
+		if (rule || set || uncontained || secrets || exposed) && (b == nil || len(b.rows) > 0) {
 			b = &block{}
 			blocks = append(blocks, b)
 		}
@@ -51,6 +52,8 @@ func decisions(t testing.TB) (blocks []*block) {
 			b.uncontained = true
 		case secrets:
 			b.secrets = true
+		case exposed:
+			b.exposed = true
 		case set:
 			b.mode = policy.Mode(mode)
 		default:
@@ -72,7 +75,7 @@ func decisions(t testing.TB) (blocks []*block) {
 
 // use sets the scene for a block, with other rules if there are some.
 func (s *scene) use(t testing.TB, b *block, rules []entry) {
-	s.mode, s.uncontained = b.mode, b.uncontained
+	s.mode, s.uncontained, s.exposed = b.mode, b.uncontained, b.exposed
 	if passes := s.commands.PassesSecrets(); b.secrets && !passes {
 		s.withCommands(commandsWithSecret(t, s.ws))
 	} else if !b.secrets && passes {

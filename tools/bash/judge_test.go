@@ -235,14 +235,39 @@ func TestReadOnlyToolFacts(t *testing.T) {
 	}
 }
 
+// TestUnnamedTexts holds what a model sees of questions about contents that a
+// command does not name.
+func TestUnnamedTexts(t *testing.T) {
+	denied := false
+	for _, one := range []struct {
+		command      string
+		harmless     bool
+		reason, next string
+	}{
+		{"git log -p", false, "git log -p may print versions of files that the rule Read(**/.env) covers", "name one file as REV:PATH, or ask the user to add an allow rule such as Bash(git show *) to the settings"},
+		{"grep -r x .", false, "this system cannot keep commands from files that the rule Read(**/.env) covers, and grep -r x . may read one", "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
+		{"python3 x.py", true, "this system cannot keep commands from files that the rule Read(**/.env) covers, and this command may read one", "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
+	} {
+		env := environment()
+		env.ReadRule = "Read(**/.env)"
+		d := check(env, stub{exposed: true, denied: &denied}, judge(env, commands(t, "/usr/bin:/bin", "/ws"), one.command), one.harmless)
+		if d == nil || d.Behavior != policy.Ask || d.Reason != one.reason || d.Next != one.next {
+			t.Errorf("%s: %+v", one.command, d)
+		}
+	}
+}
+
 // stub is a containment as the tests want it.
 type stub struct {
 	uncontained error
 	open        []string
 	denied      *bool // what Open was asked
+	exposed     bool
 }
 
 func (s stub) Uncontained(context.Context) error { return s.uncontained }
+
+func (s stub) Exposed(context.Context) bool { return s.exposed }
 
 func (s stub) Open(_ context.Context, denied bool) []string {
 	*s.denied = denied
@@ -273,7 +298,7 @@ func TestCheck(t *testing.T) {
 			env.ReadDenied = denied
 			asked := denied // Open says otherwise if it is asked otherwise
 			one.s.denied = &asked
-			d := check(env, one.s, one.j)
+			d := check(env, one.s, one.j, false)
 			if one.reason == "" {
 				if d != nil {
 					t.Errorf("%s: %+v", one.name, d)

@@ -19,7 +19,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	}
 	readable, writable := c.Beyond()
 	secrets := c.PassesSecrets()
-	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Readable: readable, Writable: writable, Harmless: harmless}}
+	p := partsOf{&tools.Parts{Text: text, Unresolved: j.Unresolved, Doubtful: j.Doubtful, Readable: readable, Writable: writable, Harmless: harmless}}
 	edits := 0
 	p.Edits = j.distrust == ""
 	for i := range j.Analysis.Commands {
@@ -34,6 +34,9 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 			p.Edits = false
 		} else if !harmless {
 			part.Risk = c.Destructive()
+		}
+		for _, f := range c.Forms {
+			part.Forms = append(part.Forms, policy.Form{Text: f.Text, Sure: f.Sure})
 		}
 		p.List = append(p.List, part)
 		if c.Edits() {
@@ -126,7 +129,7 @@ func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) 
 			}
 			text = filepath.Join(escaped(dir, true), n.Pattern)
 		}
-		p.Paths = append(p.Paths, tools.NamedPath{Path: text, Access: access, Glob: n.Glob})
+		p.Paths = append(p.Paths, tools.NamedPath{Path: text, Access: access, Glob: n.Glob, Input: n.Input})
 	}
 }
 

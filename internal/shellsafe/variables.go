@@ -1,0 +1,180 @@
+package shellsafe
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// This file lists the programs that variables name, for rules that deny and ask:
+// GIT_SSH_COMMAND, PAGER, BASH_ENV.
+
+// programVariables are variables whose value is a command, run by a shell or
+// not.
+const programVariables = "GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND " +
+	"EDITOR VISUAL PAGER BROWSER FCEDIT SUDO_EDITOR SUDO_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE MANPAGER MANROFF MANBROWSER SYSTEMD_PAGER SYSTEMD_EDITOR BAT_PAGER DELTA_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_PAGER AWS_PAGER PSQL_PAGER PSQL_EDITOR KUBE_EDITOR KUBECTL_EXTERNAL_DIFF CVSEDITOR SVN_EDITOR SVN_SSH HGEDITOR HGMERGE HG P4EDITOR P4DIFF P4MERGE " +
+	"RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH CVS_SERVER RSH PROMPT_COMMAND FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND FZF_ALT_C_COMMAND " +
+	"CC CXX CPP LD AR AS NM FC F77 GCC HOSTCC HOSTCXX STRIP RANLIB OBJCOPY YACC LEX INSTALL MAKE SHELL CONFIG_SHELL MAKEINFO PKG_CONFIG NVCC SWIFTC CCACHE_PREFIX CCACHE_COMPILER SCCACHE_PATH AWK SED GREP PERL PYTHON RUBY " +
+	"RUSTC RUSTDOC RUSTFMT CARGO RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTC_LINKER _C_COMPILER _CXX_COMPILER _C_COMPILER_LAUNCHER _CXX_COMPILER_LAUNCHER _MAKE_PROGRAM PIP_PYTHON JAVACMD NINJA " +
+	"GEM_EDITOR npm_config_script_shell npm_config_shell npm_config_editor npm_config_viewer npm_config_git npm_config_node_gyp npm_config_browser npm_config_python"
+
+// fileVariables are variables whose value is a file, or files, that programs run
+// or load when they start. It counts as a command.
+const fileVariables = "BASH_ENV ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PYTHONSTARTUP PERL5DB GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM RIPGREP_CONFIG_PATH OPENSSL_ENGINES GCONV_PATH IN_SYSTEM VIMINIT EXINIT GVIMINIT GOCACHEPROG GCC_EXEC_PREFIX COMPILER_PATH "
+
+// flagVariables are variables whose value is more words of a program.
+var flagVariables = map[string]string{
+	"TAR_OPTIONS": "tar", "GOFLAGS": "go", "ZIPOPT": "zip", "MANOPT": "man", "MAKEFLAGS": "make", "GNUMAKEFLAGS": "make", "MFLAGS": "make", "FZF_DEFAULT_OPTS": "fzf",
+	"NODE_OPTIONS": "node", "PERL5OPT": "perl", "RUBYOPT": "ruby", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java", "JDK_JAVA_OPTIONS": "java",
+}
+
+// loads are flags of interpreters that load code.
+const loads = "-r --require --import --loader --experimental-loader -M -m -d -I -agentlib -agentpath -javaagent"
+
+// isProgram reports whether a variable names something that runs.
+func isProgram(name string) bool {
+	lower := strings.ToLower(name)
+	return has(programVariables, name) || has(fileVariables, name) || flagVariables[name] != "" || strings.HasPrefix(lower, "npm_config_") && has(programVariables, lower) ||
+		strings.HasPrefix(name, "GIT_CONFIG_") || strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(name, "CARGO_") && cargoProgram(name) ||
+		len(name) == 3 && name[:2] == "PS"
+}
+
+// cargoProgram reports whether a variable is a setting of cargo that names one.
+func cargoProgram(name string) bool {
+	return slices.ContainsFunc([]string{"_RUNNER", "_LINKER", "_RUSTC", "_RUSTDOC", "_WRAPPER", "_PROVIDER"}, func(s string) bool { return strings.HasSuffix(name, s) })
+}
+
+// variable lists what a variable that is set makes programs run.
+func (w *walker) variable(name, value string, lit bool, c context) {
+	if w.vars == nil {
+		w.vars = map[string]arg{}
+	}
+	w.vars[name] = arg{text: value, val: value, lit: lit}
+	if !isProgram(name) || value == "" {
+		return
+	}
+	c.inner, c.wrapped, c.fed = true, true, false
+	w.doubting(func() { w.named(name, value, lit, c) })
+	if !lit {
+		w.doubt("what the variable " + name + " has programs run is not known")
+	}
+}
+
+// named lists the commands in the value of a variable.
+func (w *walker) named(name, value string, lit bool, c context) {
+	known := literal(value)
+	known.lit = lit
+	switch {
+	case strings.HasPrefix(name, "BASH_FUNC_"):
+		w.reparse(strings.TrimLeft(strings.TrimPrefix(strings.TrimSpace(value), "()"), " "), true, c)
+	case len(name) == 3 && name[:2] == "PS":
+		if strings.ContainsAny(value, "$`") && (strings.Contains(value, "$(") || strings.Contains(value, "`")) {
+			w.reparse(": "+value, true, c)
+		}
+	case strings.HasPrefix(name, "GIT_CONFIG_VALUE_"):
+		key := w.vars["GIT_CONFIG_KEY_"+strings.TrimPrefix(name, "GIT_CONFIG_VALUE_")]
+		w.gitPair(key.val, value, c)
+	case strings.HasPrefix(name, "GIT_CONFIG_KEY_"):
+		if v, ok := w.vars["GIT_CONFIG_VALUE_"+strings.TrimPrefix(name, "GIT_CONFIG_KEY_")]; ok {
+			w.gitPair(value, v.val, c)
+		}
+	case name == "GIT_CONFIG_PARAMETERS":
+		w.doubt("what the variable GIT_CONFIG_PARAMETERS has git run is not known")
+		key, v, _ := strings.Cut(strings.ReplaceAll(value, "'", ""), "=")
+		w.gitPair(key, v, c)
+	case name == "GIT_CONFIG_COUNT" || value == "/dev/null":
+	case has(fileVariables, name):
+		for _, f := range strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ' ' }) {
+			if !lit || strange(f) || strings.HasPrefix(name, "GIT_") {
+				w.doubt("what the variable " + name + " has programs run is not known")
+			}
+			w.inner([]arg{literal(f)}, c)
+		}
+		if strings.Contains(value, "!") { // VIMINIT
+			_, value, _ = strings.Cut(value, "!")
+			w.reparse(value, true, c)
+		}
+	case flagVariables[name] != "":
+		w.flagVariable(flagVariables[name], value, c)
+	case has(shells, base(value)):
+		w.inner([]arg{literal(value), literal("--version")}, c) // which one it is, not what it runs
+	default:
+		value = strings.TrimLeft(value, "|-") // LESSOPEN
+		w.reparse(value, true, c)
+	}
+}
+
+// flagVariable lists what a program runs by words from the environment.
+func (w *walker) flagVariable(program, value string, c context) {
+	words := append([]arg{literal(program)}, literalWords(value)...)
+	switch program {
+	case "node", "perl", "ruby", "java":
+		if slices.ContainsFunc(words[1:], func(a arg) bool {
+			return slices.ContainsFunc(strings.Fields(loads), func(f string) bool { return strings.HasPrefix(a.val, f) })
+		}) {
+			w.inner(words, c)
+		}
+	case "make":
+		w.launches(program, append(words, literal(value)), c) // a value with blanks
+	default:
+		w.launches(program, words, c)
+		if at := strings.IndexByte(value, '='); at > 0 { // or all of it is one word
+			w.launches(program, []arg{words[0], literal(value)}, c)
+		}
+	}
+}
+
+// gitPair lists what a setting of git from the environment has it run. An alias
+// may be called whatever the words of the git are.
+func (w *walker) gitPair(key, value string, c context) {
+	lower := strings.ToLower(key)
+	switch {
+	case strings.HasPrefix(lower, "alias.") && !strings.HasPrefix(value, "!"):
+		w.inner(append([]arg{literal("git")}, literalWords(value)...), c)
+	case key == "" && value != "":
+		w.reparse(strings.TrimPrefix(value, "!"), true, c)
+		w.inner(append([]arg{literal("git")}, literalWords(value)...), c)
+	default:
+		w.gitSetting(key+"="+value, true, c)
+	}
+}
+
+// doubting does what lists commands that may not run, or not as they are read.
+// What it finds unresolved is a doubt, and it says nothing on what only reads.
+func (w *walker) doubting(list func()) {
+	unresolved, reason, launched := w.a.Unresolved, w.reason, w.launched
+	list()
+	if w.a.Unresolved != unresolved {
+		w.doubt(w.a.Unresolved)
+	}
+	w.a.Unresolved, w.reason, w.launched = unresolved, reason, launched
+}
+
+func (w *walker) doubt(why string) {
+	if w.a.Doubtful == "" {
+		w.a.Doubtful = why
+	}
+}
+
+// assigned lists what an assignment makes programs run, also one in quotes
+// behind export.
+func (w *walker) assigned(a *syntax.Assign, v arg, c context) {
+	switch {
+	case a.Name != nil && a.Value != nil && a.Index == nil:
+		w.variable(a.Name.Value, v.text, v.lit, c)
+	case a.Name == nil && a.Value != nil && !strings.HasPrefix(v.lead, "-"):
+		if name, value, ok := strings.Cut(v.text, "="); ok && (v.lit || strings.Contains(v.lead, "=")) {
+			w.variable(name, value, v.lit, c)
+		} else if !v.lit {
+			w.doubt("which variables are set is not known: " + brief(v.text))
+		}
+	}
+}
+
+// sets notes variables that a builtin sets to what is only known when it runs.
+func (w *walker) sets(args []arg) {
+	if slices.ContainsFunc(args, func(a arg) bool { return isProgram(a.text) }) {
+		w.doubt("what a variable has programs run is not known")
+	}
+}
