@@ -130,6 +130,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
 	if confined {
+		spec.Env = c.withGitSettings(spec.Env, temp)
 		r.policy, r.guarded, spec.Confine = c.confine(s, temp, c.Report(ctx))
 	}
 	if err := r.start(ctx, s.Name, spec); err != nil {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -71,6 +72,27 @@ func withoutCredentials(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// GitSettings returns the settings that git has of the user, without the lines
+// that hold credentials, where Secret holds one of the files: git fails if it
+// cannot read them. ok is false where git may read the files themselves.
+func GitSettings(home string) (text string, ok bool) {
+	for _, file := range []string{".config/git/config", ".gitconfig"} {
+		path := filepath.Join(home, file)
+		b, err := os.ReadFile(path)
+		if os.IsNotExist(err) {
+			continue
+		}
+		ok = ok || holdsCredential(path)
+		if err == nil && len(b) <= mostContent {
+			text += withoutCredentials(string(b))
+		}
+	}
+	if credential(text) { // in several lines
+		text = ""
+	}
+	return text, ok
 }
 
 // holdsCredential reports whether a settings file holds a credential. One that

@@ -63,6 +63,24 @@ func (h *Home) Secret(path string) (Secret, bool) {
 	return Secret{}, false
 }
 
+// Below reports whether Secret may report a file in the folder at a clean
+// absolute path. It looks at no file.
+func (h *Home) Below(folder string) bool {
+	home := h.of(folder)
+	if home == "" {
+		above := func(path string) bool { return path != "" && below(path, folder) }
+		return above(h.home) || above("/root") || above("/home") || above("/Users")
+	}
+	if folder == home {
+		return true
+	}
+	names := strings.Split(folder[len(home)+1:], "/")
+	if _, ok := secretNames().covering(names); ok || secretNames().below(names) || settingsNames().below(names) {
+		return true
+	}
+	return judgeName(names) != plainName
+}
+
 // of returns the home folder that a path is in, "" if it is in none.
 func (h *Home) of(path string) string {
 	if h.home != "" && below(path, h.home) {
