@@ -173,7 +173,7 @@ type Policy struct {
 	guarded     []folder
 	home        folder
 	secrets     Secrets // nil: there are none
-	addTo       string // settings file for further rules, "" when unknown
+	addTo       string  // settings file for further rules, "" when unknown
 	warnings    []string
 }
 
@@ -183,7 +183,7 @@ func New(cfg Config) *Policy {
 	p := &Policy{
 		roots:  folders(cfg.Roots),
 		closed: folders(cfg.Closed), guarded: folders(cfg.Guarded),
-		home:  newFolder(cfg.Home), secrets: cfg.Secrets,
+		home: newFolder(cfg.Home), secrets: cfg.Secrets,
 		mode:  cfg.Mode.or(),
 		addTo: cfg.AddTo,
 	}

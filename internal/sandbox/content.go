@@ -19,7 +19,7 @@ var (
 	inHeader = lazy(`(?i)\b(authorization|private-token|x-api-key|cookie)\b["']?\s*[:=]\s*["']?\S|\b(basic|bearer)\s+[\w+/=.-]{12,}`)
 	// A name of a secret, and its value in the syntaxes of settings.
 	assigned = lazy(`(?i)(?:^|[^a-z])(?:[\w./:-]*?(?:passwo?r?d|passphrase|secret|token|api_?-?key|access_?-?key(?:_?id)?|_auth|authident|smtppass|credentials?)|pass|pwd)["']?\s*(?:[:=]|=>|>>,)\s*["']?([^\s"']*)`)
-	inXML    = lazy(`(?i)<(password|passphrase|token|apikeys|packageSourceCredentials)\b[^>]*>\s*[^\s<]|(cleartext)?password["']?\s+value\s*=\s*["'][^"']`)
+	inXML    = lazy(`(?i)<(password|passphrase|token)\b[^>]*>\s*[^\s<$]|<(apikeys|packageSourceCredentials)>|(cleartext)?password["']?\s+value\s*=\s*["'][^"'$%]`)
 	ofHost   = lazy(`(?m)^\s*BUNDLE_\w+__(COM|ORG|NET|IO|DEV|CO|AI|APP|LOCAL|INTERNAL|LAN|CORP)\b["']?:\s*["']?\w`)
 	named    = lazy(`(?im)^\s*(set\s.*|setenv\s+)\w*(token|secret|password|api_?key)\w*\s+\S|^\s*(-u|--user|user|proxy-user)\b\s*=?\s*"?[\w.@-]+:\S`)
 )
