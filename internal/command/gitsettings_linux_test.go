@@ -56,7 +56,7 @@ func TestHomeIsRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{".ssh/key", ".tool/token", ".tool/bin/prog", ".config/unknown/c", "proj/a", ".bashrc"} {
+	for _, file := range []string{".ssh/key", ".tool/token", ".tool/bin/prog", ".tool/lib/l", ".other/v1/prog2", ".other/token", ".config/unknown/c", "proj/a", ".bashrc"} {
 		path := filepath.Join(home, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -65,6 +65,9 @@ func TestHomeIsRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Symlink("../../.other/v1/prog2", filepath.Join(home, ".tool/bin/prog2")); err != nil {
+		t.Fatal(err)
+	}
 	c, _ := newCommands(t, func(c *Config) {
 		c.Roots, c.Home = []string{home}, home
 		c.Environ = append(c.Environ, "HOME="+home, "PATH="+home+"/.tool/bin:"+os.Getenv("PATH"))
@@ -72,8 +75,8 @@ func TestHomeIsRoot(t *testing.T) {
 	if !c.Report(t.Context()).Write.held("hide") {
 		t.Skip("nothing can be hidden in a root here")
 	}
-	out, _ := run(t, c, Spec{Script: "prog; cat ~/.ssh/key ~/.tool/token ~/.config/unknown/c ~/proj/a ~/.bashrc 2>/dev/null | grep seen", Dir: home, Owner: "o"})
-	if want := "seen .tool/bin/prog\necho seen proj/a\necho seen .bashrc\n"; out != want {
+	out, _ := run(t, c, Spec{Script: "prog; prog2; cat ~/.ssh/key ~/.tool/token ~/.other/token ~/.tool/lib/l ~/.config/unknown/c ~/proj/a ~/.bashrc 2>/dev/null | grep seen", Dir: home, Owner: "o"})
+	if want := "seen .tool/bin/prog\nseen .other/v1/prog2\necho seen .tool/lib/l\necho seen proj/a\necho seen .bashrc\n"; out != want {
 		t.Errorf("%q, want %q", out, want)
 	}
 }

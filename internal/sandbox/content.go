@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -24,9 +25,34 @@ var (
 	named    = lazy(`(?im)^\s*(set\s.*|setenv\s+)\w*(token|secret|password|api_?key)\w*\s+\S|^\s*(-u|--user|user|proxy-user)\b\s*=?\s*"?[\w.@-]+:\S`)
 )
 
+// hints are texts of which every credential has one, in lower case: most files
+// have none, and looking for them is quick.
+var hints = []string{
+	"pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "bearer", "basic", "user", "bundle_", "private",
+	"gh", "gl", "npm_", "hf_", "sk-", "sk_", "rk_", "xox", "akia", "asia", "aiza", "pypi-", "dop_v1_", "pat_", "nrak-", "sg.", "ya29.", "eyj",
+}
+
 // credential reports whether the content of a settings file looks like it holds
-// a credential.
+// a credential. Only lines with a hint and those after them are looked into.
 func credential(text string) bool {
+	var b strings.Builder
+	hinted := false
+	for line := range strings.Lines(text) {
+		low := strings.ToLower(line)
+		found := strings.Contains(low, "@") || slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(low, h) })
+		if found || hinted { // the value may be in the next line
+			b.WriteString(line)
+		}
+		hinted = found || hinted && strings.TrimSpace(line) == ""
+	}
+	return holds(b.String())
+}
+
+// holds is credential of lines with hints.
+func holds(text string) bool {
+	if text == "" {
+		return false
+	}
 	for _, look := range []func() bool{
 		func() bool { return knownTokens().MatchString(text) },
 		func() bool { return inHeader().MatchString(text) },

@@ -42,7 +42,7 @@ var harmless = fields(`
 	.emscripten .emscripten_cache .emscripten_ports .emsdk .wine .protoc .buf .config/buf .local/share/buf .terraform.d .terraform-version .tfenv .tfswitch .tofu.d .terragrunt-cache .tflint.d .tflint.hcl .helm .local/share/helm .config/helm .krew .asdf-vm
 	.docker .local/share/containers .config/containers .config/docker .local/share/docker .ansible .ansible.cfg .vagrant.d .packer.d .pulumi .kube-cache .kind .arkade .k8slens-none .lima .colima .orbstack
 
-	.git .gitconfig .gitconfig* .gitignore .gitignore_global .gitattributes .gitattributes_global .gitmodules .gitmessage .gitmessage.txt .gitk .git-templates .git-template .git_template .git_hooks .githooks .config/git
+	.dotfiles .local/share/chezmoi .config/home-manager .config/nixpkgs .config/chezmoi .git .gitconfig .gitconfig* .gitignore .gitignore_global .gitattributes .gitattributes_global .gitmodules .gitmessage .gitmessage.txt .gitk .git-templates .git-template .git_template .git_hooks .githooks .config/git
 	.git-completion.bash .git-prompt.sh .git-blame-ignore-revs .mailmap .tigrc .config/tig .hgrc .hgignore .hgignore_global .config/hg .jjconfig.toml .config/jj .subversion .svn .bazaar .config/lazygit .config/git-cola .pre-commit .husky .config/husky
 	.github .gitlab .gitlab-ci.yml .travis.yml .circleci/config.yml .editorconfig .ignore .rgignore .fdignore .dockerignore .npmignore .ripgreprc .config/ripgrep .ackrc .agignore .ctags .ctags.d .globalrc .config/fd .config/bat .config/delta
 
@@ -63,7 +63,7 @@ var harmless = fields(`
 // settingsFiles lists files that tools need, and that hold credentials only for
 // some users. One is a secret if its content looks like it: see credential.
 var settingsFiles = fields(`
-	.gitconfig* .config/git/* .git/config .hgrc .jjconfig.toml .config/jj/config.toml
+	.config/chezmoi/* .gitconfig* .config/git/* .git/config .hgrc .jjconfig.toml .config/jj/config.toml
 	.npmrc .yarnrc .yarnrc.yml .bunfig.toml .config/pnpm/rc .config/configstore/* .config/yarn/*
 	.pip/pip.conf .config/pip/pip.conf .pydistutils.cfg .config/pypoetry/config.toml .config/uv/uv.toml .condarc .mambarc .conda/.condarc .config/conda/.condarc
 	.nuget/NuGet/NuGet.Config .nuget/NuGet/*.config .config/NuGet/* .m2/settings.xml .mavenrc .gradle/gradle.properties .gradle/init.gradle .gradle/init.gradle.kts .gradle/init.d/* .sbt/repositories .sbt/*.sbt .sbt/1.0/*.sbt .lein/profiles.clj .lein/credentials.clj .coursier/*.properties

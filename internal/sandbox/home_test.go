@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,5 +162,49 @@ func TestCredential(t *testing.T) {
 		if credential(text) {
 			t.Errorf("a credential is seen in\n%s", text)
 		}
+	}
+}
+
+// TestReadableLinks: links with harmless names open settings that are kept under
+// hidden names, and nothing else.
+func TestReadableLinks(t *testing.T) {
+	needUnix(t)
+	h := home(t, ".mine/vimrc", ".mine/nvim/init.lua", ".mine/token", ".mine/x", ".ssh/key")
+	touch(t, h+"/.mine/gitconfig", "[user]\n\tname = a\n")
+	touch(t, h+"/.mine/npmrc", "//r/:_authToken=abc\n")
+	touch(t, h+"/.config/a", "")
+	for link, to := range map[string]string{
+		".vimrc": ".mine/vimrc", ".gitconfig": ".mine/gitconfig", ".npmrc": ".mine/npmrc", ".config/nvim": "../.mine/nvim", ".zshrc": ".ssh/key", ".odd": ".mine/x", "plain": ".mine/token",
+	} {
+		if err := os.Symlink(to, filepath.Join(h, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, granted := range [][]string{nil, {h}} {
+		read, hide := Readable(h, granted)
+		for name, want := range map[string]bool{
+			".mine/vimrc": true, ".mine/nvim/init.lua": true, ".mine/gitconfig": true, ".mine/npmrc": false, ".mine/token": false, ".mine/x": false, ".ssh/key": false,
+		} {
+			path := filepath.Join(h, name)
+			if got := (granted != nil || belowAny(path, read)) && !belowAny(path, hide); got != want {
+				t.Errorf("with %q granted, %s is readable: %v", granted, name, got)
+			}
+		}
+	}
+}
+
+func BenchmarkReadable(b *testing.B) {
+	h := b.TempDir()
+	for _, name := range slices.Concat(plantedSecrets, plantedTools) {
+		path := filepath.Join(h, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Repeat("alias ll='ls -l' # a line of settings\n", 100)), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		Readable(h, []string{h})
 	}
 }

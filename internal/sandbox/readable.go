@@ -19,7 +19,9 @@ import (
 // The list is of what there is now: a child of the home folder made later is
 // not readable until it is made again, nor is one of a folder that holds a
 // secret and was therefore listed child by child (.config, .local/share, ...).
-// A link grants nothing: what it leads to is readable if it is so by itself.
+// A link grants nothing: what it leads to is readable if it is so by itself. A
+// link with a harmless hidden name grants what it leads to in the home folder if
+// only the name there is not known: settings are often kept elsewhere.
 func Readable(home string, granted []string, extra ...string) (read, secret []string) {
 	secret = append(secret, clean(extra)...)
 	system := expand(systemSecrets, "/")
@@ -57,8 +59,13 @@ func Readable(home string, granted []string, extra ...string) (read, secret []st
 	if home != "" {
 		l.children(home)
 		if belowAny(home, l.granted) { // elsewhere nothing grants them
+			l.granted = append(l.granted, l.linked...)
+			for _, path := range l.unknown {
+				l.hold(path)
+			}
 			secret = append(secret, l.held...)
 		}
+		l.read = append(l.read, l.linked...)
 	}
 	slices.Sort(secret)
 	return l.read, slices.Compact(secret)
@@ -137,19 +144,25 @@ type lister struct {
 	home    string   // "": none
 	granted []string
 	read    []string
-	held    []string // hidden names of the home folder that are not known to be harmless
+	linked  []string // what links with harmless names lead to
+	unknown []string // hidden names of the home folder that are not known to be harmless
+	held    []string // what of unknown is not granted
 }
 
 // grant lists a path whole if it holds no secret, else its children.
 func (l *lister) grant(path string) {
 	st, err := os.Lstat(path)
-	if err != nil || st.Mode()&os.ModeSymlink != 0 || belowAny(path, l.secrets) {
+	if err != nil || belowAny(path, l.secrets) {
 		return
 	}
-	if l.home != "" && below(path, l.home) && path != l.home {
-		switch names := strings.Split(strings.TrimPrefix(path, l.home+"/"), "/"); judgeName(names) {
+	if st.Mode()&os.ModeSymlink != 0 {
+		l.link(path)
+		return
+	}
+	if names, ok := l.names(path); ok {
+		switch judgeName(names) {
 		case unknownName:
-			l.hold(path)
+			l.unknown = append(l.unknown, path)
 			return
 		case parentName:
 			l.children(path)
@@ -168,6 +181,34 @@ func (l *lister) children(folder string) {
 	for _, e := range entries {
 		l.grant(filepath.Join(folder, e.Name()))
 	}
+}
+
+// link grants what a link with a harmless hidden name leads to.
+func (l *lister) link(path string) {
+	names, ok := l.names(path)
+	if !ok || !strings.HasPrefix(names[0], ".") {
+		return
+	}
+	if kind := judgeName(names); kind != plainName && kind != settingsName {
+		return
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return
+	}
+	names, ok = l.names(real)
+	holds := slices.ContainsFunc(l.secrets, func(s string) bool { return below(s, real) })
+	if ok && judgeName(names) == unknownName && !holds && !belowAny(real, l.secrets) && !holdsCredential(real) {
+		l.linked = append(l.linked, real)
+	}
+}
+
+// names are the names of a path below the home folder.
+func (l *lister) names(path string) ([]string, bool) {
+	if l.home == "" || path == l.home || !below(path, l.home) {
+		return nil, false
+	}
+	return strings.Split(strings.TrimPrefix(path, l.home+"/"), "/"), true
 }
 
 // hold notes a name that is not known to be harmless, as far as it is not granted.
