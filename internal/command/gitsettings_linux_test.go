@@ -68,14 +68,24 @@ func TestHomeIsRoot(t *testing.T) {
 	if err := os.Symlink("../../.other/v1/prog2", filepath.Join(home, ".tool/bin/prog2")); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := newCommands(t, func(c *Config) {
-		c.Roots, c.Home = []string{home}, home
+	root := home
+	edit := func(c *Config) {
+		c.Roots, c.Home = []string{root}, home
 		c.Environ = append(c.Environ, "HOME="+home, "PATH="+home+"/.tool/bin:"+os.Getenv("PATH"))
-	})
+	}
+	c, _ := newCommands(t, edit)
 	if !c.Report(t.Context()).Write.held("hide") {
 		t.Skip("nothing can be hidden in a root here")
 	}
-	out, _ := run(t, c, Spec{Script: "prog; prog2; cat ~/.ssh/key ~/.tool/token ~/.other/token ~/.tool/lib/l ~/.config/unknown/c ~/proj/a ~/.bashrc 2>/dev/null | grep seen", Dir: home, Owner: "o"})
+	script := "prog; prog2 2>/dev/null; cat ~/.ssh/key ~/.tool/token ~/.other/token ~/.tool/lib/l ~/.config/unknown/c ~/proj/a ~/.bashrc 2>/dev/null | grep seen"
+	out, _ := run(t, c, Spec{Script: script, Dir: home, Owner: "o"})
+	if want := "seen .tool/bin/prog\necho seen .tool/lib/l\necho seen proj/a\necho seen .bashrc\n"; out != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+	// Where commands cannot change the folder, what links in it lead to runs, too.
+	root = filepath.Join(home, "proj")
+	c, _ = newCommands(t, edit)
+	out, _ = run(t, c, Spec{Script: script, Dir: root, Owner: "o"})
 	if want := "seen .tool/bin/prog\nseen .other/v1/prog2\necho seen .tool/lib/l\necho seen proj/a\necho seen .bashrc\n"; out != want {
 		t.Errorf("%q, want %q", out, want)
 	}

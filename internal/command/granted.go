@@ -11,20 +11,20 @@ var besidePrograms = []string{"lib", "lib64", "libexec", "share", "include"}
 
 // programFolders lists the folders of PATH in the home folder with what their
 // programs need: the folders that links in them lead to, and libraries. All
-// exist, with their links resolved.
+// exist, with their links resolved. A link that a command could have made is not
+// followed.
 func (c *Commands) programFolders() (out []string) {
 	home := resolved(c.config.Home)
 	add := func(folder string) {
-		if real := resolved(folder); inside(real, home) && real != home && !slices.Contains(out, real) {
+		if real := resolved(folder); (real == folder || !c.inWritable(folder)) && inside(real, home) && real != home && !slices.Contains(out, real) {
 			out = append(out, real)
 		}
 	}
 	for _, folder := range c.programs() {
-		folder = resolved(folder)
-		if !inside(folder, home) {
+		add(folder)
+		if !inside(resolved(folder), home) || c.inWritable(folder) {
 			continue
 		}
-		add(folder)
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {
 			if e.Type()&os.ModeSymlink != 0 {

@@ -114,7 +114,7 @@ func judgeName(names []string) nameKind {
 	if !strings.HasPrefix(first, ".") && !(first == "Library" && len(names) > 1 && names[1] == "Application Support") {
 		return plainName
 	}
-	if e, ok := settingsNames().covering(names); ok && len(e.names) == len(names) {
+	if settingsNames().has(names) {
 		return settingsName
 	}
 	if _, ok := harmlessNames().covering(names); ok {
@@ -180,6 +180,12 @@ func (t *nameTable) covering(names []string) (nameEntry, bool) {
 		}
 	}
 	return nameEntry{}, false
+}
+
+// has reports whether a path is itself in the table.
+func (t *nameTable) has(names []string) bool {
+	e, ok := t.covering(names)
+	return ok && len(e.names) == len(names)
 }
 
 // below reports whether an entry is below a path.

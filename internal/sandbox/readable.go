@@ -59,7 +59,6 @@ func Readable(home string, granted []string, extra ...string) (read, secret []st
 	if home != "" {
 		l.children(home)
 		if belowAny(home, l.granted) { // elsewhere nothing grants them
-			l.granted = append(l.granted, l.linked...)
 			for _, path := range l.unknown {
 				l.hold(path)
 			}
@@ -183,13 +182,12 @@ func (l *lister) children(folder string) {
 	}
 }
 
-// link grants what a link with a harmless hidden name leads to.
+// link grants what a link leads to whose name is in the tables of harmless names.
+// A link that a command could have made grants nothing: one in a granted folder,
+// or further below a harmless one, such as a cache.
 func (l *lister) link(path string) {
 	names, ok := l.names(path)
-	if !ok || !strings.HasPrefix(names[0], ".") {
-		return
-	}
-	if kind := judgeName(names); kind != plainName && kind != settingsName {
+	if !ok || belowAny(path, l.granted) || !harmlessNames().has(names) && !settingsNames().has(names) {
 		return
 	}
 	real, err := filepath.EvalSymlinks(path)
