@@ -25,11 +25,11 @@ var harmless = fields(`
 	.local/share/python .local/state/python .config/pre-commit .local/share/pre-commit .pre-commit-config.yaml
 
 	.java .jenv .sdkman .jbang .m2 .mvn .mavenrc .gradle .ivy2 .sbt .sbtopts .jvmopts .coursier .bloop .metals .ammonite .scala .scalafmt.conf .kotlin .konan .lein .clojure .boot .groovy .config/clojure
-	.local/share/coursier .config/scala .config/scala-cli .local/share/scalacli .config/bleep .antrc .ant .jdks .gradle-enterprise .swt .openjfx .config/lein .takari .mono
+	.local/share/coursier .config/scala .config/scala-cli .local/share/scalacli .config/bleep .antrc .ant .jdks .swt .openjfx .config/lein .takari .mono
 	.dotnet .nuget .templateengine .omnisharp .config/NuGet .local/share/NuGet .config/dotnet .local/share/dotnet .aspnet .vs-kubernetes .local/share/Microsoft .local/share/powershell .config/powershell
 	.android .flutter .flutter-devtools .flutter_tool_state .flutter_settings .dart .dart-tool .dartServer .pub-cache .config/flutter .config/dart .fvm .fvm_flutter .cocoapods .swiftpm .swift-version .swiftenv .local/share/swiftly .config/swiftpm
 	.gem .gemrc .bundle .rbenv .rbenv-version .rvm .rvmrc .ruby-version .chruby .irbrc .pryrc .rspec .rubocop.yml .rubocop .solargraph .local/share/gem .local/share/rbenv .local/share/rvm .config/rubocop .config/irb .config/ruby
-	.composer .config/composer .local/share/composer .phpenv .phpbrew .php-cs-fixer.* .phpunit .config/php .symfony .symfony5 .phive .config/valet
+	.composer .config/composer .local/share/composer .phpenv .phpbrew .php-cs-fixer.* .phpunit .config/php .phive .config/valet
 	.perl5 .cpan .cpanm .cpanreporter .plenv .perlbrew .perltidyrc .perlcriticrc .perldb .proverc
 	.ghc .ghci .ghcup .cabal .stack .stack-work .haskeline .hlint.yaml .hoogle .config/cabal .local/state/cabal .local/share/stack .config/stack .config/hls .config/fourmolu.yaml .local/share/ghcup .ghcid
 	.opam .ocamlinit .ocamlformat .esy .dune .config/dune .config/ocaml .elan .lean .coq .coqrc .config/coq .agda .idris2 .isabelle
@@ -57,7 +57,7 @@ var harmless = fields(`
 	.config/fontconfig .fonts .fonts.conf .fonts.conf.d .local/share/fonts .local/share/icons .icons .themes .local/share/themes .local/share/mime .local/share/applications .config/mimeapps.list .config/user-dirs.dirs .config/user-dirs.locale .config/user-dirs.conf .local/share/man .local/share/info .local/share/locale .local/share/doc .local/share/glib-2.0
 	.config/gtk-2.0 .config/gtk-3.0 .config/gtk-4.0 .gtkrc .gtkrc-2.0 .config/qt5ct .config/qt6ct .config/Trolltech.conf .config/QtProject.conf .config/QtProject .config/dconf .config/locale.conf .config/environment.d .config/alacritty .config/kitty .config/wezterm .config/foot .config/ghostty .Xresources .Xdefaults .xinitrc .xprofile .xsession .XCompose .pam_environment .local/share/desktop-directories
 	.texlive* .texmf .texmf-var .texmf-config .latexmkrc .config/latexmk .config/texstudio .config/chktexrc .pandoc .local/share/pandoc .config/pandoc .local/share/typst .config/typst .gnuplot .gnuplotrc .config/gnuplot .config/mpv .config/ffmpeg .ffmpeg .gimp-2.8 .config/inkscape .magick .config/ImageMagick .graphviz .plantuml .config/yt-dlp .aspell.* .hunspell_default .config/enchant .vale.ini .config/vale .vale .config/cspell .markdownlint.* .markdownlintrc .yamllint .config/yamllint .shellcheckrc .config/shellcheckrc .hadolint.yaml .config/hadolint.yaml .sqlfluff .taplo.toml
-	.claude .codex .gemini .mcp.json .cursorrules .agents .config/mcp-toolset .mcp-toolset .config/systemd/user .config/environment .lynxrc .elinks .w3m .plan .project .face .face.icon .parallel .config/parallel .gitpod.yml .devcontainer .dir-locals.el .lldbinit-Xcode .CFUserTextEncoding .DS_Store
+	.claude .codex .gemini .mcp.json .cursorrules .agents .config/mcp-toolset .mcp-toolset .config/systemd/user .config/environment .lynxrc .plan .project .face .face.icon .parallel .config/parallel .gitpod.yml .devcontainer .dir-locals.el .lldbinit-Xcode .CFUserTextEncoding .DS_Store
 `)
 
 // settingsFiles lists files that tools need, and that hold credentials only for
@@ -69,6 +69,7 @@ var settingsFiles = fields(`
 	.nuget/NuGet/NuGet.Config .nuget/NuGet/*.config .config/NuGet/* .m2/settings.xml .mavenrc .gradle/gradle.properties .gradle/init.gradle .gradle/init.gradle.kts .gradle/init.d/* .sbt/repositories .sbt/*.sbt .sbt/1.0/*.sbt .lein/profiles.clj .lein/credentials.clj .coursier/*.properties
 	.bundle/config .gemrc .composer/config.json .config/composer/config.json .cargo/config .cargo/config.toml .cabal/config .config/cabal/config .stack/config.yaml .config/dart/pub-tokens.json .conan/remotes.json .conan2/remotes.json .opam/config .config/nix/nix.conf .Rprofile .luarocks/upload_config.lua .luarocks/config*
 	.bashrc .bashrc.d/* .bash_profile .bash_login .bash_aliases .profile .login .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc .tcshrc .aliases .functions .exports .config/fish/config.fish .config/fish/conf.d/* .config/fish/fish_variables .config/zsh/.zshrc .config/zsh/.zshenv .envrc .direnvrc .config/direnv/* .pam_environment .config/environment.d/* .zsh_aliases .bash_functions
+	.config/turborepo/* .config/systemd/user/* .config/helm/repositories.yaml .helm/repository/repositories.yaml .cpan/CPAN/MyConfig.pm .gemini/*.json
 	.wgetrc .curlrc .config/curlrc .ripgreprc .ansible.cfg .vagrant.d/Vagrantfile .docker/daemon.json .psqlrc .mcp.json .claude/settings*.json .claude/*.json .codex/config.toml .gemini/settings.json .gemini/.env .cursor/*.json .vscode/*.json .config/Code/User/settings.json .config/mcp-toolset/settings.json .mcp-toolset/settings.json .config/mise/config.toml .mise.toml .pulumi/*.json .terraform.d/*.rc .config/containers/registries.conf .android/*.properties
 `)
 

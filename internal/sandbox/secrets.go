@@ -371,6 +371,18 @@ var secrets = []secret{
 	{path: ".codex/sessions", why: "history"},
 	{path: ".codex/history.jsonl", why: "history"},
 	{path: ".gemini/tmp", why: "history"},
+	{path: ".vscode-server/data/User/globalStorage", why: "tokens of an editor"},
+	{path: ".vscode-server/*.token", why: "tokens of an editor"},
+	{path: ".cursor-server/data/User/globalStorage", why: "tokens of an editor"},
+	{path: ".earthly/auth.credentials", why: "tokens"},
+	{path: ".platformio/appstate.json", why: "tokens"},
+	{path: ".gradle/enterprise", why: "keys of a service"},
+	{path: ".gradle/develocity", why: "keys of a service"},
+	{path: ".docker/.token_seed*", why: "passwords of registries"},
+	{path: ".lima/_config", why: "private keys"},
+	{path: ".colima/_lima/_config", why: "private keys"},
+	{path: ".orbstack/ssh", why: "private keys"},
+	{path: ".local/share/containers/storage/secrets", why: "passwords"},
 }
 
 // cacheSecrets lists further secrets in folders that commands may write to.
