@@ -39,6 +39,15 @@ func (c *call) env() *tools.Env {
 		}
 		return refused(d)
 	})
+	env.Secrets = func(folder string) func(string) bool {
+		if !c.p.Policy.SecretsBelow(folder) {
+			return nil
+		}
+		return func(path string) bool {
+			d, secret := c.p.Policy.SecretPath(c.tool.Name, c.tool.Aliases, path, env.Session.Dir, more)
+			return secret && !c.granted(path, d)
+		}
+	}
 	if env.Wake == nil {
 		env.Wake = func(context.Context, time.Duration) {}
 	}
@@ -73,7 +82,7 @@ func (c *call) env() *tools.Env {
 // path is its target or below it, and the same is asked about that.
 func (c *call) granted(canonical string, d policy.Decision) bool {
 	t := c.target
-	return t != nil && workspace.Within(t.canonical, canonical) &&
+	return t != nil && workspace.Within(t.canonical, canonical) && d.Secret == t.asks.Secret &&
 		d.Layer == t.asks.Layer && d.Rule == t.asks.Rule && d.Source == t.asks.Source && d.Line == t.asks.Line
 }
 

@@ -41,9 +41,16 @@ func (c *call) concern() *Decision {
 
 // pathConcern is the concern about the call's path.
 func (c *call) pathConcern() *Decision {
+	secret, isSecret := c.secret()
 	if _, kernel := c.inKernel(); !kernel && !c.confined() {
 		d := c.outside()
+		if d.Secret = isSecret; isSecret {
+			d.Reason += " and may hold credentials (" + secret.Why + ")"
+		}
 		return &d
+	}
+	if isSecret {
+		return c.secretConcern(secret)
 	}
 	if name := c.protected(); name != "" {
 		return &Decision{
@@ -175,12 +182,7 @@ func (c *call) namedConcern() *Decision {
 	if d == nil {
 		return nil
 	}
-	var may func(*pathPattern) bool
-	if _, kernel := c.inKernel(); kernel {
-		may = namesKernel
-	} else if c.confined() {
-		may = namesProtected
-	}
+	may, _ := c.must()
 	if c.p.lists[Allow].opening(c, may).rule != nil {
 		return nil
 	}

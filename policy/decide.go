@@ -145,13 +145,8 @@ func (c *call) allowing() match {
 	if c.r.Target == nil {
 		return l.first(c)
 	}
-	switch _, kernel := c.inKernel(); {
-	case kernel:
-		return l.opening(c, namesKernel)
-	case !c.confined():
-		return l.opening(c, nil)
-	case c.protected() != "":
-		return l.opening(c, namesProtected)
+	if may, lifts := c.must(); lifts {
+		return l.opening(c, may)
 	}
 	return l.first(c)
 }
@@ -219,13 +214,20 @@ func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, 
 	return c.byDefault()
 }
 
-// ordinary reports whether a path is a clean one in a root, and in no folder
-// that is closed or the kernel's.
+// ordinary reports whether a path is a clean one in a root, no secret, and in no
+// folder that is closed or the kernel's.
 func (p *Policy) ordinary(path string) bool {
 	if filepath.Clean(path) != path || within(p.roots, path) == "" || within(p.closed, path) != "" {
 		return false
 	}
-	return !slices.ContainsFunc(kernelFolders, func(dir string) bool { return holds(dir, path) })
+	if slices.ContainsFunc(kernelFolders, func(dir string) bool { return holds(dir, path) }) {
+		return false
+	}
+	if p.secrets == nil {
+		return true
+	}
+	_, secret := p.secrets.Secret(path)
+	return !secret
 }
 
 // DeniedTool reports whether a deny rule removes the whole tool: its bare name

@@ -3,8 +3,8 @@
 // The rules of the package:
 //
 //   - A decision is pure: it depends on the Config of the Policy and on the
-//     Request, and on nothing else. No file is looked at, nothing is
-//     remembered. Whoever asks resolves symlinks first.
+//     Request, and on nothing else. No file is looked at but by Config.Secrets,
+//     nothing is remembered. Whoever asks resolves symlinks first.
 //   - Everything not understood fails closed. The zero Behavior is Deny; a path
 //     whose target is unknown is denied; a malformed deny or ask rule covers
 //     every call of the tool it names, a malformed allow rule none.
@@ -125,6 +125,9 @@ type Decision struct {
 	// command could not reach: those that an allowed call may use, or that one
 	// which is asked about may use once somebody agrees.
 	Opens []Target
+	// Secret reports that the call is asked about for a file that may hold
+	// credentials.
+	Secret bool
 }
 
 // Config is what a Policy is made of. Folders are absolute; one that is not is
@@ -139,9 +142,27 @@ type Config struct {
 	KnownTools []string  // names of the tools, for warnings about rules on others; nil: no such warnings
 	Mode       Mode      // "": ModeDefault
 
+	// Secrets reports which files may hold credentials. Nil: none does.
+	Secrets Secrets
+
 	// KnownServers are the prefixes of other servers (Upstream.Prefix), for warnings
 	// about rules on others; nil: no such warnings.
 	KnownServers []string
+}
+
+// Secrets reports which files may hold credentials. Paths are clean and absolute.
+type Secrets interface {
+	// Secret reports whether a file or folder may. It may look at the file.
+	Secret(path string) (Secret, bool)
+	// Below reports whether there may be one in a folder. It looks at no file.
+	Below(folder string) bool
+}
+
+// Secret is why a file may hold credentials.
+type Secret struct {
+	Path  string // the file, or the folder above it that is held as a whole
+	Why   string // what it may hold, as a clause
+	Known bool   // by its name or content, not only because its name is hidden
 }
 
 // Policy decides on calls. It never changes and is safe for concurrent use.
@@ -155,7 +176,8 @@ type Policy struct {
 	closed      []folder
 	guarded     []folder
 	home        folder
-	addTo       string // settings file for further rules, "" when unknown
+	secrets     Secrets // nil: there are none
+	addTo       string  // settings file for further rules, "" when unknown
 	warnings    []string
 }
 
@@ -165,7 +187,7 @@ func New(cfg Config) *Policy {
 	p := &Policy{
 		roots:  folders(cfg.Roots),
 		closed: folders(cfg.Closed), guarded: folders(cfg.Guarded),
-		home:  newFolder(cfg.Home),
+		home: newFolder(cfg.Home), secrets: cfg.Secrets,
 		mode:  cfg.Mode.or(),
 		addTo: cfg.AddTo,
 	}

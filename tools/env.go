@@ -26,6 +26,10 @@ type Env struct {
 	ReadRule   string // one of these rules, if it may cover a file in the roots; else ""
 	Kept       func(context.Context) (Kept, error)
 
+	// Secrets returns what reports whether a file in a folder is to be left out of
+	// a search because it may hold credentials; nil if none is. Paths are canonical.
+	Secrets func(folder string) func(path string) bool
+
 	Log      *slog.Logger   // to the server's log, and to a client that asked for it
 	Progress func(Progress) // tells a client that asked for it how far the call is
 	Now      func() time.Time

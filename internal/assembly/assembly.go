@@ -43,6 +43,7 @@ type Config struct {
 	AddTo      string           // settings file where texts have a person add a rule; "": that of Settings if it is one
 	Home       string           // the user's home folder, "" if there is none
 	Notice     string           // added to the first result of each session; "": nothing
+	Secrets    policy.Secrets   // which files may hold credentials; nil: none
 	Scheduler  concurrency.Config
 	Cascade    pipeline.Cascade // what the failure of a command cancels
 	Ordered    bool             // answers over stdio in the order of calls
@@ -119,7 +120,7 @@ func (a *Assembly) assemble(c Config) error {
 		mode = policy.Mode(c.Settings.Mode())
 	}
 	rules := policy.New(policy.Config{
-		Mode: mode, Settings: c.Settings, AddTo: c.AddTo, Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		Mode: mode, Settings: c.Settings, AddTo: c.AddTo, Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
 	for _, w := range rules.Warnings() {

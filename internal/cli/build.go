@@ -20,6 +20,7 @@ import (
 	"mcp-toolset/internal/document"
 	"mcp-toolset/internal/metrics"
 	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/sandbox"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/state"
 	"mcp-toolset/internal/task"
@@ -132,6 +133,7 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	if err := c.findSettings(host, &config); err != nil {
 		return config, err
 	}
+	config.Secrets = secrets{sandbox.NewHome(host.Home, allRoots(config))}
 	if err := c.tracer(host, &config); err != nil {
 		return config, err
 	}
@@ -239,16 +241,10 @@ func (c *common) newCommands(host *Host, config assembly.Config) (*command.Comma
 	}
 	box := config.Settings.Sandbox()
 	scrub, pass := config.Settings.Env()
-	var roots []string
 	closed, protected := c.keptFromCommands(config)
-	for _, root := range append(config.Roots[:len(config.Roots):len(config.Roots)], config.Settings.AdditionalDirectories()...) {
-		if canonical, err := workspace.Canonical(root); err == nil {
-			roots = append(roots, canonical)
-		}
-	}
 	return command.New(command.Config{
 		Shell: shell, Sandbox: command.Mode(c.sandbox), AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
-		Roots: roots, Closed: closed, Protected: protected, Names: policy.Protected(), Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
+		Roots: allRoots(config), Closed: closed, Protected: protected, Names: policy.Protected(), Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
 	})
 }
 

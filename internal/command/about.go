@@ -41,7 +41,7 @@ func (c *Commands) About() About {
 	if c.config.Home == "" {
 		return a
 	}
-	_, secret := sandbox.Readable(c.config.Home)
+	_, secret := sandbox.Readable(c.config.Home, nil)
 	home := resolved(c.config.Home)
 	for _, path := range secret {
 		if inside(path, home) {

@@ -227,7 +227,8 @@ func (c *Commands) enter() error {
 // temporary files.
 func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
-	read, hide := sandbox.Readable(c.config.Home, hidden...)
+	programs := slices.Concat(c.programs(), c.programFolders())
+	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
 		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),
@@ -239,7 +240,7 @@ func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 		}
 	}
 	p.Write = append(p.Write, c.writable...)
-	for _, folder := range c.programs() {
+	for _, folder := range programs {
 		if real := resolved(folder); real != "/" && !c.inWritable(folder) && !holdsAny(real, hide) {
 			p.Read = append(p.Read, folder)
 		}

@@ -143,6 +143,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
 	}
 	if confined {
+		spec.Env = c.withGitSettings(spec.Env, temp)
 		if spec.Confine, err = r.confine(s, temp, c.Report(ctx)); err != nil {
 			r.release()
 			return nil, err

@@ -41,7 +41,7 @@ func TestCommands(t *testing.T) {
 		write(t, s.home+"/.docker/config.json", "token\n")
 		write(t, s.home+"/.docker/daemon.json", "{}\n")
 		write(t, s.home+"/notes/today", "text\n")
-		s.policy.Read, s.policy.Hide = Readable(s.home)
+		s.policy.Read, s.policy.Hide = Readable(s.home, nil)
 		s.policy.Hide = existing(s.policy.Hide)
 		o := s.outside
 		s.steps(t, at, s.policy, []step{

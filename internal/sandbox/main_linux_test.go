@@ -271,7 +271,7 @@ func newScratch(t testing.TB) scratch {
 			t.Fatal(err)
 		}
 	}
-	read, secret := Readable(s.home)
+	read, secret := Readable(s.home, nil)
 	s.policy = Policy{Write: []string{s.root}, TempDir: s.temp, Read: read, Hide: existing(secret)}
 	return s
 }

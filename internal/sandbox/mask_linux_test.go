@@ -279,7 +279,7 @@ func TestRootInCoveredFolder(t *testing.T) {
 		if err := os.Mkdir(s.temp, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		read, _ := Readable(base + "/nobody")
+		read, _ := Readable(base+"/nobody", nil)
 		p := Policy{Write: []string{s.root}, TempDir: s.temp, Read: append(read, base+"/readable", base+"/one")}
 		s.steps(t, at, p, []step{
 			{"cat file ../readable/file ../one && echo x > new && rm new && echo x > $TMPDIR/x && rm $TMPDIR/x", true, ""},

@@ -136,7 +136,7 @@ func (p Policy) check() error {
 
 // below reports whether a path is a folder or in it. Both are clean.
 func below(path, folder string) bool {
-	return path == folder || folder == "/" || strings.HasPrefix(path, folder+"/")
+	return folder == "/" || strings.HasPrefix(path, folder) && (len(path) == len(folder) || path[len(folder)] == '/')
 }
 
 // belowAny reports whether a path is one of the folders or in one.

@@ -98,7 +98,7 @@ func TestReadable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	read, secret := Readable(h, h+"/state", "relative")
+	read, secret := Readable(h, nil, h+"/state", "relative")
 	var got []string
 	for _, r := range read {
 		if below(r, h) {
@@ -128,7 +128,7 @@ func TestReadable(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "/", "relative"} {
-		if read, _ := Readable(s); slices.Contains(read, "/") || slices.Contains(read, "/root") || slices.Contains(read, "/home") {
+		if read, _ := Readable(s, nil); slices.Contains(read, "/") || slices.Contains(read, "/root") || slices.Contains(read, "/home") {
 			t.Errorf("home %q makes readable %q", s, read)
 		}
 	}
@@ -141,14 +141,14 @@ func TestReadableHomeByLink(t *testing.T) {
 	if err := os.Symlink("u", h+"/link"); err != nil {
 		t.Fatal(err)
 	}
-	read, secret := Readable(h + "/link")
+	read, secret := Readable(h+"/link", nil)
 	if !slices.Contains(read, h+"/u/notes") || !slices.Contains(secret, h+"/u/.ssh") || belowAny(h+"/u/.ssh", read) {
 		t.Errorf("readable is %q, secrets are %q", read, secret)
 	}
 }
 
 func TestTablesHaveReasons(t *testing.T) {
-	for _, s := range slices.Concat(secrets, systemSecrets) {
+	for _, s := range slices.Concat(secrets, cacheSecrets, systemSecrets) {
 		if s.why == "" || s.path == "" {
 			t.Errorf("%q has no reason", s.path)
 		}

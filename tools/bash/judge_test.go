@@ -278,7 +278,7 @@ func TestCheck(t *testing.T) {
 	why := errors.New("Landlock is off")
 	read, write := &judged{Analysis: &shellsafe.Analysis{ReadOnly: true}}, &judged{Analysis: &shellsafe.Analysis{}}
 	distrusted := &judged{Analysis: read.Analysis, distrust: "ls is not ls"}
-	const next = "a person can allow it by a rule such as Bash(make *) in the settings"
+	const next = "ask the user to allow it, for good by a rule such as Bash(make *) in the settings"
 	for _, one := range []struct {
 		name         string
 		j            *judged
@@ -287,11 +287,11 @@ func TestCheck(t *testing.T) {
 	}{
 		{"all is well", write, stub{}, "", ""},
 		{"read-only", read, stub{uncontained: why, open: []string{"a"}}, "", ""},
-		{"uncontained", write, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or by --mode bypassPermissions"},
-		{"distrusted", distrusted, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or by --mode bypassPermissions"},
-		{"not judged", nil, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next + ", or by --mode bypassPermissions"},
-		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", next + ", or by --mode bypassPermissions; mcp-toolset doctor says more"},
-		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", next + ", or by --mode bypassPermissions; mcp-toolset doctor says more"},
+		{"uncontained", write, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next},
+		{"distrusted", distrusted, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next},
+		{"not judged", nil, stub{uncontained: why}, "commands are not contained here (Landlock is off), and this one is not known to only read", next},
+		{"open", write, stub{open: []string{"changing x"}}, "this system cannot keep commands from changing x, and this one cannot be shown to keep off them", next + "; mcp-toolset doctor shows more"},
+		{"open twice", write, stub{open: []string{"changing x", "reading y"}}, "this system cannot keep commands from changing x and reading y, and this one cannot be shown to keep off them", next + "; mcp-toolset doctor shows more"},
 	} {
 		for _, denied := range []bool{true, false} {
 			env := environment()

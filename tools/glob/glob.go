@@ -144,6 +144,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		return tools.Result[Output]{}, folderError(env, in.Path, err)
 	}
 	r := &listing{in: in, env: env}
+	r.secrets = file.NewSecrets(env, dir.Path)
 	r.found, err = o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, r.seeing(m.match, dir), dir.Allowed)
 	if err == nil && len(r.found.Files) == 0 {
 		err = r.explicit(ctx, m, o.Searcher)
@@ -160,7 +161,9 @@ type listing struct {
 	env   *tools.Env
 	found *search.Found
 	any   bool // there is a file that may be shown
-	hints []string
+	// secrets are what is left out.
+	secrets *file.Secrets
+	hints   []string
 }
 
 // seeing is pick, and notes whether there is a file that may be shown: how many
@@ -168,7 +171,7 @@ type listing struct {
 func (r *listing) seeing(pick func(dir, name string) bool, dir *workspace.Folder) func(dir, name string) bool {
 	return func(at, name string) bool {
 		r.any = r.any || dir.Allowed(path.Join(at, name))
-		return pick(at, name)
+		return pick(at, name) && !r.secrets.Holds(at, name)
 	}
 }
 
@@ -274,6 +277,9 @@ func (r *listing) output() Output {
 		}
 	}
 	b.WriteString(leftOut(found))
+	if note := r.secrets.Note(); note != "" {
+		b.WriteString("[" + note + "]\n")
+	}
 	out.text = strings.TrimSuffix(b.String(), "\n")
 	return out
 }

@@ -3,6 +3,7 @@ package grep
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -43,7 +44,7 @@ func (r *searching) output() Output {
 	if r.q.Mode == search.Lines {
 		out.Content = string(text)
 	}
-	for _, n := range append(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), r.hints()...) {
+	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), r.leftOut(), r.hints()) {
 		text = append(append(append(text, '['), n...), "]\n"...)
 	}
 	out.text = string(bytes.TrimSuffix(text, []byte{'\n'}))
@@ -120,6 +121,14 @@ func paged(a *search.Answer, mode search.Mode, offset, limit int) string {
 		return fmt.Sprintf("%s of %d; go on with offset %d", span, a.Total, last)
 	}
 	return fmt.Sprintf("%s of %d", span, a.Total)
+}
+
+// leftOut says what was left out because it may hold credentials.
+func (r *searching) leftOut() []string {
+	if r.c == nil || r.c.secrets.Note() == "" {
+		return nil
+	}
+	return []string{r.c.secrets.Note()}
 }
 
 // nothing says why there is no match; "" if there is one.

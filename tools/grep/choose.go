@@ -8,6 +8,7 @@ import (
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search/filetype"
 	"mcp-toolset/internal/search/ignore"
+	"mcp-toolset/tools/file"
 )
 
 // mostCounted is how many files are counted, since the rules are asked about each
@@ -27,9 +28,10 @@ type chooser struct {
 	shut   bool             // it, or a folder it is in, is left out
 
 	// Only what may be shown is counted: a count is an answer, too.
-	show   func(path string) bool // nil: all
-	chosen int                    // files, up to mostCounted+1
-	any    bool                   // there is a file, chosen or not
+	show    func(path string) bool // nil: all
+	secrets *file.Secrets          // which are left out; nil: none
+	chosen  int                    // files, up to mostCounted+1
+	any     bool                   // there is a file, chosen or not
 }
 
 // newChooser reads the globs and the type of a call. prefix is that of paths
@@ -65,6 +67,9 @@ func newChooser(in Input, prefix, dir string) (*chooser, error) {
 // pick reports whether a file is to be searched.
 func (c *chooser) pick(dir, name string) bool {
 	ok := c.chooses(dir, name)
+	if ok && c.secrets.Holds(dir, name) {
+		return false
+	}
 	if (ok && c.chosen <= mostCounted || !c.any) && (c.show == nil || c.show(path.Join(dir, name))) {
 		c.any = true
 		if ok {
@@ -75,11 +80,14 @@ func (c *chooser) pick(dir, name string) bool {
 }
 
 // anew forgets what was counted.
-func (c *chooser) anew() { c.chosen, c.any = 0, false }
+func (c *chooser) anew() {
+	c.chosen, c.any = 0, false
+	c.secrets.Anew()
+}
 
 // rest reports whether there is nothing to choose, and enough was counted.
 func (c *chooser) rest() bool {
-	return c.isType == nil && c.globs == nil && c.any && c.chosen > mostCounted
+	return c.isType == nil && c.globs == nil && c.secrets == nil && c.any && c.chosen > mostCounted
 }
 
 func (c *chooser) chooses(dir, name string) bool {

@@ -199,7 +199,7 @@ func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search
 	if r.c, err = newChooser(r.in, r.prefix, r.env.Session.Dir); err != nil {
 		return err
 	}
-	r.c.show = dir.Allowed
+	r.c.show, r.c.secrets = dir.Allowed, file.NewSecrets(r.env, dir.Path)
 	r.q.Pick, r.q.Anew, r.q.Rest, r.q.Show = r.c.pick, r.c.anew, r.c.rest, dir.Allowed
 	f := formatter{prefix: r.prefix, paths: true, numbers: r.numbers()}
 	r.q.Line, r.q.Wide, r.q.Binary = f.line, widest, f.binary

@@ -1,0 +1,206 @@
+package sandbox
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Home judges which files of home folders may hold credentials.
+type Home struct {
+	home  string   // canonical; "": unknown
+	roots []string // canonical
+}
+
+// NewHome returns a Home of the user's home folder; "" if there is none. The
+// homes of other users are judged by the same names. A root below a home folder
+// is the user's choice: in it only names that are known to hold credentials count.
+func NewHome(home string, roots []string) *Home {
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	if home = filepath.Clean(home); !filepath.IsAbs(home) || home == "/" {
+		home = ""
+	}
+	return &Home{home, clean(roots)}
+}
+
+// Secret is why a file may hold credentials.
+type Secret struct {
+	Path  string // the file, or the folder above it that is held as a whole
+	Why   string // what it may hold
+	Known bool   // by its name or content, not only because its name is hidden
+}
+
+// Secret reports whether the file or folder at a clean absolute path may hold
+// credentials. Only settings files of some names are looked into.
+func (h *Home) Secret(path string) (Secret, bool) {
+	home := h.of(path)
+	if home == "" || path == home {
+		return Secret{}, false
+	}
+	names := strings.Split(path[len(home)+1:], "/")
+	if e, ok := secretNames().covering(names); ok {
+		return Secret{filepath.Join(home, filepath.Join(names[:len(e.names)]...)), e.why, true}, true
+	}
+	switch judgeName(names) {
+	case settingsName:
+		if holdsCredential(path) {
+			return Secret{path, "settings with a credential in them", true}, true
+		}
+	case unknownName:
+		if slices.ContainsFunc(h.roots, func(r string) bool { return r != home && below(r, home) && below(path, r) }) {
+			return Secret{}, false
+		}
+		n := 1
+		for n < len(names) && judgeName(names[:n]) == parentName {
+			n++
+		}
+		return Secret{filepath.Join(home, filepath.Join(names[:n]...)), "its hidden name in the home folder is not known to be harmless", false}, true
+	}
+	return Secret{}, false
+}
+
+// Below reports whether Secret may report a file in the folder at a clean
+// absolute path. It looks at no file.
+func (h *Home) Below(folder string) bool {
+	home := h.of(folder)
+	if home == "" {
+		above := func(path string) bool { return path != "" && below(path, folder) }
+		return above(h.home) || above("/root") || above("/home") || above("/Users")
+	}
+	if folder == home {
+		return true
+	}
+	names := strings.Split(folder[len(home)+1:], "/")
+	if _, ok := secretNames().covering(names); ok || secretNames().below(names) || settingsNames().below(names) {
+		return true
+	}
+	return judgeName(names) != plainName
+}
+
+// of returns the home folder that a path is in, "" if it is in none.
+func (h *Home) of(path string) string {
+	if h.home != "" && below(path, h.home) {
+		return h.home
+	}
+	if below(path, "/root") {
+		return "/root"
+	}
+	for _, homes := range []string{"/home/", "/Users/"} {
+		if rest, ok := strings.CutPrefix(path, homes); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			return homes + name
+		}
+	}
+	return ""
+}
+
+// nameKind is what the names of a home folder tell of a file.
+type nameKind uint8
+
+const (
+	plainName    nameKind = iota // not hidden, or known to be harmless
+	settingsName                 // its content tells
+	parentName                   // a folder with harmless names and others
+	unknownName
+)
+
+// judgeName judges a path below a home folder that is no known secret.
+func judgeName(names []string) nameKind {
+	first := names[0]
+	if !strings.HasPrefix(first, ".") && !(first == "Library" && len(names) > 1 && names[1] == "Application Support") {
+		return plainName
+	}
+	if settingsNames().has(names) {
+		return settingsName
+	}
+	if _, ok := harmlessNames().covering(names); ok {
+		return plainName
+	}
+	if settingsNames().below(names) || harmlessNames().below(names) {
+		return parentName
+	}
+	return unknownName
+}
+
+// nameTable is a table of paths below a home folder, by their first names.
+type nameTable struct {
+	exact map[string][]nameEntry
+	wild  []nameEntry // whose first name has a *
+}
+
+type nameEntry struct {
+	names []string
+	why   string
+}
+
+var (
+	secretNames = sync.OnceValue(func() *nameTable {
+		t := &nameTable{}
+		for _, s := range slices.Concat(secrets, cacheSecrets) {
+			t.add(s.path, s.why)
+		}
+		return t
+	})
+	harmlessNames = sync.OnceValue(func() *nameTable { return tableOf(harmless) })
+	settingsNames = sync.OnceValue(func() *nameTable { return tableOf(settingsFiles) })
+)
+
+func tableOf(paths []string) *nameTable {
+	t := &nameTable{}
+	for _, p := range paths {
+		t.add(p, "")
+	}
+	return t
+}
+
+func (t *nameTable) add(path, why string) {
+	e := nameEntry{strings.Split(path, "/"), why}
+	if strings.Contains(e.names[0], "*") {
+		t.wild = append(t.wild, e)
+		return
+	}
+	if t.exact == nil {
+		t.exact = map[string][]nameEntry{}
+	}
+	t.exact[e.names[0]] = append(t.exact[e.names[0]], e)
+}
+
+// covering returns the entry that a path is or is below.
+func (t *nameTable) covering(names []string) (nameEntry, bool) {
+	for _, list := range [][]nameEntry{t.exact[names[0]], t.wild} {
+		for _, e := range list {
+			n := len(e.names)
+			if n <= len(names) && slices.Equal(e.names[:n-1], names[:n-1]) && nameMatches(e.names[n-1], names[n-1]) {
+				return e, true
+			}
+		}
+	}
+	return nameEntry{}, false
+}
+
+// has reports whether a path is itself in the table.
+func (t *nameTable) has(names []string) bool {
+	e, ok := t.covering(names)
+	return ok && len(e.names) == len(names)
+}
+
+// below reports whether an entry is below a path.
+func (t *nameTable) below(names []string) bool {
+	return slices.ContainsFunc(t.exact[names[0]], func(e nameEntry) bool {
+		return len(e.names) > len(names) && slices.Equal(e.names[:len(names)], names)
+	})
+}
+
+// nameMatches reports whether a name of a table, in which * stands for any
+// characters, matches a name.
+func nameMatches(pattern, name string) bool {
+	if !strings.Contains(pattern, "*") {
+		return pattern == name
+	}
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}

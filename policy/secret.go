@@ -1,0 +1,86 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// secret is why the call's path may hold credentials, as written or where it
+// leads. What the session was given to read or write is only held by a known
+// name.
+func (c *call) secret() (Secret, bool) {
+	if c.p.secrets == nil || c.r.Target == nil {
+		return Secret{}, false
+	}
+	for _, path := range [...]string{c.real.path, c.written()} {
+		s, ok := c.p.secrets.Secret(path)
+		if ok && (s.Known || !c.readable(path) && within(c.writable, path) == "") {
+			return s, true
+		}
+		if !c.linked {
+			break
+		}
+	}
+	return Secret{}, false
+}
+
+// SecretPath reports whether a search must leave out the file at a canonical
+// path: it may hold credentials, and no rule allows reading it.
+func (p *Policy) SecretPath(tool string, aliases []string, path, dir string, readable []string) (Decision, bool) {
+	if p.secrets == nil {
+		return Decision{}, false
+	}
+	if _, ok := p.secrets.Secret(path); !ok {
+		return Decision{}, false
+	}
+	d := p.CheckPath(tool, aliases, Target{Literal: path, Canonical: path}, dir, readable)
+	return d, d.Behavior == Ask && d.Secret
+}
+
+// SecretsBelow reports whether SecretPath may report a file in a folder at a
+// canonical path.
+func (p *Policy) SecretsBelow(folder string) bool { return p.secrets != nil && p.secrets.Below(folder) }
+
+// secretConcern is the concern about credentials in the file.
+func (c *call) secretConcern(s Secret) *Decision {
+	path := c.real.path
+	return &Decision{
+		Layer: LayerPath, Secret: true, Reason: c.by(path, "may hold credentials ("+s.Why+")"), Next: c.ruleFor(path),
+	}
+}
+
+// namesSecret returns what reports whether a pattern names a secret: one of its
+// names is that of the secret, or of a file below it.
+func (c *call) namesSecret(s Secret) func(*pathPattern) bool {
+	var all []string
+	for _, path := range [...]string{c.real.path, c.written()} {
+		if holds(s.Path, path) {
+			above := strings.LastIndexByte(s.Path, '/')
+			all = append(all, strings.Split(path[above+1:], "/")...)
+		}
+	}
+	return func(p *pathPattern) bool {
+		return slices.ContainsFunc(p.segments[p.bound:], func(s segment) bool { return s.kind == exact && slices.Contains(all, s.head) })
+	}
+}
+
+// must returns what a pattern of an allow rule has to name to lift what holds
+// for the call's path, nil if nothing does. Lifts reports whether something
+// has to be lifted at all.
+func (c *call) must() (may func(*pathPattern) bool, lifts bool) {
+	if _, kernel := c.inKernel(); kernel {
+		return namesKernel, true
+	}
+	s, secret := c.secret()
+	protected := c.confined() && c.protected() != ""
+	switch {
+	case secret && protected:
+		names := c.namesSecret(s)
+		return func(p *pathPattern) bool { return namesProtected(p) && names(p) }, true
+	case secret:
+		return c.namesSecret(s), true
+	case protected:
+		return namesProtected, true
+	}
+	return nil, !c.confined()
+}
