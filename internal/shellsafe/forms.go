@@ -60,29 +60,30 @@ var globals = map[string]global{
 // synonyms are words behind the name of a program that mean the same.
 var synonyms = map[string][][]string{
 	"npm": {
-		split2("install|i|in|ins|inst|insta|instal|isnt|isnta|isntal|isntall|add"), split2("uninstall|unlink|remove|rm|r|un"), split2("run|run-script|rum|urn"),
-		split2("test|tst|t"), split2("exec|x"), split2("ci|clean-install|ic|install-clean|isntall-clean"), split2("publish|pub|publ|publi|publis"), split2("unpublish|unp|unpu|unpub"), split2("update|up|upgrade|udpate"), split2("dist-tag|dist-tags"), split2("login|adduser|add-user"), split2("config|c"), split2("access|ac"), split2("owner|author"), split2("deprecate|dep|depr"),
+		oneOf("install|i|in|ins|inst|insta|instal|isnt|isnta|isntal|isntall|add"), oneOf("uninstall|unlink|remove|rm|r|un"), oneOf("run|run-script|rum|urn"),
+		oneOf("test|tst|t"), oneOf("exec|x"), oneOf("ci|clean-install|ic|install-clean|isntall-clean"), oneOf("publish|pub|publ|publi|publis"), oneOf("unpublish|unp|unpu|unpub"), oneOf("update|up|upgrade|udpate"), oneOf("dist-tag|dist-tags"), oneOf("login|adduser|add-user"), oneOf("config|c"), oneOf("access|ac"), oneOf("owner|author"), oneOf("deprecate|dep|depr"),
 	},
-	"pnpm":   {split2("install|i"), split2("remove|rm|uninstall|un"), split2("run|run-script"), split2("test|t|tst"), split2("update|up|upgrade")},
-	"cargo":  {split2("build|b"), split2("check|c"), split2("run|r"), split2("test|t"), split2("doc|d"), split2("remove|rm")},
-	"git":    {split2("add|stage"), split2("push|send-pack|http-push")},
+	"pnpm":   {oneOf("install|i"), oneOf("remove|rm|uninstall|un"), oneOf("run|run-script"), oneOf("test|t|tst"), oneOf("update|up|upgrade")},
+	"cargo":  {oneOf("build|b"), oneOf("check|c"), oneOf("run|r"), oneOf("test|t"), oneOf("doc|d"), oneOf("remove|rm")},
+	"git":    {oneOf("add|stage"), oneOf("push|send-pack|http-push")},
 	"docker": containers, "podman": containers, "nerdctl": containers,
-	"helm": {split2("uninstall|delete|del|un")},
-	"hg":   {split2("push|pus"), split2("commit|ci|com"), split2("update|up|checkout|co"), split2("strip|debugstrip")},
-	"svn":  {split2("commit|ci"), split2("checkout|co"), split2("delete|del|remove|rm"), split2("update|up"), split2("switch|sw"), split2("move|mv|rename|ren")},
-	"gh":   {split2("pr create|pr new"), split2("issue create|issue new"), split2("release create|release new"), split2("repo create|repo new")},
-	"apt":  {split2("remove|autoremove"), split2("install|reinstall")},
+	"helm": {oneOf("uninstall|delete|del|un")},
+	"hg":   {oneOf("push|pus"), oneOf("commit|ci|com"), oneOf("update|up|checkout|co"), oneOf("strip|debugstrip")},
+	"svn":  {oneOf("commit|ci"), oneOf("checkout|co"), oneOf("delete|del|remove|rm"), oneOf("update|up"), oneOf("switch|sw"), oneOf("move|mv|rename|ren")},
+	"gh":   {oneOf("pr create|pr new"), oneOf("issue create|issue new"), oneOf("release create|release new"), oneOf("repo create|repo new")},
+	"apt":  {oneOf("remove|autoremove"), oneOf("install|reinstall")},
 }
 
 var containers = [][]string{
-	split2("ps|container ls|container list|container ps"), split2("images|image ls|image list"), split2("rmi|image rm|image remove"), split2("rm|container rm|container remove"),
-	split2("build|image build|builder build|buildx build|buildx b"), split2("pull|image pull"), split2("push|image push"), split2("tag|image tag"), split2("save|image save"), split2("load|image load"), split2("import|image import"), split2("history|image history"),
-	split2("run|container run"), split2("exec|container exec"), split2("create|container create"), split2("start|container start"), split2("stop|container stop"), split2("restart|container restart"), split2("kill|container kill"),
-	split2("attach|container attach"), split2("commit|container commit"), split2("cp|container cp"), split2("diff|container diff"), split2("export|container export"), split2("logs|container logs"), split2("pause|container pause"), split2("unpause|container unpause"),
-	split2("port|container port"), split2("rename|container rename"), split2("stats|container stats"), split2("top|container top"), split2("update|container update"), split2("wait|container wait"), split2("login|registry login"), split2("info|system info"), split2("events|system events"),
+	oneOf("ps|container ls|container list|container ps"), oneOf("images|image ls|image list"), oneOf("rmi|image rm|image remove"), oneOf("rm|container rm|container remove"),
+	oneOf("build|image build|builder build|buildx build|buildx b"), oneOf("pull|image pull"), oneOf("push|image push"), oneOf("tag|image tag"), oneOf("save|image save"), oneOf("load|image load"), oneOf("import|image import"), oneOf("history|image history"),
+	oneOf("run|container run"), oneOf("exec|container exec"), oneOf("create|container create"), oneOf("start|container start"), oneOf("stop|container stop"), oneOf("restart|container restart"), oneOf("kill|container kill"),
+	oneOf("attach|container attach"), oneOf("commit|container commit"), oneOf("cp|container cp"), oneOf("diff|container diff"), oneOf("export|container export"), oneOf("logs|container logs"), oneOf("pause|container pause"), oneOf("unpause|container unpause"),
+	oneOf("port|container port"), oneOf("rename|container rename"), oneOf("stats|container stats"), oneOf("top|container top"), oneOf("update|container update"), oneOf("wait|container wait"), oneOf("login|registry login"), oneOf("info|system info"), oneOf("events|system events"),
 }
 
-func split2(s string) []string { return strings.Split(s, "|") }
+// oneOf splits a list of synonyms.
+func oneOf(s string) []string { return strings.Split(s, "|") }
 
 // canonical returns the words of a command by the usual name of its program:
 // git push for /usr/lib/git-core/git-push, pip for pip3.

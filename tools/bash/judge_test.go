@@ -257,6 +257,20 @@ func TestUnnamedTexts(t *testing.T) {
 	}
 }
 
+// Both tools ask about contents that a call does not name.
+func TestUnnamedIsAsked(t *testing.T) {
+	for _, tool := range New(Options{Commands: commands(t, "/usr/bin:/bin", "/ws")}) {
+		env := environment()
+		if d := resolve(t, tool, "git log -p").Check(env); d != nil {
+			t.Errorf("%s, without rules: %+v", tool.Name, d)
+		}
+		env.ReadRule = "Read(.env)"
+		if d := resolve(t, tool, "git log -p").Check(env); d == nil || d.Behavior != policy.Ask {
+			t.Errorf("%s: %+v", tool.Name, d)
+		}
+	}
+}
+
 // stub is a containment as the tests want it.
 type stub struct {
 	uncontained error
