@@ -27,7 +27,7 @@ func TestContained(t *testing.T) {
 				s.file("file", "mine")
 				command = fmt.Sprintf(command, outside)
 				a := s.bash(command)
-				if !a.failed || !strings.Contains(a.text, "\n[sandbox: ") || !strings.Contains(a.text, "a person can allow it in the settings (sandbox.allowWrite)") {
+				if !a.failed || !strings.Contains(a.text, "\n[sandbox: ") || !strings.Contains(a.text, "ask the user to add it to sandbox.allowWrite in the settings") {
 					t.Errorf("%s: %s", command, a.text)
 				}
 			}
@@ -123,7 +123,7 @@ func TestSandboxSettings(t *testing.T) {
 	for _, user := range users(t) {
 		t.Run(user.name, func(t *testing.T) {
 			s := startShell(t, shellOptions{user: user.id, settings: `{
-				"permissions": {"deny": ["Read(.env)", "Read(**/*.pem)", "Read(~/private/**)"]},
+				"permissions": {"allow": ["Bash"], "deny": ["Read(.env)", "Read(**/*.pem)", "Read(~/private/**)"]},
 				"sandbox": {"network": "deny", "allowWrite": ["$BASE/more"], "caches": false}}`})
 			base := filepath.Dir(s.root)
 			writeAt(t, filepath.Join(base, "more/file"), "")

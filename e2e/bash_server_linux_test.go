@@ -80,8 +80,12 @@ func startShell(t *testing.T, o shellOptions) *shellServer {
 		ended: make(chan struct{}), waiting: map[int]chan shellAnswer{},
 	}
 	args := []string{"stdio", "--log-level", "error"}
-	if !o.asks {
-		args = append(args, "--mode", "bypassPermissions")
+	switch {
+	case o.asks:
+	case o.settings == "": // a rule on commands opens no path, which the mode bypassPermissions does
+		o.settings = `{"permissions": {"allow": ["Bash"]}}`
+	case !strings.Contains(o.settings, `"permissions"`):
+		o.settings = `{"permissions": {"allow": ["Bash"]}, ` + strings.TrimPrefix(o.settings, "{")
 	}
 	if o.settings != "" {
 		file := filepath.Join(base, "settings.json")

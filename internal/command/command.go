@@ -228,7 +228,7 @@ func (c *Commands) enter() error {
 func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
 	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
 	programs := slices.Concat(c.programs(), c.programFolders())
-	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs), hidden...)
+	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
 		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),

@@ -58,6 +58,7 @@ func TestGrants(t *testing.T) {
 		{Want{Path: "/dev/null"}, Grant{}, "a device"},
 		{Want{Path: "/proc/self/mem", Change: true, Content: true}, Grant{}, "a file of the kernel"},
 		{Want{Path: "/proc/cpuinfo"}, Grant{}, ""},
+		{Want{Path: "/dev/tcp/127.0.0.1/80"}, Grant{}, ""},
 	} {
 		got, err := c.Grants([]Want{one.want}, false)
 		var cannot *CannotOpen
