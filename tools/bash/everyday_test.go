@@ -1,0 +1,44 @@
+package bash
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"mcp-toolset/policy"
+)
+
+// mostAsked is the share of everyday commands that may be asked about, in percent.
+const mostAsked = 9
+
+// TestEveryday decides on what agents run all day, without rules and contained. A
+// user is asked only where the table has a reason to, and not often.
+func TestEveryday(t *testing.T) {
+	data, err := os.ReadFile("testdata/everyday.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScene(t)
+	s.set(t)
+	n, asked := 0, 0
+	for i, line := range strings.Split(string(data), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		command, why, _ := strings.Cut(line, "\t")
+		if strings.Contains(command, "<<") {
+			command = strings.ReplaceAll(command, `\n`, "\n")
+		}
+		n++
+		d := s.decide(t, 0, command)
+		if d.Behavior != policy.Allow {
+			asked++
+		}
+		if (d.Behavior != policy.Allow) != (why != "") {
+			t.Errorf("everyday.txt:%d: %s: %v (%s)", i+1, command, d.Behavior, d.Reason)
+		}
+	}
+	if n < 175 || asked*100 > n*mostAsked {
+		t.Errorf("%d of %d are asked about", asked, n)
+	}
+}
