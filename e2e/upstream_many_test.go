@@ -132,7 +132,7 @@ func TestUpstreamTokens(t *testing.T) {
 	if out, err := run("--deferral", "dispatch", "--budget", "3000", "--settings", always); err == nil {
 		t.Errorf("what is always loaded is over the budget: %s", out)
 	}
-	if out, err := run("--deferral", "dispatch", "--budget", "10"); err == nil || !strings.Contains(out, "10") {
+	if out, err := run("--deferral", "dispatch", "--budget", "10"); err == nil || !strings.Contains(out, "more than the budget") {
 		t.Errorf("a budget of 10: %v %s", err, out)
 	}
 }

@@ -166,9 +166,8 @@ func pythonModule(args []arg) []arg {
 
 // formsOf collects the forms of one command.
 type formsOf struct {
-	w     *walker
-	list  []Form
-	words int // of all forms
+	w    *walker
+	list []Form
 }
 
 // add notes a form and its synonyms.
