@@ -320,6 +320,21 @@ func (r *Running) From() string { return r.dir }
 // Contained reports whether the command is contained.
 func (r *Running) Contained() bool { return r.policy != nil }
 
+// Hidden returns the names below a canonical folder that were hidden from the
+// command, relative to it.
+func (r *Running) Hidden(folder string) (names []string) {
+	if r.policy == nil {
+		return nil
+	}
+	for _, path := range r.policy.Hide {
+		if path = resolved(path); path != folder && inside(path, folder) && exists(path) {
+			names = append(names, strings.TrimPrefix(path, strings.TrimSuffix(folder, "/")+"/"))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // End ends the command and all it started: they are told, and killed after
 // grace. It returns when nothing is left. The first reason given is the one
 // that counts.

@@ -30,7 +30,11 @@ var (
 	quoted = lazy("['\"`‘“]([^'\"`’”\n]+)['\"`’”]")
 	bare   = lazy(`[^\s'"‘’“”:(),=]*/[^\s'"‘’“”:(),=]*`)
 	// What a call is known as in messages of programs.
-	callNames = lazy(`(?i)\b(ptrace|unshare|setns|mount|umount|chroot|pivot_root|bpf|perf_event_open|io_uring\w*|keyctl|sethostname|reboot|swapon|shmget|semget|msgget|mq_open|userfaultfd)\b`)
+	callNames = lazy(`(?i)\b(ptrace|unshare|setns|mount|umount|chroot|pivot_root|bpf|perf_event_open|io_uring\w*|keyctl|sethostname|reboot|swapon|shmget|semget|msgget|mq_open|userfaultfd|` +
+		`set(res|re|e|fs)?[ug]id|setgroups)\b`)
+	// Sockets of services as programs name them, such as Docker's.
+	socketNames = lazy(`unix://(/[^\s"'\x60?]+[^\s"'\x60?.:,;])`)
+	making      = lazy(`(?i)\bmkdir\b`)
 )
 
 // lazy compiles a pattern when it is first used: this package is linked into
@@ -60,6 +64,10 @@ func Blocked(p Policy, dir, output string) (facts []string) {
 	j := newJudge(p)
 	for _, line := range lines {
 		line = line[:min(len(line), blockedBytes)]
+		if m := socketNames().FindStringSubmatch(line); m != nil {
+			add(j.socket(m[1]))
+			continue
+		}
 		if offline().MatchString(line) {
 			add(j.network())
 			continue
@@ -201,10 +209,23 @@ func (j judge) masked(named, line string) string {
 		leads := func(to string) bool { return belowAny(to, []string{path}) }
 		return exists(path) && !belowAny(path, j.write) && !belowAny(path, j.read) && !slices.ContainsFunc(j.write, leads) && !slices.ContainsFunc(j.read, leads)
 	}
-	if real := follow(named); unseen(real) || unseen(filepath.Dir(real)) {
+	real := follow(named)
+	if unseen(real) || unseen(filepath.Dir(real)) {
+		return j.path(named, line)
+	}
+	// Some programs that make folders report a file system that is read-only so.
+	if making().MatchString(line) && !exists(real) && belowAny(real, j.read) && !belowAny(real, j.write) {
 		return j.path(named, line)
 	}
 	return ""
+}
+
+// socket returns the fact about the socket of a service; "" if there is none.
+func (j judge) socket(named string) string {
+	if real := follow(named); !exists(real) || belowAny(real, j.write) {
+		return ""
+	}
+	return named + " is a socket of a service, which commands may not use: " + allowNothing
 }
 
 var (

@@ -90,6 +90,9 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	case r.Code != 0: // no failure: grep found nothing
 		a.first = "(" + detail + ")"
 	}
+	if note := c.hidden(j); note != "" {
+		a.notes = append(a.notes, note)
+	}
 	if r.Dir == "" && !c.readOnly && c.judged.moves() && !j.failed(r) {
 		a.notes = append(a.notes, "where the command ended is not known; the working directory is still "+plain.Line(c.env.Session.Dir))
 	}
@@ -101,6 +104,26 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 		}
 	}
 	return c.answer(j, a, "")
+}
+
+// mostHidden bounds the hidden names that a note lists.
+const mostHidden = 3
+
+// hidden returns a note on names that a search did not see; "" if the command is
+// none, or nothing is hidden where it searched.
+func (c *call) hidden(j *job) string {
+	if !c.judged.readOnly() || c.judged.Unnamed() == "" {
+		return ""
+	}
+	names := j.Hidden(c.env.Session.Dir)
+	if len(names) == 0 {
+		return ""
+	}
+	shown := plain.Line(strings.Join(names[:min(len(names), mostHidden)], ", "))
+	if more := len(names) - mostHidden; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return "sandbox: hidden from commands that do not name them: " + shown
 }
 
 // moves reports whether there is anything to say of where the shell ended.
