@@ -321,12 +321,15 @@ func (r *Running) From() string { return r.dir }
 func (r *Running) Contained() bool { return r.policy != nil }
 
 // Hidden returns the names below a canonical folder that were hidden from the
-// command, relative to it.
+// command, relative to it, except those of the server itself.
 func (r *Running) Hidden(folder string) (names []string) {
 	if r.policy == nil {
 		return nil
 	}
 	for _, path := range r.policy.Hide {
+		if r.commands.closedToAll(path) {
+			continue
+		}
 		if path = resolved(path); path != folder && inside(path, folder) && exists(path) {
 			names = append(names, strings.TrimPrefix(path, strings.TrimSuffix(folder, "/")+"/"))
 		}
