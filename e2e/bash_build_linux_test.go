@@ -109,7 +109,7 @@ func TestProtected(t *testing.T) {
 			t.Run("absent", func(t *testing.T) {
 				s := startShell(t, shellOptions{user: user.id})
 				user.needs(t, s)
-				if a := s.bash("git init -q . && " + commit + " && git remote add origin https://example.com/x.git"); a.failed || strings.Contains(a.text, "taken away") {
+				if a := s.bash("git init -q . && " + commit + " && git remote add origin https://example.com/x.git"); a.failed || strings.Contains(a.text, "was moved to") {
 					t.Errorf("git init: %s", a.text)
 				}
 				s.works(commit)
@@ -124,7 +124,7 @@ func TestProtected(t *testing.T) {
 					other := startShell(t, shellOptions{user: user.id})
 					a := other.bash(unnamed(command))
 					name, _, _ = strings.Cut(name, " ")
-					if !strings.Contains(a.text, "sandbox: "+filepath.Join(other.root, name)+" is protected; what appeared there was taken away") {
+					if !strings.Contains(a.text, "sandbox: "+filepath.Join(other.root, name)+" is protected; what the command made there was moved to") {
 						t.Errorf("%s is not said: %s", name, a.text)
 					}
 					if _, err := os.Lstat(filepath.Join(other.root, name)); err == nil {

@@ -120,7 +120,7 @@ func New(c Config) (*Commands, error) {
 	cs.guard = guard{
 		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery, settle: guardSettle,
 		journal: filepath.Join(c.State, "guarded"),
-		away:    cs.taken, takenTo: cs.takenTo(), committed: cs.committed,
+		away:    cs.taken, takenTo: cs.takenTo(), tracked: cs.tracked,
 		scanner: newScanner(c.Names),
 	}
 	for _, root := range c.Roots {

@@ -21,11 +21,11 @@ type guard struct {
 	files   []string               // further names, such as settings
 	away    func() (string, error) // where to what is taken away is moved
 	takenTo string                 // that folder, for people
-	// committed lists those of some paths in a folder that git has committed.
-	committed func(dir string, paths []string) []string
-	log       *slog.Logger
-	every     time.Duration // between looks while commands run
-	settle    time.Duration // how long git may take from a file to the commit that has it
+	// tracked lists those of some paths in a folder that git tracks as they are.
+	tracked func(dir string, paths []string) []string
+	log     *slog.Logger
+	every   time.Duration // between looks while commands run
+	settle  time.Duration // how long git may take from a file to the commit that has it
 
 	journal string // the folder of journals; "": none is kept
 

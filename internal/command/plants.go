@@ -16,9 +16,10 @@ import (
 // Protected names of editors, agents and package managers are looked for where
 // those are started: in the roots and in the top folders of repositories that
 // were there when the command started. What a command makes there under such a
-// name is taken away, unless the last commit of the repository has it: git clone,
-// checkout and pull bring what the user asked for. A command can commit, too, so
-// the result names what stays.
+// name is taken away, unless a commit of the repository has it: git clone, checkout,
+// pull and merge bring what the user asked for, and a file missing from a merge would
+// be lost with the next commit. A command can commit, too, so the result names what
+// stays.
 
 // Changing says that a tool changes a file for the model, which no running
 // command is taken to have made.
@@ -79,17 +80,17 @@ func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 		for _, path := range paths {
 			makers := g.planters(dir, path)
 			done := slices.ContainsFunc(makers, func(w *watched) bool { return slices.Contains(ended, w) })
-			if len(makers) > 0 && (done || g.settled(dir, path)) && !plainAttributes(path, bases) {
+			if len(makers) > 0 && (done || g.settled(dir, path)) && !plainAttributes(path, bases) && !plainModules(path, bases) {
 				made[path] = makers
 			}
 		}
 		if len(made) == 0 {
 			continue
 		}
-		committed := g.committed(dir, slices.Sorted(maps.Keys(made)))
+		tracked := g.tracked(dir, slices.Sorted(maps.Keys(made)))
 		for path, makers := range made {
 			switch {
-			case slices.Contains(committed, path):
+			case slices.Contains(tracked, path):
 				for _, w := range makers {
 					w.trusted[path] = true
 					w.appeared = append(w.appeared, path)
@@ -142,6 +143,34 @@ var (
 	plainDrivers    = []string{"lfs", "text", "binary", "union"}
 )
 
+// plainModule matches a line of .gitmodules by which git runs nothing: no update key,
+// no url that is a flag or names a helper.
+var plainModule = regexp.MustCompile(`^\s*(?:\[submodule "[^"\\]*"\]|(?:path|branch|shallow|ignore|fetchRecurseSubmodules) = [^-][^\\]*|url = [^-:\\][^\\]*)?\s*$`)
+
+// plainModules reports whether a path is a file .gitmodules by which git runs
+// nothing: what git submodule add writes.
+func plainModules(path string, bases []string) bool {
+	if filepath.Base(path) != ".gitmodules" {
+		return false
+	}
+	s, err := reach(outermost(bases, path), path)
+	if err != nil {
+		return false
+	}
+	defer s.close()
+	at, err := s.look()
+	if err != nil || at.kind != 0 || at.links != 1 {
+		return false
+	}
+	text := string(s.read(64 << 10))
+	for line := range strings.Lines(text) {
+		if !plainModule.MatchString(line) || strings.Contains(line, "::") {
+			return false
+		}
+	}
+	return text != ""
+}
+
 // plainAttributes reports whether a path is a file .gitattributes by which git
 // runs no program that a command can choose.
 func plainAttributes(path string, bases []string) bool {
@@ -159,22 +188,42 @@ func plainAttributes(path string, bases []string) bool {
 		!slices.ContainsFunc(attributeDriver.FindAllSubmatch(text, -1), func(m [][]byte) bool { return !slices.Contains(plainDrivers, string(m[1])) })
 }
 
-// committedTime is how long git may take to compare a few files.
-const committedTime = 10 * time.Second
+// trackedTime is how long git may take to compare a few files.
+const trackedTime = 10 * time.Second
 
-// committed lists those of some paths in a folder that are in the last commit of
-// its repository as they are. The files are the command's, so git is contained.
-func (c *Commands) committed(dir string, paths []string) (out []string) {
-	script := "export GIT_OPTIONAL_LOCKS=0; git rev-parse --quiet --verify HEAD >/dev/null || exit 1\n"
+// trackedScript defines a function that succeeds for a path that the last commit
+// has as it is, or the index with contents that commits of some branch have at that
+// path: what a merge in conflict or git checkout BRANCH -- PATH leaves. Lines of git
+// status begin with two letters: ?? and !! are not tracked, and a change of the file
+// itself is the second letter.
+const trackedScript = `export GIT_OPTIONAL_LOCKS=0
+git rev-parse --git-dir >/dev/null || exit 0
+tracked() {
+	new=$(git -c core.fsmonitor=false status --porcelain --untracked-files=all --ignored -- "$1") || return 1
+	test -z "$new" && { git rev-parse --quiet --verify HEAD >/dev/null; return; }
+	printf '%s\n' "$new" | grep -qE '^(\?\?|!!|.[MTD])' && return 1
+	known=$(git log --all -m --root --raw --no-abbrev --no-renames --format= -- "$1")
+	git ls-files -s -- "$1" | while read -r mode blob rest; do
+		case "$known" in *" $blob "*) ;; *) exit 1 ;; esac
+	done
+}
+`
+
+// tracked lists those of some paths in a folder that come from commits of its
+// repository; see trackedScript. The files are the command's, so git is contained. Where git cannot be asked all count: a file that is lost is
+// worse than one that stays and is named.
+func (c *Commands) tracked(dir string, paths []string) (out []string) {
+	script := trackedScript
 	for i, path := range paths {
 		rel, _ := filepath.Rel(dir, path)
-		script += "if new=$(git -c core.fsmonitor=false status --porcelain --untracked-files=all --ignored -- " + quote(rel) + `) && test -z "$new"; then echo ` + strconv.Itoa(i) + "; fi\n"
+		script += "tracked " + quote(rel) + " && echo " + strconv.Itoa(i) + "\n"
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), committedTime)
+	script += "exit 0\n"
+	ctx, cancel := context.WithTimeout(context.Background(), trackedTime)
 	defer cancel()
 	r, err := c.Start(ctx, Spec{Script: script, Dir: dir, Owner: "guard", Name: "guard", ReadOnly: true})
 	if err != nil {
-		return nil
+		return paths
 	}
 	stop := context.AfterFunc(ctx, func() { _ = r.End(Timeout, 0) })
 	defer stop()
@@ -182,7 +231,7 @@ func (c *Commands) committed(dir string, paths []string) (out []string) {
 	v, err := r.Output.View(4000)
 	_ = r.Output.Remove()
 	if err != nil || res.Code != 0 || res.Why != ByItself {
-		return nil
+		return paths
 	}
 	for line := range strings.Lines(v.Head + v.Tail) {
 		if i, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && i < len(paths) && holdsFile(paths[i]) {

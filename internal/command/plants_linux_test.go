@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var plantNames = []string{".cursor", ".vscode", ".npmrc", ".gitattributes", ".cargo/config.toml", "opencode.json"}
+var plantNames = []string{".cursor", ".vscode", ".npmrc", ".gitattributes", ".gitmodules", ".cargo/config.toml", "opencode.json"}
 
 // A command does not leave a protected name that was absent, unless git brings it.
 func TestPlants(t *testing.T) {
@@ -32,6 +32,12 @@ func TestPlants(t *testing.T) {
 		{"checkout and a change", "git checkout -q theirs; echo y >>.vscode/settings.json", []string{".vscode"}, nil, nil},
 		{"checkout and a file more", "git checkout -q theirs; echo y >.vscode/tasks.json", []string{".vscode"}, nil, nil},
 		{"merge", "git merge -q theirs", nil, []string{".vscode/settings.json"}, []string{".vscode"}},
+		{"merge in conflict", "git checkout -q theirs; echo x >f; git add f; git commit -qm x; git checkout -q main; echo y >f; git add f; git commit -qm y; git merge -q theirs", nil, []string{".vscode/settings.json"}, []string{".vscode"}},
+		{"files of a branch", "git checkout -q theirs -- .vscode", nil, []string{".vscode/settings.json"}, []string{".vscode"}},
+		{"a pick without a commit", "git cherry-pick -n theirs", nil, []string{".vscode/settings.json"}, []string{".vscode"}},
+		{"files of a branch, changed", "git checkout -q theirs -- .vscode; echo y >.vscode/settings.json; git add .vscode", []string{".vscode"}, nil, nil},
+		{"modules", "printf '[submodule \"x\"]\n\tpath = x\n\turl = https://example.org/x\n' >.gitmodules", nil, []string{".gitmodules"}, nil},
+		{"modules that run something", "printf '[submodule \"x\"]\n\tpath = x\n\tupdate = !touch x\n' >.gitmodules", []string{".gitmodules"}, nil, nil},
 		{"clone", "git clone -q -b theirs \"file://$PWD\" $TMPDIR/c && git -C $TMPDIR/c remote remove origin && mv $TMPDIR/c copy", nil, []string{"copy/.vscode/settings.json"}, nil},
 		{"worktree", "git worktree add -q wt theirs", nil, []string{"wt/.vscode/settings.json"}, nil},
 	} {
@@ -77,7 +83,7 @@ func TestPlantsAgreed(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
 	g.scanner = newScanner(plantNames)
-	g.committed = func(string, []string) []string { return nil }
+	g.tracked = func(string, []string) []string { return nil }
 	if err := write(root, ".vscode/x", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +125,7 @@ func TestPlantsWhileGitWorks(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
 	g.scanner = newScanner(plantNames)
-	g.committed = func(string, []string) []string { return nil }
+	g.tracked = func(string, []string) []string { return nil }
 	repository(t, root)
 	w, _ := g.begin([]string{root}, plantNames...)
 	if err := write(root, ".npmrc", "", ".git/index.lock", ""); err != nil {
@@ -149,7 +155,7 @@ func TestPlantsLeftByKilled(t *testing.T) {
 	server := func() *guard {
 		g, _ := newGuard(t, root)
 		g.journal, g.scanner = state, newScanner(plantNames)
-		g.committed = func(string, []string) []string { return nil }
+		g.tracked = func(string, []string) []string { return nil }
 		return g
 	}
 	killed := server()

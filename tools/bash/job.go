@@ -157,10 +157,10 @@ func (j *job) notes(r command.Result) (notes []string) {
 		notes = append(notes, "sandbox: "+plain.Line(fact))
 	}
 	for _, name := range r.Removed {
-		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what appeared there was taken away: a person finds it in "+plain.Line(r.TakenTo)+" or beside it")
+		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected; what the command made there was moved to "+plain.Line(r.TakenTo)+". If it was intended, ask the user to move it back")
 	}
 	for _, name := range r.Appeared {
-		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected and is new here; the last commit has it, so it stays. Ask the user to look at it before an editor or agent opens the folder")
+		notes = append(notes, "sandbox: "+plain.Line(name)+" is protected and is new here; git tracks it, so it stays. Ask the user to look at it before an editor or agent opens the folder")
 	}
 	return notes
 }

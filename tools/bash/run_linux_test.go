@@ -443,8 +443,8 @@ func TestEndings(t *testing.T) {
 		"something that it started hangs in the system and could not be ended",
 		"another process still has its output, so its end may be missing",
 		`sandbox: no\x1b`,
-		`sandbox: /a\nb is protected; what appeared there was taken away: a person finds it in /t or beside it`,
-		`sandbox: /c\nd is protected and is new here; the last commit has it, so it stays. Ask the user to look at it before an editor or agent opens the folder`,
+		`sandbox: /a\nb is protected; what the command made there was moved to /t. If it was intended, ask the user to move it back`,
+		`sandbox: /c\nd is protected and is new here; git tracks it, so it stays. Ask the user to look at it before an editor or agent opens the folder`,
 	}
 	if strings.Join(notes, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q", notes)
