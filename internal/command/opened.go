@@ -193,6 +193,7 @@ func open(p *sandbox.Policy, grants []Grant) (undo func(), err error) {
 			undo()
 			return nil, fmt.Errorf("%s is no longer what was agreed to", plain.Line(g.Path))
 		}
+		p.Exact = append(p.Exact, g.Path)
 		if g.Change && !p.ReadOnly {
 			p.Write = append(p.Write, g.Path)
 		} else {
