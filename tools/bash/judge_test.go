@@ -277,9 +277,12 @@ type stub struct {
 	open        []string
 	denied      *bool // what Open was asked
 	exposed     bool
+	mode        command.Mode
 }
 
 func (s stub) Uncontained(context.Context) error { return s.uncontained }
+
+func (s stub) Sandboxed() command.Mode { return s.mode }
 
 func (s stub) Exposed(context.Context) bool { return s.exposed }
 
