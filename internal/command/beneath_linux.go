@@ -91,6 +91,18 @@ func (s *spot) open() (*os.File, error) {
 // in is a name in an open folder, for as long as that is open; it needs no close.
 func in(f *os.File, name string) *spot { return &spot{int(f.Fd()), name} }
 
+// create makes an empty file. It fails if there is anything under the name.
+func (s *spot) create() error {
+	fd, err := unix.Openat(s.dir, s.name, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+// unlink removes a file.
+func (s *spot) unlink() error { return unix.Unlinkat(s.dir, s.name, 0) }
+
 func (s *spot) mkdir() error { return unix.Mkdirat(s.dir, s.name, 0o755) }
 
 func (s *spot) link(text string) error { return unix.Symlinkat(text, s.dir, s.name) }

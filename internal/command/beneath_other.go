@@ -17,6 +17,8 @@ func (*spot) look() (facts, error)             { return facts{}, errors.ErrUnsup
 func lookAt(string) (facts, error)             { return facts{}, errors.ErrUnsupported }
 func (*spot) open() (*os.File, error)          { return nil, errors.ErrUnsupported }
 func in(*os.File, string) *spot                { return &spot{} }
+func (*spot) create() error                    { return errors.ErrUnsupported }
+func (*spot) unlink() error                    { return errors.ErrUnsupported }
 func (*spot) mkdir() error                     { return errors.ErrUnsupported }
 func (*spot) link(string) error                { return errors.ErrUnsupported }
 func (*spot) moveTo(string) error              { return errors.ErrUnsupported }

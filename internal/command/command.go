@@ -65,6 +65,7 @@ type Commands struct {
 	program string // this program
 	shell   string // "": there is none
 	runner  *process.Runner
+	free    *process.Runner // of commands that are to see all processes
 	output  *spool.Store
 	temp    *tempFolders
 	// writable is what commands may write to beside caches.
@@ -108,6 +109,7 @@ func New(c Config) (*Commands, error) {
 	cs := &Commands{
 		config: c, program: program, shell: c.Shell,
 		runner: process.NewRunner(process.Config{Spares: 1, Log: c.Log}),
+		free:   process.NewRunner(process.Config{Tiers: process.Together(), Log: c.Log}),
 		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
 	}
 	cs.writable = writable(c)
@@ -202,7 +204,7 @@ func (c *Commands) Close() error {
 		c.mu.Lock()
 		c.closed = true
 		c.mu.Unlock()
-		err := c.runner.Close(closeGrace)
+		err := errors.Join(c.runner.Close(closeGrace), c.free.Close(closeGrace))
 		if err == nil { // else some do not end
 			c.active.Wait()
 		}
@@ -224,11 +226,11 @@ func (c *Commands) enter() error {
 }
 
 // policy returns what a command may touch beside caches; temp is its folder for
-// temporary files.
-func (c *Commands) policy(readOnly bool, temp string) sandbox.Policy {
+// temporary files. Below what it is granted, secrets are hidden too.
+func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox.Policy {
 	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
 	programs := slices.Concat(c.programs(), c.programFolders())
-	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead), hidden...)
+	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead, granted), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
 		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),

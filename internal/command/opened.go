@@ -166,24 +166,20 @@ func isFolder(path string) bool {
 
 // open adds grants to the policy of a command, and makes the files that are
 // absent. The command does not start if a path is not what it was when somebody
-// agreed to it. undo removes a file that was made and not written.
+// agreed to it. undo removes a file that was made and that the command did not
+// touch.
 func open(p *sandbox.Policy, grants []Grant) (undo func(), err error) {
-	var made []*os.File
+	var made []madeFile
 	undo = func() {
-		for _, f := range made {
-			before, _ := f.Stat()
-			now, err := os.Lstat(f.Name())
-			if err == nil && os.SameFile(before, now) && now.Size() == 0 {
-				_ = os.Remove(f.Name())
-			}
-			_ = f.Close()
+		for _, m := range made {
+			m.undo()
 		}
 	}
 	for _, g := range grants {
 		if g.Create {
-			f, err := os.OpenFile(g.Path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o666)
+			m, err := makeFile(g.Path)
 			if err == nil {
-				made = append(made, f)
+				made = append(made, m)
 			} else if !errors.Is(err, fs.ErrExist) {
 				undo()
 				return nil, fmt.Errorf("making %s: %w", plain.Line(g.Path), err)
@@ -193,6 +189,7 @@ func open(p *sandbox.Policy, grants []Grant) (undo func(), err error) {
 			undo()
 			return nil, fmt.Errorf("%s is no longer what was agreed to", plain.Line(g.Path))
 		}
+		p.Exact = append(p.Exact, g.Path)
 		if g.Change && !p.ReadOnly {
 			p.Write = append(p.Write, g.Path)
 		} else {
@@ -201,6 +198,46 @@ func open(p *sandbox.Policy, grants []Grant) (undo func(), err error) {
 		p.Hide = uncover(p.Hide, g.Path)
 	}
 	return undo, nil
+}
+
+// madeFile is a file that was made for a command.
+type madeFile struct {
+	spot *spot
+	made facts
+}
+
+// makeFile makes an empty file, through no link: other commands may be able to
+// put one there.
+func makeFile(path string) (madeFile, error) {
+	s, err := reach("/", path)
+	if err != nil {
+		return madeFile{}, err
+	}
+	if err = s.create(); err == nil {
+		var at facts
+		if at, err = s.look(); err == nil {
+			return madeFile{s, at}, nil
+		}
+	}
+	s.close()
+	return madeFile{}, err
+}
+
+// undo removes the file if it is as it was made. touch and an empty output
+// change its time, so that it stays.
+func (m madeFile) undo() {
+	if now, err := m.spot.look(); err == nil && now == m.made {
+		_ = m.spot.unlink()
+	}
+	m.spot.close()
+}
+
+// paths lists the paths of grants.
+func paths(grants []Grant) (out []string) {
+	for _, g := range grants {
+		out = append(out, g.Path)
+	}
+	return out
 }
 
 // uncover takes a path, and what is below it, out of a list of hidden ones. What

@@ -2,8 +2,11 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -119,6 +122,14 @@ func TestGranted(t *testing.T) {
 			t.Errorf("a hidden file, read-only %v: %s", readOnly, text)
 		}
 	}
+	r, err := c.Start(t.Context(), Spec{Script: "true", Dir: root, Grants: []Grant{{Path: out + "/sub"}, {Path: home + "/.ssh", Change: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Result()
+	if want := []string{out + "/sub", home + "/.ssh"}; !slices.Equal(r.policy.Exact, want) {
+		t.Errorf("links are not followed in %q, want %q", r.policy.Exact, want)
+	}
 	if err := os.Symlink(home+"/.ssh", out+"/link"); err != nil {
 		t.Fatal(err)
 	}
@@ -178,4 +189,85 @@ func TestAllowRead(t *testing.T) {
 	if !strings.Contains(text, "is config\n") || strings.Contains(text, "is credentials") || !strings.Contains(text, "old\n") || string(after) != "old\n" {
 		t.Errorf("%s", text)
 	}
+}
+
+// TestGrantedFolder: in a folder that holds the home folder, what may be a secret
+// stays hidden, also under a name that nobody knows.
+func TestGrantedFolder(t *testing.T) {
+	c, _ := newCommands(t, nil)
+	needContained(t, c)
+	home := resolved(c.config.Home)
+	files := map[string]bool{"notes": true, ".some-tool/token": false, ".config/some-tool/key": false, ".ssh/id": false}
+	for name := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home, name), []byte("text of "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, given := range []string{home, filepath.Dir(home)} {
+		for name, readable := range files {
+			text, _ := run(t, c, Spec{Script: "cat " + filepath.Join(home, name), Grants: []Grant{{Path: given}}})
+			if strings.Contains(text, "text of "+name) != readable {
+				t.Errorf("given %s: %s: %s", given, name, text)
+			}
+		}
+	}
+	token := filepath.Join(home, ".some-tool/token")
+	if text, _ := run(t, c, Spec{Script: "cat " + token, Grants: []Grant{{Path: home}, {Path: token}}}); !strings.Contains(text, "text of") {
+		t.Errorf("named beside the folder: %s", text)
+	}
+}
+
+// TestGrantedTouch: an empty file that a command wanted to make stays.
+func TestGrantedTouch(t *testing.T) {
+	c, _ := newCommands(t, nil)
+	needContained(t, c)
+	out := outsideFolder(t)
+	for _, script := range []string{"touch %s", ": >%s", "touch -d 2001-01-01 %s"} {
+		path := out + "/new"
+		text, _ := run(t, c, Spec{Script: strings.ReplaceAll(script, "%s", path), Grants: []Grant{{Path: path, Change: true, Create: true}}})
+		if err := os.Remove(path); err != nil {
+			t.Errorf("%s: %v\n%s", script, err, text)
+		}
+	}
+}
+
+// TestMakeFile: a file is made where it was agreed to, and not where a link leads.
+func TestMakeFile(t *testing.T) {
+	out := outsideFolder(t)
+	if err := os.Symlink("folder", out+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := makeFile(out + "/link/new"); !errors.Is(err, errLinked) {
+		t.Errorf("through a link: %v", err)
+	}
+	if _, err := os.Lstat(out + "/folder/new"); err == nil {
+		t.Error("it was made where the link leads")
+	}
+	m, err := makeFile(out + "/folder/new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.undo()
+	if _, err := os.Lstat(out + "/folder/new"); err == nil {
+		t.Error("it is still there")
+	}
+}
+
+// TestUncontained: a command outside of the containment finds processes that are
+// not its own.
+func TestUncontained(t *testing.T) {
+	c, _ := newCommands(t, nil)
+	other := exec.Command("sleep", "1000")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := run(t, c, Spec{Script: fmt.Sprintf("kill %d", other.Process.Pid), Uncontained: true})
+	if text != "" {
+		_ = other.Process.Kill()
+		t.Error(text)
+	}
+	_ = other.Wait()
 }

@@ -40,7 +40,8 @@ type Spec struct {
 	Names []string
 	// Grants are opened for a contained command, whatever hides or protects them.
 	Grants []Grant
-	// Uncontained starts the command without containment.
+	// Uncontained starts the command without containment, where it sees the
+	// processes of others.
 	Uncontained bool
 	// Grace is how long what it leaves running may take to end.
 	Grace time.Duration
@@ -149,7 +150,11 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 			return nil, err
 		}
 	}
-	if err := r.start(ctx, s.Name, spec); err != nil {
+	runner := c.runner
+	if s.Uncontained {
+		runner = c.free
+	}
+	if err := r.start(ctx, runner, s.Name, spec); err != nil {
 		if r.guarded != nil {
 			c.guard.end(r.guarded)
 		}
@@ -159,7 +164,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	return r, nil
 }
 
-func (r *Running) start(ctx context.Context, name string, spec process.Spec) error {
+func (r *Running) start(ctx context.Context, runner *process.Runner, name string, spec process.Spec) error {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("making a pipe: %w", err)
@@ -175,7 +180,7 @@ func (r *Running) start(ctx context.Context, name string, spec process.Spec) err
 	pumped := make(chan error, 1)
 	go func() { pumped <- log.Pump(in) }()
 	spec.Output = out
-	if r.process, err = r.commands.runner.Start(ctx, spec); err != nil {
+	if r.process, err = runner.Start(ctx, spec); err != nil {
 		<-pumped
 		_ = log.Remove()
 		return err
@@ -362,7 +367,7 @@ type confinement struct {
 // confine finds what the command may touch, and opens that for its grants.
 func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessage, err error) {
 	c := r.commands
-	p := c.policy(s.ReadOnly, temp)
+	p := c.policy(s.ReadOnly, temp, paths(s.Grants)...)
 	p.Hide = append(p.Hide, s.Hide...)
 	tried := report.ReadOnly.Coverage
 	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)

@@ -1,7 +1,14 @@
 package process
 
+import "slices"
+
 // Tier is how everything that a command started is found when it is ended.
 type Tier int
+
+// Together returns the tiers in which commands see the processes of others.
+func Together() []Tier {
+	return slices.DeleteFunc(systemTiers(), func(t Tier) bool { return t == PIDNamespace })
+}
 
 // The tiers, worst first.
 const (

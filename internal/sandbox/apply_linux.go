@@ -62,10 +62,15 @@ func apply(p Policy, s switches) (Coverage, error) {
 		readOnly: p.ReadOnly, online: p.online(),
 		pid: own(here.PID, p.Outside.PID), ipc: own(here.IPC, p.Outside.IPC),
 	}
+	exact, err := openExact(p.Exact)
+	if err != nil {
+		return Coverage{}, fmt.Errorf("sandbox: %w", err)
+	}
+	defer exact.close()
 	var notes []string
 	layered := false
 	if own(here.Mount, p.Outside.Mount) && !s.NoMounts {
-		m, err := mountAll(p)
+		m, err := mountAll(p, exact)
 		var off *mountsOff
 		switch {
 		case errors.As(err, &off):
@@ -97,7 +102,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 		l.capless = true
 	}
 	if abi > 0 {
-		if err := restrict(p, abi, l); err != nil {
+		if err := restrict(p, abi, l, exact); err != nil {
 			return Coverage{}, fmt.Errorf("sandbox: landlock: %w", err)
 		}
 		l.abi = abi

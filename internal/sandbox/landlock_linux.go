@@ -50,7 +50,7 @@ func rulesetAttr(p Policy, abi int) ll.RulesetAttr {
 
 // restrict puts Landlock in force. It comes behind the mounts: rules are tied
 // to what is found at a path now.
-func restrict(p Policy, abi int, l layers) error {
+func restrict(p Policy, abi int, l layers, exact exactPaths) error {
 	attr := rulesetAttr(p, abi)
 	set, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
@@ -60,7 +60,7 @@ func restrict(p Policy, abi int, l layers) error {
 	fs := attr.HandledAccessFS
 	add := func(right uint64, paths ...string) error {
 		for _, path := range paths {
-			if err := addRule(set, path, right&fs); err != nil {
+			if err := addRule(set, exact, path, right&fs); err != nil {
 				return err
 			}
 		}
@@ -95,8 +95,8 @@ func restrict(p Policy, abi int, l layers) error {
 
 // addRule grants rights below a path. What is absent, or may not be looked at,
 // gets none.
-func addRule(set int, path string, right uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+func addRule(set int, exact exactPaths, path string, right uint64) error {
+	fd, err := exact.open(path)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES):
 		return nil

@@ -127,7 +127,7 @@ func (m *mounter) covered() []string {
 // it in the cover.
 func (m *mounter) keep(folder, mask string) error {
 	kept := slices.Clone(m.write)
-	for _, real := range slices.Concat(m.read, resolver{}.all(m.nameServices())) {
+	for _, real := range slices.Concat(m.read, resolver{folders: map[string]string{}}.all(m.nameServices())) {
 		if !below(real, folder) || real == folder || belowAny(real, kept) {
 			continue
 		}

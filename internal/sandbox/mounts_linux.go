@@ -30,6 +30,7 @@ type mounter struct {
 	p       Policy
 	write   []string // outermost folders that stay writable, links followed
 	read    []string // what may be read, links followed
+	exact   exactPaths
 	masks   map[string]*mask
 	told    []string
 	pending []pending
@@ -52,12 +53,12 @@ type pending struct {
 // The order matters. What stays writable is copied while it is writable, then
 // everything becomes read-only at once, then the copies are put over it. Masks
 // come last, since each is looked for where everything else is in place.
-func mountAll(p Policy) (*mounter, error) {
+func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	if !has(unix.CAP_SYS_ADMIN) {
 		return nil, &mountsOff{errors.New("CAP_SYS_ADMIN is missing")}
 	}
-	links := resolver{}
-	m := &mounter{p: p, write: outermost(links.all(p.writable())), read: links.all(p.readable()), masks: map[string]*mask{}}
+	links := resolver{exact: exact, folders: map[string]string{}}
+	m := &mounter{p: p, exact: exact, write: outermost(links.all(p.writable())), read: links.all(p.readable()), masks: map[string]*mask{}}
 	defer m.close()
 	// Nothing mounted here is seen elsewhere, nor the other way round.
 	private := unix.MountAttr{Propagation: unix.MS_PRIVATE}
@@ -96,17 +97,26 @@ func mountAll(p Policy) (*mounter, error) {
 
 // resolver follows links, and remembers folders: the paths of a policy are many
 // and lie in few.
-type resolver map[string]string
+type resolver struct {
+	exact   exactPaths
+	folders map[string]string
+}
 
 // all is the paths that exist, with links followed.
 func (r resolver) all(paths []string) []string {
 	var out []string
 	for _, path := range paths {
+		if fd, ok := r.exact[filepath.Clean(path)]; ok {
+			if fd >= 0 {
+				out = append(out, filepath.Clean(path))
+			}
+			continue
+		}
 		folder := filepath.Dir(path)
-		real, known := r[folder]
+		real, known := r.folders[folder]
 		if !known {
 			real, _ = filepath.EvalSymlinks(folder)
-			r[folder] = real
+			r.folders[folder] = real
 		}
 		if real == "" {
 			continue
@@ -140,9 +150,19 @@ func outermost(paths []string) []string {
 
 // clone makes a copy of the mounts at a path, not yet anywhere.
 func clone(path string) (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	return cloneAt(unix.AT_FDCWD, path, path)
+}
+
+// cloneAt makes a copy of the mounts at a path from an open folder, or of those
+// at the folder itself. Shown is its name in errors.
+func cloneAt(dir int, path, shown string) (int, error) {
+	flags := uint(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)
+	if path == "" {
+		flags |= unix.AT_EMPTY_PATH
+	}
+	fd, err := unix.OpenTree(dir, path, flags)
 	if err != nil {
-		return -1, fmt.Errorf("copying the mount of %s: %w", path, err)
+		return -1, fmt.Errorf("copying the mount of %s: %w", shown, err)
 	}
 	return fd, nil
 }
@@ -150,7 +170,13 @@ func clone(path string) (int, error) {
 // copyOf queues a copy of the mounts at one path for another, with attributes
 // added.
 func (m *mounter) copyOf(from, to string, attributes uint64) error {
-	fd, err := clone(from)
+	var fd int
+	var err error
+	if open, ok := m.exact[from]; ok && open >= 0 {
+		fd, err = cloneAt(open, "", from)
+	} else {
+		fd, err = clone(from)
+	}
 	if err != nil {
 		return err
 	}
@@ -170,7 +196,7 @@ func (m *mounter) place() error {
 	slices.SortStableFunc(m.pending, func(a, b pending) int { return cmp.Compare(a.path, b.path) })
 	var errs []error
 	for _, p := range m.pending {
-		errs = append(errs, attach(p.fd, p.path))
+		errs = append(errs, m.attach(p.fd, p.path))
 		unix.Close(p.fd)
 	}
 	m.pending = nil
@@ -184,6 +210,22 @@ func (m *mounter) close() {
 	for _, k := range m.masks {
 		unix.Close(k.fd)
 	}
+}
+
+// attach puts a mount in its place, through no link if that is exact.
+func (m *mounter) attach(fd int, path string) error {
+	if _, ok := m.exact[path]; !ok {
+		return attach(fd, path)
+	}
+	place, err := openUnlinked(path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(place)
+	if err := unix.MoveMount(fd, "", place, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		return fmt.Errorf("mounting on %s: %w", path, err)
+	}
+	return nil
 }
 
 func attach(fd int, path string) error {

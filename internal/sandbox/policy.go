@@ -48,6 +48,10 @@ type Policy struct {
 	Layers []string
 	// Read is what may be read and run: folders whole, or files.
 	Read []string
+	// Exact is those paths of Write and Read that count as they are written: the
+	// command does not start if one leads through a link. Other commands may be
+	// able to put one there.
+	Exact []string
 	// List is folders below which names may be listed, at any depth, but no
 	// file read.
 	List []string
@@ -117,7 +121,7 @@ func (p Policy) online() bool { return p.Network && !p.ReadOnly }
 
 // check refuses a policy that cannot mean what its maker thinks.
 func (p Policy) check() error {
-	all := slices.Concat(p.Write, p.Read, p.List, p.Hide, p.Protect, p.Layered, p.Layers)
+	all := slices.Concat(p.Write, p.Read, p.List, p.Hide, p.Protect, p.Layered, p.Layers, p.Exact)
 	if p.TempDir != "" {
 		all = append(all, p.TempDir)
 	}

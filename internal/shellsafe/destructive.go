@@ -285,11 +285,13 @@ func dynamicVerb(words []string) bool {
 func signals(words []string) bool {
 	for i := 0; i < len(words); i++ {
 		switch w := words[i]; {
-		case i == 0 && (w == "-0" || w == "-l" || w == "-L" || w == "--list" || w == "--table"):
+		case i == 0 && (w == "-l" || w == "-L" || w == "--list" || w == "--table"):
 			return false
+		case i == 0 && w == "-0":
+			return anotherSignal(words[1:])
 		case i == 0 && (w == "-s" || w == "-n" || w == "--signal"):
 			if i++; i < len(words) && words[i] == "0" {
-				return false
+				return anotherSignal(words[i+1:])
 			}
 		case w == "--", i == 0 && strings.HasPrefix(w, "-"):
 		case strings.HasPrefix(w, "%"), w == "$!", w == "$$", w == "$BASHPID": // jobs of the shell, and itself
@@ -298,6 +300,12 @@ func signals(words []string) bool {
 		}
 	}
 	return false
+}
+
+// anotherSignal reports whether the words after the signal of a kill may name
+// another one, which replaces the first.
+func anotherSignal(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") && w != "--" })
 }
 
 // cleans reports whether a git clean removes something: it only shows what it

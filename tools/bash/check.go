@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -15,6 +16,7 @@ type containment interface {
 	Uncontained(context.Context) error
 	Open(ctx context.Context, denied bool) []string
 	Exposed(context.Context) bool
+	Sandboxed() command.Mode
 }
 
 // check is the tool's own opinion on a call: what the containment does not hold
@@ -32,7 +34,7 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 			Next:     "ask the user to allow it, for good by a rule such as Bash(make *) in the settings",
 		}
 	}
-	if text := j.elsewhere(); text != "" && j.destructive() && !j.signals() {
+	if text := j.elsewhere(); text != "" && j.destructive() && (!j.signals() || c.Sandboxed() == command.On) {
 		return &policy.Decision{
 			Behavior: policy.Deny,
 			Reason:   plain.Line(text) + " would find no process: a command in the sandbox sees only its own",

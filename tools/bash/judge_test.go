@@ -277,9 +277,12 @@ type stub struct {
 	open        []string
 	denied      *bool // what Open was asked
 	exposed     bool
+	mode        command.Mode
 }
 
 func (s stub) Uncontained(context.Context) error { return s.uncontained }
+
+func (s stub) Sandboxed() command.Mode { return s.mode }
 
 func (s stub) Exposed(context.Context) bool { return s.exposed }
 
@@ -359,5 +362,32 @@ func TestSyntax(t *testing.T) {
 	}
 	if c := commands(t, "/usr/bin:/bin", "/ws"); c.Malformed("touch " + filepath.Join(t.TempDir(), "x") + "; exit 1") {
 		t.Error("the script was run")
+	}
+}
+
+// TestSignals: nothing but kill with the numbers of processes leaves the
+// containment, and no number of this server does.
+func TestSignals(t *testing.T) {
+	c := commands(t, "/usr/bin:/bin", "/ws")
+	number := strconv.Itoa(1 << 23) // no process has it
+	for text, want := range map[string]bool{
+		"kill N": true, "kill -9 N": true, "kill -s KILL N N": true, "kill -- N": true, "kill -0 N; kill -KILL N": true, "kill -1 N": true,
+		"kill -9 -1": false, "kill -9 N -1": false, "kill -9 -- -N N": false, "kill -9 -N": false, "kill -9 0 N": false, "kill -0 -9 N": false, "kill -0 -s 9 N": false,
+		"kill -s 0 -n 9 N": false, "kill %1 N": false, "kill N $X": false, "kill N >/tmp/f": false, "kill N </tmp/f": false, "kill N <<< $(id)": false,
+		"kill N; id": false, "kill() { id; }; kill N": false, "X=$(id) kill N": false, "/ws/kill N": false, "env kill N": false,
+		"kill OWN": false, "kill N OWN": false, "kill 000OWN": false,
+	} {
+		text = strings.NewReplacer("OWN", strconv.Itoa(os.Getpid()), "N", number).Replace(text)
+		if got := judge(environment(), c, text).signals(); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	kill := judge(environment(), c, "kill "+number)
+	for mode, denied := range map[command.Mode]bool{command.Auto: false, command.On: true} {
+		asked := false
+		d := check(environment(), stub{mode: mode, denied: &asked}, kill, false)
+		if got := d != nil && d.Behavior == policy.Deny; got != denied {
+			t.Errorf("--sandbox %s: %+v", mode, d)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/process"
 	"mcp-toolset/internal/shellsafe"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -93,25 +94,27 @@ func (j *judged) operands() map[string]shellsafe.Path {
 }
 
 // signals reports whether the command does nothing but send signals to processes
-// that it names by number. In a PID namespace of its own it would find none of
+// that it names by number, none of them of this server. In a PID namespace of its own it would find none of
 // them, so once it is allowed it runs outside of the containment.
 func (j *judged) signals() bool {
-	if j == nil || j.Unresolved != "" || len(j.Analysis.Commands) == 0 || len(j.Writes) > 0 {
+	if j == nil || j.Unresolved != "" || len(j.Analysis.Commands) == 0 || len(j.Writes)+len(j.Reads) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(j.Analysis.Commands, func(c shellsafe.Command) bool {
-		return !c.Allowable || !c.Literal || c.Words[0] != "kill" || len(numbered(&c)) == 0
+		numbers := numbered(&c)
+		return !c.Allowable || !c.Literal || c.Words[0] != "kill" || len(numbers) == 0 || slices.ContainsFunc(numbers, process.Own)
 	})
 }
 
-// numbered returns the processes that a kill names by number, and no others.
+// numbered returns the processes that a kill names by number; nil if it names
+// others too, such as a group or all (-1), or more than one signal.
 func numbered(c *shellsafe.Command) (numbers []string) {
 	if c.Name != "kill" || !c.Literal {
 		return nil
 	}
 	for i, w := range c.Words[1:] {
 		switch {
-		case strings.HasPrefix(w, "-"), i > 0 && (c.Words[i] == "-s" || c.Words[i] == "-n"):
+		case i == 0 && strings.HasPrefix(w, "-"), w == "--", i == 1 && (c.Words[i] == "-s" || c.Words[i] == "-n"):
 		case w != "" && strings.Trim(w, "0123456789") == "" && strings.Trim(w, "0") != "":
 			numbers = append(numbers, w)
 		default:

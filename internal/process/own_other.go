@@ -1,0 +1,14 @@
+//go:build !linux
+
+package process
+
+import (
+	"os"
+	"strconv"
+)
+
+// Own reports whether a number is that of this process.
+func Own(number string) bool {
+	pid, err := strconv.Atoi(number)
+	return err == nil && pid == os.Getpid()
+}
