@@ -25,8 +25,25 @@ func (c *call) openFor(r *tools.Resolved, env *tools.Env, d policy.Decision) pol
 	case err != nil:
 		return policy.Decision{Layer: policy.LayerSandbox, Reason: err.Error(), Next: "try again"}
 	}
-	c.grants = grants
+	c.grants = c.checked(grants, d)
 	return d
+}
+
+// checked takes the right to change a file back where the policy knew of reading
+// only, and would not let the call change it.
+func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
+	for i, g := range grants {
+		known := slices.ContainsFunc(d.Opens, func(t policy.Target) bool { return t.Access == policy.Edit })
+		if g.Access != policy.Edit || known {
+			continue
+		}
+		target := policy.Target{Literal: g.Path, Canonical: g.Path, Access: policy.Edit}
+		edit := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, c.asked.Dir, nil).Behavior
+		if edit == policy.Deny || edit == policy.Ask && d.Behavior == policy.Allow {
+			grants[i] = tools.Grant{Path: g.Path, Access: policy.Read}
+		}
+	}
+	return grants
 }
 
 // opening describes what the call needs beyond the workspace. What somebody said

@@ -48,6 +48,10 @@ func (s *Settings) readSandbox(f field) error {
 			}
 			s.sandbox.caches = given(g.value.truth)
 		case "network":
+			if g.value.kind == isObject {
+				s.warn(g.line, "%s: the form of Claude Code is not known here, ignored", path)
+				continue
+			}
 			if text := g.value.text; g.value.kind != isString || text != "allow" && text != "deny" {
 				return g.value.want(path, `"allow" or "deny"`)
 			}

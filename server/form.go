@@ -81,7 +81,7 @@ func formText(q pipeline.Question) string {
 	b.WriteString(formInput(q) + "\n")
 	b.WriteString("Accepting allows this call once.")
 	if q.Opens != "" {
-		fmt.Fprintf(&b, " The command may then use these, outside of what commands may use by themselves: %s.", plain.Line(q.Opens))
+		fmt.Fprintf(&b, " It opens the sandbox of the command for %s.", plain.Line(q.Opens))
 	}
 	if offersAlways(q) {
 		fmt.Fprintf(&b, " %q also allows %s", rememberAll, plain.Text(q.Always))

@@ -92,10 +92,14 @@ type Grant struct {
 	Path   string // canonical
 	Access policy.Access
 	Create bool // the file does not exist and has to be made, empty, before the command starts
+	List   bool // only names may be listed, at any depth
 }
 
 // String returns the grant as people and models read it.
 func (g Grant) String() string {
+	if g.List {
+		return "listing the names below " + plain.Line(g.Path)
+	}
 	if g.Access == policy.Edit {
 		return "changing " + plain.Line(g.Path)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,12 +36,14 @@ type Grant struct {
 	Path   string
 	Change bool
 	Create bool // the file is absent, and is made before the command starts
+	List   bool // only names below the folder may be listed
 }
 
 // CannotOpen is the error of Grants: the containment cannot be opened for a file.
 type CannotOpen struct {
 	Path, Why string
 	Temporary bool // the path is in a folder for temporary files
+	Broad     bool // so much would be changed that no text should suggest a way
 }
 
 func (e *CannotOpen) Error() string {
@@ -56,6 +59,9 @@ func (c *Commands) Grants(wants []Want, readOnly bool) ([]Grant, error) {
 	p := c.policy(readOnly, "")
 	var out []Grant
 	for _, w := range wants {
+		if w.Change && slices.ContainsFunc(wants, w.below) {
+			continue
+		}
 		g, err := c.grant(w, p)
 		if err != nil {
 			return nil, err
@@ -72,12 +78,22 @@ func (c *Commands) Grants(wants []Want, readOnly bool) ([]Grant, error) {
 	}), nil
 }
 
+// below reports whether a path would be in another one if that were a folder, which
+// it is not: a copy is made at a path or below it.
+func (w Want) below(other Want) bool {
+	return other.Change && filepath.Dir(w.Path) == other.Path && !isFolder(other.Path)
+}
+
+// processFile matches the files of a process by its number, which in the PID
+// namespace of a command is that of another process.
+var processFile = regexp.MustCompile(`^/proc/[0-9]+(/|$)`)
+
 // grant returns what a command has to be given to use one file; no path if it may
 // use that by itself.
 func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	fail := func(why string) (Grant, error) {
 		inTemp := slices.ContainsFunc(temporaryFolders, func(dir string) bool { return inside(w.Path, dir) })
-		return Grant{}, &CannotOpen{w.Path, why, inTemp}
+		return Grant{}, &CannotOpen{w.Path, why, inTemp, w.Change && c.broad(w.Path)}
 	}
 	g := Grant{Path: w.Path, Change: w.Change}
 	info, err := os.Lstat(w.Path)
@@ -85,13 +101,15 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	switch hidden := holding(w.Path, p.Hide); {
 	case err == nil && info.Mode()&(fs.ModeDevice|fs.ModeSocket) != 0:
 		return fail("it is a device or a socket")
+	case processFile.MatchString(w.Path):
+		return fail("a command in the sandbox sees only its own processes")
 	case inside(w.Path, "/dev/tcp"), inside(w.Path, "/dev/udp"):
 		return Grant{}, nil // the network, to bash
 	case slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(dir string) bool { return inside(w.Path, dir) }):
 		if !w.Change && holding(w.Path, p.Read) != "" {
 			return Grant{}, nil
 		}
-		return fail("it is a file of the kernel")
+		return fail("it is a device or a file of the kernel")
 	case hidden != "" && c.closedToAll(hidden):
 		return fail("it is closed to all tools")
 	case hidden == "" && !w.Change && holding(w.Path, slices.Concat(p.Read, p.Write)) != "":
@@ -109,7 +127,10 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	default: // names are made, replaced or removed
 		g.Path = existing(filepath.Dir(w.Path))
 	}
-	if why := c.tooMuch(g); why != "" {
+	switch why := c.tooMuch(g); {
+	case why != "" && !g.Change:
+		return Grant{Path: g.Path, List: true}, nil
+	case why != "":
 		return fail(why)
 	}
 	if !sandbox.May(g.Path, g.Change) {
@@ -133,6 +154,13 @@ func (c *Commands) tooMuch(g Grant) string {
 		return "it would need " + plain.Line(g.Path) + ", which holds a workspace root"
 	}
 	return ""
+}
+
+// broad reports whether a path is the root of the file system, a folder right below
+// it, the home folder, or one that holds a workspace root.
+func (c *Commands) broad(path string) bool {
+	return path == "/" || filepath.Dir(path) == "/" && isFolder(path) || path == resolved(c.config.Home) ||
+		slices.ContainsFunc(c.config.Roots, func(root string) bool { return inside(root, path) })
 }
 
 // closedToAll reports whether a hidden path is one that nobody can open.
@@ -184,6 +212,10 @@ func open(p *sandbox.Policy, grants []Grant) (undo func(), err error) {
 				undo()
 				return nil, fmt.Errorf("making %s: %w", plain.Line(g.Path), err)
 			}
+		}
+		if g.List {
+			p.List = append(p.List, g.Path)
+			continue
 		}
 		if real, err := filepath.EvalSymlinks(g.Path); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && real != g.Path {
 			undo()

@@ -53,13 +53,15 @@ func TestGrants(t *testing.T) {
 		{Want{Path: out + "/folder", Change: true}, Grant{Path: out + "/folder", Change: true}, ""},
 		{Want{Path: out + "/folder", Change: true, Remove: true}, Grant{Path: out, Change: true}, ""},
 		{Want{Path: root + "/.git/config", Change: true, Content: true}, Grant{Path: root + "/.git/config", Change: true}, ""},
-		{Want{Path: "/tmp"}, Grant{}, "temporary files of others"},
+		{Want{Path: "/tmp"}, Grant{Path: "/tmp", List: true}, ""},
+		{Want{Path: "/"}, Grant{Path: "/", List: true}, ""},
+		{Want{Path: "/proc/1/environ"}, Grant{}, "only its own processes"},
 		{Want{Path: "/tmp/no-such-folder-here", Change: true}, Grant{}, "temporary files of others"},
 		{Want{Path: "/no-such-folder-here", Change: true}, Grant{}, "the whole file system"},
 		{Want{Path: home + "/new", Change: true}, Grant{}, "holds the home folder"},
 		{Want{Path: c.config.State + "/x"}, Grant{}, "closed to all tools"},
 		{Want{Path: "/dev/null"}, Grant{}, "a device"},
-		{Want{Path: "/proc/self/mem", Change: true, Content: true}, Grant{}, "a file of the kernel"},
+		{Want{Path: "/proc/self/mem", Change: true, Content: true}, Grant{}, "a device or a file of the kernel"},
 		{Want{Path: "/proc/cpuinfo"}, Grant{}, ""},
 		{Want{Path: "/dev/tcp/127.0.0.1/80"}, Grant{}, ""},
 	} {
@@ -72,6 +74,13 @@ func TestGrants(t *testing.T) {
 			}
 		case err != nil, one.grant.Path == "" && len(got) > 0, one.grant.Path != "" && (len(got) != 1 || got[0] != one.grant):
 			t.Errorf("%+v: %+v, %v, want %+v", one.want, got, err, one.grant)
+		}
+	}
+	// A copy to a path is made at it or below it.
+	for _, to := range []string{out + "/old", out + "/new"} {
+		got, err := c.Grants([]Want{{Path: to, Change: true, Content: true}, {Path: to + "/a", Change: true}}, false)
+		if err != nil || len(got) != 1 || got[0].Path != to {
+			t.Errorf("a copy to %s: %+v, %v", to, got, err)
 		}
 	}
 	both, err := c.Grants([]Want{{Path: out + "/old"}, {Path: out, Change: true}, {Path: out + "/folder", Change: true}}, false)
@@ -112,6 +121,9 @@ func TestGranted(t *testing.T) {
 	do(Spec{Grants: []Grant{{Path: out + "/unused", Change: true, Create: true}}}, "false")
 	if _, err := os.Lstat(out + "/unused"); err == nil {
 		t.Error("an empty file is left of a command that did not write it")
+	}
+	if text := do(Spec{ReadOnly: true, Grants: []Grant{{Path: "/", List: true}}}, "ls / && cat "+out+"/old"); !strings.Contains(text, "usr\n") || strings.Contains(text, "new\n") {
+		t.Errorf("names: %s", text)
 	}
 	if text := do(Spec{Grants: []Grant{{Path: out, Change: true}}}, "mkdir "+out+"/sub && mv "+out+"/old "+out+"/sub/moved"); read(out+"/sub/moved") != "new\n" {
 		t.Errorf("a folder: %s", text)

@@ -24,8 +24,16 @@ func NewHome(home string, roots []string) *Home {
 	if home = filepath.Clean(home); !filepath.IsAbs(home) || home == "/" {
 		home = ""
 	}
-	return &Home{home, clean(roots)}
+	roots = clean(roots)
+	for i, root := range roots {
+		roots[i] = filepath.ToSlash(root)
+	}
+	return &Home{filepath.ToSlash(home), roots}
 }
+
+// folded splits a path below a home folder. Upper and lower case are one, as on
+// some file systems.
+func folded(path string) []string { return strings.Split(strings.ToLower(path), "/") }
 
 // Secret is why a file may hold credentials.
 type Secret struct {
@@ -37,13 +45,15 @@ type Secret struct {
 // Secret reports whether the file or folder at a clean absolute path may hold
 // credentials. Only settings files of some names are looked into.
 func (h *Home) Secret(path string) (Secret, bool) {
+	path = filepath.ToSlash(path)
 	home := h.of(path)
 	if home == "" || path == home {
 		return Secret{}, false
 	}
-	names := strings.Split(path[len(home)+1:], "/")
+	written := strings.Split(path[len(home)+1:], "/")
+	names := folded(path[len(home)+1:])
 	if e, ok := secretNames().covering(names); ok {
-		return Secret{filepath.Join(home, filepath.Join(names[:len(e.names)]...)), e.why, true}, true
+		return Secret{filepath.Join(home, filepath.Join(written[:len(e.names)]...)), e.why, true}, true
 	}
 	switch judgeName(names) {
 	case settingsName:
@@ -58,7 +68,7 @@ func (h *Home) Secret(path string) (Secret, bool) {
 		for n < len(names) && judgeName(names[:n]) == parentName {
 			n++
 		}
-		return Secret{filepath.Join(home, filepath.Join(names[:n]...)), "its hidden name in the home folder is not known to be harmless", false}, true
+		return Secret{filepath.Join(home, filepath.Join(written[:n]...)), "its hidden name in the home folder is not known to be harmless", false}, true
 	}
 	return Secret{}, false
 }
@@ -66,6 +76,7 @@ func (h *Home) Secret(path string) (Secret, bool) {
 // Below reports whether Secret may report a file in the folder at a clean
 // absolute path. It looks at no file.
 func (h *Home) Below(folder string) bool {
+	folder = filepath.ToSlash(folder)
 	home := h.of(folder)
 	if home == "" {
 		above := func(path string) bool { return path != "" && below(path, folder) }
@@ -74,7 +85,7 @@ func (h *Home) Below(folder string) bool {
 	if folder == home {
 		return true
 	}
-	names := strings.Split(folder[len(home)+1:], "/")
+	names := folded(folder[len(home)+1:])
 	if _, ok := secretNames().covering(names); ok || secretNames().below(names) || settingsNames().below(names) {
 		return true
 	}
@@ -110,8 +121,9 @@ const (
 
 // judgeName judges a path below a home folder that is no known secret.
 func judgeName(names []string) nameKind {
+	names = folded(strings.Join(names, "/"))
 	first := names[0]
-	if !strings.HasPrefix(first, ".") && !(first == "Library" && len(names) > 1 && names[1] == "Application Support") {
+	if !strings.HasPrefix(first, ".") && !(first == "library" && len(names) > 1 && names[1] == "application support") {
 		return plainName
 	}
 	if settingsNames().has(names) {
@@ -158,7 +170,7 @@ func tableOf(paths []string) *nameTable {
 }
 
 func (t *nameTable) add(path, why string) {
-	e := nameEntry{strings.Split(path, "/"), why}
+	e := nameEntry{folded(path), why}
 	if strings.Contains(e.names[0], "*") {
 		t.wild = append(t.wild, e)
 		return
@@ -184,7 +196,7 @@ func (t *nameTable) covering(names []string) (nameEntry, bool) {
 
 // has reports whether a path is itself in the table.
 func (t *nameTable) has(names []string) bool {
-	e, ok := t.covering(names)
+	e, ok := t.covering(folded(strings.Join(names, "/")))
 	return ok && len(e.names) == len(names)
 }
 

@@ -211,3 +211,16 @@ func BenchmarkReadable(b *testing.B) {
 		Readable(h, []string{h})
 	}
 }
+
+// TestHomeCase: a secret is one in upper and lower case, as some file systems have it.
+func TestHomeCase(t *testing.T) {
+	h := NewHome("/home/u", []string{"/home/u"})
+	for _, path := range []string{".SSH/id_rsa", ".cargo/Credentials.toml", ".claude/.Credentials.json", ".Unknown/x"} {
+		if s, ok := h.Secret("/home/u/" + path); !ok || !strings.HasPrefix("/home/u/"+path, s.Path) {
+			t.Errorf("%s: %+v, %v", path, s, ok)
+		}
+	}
+	if _, ok := h.Secret("/home/u/.config/NuGet/x"); ok {
+		t.Error("a folder of a tool is a secret")
+	}
+}

@@ -88,7 +88,9 @@ type Path struct {
 	// Content says of a path in Writes that only the content of the file is written,
 	// or the file made: the name is not removed, replaced, linked or made a folder.
 	Content bool
-	Input   bool // a redirect reads it
+	// Guess says of a path in Reads that what the program does to it is not known.
+	Guess bool
+	Input bool // a redirect reads it
 }
 
 // Command is a simple command.

@@ -63,8 +63,10 @@ func gitMakes(ahead []arg, last bool) bool {
 			return true
 		case "clone":
 			return last && slices.ContainsFunc(ahead[i+1:], func(a arg) bool {
-				return !strings.HasPrefix(a.lead, "-") && strings.ContainsAny(a.val, "/:")
+				return !strings.HasPrefix(a.lead, "-") && (strings.ContainsAny(a.val, "/:") || a.val == ".")
 			})
+		case "bundle":
+			return i+1 < len(ahead) && ahead[i+1].val == "create" && i+2 == len(ahead)
 		}
 	}
 	return false

@@ -42,8 +42,12 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 	var wants []command.Want
 	for _, t := range opens {
 		w := command.Want{Path: t.Canonical, Change: t.Access == policy.Edit}
-		if n, ok := how[t.Literal]; ok && w.Change {
+		n, known := how[t.Literal]
+		switch {
+		case known && w.Change:
 			w.Content, w.Remove = n.Content, n.Below
+		case known && n.Guess && !readOnly:
+			w.Change = true // the pipeline checks that it may be
 		}
 		wants = append(wants, w)
 	}
@@ -57,7 +61,7 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 	}
 	out := make([]tools.Grant, len(given))
 	for i, g := range given {
-		out[i] = tools.Grant{Path: g.Path, Create: g.Create}
+		out[i] = tools.Grant{Path: g.Path, Create: g.Create, List: g.List}
 		if g.Change {
 			out[i].Access = policy.Edit
 		}
@@ -67,25 +71,30 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 
 func cannotOpen(e *command.CannotOpen) *tools.Fault {
 	next := "If it has to be, set dangerouslyDisableSandbox to true, which asks the user."
-	if e.Path == "/" {
-		next = "Name the file or folder that is meant."
+	if e.Broad {
+		next = "Name the files or folders that are meant."
 	} else if e.Temporary {
 		next = "Use $TMPDIR for temporary files. " + next
 	}
 	return &tools.Fault{Fact: "the sandbox cannot let this command use " + plain.Line(e.Path) + ": " + e.Why, Next: next}
 }
 
-// operands has the files that the command writes, by the path that the policy
-// knows. Of one that is written in several ways Content holds only if it does for
+// operands has the files that the command writes or may write, by the path that the
+// policy knows. Of one that is written in several ways Content holds only if it does for
 // each.
 func (j *judged) operands() map[string]shellsafe.Path {
 	out := map[string]shellsafe.Path{}
+	for _, n := range j.Reads {
+		if n.Guess && !n.Glob && !n.Dynamic {
+			out[named(n)] = n
+		}
+	}
 	for _, n := range j.Writes {
 		if n.Glob || n.Dynamic {
 			continue
 		}
 		path := named(n)
-		if old, ok := out[path]; ok {
+		if old, ok := out[path]; ok && !old.Guess {
 			n.Content, n.Below = n.Content && old.Content, n.Below || old.Below
 		}
 		out[path] = n
@@ -125,13 +134,16 @@ func numbered(c *shellsafe.Command) (numbers []string) {
 }
 
 // elsewhere returns a command that ends processes which a contained command does
-// not find; "" if there is none.
-func (j *judged) elsewhere() string {
+// not find; "" if there is none. One that starts something else may mean that.
+func (j *judged) elsewhere() (text string) {
 	for i := range j.Analysis.Commands {
 		c := &j.Analysis.Commands[i]
-		if slices.Contains([]string{"pkill", "killall", "skill"}, c.Name) || len(numbered(c)) > 0 {
-			return c.Text
+		switch {
+		case slices.Contains([]string{"pkill", "killall", "skill"}, c.Name), len(numbered(c)) > 0:
+			text = c.Text
+		case !c.ReadOnly && c.Name != "kill" && !c.Inner:
+			return ""
 		}
 	}
-	return ""
+	return text
 }

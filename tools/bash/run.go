@@ -80,7 +80,7 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	}
 	s.Hide, s.Keep, s.Names = kept.Hidden, kept.Unchanged, kept.Names
 	for _, g := range kept.Grants {
-		s.Grants = append(s.Grants, command.Grant{Path: g.Path, Change: g.Access == policy.Edit, Create: g.Create})
+		s.Grants = append(s.Grants, command.Grant{Path: g.Path, Change: g.Access == policy.Edit, Create: g.Create, List: g.List})
 	}
 	if s.Uncontained = c.unsandboxed || !c.readOnly && c.judged.signals(); s.Uncontained {
 		return s, nil
