@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -133,11 +134,18 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	case why != "":
 		return fail(why)
 	}
+	if held := hiddenBelow(p.Hide, g.Path); g.Change && !p.ReadOnly && len(held) > 0 && !c.masks() {
+		return fail("it would need " + plain.Line(g.Path) + ", and this system cannot hide " + plain.Line(held[0]) + " in it from commands")
+	}
 	if !sandbox.May(g.Path, g.Change) {
 		return fail("the user that the server runs as has no right to")
 	}
 	return g, nil
 }
+
+// masks reports whether what is hidden in a folder stays so for a command that is
+// given the folder.
+func (c *Commands) masks() bool { return c.Report(context.Background()).Write.Coverage.Mounts }
 
 // tooMuch returns why a folder is never given to a command; "" if it may be.
 func (c *Commands) tooMuch(g Grant) string {
@@ -195,8 +203,9 @@ func isFolder(path string) bool {
 // open adds grants to the policy of a command, and makes the files that are
 // absent. The command does not start if a path is not what it was when somebody
 // agreed to it. undo removes a file that was made and that the command did not
-// touch.
-func open(p *sandbox.Policy, grants []Grant) (undo func(), err error) {
+// touch. Without masks a folder that holds something hidden is not given as a
+// whole: what it holds besides is.
+func open(p *sandbox.Policy, grants []Grant, masks bool) (undo func(), err error) {
 	var made []madeFile
 	undo = func() {
 		for _, m := range made {
@@ -221,13 +230,22 @@ func open(p *sandbox.Policy, grants []Grant) (undo func(), err error) {
 			undo()
 			return nil, fmt.Errorf("%s is no longer what was agreed to", plain.Line(g.Path))
 		}
-		p.Exact = append(p.Exact, g.Path)
-		if g.Change && !p.ReadOnly {
-			p.Write = append(p.Write, g.Path)
-		} else {
-			p.Read = append(p.Read, g.Path)
-		}
 		p.Hide = uncover(p.Hide, g.Path)
+		given, held := []string{g.Path}, hiddenBelow(p.Hide, g.Path)
+		if len(held) > 0 && !masks {
+			if g.Change && !p.ReadOnly {
+				undo()
+				return nil, fmt.Errorf("%s holds %s, which this system cannot hide from commands", plain.Line(g.Path), plain.Line(held[0]))
+			}
+			given = around(g.Path, held)
+			p.List, p.Exact = append(p.List, g.Path), append(p.Exact, g.Path)
+		}
+		p.Exact = append(p.Exact, given...)
+		if g.Change && !p.ReadOnly {
+			p.Write = append(p.Write, given...)
+		} else {
+			p.Read = append(p.Read, given...)
+		}
 	}
 	return undo, nil
 }
@@ -268,6 +286,34 @@ func (m madeFile) undo() {
 func paths(grants []Grant) (out []string) {
 	for _, g := range grants {
 		out = append(out, g.Path)
+	}
+	return out
+}
+
+// hiddenBelow lists the hidden paths in a folder that exist, with their links
+// followed.
+func hiddenBelow(hidden []string, folder string) (out []string) {
+	for _, h := range hidden {
+		real := resolved(h)
+		if _, err := os.Lstat(real); err == nil && real != folder && inside(real, folder) {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// around lists what is in a folder besides some paths and links.
+func around(folder string, hidden []string) (out []string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		switch {
+		case e.Type()&fs.ModeSymlink != 0, slices.Contains(hidden, path):
+		case holdsAny(path, hidden):
+			out = append(out, around(path, hidden)...)
+		default:
+			out = append(out, path)
+		}
 	}
 	return out
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-toolset/internal/sandbox"
 )
 
 // outsideFolder makes a folder beside the workspace, with a file in it.
@@ -229,6 +231,56 @@ func TestGrantedFolder(t *testing.T) {
 	token := filepath.Join(home, ".some-tool/token")
 	if text, _ := run(t, c, Spec{Script: "cat " + token, Grants: []Grant{{Path: home}, {Path: token}}}); !strings.Contains(text, "text of") {
 		t.Errorf("named beside the folder: %s", text)
+	}
+}
+
+// TestGrantedWithoutMasks: where nothing can be hidden in a folder, what it holds
+// besides is given, and the folder cannot be changed.
+func TestGrantedWithoutMasks(t *testing.T) {
+	out := outsideFolder(t)
+	for _, name := range []string{"deep/secret/key", "deep/plain", "deep/secret.txt"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(out, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(out, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("deep/secret", out+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	p := sandbox.Policy{Hide: []string{out + "/link", out + "/absent"}}
+	if _, err := open(&p, []Grant{{Path: out}}, false); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{out + "/deep/plain", out + "/deep/secret.txt", out + "/folder", out + "/old"}; !slices.Equal(p.Read, want) || !slices.Equal(p.List, []string{out}) {
+		t.Errorf("given %q and the names in %q, want %q", p.Read, p.List, want)
+	}
+	if _, err := open(&p, []Grant{{Path: out, Change: true}}, false); err == nil || !strings.Contains(err.Error(), "cannot hide") {
+		t.Errorf("changes of the folder: %v", err)
+	}
+	whole := sandbox.Policy{Hide: p.Hide}
+	if _, err := open(&whole, []Grant{{Path: out}}, true); err != nil || !slices.Equal(whole.Read, []string{out}) {
+		t.Errorf("with masks: %q, %v", whole.Read, err)
+	}
+
+	c, _ := newCommands(t, nil)
+	home := resolved(c.config.Home)
+	if err := os.MkdirAll(home+"/notes/.git", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(home+"/.config/gh", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for mounts, refused := range map[bool]bool{true: false, false: true} {
+		believe(c, Trial{Coverage: sandbox.Coverage{Mounts: mounts}}, Trial{})
+		_, err := c.Grants([]Want{{Path: home + "/.config/new", Change: true}}, false)
+		if (err != nil) != refused {
+			t.Errorf("mounts %v: %v", mounts, err)
+		}
+		if _, err := c.Grants([]Want{{Path: home + "/notes/new", Change: true}, {Path: home + "/.config"}}, false); err != nil {
+			t.Errorf("mounts %v, nothing hidden, and reading: %v", mounts, err)
+		}
 	}
 }
 

@@ -376,7 +376,7 @@ func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessag
 		p.Protect = c.guard.grant(r.guarded, append(p.Protect, s.Keep...), s.Grants)
 		tried = report.Write.Coverage
 	}
-	if r.undo, err = open(&p, s.Grants); err != nil {
+	if r.undo, err = open(&p, s.Grants, tried.Mounts); err != nil {
 		if r.guarded != nil {
 			c.guard.end(r.guarded)
 		}

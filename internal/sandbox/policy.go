@@ -48,7 +48,7 @@ type Policy struct {
 	Layers []string
 	// Read is what may be read and run: folders whole, or files.
 	Read []string
-	// Exact is those paths of Write and Read that count as they are written: the
+	// Exact is those paths of Write, Read and List that count as they are written: the
 	// command does not start if one leads through a link. Other commands may be
 	// able to put one there.
 	Exact []string
