@@ -28,6 +28,7 @@ type Want struct {
 	// Content says that only the content of the file is written: then the file
 	// alone has to be opened. Otherwise its folder has to be.
 	Content bool
+	Guess   bool // a program is given the path and may write it: a file that exists is opened alone
 	Remove  bool // the path itself may be removed or moved, if it is a folder too
 }
 
@@ -122,7 +123,7 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 		return g, nil // a protected name
 	}
 	switch {
-	case !w.Change, err == nil && info.IsDir() && !w.Remove, err == nil && w.Content:
+	case !w.Change, err == nil && info.IsDir() && !w.Remove, err == nil && (w.Content || w.Guess):
 	case w.Content && absent && isFolder(filepath.Dir(w.Path)):
 		g.Create = true
 	default: // names are made, replaced or removed

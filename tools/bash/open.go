@@ -47,7 +47,7 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 		case known && w.Change:
 			w.Content, w.Remove = n.Content, n.Below
 		case known && n.Guess && !readOnly:
-			w.Change = true // the pipeline checks that it may be
+			w.Change, w.Guess = true, true // the pipeline checks that it may be
 		}
 		wants = append(wants, w)
 	}
