@@ -91,6 +91,12 @@ func meantKey(key string) string {
 // fault returns what is wrong with a rule on a tool whose name is close to one that
 // is known, "" if nothing is.
 func (r *rule) fault(b Behavior, known []string) string {
+	if r.broken != nil && r.tool == "" {
+		if near := r.meantTool(known); near != "" {
+			return fmt.Sprintf("%s: the %s rule %s is malformed; did you mean %s(PATTERN)?", r.origin, b, joinName("", r.text), near)
+		}
+		return ""
+	}
 	if !r.unknown(known) || slices.Contains(claudeTools, r.tool) {
 		return ""
 	}
@@ -99,6 +105,30 @@ func (r *rule) fault(b Behavior, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: the %s rule names %s, which is not a tool here; did you mean %s?", r.origin, b, joinName("", r.tool), near)
+}
+
+// meantTool returns the tool that a rule without the name of a tool is meant for, as
+// "Bash (x)" and "Bash: x" are, "" if there is none.
+func (r *rule) meantTool(known []string) string {
+	if len(known) == 0 {
+		return ""
+	}
+	known = slices.Concat(known, []string{Read.String(), Edit.String()})
+	name, _, _ := strings.Cut(strings.TrimSpace(r.text), "(")
+	name = strings.TrimSpace(name)
+	first := name
+	if i := strings.IndexFunc(name, func(c rune) bool { return !isNameRune(c) }); i >= 0 {
+		first = name[:i]
+	}
+	for _, s := range []string{first, name} {
+		if slices.Contains(known, s) {
+			return s
+		}
+		if near := nearest.Typo(s, known); near != "" {
+			return near
+		}
+	}
+	return ""
 }
 
 // maxName bounds a key in a fault, in bytes. A fault in the settings of a project is

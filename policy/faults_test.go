@@ -35,6 +35,12 @@ func TestFaults(t *testing.T) {
 			`2: the deny rule names grep, which is not a tool here; did you mean Grep?`,
 			`2: the deny rule names Bsh, which is not a tool here; did you mean Bash?`,
 			`2: the allow rule names BashOutptu, which is not a tool here; did you mean BashOutput?`},
+		`{"permissions":{"deny":["Bash (rm *)","Read[x]","Bash: curl","B\u0430sh","grep x"]}}`: {
+			`the deny rule "Bash (rm *)" is malformed; did you mean Bash(PATTERN)?`,
+			`the deny rule "Read[x]" is malformed; did you mean Read(PATTERN)?`,
+			`the deny rule "Bash: curl" is malformed; did you mean Bash(PATTERN)?`,
+			`the deny rule "B` + "\u0430" + `sh" is malformed; did you mean Bash(PATTERN)?`,
+			`the deny rule "grep x" is malformed; did you mean Grep(PATTERN)?`},
 		// What is far from everything, what Claude Code has, and what is malformed.
 		`{"x":1,"comment":"","somethingElse":{}}`:                                                                                                                      nil,
 		`{"permissions":{"deny":["Frobnicate","mcp__db__raed","WebFetch","Task","LS","Bash(","mcp__*"]}}`:                                                              nil,

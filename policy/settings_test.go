@@ -129,6 +129,7 @@ func TestSettingsWarnings(t *testing.T) {
 	want = append(want,
 		`/cfg/s.json:7: the ask rule names Raed, which is not a tool here; did you mean READ?`,
 		`allow rule Read(~/x) in /cfg/s.json:8: the folder it begins at is not known, so it has no effect`,
+		"/cfg/s.json:8: the allow rule \"B\u0430sh\" is malformed; did you mean Bash(PATTERN)?",
 	)
 	if diff := cmp.Diff(want, p.Warnings()); diff != "" {
 		t.Errorf("policy warnings (-want +have):\n%s", diff)

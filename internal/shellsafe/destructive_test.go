@@ -105,7 +105,7 @@ func TestShows(t *testing.T) {
 		},
 		{
 			"ShowsOthersEnvironment", (*Command).ShowsOthersEnvironment,
-			[]string{"ps e", "ps auxe", "ps axeww", "sudo ps e"}, []string{"ps aux", "ps -e", "ps -ef", "env", "echo e"},
+			[]string{"ps e", "ps auxe", "ps axeww", "sudo ps e", "ps -auxe", "ps -e -ux", "ps -eHT", "ps -axe", "ps -p 1 e", "ps -o pid e", "ps -u x -C xe"}, []string{"ps aux", "ps -e", "ps -ef", "ps -C node", "ps -u postgres", "ps -o etime", "ps -axo pid,etime", "ps --sort pe", "env", "echo e"},
 		},
 		{
 			"ShowsCredentials", (*Command).ShowsCredentials,

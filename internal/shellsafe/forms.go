@@ -93,6 +93,9 @@ func canonical(args []arg) []arg {
 	}
 	given := base(args[0].val)
 	name := strings.TrimSuffix(strings.ToLower(given), ".exe")
+	if at := strings.IndexByte(name, '@'); at > 0 {
+		name = name[:at] // npx npm@latest
+	}
 	verb, isGit := strings.CutPrefix(name, "git-")
 	version, isPip := strings.CutPrefix(name, "pip")
 	switch {

@@ -10,10 +10,11 @@ import (
 // gitRuns lists what git runs by its arguments.
 func (w *walker) gitRuns(args []arg, c context) {
 	rebase := slices.ContainsFunc(args, func(a arg) bool { return a.val == "rebase" })
+	difftool := slices.ContainsFunc(args, func(a arg) bool { return a.val == "difftool" })
 	for i := 1; i < len(args); i++ {
 		v := args[i].text
 		switch {
-		case v == "run" && args[i-1].val == "bisect", v == "foreach" && args[i-1].val == "submodule":
+		case v == "run" && args[i-1].val == "bisect", v == "foreach" && slices.ContainsFunc(args[:i], func(a arg) bool { return a.val == "submodule" }):
 			rest := args[i+1:]
 			for len(rest) > 0 && strings.HasPrefix(rest[0].val, "-") {
 				rest = rest[1:]
@@ -26,7 +27,7 @@ func (w *walker) gitRuns(args []arg, c context) {
 			return
 		case v == "-x" && i+1 < len(args):
 			w.reparse(args[i+1].text, args[i+1].lit, c)
-		case strings.HasPrefix(v, "-x") && rebase, strings.HasPrefix(v, "-i") && rebase, strings.HasPrefix(v, "-O") && slices.ContainsFunc(args, func(a arg) bool { return a.val == "grep" }):
+		case strings.HasPrefix(v, "-x") && (rebase || difftool), strings.HasPrefix(v, "-i") && rebase, strings.HasPrefix(v, "-O") && slices.ContainsFunc(args, func(a arg) bool { return a.val == "grep" }):
 			flags := "-x"
 			if v[1] == 'O' {
 				flags = "-O"

@@ -148,11 +148,81 @@ func namesEnviron(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "ENVIRON") })
 }
 
-// showsEnvironment is about ps, whose flag e without a hyphen shows it.
+// showsEnvironment reports whether ps shows environments by its words: by the
+// flag e without a hyphen, or by one with it if ps reads its words again.
 func showsEnvironment(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
-		return !strings.HasPrefix(a, "-") && strings.Contains(a, "e") && strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-	})
+	again, value := psReadsAgain(args), false
+	for i, a := range args {
+		before := ""
+		if i > 0 {
+			before = args[i-1]
+		}
+		environment, takes := bsdLetters(strings.TrimPrefix(a, "-"))
+		switch {
+		case value:
+			value = false
+			continue
+		case again && environment:
+			return true
+		case strings.HasPrefix(a, "--"), !again && before == "-C", has("--sort --format --pid --ppid", before):
+			continue
+		case !strings.HasPrefix(a, "-") && strings.Contains(a, "e") && strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && !hasUser(before):
+			return true
+		}
+		value = takes
+	}
+	return false
+}
+
+// hasUser reports whether a word of ps takes the name of a user or a group from
+// the next one.
+func hasUser(word string) bool {
+	return len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.ContainsAny(word[len(word)-1:], "uUgG")
+}
+
+// psReadsAgain reports whether ps may find a fault in its words. It then reads
+// all of them as BSD letters, also those with a hyphen.
+func psReadsAgain(args []string) bool {
+	threads := ""
+	for i, a := range args {
+		if len(a) < 2 || a[0] != '-' || a[1] == '-' {
+			continue
+		}
+		for j := 1; j < len(a); j++ {
+			rest := a[j+1:]
+			if rest == "" && i+1 < len(args) {
+				rest = args[i+1]
+			}
+			switch {
+			case strings.IndexByte("CoO", a[j]) >= 0:
+				j = len(a)
+			case strings.IndexByte("pq", a[j]) >= 0 && strings.Trim(rest, "0123456789, ") == "":
+				j = len(a)
+			case strings.IndexByte("AadefFcjlMNPVwyZ", a[j]) >= 0:
+			case strings.IndexByte("HLTm", a[j]) >= 0:
+				threads += a[j : j+1]
+			default: // a name that nobody may have, or no such flag
+				return true
+			}
+		}
+	}
+	return strings.Contains(threads, "T") && strings.Trim(threads, "T") != ""
+}
+
+// bsdLetters reads a word of ps as BSD letters: whether it shows environments,
+// and whether the next word is the value of the last letter.
+func bsdLetters(word string) (environment, takes bool) {
+	for i := range len(word) {
+		switch {
+		case word[i] == 'e':
+			return true, false
+		case strings.IndexByte("koOpqtU", word[i]) >= 0:
+			return false, i == len(word)-1
+		case strings.IndexByte("aAcfghHjlLmnNPrsSTuvVwWxXZ", word[i]) < 0:
+			return false, false // a fault again
+		}
+	}
+	return false, false
 }
 
 // followers are flags with which a command goes where links lead, which may be

@@ -250,6 +250,16 @@ func psWords(_ *walker, p *parsed, _ context) string {
 			return "an operand may show environments: " + brief(p.ops[i].text)
 		}
 	}
+	words := make([]string, len(p.args)-1)
+	for i := range words {
+		words[i] = p.args[i+1].val
+		if !p.args[i+1].lit && (i > 0 || len(words) > 1) {
+			return notLiteral
+		}
+	}
+	if showsEnvironment(words) {
+		return "it may show environments"
+	}
 	for _, values := range p.vals {
 		for i := range values {
 			if strings.Contains(values[i].val, "env") {

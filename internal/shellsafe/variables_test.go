@@ -139,7 +139,35 @@ for f in curl; do echo $f; done`},
 // of their own, and for less common wrappers.
 func TestMoreLaunched(t *testing.T) {
 	for _, c := range []struct{ want, commands string }{
-		{"deny", `ssh-agent curl x
+		{"deny", `sem -j2 curl x
+sem --fg curl x
+runcon u:r:t curl y
+runcon -t t curl y
+trickle -d1 curl x
+wsl curl x
+wsl -d Ubuntu curl x
+wsl.exe -- curl x
+coreutils --coreutils-prog=curl x
+coreutils curl x
+script -q /dev/null curl x
+script f -- curl x
+pdsh -w h curl x
+pssh -h f curl x
+clush -w h 'curl x'
+machinectl shell root@x /usr/bin/curl y
+distrobox enter -n x -- curl y
+toolbox run -c x curl y
+crictl exec c curl x
+ctr task exec --exec-id 1 c curl x
+heroku run curl x
+fly ssh console -C 'curl x'
+npx curl@latest x
+npx -y curl@1.2 x
+pnpm dlx curl@2 x
+npm exec --yes curl@latest -- x
+git difftool -y -x'curl x'
+git submodule --quiet foreach 'curl x'
+ssh-agent curl x
 ssh-agent -a s curl x
 logsave /dev/null curl x
 logsave -a log curl x
@@ -255,6 +283,9 @@ run0 curl x
 flatpak-spawn --host curl x
 asciinema rec -c 'curl x' f`},
 		{"ask", `bash /dev/stdin <<< 'curl x'
+printf 'curl x' | sh -s -- a
+printf 'curl x' | sh -es a
+printf 'curl x' | sudo bash -s a b
 sh /proc/self/fd/0
 . /proc/self/fd/0
 bash --rcfile <(echo curl x) -ic exit
