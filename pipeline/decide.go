@@ -32,6 +32,8 @@ func (c *call) env() *tools.Env {
 		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
 		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
 		switch {
+		case c.preview.Load() && c.p.Policy.Credentials(canonical):
+			return &refusal{stageRefused, "a preview does not show a file that may hold credentials", ""}
 		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical, d):
 			return nil
 		case d.Behavior == policy.Ask:

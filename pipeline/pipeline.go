@@ -215,6 +215,7 @@ type call struct {
 	waited  atomic.Int64 // the last progress that watch told, in ms
 	holdup  atomic.Value // string: what a call that is being decided on waits for
 	private atomic.Bool  // what it returns is this session's alone
+	preview atomic.Bool  // a preview is being made, which shows no credentials
 
 	record record   // for the audit
 	notes  []string // what hooks add to the answer

@@ -3,11 +3,13 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"mcp-toolset/policy"
+	"mcp-toolset/tools"
 )
 
 // keys holds what is in a folder called .ssh.
@@ -40,6 +42,49 @@ func TestGrantedIsNoSecret(t *testing.T) {
 		}
 		if got := b.ask(t, "Do", string(args), yes); !strings.Contains(got, c.want) {
 			t.Errorf("%s of %s: %s", c.file, c.path, got)
+		}
+	}
+}
+
+// TestPreviewShowsNoSecret: the preview of a change does not show what a file that
+// may hold credentials has, though the user is asked about that file.
+func TestPreviewShowsNoSecret(t *testing.T) {
+	out := t.TempDir()
+	b := newBench(t, asks)
+	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
+	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doOut]) {
+		d.Preview = func(_ context.Context, env *tools.Env, in doIn) tools.Preview {
+			f, _, err := env.Files.Open(in.Path)
+			if err != nil {
+				return tools.Preview{Text: err.Error()}
+			}
+			f.Close()
+			return tools.Preview{Text: "shown"}
+		}
+	})}, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Registry = registry
+	for name, want := range map[string]string{".ssh/key": "may hold credentials", "other": "shown"} {
+		path := filepath.Join(out, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args, err := json.Marshal(map[string]string{"do": "open", "arg": path, "path": path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		answer := b.ask(t, "Put", string(args), func(_ context.Context, q Question) (Reply, error) {
+			got = q.Preview.Text
+			return Reply{Allow: true, How: Accepted}, nil
+		})
+		if !strings.Contains(got, want) || strings.Contains(answer, "refused") {
+			t.Errorf("%s: %s, then %s", name, got, answer)
 		}
 	}
 }

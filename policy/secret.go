@@ -37,6 +37,16 @@ func (p *Policy) SecretPath(tool string, aliases []string, path, dir string, rea
 	return d, d.Behavior == Ask && d.Secret
 }
 
+// Credentials reports whether the file at a canonical path may hold credentials,
+// whatever the rules say of it.
+func (p *Policy) Credentials(path string) bool {
+	if p.secrets == nil {
+		return false
+	}
+	_, ok := p.secrets.Secret(path)
+	return ok
+}
+
 // SecretsBelow reports whether SecretPath may report a file in a folder at a
 // canonical path.
 func (p *Policy) SecretsBelow(folder string) bool { return p.secrets != nil && p.secrets.Below(folder) }
