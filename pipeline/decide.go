@@ -113,6 +113,9 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 		}
 		req.Links = c.p.protectedLinks(req.Parts.Targets...)
 		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir, Opens: c.opening(r, env, req)}
+		if req.Own != nil && req.Own.Layer == policy.LayerSandbox {
+			c.subject.Opens = "everything"
+		}
 		return c.decideOn(req), nil
 	}
 	if r.Path == "" {

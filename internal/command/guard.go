@@ -311,7 +311,7 @@ func (g *guard) look(ended []*watched) {
 			continue
 		}
 		if g.opened(n.path) {
-			for w := range g.running { // what is made there now is nobody's fault later
+			for w := range g.running { // later it counts as found
 				w.trusted[n.path] = true
 			}
 			continue
