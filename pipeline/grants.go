@@ -29,12 +29,11 @@ func (c *call) openFor(r *tools.Resolved, env *tools.Env, d policy.Decision) pol
 	return d
 }
 
-// checked takes the right to change a file back where the policy knew of reading
-// only, and would not let the call change it.
+// checked takes the right to change a file back where that is a guess, of which the
+// policy does not know, and the policy would not let the call change it.
 func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 	for i, g := range grants {
-		known := slices.ContainsFunc(d.Opens, func(t policy.Target) bool { return t.Access == policy.Edit })
-		if g.Access != policy.Edit || known {
+		if !g.Guess {
 			continue
 		}
 		target := policy.Target{Literal: g.Path, Canonical: g.Path, Access: policy.Edit}

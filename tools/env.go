@@ -93,6 +93,7 @@ type Grant struct {
 	Access policy.Access
 	Create bool // the file does not exist and has to be made, empty, before the command starts
 	List   bool // only names may be listed, at any depth
+	Guess  bool // the call may not change it at all: it was only given the path
 }
 
 // String returns the grant as people and models read it.

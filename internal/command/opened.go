@@ -39,6 +39,7 @@ type Grant struct {
 	Change bool
 	Create bool // the file is absent, and is made before the command starts
 	List   bool // only names below the folder may be listed
+	Guess  bool // as in Want
 }
 
 // CannotOpen is the error of Grants: the containment cannot be opened for a file.
@@ -97,7 +98,7 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 		inTemp := slices.ContainsFunc(temporaryFolders, func(dir string) bool { return inside(w.Path, dir) })
 		return Grant{}, &CannotOpen{w.Path, why, inTemp, w.Change && c.broad(w.Path)}
 	}
-	g := Grant{Path: w.Path, Change: w.Change}
+	g := Grant{Path: w.Path, Change: w.Change, Guess: w.Guess}
 	info, err := os.Lstat(w.Path)
 	absent := errors.Is(err, fs.ErrNotExist)
 	switch hidden := holding(w.Path, p.Hide); {

@@ -183,6 +183,22 @@ func TestGrantedName(t *testing.T) {
 	}
 }
 
+// TestGrantedKeeps: what rules keep from changes stays so in a folder that is granted.
+func TestGrantedKeeps(t *testing.T) {
+	c, _ := newCommands(t, nil)
+	needContained(t, c)
+	out := outsideFolder(t)
+	text, _ := run(t, c, Spec{
+		Script: "echo x >" + out + "/new; echo x >" + out + "/old",
+		Grants: []Grant{{Path: out, Change: true}}, Keep: []string{out + "/old"},
+	})
+	old, _ := os.ReadFile(out + "/old")
+	made, _ := os.ReadFile(out + "/new")
+	if string(old) != "old\n" || string(made) != "x\n" {
+		t.Errorf("old %q, new %q: %s", old, made, text)
+	}
+}
+
 // TestAllowRead: what the settings allow to read may be read, a secret too, and
 // not what is beside it.
 func TestAllowRead(t *testing.T) {

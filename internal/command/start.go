@@ -373,7 +373,7 @@ func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessag
 	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
 	if !s.ReadOnly {
 		r.guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp), s.Names...)
-		p.Protect = c.guard.grant(r.guarded, append(p.Protect, s.Keep...), s.Grants)
+		p.Protect = append(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Keep...)
 		tried = report.Write.Coverage
 	}
 	if r.undo, err = open(&p, s.Grants, tried.Mounts); err != nil {

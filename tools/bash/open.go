@@ -61,7 +61,7 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 	}
 	out := make([]tools.Grant, len(given))
 	for i, g := range given {
-		out[i] = tools.Grant{Path: g.Path, Create: g.Create, List: g.List}
+		out[i] = tools.Grant{Path: g.Path, Create: g.Create, List: g.List, Guess: g.Guess}
 		if g.Change {
 			out[i].Access = policy.Edit
 		}
