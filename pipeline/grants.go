@@ -52,6 +52,8 @@ func (c *call) opening(r *tools.Resolved, env *tools.Env, req policy.Request) st
 	if err != nil {
 		return "" // the call is refused
 	}
+	c.asked = req
+	grants = c.checked(grants, policy.Decision{Behavior: policy.Ask})
 	shown := make([]string, len(grants))
 	for i, g := range grants {
 		shown[i] = g.String()
