@@ -58,7 +58,7 @@ func addBadPictures(c *corpus) {
 			name := fmt.Sprintf("cut/%s_to_%d", p.name, n)
 			c.write(name, p.data[:n])
 			if strings.IndexByte(p.data[:n], 0) < 0 && (n < 8 || p.data[0] == 'R') && p.name != "JPEG" {
-				c.read(name, `     1\t.+`) // it may be text as well
+				c.read(name, `1\t.+`) // it may be text as well
 				continue
 			}
 			c.refuse(name, `(`+none+`)`)

@@ -113,12 +113,12 @@ func (c *corpus) checkParts(s *corpusServer) {
 	if found == nil {
 		c.t.Fatalf("no parts: %s", short(got.text))
 	}
-	read := strings.TrimPrefix(first, "     1\t")
+	read := strings.TrimPrefix(first, "1\t")
 	count, err := strconv.Atoi(found[1])
 	c.must(err)
 	for i := 2; i <= count; i++ {
 		got := s.call(fmt.Sprintf(`{"file_path":"%s/part-%04d.txt"}`, found[2], i))
-		read += strings.TrimSuffix(strings.TrimPrefix(got.text, "     1\t"), reminder)
+		read += strings.TrimSuffix(strings.TrimPrefix(got.text, "1\t"), reminder)
 	}
 	if read != whole {
 		c.t.Errorf("the %d parts of a line of %d bytes have %d: %s", count, len(whole), len(read), short(read))

@@ -19,9 +19,9 @@ func TestProc(t *testing.T) {
 	s := startCorpus(t, c.root, "--read-dedup", "off", "--settings", filepath.Join(c.root, "settings.json"))
 	proc := fmt.Sprintf("/proc/%d", s.cmd.Process.Pid)
 	for _, dir := range []string{"/proc/self", proc} {
-		c.read(dir+"/status", `     1\tName:\tmcp-toolset\n.+`)
-		c.read(dir+"/maps", `     1\t[0-9a-f]+-[0-9a-f]+ .+`)
-		c.read(dir+"/maps", `     2\t[0-9a-f]+-[0-9a-f]+ .+\n\[line 2 of \d+\]`).with(`"offset":2,"limit":1`)
+		c.read(dir+"/status", `1\tName:\tmcp-toolset\n.+`)
+		c.read(dir+"/maps", `1\t[0-9a-f]+-[0-9a-f]+ .+`)
+		c.read(dir+"/maps", `2\t[0-9a-f]+-[0-9a-f]+ .+\n\[line 2 of \d+\]`).with(`"offset":2,"limit":1`)
 		c.read(dir+"/comm", numbered("mcp-toolset"))
 		// Its words are parted by NUL bytes.
 		c.refused(dir+"/cmdline", `/proc/\w+/cmdline is a binary file \(of no known type\)( of [1-9]\d* bytes)?\. .+`)
@@ -31,9 +31,9 @@ func TestProc(t *testing.T) {
 		c.refused(dir+"/task/1/mem", `/proc/\w+/task/1/mem is a device or belongs to a running process\. .+`)
 		c.refused(dir+"/cwd", `.+ is (a directory|outside the workspace roots|in a folder of the kernel).+`)
 	}
-	c.read("/proc/meminfo", `     1\tMemTotal: .+`)
-	c.read("/proc/cpuinfo", `     1\t.+`)
-	c.read("/proc/version", `     1\tLinux version .+`)
+	c.read("/proc/meminfo", `1\tMemTotal: .+`)
+	c.read("/proc/cpuinfo", `1\t.+`)
+	c.read("/proc/version", `1\tLinux version .+`)
 	c.refused("/proc/kmsg", `/proc/kmsg is a device or belongs to a running process\. .+`)
 	c.refused("/proc/kcore", `/proc/kcore is a device or belongs to a running process\. .+`)
 	c.refused("/proc/999999999/status", `/proc/999999999/status does not exist\. .+`)
@@ -45,7 +45,7 @@ func TestProc(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled"); err == nil {
-		c.read("/sys/kernel/mm/transparent_hugepage/enabled", `     1\t.*never.*`)
+		c.read("/sys/kernel/mm/transparent_hugepage/enabled", `1\t.*never.*`)
 	}
 	for _, x := range c.samples {
 		c.check(x, s.call(x.arguments()))

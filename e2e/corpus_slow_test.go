@@ -77,7 +77,7 @@ const (
 
 var largeFiles = []large{
 	{"64MiB.txt", repeated("0123456\n", 64*mib), func(c *corpus, name string) {
-		c.read(name, `     1\t0123456\n.*\n\[lines 1 to \d+ of 8388608; go on with offset \d+\]`)
+		c.read(name, `1\t0123456\n.*\n\[lines 1 to \d+ of 8388608; go on with offset \d+\]`)
 		c.read(name, `8388608\t0123456\n\[line 8388608 of 8388608\]`).with(`"offset":8388608`)
 	}},
 	{"64MiB_and_1.txt", repeated("0123456\n", 64*mib+1), func(c *corpus, name string) {
@@ -92,7 +92,7 @@ var largeFiles = []large{
 		c.read(name, inParts(1, 100*mb, 1177, ""))
 	}},
 	{"holes.txt", extended(strings.Repeat("text\n", 4000), 300*mb), func(c *corpus, name string) {
-		c.read(name, `     1\ttext\n.*text\n\[lines 1 to 4000 .+\]`).with(`"limit":4000`)
+		c.read(name, `1\ttext\n.*text\n\[lines 1 to 4000 .+\]`).with(`"limit":4000`)
 		c.read(name, ` +4001\t.+\[line 4001 has 299980000 bytes, of which the first \d+ are shown; other tools can cut the rest out of it\].*`).with(`"offset":4001`)
 	}},
 	{"picture.png", extended(pngMark+strings.Repeat("\x00", 99), 129*mib), func(c *corpus, name string) {

@@ -102,11 +102,11 @@ func (x *sample) wants(want string) *sample {
 	return x
 }
 
-// numbered is a regular expression of lines as `cat -n` shows them.
+// numbered returns a regular expression of lines as Read shows them.
 func numbered(lines ...string) string {
 	var b strings.Builder
 	for i, line := range lines {
-		fmt.Fprintf(&b, "\n%6d\t%s", i+1, line)
+		fmt.Fprintf(&b, "\n%d\t%s", i+1, line)
 	}
 	return regexp.QuoteMeta(b.String()[1:])
 }

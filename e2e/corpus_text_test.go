@@ -44,9 +44,9 @@ func addTexts(c *corpus) {
 // addRanges adds ranges of one file.
 func addRanges(c *corpus) {
 	c.write("ten.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n")
-	c.read("ten.txt", `     4\t4\n     5\t5\n\[lines 4 to 5 of 10\]`).with(`"offset":4,"limit":2`)
-	c.read("ten.txt", `     9\t9\n    10\t10\n\[lines 9 to 10 of 10\]`).with(`"offset":9,"limit":99`)
-	c.read("ten.txt", `     1\t1\n\[line 1 of 10\]`).with(`"offset":0,"limit":1`)
+	c.read("ten.txt", `4\t4\n5\t5\n\[lines 4 to 5 of 10\]`).with(`"offset":4,"limit":2`)
+	c.read("ten.txt", `9\t9\n10\t10\n\[lines 9 to 10 of 10\]`).with(`"offset":9,"limit":99`)
+	c.read("ten.txt", `1\t1\n\[line 1 of 10\]`).with(`"offset":0,"limit":1`)
 	c.refuse("ten.txt", `which has 10 lines\..*`).wants(`Read: failed: offset 11 is past the end of \$ROOT/ten\.txt, which has 10 lines\. Use an offset from 1 to 10\.`).with(`"offset":11`)
 	c.refuse("ten.txt", `is not a PDF file, so it has no pages\. Leave pages out\.`).with(`"pages":"1"`)
 }
@@ -55,24 +55,24 @@ func addRanges(c *corpus) {
 func addLongLines(c *corpus) {
 	around := []string{strings.Repeat("a", 4095), strings.Repeat("b", 4096), strings.Repeat("c", 4097)}
 	c.shows("lines_around_4096.txt", strings.Join(around, "\n"), numbered(around...))
-	c.shows("combining.txt", "Z"+strings.Repeat("\u0301", 20_000)+"\n", `     1\tZ\x{301}+`)
-	c.shows("one_line_64k.txt", strings.Repeat("é", 32768)+strings.Repeat("€", 10), `     1\té+€{10}`)
+	c.shows("combining.txt", "Z"+strings.Repeat("\u0301", 20_000)+"\n", `1\tZ\x{301}+`)
+	c.shows("one_line_64k.txt", strings.Repeat("é", 32768)+strings.Repeat("€", 10), `1\té+€{10}`)
 	c.shows("deep_indent.txt", strings.Repeat(" ", 100_000)+"x\n", inParts(1, 100_001, 2, ""))
 	c.shows("family.txt", strings.Repeat("👩‍👩‍👧‍👦", 5000), inParts(1, 125_000, 2, ""))
 	c.shows("minified.json", `{"a":"`+strings.Repeat("a", 1_000_000)+`"}`, inParts(1, 1_000_008, 12, ""))
 	c.shows("long_line_10MB.txt", strings.Repeat("a", 10_000_000), inParts(1, 10_000_000, 118, ""))
 	long := strings.Repeat(strings.Repeat("x", 1_000_000)+"\n", 5)
 	c.shows("long_lines.txt", long, inParts(1, 1_000_000, 12, `\. The lines behind it begin at offset 2`))
-	c.read("long_lines.txt", `     5\tx+\n\[line 5 has 1000000 bytes, more than fits an answer\. Its 12 parts are in \S+, part-0001\.txt to part-0012\.txt; this is the first, read on with the second\]`).with(`"offset":5,"limit":1`)
+	c.read("long_lines.txt", `5\tx+\n\[line 5 has 1000000 bytes, more than fits an answer\. Its 12 parts are in \S+, part-0001\.txt to part-0012\.txt; this is the first, read on with the second\]`).with(`"offset":5,"limit":1`)
 	c.shows("million_lines.txt", strings.Repeat("\n", 1_000_000), `( *\d+\t\n)+\[lines 1 to \d+ of 1000000; go on with offset \d+\]`)
 	c.read("million_lines.txt", `999999\t\n1000000\t\n\[lines 999999 to 1000000 of 1000000\]`).with(`"offset":999999,"limit":2`)
-	c.shows("many_short.txt", strings.Repeat("ab\n", 500_000), `     1\tab\n.*\tab\n\[lines 1 to \d+ of 500000; go on with offset \d+\]`)
-	c.read("many_short.txt", `     1\tab\n.*\n\[lines \d+ to \d+ left out; go on with offset \d+ and limit \d+\]\n.*499999\tab\n\[lines 1 to 499999 of 500000\]`).with(`"limit":499999`)
+	c.shows("many_short.txt", strings.Repeat("ab\n", 500_000), `1\tab\n.*\tab\n\[lines 1 to \d+ of 500000; go on with offset \d+\]`)
+	c.read("many_short.txt", `1\tab\n.*\n\[lines \d+ to \d+ left out; go on with offset \d+ and limit \d+\]\n.*499999\tab\n\[lines 1 to 499999 of 500000\]`).with(`"limit":499999`)
 }
 
 // inParts is the answer to a line of so many bytes that is stored in parts.
 func inParts(line, bytes, parts int, behind string) string {
-	return fmt.Sprintf(`%6d\t.+\n\[line %d has %d bytes, more than fits an answer\. Its %d parts are in \S+, part-0001\.txt to part-%04d\.txt; this is the first, read on with the second%s\]`,
+	return fmt.Sprintf(`%d\t.+\n\[line %d has %d bytes, more than fits an answer\. Its %d parts are in \S+, part-0001\.txt to part-%04d\.txt; this is the first, read on with the second%s\]`,
 		line, line, bytes, parts, parts, behind)
 }
 
@@ -94,18 +94,18 @@ func addEncodings(c *corpus) {
 	c.refuses("utf32be.txt", "\x00\x00\xfe\xff\x00\x00\x00x", `is a binary file \(UTF-32 text\) of 8 bytes\. .+`)
 	c.shows("latin1.txt", "caf\xe9 na\xefve\n", numbered("caf� na�ve")+note)
 	c.shows("cp1252.txt", "\x93q\x94\n", numbered("�q�")+note)
-	c.shows("shift_jis.txt", "\x93\xfa\x96{", `     1\t�+\{`+note)
-	c.shows("gb18030.txt", "\xd6\xd0\xce\xc4", `     1\t�+`+note)
+	c.shows("shift_jis.txt", "\x93\xfa\x96{", `1\t�+\{`+note)
+	c.shows("gb18030.txt", "\xd6\xd0\xce\xc4", `1\t�+`+note)
 	c.shows("utf7.txt", "+AGE-", numbered("+AGE-"))
-	c.shows("invalid.txt", "ok \xff\xfe\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82 end\n", `     1\tok �+ �+ �+ �+ end`+note)
-	c.shows("overlong.txt", "\xc0\xae\xc0\xae/\n", `     1\t�+/`+note)
-	c.shows("surrogates.txt", "\xed\xa0\x80\xed\xb0\x80\n", `     1\t�+`+note)
-	c.shows("cut_character.txt", "abc\xe2\x82", `     1\tabc�`+note)
+	c.shows("invalid.txt", "ok \xff\xfe\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82 end\n", `1\tok �+ �+ �+ �+ end`+note)
+	c.shows("overlong.txt", "\xc0\xae\xc0\xae/\n", `1\t�+/`+note)
+	c.shows("surrogates.txt", "\xed\xa0\x80\xed\xb0\x80\n", `1\t�+`+note)
+	c.shows("cut_character.txt", "abc\xe2\x82", `1\tabc�`+note)
 	c.shows("invalid_twice.txt", "a\xff\nb\nc\xff\n", numbered("a�", "b", "c�")+`\n\[2 lines are not valid UTF-8: the bytes in question are shown as �\]`)
 	c.shows("c1.txt", "\u0085\u009b31m\n", numbered("\u0085\u009b31m"))
 	c.refuses("nul_bytes.txt", "a\x00b\x00c\n", `is a binary file \(.+\) of 6 bytes\. .+`)
 	c.refuses("controls_and_nul.txt", "\x00\x01\x02\x03\x1b\n", `is a binary file \(.+\) of 6 bytes\. .+`)
 	// Behind the first 8 KiB a NUL byte makes a file no binary one.
-	c.shows("nul_after_8k.bin", strings.Repeat("text ", 1700)+"\x00more", `     1\t(text )+.more`)
-	c.shows("nul_after_64k.bin", strings.Repeat("text\n", 14_000)+"\x00", `     1\ttext\n.*\[lines 1 to \d+ of 14001; go on with offset \d+\]`)
+	c.shows("nul_after_8k.bin", strings.Repeat("text ", 1700)+"\x00more", `1\t(text )+.more`)
+	c.shows("nul_after_64k.bin", strings.Repeat("text\n", 14_000)+"\x00", `1\ttext\n.*\[lines 1 to \d+ of 14001; go on with offset \d+\]`)
 }

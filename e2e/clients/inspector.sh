@@ -46,7 +46,7 @@ checks() { # NAME TARGET...
 	for era in legacy modern; do
 		step "$name $era tools/list --strict" 0 '"Read"' strict "$@" --protocol-era "$era"
 		# The tab of a numbered line is \t in JSON.
-		step "$name $era Read" 0 '     1\tfirst line' \
+		step "$name $era Read" 0 '1\tfirst line' \
 			inspect "$@" --protocol-era "$era" --method tools/call --tool-name Read \
 			--tool-args-json "{\"file_path\":\"$root/a.txt\"}" --format json -q
 		# 5 is the inspector's code for a result with isError.

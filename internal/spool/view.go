@@ -59,6 +59,16 @@ func (l *Log) View(limit int) (View, error) {
 	return s.view(max(limit, 0), maxWindow)
 }
 
+// Excerpt makes a view of all output if that has at most limit characters, else
+// one of at most short characters.
+func (l *Log) Excerpt(limit, short int) (View, error) {
+	v, err := l.View(limit)
+	if err != nil || v.Gap == (Gap{}) || short >= limit {
+		return v, err
+	}
+	return l.View(short)
+}
+
 func (s *snapshot) view(limit int, window int64) (View, error) {
 	lowest := int64(0)
 	if s.resume > s.stored {

@@ -18,8 +18,9 @@ const (
 	keptFor = time.Hour
 	// maxEnded is how many ended tasks are remembered, of all owners.
 	maxEnded = 1000
-	// idLength is the length of an id in characters, of 5 random bits each.
-	idLength = 16
+	// idLength is the length of an id in characters. Only the owner of a task can
+	// use its id, so it need not be hard to guess.
+	idLength = 6
 )
 
 // Registry knows the tasks of all conversations. It is safe for concurrent use.
@@ -47,9 +48,21 @@ func (r *Registry) Add(owner Owner, j Job) (*Task, error) {
 	if running >= maxRunning {
 		return nil, fault.New(fmt.Sprintf("%d tasks are running in the background, and no more may", running), "Stop one with TaskStop; TaskList lists them.")
 	}
-	t := &Task{ID: strings.ToLower(rand.Text()[:idLength]), Job: j, owner: owner, started: j.Status().Started}
+	t := &Task{ID: r.newID(), Job: j, owner: owner, started: j.Status().Started}
 	r.tasks = append(r.tasks, t)
 	return t, nil
+}
+
+// newID returns an id that no task has. It begins with a letter, so that it never
+// looks like a number.
+func (r *Registry) newID() string {
+	for {
+		id := strings.ToLower(rand.Text()[:idLength])
+		taken := slices.ContainsFunc(r.tasks, func(t *Task) bool { return t.ID == id })
+		if id[0] >= 'a' && !taken {
+			return id
+		}
+	}
 }
 
 // Get returns a task of the owner's. Of another's it says what it says of one

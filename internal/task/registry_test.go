@@ -93,7 +93,7 @@ func TestIDs(t *testing.T) {
 	r, seen := New(time.Now), map[string]bool{}
 	for range maxRunning {
 		id := add(t, r, me, newStub()).ID
-		if len(id) != 16 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") != "" || seen[id] {
+		if len(id) != 6 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") != "" || id[0] < 'a' || seen[id] {
 			t.Errorf("an id is %q", id)
 		}
 		seen[id] = true

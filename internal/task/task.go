@@ -77,7 +77,7 @@ func OwnerOf(v session.View) Owner {
 
 // Task is a job under the name it is asked for by.
 type Task struct {
-	ID string // nobody can guess it
+	ID string // six characters; only the owner can use it
 	Job
 
 	owner   Owner

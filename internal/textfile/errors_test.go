@@ -184,7 +184,7 @@ func TestMissFields(t *testing.T) {
 	}
 	_, _, err = text.Apply(Edit{Old: "if X > 0 {\n", New: "a"})
 	var m *Miss
-	if !errors.As(err, &m) || m.First != 4 || m.Last != 4 || m.Excerpt != "     4\t→if x > 0 {" {
+	if !errors.As(err, &m) || m.First != 4 || m.Last != 4 || m.Excerpt != "4\t→if x > 0 {" {
 		t.Errorf("%#v", err)
 	}
 	_, _, err = text.Apply(Edit{Old: "{", New: "a"})

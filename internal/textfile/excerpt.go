@@ -57,7 +57,7 @@ func (m misser) excerpt(p span, lines Lines) (text, legend string) {
 	var b strings.Builder
 	for n, at := first, from; n <= last; n++ {
 		line, _, _ := bytes.Cut(m.view[at:], []byte{'\n'})
-		fmt.Fprintf(&b, "%6d\t%s\n", n, s.visible(string(line), max(0, p.from-at)))
+		fmt.Fprintf(&b, "%d\t%s\n", n, s.visible(string(line), max(0, p.from-at)))
 		at = min(at+len(line)+1, len(m.view))
 	}
 	text = strings.TrimSuffix(b.String(), "\n")

@@ -7,6 +7,7 @@ import (
 
 	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/spool"
 	"mcp-toolset/internal/task"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -23,6 +24,10 @@ const (
 	metaDuration  = "mcp-toolset/duration_ms"
 	metaContained = "mcp-toolset/sandboxed"
 )
+
+// excerpt is how much of longer output an answer shows, in characters: a quarter
+// from its beginning, the rest from its end. The whole is in the file it names.
+const excerpt = 8 << 10
 
 // answer is what is made of a command.
 type answer struct {
@@ -43,12 +48,17 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 		j.discard(command.Stopped)
 		return tools.Result[Output]{}, err
 	}
-	text := fmt.Sprintf("Running in the background as task %s. TaskOutput shows what it prints, TaskStop ends it.", id)
+	text := fmt.Sprintf("Running in the background as task %s. %s", id, howToWait(id))
 	return tools.Result[Output]{
 		Data:   Output{Status: "running", TaskID: id, Text: text},
 		Effect: session.Effect{Output: j.Output().Path()},
 		Meta:   map[string]any{metaStatus: "running", metaTask: id, metaFile: j.Output().Path(), metaContained: j.Contained()},
 	}, nil
+}
+
+// howToWait says how a model learns of the end of a task, since nothing reports it.
+func howToWait(id string) string {
+	return fmt.Sprintf(`You will not be notified: call TaskOutput {"task_id":"%s"} to wait for its end, TaskStop to end it.`, id)
 }
 
 // moved answers for a command that takes longer than its client will wait.
@@ -60,7 +70,7 @@ func (c *call) moved(j *job) (tools.Result[Output], error) {
 	}
 	took := time.Since(j.Started).Round(time.Second / 10)
 	a := answer{
-		first:  fmt.Sprintf("Still running after %s: moved to the background as task %s. TaskOutput shows how it goes on, TaskStop ends it.", seconds(took), id),
+		first:  fmt.Sprintf("Still running after %s: moved to the background as task %s. %s", seconds(took), id, howToWait(id)),
 		effect: session.Effect{Output: j.Output().Path()},
 		meta:   map[string]any{metaStatus: "running", metaDuration: took.Milliseconds(), metaContained: j.Contained()},
 	}
@@ -88,7 +98,7 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	case j.failed(r):
 		a.first = strings.ToUpper(detail[:1]) + detail[1:]
 	case r.Code != 0: // no failure: grep found nothing
-		a.first = "(" + detail + ")"
+		a.first = strings.ToUpper(detail[:1]) + detail[1:]
 	}
 	if note := c.hidden(j); note != "" {
 		a.notes = append(a.notes, note)
@@ -150,7 +160,7 @@ func (c *call) folder(dir string, succeeded bool) string {
 // answer words an answer. Output that is not shown whole stays as a task, for
 // TaskOutput; what is, is not kept.
 func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error) {
-	view, err := j.Output().View(c.o.MaxOutput)
+	view, err := j.Output().Excerpt(c.o.MaxOutput, excerpt)
 	if err != nil { // it went to make room, or the disk is at fault: how the command ended is known
 		a.notes = append(a.notes, "its output cannot be shown: "+plain.Line(err.Error()))
 	}
@@ -172,12 +182,10 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	}
 	switch {
 	case unkept != nil:
-		fmt.Fprintf(&b, "[%d lines are left out here, bytes %d to %d, and not kept: %s]\n",
-			view.Gap.Lines, view.Gap.From, view.Gap.To, plain.Line(unkept.Error()))
+		fmt.Fprintf(&b, "[%s omitted, and not kept: %s]\n", omitted(view.Gap), plain.Line(unkept.Error()))
 		b.WriteString(view.Tail)
 	case view.Gap.Bytes() > 0:
-		fmt.Fprintf(&b, "[%d lines are left out here, bytes %d to %d: TaskOutput with task_id %s and offset %d shows them, or Read or Grep on %s]\n",
-			view.Gap.Lines, view.Gap.From, view.Gap.To, id, view.Gap.From, plain.Line(j.Output().Path()))
+		fmt.Fprintf(&b, "[%s omitted: Read or Grep %s]\n", omitted(view.Gap), plain.Line(j.Output().Path()))
 		b.WriteString(view.Tail)
 	}
 	if printed == 0 && ended && len(a.notes) == 0 && a.first == "" {
@@ -214,6 +222,17 @@ func newline(b *strings.Builder) {
 	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
 		b.WriteByte('\n')
 	}
+}
+
+// omitted returns how much of the output a gap leaves out, in lines where it has any.
+func omitted(g spool.Gap) string {
+	switch g.Lines {
+	case 0:
+		return fmt.Sprintf("%d bytes", g.Bytes())
+	case 1:
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", g.Lines)
 }
 
 // add makes a task of a command.

@@ -23,9 +23,9 @@ import (
 // Input is what a call of Bash is given.
 type Input struct {
 	Command         string `json:"command" minLength:"1" jsonschema:"The command to run"`
-	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds to wait for its end: 120000 if not given, at most 600000. With run_in_background: when to end the task, which else runs until it ends or the session does"`
-	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the person who watches"`
-	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Answer at once; TaskOutput shows the output, TaskStop ends it"`
+	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds to wait for its end: 120000 if not given, at most 600000. With run_in_background: when to end the task, at most 7200000; without it the task runs until the session ends"`
+	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user who watches"`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Answer at once. Nobody notifies you of the end: TaskOutput waits for it, TaskStop ends it"`
 	DisableSandbox  bool   `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run it outside of the sandbox, if it cannot work in there. The user is always asked"`
 
 	judged *judged
@@ -38,7 +38,7 @@ func (in Input) readOnly() bool { return in.judged.readOnly() && !in.DisableSand
 type ReadOnlyInput struct {
 	Command     string `json:"command" minLength:"1" jsonschema:"The command to run"`
 	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds to wait for its end: 120000 if not given, at most 600000; then it goes on as a task for TaskOutput"`
-	Description string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the person who watches"`
+	Description string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user who watches"`
 
 	judged *judged
 }
@@ -73,8 +73,15 @@ type Options struct {
 const (
 	defaultTimeout    = 2 * time.Minute
 	mostTimeout       = 10 * time.Minute
+	mostBackground    = 2 * time.Hour
 	defaultForeground = 110 * time.Second
 	defaultOutput     = 30_000
+)
+
+// What to do instead of a timeout that is too long.
+const (
+	backgroundInstead = "Use a shorter one, or Bash with run_in_background for what takes longer."
+	shorterOrNone     = "Use a shorter one, or none: the task then runs until the session ends."
 )
 
 // besides is room in a result for what is said beside the output, in characters.
@@ -125,7 +132,10 @@ func newBash(o Options) *tools.Tool {
 		IsEnabled:         func() error { return hasShell(o.Commands) },
 		Backfill:          func(env *tools.Env, in *Input) { in.judged = judge(env, o.Commands, in.Command) },
 		Validate: func(in Input) error {
-			return validate(in.Command, in.Timeout, o.Most, in.judged)
+			if in.RunInBackground {
+				return validate(in.Command, in.Timeout, max(o.Most, mostBackground), shorterOrNone, in.judged)
+			}
+			return validate(in.Command, in.Timeout, o.Most, backgroundInstead, in.judged)
 		},
 		Parts: func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
 		Check: func(env *tools.Env, in Input) *policy.Decision {
@@ -169,7 +179,9 @@ func newReadOnly(o Options) *tools.Tool {
 			return o.ReadOnly()
 		},
 		Backfill: func(env *tools.Env, in *ReadOnlyInput) { in.judged = judge(env, o.Commands, in.Command) },
-		Validate: func(in ReadOnlyInput) error { return validate(in.Command, in.Timeout, o.Most, in.judged) },
+		Validate: func(in ReadOnlyInput) error {
+			return validate(in.Command, in.Timeout, o.Most, backgroundInstead, in.judged)
+		},
 		Parts: func(_ *tools.Env, in ReadOnlyInput) *tools.Parts {
 			return in.judged.parts(o.Commands, in.Command, true)
 		},
@@ -210,7 +222,7 @@ func describe(text, description string) string {
 	return fmt.Sprintf("%s: %s", strings.TrimSuffix(description, "."), line)
 }
 
-func validate(text string, timeout int, most time.Duration, j *judged) error {
+func validate(text string, timeout int, most time.Duration, instead string, j *judged) error {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return &tools.Fault{Fact: "the command is blank", Next: "Give a command to run."}
@@ -224,7 +236,7 @@ func validate(text string, timeout int, most time.Duration, j *judged) error {
 	case int64(timeout) > most.Milliseconds():
 		return &tools.Fault{
 			Fact: fmt.Sprintf("timeout is %d ms; the most is %d", timeout, most.Milliseconds()),
-			Next: "Use a shorter one, or Bash with run_in_background for what takes longer.",
+			Next: instead,
 		}
 	case j != nil && j.syntax != "":
 		return &tools.Fault{Fact: "not valid bash: " + plain.Line(j.syntax), Next: "Correct the command."}

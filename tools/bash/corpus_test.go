@@ -92,7 +92,7 @@ func TestRuleCases(t *testing.T) {
 		cmd := decode(t, strings.TrimPrefix(f[2], "Bash: "))
 		want, _, _ := strings.Cut(f[3], " (")
 		if want == "reject" {
-			if err := validate(cmd, 0, mostTimeout, nil); err == nil {
+			if err := validate(cmd, 0, mostTimeout, "", nil); err == nil {
 				t.Errorf("%q is valid", cmd)
 			}
 			continue

@@ -26,7 +26,7 @@ func FuzzBash(f *testing.F) {
 	s := at(f, "/ws")
 	s.uncontained = true
 	f.Fuzz(func(t *testing.T, cmd string) {
-		if !utf8.ValidString(cmd) || validate(cmd, 0, mostTimeout, nil) != nil {
+		if !utf8.ValidString(cmd) || validate(cmd, 0, mostTimeout, "", nil) != nil {
 			return
 		}
 		a := shellsafe.Analyse(cmd, shellsafe.Options{Dir: s.ws, Roots: []string{s.ws}, Home: s.home})

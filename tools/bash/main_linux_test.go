@@ -106,9 +106,10 @@ var varying = []struct {
 	{regexp.MustCompile(`/\S*/state/output/\w+/bash-\w+\.log`), "$$OUTPUT"},
 	{regexp.MustCompile(`/\S*/state/guarded/taken`), "$$TAKEN"},
 	{regexp.MustCompile(`/\S*/mcp-toolset-\d+/[a-z2-7]{8}`), "$$TMPDIR"},
-	{regexp.MustCompile(`\b(task|task_id) [a-z2-7]{16}\b`), "$1 $$TASK"},
+	{regexp.MustCompile(`\b(task |task_id":")[a-z][a-z2-7]{5}\b`), "${1}$$TASK"},
 	// By mounts, by Landlock or by seccomp, as the system has them.
 	{regexp.MustCompile(`Read-only file system|Permission denied|Operation not permitted`), "$$DENIED"},
+	{regexp.MustCompile(`\d{4,} lines omitted`), "$$MANY lines omitted"},
 	{regexp.MustCompile(`Still running after [0-9.]+ s`), "Still running after $$TIME s"},
 }
 

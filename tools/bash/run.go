@@ -127,7 +127,7 @@ func (c *call) noFolder(err error) error {
 	}
 	fact := plain.Line(v.Dir) + ", the working directory, " + why
 	if len(v.Roots) == 0 || v.Roots[0] == v.Dir {
-		return &tools.Fault{Fact: fact, Next: "Make it again, or have a person start the server with another root."}
+		return &tools.Fault{Fact: fact, Next: "Create it again, or ask the user to start the server with another root."}
 	}
 	return &tools.Recorded{Effect: session.Effect{Dir: v.Roots[0]}, Err: &tools.Fault{
 		Fact: fact, Next: "The working directory is " + plain.Line(v.Roots[0]) + " now; run the command again if that suits it.",
@@ -142,13 +142,13 @@ func (c *call) startError(ctx context.Context, err error) error {
 	if strings.Contains(err.Error(), "the state folder") {
 		return &tools.Fault{
 			Fact: "output cannot be stored: " + plain.Line(err.Error()),
-			Next: "Have a person set MCP_TOOLSET_STATE_DIR to a folder that the server may write to, outside of the workspace.",
+			Next: "Ask the user to set MCP_TOOLSET_STATE_DIR to a folder that the server may write to, outside of the workspace.",
 		}
 	}
 	if c.readOnly {
-		return &tools.Fault{Fact: "the command could not be started: " + plain.Line(err.Error()), Next: "Use Bash, or have a person run mcp-toolset doctor."}
+		return &tools.Fault{Fact: "the command could not be started: " + plain.Line(err.Error()), Next: "Use Bash, or ask the user to run mcp-toolset doctor."}
 	}
-	return &tools.Fault{Fact: "the command could not be started: " + plain.Line(err.Error()), Next: "Try again; a person can run mcp-toolset doctor."}
+	return &tools.Fault{Fact: "the command could not be started: " + plain.Line(err.Error()), Next: "Try again, or ask the user to run mcp-toolset doctor."}
 }
 
 // gitConfigTime is how long git may take to list its settings.

@@ -513,8 +513,8 @@ func TestNoFolder(t *testing.T) {
 		{"/r/a", []string{"/r"}, os.ErrNotExist, "/r/a, the working directory, does not exist any more. The working directory is /r now; run the command again if that suits it.", "/r"},
 		{"/r/a", []string{"/r"}, nil, "/r/a, the working directory, is not a folder any more. The working directory is /r now; run the command again if that suits it.", "/r"},
 		{"/r/a", []string{"/r"}, &os.PathError{Op: "stat", Path: "/r/a", Err: syscall.EACCES}, "/r/a, the working directory, cannot be entered: permission denied. The working directory is /r now; run the command again if that suits it.", "/r"},
-		{"/r", []string{"/r"}, os.ErrNotExist, "/r, the working directory, does not exist any more. Make it again, or have a person start the server with another root.", ""},
-		{"/r", nil, os.ErrNotExist, "/r, the working directory, does not exist any more. Make it again, or have a person start the server with another root.", ""},
+		{"/r", []string{"/r"}, os.ErrNotExist, "/r, the working directory, does not exist any more. Create it again, or ask the user to start the server with another root.", ""},
+		{"/r", nil, os.ErrNotExist, "/r, the working directory, does not exist any more. Create it again, or ask the user to start the server with another root.", ""},
 	} {
 		c := call{env: &tools.Env{Session: session.View{Dir: one.dir, Roots: one.roots}}}
 		err := c.noFolder(one.err)

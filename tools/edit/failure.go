@@ -103,7 +103,7 @@ func lines(old file.Old, which []int) string {
 			break
 		}
 		if n >= which[0]-around {
-			fmt.Fprintf(&b, "%6d\t%s\n", n, file.Shorten(file.Plain(strings.TrimSuffix(line, "\n"))))
+			fmt.Fprintf(&b, "%d\t%s\n", n, file.Shorten(file.Plain(strings.TrimSuffix(line, "\n"))))
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

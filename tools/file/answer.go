@@ -1,6 +1,7 @@
 package file
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,12 +15,38 @@ const MetaHunks = "mcp-toolset/hunks"
 // Answer is the text of a result: what was done, the diff, the notes.
 func Answer(done string, hunks []Hunk, notes []string) string {
 	var b strings.Builder
-	b.WriteString(done + "\n")
-	b.WriteString(Unified(hunks))
+	if changed, long := summary(hunks); long {
+		fmt.Fprintf(&b, "%s, %s changed.\n", strings.TrimSuffix(done, "."), Plural(changed, "line"))
+	} else {
+		b.WriteString(done + "\n" + Unified(hunks))
+	}
 	for _, n := range notes {
 		b.WriteString("[" + n + "]\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// summary returns how many lines changed, and whether a diff of them is too long to
+// show to the model that wrote them.
+func summary(hunks []Hunk) (changed int, long bool) {
+	shown := 0
+	for _, h := range hunks {
+		shown += len(h.Lines)
+		removed, added := 0, 0
+		for _, l := range h.Lines {
+			switch l[0] {
+			case '-':
+				removed++
+			case '+':
+				added++
+			}
+		}
+		if h.Omitted {
+			return 0, false
+		}
+		changed += max(removed, added)
+	}
+	return changed, shown > longestDiff
 }
 
 // Meta is the _meta of a result with what changed; the lines of hunks are left

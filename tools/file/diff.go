@@ -21,6 +21,8 @@ const (
 	// maxShown is the most of a diff that an answer shows, in bytes: some 1,500
 	// tokens. Who wrote the change knows it already.
 	maxShown = 6000
+	// longestDiff is the longest diff that an answer shows, in lines.
+	longestDiff = 40
 	// maxLine is the longest line shown, in bytes.
 	maxLine = 500
 	// maxMeta is the most of a diff that programs are given, in bytes of its

@@ -148,3 +148,29 @@ func TestUnified(t *testing.T) {
 		t.Errorf("a long diff has %d bytes and ends with %q", len(long), long[len(long)-60:])
 	}
 }
+
+// A long diff is counted, not shown; the notes stay.
+func TestLongDiffIsSummarised(t *testing.T) {
+	lines := func(from, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "line %d\n", from+i)
+		}
+		return b.String()
+	}
+	for _, tc := range []struct {
+		changed int
+		want    string // how the answer begins
+	}{
+		{10, "Wrote f: 10 lines.\n@@ -1,10 +1,10 @@\n"},
+		{20, "Wrote f: 20 lines.\n@@ -1,20 +1,20 @@\n"},
+		{21, "Wrote f: 21 lines, 21 lines changed.\n[a note]"},
+		{600, "Wrote f: 600 lines, 600 lines changed.\n[a note]"},
+	} {
+		hunks := Diff(lines(0, tc.changed), lines(1000, tc.changed))
+		got := Answer(fmt.Sprintf("Wrote f: %d lines.", tc.changed), hunks, []string{"a note"})
+		if !strings.HasPrefix(got, tc.want) || !strings.HasSuffix(got, "\n[a note]") {
+			t.Errorf("%d lines: %s", tc.changed, got)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func OpenError(env *tools.Env, path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return Missing(env, path)
 	case errors.Is(err, fs.ErrPermission):
-		return &tools.Fault{Fact: shown + " may not be read by the user the server runs as", Next: "A person can change its mode, or read it for you."}
+		return &tools.Fault{Fact: shown + " may not be read by the user the server runs as", Next: "Ask the user to change its mode."}
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return &tools.Fault{Fact: shown + " is a path too long", Next: "Use one relative to a folder nearer to the file."}
 	case errors.As(err, &other):
@@ -47,7 +47,7 @@ func ReadError(shown string, err error) error {
 	}
 	return &tools.Fault{
 		Fact: shown + " cannot be read: " + plain.Line(system.Err.Error()),
-		Next: "Try once more, or another file; a person can look after the disk.",
+		Next: "Try once more; if that fails too, ask the user to check the disk.",
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *conversation) want(args, want string) {
 	}
 }
 
-const whole = "     1\tone\n     2\ttwo"
+const whole = "1\tone\n2\ttwo"
 
 func TestReadAgain(t *testing.T) {
 	c := converse(t, Options{})
@@ -63,7 +63,7 @@ func TestReadAgain(t *testing.T) {
 	c.want("", whole) // the model asked again, so it has it no more
 	c.want("", whole) // nor has another one that shares the session
 	c.want(`,"offset":1`, whole)
-	c.want(`,"offset":2`, "     2\ttwo\n[line 2 of 2]")
+	c.want(`,"offset":2`, "2\ttwo\n[line 2 of 2]")
 	c.want(`,"limit":2`, whole)
 	c.want(`,"limit":2`, told)
 	c.want("", whole)
@@ -73,10 +73,10 @@ func TestReadAgainAfterAChange(t *testing.T) {
 	c := converse(t, Options{})
 	c.want("", whole)
 	c.write("one\nTWO\n") // the same size, and perhaps the same tick
-	c.want("", "     1\tone\n     2\tTWO")
+	c.want("", "1\tone\n2\tTWO")
 	c.want("", told)
 	c.age()
-	c.want("", "     1\tone\n     2\tTWO") // other times: it may have changed
+	c.want("", "1\tone\n2\tTWO") // other times: it may have changed
 	c.want("", told)
 	path := filepath.Join(c.w.Root, "f")
 	if err := os.Remove(path); err != nil {
@@ -159,7 +159,7 @@ func TestFailedReadsLeaveNoRecord(t *testing.T) {
 		t.Errorf("recorded: %v, told %d times", ok, heard)
 	}
 	c.write("x")
-	c.want("", "     1\tx")
+	c.want("", "1\tx")
 	if heard != 1 {
 		t.Errorf("told %d times of one read", heard)
 	}

@@ -142,7 +142,7 @@ func TestPDF(t *testing.T) {
 		t.Errorf("a page behind the end: %s", got)
 	}
 	l.write("text.txt", []byte("%PDF-1.7 is how a PDF begins\n"))
-	l.want("text.txt", "", "     1\t%PDF-1.7 is how a PDF begins")
+	l.want("text.txt", "", "1\t%PDF-1.7 is how a PDF begins")
 	if got := l.read("text.txt", `,"pages":"1"`); !strings.HasPrefix(got, "error: $ROOT/text.txt is a damaged PDF: ") {
 		t.Errorf("pages of a text that begins like a PDF: %s", got)
 	}

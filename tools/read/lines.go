@@ -85,7 +85,7 @@ func (l *lines) text() []byte {
 	return l.buf[l.refs[0].start:]
 }
 
-// appendNumbered appends the lines as `cat -n` shows them.
+// appendNumbered appends the lines with their numbers.
 func (l *lines) appendNumbered(b []byte) []byte {
 	for i, r := range l.refs {
 		b = append(appendNumber(b, l.first+i), l.buf[r.start:r.end]...)
@@ -102,23 +102,17 @@ func (l *lines) invalid() (n int) {
 	return n
 }
 
-// minWidth is how wide `cat -n` makes a number at least.
-const minWidth = 6
-
 // numberWidth is the length of a number and the tab behind it.
 func numberWidth(n int) int {
 	width := 1
 	for ; n >= 10; n /= 10 {
 		width++
 	}
-	return max(width, minWidth) + 1
+	return width + 1
 }
 
-// appendNumber appends a line's number as `cat -n` does.
+// appendNumber appends a line's number and a tab.
 func appendNumber(b []byte, n int) []byte {
-	for pad := numberWidth(n) - 1 - len(strconv.Itoa(n)); pad > 0; pad-- {
-		b = append(b, ' ')
-	}
 	return append(strconv.AppendInt(b, int64(n), 10), '\t')
 }
 

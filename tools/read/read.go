@@ -97,7 +97,7 @@ func tooLong(err error) error {
 	case errors.Is(err, bounded.ErrHung):
 		return &tools.Fault{
 			Fact: "too many earlier reads still wait for a file system that does not answer",
-			Next: "Try again later; if that does not help, a person must look after it.",
+			Next: "Try again later; if that fails too, ask the user to check the file system.",
 		}
 	}
 	return err

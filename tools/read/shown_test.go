@@ -31,7 +31,7 @@ func TestRecordOfWhatWasShown(t *testing.T) {
 		{"f", `,"offset":1,"limit":9`, 1, 0, 3},
 		{"empty", ``, 1, 0, 0},
 		{"long", ``, 1, 1, 2}, // in parts, which are there to be read
-		{"lines", `,"limit":200`, 1, 14, 200},
+		{"lines", `,"limit":200`, 1, 17, 200},
 		{"n.ipynb", ``, 1, 0, 2},
 		{"n.ipynb", `,"offset":2`, 2, 2, 2},
 		{"n.ipynb", `,"limit":1`, 1, 1, 2},

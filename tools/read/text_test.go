@@ -57,15 +57,15 @@ func readBytes(t *testing.T, o Options, data, args string) (text string, err err
 
 func TestEncodings(t *testing.T) {
 	for name, tc := range map[string]struct{ data, want string }{
-		"CRLF is shown as LF":           {"a\r\nb\r\n", "     1\ta\n     2\tb"},
-		"a CR inside a line stays":      {"a\rb\n", "     1\ta\rb"},
-		"a BOM is left out":             {"\xef\xbb\xbfa\n", "     1\ta"},
+		"CRLF is shown as LF":           {"a\r\nb\r\n", "1\ta\n2\tb"},
+		"a CR inside a line stays":      {"a\rb\n", "1\ta\rb"},
+		"a BOM is left out":             {"\xef\xbb\xbfa\n", "1\ta"},
 		"only a BOM is an empty file":   {"\xef\xbb\xbf", "[the file is empty]"},
-		"U+2028 does not end a line":    {"a\u2028b\n", "     1\ta\u2028b"},
-		"invalid UTF-8 is said":         {"a\xffb\nc\n", "     1\ta\uFFFDb\n     2\tc\n[1 line is not valid UTF-8: the bytes in question are shown as \uFFFD]"},
-		"U+FFFD in a file is not wrong": {"\uFFFD\n", "     1\t\uFFFD"},
-		"a lone newline is a line":      {"\n", "     1\t"},
-		"no newline at the end":         {"a\nb", "     1\ta\n     2\tb"},
+		"U+2028 does not end a line":    {"a\u2028b\n", "1\ta\u2028b"},
+		"invalid UTF-8 is said":         {"a\xffb\nc\n", "1\ta\uFFFDb\n2\tc\n[1 line is not valid UTF-8: the bytes in question are shown as \uFFFD]"},
+		"U+FFFD in a file is not wrong": {"\uFFFD\n", "1\t\uFFFD"},
+		"a lone newline is a line":      {"\n", "1\t"},
+		"no newline at the end":         {"a\nb", "1\ta\n2\tb"},
 	} {
 		got, err := readBytes(t, Options{}, tc.data, "")
 		if err != nil || got != tc.want {
@@ -75,8 +75,8 @@ func TestEncodings(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	long := strings.Repeat(strings.Repeat("x", 92)+"\n", 2000) // 100 bytes a line when numbered
-	small := Options{MaxTokens: 1000}                          // 4,000 bytes: 40 lines
+	long := strings.Repeat(strings.Repeat("x", 92)+"\n", 2000) // about 96 bytes a line when numbered
+	small := Options{MaxTokens: 1000}                          // 4,000 bytes
 	for name, tc := range map[string]struct {
 		o          Options
 		data, args string
@@ -84,15 +84,15 @@ func TestBudget(t *testing.T) {
 		lines      int
 	}{
 		"a file that fits has no notice": {small, long[:93*40], "", "x", 40},
-		"a page is 85 % of the budget":   {small, long, "", "[lines 1 to 34 of 2000; go on with offset 35]", 34},
+		"a page is 85 % of the budget":   {small, long, "", "[lines 1 to 35 of 2000; go on with offset 36]", 35},
 		"going on by offset":             {small, long, `,"offset":1999`, "[lines 1999 to 2000 of 2000]", 2},
-		"a further page":                 {small, long, `,"offset":35`, "[lines 35 to 68 of 2000; go on with offset 69]", 34},
-		"a range that is too long":       {small, long, `,"offset":11,"limit":500`, "[lines 11 to 510 of 2000]", 34},
-		"the default budget":             {Options{}, long, "", "[lines 1 to 850 of 2000; go on with offset 851]", 850},
+		"a further page":                 {small, long, `,"offset":35`, "[lines 35 to 69 of 2000; go on with offset 70]", 35},
+		"a range that is too long":       {small, long, `,"offset":11,"limit":500`, "[lines 11 to 510 of 2000]", 35},
+		"the default budget":             {Options{}, long, "", "[lines 1 to 877 of 2000; go on with offset 878]", 877},
 		"a paged file however large the budget": {Options{MaxTokens: 1e6}, strings.Repeat(long, 2), "",
-			"[lines 1 to 2228 of 4000; go on with offset 2229]", 2228},
+			"[lines 1 to 2284 of 4000; go on with offset 2285]", 2284},
 		"invalid lines on a page": {small, strings.Repeat(strings.Repeat("x", 90)+"\xff\n", 100), "",
-			"[33 lines are not valid UTF-8: the bytes in question are shown as \uFFFD]", 33},
+			"[35 lines are not valid UTF-8: the bytes in question are shown as \uFFFD]", 35},
 		"a long line behind the page": {small, "a\n" + strings.Repeat("y", 5000), "", "[line 1 of 2; go on with offset 2]", 1},
 	} {
 		got, err := readBytes(t, tc.o, tc.data, tc.args)
@@ -382,7 +382,7 @@ func TestRangesKeepBothEnds(t *testing.T) {
 func TestFailingDisk(t *testing.T) {
 	broken := &fs.PathError{Op: "read", Path: "/dev/secret", Err: syscall.EIO}
 	_, err := readText(t.Context(), io.MultiReader(strings.NewReader("a\n"), iotest.ErrReader(broken)), request{path: "f", size: 5, offset: 1, budget: 1000})
-	if want := "f cannot be read: input/output error. Try once more, or another file; a person can look after the disk."; err == nil || err.Error() != want {
+	if want := "f cannot be read: input/output error. Try once more; if that fails too, ask the user to check the disk."; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -133,6 +133,6 @@ func TestTwoReadsTogether(t *testing.T) {
 	c.want("", whole) // as behind two that came one by one
 	c.want("", whole)
 	c.write("one\nother\n")
-	c.want("", "     1\tone\n     2\tother")
+	c.want("", "1\tone\n2\tother")
 	c.want("", told)
 }

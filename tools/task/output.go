@@ -14,12 +14,14 @@ import (
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/spool"
 	tasks "mcp-toolset/internal/task"
+	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
 
 // Input is what a call of TaskOutput is given.
 type Input struct {
-	TaskID  string `json:"task_id" minLength:"1" jsonschema:"The id of the task"`
+	TaskID  string `json:"task_id,omitempty" jsonschema:"The id of the task; without it the tasks are listed"`
+	BashID  string `json:"bash_id,omitempty" jsonschema:"The former name of task_id"`
 	Block   *bool  `json:"block,omitempty" default:"true" jsonschema:"Whether to wait"`
 	Timeout *int   `json:"timeout,omitempty" minimum:"0" maximum:"600000" default:"30000" jsonschema:"The longest wait, in milliseconds"`
 	Offset  *int64 `json:"offset,omitempty" minimum:"0" jsonschema:"Where to begin, in bytes: 0, or the next offset of a former answer"`
@@ -41,13 +43,14 @@ const defaultWait = 30 * time.Second
 
 // Output is how a task is and what it printed.
 type Output struct {
-	TaskID     string `json:"task_id" jsonschema:"The task"`
-	Status     string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
-	Detail     string `json:"detail" jsonschema:"The same in a few words"`
-	ExitCode   *int   `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
-	Output     string `json:"output" jsonschema:"What is shown of what it printed, with what is left out named in square brackets"`
-	NextOffset int64  `json:"next_offset" jsonschema:"Where the output goes on, in bytes"`
-	More       bool   `json:"more" jsonschema:"Whether there is more output already from next_offset on"`
+	TaskID     string  `json:"task_id,omitempty" jsonschema:"The task"`
+	Status     string  `json:"status,omitempty" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
+	Detail     string  `json:"detail,omitempty" jsonschema:"The same in a few words"`
+	ExitCode   *int    `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
+	Output     string  `json:"output" jsonschema:"What is shown of what it printed, with what is left out named in square brackets"`
+	NextOffset int64   `json:"next_offset" jsonschema:"Where the output goes on, in bytes"`
+	More       bool    `json:"more" jsonschema:"Whether there is more output already from next_offset on"`
+	Tasks      []Entry `json:"tasks,omitempty" jsonschema:"Without task_id: the tasks in order of their start"`
 
 	text string
 }
@@ -61,26 +64,51 @@ func NewOutput(o Options) *tools.Tool {
 		o.MaxOutput = maxOutput
 	}
 	return tools.MustBuild(tools.Def[Input, Output]{
-		Name:              "TaskOutput",
-		Title:             "Show a task's output",
-		Prompt:            outputPrompt,
-		SearchHint:        "show wait for output status of background task",
-		Aliases:           []string{"BashOutput"},
-		Description:       func(in Input) string { return "Show the output of the background task " + in.TaskID },
+		Name:       "TaskOutput",
+		Title:      "Show a task's output",
+		Prompt:     outputPrompt,
+		SearchHint: "show wait for output status of background task",
+		Aliases:    []string{"BashOutput"},
+		Description: func(in Input) string {
+			if in.TaskID == "" {
+				return "List the background tasks"
+			}
+			return "Show the output of the background task " + in.TaskID
+		},
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Keep:              tools.KeepTail,
 		IsReadOnly:        tools.Always[Input](),
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),
+		Backfill: func(_ *tools.Env, in *Input) {
+			if in.TaskID == "" {
+				in.TaskID, in.BashID = in.BashID, ""
+			}
+		},
+		Matcher: func(in Input) func(policy.Behavior, string) bool {
+			return func(_ policy.Behavior, id string) bool { return id == in.TaskID }
+		},
 		Validate: func(in Input) error {
+			if in.BashID != "" {
+				return fault.New("task_id and bash_id are two names of one property, and both are given", "Give task_id alone.")
+			}
 			_, err := in.filter()
 			return err
 		},
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			if in.TaskID == "" {
+				return listed(o.Tasks.List(tasks.OwnerOf(env.Session)), env.Now()), nil
+			}
 			return show(ctx, env, in, o)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
+}
+
+// listed answers a call without a task with what TaskList lists.
+func listed(all []*tasks.Task, now time.Time) tools.Result[Output] {
+	l := list(all, now)
+	return tools.Result[Output]{Data: Output{Output: l.Data.text, Tasks: l.Data.Tasks, text: l.Data.text}, Meta: l.Meta}
 }
 
 // filter is the filter, nil if there is none.

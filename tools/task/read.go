@@ -54,7 +54,7 @@ func gap(g spool.Gap) string {
 	case g.Lines > 1:
 		size = fmt.Sprintf("%d lines (%s)", g.Lines, size)
 	}
-	return fmt.Sprintf("[%s left out; TaskOutput with offset %d shows them]\n", size, g.From)
+	return fmt.Sprintf("[%s omitted: TaskOutput with offset %d]\n", size, g.From)
 }
 
 // end is the offset behind what can be shown now.

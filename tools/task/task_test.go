@@ -189,7 +189,7 @@ func TestDefinitions(t *testing.T) {
 		hints         tools.Hints
 		inputs        string
 	}{
-		{"TaskOutput", "[BashOutput]", tools.Hints{ReadOnly: true, Idempotent: true}, "[task_id block timeout offset filter]"},
+		{"TaskOutput", "[BashOutput]", tools.Hints{ReadOnly: true, Idempotent: true}, "[task_id bash_id block timeout offset filter]"},
 		{"TaskStop", "[KillShell KillBash]", tools.Hints{Idempotent: true}, "[task_id shell_id]"},
 		{"TaskList", "[]", tools.Hints{ReadOnly: true, Idempotent: true}, "[]"},
 	} {

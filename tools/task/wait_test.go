@@ -200,7 +200,7 @@ func TestGapIsReadable(t *testing.T) {
 		}
 		head, rest, _ := strings.Cut(view, "\n[")
 		var bytes, lines, offset int64
-		if _, err := fmt.Sscanf(rest, "%d lines (%d bytes) left out; TaskOutput with offset %d shows them]", &lines, &bytes, &offset); err != nil {
+		if _, err := fmt.Sscanf(rest, "%d lines (%d bytes) omitted: TaskOutput with offset %d]", &lines, &bytes, &offset); err != nil {
 			s.t.Fatal(err)
 		}
 		_, got, _ := strings.Cut(head+"\n", "\n") // without the status
