@@ -72,7 +72,7 @@ func TestLimitsOfEnvironment(t *testing.T) {
 		t.Errorf("the most: %s", a.text)
 	}
 	a := s.bash("seq 1 5000")
-	if !strings.HasPrefix(a.text, "1\n2\n") || !strings.HasSuffix(a.text, "\n5000") || !strings.Contains(a.text, "lines omitted") || len(a.text) < 1000 || len(a.text) > 2500 {
+	if !strings.HasPrefix(a.text, "1\n2\n") || !strings.HasSuffix(a.text, "\n5000") || !strings.Contains(a.text, "bytes) omitted: Read or Grep ") || len(a.text) < 1000 || len(a.text) > 2500 {
 		t.Errorf("%d bytes: %s", len(a.text), a.text)
 	}
 	if a = s.call("TaskOutput", map[string]any{"task_id": a.task()}); len(a.text) > 2500 || !strings.HasSuffix(a.text, "\n5000") {

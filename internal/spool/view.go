@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -33,6 +34,18 @@ type Gap struct {
 // Bytes is how much of the output is left out.
 func (g Gap) Bytes() int64 { return g.To - g.From }
 
+// Size returns the size of the gap in words: in lines and bytes, or in bytes if it
+// has no newline.
+func (g Gap) Size() string {
+	switch g.Lines {
+	case 0:
+		return fmt.Sprintf("%d bytes", g.Bytes())
+	case 1:
+		return fmt.Sprintf("1 line (%d bytes)", g.Bytes())
+	}
+	return fmt.Sprintf("%d lines (%d bytes)", g.Lines, g.Bytes())
+}
+
 // seen is a row as it is seen, with its newline.
 type seen struct {
 	row
@@ -50,23 +63,21 @@ func look(w *row) seen {
 
 // View makes a view of at most limit characters, mostly of the end. It can be
 // made at any time; what is printed meanwhile is not in it.
-func (l *Log) View(limit int) (View, error) {
+func (l *Log) View(limit int) (View, error) { return l.Excerpt(limit, limit) }
+
+// Excerpt makes a view of all output if that has at most limit characters, else
+// one of at most short characters.
+func (l *Log) Excerpt(limit, short int) (View, error) {
 	s, err := l.snapshot()
 	if err != nil {
 		return View{}, err
 	}
 	defer s.close()
-	return s.view(max(limit, 0), maxWindow)
-}
-
-// Excerpt makes a view of all output if that has at most limit characters, else
-// one of at most short characters.
-func (l *Log) Excerpt(limit, short int) (View, error) {
-	v, err := l.View(limit)
+	v, err := s.view(max(limit, 0), maxWindow)
 	if err != nil || v.Gap == (Gap{}) || short >= limit {
 		return v, err
 	}
-	return l.View(short)
+	return s.view(max(short, 0), maxWindow)
 }
 
 func (s *snapshot) view(limit int, window int64) (View, error) {

@@ -7,7 +7,6 @@ import (
 
 	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/spool"
 	"mcp-toolset/internal/task"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -25,8 +24,8 @@ const (
 	metaContained = "mcp-toolset/sandboxed"
 )
 
-// excerpt is how much of longer output an answer shows, in characters: a quarter
-// from its beginning, the rest from its end. The whole is in the file it names.
+// excerpt is the number of characters that an answer shows of output over the limit:
+// a quarter from its beginning, the rest from its end.
 const excerpt = 8 << 10
 
 // answer is what is made of a command.
@@ -56,7 +55,7 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 	}, nil
 }
 
-// howToWait says how a model learns of the end of a task, since nothing reports it.
+// howToWait returns the advice on waiting for a task, since nothing reports its end.
 func howToWait(id string) string {
 	return fmt.Sprintf(`You will not be notified: call TaskOutput {"task_id":"%s"} to wait for its end, TaskStop to end it.`, id)
 }
@@ -94,10 +93,7 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	default:
 		a.meta[metaStatus], a.meta[metaExitCode] = "exited", r.Code
 	}
-	switch {
-	case j.failed(r):
-		a.first = strings.ToUpper(detail[:1]) + detail[1:]
-	case r.Code != 0: // no failure: grep found nothing
+	if j.failed(r) || r.Code != 0 { // a code that is no failure: grep found nothing
 		a.first = strings.ToUpper(detail[:1]) + detail[1:]
 	}
 	if note := c.hidden(j); note != "" {
@@ -182,10 +178,10 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	}
 	switch {
 	case unkept != nil:
-		fmt.Fprintf(&b, "[%s omitted, and not kept: %s]\n", omitted(view.Gap), plain.Line(unkept.Error()))
+		fmt.Fprintf(&b, "[%s omitted, and not kept: %s]\n", view.Gap.Size(), plain.Line(unkept.Error()))
 		b.WriteString(view.Tail)
 	case view.Gap.Bytes() > 0:
-		fmt.Fprintf(&b, "[%s omitted: Read or Grep %s]\n", omitted(view.Gap), plain.Line(j.Output().Path()))
+		fmt.Fprintf(&b, "[%s omitted: Read or Grep %s]\n", view.Gap.Size(), plain.Line(j.Output().Path()))
 		b.WriteString(view.Tail)
 	}
 	if printed == 0 && ended && len(a.notes) == 0 && a.first == "" {
@@ -222,17 +218,6 @@ func newline(b *strings.Builder) {
 	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
 		b.WriteByte('\n')
 	}
-}
-
-// omitted returns how much of the output a gap leaves out, in lines where it has any.
-func omitted(g spool.Gap) string {
-	switch g.Lines {
-	case 0:
-		return fmt.Sprintf("%d bytes", g.Bytes())
-	case 1:
-		return "1 line"
-	}
-	return fmt.Sprintf("%d lines", g.Lines)
 }
 
 // add makes a task of a command.

@@ -109,7 +109,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\b(task |task_id":")[a-z][a-z2-7]{5}\b`), "${1}$$TASK"},
 	// By mounts, by Landlock or by seccomp, as the system has them.
 	{regexp.MustCompile(`Read-only file system|Permission denied|Operation not permitted`), "$$DENIED"},
-	{regexp.MustCompile(`\d{4,} lines omitted`), "$$MANY lines omitted"},
+	{regexp.MustCompile(`\d{4,} lines \(\d+ bytes\) omitted`), "$$MANY lines ($$MANY bytes) omitted"},
 	{regexp.MustCompile(`Still running after [0-9.]+ s`), "Still running after $$TIME s"},
 }
 

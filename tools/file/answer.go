@@ -26,11 +26,14 @@ func Answer(done string, hunks []Hunk, notes []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// summary returns how many lines changed, and whether a diff of them is too long to
-// show to the model that wrote them.
+// summary returns the number of changed lines, and reports whether their diff is too
+// long to show. A change too large to compare has no diff and is not long.
 func summary(hunks []Hunk) (changed int, long bool) {
 	shown := 0
 	for _, h := range hunks {
+		if h.Omitted {
+			return 0, false
+		}
 		shown += len(h.Lines)
 		removed, added := 0, 0
 		for _, l := range h.Lines {
@@ -40,9 +43,6 @@ func summary(hunks []Hunk) (changed int, long bool) {
 			case '+':
 				added++
 			}
-		}
-		if h.Omitted {
-			return 0, false
 		}
 		changed += max(removed, added)
 	}

@@ -102,7 +102,7 @@ func (l *lines) invalid() (n int) {
 	return n
 }
 
-// numberWidth is the length of a number and the tab behind it.
+// numberWidth is the length of a number and the tab after it.
 func numberWidth(n int) int {
 	width := 1
 	for ; n >= 10; n /= 10 {

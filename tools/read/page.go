@@ -125,9 +125,9 @@ func (s *scanner) notices(total int) []string {
 		if total < 0 {
 			more = " or more"
 		}
-		notice := fmt.Sprintf("line %d has %d bytes%s, of which the first %d are shown; other tools can cut the rest out of it", s.offset, s.long, more, len(s.head.text())-1)
+		notice := fmt.Sprintf("line %d has %d bytes%s; the first %d are shown, and a command such as cut can show the rest", s.offset, s.long, more, len(s.head.text())-1)
 		if total < 0 || s.offset < total {
-			notice += fmt.Sprintf(". The lines behind it begin at offset %d", s.offset+1)
+			notice += fmt.Sprintf(". The next line is at offset %d", s.offset+1)
 		}
 		out = append(out, notice)
 	case s.next > 0:

@@ -204,7 +204,7 @@ func TestHugeLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("[line 1 has %d bytes or more, of which the first 3397 are shown; other tools can cut the rest out of it. The lines behind it begin at offset 2]", p.long); !strings.HasSuffix(p.text, want) {
+	if want := fmt.Sprintf("[line 1 has %d bytes or more; the first 3397 are shown, and a command such as cut can show the rest. The next line is at offset 2]", p.long); !strings.HasSuffix(p.text, want) {
 		t.Errorf("%s", p.text[max(0, len(p.text)-200):])
 	}
 	if p.long <= lookedFor || p.total != -1 {

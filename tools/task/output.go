@@ -47,7 +47,7 @@ type Output struct {
 	Status     string  `json:"status,omitempty" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
 	Detail     string  `json:"detail,omitempty" jsonschema:"The same in a few words"`
 	ExitCode   *int    `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
-	Output     string  `json:"output" jsonschema:"What is shown of what it printed, with what is left out named in square brackets"`
+	Output     string  `json:"output" jsonschema:"The output that is shown; notes in square brackets name omitted parts"`
 	NextOffset int64   `json:"next_offset" jsonschema:"Where the output goes on, in bytes"`
 	More       bool    `json:"more" jsonschema:"Whether there is more output already from next_offset on"`
 	Tasks      []Entry `json:"tasks,omitempty" jsonschema:"Without task_id: the tasks in order of their start"`
@@ -105,7 +105,7 @@ func NewOutput(o Options) *tools.Tool {
 	})
 }
 
-// listed answers a call without a task with what TaskList lists.
+// listed answers a call without task_id with the list of TaskList.
 func listed(all []*tasks.Task, now time.Time) tools.Result[Output] {
 	l := list(all, now)
 	return tools.Result[Output]{Data: Output{Output: l.Data.text, Tasks: l.Data.Tasks, text: l.Data.text}, Meta: l.Meta}

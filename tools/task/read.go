@@ -45,16 +45,9 @@ func overview(ctx context.Context, t *tasks.Task, limit int) (shown, error) {
 	return p, nil
 }
 
-// gap says what is left out and how to see it.
+// gap returns the note on omitted output: its size, and how to see it.
 func gap(g spool.Gap) string {
-	size := fmt.Sprintf("%d bytes", g.Bytes())
-	switch {
-	case g.Lines == 1:
-		size = "1 line (" + size + ")"
-	case g.Lines > 1:
-		size = fmt.Sprintf("%d lines (%s)", g.Lines, size)
-	}
-	return fmt.Sprintf("[%s omitted: TaskOutput with offset %d]\n", size, g.From)
+	return fmt.Sprintf("[%s omitted: TaskOutput with offset %d]\n", g.Size(), g.From)
 }
 
 // end is the offset behind what can be shown now.

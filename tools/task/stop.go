@@ -54,7 +54,7 @@ func NewStop(o Options) *tools.Tool {
 		Validate: func(in StopInput) error {
 			switch {
 			case in.ShellID != "":
-				return fault.New("task_id and shell_id are two names of one thing, and both are given", "Give task_id alone.")
+				return fault.New("task_id and shell_id are two names of one property, and both are given", "Give task_id alone.")
 			case in.TaskID == "":
 				return fault.New("task_id is missing", "TaskList lists the tasks.")
 			}
