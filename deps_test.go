@@ -92,6 +92,7 @@ var rules = []rule{
 	{"internal/plain", nil, nil, "a leaf: text safe to show"},
 	{"e2e/conformance", []string{"internal/assembly", "server", "tools"}, nil, "a test-only server of the conformance suite's tools"},
 	{"e2e/upstream", nil, []string{"github.com/mark3labs/mcp-go"}, "a test-only server to stand behind ours"},
+	{"e2e/soak", nil, nil, "drives one server with many clients for minutes"},
 	{"e2e", nil, nil, "tests of the binary"},
 	{"bench", nil, nil, "drives the binary from outside"},
 }
