@@ -55,6 +55,15 @@ func (s Style) Clean(p string) string {
 	return v.name + strings.ReplaceAll(path.Clean("/"+rest), "/", `\`)
 }
 
+// Top returns the top of the file system that a clean absolute path is on: /,
+// C:\, \\server\share\.
+func (s Style) Top(p string) string {
+	if !s.windows {
+		return "/"
+	}
+	return readVolume(p).name + `\`
+}
+
 // Join returns the clean path of names below an absolute folder. Names are
 // separated by slashes.
 func (s Style) Join(dir, below string) string { return s.Clean(dir + "/" + below) }
@@ -63,8 +72,12 @@ func (s Style) Join(dir, below string) string { return s.Clean(dir + "/" + below
 // as rules write them: C:\a\b is c, a, b, and \\server\share\a is UNC, server,
 // share, a. They are folded, so that names which are equal for the system are
 // equal.
-func (s Style) Names(p string) []string {
-	p = s.Fold(s.Slashed(p))
+func (s Style) Names(p string) []string { return split(s.Fold(s.Slashed(p))) }
+
+// Split is Names as they are written.
+func (s Style) Split(p string) []string { return split(s.Slashed(p)) }
+
+func split(p string) []string {
 	if p == "/" || p == "" {
 		return nil
 	}
@@ -86,6 +99,22 @@ func (s Style) Slashed(p string) string {
 		return "/UNC/" + strings.ReplaceAll(v.name[2:], `\`, "/") + rest
 	}
 	return rest
+}
+
+// Unslashed is the inverse of Slashed. A path that begins with no drive or share
+// becomes one that nothing is found at.
+func (s Style) Unslashed(p string) string {
+	if !s.windows {
+		return p
+	}
+	names := strings.Split(strings.TrimPrefix(p, "/"), "/")
+	switch {
+	case len(names[0]) == 1 && isLetter(names[0][0]):
+		return s.Clean(names[0] + ":/" + strings.Join(names[1:], "/"))
+	case strings.EqualFold(names[0], "UNC"):
+		return s.Clean("//" + strings.Join(names[1:], "/"))
+	}
+	return s.Clean(`\\?\` + strings.Join(names, `\`))
 }
 
 // Depth returns how many names a clean absolute path has.

@@ -112,6 +112,17 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestUnslashed(t *testing.T) {
+	for _, path := range []string{`C:\`, `C:\Proj\a`, `\\Srv\Share\`, `\\Srv\Share\a`} {
+		if got := Windows.Unslashed(Windows.Slashed(path)); got != path {
+			t.Errorf("%q is %q with slashes, and %q without", path, Windows.Slashed(path), got)
+		}
+	}
+	if got := Windows.Unslashed("/proj/a"); Windows.Check(got) == nil {
+		t.Errorf("a path on no drive becomes %q", got)
+	}
+}
+
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		dir, path  string
