@@ -159,7 +159,7 @@ func (p *place) put(ctx context.Context, content []byte, old *Old, w *Written) e
 	}
 	defer t.close()
 	if old != nil {
-		if w.NewOwner, w.NewGroup, err = keep(t.file, old); err != nil {
+		if w.NewOwner, w.NewGroup, err = keep(t, old); err != nil {
 			return err
 		}
 	}
