@@ -7,6 +7,7 @@ import (
 
 	"mcp-toolset/internal/approval"
 	"mcp-toolset/internal/bounded"
+	"mcp-toolset/internal/ospath"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
@@ -177,7 +178,12 @@ func follow(ctx context.Context, path string) (canonical string, broken, err err
 			Fact: plain.Line(path) + " cannot be followed: " + err.Error(),
 			Next: "Use another path, or try again later; a person can look after it.",
 		}
-	case err != nil:
+	}
+	var wrong *ospath.Fault
+	if errors.As(err, &wrong) { // known without a look at what is there
+		return "", nil, invalid(&tools.Fault{Fact: plain.Line(path) + " " + wrong.Fact, Next: wrong.Next})
+	}
+	if err != nil {
 		return path, err, nil
 	}
 	return canonical, nil, nil

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
@@ -13,6 +12,7 @@ import (
 var topFolders = []string{
 	"Applications", "Library", "System", "Users", "Volumes", "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "nix", "opt",
 	"private", "proc", "root", "run", "sbin", "snap", "srv", "sys", "tmp", "usr", "var",
+	"Documents and Settings", "Program Files", "Program Files (x86)", "ProgramData", "Windows",
 }
 
 // crowdedFolders are those of topFolders whose own folders are as broad: a home
@@ -23,22 +23,25 @@ var crowdedFolders = []string{"Library", "System", "Users", "home", "private", "
 // root folder, a folder of the system, a home folder, a workspace root, or what
 // one of the latter two is in.
 func (p *Policy) broad(path string) bool {
-	if p.home.path != "" && holds(path, p.home.path) {
+	if p.home.path != "" && paths.MayHold(path, p.home.path) {
 		return true
 	}
-	if slices.ContainsFunc(p.roots, func(r folder) bool { return holds(path, r.path) }) {
+	if slices.ContainsFunc(p.roots, func(r folder) bool { return paths.MayHold(path, r.path) }) {
 		return true
 	}
 	if within(systemFolders, path) == path {
 		return true
 	}
-	switch names := names(path); len(names) {
+	named := func(list []string, name string) bool {
+		return slices.ContainsFunc(list, func(n string) bool { return paths.Fold(n) == name })
+	}
+	switch names := paths.Names(path)[paths.Depth(paths.Top(path)):]; len(names) {
 	case 0:
 		return true
 	case 1:
-		return slices.Contains(topFolders, names[0])
+		return named(topFolders, names[0])
 	case 2:
-		return slices.Contains(crowdedFolders, names[0])
+		return named(crowdedFolders, names[0])
 	}
 	return false
 }
@@ -56,6 +59,6 @@ func (c *call) broadPart(p *Part) bool {
 		if rest, ok := strings.CutPrefix(word, "~"); ok && c.p.home.path != "" && (rest == "" || rest[0] == '/') {
 			word = c.p.home.path + rest
 		}
-		return strings.HasPrefix(word, "/") && c.p.broad(path.Clean(word))
+		return paths.IsAbs(word) && c.p.broad(paths.Clean(word))
 	})
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"path/filepath"
 	"slices"
 )
 
@@ -20,9 +19,9 @@ type call struct {
 // view is a path as rules see it.
 type view struct {
 	path   string
-	names  []string
-	below  [3]int // by anchor: how many names lie above it; -1: the path is not below it
-	starts []int  // the same for a relative deny or ask rule: below the working directory and each root
+	names  []string // folded: see ospath.Style.Names
+	below  [3]int   // by anchor: how many names lie above it; -1: the path is not below it
+	starts []int    // the same for a relative deny or ask rule: below the working directory and each root
 }
 
 func (c *call) prepare(p *Policy, r *Request) {
@@ -41,7 +40,7 @@ func (c *call) prepare(p *Policy, r *Request) {
 	}
 	dir := newFolder(r.Dir)
 	c.real.set(p, dir, r.Target.Canonical)
-	c.linked = filepath.Clean(r.Target.Literal) != c.real.path
+	c.linked = paths.Clean(r.Target.Literal) != c.real.path
 	if c.linked {
 		c.literal.set(p, dir, r.Target.Literal)
 	}
@@ -61,11 +60,11 @@ func (c *call) prepareParts() {
 
 // set takes a path apart. A path that is not absolute leaves path "".
 func (v *view) set(p *Policy, dir folder, path string) {
-	if !filepath.IsAbs(path) {
+	if !paths.IsAbs(path) {
 		return
 	}
-	v.path = filepath.Clean(path)
-	v.names = names(v.path)
+	v.path = paths.Clean(path)
+	v.names = paths.Names(v.path)
 	v.below = [3]int{atDir: v.depthOf(dir), atFileSystem: 0, atHome: v.depthOf(p.home)}
 	v.starts = make([]int, 0, 1+len(p.roots))
 	v.start(v.below[atDir])
@@ -75,7 +74,7 @@ func (v *view) set(p *Policy, dir folder, path string) {
 }
 
 func (v *view) depthOf(f folder) int {
-	if f.holds(v.path) {
+	if f.mayHold(v.path) {
 		return f.depth
 	}
 	return -1

@@ -208,7 +208,7 @@ func (c *call) closedConcern() *Decision {
 // plainDevice reports whether the path is a device without any effect. By name:
 // /dev/stdin leads to whatever the input of this server is.
 func (c *call) plainDevice() bool {
-	return slices.ContainsFunc([]string{c.real.path, c.written()}, func(p string) bool { return plainDevices[p] || holds("/dev/fd", p) })
+	return slices.ContainsFunc([]string{c.real.path, c.written()}, func(p string) bool { return plainDevices[p] || paths.Holds("/dev/fd", p) })
 }
 
 // onlyEdits reports whether the call only changes files where calls may, none of

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"path/filepath"
 	"slices"
 )
 
@@ -178,7 +177,7 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 	}
 	// A link of the workspace that leads out of it may be somebody's trap: what
 	// is meant has to be named.
-	if allow.rule == nil && c.linked && !c.confined() && within(c.p.roots, c.literal.path) != "" && c.p.mode != ModeBypass {
+	if allow.rule == nil && c.linked && !c.confined() && maybeWithin(c.p.roots, c.literal.path) && c.p.mode != ModeBypass {
 		return c.outside(), true
 	}
 	return Decision{}, false
@@ -217,10 +216,10 @@ func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, 
 // ordinary reports whether a path is a clean one in a root, no secret, and in no
 // folder that is closed or the kernel's.
 func (p *Policy) ordinary(path string) bool {
-	if filepath.Clean(path) != path || within(p.roots, path) == "" || within(p.closed, path) != "" {
+	if paths.Clean(path) != path || within(p.roots, path) == "" || maybeWithin(p.closed, path) {
 		return false
 	}
-	if slices.ContainsFunc(kernelFolders, func(dir string) bool { return holds(dir, path) }) {
+	if slices.ContainsFunc(kernelFolders, func(dir string) bool { return paths.MayHold(dir, path) }) {
 		return false
 	}
 	if p.secrets == nil {
@@ -300,7 +299,7 @@ func (c *call) belowRoot(v *view) []string {
 // closed folder, and which of the two.
 func (c *call) inClosed() (path string, ok bool) {
 	for _, path := range [...]string{c.written(), c.real.path} {
-		if within(c.p.closed, path) != "" && !c.readable(path) {
+		if maybeWithin(c.p.closed, path) && !c.readable(path) {
 			return path, true
 		}
 	}
@@ -311,7 +310,7 @@ func (c *call) inClosed() (path string, ok bool) {
 func (c *call) inKernel() (path string, ok bool) {
 	for _, path := range [...]string{c.written(), c.real.path} {
 		for _, dir := range kernelFolders {
-			if holds(dir, path) {
+			if paths.MayHold(dir, path) {
 				return path, true
 			}
 		}

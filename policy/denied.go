@@ -1,6 +1,10 @@
 package policy
 
-import "path/filepath"
+import (
+	"path"
+
+	"mcp-toolset/internal/ospath"
+)
 
 // This file says what commands have to be kept from by other means than this
 // package, since a command may open more than it names.
@@ -59,9 +63,9 @@ func (k Kept) reachesRoot(r *rule) bool {
 		prefix = r.path.folder()
 	}
 	for _, from := range k.p.anchors(r.path.anchor, k.dir) {
-		base := filepath.Join(from, prefix)
+		base := below(from, prefix)
 		for i := range k.p.roots {
-			if k.p.roots[i].holds(base) || holds(base, k.p.roots[i].path) {
+			if base == "" || k.p.roots[i].mayHold(base) || paths.MayHold(base, k.p.roots[i].path) {
 				return true
 			}
 		}
@@ -87,7 +91,7 @@ func (k Kept) Named(a Access) (out []string) {
 	k.each(a, func(r *rule) {
 		if path, ok := r.path.literal(); ok {
 			for _, from := range k.p.anchors(r.path.anchor, k.dir) {
-				out = append(out, filepath.Join(from, path))
+				out = append(out, below(from, path))
 			}
 		}
 	})
@@ -104,7 +108,7 @@ func (k Kept) Below(a Access) (out []string) {
 		}
 		if folder := r.path.folder(); folder != "" {
 			for _, from := range k.p.anchors(r.path.anchor, k.dir) {
-				out = append(out, filepath.Join(from, folder))
+				out = append(out, below(from, folder))
 			}
 		}
 	})
@@ -121,16 +125,29 @@ func (p *pathPattern) folder() (path string) {
 			}
 			break
 		}
-		path = filepath.Join(path, p.segments[i].head)
+		path += "/" + p.segments[i].name
 	}
 	return path
 }
 
-// anchors are the folders that a deny pattern begins at.
+// below joins an anchor and the names of a pattern below it. The root of all
+// drives of Windows, which is no folder, is "".
+func below(anchor, names string) string {
+	switch {
+	case anchor != "":
+		return paths.Join(anchor, names)
+	case names == "" && paths == ospath.Windows:
+		return ""
+	}
+	return paths.Unslashed(path.Clean("/" + names))
+}
+
+// anchors are the folders that a deny pattern begins at; "" is the file-system
+// root.
 func (p *Policy) anchors(a anchor, dir string) []string {
 	switch a {
 	case atFileSystem:
-		return []string{"/"}
+		return []string{""}
 	case atHome:
 		return []string{p.home.path}
 	}
@@ -150,7 +167,7 @@ func (p *pathPattern) literal() (path string, ok bool) {
 		if p.segments[i].kind != exact {
 			return "", false
 		}
-		path = filepath.Join(path, p.segments[i].head)
+		path += "/" + p.segments[i].name
 	}
 	return path, true
 }

@@ -77,7 +77,7 @@ func (c *call) by(path, predicate string) string {
 func (c *call) file() string { return origin{source: c.p.addTo}.String() }
 
 func (c *call) unresolved() Decision {
-	if !strings.HasPrefix(c.r.Target.Literal, "/") {
+	if !paths.IsAbs(c.r.Target.Literal) {
 		return c.denied(show(c.r.Target.Literal)+" is not an absolute path", "write the path from the file-system root")
 	}
 	return c.denied("where "+show(c.r.Target.Literal)+" leads is not known", "use a path whose folders exist and can be looked into")
@@ -103,7 +103,7 @@ func (c *call) outside() Decision {
 	path := c.real.path
 	reason := c.by(path, "is outside the workspace roots ("+c.shownRoots()+")")
 	next := "use a path inside the roots"
-	if isCommandTool(c.r.Tool) && (holds("/tmp", path) || holds("/var/tmp", path)) {
+	if isCommandTool(c.r.Tool) && (paths.Holds("/tmp", path) || paths.Holds("/var/tmp", path)) {
 		next = "use $TMPDIR for temporary files"
 	}
 	if len(c.p.roots) == 0 {
@@ -140,8 +140,8 @@ func (c *call) suggestion(path string) (rule string, ok bool) {
 	if c.p.broad(path) {
 		return "", false
 	}
-	pattern := "/" + escaper.Replace(path)
-	if r, n := rune(path[len(path)-1]), len(pattern)-1; unicode.IsSpace(r) {
+	pattern := "/" + escaper.Replace(paths.Slashed(path))
+	if r, n := rune(pattern[len(pattern)-1]), len(pattern)-1; unicode.IsSpace(r) {
 		pattern = pattern[:n] + `\` + pattern[n:]
 	}
 	rule = fmt.Sprintf("%s(%s)", c.r.Target.Access, pattern)

@@ -1,10 +1,13 @@
 package policy
 
 import (
-	"path/filepath"
 	"slices"
-	"strings"
+
+	"mcp-toolset/internal/ospath"
 )
+
+// paths reads paths. Tests set it to the style of another system.
+var paths = ospath.Host
 
 // folder is an absolute, clean path that other paths are measured against. The
 // zero folder holds nothing.
@@ -14,16 +17,16 @@ type folder struct {
 }
 
 func newFolder(path string) folder {
-	if !filepath.IsAbs(path) {
+	if !paths.IsAbs(path) {
 		return folder{}
 	}
-	path = filepath.Clean(path)
-	return folder{path: path, depth: depth(path)}
+	path = paths.Clean(path)
+	return folder{path: path, depth: paths.Depth(path)}
 }
 
-func folders(paths []string) []folder {
+func folders(list []string) []folder {
 	var out []folder
-	for _, path := range paths {
+	for _, path := range list {
 		if f := newFolder(path); f.path != "" && !slices.Contains(out, f) {
 			out = append(out, f)
 		}
@@ -31,26 +34,13 @@ func folders(paths []string) []folder {
 	return out
 }
 
-func depth(path string) int {
-	if path == "/" {
-		return 0
-	}
-	return strings.Count(path, "/")
-}
-
 // holds reports whether a clean absolute path is the folder or lies below it.
 // It compares whole names: /srv/app does not hold /srv/app2.
-func (f folder) holds(path string) bool { return holds(f.path, path) }
+func (f folder) holds(path string) bool { return paths.Holds(f.path, path) }
 
-func holds(dir, path string) bool {
-	switch {
-	case dir == "":
-		return false
-	case dir == "/":
-		return path != ""
-	}
-	return strings.HasPrefix(path, dir) && (len(path) == len(dir) || path[len(dir)] == '/')
-}
+// mayHold is holds, except that names which differ in case are one where they
+// usually are one file. What denies goes by it.
+func (f folder) mayHold(path string) bool { return paths.MayHold(f.path, path) }
 
 // within returns the first of the folders that holds the path, "" if none.
 func within(folders []folder, path string) string {
@@ -60,4 +50,9 @@ func within(folders []folder, path string) string {
 		}
 	}
 	return ""
+}
+
+// maybeWithin reports whether one of the folders may hold the path.
+func maybeWithin(folders []folder, path string) bool {
+	return slices.ContainsFunc(folders, func(f folder) bool { return f.mayHold(path) })
 }

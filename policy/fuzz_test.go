@@ -129,7 +129,7 @@ func FuzzDecide(f *testing.F) {
 			}
 		}
 		for _, target := range targetsOf(&r) {
-			if holds("/state", target.Literal) && len(r.Readable) == 0 && (r.Parts == nil || len(r.Parts.Readable) == 0) && got.Behavior != Deny {
+			if paths.Holds("/state", target.Literal) && len(r.Readable) == 0 && (r.Parts == nil || len(r.Parts.Readable) == 0) && got.Behavior != Deny {
 				t.Errorf("a closed folder: %+v", got)
 			}
 		}

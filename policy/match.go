@@ -3,8 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 )
 
 // Base is what the anchors of a path pattern stand for. Folders are absolute;
@@ -20,11 +18,13 @@ type Base struct {
 // gitignore:
 //
 //   - //p begins at the file-system root, ~/p at home, /p at the root of the
-//     settings file; ./p and p/q begin at the working directory; a name without
+//     settings file; on Windows //c/p, or C:/p, is on drive C and
+//     //UNC/server/share/p on a share; ./p and p/q begin at the working directory; a name without
 //     a slash, and what begins with **/, is found at any depth below it.
 //   - * and ? match within a name, ** between slashes matches any number of
 //     names, [a-z] and [!a-z] match one character, \ makes the next character
-//     plain. Braces are plain characters. Upper and lower case differ.
+//     plain. Braces are plain characters. Upper and lower case differ,
+//     except on macOS and Windows.
 //   - What matches a folder covers all below it, so a slash or /** at the end
 //     changes nothing.
 //
@@ -36,16 +36,16 @@ func PathPattern(pattern string, base Base) (func(path string) bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling pattern %s: %w", show(pattern), err)
 	}
-	from := newFolder(map[anchor]string{atDir: base.Dir, atFileSystem: "/", atHome: base.Home, atRoot: base.Root}[p.anchor])
-	if from.path == "" {
+	from := newFolder(map[anchor]string{atDir: base.Dir, atHome: base.Home, atRoot: base.Root}[p.anchor])
+	if from.path == "" && p.anchor != atFileSystem {
 		return nil, fmt.Errorf("compiling pattern %s: %w", show(pattern), errors.New("the folder it begins at is not known"))
 	}
 	return func(path string) bool {
-		if !filepath.IsAbs(path) {
+		if !paths.IsAbs(path) {
 			return false
 		}
-		path = filepath.Clean(path)
-		return from.holds(path) && p.covers(names(path)[from.depth:])
+		path = paths.Clean(path)
+		return (p.anchor == atFileSystem || from.mayHold(path)) && p.covers(paths.Names(path)[from.depth:])
 	}, nil
 }
 
@@ -97,12 +97,4 @@ func matchNames(segments []segment, names []string) bool {
 		}
 	}
 	return true
-}
-
-// names splits a clean absolute path.
-func names(path string) []string {
-	if path == "/" {
-		return nil
-	}
-	return strings.Split(path[1:], "/")
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"mcp-toolset/internal/ospath"
 )
 
 // This file turns the text of a path pattern into a pathPattern; match.go
@@ -48,8 +50,8 @@ func (p *pathPattern) bind(root string) error {
 		return errNoAnchor
 	}
 	var all []segment
-	for _, name := range names(from.path) {
-		all = append(all, segment{kind: exact, head: name})
+	for _, name := range paths.Split(from.path) {
+		all = append(all, segment{kind: exact, head: paths.Fold(name), name: name})
 	}
 	p.anchor, p.bound = atFileSystem, from.depth
 	p.segments = append(all, p.segments...)
@@ -65,6 +67,10 @@ var everything = &pathPattern{anchor: atFileSystem}
 // clause: "a part of it ends in a backslash".
 func compilePath(text string) (*pathPattern, error) {
 	if err := checkPatternText(text); err != nil {
+		return nil, err
+	}
+	text, err := onDrive(text)
+	if err != nil {
 		return nil, err
 	}
 	p := &pathPattern{}
@@ -117,6 +123,21 @@ func (p *pathPattern) settle(text string) {
 		}
 	}
 }
+
+// onDrive returns a pattern that begins with the letter of a Windows drive as
+// one from the file-system root: //c/p for C:/p and for //C:/p.
+func onDrive(text string) (string, error) {
+	rest := strings.TrimPrefix(text, "//")
+	if paths != ospath.Windows || len(rest) < 2 || rest[1] != ':' || !isLetter(rest[0]) {
+		return text, nil
+	}
+	if len(rest) > 2 && rest[2] != '/' {
+		return "", fmt.Errorf("on Windows it is written with slashes, as in //%s/folder/**", strings.ToLower(rest[:1]))
+	}
+	return "//" + rest[:1] + rest[2:], nil
+}
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
 // checkPatternText refuses what no path pattern may hold, whatever its parts.
 func checkPatternText(text string) error {
@@ -171,7 +192,7 @@ func (p *pathPattern) forms() []*pathPattern {
 			if strings.Contains(s.glob, "[") {
 				continue // the characters of a class stay single ones
 			}
-			for _, text := range []*string{&s.head, &s.tail, &s.glob} {
+			for _, text := range []*string{&s.head, &s.tail, &s.glob, &s.name} {
 				if !form.IsNormalString(*text) {
 					*text, other = form.String(*text), true
 				}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"slices"
-	"strings"
 )
 
 // secret is why the call's path may hold credentials, as written or where it
@@ -64,9 +63,8 @@ func (c *call) secretConcern(s Secret) *Decision {
 func (c *call) namesSecret(s Secret) func(*pathPattern) bool {
 	var all []string
 	for _, path := range [...]string{c.real.path, c.written()} {
-		if holds(s.Path, path) {
-			above := strings.LastIndexByte(s.Path, '/')
-			all = append(all, strings.Split(path[above+1:], "/")...)
+		if depth := paths.Depth(s.Path); depth > 0 && paths.MayHold(s.Path, path) {
+			all = append(all, paths.Names(path)[depth-1:]...)
 		}
 	}
 	return func(p *pathPattern) bool {

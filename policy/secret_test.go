@@ -11,14 +11,14 @@ type someSecrets struct{}
 
 func (someSecrets) Secret(path string) (Secret, bool) {
 	for name, known := range map[string]bool{"/ws/.ssh": true, "/ws/.npmrc": true, "/out/.ssh": true, "/ws/.config/foo": false, "/state/results": false} {
-		if holds(name, path) {
+		if paths.Holds(name, path) {
 			return Secret{name, "private keys", known}, true
 		}
 	}
 	return Secret{}, false
 }
 
-func (someSecrets) Below(folder string) bool { return holds("/ws", folder) }
+func (someSecrets) Below(folder string) bool { return paths.Holds("/ws", folder) }
 
 // TestSecrets: a file that may hold credentials is asked about, whatever is done
 // with it, unless a rule names it or the mode bypasses questions.

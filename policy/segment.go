@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -23,6 +24,7 @@ type segment struct {
 	head string // literal before the first wildcard
 	tail string // literal after the last wildcard
 	glob string // of kind glob: the whole in the syntax of doublestar
+	name string // of kind exact: head as written, where head is folded
 }
 
 // match reports whether the segment matches one name of a path. It is not
@@ -42,6 +44,9 @@ func (s *segment) fits(name string) bool {
 	return strings.HasPrefix(name, s.head) && strings.HasSuffix(name, s.tail)
 }
 
+// twoCases finds a range of characters that would lose some when it is folded.
+var twoCases = regexp.MustCompile(`\[[^\]]*\p{Lu}-\p{Ll}`)
+
 // compileSegment takes the text between two slashes apart.
 func compileSegment(text string) (segment, error) {
 	if len(text) > 1 && strings.Trim(text, "*") == "" {
@@ -53,7 +58,14 @@ func compileSegment(text string) (segment, error) {
 			return segment{}, err
 		}
 	}
+	if paths.Folds() && twoCases.MatchString(text) {
+		return segment{}, errors.New("upper and lower case are one here, and a range in it goes from one to the other")
+	}
 	s := w.segment()
+	s.name = s.head
+	for _, text := range []*string{&s.head, &s.tail, &s.glob} {
+		*text = paths.Fold(*text)
+	}
 	switch {
 	case s.kind == exact && s.head == "..":
 		return segment{}, errors.New(`".." is not supported; write the folder from the file-system root, with //`)

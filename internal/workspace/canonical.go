@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"mcp-toolset/internal/ospath"
 )
 
 // maxLinks is how many symbolic links one path may pass through: the number at
@@ -28,16 +30,14 @@ var (
 //
 // Anything on the way but "does not exist" is an error (*fs.PathError): no
 // permission, a file where a directory is needed, a name too long, a loop of
-// links, a NUL byte.
+// links, a NUL byte. On Windows so is a path that may be another one than it
+// reads as (*ospath.Fault), and one on a share that nobody trusts, which is not
+// looked at.
 func Canonical(path string) (string, error) {
 	if isCanonical(path) {
 		return path, nil
 	}
-	var names lister
-	if ignoresCase {
-		names = readNames
-	}
-	canonical, err := resolve(path, names)
+	canonical, err := resolve(path, spell)
 	if err != nil {
 		return "", &fs.PathError{Op: "resolving", Path: path, Err: cause(err)}
 	}
@@ -45,16 +45,19 @@ func Canonical(path string) (string, error) {
 }
 
 // resolve walks path name by name, as the kernel does: ".." leaves the
-// directory a link led to, not the one the link stands in. With names it also
+// directory a link led to, not the one the link stands in. With spell it also
 // corrects the spelling of each name.
-func resolve(path string, names lister) (string, error) {
+func resolve(path string, spell speller) (string, error) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return "", errNUL
 	}
 	if !filepath.IsAbs(path) {
 		return "", errRelative
 	}
-	done, rest := splitVolume(path)
+	done, rest, err := begin(path)
+	if err != nil {
+		return "", err
+	}
 	for links := 0; ; {
 		var name string
 		name, rest = cutName(rest)
@@ -79,14 +82,19 @@ func resolve(path string, names lister) (string, error) {
 			if links++; links > maxLinks {
 				return "", syscall.ELOOP
 			}
-			done, rest = follow(done, target, rest)
+			if done, rest, err = follow(done, target, rest); err != nil {
+				return "", err
+			}
 			continue
 		}
 		if rest != "" && !info.IsDir() {
 			return "", syscall.ENOTDIR
 		}
-		if names != nil {
-			next = join(done, trueName(done, name, names, sameFile))
+		if spell != nil {
+			if name, err = spell(done, name); err != nil {
+				return "", err
+			}
+			next = join(done, name)
 		}
 		done = next
 	}
@@ -124,14 +132,29 @@ func linkTarget(path string, mode fs.FileMode) (target string, ok bool) {
 
 // follow returns where the walk goes on after a link in the directory done:
 // from which directory, and through which names.
-func follow(done, target, rest string) (from, names string) {
+func follow(done, target, rest string) (from, names string, err error) {
 	switch {
 	case filepath.IsAbs(target):
-		done, target = splitVolume(target)
+		if done, target, err = begin(target); err != nil {
+			return "", "", throughLink(err)
+		}
 	case target != "" && os.IsPathSeparator(target[0]):
 		done = filepath.VolumeName(done) + separator
 	}
-	return done, target + rest
+	if err := ospath.Host.Check(ospath.Host.Join(done, target)); err != nil {
+		return "", "", throughLink(err)
+	}
+	return done, target + rest, nil
+}
+
+// throughLink says of what is wrong with a path that it is one a link leads to,
+// and not which one.
+func throughLink(err error) error {
+	var f *ospath.Fault
+	if errors.As(err, &f) {
+		return &ospath.Fault{Fact: "passes a link to a path that " + f.Fact, Next: "Use another path."}
+	}
+	return err
 }
 
 // splitVolume splits an absolute path into its top directory and the rest.

@@ -97,7 +97,7 @@ func TestCanonical(t *testing.T) {
 			if again, err := Canonical(got); again != got || err != nil {
 				t.Errorf("Canonical(%q) = %q, %v: not stable", got, again, err)
 			}
-			if again, err := resolve(path, readNames); again != got || err != nil {
+			if again, err := resolve(path, listed); again != got || err != nil {
 				t.Errorf("spelled as stored: %q, %v; want %q", again, err, got)
 			}
 		})

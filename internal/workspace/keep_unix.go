@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keep gives file, which is ours and private, the owner, group, permission
+// keep gives new content, which is ours and private, the owner, group, permission
 // bits and attributes of old, as far as the system lets us. What it does not
 // let us keep never opens the file to more users; owner and group are reported.
-func keep(file *os.File, old *Old) (newOwner, newGroup bool, err error) {
+func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
+	file := t.file
 	st, ok := old.Info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return false, false, errors.ErrUnsupported

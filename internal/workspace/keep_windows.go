@@ -1,14 +1,80 @@
 package workspace
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
 )
 
-// keep does nothing: new content gets the access control list that its folder
-// hands down.
-func keep(*os.File, *Old) (newOwner, newGroup bool, err error) { return false, false, nil }
+// keptAttributes are the attributes that new content gets from the old.
+const keptAttributes = windows.FILE_ATTRIBUTE_HIDDEN | windows.FILE_ATTRIBUTE_SYSTEM | windows.FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
+
+// keep gives new content the access control list and the attributes of old. A
+// list that differs from what the folder hands down and cannot be kept is an
+// error: it may keep others from the file.
+func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
+	list, err := accessList(old.File)
+	if err != nil {
+		return false, false, fmt.Errorf("reading the access control list: %w", err)
+	}
+	if now, err := accessList(t.file); err != nil || now.String() != list.String() {
+		if err := setAccessList(t, list); err != nil {
+			return false, false, fmt.Errorf("keeping the access control list: %w", err)
+		}
+	}
+	keepFlags(t.file, old.Info)
+	return false, false, nil
+}
+
+func accessList(file *os.File) (*windows.SECURITY_DESCRIPTOR, error) {
+	return windows.GetSecurityInfo(windows.Handle(file.Fd()), windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
+}
+
+// setAccessList needs a handle of its own: opening a file for writing does not
+// ask for the right to change its list.
+func setAccessList(t *temp, list *windows.SECURITY_DESCRIPTOR) error {
+	dacl, _, err := list.DACL()
+	if err != nil {
+		return err
+	}
+	control, _, err := list.Control()
+	if err != nil {
+		return err
+	}
+	what := windows.SECURITY_INFORMATION(windows.DACL_SECURITY_INFORMATION | windows.UNPROTECTED_DACL_SECURITY_INFORMATION)
+	if control&windows.SE_DACL_PROTECTED != 0 {
+		what = windows.DACL_SECURITY_INFORMATION | windows.PROTECTED_DACL_SECURITY_INFORMATION
+	}
+	folder, err := t.dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	file, err := openNamed(windows.Handle(folder.Fd()), t.name, windows.READ_CONTROL|windows.WRITE_DAC)
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(file)
+	return windows.SetSecurityInfo(file, windows.SE_FILE_OBJECT, what, nil, nil, dacl, nil)
+}
+
+// keepFlags is a courtesy: a file that is not hidden any more harms nobody.
+func keepFlags(file *os.File, old fs.FileInfo) {
+	data, ok := old.Sys().(*syscall.Win32FileAttributeData)
+	if !ok || data.FileAttributes&keptAttributes == 0 {
+		return
+	}
+	info := struct {
+		times      [4]int64 // 0: unchanged
+		attributes uint32
+		_          uint32
+	}{attributes: data.FileAttributes&keptAttributes | windows.FILE_ATTRIBUTE_ARCHIVE}
+	_ = windows.SetFileInformationByHandle(windows.Handle(file.Fd()), windows.FileBasicInfo, (*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+}
 
 // mayWrite refuses what has the read-only attribute. What the access control
 // list says shows when the file is replaced.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mcp-toolset/internal/ospath"
 )
 
 // Within reports whether path is dir or below it. It compares whole names:
@@ -16,24 +18,9 @@ func Within(dir, path string) bool {
 	return rest == "" || os.IsPathSeparator(rest[0]) || os.IsPathSeparator(dir[len(dir)-1])
 }
 
-// Expand makes path absolute and clean: "~" and "~/x" with home, a relative
-// path against dir, which is absolute. It looks at no file. An empty path
-// stays empty. "~user" is an ordinary relative name, and so is "~" when home
-// is not an absolute path.
-func Expand(path, dir, home string) string {
-	switch {
-	case path == "":
-		return ""
-	case filepath.IsAbs(path):
-		return filepath.Clean(path)
-	case path[0] == '~' && filepath.IsAbs(home) && (len(path) == 1 || os.IsPathSeparator(path[1])):
-		return filepath.Join(home, path[1:])
-	case os.IsPathSeparator(path[0]):
-		// On Windows a path such as \x is absolute but for its drive.
-		return filepath.Clean(filepath.VolumeName(dir) + path)
-	}
-	return filepath.Join(dir, path)
-}
+// Expand makes a path absolute and clean by the rules of this system: see
+// ospath.Style.Expand. It looks at no file.
+func Expand(path, dir, home string) string { return ospath.Host.Expand(path, dir, home) }
 
 // Shown is what the paths of files below folder begin with where they are shown:
 // nothing in the working directory dir, a relative path and a slash below it,

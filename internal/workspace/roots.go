@@ -58,6 +58,7 @@ func (r *Roots) add(dir string) error {
 	}
 	path, err := filepath.Abs(dir)
 	if err == nil {
+		TrustShares(path)
 		path, err = Canonical(path)
 	}
 	if err != nil {

@@ -96,9 +96,9 @@ func (t *temp) fill(content []byte) error {
 	return storeContent(t.file)
 }
 
-// rename gives the file its name, in one step. Another file that has the name
-// loses it if replace says so; otherwise that is errMoved.
-func (t *temp) rename(name string, replace bool) error {
+// rename gives the file its name, in one step. The old file that has the name
+// loses it; without one, a file that has it by now is errMoved.
+func (t *temp) rename(p *place, old *Old) error {
 	there, err := t.dir.Lstat(t.name)
 	if err != nil {
 		return unlessGone(err)
@@ -106,11 +106,11 @@ func (t *temp) rename(name string, replace bool) error {
 	if mine, err := t.file.Stat(); err != nil || !os.SameFile(mine, there) {
 		return errMoved // another would get the name
 	}
-	give := renameNew
-	if replace {
-		give = (*os.Root).Rename
+	give := func() error { return renameNew(t.dir, t.name, p.name) }
+	if old != nil {
+		give = func() error { return p.renameOver(t.name, old) }
 	}
-	switch err := give(t.dir, t.name, name); {
+	switch err := give(); {
 	case errors.Is(err, fs.ErrExist):
 		return errMoved
 	case err != nil:

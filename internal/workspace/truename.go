@@ -2,16 +2,16 @@ package workspace
 
 import (
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 )
 
-// ignoresCase says that file systems here usually find a file by a name
-// spelled differently from the one stored, and that a rule about the stored
-// name would miss. Where a file system on such a system does tell names apart,
-// the exact name is found first and nothing changes.
-const ignoresCase = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+// speller returns the name under which dir stores the entry that is found as
+// name.
+type speller func(dir, name string) (string, error)
+
+// listed is a speller that goes by the list of all names.
+func listed(dir, name string) (string, error) { return trueName(dir, name, readNames, sameFile), nil }
 
 // lister returns the names in a directory.
 type lister func(dir string) ([]string, error)

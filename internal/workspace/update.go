@@ -159,7 +159,7 @@ func (p *place) put(ctx context.Context, content []byte, old *Old, w *Written) e
 	}
 	defer t.close()
 	if old != nil {
-		if w.NewOwner, w.NewGroup, err = keep(t.file, old); err != nil {
+		if w.NewOwner, w.NewGroup, err = keep(t, old); err != nil {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func (p *place) put(ctx context.Context, content []byte, old *Old, w *Written) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := t.rename(p.name, old != nil); err != nil {
+	if err := t.rename(p, old); err != nil {
 		// Such as a folder that has just taken the name: that is judged anew.
 		return errors.Join(p.still(old), err)
 	}

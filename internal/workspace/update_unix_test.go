@@ -97,11 +97,11 @@ func TestTempSwapped(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, used.name)); err != nil {
 		t.Fatal(err)
 	}
-	if err := used.rename("f", true); err != errMoved {
+	if err := used.rename(&place{dir: root, name: "f"}, new(Old)); err != errMoved {
 		t.Errorf("renamed what is not there: %v", err)
 	}
 	link(t, "/etc/hostname", dir, used.name)
-	if err := used.rename("f", true); err != errMoved {
+	if err := used.rename(&place{dir: root, name: "f"}, new(Old)); err != errMoved {
 		t.Errorf("renamed a link: %v", err)
 	}
 	onlyNames(t, dir, used.name)

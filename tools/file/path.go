@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/workspace"
 	"mcp-toolset/tools"
 )
 
@@ -64,7 +65,7 @@ func CheckPath(path string) error {
 // Stored results are one session's alone.
 func Shared(env *tools.Env, path string) bool {
 	for _, root := range env.Session.Roots {
-		if path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/") {
+		if workspace.Within(root, path) {
 			return true
 		}
 	}

@@ -1,0 +1,108 @@
+package ospath
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Fault is why a path cannot be used, whatever is there: one fact, which
+// begins with a verb and is about the path, and one next step.
+type Fault struct{ Fact, Next string }
+
+func (f *Fault) Error() string { return "it " + f.Fact }
+
+// Check returns a *Fault for a clean absolute path that Windows would take for
+// another one, or for something that is not a file. What no check can judge by
+// its text is refused, so that no rule is evaded by a second spelling.
+func (s Style) Check(p string) error {
+	if !s.windows {
+		return nil
+	}
+	v := readVolume(p)
+	switch v.kind {
+	case device:
+		return &Fault{"names a device, or a volume without a drive letter", "Use a path that begins with a drive letter."}
+	case share:
+		server, name, _ := strings.Cut(v.name[2:], `\`)
+		if server == "" || name == "" {
+			return &Fault{`names no share of a server`, `Write it as \\server\share\file.`}
+		}
+		for _, name := range [...]string{server, name} {
+			if f := checkName(name); f != nil {
+				return f
+			}
+		}
+	}
+	for name := range strings.SplitSeq(p[v.length:], `\`) {
+		if f := checkName(name); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// checkName returns what is wrong with one name of a path.
+func checkName(name string) *Fault {
+	if name == "" {
+		return nil
+	}
+	if at := strings.IndexByte(name, ':'); at >= 0 {
+		if at == 1 && isLetter(name[0]) {
+			return &Fault{"has a drive letter that no backslash follows, or that is not at its beginning", `Write the whole path, as in C:\folder\file.`}
+		}
+		return &Fault{`names a stream of a file (":")`, "Use the path of the file itself."}
+	}
+	for _, r := range name {
+		if r < ' ' || r == 0x7f || strings.ContainsRune(`<>"|?*`, r) {
+			return &Fault{fmt.Sprintf("holds %q, which no Windows name has", r), "Use the name of one file."}
+		}
+	}
+	if last := name[len(name)-1]; last == '.' || last == ' ' {
+		return &Fault{"has a name that ends in a dot or a space, which Windows leaves out", "Write the name without it."}
+	}
+	if isReserved(name) {
+		return &Fault{fmt.Sprintf("has the name %s, which Windows reserves for a device", name), "Use another name."}
+	}
+	return nil
+}
+
+// isReserved reports whether Windows takes a name, in any folder and with any
+// extension, for a device.
+func isReserved(name string) bool {
+	base, _, _ := strings.Cut(name, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	switch base {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$":
+		return true
+	}
+	port, ok := strings.CutPrefix(base, "COM")
+	if !ok {
+		port, ok = strings.CutPrefix(base, "LPT")
+	}
+	return ok && (len(port) == 1 && port[0] >= '0' && port[0] <= '9' || port == "¹" || port == "²" || port == "³")
+}
+
+// IsShort reports whether a name has the form of those that Windows makes for
+// programs which know only eight characters and an extension of three:
+// PROGRA~1.TXT. A file may have such a name of its own.
+func (s Style) IsShort(name string) bool {
+	if !s.windows {
+		return false
+	}
+	base, ext, _ := strings.Cut(name, ".")
+	at := strings.LastIndexByte(base, '~')
+	return at >= 0 && len(base) <= 8 && len(ext) <= 3
+}
+
+// Share returns the server and the share that a clean absolute path is on, ""
+// for a path on a drive. Looking at a file there sends the user's credentials
+// to the server.
+func (s Style) Share(p string) string {
+	if !s.windows {
+		return ""
+	}
+	if v := readVolume(p); v.kind == share {
+		return s.Fold(v.name)
+	}
+	return ""
+}
