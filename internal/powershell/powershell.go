@@ -47,6 +47,9 @@ func Analyse(text string) Command {
 // would be told differently by (% ^), makes a command not simple.
 func simple(text string) (words []string, ok bool) {
 	text = strings.Trim(text, " \t\r\n")
+	if strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "'") { // an expression
+		return nil, false
+	}
 	for text != "" {
 		word, rest, ok := cutWord(text)
 		if !ok || word == "--%" {
