@@ -65,7 +65,7 @@ var rules = []rule{
 	{"internal/spool", []string{"internal/plain", "internal/state"}, []string{"golang.org/x/sys"}, "a leaf: what a command prints"},
 	{"internal/task", []string{"internal/fault", "internal/spool", "session"}, nil, "what runs in the background, and whose it is"},
 	{"internal/filelock", []string{"internal/state"}, []string{"golang.org/x/sys"}, "a leaf: locks between processes"},
-	{"internal/approval", []string{"internal/fault", "internal/filelock", "internal/plain", "internal/state"}, []string{"golang.org/x/sys"}, "a leaf: a person's word on calls, given outside of the client"},
+	{"internal/approval", []string{"internal/fault", "internal/filelock", "internal/plain", "internal/process", "internal/state"}, []string{"golang.org/x/sys"}, "a person's word on calls, given outside of the client; asks process who is a command on Windows"},
 	{"internal/snapshot", nil, nil, "a leaf: contents of files as they were read"},
 	{"internal/textfile", []string{"internal/fault", "internal/plain"}, []string{"golang.org/x/text"}, "a leaf: the text of a file and edits of it, with every byte kept"},
 	{"internal/search", []string{"internal/search/*"}, []string{"golang.org/x/sys"}, "finds lines and files in a tree"},
