@@ -15,7 +15,8 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 // of Grep, Glob and all else that reads a path as well, Edit those of Write,
 // NotebookEdit and all else that changes one. "Tool(pattern)" covers what
 // Request.Match says, except that Read(pattern) and Edit(pattern) cover paths,
-// as PathPattern has it, for every tool, and Bash(pattern) covers commands:
+// as PathPattern has it, for every tool, and Bash(pattern) covers commands, an
+// allow rule none of PowerShell, which has rules of its own:
 //
 //   - A deny or ask rule covers a path as written or the file it leads to. A
 //     relative pattern holds below every root as well as below the working
@@ -232,7 +233,7 @@ func (p *Policy) ordinary(path string) bool {
 // DeniedTool reports whether a deny rule removes the whole tool: its bare name
 // or Tool(*), also with a former name, or the server of the tool. A whole-tool
 // rule on Read removes Grep and Glob too, one on Edit removes Write and
-// NotebookEdit, and one on Bash BashReadOnly, whose every call it would deny. A malformed rule removes
+// NotebookEdit, and one on Bash BashReadOnly and PowerShell, whose every call it would deny. A malformed rule removes
 // nothing; it denies calls. where is the place of the rule as FILE:LINE, safe to
 // show.
 func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, denied bool) {
@@ -243,7 +244,7 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, 
 		if a, ok := familyOf[n]; ok {
 			m.keep(l.whole[a.String()], "")
 		}
-		if isCommandTool(n) {
+		if isCommandTool(n) || isOtherShell(n) {
 			m.keep(l.whole[commandTools[0]], "")
 		}
 		for _, r := range l.servers {

@@ -61,7 +61,9 @@ func (l *list) onPart(c *call, p *Part, m *match) {
 	if l.behavior == Allow && !p.Allowable {
 		return
 	}
-	l.commands.find(m, p, l.behavior)
+	if l.behavior != Allow || !c.each(isOtherShell) {
+		l.commands.find(m, p, l.behavior)
+	}
 	l.onAlias(c, p, m)
 }
 
@@ -158,7 +160,7 @@ func (l *list) onTools(c *call, m *match) {
 		}
 		return false
 	})
-	if c.each(isCommandTool) {
+	if c.each(isCommandTool) || l.behavior != Allow && c.each(isOtherShell) {
 		m.keep(l.whole[commandTools[0]], "")
 		m.keep(l.broken[commandTools[0]], "")
 	}

@@ -49,6 +49,9 @@ type Part struct {
 	Sure string
 	// Blind says that it changes files which are only known when it runs.
 	Blind bool
+	// Caseless says that the shell does not tell upper case from lower case: rules
+	// that deny or ask cover it in any case, those that allow as it is written.
+	Caseless bool
 	// Risk is why it is not done unasked, as a clause: it destroys, or it shows
 	// secrets. "": nothing is known of that.
 	Risk string
@@ -67,6 +70,13 @@ func (p *Part) uncertain() bool {
 
 // commandTools run shell commands: a rule on the first covers all of them.
 var commandTools = []string{"Bash", "BashReadOnly"}
+
+// otherShell runs commands of another shell. Rules on the first of commandTools
+// that deny or ask cover it too; those that allow do not, since the same text may
+// do something else there.
+const otherShell = "PowerShell"
+
+func isOtherShell(name string) bool { return name == otherShell }
 
 func isCommandTool(name string) bool { return slices.Contains(commandTools, name) }
 
@@ -152,16 +162,31 @@ func (x *commandIndex) add(r *rule) {
 // find keeps the first rule that covers a part. One that allows sees the part
 // as it is written, any other the bare name of its program as well.
 func (x *commandIndex) find(m *match, p *Part, b Behavior) {
-	x.search(m, p.Text)
 	if b == Allow {
+		x.search(m, p.Text)
 		return
 	}
+	search := x.search
+	if p.Caseless {
+		search = x.searchCaseless
+	}
+	search(m, p.Text)
 	if p.Name != p.Text {
-		x.search(m, p.Name)
+		search(m, p.Name)
 	}
 	for i := range p.Forms {
-		x.search(m, p.Forms[i].Text)
+		search(m, p.Forms[i].Text)
 	}
+}
+
+// searchCaseless is search for a text in which case does not matter.
+func (x *commandIndex) searchCaseless(m *match, text string) {
+	text = strings.ToLower(text)
+	covers := func(r *rule) (string, bool) { return "", compileCommand(strings.ToLower(r.pattern)).covers(text) }
+	for _, rules := range x.byWord {
+		m.search(rules, covers)
+	}
+	m.search(x.rest, covers)
 }
 
 // perhaps keeps the first rule that may cover a part whose end is not known.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"mcp-toolset/internal/state"
 )
 
 // answerWithin is how long a server may say nothing: while others are served
@@ -176,7 +173,7 @@ func serverFolders(folder string) ([]string, error) {
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("looking for servers: %w", err)
-	case !info.IsDir() || !state.Ours(info) || info.Mode().Perm()&0o077 != 0:
+	case !private(info):
 		return nil, fmt.Errorf("looking for servers: %s is not a private folder of this user", folder)
 	}
 	entries, err := os.ReadDir(folder)
@@ -196,7 +193,7 @@ func serverFolders(folder string) ([]string, error) {
 func ask(ctx context.Context, socket string, q question) (answer, error) {
 	dialing, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(dialing, "unix", socket)
+	conn, err := dial(dialing, socket)
 	if err != nil {
 		return answer{}, err
 	}
@@ -219,7 +216,7 @@ func ask(ctx context.Context, socket string, q question) (answer, error) {
 // patient reads from a server as long as something comes.
 type patient struct {
 	ctx  context.Context
-	conn net.Conn
+	conn conn
 }
 
 func (p patient) Read(b []byte) (int, error) {

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix || windows
 
 package approval
 
@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("APPROVAL_CHILD") {
 	case "server":
 		serveChild(os.Getenv("APPROVAL_STATE"))
+	case "orphan":
+		beOrphan()
+	case "middle":
+		beMiddle()
+	case "waiting client":
+		waitForParent()
+		fallthrough
 	case "client":
 		_, err := Approve(context.Background(), os.Getenv("APPROVAL_STATE"), 1, false)
 		fmt.Println(err)

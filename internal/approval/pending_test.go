@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix || windows
 
 package approval
 
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -117,7 +118,7 @@ func TestNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Pend(call("d"))
-	wants(t, err, "drawing a number: "+s.folder+"/counter holds no number; remove it to begin at 1")
+	wants(t, err, "drawing a number: "+filepath.Join(s.folder, counterName)+" holds no number; remove it to begin at 1")
 }
 
 func TestRefusedRequests(t *testing.T) {

@@ -47,10 +47,10 @@ type Refusal struct {
 func (s *Store) serve(ctx context.Context, d *door) {
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	defer context.AfterFunc(ctx, func() { _ = d.listener.SetDeadline(time.Now()) })()
+	defer context.AfterFunc(ctx, d.listener.stop)()
 	slots := make(chan struct{}, maxConnections)
 	for {
-		conn, err := d.listener.AcceptUnix()
+		conn, err := d.listener.accept()
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
@@ -89,7 +89,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // converse answers the one question of a connection.
-func (s *Store) converse(conn *net.UnixConn) {
+func (s *Store) converse(conn conn) {
 	_ = conn.SetDeadline(time.Now().Add(connectionFor))
 	a := answer{}
 	// First of all, while the peer is the process that connected.

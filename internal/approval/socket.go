@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"mcp-toolset/internal/state"
 )
@@ -20,7 +20,7 @@ import (
 // A server has a folder of its own in that of approvals, with a random name and
 // a lock beside it that is free once the server is gone, however it ended. In
 // it is its socket or, where the path would be too long for one, a file that
-// names the socket.
+// names the socket; on Windows a file that names a pipe.
 const (
 	socketName  = "s"
 	pointerName = "at"
@@ -35,12 +35,27 @@ const (
 
 var errNotOffered = fmt.Errorf("approvals from outside are not offered on %s", runtime.GOOS)
 
+// listener is where a door waits for others.
+type listener interface {
+	accept() (conn, error)
+	stop() // ends accept
+	io.Closer
+}
+
+// conn is a connection to another process, at either end.
+type conn interface {
+	io.ReadWriteCloser
+	SetDeadline(time.Time) error
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+}
+
 // door is where other processes come in.
 type door struct {
 	folder   string // of this server
 	lock     io.Closer
 	temp     string // folder of the socket, if that is not folder
-	listener *net.UnixListener
+	listener listener
 	stop     context.CancelFunc
 	served   sync.WaitGroup
 }
@@ -83,15 +98,6 @@ func (s *Store) open() error {
 	return nil
 }
 
-// present reports whether others still find the socket.
-func (d *door) present() bool {
-	path, err := socketOf(d.folder)
-	if err == nil {
-		_, err = os.Lstat(path)
-	}
-	return err == nil
-}
-
 // newDoor makes the folder of a server and listens there.
 func newDoor(folder string) (*door, error) {
 	lock, err := state.OwnFolder(folder)
@@ -103,37 +109,6 @@ func newDoor(folder string) (*door, error) {
 		return nil, errors.Join(err, d.remove())
 	}
 	return d, nil
-}
-
-// listen makes the socket. Its folder is private before there is one.
-func (d *door) listen() (err error) {
-	path := filepath.Join(d.folder, socketName)
-	if len(path) > maxSocketPath {
-		if path, err = d.elsewhere(); err != nil {
-			return err
-		}
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return err
-	}
-	d.listener = l
-	return os.Chmod(path, 0o600)
-}
-
-// elsewhere makes a folder for the socket where paths are short, and says in
-// the server's folder where that is.
-func (d *door) elsewhere() (string, error) {
-	dir, err := os.MkdirTemp("", tempPattern) // mode 0700
-	if err != nil {
-		return "", err
-	}
-	d.temp = dir
-	path := filepath.Join(dir, socketName)
-	if len(path) > maxSocketPath {
-		return "", fmt.Errorf("both %s and %s are too long for the path of a socket; set MCP_TOOLSET_STATE_DIR or TMPDIR to a shorter one", d.folder, os.TempDir())
-	}
-	return path, os.WriteFile(filepath.Join(d.folder, pointerName), []byte(path), 0o600)
 }
 
 // Close ends what is pending and removes the socket. What is always allowed
@@ -163,7 +138,7 @@ func (s *Store) shut() error {
 // remove takes away all of a door that nobody is served at any more.
 func (d *door) remove() error {
 	if d.listener != nil {
-		_ = d.listener.Close() // which also removes the socket
+		_ = d.listener.Close() // which also removes a socket
 	}
 	var errs []error
 	// The lock's file goes while it is locked, so that nobody locks one that goes.
@@ -205,45 +180,10 @@ func sweepServer(folder string) {
 	if err != nil {
 		return // it lives
 	}
-	temp := ""
-	if socket, err := pointer(folder); err == nil {
-		temp = filepath.Dir(socket)
-	}
+	temp := tempOf(folder)
 	// A folder that has more in it stays, and with it what it is called by.
 	if err := removeFolder(folder, temp); err == nil || errors.Is(err, fs.ErrNotExist) {
 		_ = os.Remove(folder + state.LockExt)
 	}
 	_ = lock.Close()
-}
-
-// socketOf is the path of a server's socket.
-func socketOf(folder string) (string, error) {
-	path := filepath.Join(folder, socketName)
-	if _, err := os.Lstat(path); err == nil {
-		return path, nil
-	}
-	return pointer(folder)
-}
-
-// pointer is where the socket of a server is if that is not in its folder. What
-// is not in a private folder as we make them is nothing of ours.
-func pointer(folder string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(folder, pointerName))
-	if err != nil {
-		return "", err
-	}
-	path := string(data)
-	dir := filepath.Dir(path)
-	ok, _ := filepath.Match(tempPattern, filepath.Base(dir))
-	if !ok || !filepath.IsAbs(path) || filepath.Base(path) != socketName {
-		return "", fmt.Errorf("%s does not name a socket", filepath.Join(folder, pointerName))
-	}
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() || !state.Ours(info) || info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("%s is not a private folder of this user", dir)
-	}
-	return path, nil
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mcp-toolset/internal/sandbox"
 )
@@ -58,3 +59,6 @@ func resolved(path string) string {
 	}
 	return filepath.Clean(path)
 }
+
+// samePath reports whether two clean paths are the same.
+func samePath(a, b string) bool { return a == b || onWindows && strings.EqualFold(a, b) }

@@ -116,7 +116,7 @@ func New(c Config) (*Commands, error) {
 	cs.temp = &tempFolders{parents: tempParents(cs.inWritable)}
 	if cs.shell == "" {
 		folders := slices.DeleteFunc(cs.programs(), cs.inWritable)
-		cs.shell = FindShell(strings.Join(folders, string(filepath.ListSeparator)))
+		cs.shell = cs.findShell(folders)
 	}
 	cs.path = newTrustedPath(cs)
 	cs.guard = guard{
@@ -161,13 +161,10 @@ func FindShell(path string) string {
 	return ""
 }
 
-// ErrNoShell is the error of Start where there is no shell.
-var ErrNoShell = errors.New("there is no shell on this machine: neither bash nor sh was found")
-
 // Shell is the shell that runs commands; "" if there is none.
 func (c *Commands) Shell() string { return c.shell }
 
-func (c *Commands) isBash() bool { return strings.HasPrefix(filepath.Base(c.shell), "bash") }
+func (c *Commands) isBash() bool { return c.Language() == Bash }
 
 // syntaxTime is how long the shell may take to check the syntax of a command.
 const syntaxTime = 2 * time.Second
@@ -176,7 +173,7 @@ const syntaxTime = 2 * time.Second
 // reads the script with -n, so that it executes nothing, and without a startup
 // file or an environment. A shell that cannot be asked finds none.
 func (c *Commands) Malformed(script string) bool {
-	if c.shell == "" {
+	if c.shell == "" || c.Language() == PowerShell {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), syntaxTime)
@@ -257,6 +254,10 @@ func holdsAny(folder string, paths []string) bool {
 
 // inside reports whether a clean path is a folder or in it.
 func inside(path, folder string) bool {
+	if onWindows {
+		rel, err := filepath.Rel(folder, path) // in any case of letters
+		return err == nil && rel != ".." && !strings.HasPrefix(rel, `..\`)
+	}
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 

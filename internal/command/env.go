@@ -30,6 +30,15 @@ var passed = []string{
 	"SOURCE_DATE_EPOCH", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID",
 }
 
+// passedOnWindows are further ones on Windows, where programs do not start or do not
+// find their files without most of them.
+var passedOnWindows = []string{
+	"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "OS", "PSModulePath", "NUMBER_OF_PROCESSORS", "PROCESSOR_*",
+	"USERPROFILE", "USERNAME", "USERDOMAIN*", "HOMEDRIVE", "HOMEPATH", "COMPUTERNAME", "SESSIONNAME", "PUBLIC",
+	"APPDATA", "LOCALAPPDATA", "ProgramData", "ALLUSERSPROFILE", "ProgramFiles", "ProgramFiles(x86)", "ProgramW6432", "CommonProgram*", "DriverData",
+	"ChocolateyInstall", "SCOOP*", "MSYS*", "MSYSTEM", "VSINSTALLDIR", "VCINSTALLDIR", "WindowsSdkDir", "INCLUDE", "LIB", "LIBPATH",
+}
+
 // secretWords mark a variable that is not passed on though its name is on the
 // list: NPM_TOKEN, CARGO_REGISTRY_TOKEN, UV_PUBLISH_PASSWORD. Those with more
 // than four letters also as the end of a word, and all in the plural.
@@ -62,7 +71,7 @@ var fixed = []string{
 // variable is a variable as commands have it, "" if they have not.
 func (c *Commands) variable(name string) string {
 	for _, v := range slices.Backward(c.config.Environ) {
-		if n, value, ok := strings.Cut(v, "="); ok && n == name && c.passes(n) {
+		if n, value, ok := strings.Cut(v, "="); ok && sameVariable(n, name) && c.passes(n) {
 			return value
 		}
 	}
@@ -77,8 +86,11 @@ func (c *Commands) passes(name string) bool {
 	case named(c.config.Pass, name):
 		return true
 	}
-	return named(passed, name) && !secret(name)
+	return (named(passed, name) || onWindows && named(passedOnWindows, name)) && !secret(name)
 }
+
+// sameVariable reports whether two names are those of one variable.
+func sameVariable(a, b string) bool { return a == b || onWindows && strings.EqualFold(a, b) }
 
 // PassesSecrets reports whether commands get a variable of the server's whose
 // name says that it holds a secret. Only the setting env.pass has that effect.
@@ -93,6 +105,9 @@ func named(patterns []string, name string) bool {
 // matches reports whether a name is one that a pattern stands for, in which * is
 // any text and all else itself.
 func matches(pattern, name string) bool {
+	if onWindows {
+		pattern, name = strings.ToUpper(pattern), strings.ToUpper(name)
+	}
 	parts := strings.Split(pattern, "*")
 	rest, ok := strings.CutPrefix(name, parts[0])
 	if !ok || len(parts) == 1 {
@@ -127,6 +142,10 @@ func secret(name string) bool {
 func (c *Commands) environment(dir, temp string) []string {
 	env := c.inherited(c.passes)
 	slices.Sort(env)
+	if onWindows {
+		env = append(c.add(env, "HOME", c.config.Home), fixed...)
+		return lastOfEach(append(env, "TMPDIR="+filepath.ToSlash(temp), "TEMP="+temp, "TMP="+temp))
+	}
 	env = c.add(env, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 	env = c.add(env, "HOME", c.config.Home)
 	if c.variable("USER") == "" {
@@ -156,6 +175,9 @@ func lastOfEach(env []string) []string {
 	has := map[string]bool{}
 	for _, v := range slices.Backward(env) {
 		name, _, _ := strings.Cut(v, "=")
+		if onWindows {
+			name = strings.ToUpper(name)
+		}
 		if !has[name] {
 			out = append(out, v)
 		}
@@ -234,7 +256,13 @@ func (t trustedPath) reaches(path string) bool {
 // path. A name without a slash is looked
 // for as the shell would. A link is trusted if what it leads to is in nothing
 // that commands may write to.
+//
+// On Windows nothing is trusted: which file a name stands for depends on the shell,
+// and who may change it on access control lists, which are not looked at.
 func (c *Commands) Trusted(name string) (path string, ok bool) {
+	if onWindows {
+		return "", false
+	}
 	trusted := func(file string) bool {
 		target, err := filepath.EvalSymlinks(file)
 		return slices.Contains(c.path.folders, filepath.Dir(file)) && (err != nil || !c.path.reaches(target))

@@ -42,7 +42,7 @@ func (c *Commands) standing() error {
 		case os.IsNotExist(err):
 		case err != nil:
 			return fmt.Errorf("looking at a folder that commands may write to: %w", err)
-		case real != path:
+		case !samePath(real, path):
 			return fmt.Errorf("%s, which commands may write to, leads to %s now; make it a folder again, or start the server anew", plain.Line(path), plain.Line(real))
 		}
 	}

@@ -137,11 +137,17 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
 		return nil, fmt.Errorf("making a file for temporary use: %w", err)
 	}
-	spec := process.Spec{
-		Args: c.arguments(s.Script, r.marker.Name()), Dir: s.Dir, Grace: s.Grace, Env: c.environment(s.Dir, temp),
+	args, variable, err := c.launch(s.Script, r.marker.Name())
+	if err != nil {
+		r.release()
+		return nil, err
 	}
+	spec := process.Spec{Args: args, Dir: s.Dir, Grace: s.Grace, Env: c.environment(s.Dir, temp)}
 	if s.Judged {
 		spec.Env = c.clean(s.Dir, temp, s.Env)
+	}
+	if variable != "" {
+		spec.Env = append(spec.Env, variable)
 	}
 	if confined {
 		spec.Env = c.withGitSettings(spec.Env, temp)
@@ -265,12 +271,17 @@ func (r *Running) standing() string {
 	text := make([]byte, maxDir+1)
 	n, _ := r.marker.ReadAt(text, 0) // what is cut off is the path of nothing
 	dir := strings.TrimSuffix(string(text[:n]), "\n")
+	if onWindows {
+		dir = filepath.FromSlash(strings.TrimSuffix(dir, "\r"))
+	}
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || !samePath(real, dir) {
 		return ""
 	}
+	dir = real
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return ""
 	}
@@ -291,6 +302,9 @@ func (r *Running) release() {
 	}
 	_ = r.marker.Close()
 	_ = os.Remove(r.marker.Name())
+	if onWindows || r.commands.Language() == PowerShell {
+		_ = os.Remove(r.marker.Name() + scriptExt)
+	}
 }
 
 // unmistakable is the lines of a command that ended well, a pipeline perhaps,

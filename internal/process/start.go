@@ -5,9 +5,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -64,23 +61,6 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 		}
 		r.log.Debug("a supervisor in reserve was gone", "error", err)
 	}
-}
-
-func (spec *Spec) check() error {
-	if len(spec.Args) == 0 || spec.Args[0] == "" {
-		return errors.New("starting a command: there is no program")
-	}
-	if !filepath.IsAbs(spec.Dir) {
-		return fmt.Errorf("starting a command: its folder %q is not an absolute path", spec.Dir)
-	}
-	for _, list := range [][]string{spec.Args, spec.Env, {spec.Dir}} {
-		for _, s := range list {
-			if strings.IndexByte(s, 0) >= 0 {
-				return errors.New("starting a command: an argument, a variable or its folder has a NUL character")
-			}
-		}
-	}
-	return nil
 }
 
 // run has a supervisor start a command. again says that the supervisor was
@@ -241,8 +221,6 @@ func (p *Process) kill() error {
 		return errStuck
 	}
 }
-
-var errStuck = errors.New("something that the command started does not end: it hangs in the system")
 
 func (p *Process) isDone() bool {
 	select {

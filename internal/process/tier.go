@@ -32,11 +32,17 @@ const (
 	// with which the kernel ends every process in it. The command neither sees
 	// nor can signal anything outside, and cannot kill or stop its supervisor.
 	PIDNamespace
+	// Job has each command in a job object of Windows. A process cannot leave it,
+	// and the system ends all of them when the server closes it or is gone. What a
+	// command has a service start for it, such as a scheduled task, is not in it.
+	Job
 )
 
 // String describes a tier to people.
 func (t Tier) String() string {
 	switch t {
+	case Job:
+		return "job object"
 	case PIDNamespace:
 		return "PID namespace"
 	case Cgroup:

@@ -2,6 +2,7 @@ package bash
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -251,7 +252,7 @@ func (j *job) limitTo(d, timeout time.Duration) {
 // inRoots reports whether a canonical path is a root or in one.
 func inRoots(roots []string, path string) bool {
 	for _, r := range roots {
-		if path == r || strings.HasPrefix(path, strings.TrimSuffix(r, "/")+"/") {
+		if rel, err := filepath.Rel(r, path); err == nil && filepath.IsLocal(rel) { // on Windows in any case of letters
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ const (
 
 // What to do instead of a timeout that is too long.
 const (
-	backgroundInstead = "Use a shorter one, or Bash with run_in_background for what takes longer."
+	backgroundInstead = "Use a shorter one, or %s with run_in_background for what takes longer."
 	shorterOrNone     = "Use a shorter one, or none: the task then runs until the session ends."
 )
 
@@ -96,8 +97,18 @@ var prompt string
 //go:embed prompt_readonly.md
 var promptReadOnly string
 
-// New makes Bash and BashReadOnly.
+// New makes Bash and BashReadOnly, and PowerShell on Windows. Which of them can be
+// called depends on the shell of this machine.
 func New(o Options) []*tools.Tool {
+	o = o.withDefaults()
+	list := []*tools.Tool{newBash(o), newReadOnly(o)}
+	if runtime.GOOS == "windows" {
+		list = append(list, newPowerShell(o))
+	}
+	return list
+}
+
+func (o Options) withDefaults() Options {
 	if o.Default == 0 {
 		o.Default = defaultTimeout
 	}
@@ -111,7 +122,7 @@ func New(o Options) []*tools.Tool {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = defaultOutput
 	}
-	return []*tools.Tool{newBash(o), newReadOnly(o)}
+	return o
 }
 
 func newBash(o Options) *tools.Tool {
@@ -129,13 +140,13 @@ func newBash(o Options) *tools.Tool {
 		IsConcurrencySafe: tools.When(func(_ *tools.Env, in Input) bool { return in.readOnly() && !in.judged.moves() }),
 		IsDestructive:     tools.When(func(_ *tools.Env, in Input) bool { return in.judged.destructive() }),
 		IsOpenWorld:       tools.When(func(_ *tools.Env, in Input) bool { return !in.readOnly() }),
-		IsEnabled:         func() error { return hasShell(o.Commands) },
+		IsEnabled:         func() error { return hasPosix(o.Commands) },
 		Backfill:          func(env *tools.Env, in *Input) { in.judged = judge(env, o.Commands, in.Command) },
 		Validate: func(in Input) error {
 			if in.RunInBackground {
 				return validate(in.Command, in.Timeout, max(o.Most, mostBackground), shorterOrNone, in.judged)
 			}
-			return validate(in.Command, in.Timeout, o.Most, backgroundInstead, in.judged)
+			return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, "Bash"), in.judged)
 		},
 		Parts: func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
 		Check: func(env *tools.Env, in Input) *policy.Decision {
@@ -152,7 +163,7 @@ func newBash(o Options) *tools.Tool {
 		},
 		ClassifierInput: func(in Input) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, background: in.RunInBackground, unsandboxed: in.DisableSandbox, judged: in.judged}
+			c := in.call(o, env, "Bash")
 			return c.run(ctx)
 		},
 		Render: render,
@@ -173,14 +184,14 @@ func newReadOnly(o Options) *tools.Tool {
 		IsReadOnly:        tools.Always[ReadOnlyInput](),
 		IsConcurrencySafe: tools.Always[ReadOnlyInput](),
 		IsEnabled: func() error {
-			if err := hasShell(o.Commands); err != nil || o.ReadOnly == nil {
+			if err := hasPosix(o.Commands); err != nil || o.ReadOnly == nil {
 				return err
 			}
 			return o.ReadOnly()
 		},
 		Backfill: func(env *tools.Env, in *ReadOnlyInput) { in.judged = judge(env, o.Commands, in.Command) },
 		Validate: func(in ReadOnlyInput) error {
-			return validate(in.Command, in.Timeout, o.Most, backgroundInstead, in.judged)
+			return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, "Bash"), in.judged)
 		},
 		Parts: func(_ *tools.Env, in ReadOnlyInput) *tools.Parts {
 			return in.judged.parts(o.Commands, in.Command, true)
@@ -193,7 +204,7 @@ func newReadOnly(o Options) *tools.Tool {
 		},
 		ClassifierInput: func(in ReadOnlyInput) string { return in.Command },
 		Call: func(ctx context.Context, env *tools.Env, in ReadOnlyInput) (tools.Result[Output], error) {
-			c := call{o: o, env: env, command: in.Command, timeout: in.Timeout, description: in.Description, readOnly: true}
+			c := call{o: o, env: env, tool: "Bash", command: in.Command, timeout: in.Timeout, description: in.Description, readOnly: true}
 			c.judged = in.judged
 			return c.run(ctx)
 		},
@@ -208,6 +219,22 @@ func hasShell(c *command.Commands) error {
 		return command.ErrNoShell
 	}
 	return nil
+}
+
+// hasPosix reports, as an error, why there is no shell for Bash.
+func hasPosix(c *command.Commands) error {
+	if err := hasShell(c); err != nil || c.Language() != command.PowerShell {
+		return err
+	}
+	return errPowerShell
+}
+
+// call returns the call of a tool with this input.
+func (in Input) call(o Options, env *tools.Env, tool string) *call {
+	return &call{
+		o: o, env: env, tool: tool, command: in.Command, timeout: in.Timeout, description: in.Description,
+		background: in.RunInBackground, unsandboxed: in.DisableSandbox, judged: in.judged,
+	}
 }
 
 // describe is one line on a call: what it is said to do, and the command.

@@ -17,6 +17,7 @@ import (
 // job is a command as a task.
 type job struct {
 	*command.Running
+	tool    string // that started it
 	command string
 	answers *shellsafe.Analysis // by which exit code 1 may be an answer
 	grace   time.Duration
@@ -145,7 +146,7 @@ func (j *job) notes(r command.Result) (notes []string) {
 		if more := r.Left - len(r.Leftover); more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		notes = append(notes, fmt.Sprintf("it left processes running, which were ended: %s; use Bash with run_in_background for what is to go on", names))
+		notes = append(notes, fmt.Sprintf("it left processes running, which were ended: %s; use %s with run_in_background for what is to go on", names, j.tool))
 	}
 	if r.Stuck {
 		notes = append(notes, "something that it started hangs in the system and could not be ended")

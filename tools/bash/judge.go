@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/powershell"
 	"mcp-toolset/internal/shellsafe"
 	"mcp-toolset/tools"
 )
@@ -13,10 +14,11 @@ import (
 // a call, and what it says is what runs.
 type judged struct {
 	*shellsafe.Analysis
-	dir      string
-	roots    []string
-	syntax   string // the syntax error of the command; "" if it has none
-	distrust string // why a program that is harmless by its name is not known to be what that says
+	dir        string
+	roots      []string
+	syntax     string              // the syntax error of the command; "" if it has none
+	powerShell *powershell.Command // of PowerShell; Analysis is then empty
+	distrust   string              // why a program that is harmless by its name is not known to be what that says
 }
 
 // judge analyses a command as it would run in the session.

@@ -23,6 +23,7 @@ import (
 type call struct {
 	o           Options
 	env         *tools.Env
+	tool        string // that texts name
 	command     string
 	description string
 	timeout     int // milliseconds; 0: the default
@@ -51,7 +52,7 @@ func (c *call) run(ctx context.Context) (tools.Result[Output], error) {
 	if err != nil {
 		return tools.Result[Output]{}, c.startError(ctx, err)
 	}
-	j := &job{Running: running, command: c.command, answers: c.judged.Analysis, grace: grace}
+	j := &job{Running: running, tool: c.tool, command: c.command, answers: c.judged.Analysis, grace: grace}
 	if c.background {
 		return c.inBackground(j)
 	}
@@ -68,7 +69,7 @@ func (c *call) run(ctx context.Context) (tools.Result[Output], error) {
 // spec is the command as it is to be started.
 func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	s := command.Spec{
-		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Name: "bash",
+		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Name: strings.ToLower(c.tool),
 		ReadOnly: c.readOnly, Grace: grace,
 	}
 	if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {

@@ -1,0 +1,226 @@
+package approval
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// pipePrefix begins the names of pipes. What follows is random.
+const pipePrefix = `\\.\pipe\mcp-toolset-approval-`
+
+// pipeBuffer is the size of the buffers of a pipe, in bytes: a hint.
+const pipeBuffer = maxMessage
+
+// pipeListener is a named pipe, of which each client gets an instance.
+type pipeListener struct {
+	name    *uint16
+	access  *windows.SecurityAttributes
+	next    windows.Handle // the instance that waits for a client
+	stopped windows.Handle // event
+}
+
+// newPipeListener makes a pipe that nobody but this user can open, and only on this
+// machine. A pipe of that name must not exist.
+func newPipeListener(name string) (*pipeListener, error) {
+	sid, err := ownSID()
+	if err != nil {
+		return nil, err
+	}
+	sd, err := windows.SecurityDescriptorFromString(fmt.Sprintf("O:%sD:P(A;;GA;;;%s)", sid, sid))
+	if err != nil {
+		return nil, fmt.Errorf("making a pipe: %w", err)
+	}
+	l := &pipeListener{access: &windows.SecurityAttributes{Length: uint32(unsafe.Sizeof(windows.SecurityAttributes{})), SecurityDescriptor: sd}}
+	if l.name, err = windows.UTF16PtrFromString(name); err != nil {
+		return nil, err
+	}
+	if l.next, err = l.instance(windows.FILE_FLAG_FIRST_PIPE_INSTANCE); err != nil {
+		return nil, err
+	}
+	if l.stopped, err = windows.CreateEvent(nil, 1, 0, nil); err != nil {
+		_ = windows.CloseHandle(l.next)
+		return nil, fmt.Errorf("making a pipe: %w", err)
+	}
+	return l, nil
+}
+
+func (l *pipeListener) instance(flag uint32) (windows.Handle, error) {
+	h, err := windows.CreateNamedPipe(l.name,
+		windows.PIPE_ACCESS_DUPLEX|windows.FILE_FLAG_OVERLAPPED|flag,
+		windows.PIPE_TYPE_BYTE|windows.PIPE_READMODE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,
+		windows.PIPE_UNLIMITED_INSTANCES, pipeBuffer, pipeBuffer, 0, l.access)
+	if err != nil {
+		return 0, fmt.Errorf("making a pipe: %w", err)
+	}
+	return h, nil
+}
+
+// accept waits for a client.
+func (l *pipeListener) accept() (conn, error) {
+	if l.next == 0 {
+		var err error
+		if l.next, err = l.instance(0); err != nil {
+			return nil, err
+		}
+	}
+	h := l.next
+	err := l.connect(h)
+	if errors.Is(err, net.ErrClosed) {
+		return nil, err
+	}
+	l.next = 0
+	if err != nil {
+		_ = windows.CloseHandle(h)
+		return nil, fmt.Errorf("waiting for a client of a pipe: %w", err)
+	}
+	l.next, _ = l.instance(0) // or with the next call
+	return newPipeConn(h), nil
+}
+
+// connect waits until an instance has a client or the listener is stopped.
+func (l *pipeListener) connect(h windows.Handle) error {
+	event, err := windows.CreateEvent(nil, 1, 0, nil)
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(event)
+	overlapped := &windows.Overlapped{HEvent: event}
+	switch err := windows.ConnectNamedPipe(h, overlapped); err {
+	case nil, windows.ERROR_PIPE_CONNECTED:
+		return nil
+	case windows.ERROR_IO_PENDING:
+	default:
+		return err
+	}
+	first, err := windows.WaitForMultipleObjects([]windows.Handle{l.stopped, event}, false, windows.INFINITE)
+	if err == nil && first == windows.WAIT_OBJECT_0 {
+		err = net.ErrClosed
+	}
+	if err != nil {
+		_ = windows.CancelIoEx(h, overlapped)
+	}
+	var n uint32
+	if done := windows.GetOverlappedResult(h, overlapped, &n, true); err == nil {
+		err = done
+	}
+	return err
+}
+
+func (l *pipeListener) stop() { _ = windows.SetEvent(l.stopped) }
+
+// Close removes the pipe, when accept has returned.
+func (l *pipeListener) Close() error {
+	if l.next != 0 {
+		_ = windows.CloseHandle(l.next)
+	}
+	return windows.CloseHandle(l.stopped)
+}
+
+// pipeConn is one end of an instance.
+type pipeConn struct {
+	*os.File
+	handle windows.Handle // of the file
+}
+
+func newPipeConn(h windows.Handle) pipeConn { return pipeConn{os.NewFile(uintptr(h), "pipe"), h} }
+
+// dial connects to the pipe of a server of this user.
+func dial(ctx context.Context, name string) (conn, error) {
+	path, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		// A server learns who asks and cannot act in their name.
+		h, err := windows.CreateFile(path, windows.GENERIC_READ|windows.GENERIC_WRITE, 0, nil, windows.OPEN_EXISTING,
+			windows.FILE_FLAG_OVERLAPPED|windows.SECURITY_SQOS_PRESENT|windows.SECURITY_IDENTIFICATION, 0)
+		switch {
+		case err == nil:
+			if err := checkOwner(h); err != nil {
+				_ = windows.CloseHandle(h)
+				return nil, err
+			}
+			return newPipeConn(h), nil
+		case !errors.Is(err, windows.ERROR_PIPE_BUSY):
+			return nil, fmt.Errorf("opening the pipe of a server: %w", err)
+		case !pause(ctx, 10*time.Millisecond):
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+var errOwner = errors.New("another user has a pipe by the name of that of a server")
+
+// checkOwner refuses a pipe that another user has made in place of a server's.
+func checkOwner(h windows.Handle) error {
+	sid, err := ownSID()
+	if err != nil {
+		return err
+	}
+	sd, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION)
+	if err != nil {
+		return fmt.Errorf("finding the owner of the pipe of a server: %w", err)
+	}
+	owner, _, err := sd.Owner()
+	if err != nil || owner == nil || owner.String() != sid {
+		return errOwner
+	}
+	return nil
+}
+
+func ownSID() (string, error) {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return "", fmt.Errorf("finding the user of this process: %w", err)
+	}
+	return user.User.Sid.String(), nil
+}
+
+// listen makes the pipe, and says in the server's folder what it is called.
+func (d *door) listen() error {
+	name := pipePrefix + rand.Text()
+	l, err := newPipeListener(name)
+	if err != nil {
+		return err
+	}
+	d.listener = l
+	return os.WriteFile(filepath.Join(d.folder, pointerName), []byte(name), 0o600)
+}
+
+// present reports whether others still find the pipe.
+func (d *door) present() bool {
+	_, err := socketOf(d.folder)
+	return err == nil
+}
+
+// socketOf is the name of a server's pipe.
+func socketOf(folder string) (string, error) {
+	at := filepath.Join(folder, pointerName)
+	data, err := os.ReadFile(at)
+	if err != nil {
+		return "", err
+	}
+	name := string(data)
+	if rest, ok := strings.CutPrefix(name, pipePrefix); !ok || rest == "" || strings.ContainsAny(rest, "\\/\x00") {
+		return "", fmt.Errorf("%s does not name a pipe", at)
+	}
+	return name, nil
+}
+
+// tempOf is empty: a pipe has no folder.
+func tempOf(string) string { return "" }
+
+// private relies on the access control list that a folder has from that of the
+// user's profile.
+func private(info fs.FileInfo) bool { return info.IsDir() }

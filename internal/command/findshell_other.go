@@ -1,0 +1,13 @@
+//go:build !windows
+
+package command
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// findShell returns the shell of this machine; path is the folders of PATH.
+func (c *Commands) findShell(path []string) string {
+	return FindShell(strings.Join(path, string(filepath.ListSeparator)))
+}

@@ -1,0 +1,209 @@
+package powershell
+
+import (
+	"slices"
+	"strings"
+)
+
+// Bounds of what is looked through, beyond which a command is doubtful.
+const (
+	maxForms = 5000
+	maxWords = 60 // of one candidate, behind which no command begins any more
+	maxBytes = 4 << 20
+)
+
+// launchers run a command that is among their arguments.
+var launchers = strings.Fields(`powershell pwsh cmd command wsl bash sh invoke-expression iex invoke-command icm start-process saps start
+	start-job sajb start-threadjob invoke-item ii foreach-object foreach where-object where % ? measure-command new-object add-type
+	invoke-cimmethod icim invoke-wmimethod iwmi register-scheduledtask schtasks runas sudo gsudo ssh psexec forfiles wmic conhost rundll32 mshta
+	wscript cscript set-alias sal new-alias nal invoke-history ihy r import-module ipmo trace-command invoke-webrequest env xargs npx`)
+
+// launches reports whether a command runs another one that it is told.
+func launches(name string) bool { return slices.Contains(launchers, baseName(name)) }
+
+// baseName returns a name in lower case without folder or module and without the
+// extension of a program.
+func baseName(name string) string {
+	name = strings.ToLower(name)
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	for _, ext := range []string{".exe", ".cmd", ".bat", ".com", ".ps1"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name
+}
+
+// groups are names of one command each: a cmdlet and its aliases.
+var groups = func() map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.Lines(aliases) {
+		names := strings.Fields(line)
+		for _, name := range names {
+			out[name] = names
+		}
+	}
+	return out
+}()
+
+// spellings returns the texts by which rules may name a command.
+func spellings(words []string) []string {
+	rest := ""
+	if len(words) > 1 {
+		rest = " " + strings.Join(words[1:], " ")
+	}
+	base := baseName(words[0])
+	names := append([]string{words[0], base}, groups[base]...)
+	if strings.Trim(base, letters+"_-.") == "" {
+		names = append(names, base+".exe")
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for i := range names {
+		names[i] += rest
+	}
+	return names
+}
+
+// plainer has what the language takes for ASCII characters.
+var plainer = strings.NewReplacer(
+	"`\r\n", " ", "`\n", " ", "`", "",
+	"\u2018", "'", "\u2019", "'", "\u201a", "'", "\u201b", "'", "\u201c", `"`, "\u201d", `"`, "\u201e", `"`,
+	"\u2013", "-", "\u2014", "-", "\u2015", "-",
+	"\u00a0", " ", "\u0085", " ", "\r", "\n", "\f", " ", "\v", " ",
+)
+
+// candidates returns every text of a command that may be a command in it: what
+// stands between separators, with quotes left out and as separators, and what
+// begins at each word of that.
+func candidates(text, doubt string) (forms []string, doubtful string) {
+	seen, size := map[string]bool{}, 0
+	full := func() bool { return len(forms) >= maxForms || size >= maxBytes }
+	add := func(list []string) {
+		for _, form := range list {
+			if !seen[form] && !full() {
+				seen[form] = true
+				forms = append(forms, form)
+				size += len(form)
+			}
+		}
+	}
+	text = plainer.Replace(text)
+	add([]string{strings.TrimSpace(text)})
+	const separators = ";|&\n(){}"
+	for _, split := range []string{separators, separators + `"'`, separators + "\"'=,<>$@#![]"} {
+		clean := text
+		if !strings.Contains(split, `"`) {
+			clean = strings.NewReplacer(`"`, "", "'", "").Replace(text)
+		}
+		for _, segment := range strings.FieldsFunc(clean, func(r rune) bool { return strings.ContainsRune(split, r) }) {
+			words := strings.Fields(segment)
+			for i := range words {
+				if i == maxWords || full() {
+					doubt = "it is too long to be looked through"
+					break
+				}
+				add(spellings(words[i:]))
+			}
+		}
+	}
+	return forms, doubt
+}
+
+// doubt returns why the candidates of a command may not have all that it runs; ""
+// if they have: separators between literal words.
+func doubt(text string, simple bool) string {
+	switch {
+	case simple:
+		return "what it starts may run further commands"
+	case strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) >= 0:
+		return "it has characters that PowerShell may take for others"
+	case strings.ContainsAny(text, "`$@[]{}%^*?<>#\r"):
+		return "it has variables, escapes, wildcards, redirections, types or script blocks"
+	}
+	for _, segment := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";|&\n()", r) }) {
+		words, ok := simpleSegment(segment)
+		if !ok {
+			return "a part of it is no command of literal words"
+		}
+		if len(words) > 0 && launches(words[0]) {
+			return "what it starts may run further commands"
+		}
+	}
+	return ""
+}
+
+// simpleSegment is simple for text between separators, which may be blank.
+func simpleSegment(text string) ([]string, bool) {
+	if strings.TrimSpace(text) == "" {
+		return nil, true
+	}
+	return simple(text)
+}
+
+// aliases are the aliases of PowerShell on Windows, with the cmdlet first.
+const aliases = `remove-item ri rm rmdir rd del erase
+get-content gc cat type
+set-content sc
+add-content ac
+clear-content clc
+get-childitem gci ls dir
+copy-item cpi cp copy
+move-item mi mv move
+rename-item rni ren
+new-item ni
+set-item si
+get-item gi
+clear-item cli
+invoke-item ii
+set-location sl cd chdir
+push-location pushd
+pop-location popd
+get-location gl pwd
+invoke-webrequest iwr curl wget
+invoke-restmethod irm
+invoke-expression iex
+invoke-command icm
+start-process saps start
+stop-process spps kill
+get-process gps ps
+start-service sasv
+stop-service spsv
+start-job sajb
+remove-job rjb
+set-alias sal
+new-alias nal
+import-module ipmo
+remove-module rmo
+foreach-object foreach %
+where-object where ?
+select-string sls
+select-object select
+sort-object sort
+write-output write echo
+tee-object tee
+out-file
+set-variable sv set
+remove-variable rv
+clear-variable clv
+get-variable gv
+remove-itemproperty rp
+set-itemproperty sp
+clear-itemproperty clp
+copy-itemproperty cpp
+move-itemproperty mp
+rename-itemproperty rnp
+enter-pssession etsn
+new-pssession nsn
+remove-pssession rsn
+invoke-history ihy r
+get-history h history ghy
+clear-host cls clear
+stop-computer
+restart-computer
+new-psdrive ndr mount
+remove-psdrive rdr
+get-help help man
+get-command gcm
+invoke-wmimethod iwmi
+remove-wmiobject rwmi
+set-wmiinstance swmi
+`

@@ -1,0 +1,181 @@
+package process
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// job is the job object of one command. The server has its only handle, so that
+// the system ends all processes in it when the server is gone.
+type job struct {
+	mu     sync.Mutex // held while the handle is used or closed
+	handle windows.Handle
+}
+
+// newJob makes a job object without processes.
+func newJob() (*job, error) {
+	handle, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("making a job object: %w", err)
+	}
+	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
+			// Without the second, a crash may show a window that nobody closes.
+			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION,
+		},
+	}
+	_, err = windows.SetInformationJobObject(handle, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		_ = windows.CloseHandle(handle)
+		return nil, fmt.Errorf("limiting a job object: %w", err)
+	}
+	return &job{handle: handle}, nil
+}
+
+// with calls f with the handle unless it is closed.
+func (j *job) with(f func(windows.Handle)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.handle != 0 {
+		f(j.handle)
+	}
+}
+
+// close ends all processes of the job that are left.
+func (j *job) close() {
+	j.with(func(h windows.Handle) {
+		_ = windows.CloseHandle(h)
+		j.handle = 0
+	})
+}
+
+// killed is the exit code of a process that was ended with its job.
+const killed = 1
+
+// kill ends all processes of the job.
+func (j *job) kill() {
+	j.with(func(h windows.Handle) { _ = windows.TerminateJobObject(h, killed) })
+}
+
+// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION. Times are in units of 100 ns.
+type accounting struct {
+	User, Kernel             int64
+	PeriodUser, PeriodKernel int64
+	PageFaults               uint32
+	Total, Active, Killed    uint32
+}
+
+// account returns how many processes run in the job, and what all took.
+func (j *job) account() (a accounting, err error) {
+	j.with(func(h windows.Handle) {
+		err = windows.QueryInformationJobObject(h, windows.JobObjectBasicAccountingInformation,
+			uintptr(unsafe.Pointer(&a)), uint32(unsafe.Sizeof(a)), nil)
+	})
+	return a, err
+}
+
+// empty reports whether no process runs in the job any more.
+func (j *job) empty() bool {
+	a, err := j.account()
+	return err == nil && a.Active == 0
+}
+
+// alone reports whether nothing but the console is left in the job.
+func (j *job) alone() bool {
+	_, count := j.names()
+	return count == 0
+}
+
+// within waits at most so long until something is so.
+func within(d time.Duration, so func() bool) bool {
+	const again = 5 * time.Millisecond
+	for deadline := time.Now().Add(d); ; time.Sleep(again) {
+		if so() {
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+}
+
+// usage returns what the processes of the job took.
+func (j *job) usage() Usage {
+	a, err := j.account()
+	if err != nil {
+		return Usage{}
+	}
+	const unit = 100 * time.Nanosecond
+	u := Usage{User: time.Duration(a.User) * unit, System: time.Duration(a.Kernel) * unit}
+	j.with(func(h windows.Handle) {
+		var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+		if windows.QueryInformationJobObject(h, windows.JobObjectExtendedLimitInformation,
+			uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)), nil) == nil {
+			u.MaxRSS = int64(limits.PeakProcessMemoryUsed)
+		}
+	})
+	return u
+}
+
+// processList is JOBOBJECT_BASIC_PROCESS_ID_LIST with room for one more id than
+// processes are named: that of the console.
+type processList struct {
+	Assigned, Listed uint32
+	IDs              [maxNamed + 1]uintptr
+}
+
+// console is the program that serves the console of a command, which ends with it.
+const console = "conhost.exe"
+
+// names returns the names of processes that run in the job, at most maxNamed, and
+// how many there are, without the console.
+func (j *job) names() (names []string, count int) {
+	var list processList
+	j.with(func(h windows.Handle) {
+		// An error says that there are more than fit; the first are listed.
+		_ = windows.QueryInformationJobObject(h, windows.JobObjectBasicProcessIdList,
+			uintptr(unsafe.Pointer(&list)), uint32(unsafe.Sizeof(list)), nil)
+	})
+	count = int(list.Assigned)
+	for _, id := range list.IDs[:min(int(list.Listed), len(list.IDs))] {
+		switch name := nameOf(uint32(id)); {
+		case strings.EqualFold(name, console):
+			count--
+		case len(names) < maxNamed:
+			names = append(names, name)
+		}
+	}
+	return names, count
+}
+
+// nameOf returns the file name of the program that a process runs.
+func nameOf(pid uint32) string {
+	const unknown = "a process that cannot be named"
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
+	if err != nil {
+		return unknown
+	}
+	defer windows.CloseHandle(h)
+	path, err := imageOf(h)
+	if err != nil {
+		return unknown
+	}
+	return filepath.Base(path)
+}
+
+// imageOf returns the path of the program that a process runs.
+func imageOf(process windows.Handle) (string, error) {
+	buf := make([]uint16, windows.MAX_LONG_PATH)
+	n := uint32(len(buf))
+	if err := windows.QueryFullProcessImageName(process, 0, &buf[0], &n); err != nil {
+		return "", err
+	}
+	return windows.UTF16ToString(buf[:n]), nil
+}

@@ -1,0 +1,28 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// errStuck is the error of ending what the system does not end.
+var errStuck = errors.New("something that the command started does not end: it hangs in the system")
+
+func (spec *Spec) check() error {
+	if len(spec.Args) == 0 || spec.Args[0] == "" {
+		return errors.New("starting a command: there is no program")
+	}
+	if !filepath.IsAbs(spec.Dir) {
+		return fmt.Errorf("starting a command: its folder %q is not an absolute path", spec.Dir)
+	}
+	for _, list := range [][]string{spec.Args, spec.Env, {spec.Dir}} {
+		for _, s := range list {
+			if strings.IndexByte(s, 0) >= 0 {
+				return errors.New("starting a command: an argument, a variable or its folder has a NUL character")
+			}
+		}
+	}
+	return nil
+}

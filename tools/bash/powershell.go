@@ -1,0 +1,163 @@
+package bash
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/powershell"
+	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+//go:embed prompt_powershell.md
+var promptPowerShell string
+
+// Why one of the tools is absent.
+var (
+	errPowerShell = errors.New("the shell of this server is PowerShell: use the tool PowerShell on Windows, or ask the user to install bash")
+	errPosix      = errors.New("the shell of this server is not PowerShell: use the tool Bash")
+)
+
+// newPowerShell makes the tool that takes the place of Bash where the shell is
+// PowerShell. Commands are not contained there and none is known to only read, so
+// that each is asked about which no rule allows.
+func newPowerShell(o Options) *tools.Tool {
+	const name = "PowerShell"
+	return tools.MustBuild(tools.Def[Input, Output]{
+		Name:          name,
+		Title:         "Run a PowerShell command",
+		Prompt:        promptPowerShell,
+		SearchHint:    "run execute shell command terminal powershell windows git build test",
+		Description:   func(in Input) string { return describe(in.Command, in.Description) },
+		Loading:       tools.LoadAlways,
+		MaxResultSize: max(tools.DefaultResultSize, o.MaxOutput+besides),
+		Keep:          tools.KeepTail,
+		Cascades:      true,
+		IsDestructive: tools.Always[Input](),
+		IsOpenWorld:   tools.Always[Input](),
+		IsEnabled: func() error {
+			if err := hasShell(o.Commands); err != nil || o.Commands.Language() == command.PowerShell {
+				return err
+			}
+			return errPosix
+		},
+		Backfill: func(env *tools.Env, in *Input) { in.judged = judgePowerShell(env, in.Command) },
+		Validate: func(in Input) error {
+			if in.RunInBackground {
+				return validate(in.Command, in.Timeout, max(o.Most, mostBackground), shorterOrNone, nil)
+			}
+			return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, name), nil)
+		},
+		Parts: func(env *tools.Env, in Input) *tools.Parts { return in.judged.powerShellParts(in.Command, env.Home) },
+		Check: func(_ *tools.Env, in Input) *policy.Decision {
+			if in.DisableSandbox {
+				return unsandboxed(o.Commands)
+			}
+			return askPowerShell(in.judged)
+		},
+		ClassifierInput: func(in Input) string { return in.Command },
+		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+			return in.call(o, env, name).run(ctx)
+		},
+		Render: render,
+	})
+}
+
+// judgePowerShell analyses a command as it would run in the session.
+func judgePowerShell(env *tools.Env, text string) *judged {
+	c := powershell.Analyse(text)
+	return &judged{dir: env.Session.Dir, roots: env.Session.Roots, Analysis: &shellsafe.Analysis{}, powerShell: &c}
+}
+
+// askPowerShell asks about a command. An allow rule that covers it comes first.
+func askPowerShell(j *judged) *policy.Decision {
+	d := &policy.Decision{
+		Behavior: policy.Ask,
+		Reason:   "PowerShell commands are not contained and each may change something",
+		Next:     "ask the user to allow it",
+	}
+	if j == nil || j.powerShell == nil || !j.powerShell.Simple {
+		d.Reason += ", and no rule can allow this one by its text, since it is not one command of literal words"
+		return d
+	}
+	rule := "PowerShell(" + j.powerShell.Text("") + ")"
+	if rule == plain.Line(rule) && len(rule) <= 200 {
+		d.Next += ", for good by a rule such as " + rule + " in the settings"
+	}
+	return d
+}
+
+// powerShellParts are a command as the policy judges it: one part, which a rule
+// may allow if it is a simple command, with all that may be a command in it for
+// rules that deny or ask.
+func (j *judged) powerShellParts(text, home string) *tools.Parts {
+	if j == nil || j.powerShell == nil {
+		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
+	}
+	c := j.powerShell
+	part := policy.Part{Text: c.Text(text), Allowable: c.Simple, Caseless: true}
+	part.Name = part.Text
+	for _, form := range c.Forms {
+		part.Forms = append(part.Forms, policy.Form{Text: form})
+	}
+	p := &tools.Parts{Text: text, List: []policy.Part{part}, Doubtful: c.Doubtful}
+	if !c.Simple {
+		return p
+	}
+	access := policy.Edit
+	if readers[strings.ToLower(c.Words[0])] {
+		access = policy.Read
+	}
+	for _, word := range c.Words[1:] {
+		for _, path := range operands(word, j.dir, home) {
+			p.Paths = append(p.Paths, tools.NamedPath{Path: path, Access: access})
+		}
+	}
+	return p
+}
+
+// readers are commands that only read the files that they name.
+var readers = func() map[string]bool {
+	out := map[string]bool{}
+	for name := range strings.FieldsSeq("get-content gc cat type select-string sls get-childitem gci ls dir get-item gi test-path resolve-path get-filehash import-csv") {
+		out[name] = true
+	}
+	return out
+}()
+
+// operands returns the files that a word may name, as absolute paths: a word, what
+// follows = or : in a parameter, and the items of a list.
+func operands(word, dir, home string) (paths []string) {
+	for item := range strings.SplitSeq(word, ",") {
+		texts := []string{item}
+		if i := strings.IndexAny(item, "=:"); i > 0 && strings.HasPrefix(item, "-") {
+			texts = []string{item[i+1:]}
+		} else if i := strings.IndexByte(item, '='); i > 0 {
+			texts = append(texts, item[i+1:])
+		}
+		for _, text := range texts {
+			if text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, "\x00") {
+				continue
+			}
+			if rest, ok := strings.CutPrefix(text, "~"); ok && home != "" && (rest == "" || strings.ContainsAny(rest[:1], `/\`)) {
+				text = home + rest
+			}
+			text = filepath.FromSlash(text)
+			if !filepath.IsAbs(text) {
+				text = filepath.Join(dir, text)
+			}
+			if !slices.Contains(paths, text) {
+				paths = append(paths, text)
+			}
+		}
+	}
+	return paths
+}
