@@ -68,7 +68,7 @@ var rules = []rule{
 	{"internal/approval", []string{"internal/fault", "internal/filelock", "internal/plain", "internal/state"}, []string{"golang.org/x/sys"}, "a leaf: a person's word on calls, given outside of the client"},
 	{"internal/snapshot", nil, nil, "a leaf: contents of files as they were read"},
 	{"internal/textfile", []string{"internal/fault", "internal/plain"}, []string{"golang.org/x/text"}, "a leaf: the text of a file and edits of it, with every byte kept"},
-	{"internal/search", []string{"internal/search/*"}, []string{"golang.org/x/sys"}, "finds lines and files in a tree"},
+	{"internal/search", []string{"internal/bounded", "internal/search/*"}, []string{"golang.org/x/sys"}, "finds lines and files in a tree"},
 	{"internal/search/match", []string{"internal/search/dfa", "internal/search/index", "internal/search/pattern"}, nil, "which lines match"},
 	{"internal/search/watch", nil, []string{"golang.org/x/sys"}, "a leaf: what the system tells of changes"},
 	{"internal/search/walk", []string{"internal/search/ignore", "internal/search/watch"}, []string{"golang.org/x/sys"}, "which files there are"},

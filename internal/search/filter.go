@@ -78,6 +78,11 @@ func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 	if q.Pick == nil {
 		return nil, nil
 	}
+	q.picking.Lock()
+	defer q.picking.Unlock()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	picked := make([]bool, l.Files)
 	for i, d := range l.Dirs {
 		if q.rest() {

@@ -69,6 +69,7 @@ type gather struct {
 	past    int64       // bytes that were read since
 	stale   bool        // a record could be made of a file that was not in the state known
 	late    bool        // it was stopped before its end: what was found till then is the answer
+	done    bool        // the answer is complete, or given as it was: nothing is added any more
 	stopped atomic.Bool // no more jobs are taken up; set under mu
 }
 
@@ -99,6 +100,9 @@ func (g *gather) put(from, to int, f *found) {
 	for from != g.next && g.held > maxWaiting && !g.stopped.Load() {
 		g.turn.Wait()
 	}
+	if g.done {
+		return
+	}
 	for i := from; i < to-1; i++ {
 		g.waiting[i] = nothing
 	}
@@ -128,7 +132,9 @@ func (g *gather) putAll(list []*found) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range list {
-		g.add(f)
+		if !g.done {
+			g.add(f)
+		}
 	}
 }
 
@@ -136,7 +142,7 @@ func (g *gather) putAll(list []*found) {
 func (g *gather) stop(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.next < g.total && !g.stopped.Load() {
+	if g.next < g.total && !g.stopped.Load() && !g.done {
 		g.stopped.Store(true)
 		if g.full && g.q.Mode != Counts {
 			g.answer.More = true // all that was asked for is there
@@ -165,7 +171,7 @@ func (g *gather) note(what string) {
 
 // incomplete keeps the first reason.
 func (g *gather) incomplete(why string) {
-	if g.answer.Incomplete == "" {
+	if g.answer.Incomplete == "" && !g.done {
 		g.answer.Incomplete = why
 	}
 }
@@ -196,6 +202,9 @@ func (g *gather) window(job int) (skip, keep int) {
 	for job != g.next && !g.stopped.Load() {
 		g.turn.Wait()
 	}
+	if g.done {
+		return 0, 0
+	}
 	first := g.answer.Total
 	switch end := g.q.page(); {
 	case g.full || g.stopped.Load() && !g.late:
@@ -210,7 +219,43 @@ func (g *gather) window(job int) (skip, keep int) {
 	return max(0, g.q.Offset-first), keep
 }
 
-// end completes the answer; no job runs any more.
+// finish completes the answer, when no job runs any more. It is false if the
+// answer was given before.
+func (g *gather) finish(q *Query) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done {
+		return false
+	}
+	g.end()
+	if g.later {
+		g.order(q)
+	}
+	g.done = true
+	return true
+}
+
+// freeze completes the answer with what there is, while jobs may still run; nil
+// if it is complete.
+func (g *gather) freeze(q *Query) *Answer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done {
+		return nil
+	}
+	g.stopped.Store(true)
+	g.late = true
+	g.incomplete(late)
+	g.end()
+	if g.later {
+		g.order(q)
+	}
+	g.done = true
+	g.turn.Broadcast()
+	return g.answer
+}
+
+// end completes the answer; g.mu is held, or no job runs any more.
 func (g *gather) end() {
 	if g.late { // there are gaps
 		for _, f := range g.waiting[min(g.next, len(g.waiting)):] {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"sync"
 	"time"
 
 	"mcp-toolset/internal/search/match"
@@ -31,7 +32,8 @@ type Query struct {
 	Anew func()
 	// Rest, if there is one, reports that Pick chooses all that it has not been
 	// asked about, and need not be.
-	Rest func() bool
+	Rest    func() bool
+	picking *sync.Mutex // held while Pick, Anew or Rest is called
 	// Show is asked about a file that matches: one that is not shown is as if
 	// it were not there. Nil: all.
 	Show func(path string) bool
@@ -95,7 +97,10 @@ type Answer struct {
 	// Ignored is the searched folder, or one above it, if that is; else "".
 	Left    int
 	Ignored string
-	// Incomplete says why not everything was searched; "" if it was.
+	// Silent are folders that were left out, because their file system does not
+	// answer; those that may be shown.
+	Silent []string
+	// Incomplete says why else not everything was searched; "" if it was.
 	Incomplete string
 }
 

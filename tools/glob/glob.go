@@ -145,7 +145,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}
 	r := &listing{in: in, env: env}
 	r.secrets = file.NewSecrets(env, dir.Path)
-	r.found, err = o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, r.seeing(m.match, dir), dir.Allowed)
+	r.found, err = o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
+		Pick: r.seeing(m.match, dir), Anew: r.secrets.Anew, Show: dir.Allowed,
+	})
 	if err == nil && len(r.found.Files) == 0 {
 		err = r.explicit(ctx, m, o.Searcher)
 	}
@@ -190,7 +192,9 @@ func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) 
 	if err != nil {
 		return nil // there is nothing there, or nothing to be seen
 	}
-	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, func(at, name string) bool { return m.match(path.Join(base, at), name) }, dir.Allowed)
+	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
+		Pick: func(at, name string) bool { return m.match(path.Join(base, at), name) }, Show: dir.Allowed,
+	})
 	if err != nil {
 		return err
 	}
