@@ -78,8 +78,7 @@ func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 	if q.Pick == nil {
 		return nil, nil
 	}
-	q.picking.Lock()
-	defer q.picking.Unlock()
+	defer q.lock()()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -78,8 +78,7 @@ func (t *Tree) names(ctx context.Context, q *Query) (*Found, error) {
 
 // pickNames chooses the files of a listing.
 func pickNames(ctx context.Context, q *Query, l *walk.Listing) (hits []named, err error) {
-	q.picking.Lock()
-	defer q.picking.Unlock()
+	defer q.lock()()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -38,7 +38,7 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	own.picking = new(sync.Mutex)
 	for q := &own; ; q = q.again() {
 		var g atomic.Pointer[gather]
-		a, err := attempt(ctx, t, left(q.Deadline), func(ctx context.Context) (*Answer, error) { return t.search(ctx, q, &g) })
+		a, err := attempt(ctx, t, t.s.left(q.Deadline), func(ctx context.Context) (*Answer, error) { return t.search(ctx, q, &g) })
 		switch {
 		case errors.Is(err, bounded.ErrTime):
 			a, err = broken(g.Load(), q), nil
@@ -82,8 +82,8 @@ func (t *Tree) search(ctx context.Context, q *Query, gathering *atomic.Pointer[g
 	case err != nil:
 		return nil, err
 	}
-	a.Closed = a.Unreadable
-	switch err := t.run(limited, q, p, a, gathering); {
+	a.Closed, p.gathering = a.Unreadable, gathering
+	switch err := t.run(limited, q, p, a); {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -96,7 +96,7 @@ func (t *Tree) search(ctx context.Context, q *Query, gathering *atomic.Pointer[g
 }
 
 // run searches the files of a plan.
-func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer, gathering *atomic.Pointer[gather]) error {
+func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	top, err := p.open(ctx)
 	if err != nil {
 		return err
@@ -107,7 +107,9 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer, gathering 
 		paged.Offset, paged.Limit = 0, 0 // all of it, to be put in order
 	}
 	g := newGather(&paged, len(p.jobs), !p.sorted, a)
-	gathering.Store(g)
+	if p.gathering != nil {
+		p.gathering.Store(g)
+	}
 	batch := max(1, min(maxBatch, len(p.jobs)/(shares*t.s.workers)))
 	if paged.page() > 0 {
 		batch = min(batch, pageBatch)

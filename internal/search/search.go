@@ -60,8 +60,8 @@ type Searcher struct {
 	racy    time.Duration // see walk.Racy
 	retry   time.Duration // see the constant
 
-	patience time.Duration // see the constant
-	silent   silent
+	patience, grace time.Duration // see the constants
+	silent          silent
 
 	ctx   context.Context // of what runs in the background
 	close context.CancelFunc
@@ -81,7 +81,7 @@ func New(o Options) *Searcher {
 	if o.Index == 0 {
 		o.Index = DefaultIndex
 	}
-	s := &Searcher{options: o, workers: min(runtime.GOMAXPROCS(0), 16), trees: map[string]*Tree{}, queries: newBusy(), racy: walk.Racy, retry: retry, patience: patience}
+	s := &Searcher{options: o, workers: min(runtime.GOMAXPROCS(0), 16), trees: map[string]*Tree{}, queries: newBusy(), racy: walk.Racy, retry: retry, patience: patience, grace: grace}
 	s.ctx, s.close = context.WithCancel(context.Background())
 	return s
 }

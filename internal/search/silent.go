@@ -145,8 +145,8 @@ func (s *Searcher) lose(t *Tree) {
 }
 
 // attempt does something with the tree that may wait for the file system. It
-// leaves that behind when ctx ends, when the time limit is over (bounded.ErrTime), or when the
-// tree is lost (errLost).
+// leaves that behind when ctx ends, when the time limit is over
+// (bounded.ErrTime), or when the tree is lost (errLost).
 func attempt[T any](ctx context.Context, t *Tree, limit time.Duration, do func(context.Context) (T, error)) (result T, err error) {
 	if t.s.silent.has(t.top) {
 		return result, walk.ErrSilent
@@ -165,11 +165,11 @@ func attempt[T any](ctx context.Context, t *Tree, limit time.Duration, do func(c
 }
 
 // left is how long a search may take.
-func left(deadline time.Time) time.Duration {
+func (s *Searcher) left(deadline time.Time) time.Duration {
 	if deadline.IsZero() {
 		return forever
 	}
-	return max(0, time.Until(deadline)) + grace
+	return max(0, time.Until(deadline)) + s.grace
 }
 
 // again is the query for a search that begins once more, with the context of the
@@ -181,10 +181,18 @@ func (q *Query) again() *Query {
 	return &next
 }
 
+// lock keeps others from calling Pick.
+func (q *Query) lock() (unlock func()) {
+	if q.picking == nil { // nobody else can
+		return func() {}
+	}
+	q.picking.Lock()
+	return q.picking.Unlock
+}
+
 // anew calls Anew, unless ctx has ended.
 func (q *Query) anew(ctx context.Context) bool {
-	q.picking.Lock()
-	defer q.picking.Unlock()
+	defer q.lock()()
 	if ctx.Err() != nil {
 		return false
 	}

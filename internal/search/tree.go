@@ -146,6 +146,8 @@ type plan struct {
 	ranges  []index.Range
 	sorted  bool // in the order of the mode; else Names are put in order at the end
 	news    bool // there are files of which a record could be made
+
+	gathering *atomic.Pointer[gather] // where its gather is made known; nil: nobody waits for it
 }
 
 // plan chooses the files of a query.
@@ -220,8 +222,7 @@ func (t *Tree) done(p *plan) {
 
 // all takes every file.
 func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
-	q.picking.Lock()
-	defer q.picking.Unlock()
+	defer q.lock()()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/search/walk"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
@@ -44,6 +46,8 @@ type Options struct {
 const (
 	most     = 100 // files shown
 	deadline = 30 * time.Second
+	// grace is how long a search may take to answer when its time is up.
+	grace = 3 * time.Second
 	// room is how long their paths may be together, in bytes: with what is said
 	// behind them they stay below the limit of a result.
 	room = tools.DefaultResultSize - 10_000
@@ -78,7 +82,8 @@ func New(o Options) *tools.Tool {
 		Backfill:          complete,
 		Validate:          validate,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			return run(ctx, env, in, o)
+			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
+			return r, file.Hung(err, in.Path)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
@@ -241,8 +246,10 @@ func tooLong() error {
 
 func folderError(env *tools.Env, name string, err error) error {
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrHung):
 		return err
+	case errors.Is(err, walk.ErrSilent):
+		return bounded.ErrTime
 	case errors.Is(err, context.DeadlineExceeded):
 		return tooLong()
 	case errors.Is(err, fs.ErrNotExist):
@@ -281,6 +288,9 @@ func (r *listing) output() Output {
 		}
 	}
 	b.WriteString(leftOut(found))
+	for _, note := range file.Silent(found.Silent, prefix) {
+		b.WriteString("[" + note + "]\n")
+	}
 	if note := r.secrets.Note(); note != "" {
 		b.WriteString("[" + note + "]\n")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
+	"mcp-toolset/tools/file"
 )
 
 // output words what was found.
@@ -44,7 +45,7 @@ func (r *searching) output() Output {
 	if r.q.Mode == search.Lines {
 		out.Content = string(text)
 	}
-	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), r.leftOut(), r.hints()) {
+	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), file.Silent(a.Silent, r.prefix), r.leftOut(), r.hints()) {
 		text = append(append(append(text, '['), n...), "]\n"...)
 	}
 	out.text = string(bytes.TrimSuffix(text, []byte{'\n'}))
