@@ -224,6 +224,9 @@ func (w *worker) put(to int, f *found) {
 		w.first = to
 	case f != nil:
 		w.own = append(w.own, f)
+	case len(w.own) > 0:
+		w.g.putAll(w.own)
+		w.own = w.own[:0]
 	}
 }
 
