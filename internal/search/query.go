@@ -1,6 +1,7 @@
 package search
 
 import (
+	"io"
 	"math"
 	"sync"
 	"time"
@@ -49,11 +50,21 @@ type Query struct {
 	Wide int
 	// Binary is Line for a binary file that matches: it is told once.
 	Binary func(dst []byte, path string) []byte
+	// Out, if there is one, is given the text of the page of Lines as it is found,
+	// instead of Answer.Text. After an error it holds nothing of use.
+	Out Out
 	// Offset and Limit are the page asked for, in what the mode lists: files, or
 	// lines shown. Limit 0 is everything.
 	Offset, Limit int
 	// Deadline ends the search with what was found. Zero: none does.
 	Deadline time.Time
+}
+
+// Out takes text, for one goroutine at a time.
+type Out interface {
+	io.Writer
+	// Mark returns a function that takes back all that is written from now on.
+	Mark() (undo func())
 }
 
 // rest reports whether Pick need not be asked any more.

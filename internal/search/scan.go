@@ -36,6 +36,10 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	defer t.s.queries.end()
 	own := *q
 	own.picking = new(sync.Mutex)
+	undo := func() {}
+	if q.Out != nil {
+		undo = q.Out.Mark()
+	}
 	for q := &own; ; q = q.again() {
 		var g atomic.Pointer[gather]
 		a, err := attempt(ctx, t, t.s.left(q.Deadline), func(ctx context.Context) (*Answer, error) { return t.search(ctx, q, &g) })
@@ -43,13 +47,17 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 		case errors.Is(err, bounded.ErrTime):
 			a, err = broken(g.Load(), q), nil
 		case errors.Is(err, errLost):
+			g.Load().abandon()
+			undo()
 			t = t.s.Tree(t.top, t.open)
 			continue
 		}
-		if err == nil {
-			a.Silent = t.silent(q)
+		if err != nil {
+			g.Load().abandon()
+			return nil, err
 		}
-		return a, err
+		a.Silent = t.silent(q)
+		return a, nil
 	}
 }
 
@@ -205,6 +213,8 @@ type worker struct {
 	stop   func() bool
 	window func() (skip, keep int)
 	each   func(source.Chunk) (more bool)
+	stream func() (given bool)
+	undo   func() // takes back what was given of the file; nil: nothing was
 
 	post   *walk.Post
 	open   posted // the file at hand
@@ -333,6 +343,7 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	}
 	f, err := w.parts(ctx, j, h, stamp.Size, name)
 	if !same() {
+		w.takeBack()
 		return nil, source.ErrChanged
 	}
 	return f.at(stamp), err

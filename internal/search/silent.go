@@ -18,7 +18,7 @@ const (
 	// patience is how often it is looked whether a worker still waits for the
 	// same system call. It is more than a disk takes that was asleep, and leaves
 	// time to search the rest.
-	patience = 4 * time.Second
+	patience = 3 * time.Second
 	// grace is how long a search whose time is up may take to notice.
 	grace = time.Second
 	// forever bounds a search without a deadline.

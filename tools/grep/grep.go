@@ -141,6 +141,10 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	q := in.query(m)
 	q.Deadline = time.Now().Add(o.Deadline)
 	r := &searching{in: in, env: env, q: q}
+	if q.Mode == search.Lines && q.Limit == 0 {
+		r.long = env.Long()
+		q.Out = ungapped{r.long}
+	}
 	dir, err := env.Files.Folder(in.Path)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
@@ -153,6 +157,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		err = r.folder(ctx, dir, o.Searcher)
 	}
 	if err != nil {
+		if r.long != nil {
+			r.long.Discard()
+		}
 		return tools.Result[Output]{}, err
 	}
 	return tools.Result[Output]{Data: r.output()}, nil
@@ -193,9 +200,10 @@ type searching struct {
 	env    *tools.Env
 	q      *search.Query
 	answer *search.Answer
-	c      *chooser // of the files of a folder
-	named  bool     // path is a file
-	prefix string   // of paths below the folder searched, as they are shown
+	c      *chooser   // of the files of a folder
+	long   tools.Long // takes all lines, if all are asked for; nil: a page of them is in memory
+	named  bool       // path is a file
+	prefix string     // of paths below the folder searched, as they are shown
 }
 
 // folder searches a folder.
