@@ -74,6 +74,7 @@ func (c *call) env() *tools.Env {
 	env.Kept = func(ctx context.Context) (tools.Kept, error) {
 		return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
 	}
+	env.Long = func() tools.Long { return c.newLong(env.Private, env.Session.Results) }
 	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
 		env.Private()
 		return c.p.Results.SaveParts(env.Session.Results, family, name, next)

@@ -26,12 +26,7 @@ func (p *Pipeline) limit(t *tools.Tool, v session.View, resp *tools.Response) {
 	}
 	text = wrap(text)
 	path, err := p.Results.Save(v.Results, t.Name, text)
-	shown := tools.Text{Text: preview(text, limit, t.Keep, func(from int) string {
-		if err != nil {
-			return fmt.Sprintf("The whole result could not be stored: %v", err)
-		}
-		return fmt.Sprintf("The whole result is in %s; go on with Read at offset %d", path, from)
-	})}
+	shown := tools.Text{Text: preview(text, limit, t.Keep, stored(path, err))}
 	content := []tools.Content{shown}
 	for _, c := range resp.Content {
 		if _, isText := c.(tools.Text); !isText {
@@ -39,6 +34,16 @@ func (p *Pipeline) limit(t *tools.Tool, v session.View, resp *tools.Response) {
 		}
 	}
 	resp.Content = content
+}
+
+// stored says where a whole result is, or why it is not stored.
+func stored(path string, err error) func(from int) string {
+	return func(from int) string {
+		if err != nil {
+			return fmt.Sprintf("The whole result could not be stored: %v", err)
+		}
+		return fmt.Sprintf("The whole result is in %s; go on with Read at offset %d", path, from)
+	}
 }
 
 // joinText is all text of a response, one block after the other.
@@ -59,28 +64,46 @@ const noticeSize = 500
 // longer than the part, with a notice in the gap. limit is in characters;
 // where says how to go on from a line number.
 func preview(text string, limit int, keep tools.Keep, where func(from int) string) string {
+	head, tail := shares(limit, keep)
+	first, last := cutHead(text, head), ""
+	if keep != tools.KeepHead {
+		last = cutTail(text[len(first):], tail)
+	}
+	gap := text[len(first) : len(text)-len(last)]
+	e := excerpt{first, last, countLines(gap), utf8.RuneCountInString(gap), countLines(text), utf8.RuneCountInString(text)}
+	return e.text(where)
+}
+
+// shares are how many characters of the beginning and of the end are kept.
+func shares(limit int, keep tools.Keep) (head, tail int) {
 	room := max(limit-noticeSize, limit/2)
-	head := room
+	head = room
 	switch keep {
 	case tools.KeepTail:
 		head = room / 5
 	case tools.KeepEnds:
 		head = room / 2
 	}
-	first, last := cutHead(text, head), ""
-	if keep != tools.KeepHead {
-		last = cutTail(text[len(first):], room-head)
-	}
-	gap := text[len(first) : len(text)-len(last)]
-	out := first
+	return head, room - head
+}
+
+// excerpt is the ends of a text, and how much there is between them and in all.
+type excerpt struct {
+	first, last        string
+	gapLines, gapRunes int
+	lines, runes       int
+}
+
+func (e excerpt) text(where func(from int) string) string {
+	out := e.first
 	if out != "" && !strings.HasSuffix(out, "\n") {
 		out += "\n"
 	}
 	out += fmt.Sprintf("[%s (%d characters) left out of %s (%d characters). %s]",
-		lines(gap), utf8.RuneCountInString(gap), lines(text), utf8.RuneCountInString(text),
-		where(strings.Count(first, "\n")+1)) // the first line not, or not wholly, shown
-	if last != "" {
-		out += "\n" + last
+		lines(e.gapLines), e.gapRunes, lines(e.lines), e.runes,
+		where(strings.Count(e.first, "\n")+1)) // the first line not, or not wholly, shown
+	if e.last != "" {
+		out += "\n" + e.last
 	}
 	return out
 }
@@ -118,12 +141,17 @@ func runeIndex(s string, n int) int {
 	return len(s)
 }
 
-// lines says how many lines there are; a last one needs no newline.
-func lines(s string) string {
+// countLines is how many lines there are; a last one needs no newline.
+func countLines(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		n++
 	}
+	return n
+}
+
+// lines says how many lines there are.
+func lines(n int) string {
 	if n == 1 {
 		return "1 line"
 	}

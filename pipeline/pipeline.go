@@ -24,6 +24,7 @@ import (
 	"mcp-toolset/internal/approval"
 	"mcp-toolset/internal/audit"
 	"mcp-toolset/internal/classifier"
+	faults "mcp-toolset/internal/fault"
 	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/hook"
 	"mcp-toolset/internal/results"
@@ -366,6 +367,9 @@ func explain(ctx context.Context, err error) *refusal {
 		return &refusal{stage: "cancelled", fact: burst.Error(), next: "Look at what failed, then send this call again if it still makes sense."}
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
 		return &refusal{stage: "cancelled", fact: "the call was cancelled"}
+	case faults.Descriptors("", err) != nil:
+		f := faults.Descriptors("the call could not go on", err)
+		return &refusal{stage: "failed", fact: f.Fact, next: f.Next}
 	default:
 		return &refusal{stage: "failed", fact: err.Error()}
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"time"
 
@@ -40,6 +41,10 @@ type Env struct {
 	// has another name that begins with family and a hyphen makes room for it.
 	SaveParts func(family, name string, next func() (string, error)) (folder string, count int, err error)
 
+	// Long begins a text that may be too long for an answer: it is stored while it
+	// is written, so that it need not be in memory. At most one is written by a call.
+	Long func() Long
+
 	// Private says that the result is for this session alone, so that no other has
 	// it though it made an identical call at the same time.
 	Private func()
@@ -76,6 +81,19 @@ type Env struct {
 	// recorded as its own, inside this call's place in the schedule, one at a
 	// time. A concurrency-safe call may only make concurrency-safe calls.
 	Call func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
+}
+
+// Long is a text that is written piece by piece, each of whole characters. It is
+// for one goroutine.
+type Long interface {
+	io.Writer // never fails
+	// Mark returns a function that takes back all that is written from now on.
+	Mark() (undo func())
+	// Text ends the text and returns it as the model gets it: whole, or its ends
+	// and where the whole is stored.
+	Text() string
+	// Discard ends the text for nothing. After Text it does nothing.
+	Discard()
 }
 
 // Kept are files, and folders for all below them.

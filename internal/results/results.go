@@ -104,21 +104,9 @@ func (s *Store) Save(dir, name, data string) (string, error) {
 
 // write makes room for a new file and writes it.
 func (s *Store) write(path, data string) error {
-	first := s.lock == nil
-	if first {
-		var err error
-		if s.lock, err = state.OwnFolder(s.server); err != nil {
-			return err
-		}
-	}
-	room := int64(len(data))
-	if !first && (s.used+room > s.quota || s.now().Sub(s.swept) > sweepEvery) {
-		if err := s.sweep(room); err != nil {
-			return err
-		}
-	}
-	if s.used+room > s.quota {
-		return ErrQuota
+	first, err := s.makeRoom(int64(len(data)))
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("creating the results folder: %w", err)
@@ -126,12 +114,36 @@ func (s *Store) write(path, data string) error {
 	if err := writeNew(path, data); err != nil {
 		return fmt.Errorf("storing a result: %w", err)
 	}
-	s.used += room
+	s.stored(int64(len(data)), first)
+	return nil
+}
+
+// makeRoom makes room for so many bytes. first says that nothing was stored
+// before.
+func (s *Store) makeRoom(room int64) (first bool, err error) {
+	if first = s.lock == nil; first {
+		if s.lock, err = state.OwnFolder(s.server); err != nil {
+			return first, err
+		}
+	}
+	if !first && (s.used+room > s.quota || s.now().Sub(s.swept) > sweepEvery) {
+		if err := s.sweep(room); err != nil {
+			return first, err
+		}
+	}
+	if s.used+room > s.quota {
+		return first, ErrQuota
+	}
+	return first, nil
+}
+
+// stored counts what was stored, and has others' results cleaned after the first.
+func (s *Store) stored(bytes int64, first bool) {
+	s.used += bytes
 	if first {
 		s.cleaned = make(chan struct{})
 		go s.clean(s.cleaned)
 	}
-	return nil
 }
 
 // clean is the first sweep, unless another result has needed it by now.

@@ -31,7 +31,9 @@ func NewTargets(folder string) (t Targets, done func(), err error) {
 		Outside: filepath.Join(folder, "outside"), Inside: filepath.Join(folder, "inside"),
 		PID: os.Getpid(), Memory: -1, Server: Here(),
 	}
-	undo = append(undo, func() { _ = os.RemoveAll(t.Outside); _ = os.RemoveAll(t.Inside) })
+	remove := func() { _ = os.RemoveAll(t.Outside); _ = os.RemoveAll(t.Inside) }
+	remove() // what could not be removed for lack of file descriptors
+	undo = append(undo, remove)
 	if err := errors.Join(os.Mkdir(t.Outside, 0o700), os.Mkdir(t.Inside, 0o700)); err != nil {
 		return t, done, err
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,7 @@ func (t *Tree) index(p *plan) {
 	}
 	t.building = true
 	s.build.Go(func() {
-		t.build()
+		t.observed(s.ctx, t.build)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.building = false
@@ -43,11 +44,10 @@ func (t *Tree) index(p *plan) {
 }
 
 // build reads what is not known and keeps what can be said of it.
-func (t *Tree) build() {
+func (t *Tree) build(ctx context.Context) {
 	if !t.s.queries.wait() {
 		return
 	}
-	ctx := t.s.ctx
 	l, err := t.list.Refresh(ctx)
 	if err != nil {
 		return
@@ -56,7 +56,7 @@ func (t *Tree) build() {
 	if err != nil {
 		return
 	}
-	top, err := l.Open()
+	top, err := (&plan{listing: l}).open(ctx)
 	if err != nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (t *Tree) build() {
 	var wait sync.WaitGroup
 	for range t.s.workers {
 		wait.Go(func() {
-			b := builder{t: t, l: l, stamps: stamps, top: top, reader: source.Get()}
+			b := builder{t: t, l: l, stamps: stamps, top: top, reader: source.Get(), post: walk.NewPost(ctx)}
 			defer b.reader.Release()
 			for {
 				i := int(next.Add(1)) - 1
@@ -148,6 +148,7 @@ type builder struct {
 	top    *walk.Top
 	reader *source.Reader
 	signer index.Signer
+	post   *walk.Post
 	pace   walk.Pace
 }
 
@@ -172,12 +173,15 @@ func (b *builder) folder(at int) bool {
 		}
 		if open == nil {
 			var err error
-			if open, err = b.top.Folder(d, &b.pace); err != nil {
+			b.post.Enter(d)
+			open, err = b.top.Folder(d, &b.pace)
+			b.post.Leave()
+			if err != nil {
 				return true
 			}
 			defer open.Close()
 		}
-		b.file(open, &d.Files[i], stamp)
+		b.file(at, open, &d.Files[i], stamp)
 	}
 	return true
 }
@@ -190,12 +194,15 @@ func (t *Tree) settled(s walk.Stamp) bool {
 // file reads a file and keeps what can be said of it, if it did not change
 // meanwhile. One that cannot be opened is not tried again before it changes:
 // queries try each time.
-func (b *builder) file(folder *walk.Folder, f *walk.File, seen walk.Stamp) {
-	h, before, err := folder.Open(f.Name)
+func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stamp) {
+	b.post.Enter(b.l.Dirs[at])
+	file, before, err := folder.Open(f.Name)
+	b.post.Leave()
 	if err != nil {
 		b.t.keep(f.ID, recordOf(seen, unsigned), nil)
 		return
 	}
+	h := &posted{file, b.post, b.l.Dirs[at]}
 	defer h.Close()
 	if !b.t.settled(before) || before.Dev != b.t.device.Load() {
 		return

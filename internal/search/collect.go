@@ -24,6 +24,7 @@ type collector struct {
 	skip, keep int                     // the entries worth keeping, from and to
 	window     func() (skip, keep int) // gives the exact ones, when it is the file's turn
 	exact      bool                    // it has
+	stream     func() (given bool)     // gives what there is, once it is exact; nil: all is kept
 	dir, name  string                  // of the file
 	path       string                  // both, once it is asked for
 	stop       func() bool             // is asked whether to give up
@@ -253,6 +254,10 @@ func (c *collector) show(n int, line []byte, at int) {
 		c.exact = true
 		c.skip, c.keep = c.window()
 		c.drop()
+	}
+	if len(c.text) > turnText && c.stream != nil && c.stream() {
+		c.f.base, c.f.given = c.f.shown, c.f.shown
+		c.text, c.entries = c.text[:0], c.entries[:0]
 	}
 }
 

@@ -38,6 +38,6 @@ func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size in
 		f.failed = true
 	}
 	g.put(0, 1, f)
-	g.end()
+	g.finish(q)
 	return a, nil
 }

@@ -78,6 +78,10 @@ func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 	if q.Pick == nil {
 		return nil, nil
 	}
+	defer q.lock()()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	picked := make([]bool, l.Files)
 	for i, d := range l.Dirs {
 		if q.rest() {

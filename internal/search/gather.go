@@ -20,7 +20,7 @@ const (
 	countBytes = 64 << 20
 	// maxWaiting is how much of the results, in bytes, may wait for a file
 	// before them that takes long: workers wait then, too.
-	maxWaiting = 16 << 20
+	maxWaiting = 4 << 20
 )
 
 // found is what one file has.
@@ -31,6 +31,7 @@ type found struct {
 	text    []byte  // some of the lines shown, from the number base on
 	entries []entry // where they are in text
 	base    int
+	given   int   // entries that are in the answer already
 	bytes   int64 // that were read
 	mtime   int64 // of Names that are put in order at the end
 	failed  bool  // could not be read
@@ -61,14 +62,15 @@ type gather struct {
 	turn    *sync.Cond // of mu: next or stopped changed
 	next    int        // whose turn it is
 	answer  *Answer
-	pieces  [][]byte    // of the text of the answer
-	size    int         // of these, in bytes
+	pieces  [][]byte    // of the text of the answer, unless it goes to Query.Out
+	size    int         // of the text, in bytes
 	names   []*found    // those to be put in order at the end
 	later   bool        // Names come in any order
 	full    bool        // the page is
 	past    int64       // bytes that were read since
 	stale   bool        // a record could be made of a file that was not in the state known
 	late    bool        // it was stopped before its end: what was found till then is the answer
+	done    bool        // the answer is complete, or given as it was: nothing is added any more
 	stopped atomic.Bool // no more jobs are taken up; set under mu
 }
 
@@ -99,6 +101,9 @@ func (g *gather) put(from, to int, f *found) {
 	for from != g.next && g.held > maxWaiting && !g.stopped.Load() {
 		g.turn.Wait()
 	}
+	if g.done {
+		return
+	}
 	for i := from; i < to-1; i++ {
 		g.waiting[i] = nothing
 	}
@@ -128,7 +133,9 @@ func (g *gather) putAll(list []*found) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range list {
-		g.add(f)
+		if !g.done {
+			g.add(f)
+		}
 	}
 }
 
@@ -136,7 +143,7 @@ func (g *gather) putAll(list []*found) {
 func (g *gather) stop(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.next < g.total && !g.stopped.Load() {
+	if g.next < g.total && !g.stopped.Load() && !g.done {
 		g.stopped.Store(true)
 		if g.full && g.q.Mode != Counts {
 			g.answer.More = true // all that was asked for is there
@@ -165,7 +172,7 @@ func (g *gather) note(what string) {
 
 // incomplete keeps the first reason.
 func (g *gather) incomplete(why string) {
-	if g.answer.Incomplete == "" {
+	if g.answer.Incomplete == "" && !g.done {
 		g.answer.Incomplete = why
 	}
 }
@@ -196,6 +203,9 @@ func (g *gather) window(job int) (skip, keep int) {
 	for job != g.next && !g.stopped.Load() {
 		g.turn.Wait()
 	}
+	if g.done {
+		return 0, 0
+	}
 	first := g.answer.Total
 	switch end := g.q.page(); {
 	case g.full || g.stopped.Load() && !g.late:
@@ -210,7 +220,43 @@ func (g *gather) window(job int) (skip, keep int) {
 	return max(0, g.q.Offset-first), keep
 }
 
-// end completes the answer; no job runs any more.
+// finish completes the answer, when no job runs any more. It is false if the
+// answer was given before.
+func (g *gather) finish(q *Query) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done {
+		return false
+	}
+	g.end()
+	if g.later {
+		g.order(q)
+	}
+	g.done = true
+	return true
+}
+
+// freeze completes the answer with what there is, while jobs may still run; nil
+// if it is complete.
+func (g *gather) freeze(q *Query) *Answer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done {
+		return nil
+	}
+	g.stopped.Store(true)
+	g.late = true
+	g.incomplete(late)
+	g.end()
+	if g.later {
+		g.order(q)
+	}
+	g.done = true
+	g.turn.Broadcast()
+	return g.answer
+}
+
+// end completes the answer; g.mu is held, or no job runs any more.
 func (g *gather) end() {
 	if g.late { // there are gaps
 		for _, f := range g.waiting[min(g.next, len(g.waiting)):] {
@@ -247,18 +293,66 @@ func (g *gather) add(f *found) {
 		a.Files = append(a.Files, File{f.path, f.hits})
 		return
 	}
-	from, to := max(0, g.q.Offset-first), f.shown
+	from, to := max(0, g.q.Offset-first, f.given), f.shown
 	if end > 0 {
 		to = min(to, end-first)
 	}
-	if from >= f.base && to-f.base <= len(f.entries) {
-		if text := f.slice(from-f.base, to-f.base, g.size == 0); g.size+len(text) <= maxText {
-			g.pieces, g.size = append(g.pieces, text), g.size+len(text)
-			return
-		}
+	if from >= to {
+		return
 	}
+	if from < f.base || to-f.base > len(f.entries) || !g.give(f.slice(from-f.base, to-f.base, g.size == 0)) {
+		g.tooLong()
+	}
+}
+
+// give adds text to the answer, if there is room for it.
+func (g *gather) give(text []byte) bool {
+	if g.size+len(text) > maxText {
+		return false
+	}
+	g.size += len(text)
+	if g.q.Out == nil {
+		g.pieces = append(g.pieces, text)
+	} else {
+		_, _ = g.q.Out.Write(text)
+	}
+	return true
+}
+
+func (g *gather) tooLong() {
 	g.stopped.Store(true)
 	g.incomplete("the answer is longer than 64 MiB")
+}
+
+// stream gives entries of a job whose turn it is, the first of which was not given.
+// undo takes them back; nil if nothing was given.
+func (g *gather) stream(f *found) (undo func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done || g.stopped.Load() || len(f.entries) == 0 {
+		return nil
+	}
+	size, back := g.size, g.q.Out.Mark()
+	if !g.give(f.slice(0, len(f.entries), g.size == 0)) {
+		g.tooLong()
+	}
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !g.done {
+			g.size = size
+			back()
+		}
+	}
+}
+
+// abandon has nothing be given to Query.Out any more.
+func (g *gather) abandon() {
+	if g != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.done = true
+	}
 }
 
 // slice is the text of some entries; a page does not begin with a gap.

@@ -96,7 +96,7 @@ func TestManyEntries(t *testing.T) {
 	if n := bytes.Count(a.Text, []byte{'\n'}); n != 250 || a.Total < 250 || a.More == (a.Total == files) {
 		t.Errorf("a page of %d lines, Total %d, more %t", n, a.Total, a.More)
 	}
-	found, err := s.Tree(dir, opener(dir)).Names(context.Background(), func(_, name string) bool { return name == "999" }, nil)
+	found, err := s.Tree(dir, opener(dir)).Names(context.Background(), &Query{Pick: func(_, name string) bool { return name == "999" }})
 	if err != nil || len(found.Files) != manyFolders || found.Listed != files {
 		t.Errorf("%d names, %d listed, %v", len(found.Files), found.Listed, err)
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -17,34 +18,43 @@ type Found struct {
 	Left       int      // how many files and folders are left out because they are ignored
 	Ignored    string   // the top or a folder above it, if that is ignored; else ""
 	Unreadable int      // folders that could not be read
+	Silent     []string // folders among these whose file system does not answer; those that may be shown
 }
 
-// Names finds the files that pick chooses by their folder, below the top and
-// with slashes, and their name, and that show allows; nil allows all.
-func (t *Tree) Names(ctx context.Context, pick func(dir, name string) bool, show func(path string) bool) (*Found, error) {
+// Names finds the files that a query chooses by Pick and that Show allows. The
+// rest of the query does not matter.
+func (t *Tree) Names(ctx context.Context, q *Query) (*Found, error) {
 	t.s.queries.begin()
 	defer t.s.queries.end()
+	own := *q
+	own.picking = new(sync.Mutex)
+	for q := &own; ; q = q.again() {
+		f, err := attempt(ctx, t, forever, func(ctx context.Context) (*Found, error) { return t.names(ctx, q) })
+		if errors.Is(err, errLost) {
+			t = t.s.Tree(t.top, t.open)
+			continue
+		}
+		if err == nil {
+			f.Silent = t.silent(q)
+		}
+		return f, err
+	}
+}
+
+// names is Names on this tree.
+func (t *Tree) names(ctx context.Context, q *Query) (*Found, error) {
 	l, err := t.list.Refresh(ctx)
 	if err != nil {
 		return nil, err
 	}
 	f := &Found{Listed: l.Files, Unreadable: l.Unreadable}
 	f.Ignored = t.above.leftOut()
-	var hits []named
-	for i, d := range l.Dirs {
+	hits, err := pickNames(ctx, q, l)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range l.Dirs {
 		f.Left += d.Ignored
-		path := d.Path()
-		for j := range d.Files {
-			if j%stride == 0 && ctx.Err() != nil { // a pattern may be slow to match
-				return nil, ctx.Err()
-			}
-			if !pick(path, d.Files[j].Name) {
-				continue
-			}
-			if full := join(path, d.Files[j].Name); show == nil || show(full) {
-				hits = append(hits, named{path: full, name: d.Files[j].Name, dir: i})
-			}
-		}
 	}
 	if err := t.stamp(ctx, l, hits); err != nil {
 		return nil, err
@@ -66,6 +76,29 @@ func (t *Tree) Names(ctx context.Context, pick func(dir, name string) bool, show
 	return f, nil
 }
 
+// pickNames chooses the files of a listing.
+func pickNames(ctx context.Context, q *Query, l *walk.Listing) (hits []named, err error) {
+	defer q.lock()()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	for i, d := range l.Dirs {
+		path := d.Path()
+		for j := range d.Files {
+			if j%stride == 0 && ctx.Err() != nil { // a pattern may be slow to match
+				return nil, ctx.Err()
+			}
+			if !q.Pick(path, d.Files[j].Name) {
+				continue
+			}
+			if full := join(path, d.Files[j].Name); q.Show == nil || q.Show(full) {
+				hits = append(hits, named{path: full, name: d.Files[j].Name, dir: i})
+			}
+		}
+	}
+	return hits, nil
+}
+
 // named is a file that was chosen.
 type named struct {
 	path, name string
@@ -79,7 +112,7 @@ func (t *Tree) stamp(ctx context.Context, l *walk.Listing, hits []named) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	top, err := l.Open()
+	top, err := (&plan{listing: l}).open(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,12 +122,14 @@ func (t *Tree) stamp(ctx context.Context, l *walk.Listing, hits []named) error {
 	const batch = 128
 	for range min(t.s.workers, (len(hits)+batch-1)/batch) {
 		wait.Go(func() {
-			dir := -1
+			dir, post := -1, walk.NewPost(ctx)
+			defer post.Leave()
 			var folder *walk.Folder
 			var pace walk.Pace
 			for ctx.Err() == nil {
 				to := int(next.Add(batch))
 				for i := to - batch; i < min(to, len(hits)); i++ {
+					post.Enter(l.Dirs[hits[i].dir])
 					if h := &hits[i]; h.dir != dir {
 						if folder != nil {
 							folder.Close()

@@ -237,7 +237,7 @@ func TestNewestFirst(t *testing.T) {
 		}
 		s.build.Wait()
 	}
-	found, err := s.Tree(dir, opener(dir)).Names(context.Background(), func(string, string) bool { return true }, nil)
+	found, err := s.Tree(dir, opener(dir)).Names(context.Background(), &Query{Pick: func(string, string) bool { return true }})
 	if err != nil || !slices.Equal(found.Files, want) {
 		t.Errorf("Names: %q, %v, want %q", found.Files, err, want)
 	}

@@ -1,7 +1,9 @@
 package search
 
 import (
+	"io"
 	"math"
+	"sync"
 	"time"
 
 	"mcp-toolset/internal/search/match"
@@ -31,7 +33,8 @@ type Query struct {
 	Anew func()
 	// Rest, if there is one, reports that Pick chooses all that it has not been
 	// asked about, and need not be.
-	Rest func() bool
+	Rest    func() bool
+	picking *sync.Mutex // held while Pick, Anew or Rest is called
 	// Show is asked about a file that matches: one that is not shown is as if
 	// it were not there. Nil: all.
 	Show func(path string) bool
@@ -47,11 +50,21 @@ type Query struct {
 	Wide int
 	// Binary is Line for a binary file that matches: it is told once.
 	Binary func(dst []byte, path string) []byte
+	// Out, if there is one, is given the text of the page of Lines as it is found,
+	// instead of Answer.Text. After an error it holds nothing of use.
+	Out Out
 	// Offset and Limit are the page asked for, in what the mode lists: files, or
 	// lines shown. Limit 0 is everything.
 	Offset, Limit int
 	// Deadline ends the search with what was found. Zero: none does.
 	Deadline time.Time
+}
+
+// Out takes text, for one goroutine at a time.
+type Out interface {
+	io.Writer
+	// Mark returns a function that takes back all that is written from now on.
+	Mark() (undo func())
 }
 
 // rest reports whether Pick need not be asked any more.
@@ -95,7 +108,10 @@ type Answer struct {
 	// Ignored is the searched folder, or one above it, if that is; else "".
 	Left    int
 	Ignored string
-	// Incomplete says why not everything was searched; "" if it was.
+	// Silent are folders that were left out, because their file system does not
+	// answer; those that may be shown.
+	Silent []string
+	// Incomplete says why else not everything was searched; "" if it was.
 	Incomplete string
 }
 

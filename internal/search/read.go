@@ -22,6 +22,18 @@ func (w *worker) bind(ctx context.Context) {
 		return w.g.window(w.job)
 	}
 	w.each = w.chunk
+	if w.q.Out != nil {
+		w.stream = func() bool {
+			if w.q.Show != nil && !w.q.Show(w.c.at()) {
+				return true // to nobody: the file is dropped
+			}
+			undo := w.g.stream(&found{text: w.c.text, entries: w.c.entries})
+			if w.undo == nil {
+				w.undo = undo
+			}
+			return undo != nil
+		}
+	}
 }
 
 // read searches an open file, at a path in two parts: the ranges of it, behind a
@@ -29,7 +41,8 @@ func (w *worker) bind(ctx context.Context) {
 // nothing to tell; with an error, what was found before that.
 func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, mark int64, ranges []index.Range) (*found, error) {
 	w.c.reset(w.q, dir, name, w.stop)
-	w.c.keep, w.c.window = w.g.keep(), w.window
+	w.c.keep, w.c.window, w.c.stream = w.g.keep(), w.window, w.stream
+	w.undo = nil
 	switch {
 	case w.known == signed: // it has no NUL, or is not in that state any more: see inState
 		w.reader.Mode = source.Search
@@ -65,11 +78,21 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	}
 	switch {
 	case r.Kind == source.Binary && w.seen:
+		w.takeBack()
 		return w.binary(w.c.at()), err
 	case r.Kind == source.Binary, w.c.f.shown == 0, errors.Is(err, source.ErrChanged):
+		w.takeBack()
 		return nil, err
 	}
 	return w.c.done(), err
+}
+
+// takeBack takes back what was given of the file at hand.
+func (w *worker) takeBack() {
+	if w.undo != nil {
+		w.undo()
+		w.undo = nil
+	}
 }
 
 // binary is what is told of a binary file that matches, in Lines only.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/search/index"
 	"mcp-toolset/internal/search/source"
 	"mcp-toolset/internal/search/walk"
@@ -28,12 +29,47 @@ const muchText = 64 << 10
 const late = "time was up"
 
 // Search answers a query. What is not found for lack of time is in
-// Answer.Incomplete; the errors are those of ctx and of opening the top.
+// Answer.Incomplete, what does not answer in Answer.Silent; the errors are those
+// of ctx and of opening the top, and [walk.ErrSilent].
 func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	t.s.queries.begin()
+	defer t.s.queries.end()
+	own := *q
+	own.picking = new(sync.Mutex)
+	undo := func() {}
+	if q.Out != nil {
+		undo = q.Out.Mark()
+	}
+	for q := &own; ; q = q.again() {
+		var g atomic.Pointer[gather]
+		a, err := attempt(ctx, t, t.s.left(q.Deadline), func(ctx context.Context) (*Answer, error) { return t.search(ctx, q, &g) })
+		switch {
+		case errors.Is(err, bounded.ErrTime):
+			a, err = broken(g.Load(), q), nil
+		case errors.Is(err, errLost):
+			g.Load().abandon()
+			undo()
+			t = t.s.Tree(t.top, t.open)
+			continue
+		}
+		if err != nil {
+			g.Load().abandon()
+			return nil, err
+		}
+		a.Silent = t.silent(q)
+		return a, nil
+	}
+}
+
+// silent is the folders below that do not answer and may be shown.
+func (t *Tree) silent(q *Query) []string {
+	return slices.DeleteFunc(t.s.silent.below(t.top), func(path string) bool { return q.Show != nil && !q.Show(path) })
+}
+
+// search is Search on this tree; it gives the gather away as soon as files are searched.
+func (t *Tree) search(ctx context.Context, q *Query, gathering *atomic.Pointer[gather]) (*Answer, error) {
 	var p *plan // what the index may learn from
 	defer func() {
-		t.s.queries.end()
 		t.done(p)
 		t.index(p)
 		t.watch()
@@ -54,7 +90,7 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	case err != nil:
 		return nil, err
 	}
-	a.Closed = a.Unreadable
+	a.Closed, p.gathering = a.Unreadable, gathering
 	switch err := t.run(limited, q, p, a); {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -69,7 +105,7 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 
 // run searches the files of a plan.
 func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
-	top, err := p.listing.Open()
+	top, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,6 +115,9 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 		paged.Offset, paged.Limit = 0, 0 // all of it, to be put in order
 	}
 	g := newGather(&paged, len(p.jobs), !p.sorted, a)
+	if p.gathering != nil {
+		p.gathering.Store(g)
+	}
 	batch := max(1, min(maxBatch, len(p.jobs)/(shares*t.s.workers)))
 	if paged.page() > 0 {
 		batch = min(batch, pageBatch)
@@ -86,7 +125,7 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	work := func() {
-		w := worker{t: t, q: &paged, p: p, g: g, top: top, reader: source.Get()}
+		w := worker{t: t, q: &paged, p: p, g: g, top: top, reader: source.Get(), post: walk.NewPost(ctx)}
 		w.bind(ctx)
 		defer w.end()
 		for {
@@ -116,16 +155,24 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	}
 	work()
 	wait.Wait()
-	g.end()
 	p.news = p.news || g.stale
-	if !p.sorted {
-		t.order(q, g, a)
+	if !g.finish(q) {
+		return context.Canceled // nobody waits any more
 	}
 	return ctx.Err()
 }
 
+// open opens the top of the listing.
+func (p *plan) open(ctx context.Context) (*walk.Top, error) {
+	post := walk.NewPost(ctx)
+	post.Enter(p.listing.Root())
+	defer post.Leave()
+	return p.listing.Open()
+}
+
 // order puts the files of Names in their order, and cuts the page out.
-func (t *Tree) order(q *Query, g *gather, a *Answer) {
+func (g *gather) order(q *Query) {
+	a := g.answer
 	slices.SortFunc(g.names, func(x, y *found) int {
 		if c := cmp.Compare(y.mtime, x.mtime); c != 0 {
 			return c
@@ -166,7 +213,11 @@ type worker struct {
 	stop   func() bool
 	window func() (skip, keep int)
 	each   func(source.Chunk) (more bool)
+	stream func() (given bool)
+	undo   func() // takes back what was given of the file; nil: nothing was
 
+	post   *walk.Post
+	open   posted // the file at hand
 	pace   walk.Pace
 	dir    int32 // whose folder is open
 	folder *walk.Folder
@@ -183,6 +234,9 @@ func (w *worker) put(to int, f *found) {
 		w.first = to
 	case f != nil:
 		w.own = append(w.own, f)
+	case len(w.own) > 0:
+		w.g.putAll(w.own)
+		w.own = w.own[:0]
 	}
 }
 
@@ -204,7 +258,9 @@ func (w *worker) enter(dir int32) {
 	}
 	d := w.p.listing.Dirs[dir]
 	w.dir, w.path = dir, d.Path()
+	w.post.Enter(d)
 	w.folder, w.err = w.top.Folder(d, &w.pace)
+	w.post.Leave()
 	if w.err != nil {
 		w.folder = nil
 	}
@@ -248,10 +304,14 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		}
 		w.noted = "" // ranges of another text may begin within a line
 	}
-	h, stamp, err := w.folder.Open(name)
+	w.post.Enter(w.p.listing.Dirs[j.dir])
+	file, stamp, err := w.folder.Open(name)
+	w.post.Leave()
 	if err != nil {
 		return nil, err
 	}
+	w.open = posted{file, w.post, w.p.listing.Dirs[j.dir]}
+	h := &w.open
 	defer h.Close()
 	if j.known != unknown && w.t.recordable(stamp) {
 		w.g.changed()
@@ -263,10 +323,14 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 // inState searches a file of which the state of its stamp is known. It is ErrChanged
 // if that is not its state any more.
 func (w *worker) inState(ctx context.Context, j job, name string) (*found, error) {
-	h, err := w.folder.OpenKnown(name)
+	w.post.Enter(w.p.listing.Dirs[j.dir])
+	file, err := w.folder.OpenKnown(name)
+	w.post.Leave()
 	if err != nil {
 		return nil, err
 	}
+	w.open = posted{file, w.post, w.p.listing.Dirs[j.dir]}
+	h := &w.open
 	defer h.Close()
 	stamp := w.p.stamp(j)
 	same := func() bool {
@@ -279,6 +343,7 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	}
 	f, err := w.parts(ctx, j, h, stamp.Size, name)
 	if !same() {
+		w.takeBack()
 		return nil, source.ErrChanged
 	}
 	return f.at(stamp), err

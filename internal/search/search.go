@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/search/walk"
 )
 
@@ -59,6 +60,9 @@ type Searcher struct {
 	racy    time.Duration // see walk.Racy
 	retry   time.Duration // see the constant
 
+	patience, grace time.Duration // see the constants
+	silent          silent
+
 	ctx   context.Context // of what runs in the background
 	close context.CancelFunc
 
@@ -77,7 +81,7 @@ func New(o Options) *Searcher {
 	if o.Index == 0 {
 		o.Index = DefaultIndex
 	}
-	s := &Searcher{options: o, workers: min(runtime.GOMAXPROCS(0), 16), trees: map[string]*Tree{}, queries: newBusy(), racy: walk.Racy, retry: retry}
+	s := &Searcher{options: o, workers: min(runtime.GOMAXPROCS(0), 16), trees: map[string]*Tree{}, queries: newBusy(), racy: walk.Racy, retry: retry, patience: patience, grace: grace}
 	s.ctx, s.close = context.WithCancel(context.Background())
 	return s
 }
@@ -122,19 +126,23 @@ func (s *Searcher) drop(t *Tree) {
 
 func (s *Searcher) limit() int64 { return max(s.options.Index, 0) }
 
-// Close ends what runs in the background and waits for it. Its error is nil.
+// Close ends what runs in the background and waits for it, except for what waits
+// for a file system that does not answer. Its error is nil.
 func (s *Searcher) Close() error {
 	s.mu.Lock()
 	s.done = true
 	s.mu.Unlock()
 	s.close()
 	s.queries.close()
-	s.build.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.trees {
-		t.list.Close()
-	}
+	_, _ = bounded.Do(context.Background(), closeTime, func(context.Context) (struct{}, error) {
+		s.build.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, t := range s.trees {
+			t.list.Close()
+		}
+		return struct{}{}, nil
+	})
 	return nil
 }
 

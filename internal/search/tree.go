@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ const (
 type Tree struct {
 	s     *Searcher
 	top   string
+	open  walk.Opener
 	list  *walk.Tree
 	above *above
 	last  atomic.Pointer[walk.Listing] // that of the last search
@@ -44,6 +46,9 @@ type Tree struct {
 	building bool
 	built    *walk.Listing // of the last time that records were made
 	gone     bool          // forgotten by the Searcher
+
+	lost context.Context // ends when the tree waits for a file system that does not answer
+	lose context.CancelCauseFunc
 
 	watching    bool      // a watcher is being set up
 	unwatchable bool      // there can be none
@@ -72,10 +77,14 @@ const (
 const recordSize = 40
 
 func newTree(s *Searcher, top string, open walk.Opener) *Tree {
-	t := &Tree{s: s, top: top}
+	t := &Tree{s: s, top: top, open: open}
+	t.lost, t.lose = context.WithCancelCause(context.Background())
 	o := walk.Options{Workers: s.workers, Watch: s.options.Watch, Racy: s.racy}
 	t.above = &above{top: top, home: s.options.Home, getenv: s.options.Getenv}
 	o.Above, o.Exclude = t.above.look, t.above.exclude
+	o.Silent = func(dir string) bool {
+		return s.silent.some.Load() > 0 && s.silent.has(filepath.Join(top, filepath.FromSlash(dir)))
+	}
 	t.list = walk.New(func() (*os.File, error) {
 		f, err := open()
 		if err == nil {
@@ -137,6 +146,8 @@ type plan struct {
 	ranges  []index.Range
 	sorted  bool // in the order of the mode; else Names are put in order at the end
 	news    bool // there are files of which a record could be made
+
+	gathering *atomic.Pointer[gather] // where its gather is made known; nil: nobody waits for it
 }
 
 // plan chooses the files of a query.
@@ -158,8 +169,8 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	}
 	t.last.Store(l)
 	all := !look || t.plain.Load()
-	if g.listing != nil && (all || g.listing != l) && q.Anew != nil {
-		q.Anew()
+	if g.listing != nil && (all || g.listing != l) && !q.anew(ctx) {
+		return nil, ctx.Err()
 	}
 	p := &plan{listing: l, sorted: q.Mode != Names}
 	a.Listed, a.Unreadable = l.Files, l.Unreadable
@@ -211,6 +222,10 @@ func (t *Tree) done(p *plan) {
 
 // all takes every file.
 func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
+	defer q.lock()()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	p.jobs = make([]job, 0, p.listing.Files)
 	rest := false // of the files are all picked
 	for i, d := range p.listing.Dirs {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -28,7 +29,8 @@ func (t *Tree) watch() {
 	}
 	t.watching = true
 	s.build.Go(func() {
-		err := t.list.StartWatching(s.ctx)
+		var err error
+		t.observed(s.ctx, func(ctx context.Context) { err = t.list.StartWatching(ctx) })
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.watching = false

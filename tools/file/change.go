@@ -202,6 +202,8 @@ func writeError(path string, err error) error {
 		return fault.New(shown+" may not be replaced: it is immutable, or its folder is sticky and another user's", "A person can change that, or write it for you.")
 	case errors.Is(err, fs.ErrPermission):
 		return fault.New(shown+" may not be written by the user the server runs as", "A person can change the rights of its folder, or write it for you.")
+	case fault.Descriptors("", err) != nil:
+		return fault.Descriptors(shown+" cannot be written; it is as it was", err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return fault.New(shown+" is a path too long", "Use a shorter one.")
 	case errors.As(err, &system):

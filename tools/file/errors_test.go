@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/workspace"
 )
@@ -36,6 +37,22 @@ func TestWriteErrors(t *testing.T) {
 		if got := writeError("/w/a", tc.err).Error(); got != tc.want {
 			t.Errorf("%v:\n got %s\nwant %s", tc.err, got, tc.want)
 		}
+	}
+}
+
+// TestHung holds the words for a file system that does not answer.
+func TestHung(t *testing.T) {
+	for err, want := range map[error]string{
+		bounded.ErrTime: "the file system of /w/a does not answer. Search another folder, or try again later; if that fails too, ask the user to check the file system.",
+		bounded.ErrHung: "too many earlier calls still wait for a file system that does not answer. Try again later; if that fails too, ask the user to check the file system.",
+	} {
+		if got := Hung(fmt.Errorf("searching: %w", err), "/w/a").Error(); got != want {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+	notes := Silent([]string{"slow", "1", "2", "3", "4", "5"}, "sub/")
+	if want := "incomplete: the file system of sub/slow does not answer, so what is in it is missing"; len(notes) != mostSilent || notes[0] != want {
+		t.Errorf("got %q\nwant %s", notes, want)
 	}
 }
 

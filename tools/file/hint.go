@@ -31,6 +31,8 @@ func OpenError(env *tools.Env, path string, err error) error {
 		return Missing(env, path)
 	case errors.Is(err, fs.ErrPermission):
 		return &tools.Fault{Fact: shown + " may not be read by the user the server runs as", Next: "Ask the user to change its mode."}
+	case fault.Descriptors("", err) != nil:
+		return fault.Descriptors(shown+" cannot be opened", err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return &tools.Fault{Fact: shown + " is a path too long", Next: "Use one relative to a folder nearer to the file."}
 	case errors.As(err, &other):

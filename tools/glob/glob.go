@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/search/walk"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
@@ -44,6 +46,8 @@ type Options struct {
 const (
 	most     = 100 // files shown
 	deadline = 30 * time.Second
+	// grace is how long a search may take to answer when its time is up.
+	grace = 3 * time.Second
 	// room is how long their paths may be together, in bytes: with what is said
 	// behind them they stay below the limit of a result.
 	room = tools.DefaultResultSize - 10_000
@@ -78,7 +82,8 @@ func New(o Options) *tools.Tool {
 		Backfill:          complete,
 		Validate:          validate,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			return run(ctx, env, in, o)
+			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
+			return r, file.Hung(err, in.Path)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
@@ -145,7 +150,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}
 	r := &listing{in: in, env: env}
 	r.secrets = file.NewSecrets(env, dir.Path)
-	r.found, err = o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, r.seeing(m.match, dir), dir.Allowed)
+	r.found, err = o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
+		Pick: r.seeing(m.match, dir), Anew: r.secrets.Anew, Show: dir.Allowed,
+	})
 	if err == nil && len(r.found.Files) == 0 {
 		err = r.explicit(ctx, m, o.Searcher)
 	}
@@ -190,7 +197,9 @@ func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) 
 	if err != nil {
 		return nil // there is nothing there, or nothing to be seen
 	}
-	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, func(at, name string) bool { return m.match(path.Join(base, at), name) }, dir.Allowed)
+	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
+		Pick: func(at, name string) bool { return m.match(path.Join(base, at), name) }, Show: dir.Allowed,
+	})
 	if err != nil {
 		return err
 	}
@@ -237,8 +246,10 @@ func tooLong() error {
 
 func folderError(env *tools.Env, name string, err error) error {
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrHung):
 		return err
+	case errors.Is(err, walk.ErrSilent):
+		return bounded.ErrTime
 	case errors.Is(err, context.DeadlineExceeded):
 		return tooLong()
 	case errors.Is(err, fs.ErrNotExist):
@@ -277,6 +288,9 @@ func (r *listing) output() Output {
 		}
 	}
 	b.WriteString(leftOut(found))
+	for _, note := range file.Silent(found.Silent, prefix) {
+		b.WriteString("[" + note + "]\n")
+	}
 	if note := r.secrets.Note(); note != "" {
 		b.WriteString("[" + note + "]\n")
 	}

@@ -9,6 +9,8 @@ import (
 
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/file"
 )
 
 // output words what was found.
@@ -44,11 +46,28 @@ func (r *searching) output() Output {
 	if r.q.Mode == search.Lines {
 		out.Content = string(text)
 	}
-	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), r.leftOut(), r.hints()) {
+	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), file.Silent(a.Silent, r.prefix), r.leftOut(), r.hints()) {
 		text = append(append(append(text, '['), n...), "]\n"...)
+	}
+	if r.long != nil {
+		_, _ = r.long.Write(text)
+		out.text = strings.TrimSuffix(r.long.Text(), "\n")
+		out.Content = strings.TrimSuffix(out.text, strings.TrimSuffix(string(text), "\n"))
+		return out
 	}
 	out.text = string(bytes.TrimSuffix(text, []byte{'\n'}))
 	return out
+}
+
+// ungapped takes away what marks lines that look like a gap.
+type ungapped struct{ tools.Long }
+
+func (u ungapped) Write(p []byte) (int, error) {
+	if bytes.IndexByte(p, noGap) < 0 {
+		return u.Long.Write(p)
+	}
+	_, err := u.Long.Write(bytes.ReplaceAll(p, []byte{noGap}, nil))
+	return len(p), err
 }
 
 // notesRoom is set aside for what is said behind a page, in characters.

@@ -10,11 +10,13 @@ import (
 	"syscall"
 	"time"
 
+	"mcp-toolset/internal/bounded"
 	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/search/match"
 	"mcp-toolset/internal/search/pattern"
+	"mcp-toolset/internal/search/walk"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
@@ -64,6 +66,8 @@ const (
 	// mostContext is the most lines shown around a match: more is read with Read.
 	mostContext = 1000
 	deadline    = 30 * time.Second
+	// grace is how long a search may take to answer when its time is up.
+	grace = 3 * time.Second
 	// longest is the longest answer in characters, some 10,000 tokens: a page ends
 	// there, and all, if asked for, is stored.
 	longest = 40_000
@@ -102,7 +106,8 @@ func New(o Options) *tools.Tool {
 		},
 		Validate: validate,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
-			return run(ctx, env, in, o)
+			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
+			return r, file.Hung(err, in.Path)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
@@ -136,6 +141,10 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	q := in.query(m)
 	q.Deadline = time.Now().Add(o.Deadline)
 	r := &searching{in: in, env: env, q: q}
+	if q.Mode == search.Lines && q.Limit == 0 {
+		r.long = env.Long()
+		q.Out = ungapped{r.long}
+	}
 	dir, err := env.Files.Folder(in.Path)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
@@ -148,6 +157,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		err = r.folder(ctx, dir, o.Searcher)
 	}
 	if err != nil {
+		if r.long != nil {
+			r.long.Discard()
+		}
 		return tools.Result[Output]{}, err
 	}
 	return tools.Result[Output]{Data: r.output()}, nil
@@ -188,9 +200,10 @@ type searching struct {
 	env    *tools.Env
 	q      *search.Query
 	answer *search.Answer
-	c      *chooser // of the files of a folder
-	named  bool     // path is a file
-	prefix string   // of paths below the folder searched, as they are shown
+	c      *chooser   // of the files of a folder
+	long   tools.Long // takes all lines, if all are asked for; nil: a page of them is in memory
+	named  bool       // path is a file
+	prefix string     // of paths below the folder searched, as they are shown
 }
 
 // folder searches a folder.
@@ -234,8 +247,10 @@ func (r *searching) numbers() bool { return r.in.LineNumbers == nil || *r.in.Lin
 func openError(env *tools.Env, path string, err error) error {
 	var f *fault.Fault
 	switch {
-	case err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled):
+	case err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled) || errors.Is(err, bounded.ErrHung):
 		return err
+	case errors.Is(err, walk.ErrSilent):
+		return bounded.ErrTime
 	case errors.Is(err, fs.ErrNotExist):
 		return file.Missing(env, path)
 	}

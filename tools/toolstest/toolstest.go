@@ -132,6 +132,7 @@ func (w *Workspace) Env() *tools.Env {
 		Catalogue: w.Catalogue,
 		Wake:      w.Wake,
 		Lock:      w.locks.Take,
+		Long:      func() tools.Long { return new(whole) },
 		SaveParts: func(family, name string, next func() (string, error)) (string, int, error) {
 			return w.results.SaveParts(view.Results, family, name, next)
 		},

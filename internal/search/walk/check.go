@@ -24,7 +24,11 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep)
 		t.flatten()
 	}
 	if t.options.Above != nil {
-		if above := t.options.Above(); above != t.above {
+		post := NewPost(ctx)
+		post.enter(t.root.place)
+		above := t.options.Above()
+		post.Leave()
+		if above != t.above {
 			t.above = above
 			t.root.judge = true
 		}
@@ -60,7 +64,7 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep)
 func (t *Tree) look(ctx context.Context, top folder, batches [][]*node, same func(*node, *locator) bool) {
 	var next atomic.Int64
 	parallel(max(1, min(t.options.Workers, len(batches))), func() {
-		loc := locator{top: top}
+		loc := locator{top: top, post: NewPost(ctx)}
 		defer loc.close()
 		for ctx.Err() == nil {
 			i := int(next.Add(1)) - 1
@@ -69,9 +73,11 @@ func (t *Tree) look(ctx context.Context, top folder, batches [][]*node, same fun
 			}
 			for _, n := range batches[i] {
 				if !n.changed {
+					loc.post.enter(n.place)
 					n.changed = !same(n, &loc)
 				}
 			}
+			loc.post.Leave()
 		}
 	})
 }
@@ -112,7 +118,7 @@ func (t *Tree) sweeps() [][]*node {
 
 // same says whether the folder and its ignore files are as they were read.
 func (n *node) same(loc *locator) bool {
-	if !stampsTell || n.recheck.Load() {
+	if !stampsTell || n.recheck.Load() || n.retry.Load() {
 		return false
 	}
 	s, k, err := loc.stat(n.place, "")

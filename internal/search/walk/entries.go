@@ -35,6 +35,8 @@ type entries struct {
 	list  []entry
 	spare []entry // for sorting
 	dots  bool    // some names may be of interest to the rules
+	post  *Post
+	at    *place // of the folder
 }
 
 func (e *entries) reset() {
@@ -69,6 +71,7 @@ func (e *entries) name(i int) []byte {
 func (e *entries) settle(f folder) {
 	for i := range e.list {
 		if e.list[i].kind == kindUnknown {
+			e.post.enter(e.at)
 			_, k, err := f.stat("", string(e.name(i)))
 			if err != nil {
 				k = kindSpecial // gone, or not to be looked at

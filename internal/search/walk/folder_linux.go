@@ -172,6 +172,7 @@ const (
 // entries adds all entries of the folder to e.
 func (f folder) entries(ctx context.Context, e *entries) error {
 	for {
+		e.post.enter(e.at)
 		n, err := retry(func() (int, error) { return unix.Getdents(f.fd, e.buf) })
 		if err != nil || n <= 0 {
 			return err

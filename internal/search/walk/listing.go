@@ -104,8 +104,9 @@ func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []b
 	}
 	var next atomic.Int64
 	parallel(min(l.workers, left), func() {
-		loc := locator{top: top}
+		loc := locator{top: top, post: NewPost(ctx)}
 		defer loc.close()
+		defer loc.post.Leave()
 		for ctx.Err() == nil {
 			i := int(next.Add(1)) - 1
 			if i >= len(l.Dirs) {
@@ -135,6 +136,7 @@ func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp, want []bool
 	if count == 0 {
 		return 0
 	}
+	l.post.enter(d.place)
 	from, err := l.find(d.place)
 	if err != nil {
 		return count
@@ -149,8 +151,11 @@ func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp, want []bool
 	}
 	l.row.begin(from.quiet(l.quiet), rel)
 	for i := range d.Files {
-		if i%stride == stride-1 && ctx.Err() != nil {
-			return count
+		if i%stride == stride-1 {
+			if ctx.Err() != nil {
+				return count
+			}
+			l.post.enter(d.place)
 		}
 		if want == nil || want[i] {
 			l.row.stat(d.Files[i].Name, &stamps[i])

@@ -50,6 +50,7 @@ type locator struct {
 	pace   Pace
 	row    row
 	looker Looker // nil: none was made
+	post   *Post
 }
 
 // find gives the folder that p.rel is relative to. It belongs to the locator

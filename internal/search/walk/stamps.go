@@ -136,7 +136,7 @@ func (t *Tree) recall(ctx context.Context, l *Listing) ([]Stamp, error) {
 	if looks > max(maxLooks, l.Files/8) {
 		return nil, nil
 	}
-	top, err := openTop(t.open)
+	top, err := t.openTop(ctx)
 	if err != nil {
 		return nil, err
 	}

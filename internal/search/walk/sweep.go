@@ -37,7 +37,7 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 	}
 	defer t.end()
 	vouched := t.drain()
-	top, err := openTop(t.open)
+	top, err := t.openTop(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,6 +24,7 @@ type worker struct {
 	above Rules
 
 	exclude func(dir string) []byte
+	silent  func(dir string) bool
 	ids     *atomic.Uint64
 	racy    time.Duration
 	watch   *watcher
@@ -41,8 +42,9 @@ func (t *Tree) update(ctx context.Context, top folder) error {
 	parallel(workers, func() {
 		buf := direntBuffers.Get().(*[direntBytes]byte)
 		defer direntBuffers.Put(buf)
-		w := worker{loc: locator{top: top}, above: t.above, exclude: t.options.Exclude, ids: &t.ids, racy: t.racy, watch: t.vouch.watcher}
-		w.buf = buf[:]
+		w := worker{loc: locator{top: top}, above: t.above, exclude: t.options.Exclude, silent: t.options.Silent,
+			ids: &t.ids, racy: t.racy, watch: t.vouch.watcher}
+		w.buf, w.post = buf[:], NewPost(ctx)
 		defer w.loc.close()
 		for {
 			task, ok := q.pop()
@@ -50,6 +52,7 @@ func (t *Tree) update(ctx context.Context, top folder) error {
 				return
 			}
 			f, owned := w.visit(ctx, q, task)
+			w.post.Leave()
 			if ctx.Err() != nil {
 				q.abandon()
 				w.due = nil
@@ -73,6 +76,15 @@ func (w *worker) visit(ctx context.Context, q *queue, t task) (f folder, owned b
 		return folder{}, false
 	}
 	var err error
+	if w.silent != nil && w.silent(n.place.path()) {
+		if t.from != nil {
+			q.opened(t.from)
+		}
+		w.fail(n, ErrSilent)
+		return folder{}, false
+	}
+	w.at = n.place
+	w.post.enter(w.at)
 	if t.from != nil {
 		f, err = t.from.folder.read(n.place.name)
 		q.opened(t.from)
@@ -155,9 +167,11 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 		return false
 	}
 	w.settle(f)
+	w.post.Leave()
 	if w.sort(ctx) != nil {
 		return false
 	}
+	w.post.enter(w.at)
 
 	another := n.key.dev != s.Dev || n.key.ino != s.Ino
 	if n.parent == nil || n.parent.key.dev != s.Dev {
@@ -172,6 +186,7 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 		// been judged by the rules that n now has.
 		n.judge = true
 	}
+	w.post.Leave()
 	judged := w.judge(ctx, n.rules)
 	if judged == nil {
 		return false

@@ -222,7 +222,7 @@ func (t *Tree) inTurn(ctx context.Context, do func(*Top) error) error {
 	if t.drain(); t.vouch.watcher == nil {
 		return t.vouch.err
 	}
-	top, err := openTop(t.open)
+	top, err := t.openTop(ctx)
 	if err != nil {
 		return err
 	}

@@ -83,6 +83,9 @@ type Options struct {
 	// a file that leads elsewhere, or the list is a link. It is called at every
 	// Refresh. Nil: there is none.
 	Exclude func(dir string) []byte
+	// Silent reports that the file system does not answer for a folder of the
+	// tree: it is not opened, and its Err is ErrSilent. Nil: all may be opened.
+	Silent func(dir string) bool
 	// Watch allows StartWatching. Such a Tree ends with Close.
 	Watch bool
 	// Racy is instead of the constant, where the ticks of a file system are known;
@@ -136,7 +139,7 @@ func (t *Tree) Refresh(ctx context.Context) (*Listing, error) {
 	}
 	defer t.end()
 	vouched := t.drain()
-	top, err := openTop(t.open)
+	top, err := t.openTop(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +184,14 @@ func (t *Tree) refresh(ctx context.Context, top folder, vouched bool, also *swee
 	t.publish()
 	t.judgeWatches()
 	return t.listing, nil
+}
+
+// openTop opens the top folder.
+func (t *Tree) openTop(ctx context.Context) (*Top, error) {
+	post := NewPost(ctx)
+	defer post.Leave()
+	post.enter(&place{})
+	return openTop(t.open)
 }
 
 // parallel runs n goroutines and waits for them.

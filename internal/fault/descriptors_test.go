@@ -1,0 +1,35 @@
+package fault
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestDescriptors holds the words for a process, and a system, that has no file
+// descriptors left.
+func TestDescriptors(t *testing.T) {
+	limit, known := mostDescriptors()
+	shown := ""
+	if known {
+		shown = fmt.Sprintf(", which is %d", limit)
+	}
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{&fs.PathError{Op: "opening", Path: "/w/a", Err: syscall.EMFILE}, "a cannot be opened: the server has as many files open as its limit on file descriptors allows" + shown +
+			". Wait for other calls to end, then try again; ask the user to start the server with a higher limit (ulimit -n 4096)."},
+		{fmt.Errorf("starting: %w", syscall.ENFILE), "a cannot be opened: all programs of this machine together have as many files open as the system allows" +
+			". Try again later; ask the user to end programs, or to raise the limit fs.file-max."},
+	} {
+		if got := Descriptors("a cannot be opened", tc.err).Error(); got != tc.want {
+			t.Errorf("%v:\n got %s\nwant %s", tc.err, got, tc.want)
+		}
+	}
+	if f := Descriptors("a", syscall.ENOENT); f != nil || strings.Contains(fmt.Sprint(f), "limit") {
+		t.Errorf("another error: %v", f)
+	}
+}

@@ -1,0 +1,12 @@
+//go:build unix
+
+package fault
+
+import "syscall"
+
+// mostDescriptors is how many file descriptors this process may have.
+func mostDescriptors() (n uint64, ok bool) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return uint64(limit.Cur), err == nil
+}

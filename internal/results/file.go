@@ -1,0 +1,83 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// File is a result that is stored piece by piece. It is for one goroutine.
+type File struct {
+	s    *Store
+	f    *os.File
+	size int64
+}
+
+// Create makes an empty file in dir, a folder that Hold returned. The name says
+// what it is; it is made unique.
+func (s *Store) Create(dir, name string) (*File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, err := s.makeRoom(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the results folder: %w", err)
+	}
+	s.count++
+	path := filepath.Join(dir, fmt.Sprintf("%04d-%s.txt", s.count, name))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("storing a result: %w", err)
+	}
+	s.stored(0, first)
+	return &File{s: s, f: f}, nil
+}
+
+// Path is the path of the file.
+func (f *File) Path() string { return f.f.Name() }
+
+// Size is how many bytes were written.
+func (f *File) Size() int64 { return f.size }
+
+// Write adds to the file, or fails and leaves it as it was.
+func (f *File) Write(data []byte) (int, error) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if _, err := f.s.makeRoom(int64(len(data))); err != nil {
+		return 0, err
+	}
+	if _, err := f.f.WriteAt(data, f.size); err != nil {
+		return 0, errors.Join(fmt.Errorf("storing a result: %w", err), f.f.Truncate(f.size))
+	}
+	f.size += int64(len(data))
+	f.s.stored(int64(len(data)), false)
+	return len(data), nil
+}
+
+// Truncate takes back what was written beyond a size.
+func (f *File) Truncate(size int64) error {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if err := f.f.Truncate(size); err != nil {
+		return fmt.Errorf("storing a result: %w", err)
+	}
+	f.s.used -= f.size - size
+	f.size = size
+	return nil
+}
+
+// Close ends writing.
+func (f *File) Close() error { return f.f.Close() }
+
+// Discard closes the file and removes it.
+func (f *File) Discard() {
+	_ = f.f.Close()
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if os.Remove(f.f.Name()) == nil {
+		f.s.used -= f.size
+	}
+}

@@ -1,0 +1,89 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// spool is an Out in memory, which notes the most that was written at once.
+type spool struct {
+	bytes.Buffer
+	most int
+}
+
+func (s *spool) Write(p []byte) (int, error) {
+	s.most = max(s.most, len(p))
+	return s.Buffer.Write(p)
+}
+
+func (s *spool) Mark() (undo func()) {
+	size := s.Len()
+	return func() { s.Truncate(size) }
+}
+
+// TestOut has text given as it is found: it is the same as that of an answer which
+// is kept, no matter what files turn out to be at their ends, and little of it is
+// in memory at a time.
+func TestOut(t *testing.T) {
+	dir := t.TempDir()
+	var b strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&b, "%d foo and more of a line that is not short\n", i)
+		if i%7 == 0 {
+			b.WriteString("nothing\nnothing\nnothing\n")
+		}
+	}
+	large := b.String()
+	for name, text := range map[string]string{
+		"a": "foo\n", "b": large, "c": large + "foo \x00", "d": "foo\nbar\n", "e": large, "f": large, "g": "foo",
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	s := New(Options{})
+	defer s.Close()
+	for range 2 { // the second time what is known of the files is used
+		for _, around := range []int{0, 1} {
+			for _, offset := range []int{0, 70_000} {
+				for _, path := range []string{"", "b"} {
+					query := func() *Query {
+						q := foo(t)
+						q.Mode, q.Limit, q.Offset, q.Before, q.After = Lines, 0, offset, around, around
+						q.Line = func(dst []byte, path string, n int, line []byte, _ int) []byte {
+							return append(fmt.Appendf(dst, "%s:%d:", path, n), append(line, '\n')...)
+						}
+						q.Binary = func(dst []byte, path string) []byte { return append(dst, path+": binary\n"...) }
+						q.Show = func(path string) bool { return path != "e" }
+						return q
+					}
+					run := func(q *Query) *Answer {
+						if path == "" {
+							a, err := s.Tree(dir, opener(dir)).Search(t.Context(), q)
+							if err != nil {
+								t.Fatal(err)
+							}
+							return a
+						}
+						a, err := s.File(t.Context(), q, strings.NewReader(large), int64(len(large)), path)
+						if err != nil {
+							t.Fatal(err)
+						}
+						return a
+					}
+					kept, given, out := run(query()), query(), new(spool)
+					given.Out = out
+					a := run(given)
+					if a.Total != kept.Total || a.Matched != kept.Matched || a.Incomplete != "" || len(a.Text) > 0 || out.String() != string(kept.Text) {
+						t.Errorf("around %d, offset %d, %q: %d bytes of %d lines, want %d of %d; %s", around, offset, path, out.Len(), a.Total, len(kept.Text), kept.Total, a.Incomplete)
+					}
+					if out.most > 2*turnText {
+						t.Errorf("%d bytes at once", out.most)
+					}
+				}
+			}
+		}
+		s.build.Wait()
+	}
+}

@@ -1,0 +1,215 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-toolset/internal/bounded"
+	"mcp-toolset/internal/search/walk"
+)
+
+const (
+	// patience is how often it is looked whether a worker still waits for the
+	// same system call. It is more than a disk takes that was asleep, and leaves
+	// time to search the rest.
+	patience = 3 * time.Second
+	// grace is how long a search whose time is up may take to notice.
+	grace = time.Second
+	// forever bounds a search without a deadline.
+	forever = 1 << 62
+	// closeTime bounds how long closing waits for a file system.
+	closeTime = time.Second
+)
+
+// errLost is why a search begins again: its tree waits for a file system that
+// does not answer.
+var errLost = errors.New("the tree waits for a file system that does not answer")
+
+// silent is the folders that a system call waits for which does not return, by
+// their canonical paths, with how many searches were left behind there. They are
+// not opened as long as there are any.
+type silent struct {
+	some  atomic.Int32 // how many folders there are
+	mu    sync.Mutex
+	paths map[string]int
+}
+
+// has reports whether a folder, or one above it, is silent.
+func (s *silent) has(path string) bool {
+	if s.some.Load() == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p := range s.paths {
+		if path == p || strings.HasPrefix(path, strings.TrimSuffix(p, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// below returns the silent folders below a folder, by their paths from there.
+func (s *silent) below(top string) (paths []string) {
+	if s.some.Load() == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p := range s.paths {
+		if rel, ok := strings.CutPrefix(p, strings.TrimSuffix(top, "/")+"/"); ok {
+			paths = append(paths, rel)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func (s *silent) add(path string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paths == nil {
+		s.paths = map[string]int{}
+	}
+	if s.paths[path] += n; s.paths[path] <= 0 {
+		delete(s.paths, path)
+	}
+	s.some.Store(int32(len(s.paths)))
+}
+
+// observed does something that may wait for the file system, and returns when it
+// has ended. If that takes too long the tree is lost, while do still waits.
+func (t *Tree) observed(ctx context.Context, do func(context.Context)) {
+	o := &observer{t: t, monitor: new(walk.Monitor)}
+	o.mu.Lock()
+	o.timer = time.AfterFunc(t.s.patience, o.look)
+	o.mu.Unlock()
+	defer o.end()
+	do(walk.WithMonitor(ctx, o.monitor))
+}
+
+// observer looks after something that may wait for the file system.
+type observer struct {
+	t       *Tree
+	monitor *walk.Monitor
+
+	mu    sync.Mutex
+	timer *time.Timer
+	stuck []string // canonical paths
+	ended bool
+}
+
+// look is called every so often.
+func (o *observer) look() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
+	for _, path := range o.monitor.Stuck() {
+		path = filepath.Join(o.t.top, filepath.FromSlash(path))
+		if !slices.Contains(o.stuck, path) {
+			o.stuck = append(o.stuck, path)
+			o.t.s.silent.add(path, 1)
+		}
+	}
+	if len(o.stuck) > 0 {
+		o.t.s.lose(o.t)
+	}
+	o.timer.Reset(o.t.s.patience)
+}
+
+func (o *observer) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	o.timer.Stop()
+	for _, path := range o.stuck {
+		o.t.s.silent.add(path, -1)
+	}
+}
+
+// lose forgets a tree that waits for the file system: whoever uses it begins
+// again with another one.
+func (s *Searcher) lose(t *Tree) {
+	t.lose(errLost)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(t)
+}
+
+// attempt does something with the tree that may wait for the file system. It
+// leaves that behind when ctx ends, when the time limit is over
+// (bounded.ErrTime), or when the tree is lost (errLost).
+func attempt[T any](ctx context.Context, t *Tree, limit time.Duration, do func(context.Context) (T, error)) (result T, err error) {
+	if t.s.silent.has(t.top) {
+		return result, walk.ErrSilent
+	}
+	trying, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(t.lost, func() { cancel(errLost) })()
+	result, err = bounded.Do(trying, limit, func(ctx context.Context) (result T, err error) {
+		t.observed(ctx, func(ctx context.Context) { result, err = do(ctx) })
+		return result, err
+	})
+	if err != nil && ctx.Err() == nil && t.lost.Err() != nil {
+		err = errLost // whatever do made of that
+	}
+	return result, err
+}
+
+// left is how long a search may take.
+func (s *Searcher) left(deadline time.Time) time.Duration {
+	if deadline.IsZero() {
+		return forever
+	}
+	return max(0, time.Until(deadline)) + s.grace
+}
+
+// again is the query for a search that begins once more, with the context of the
+// former one ended: Pick is not called for that any more.
+func (q *Query) again() *Query {
+	next := *q
+	q.anew(context.Background())
+	next.picking = new(sync.Mutex)
+	return &next
+}
+
+// lock keeps others from calling Pick.
+func (q *Query) lock() (unlock func()) {
+	if q.picking == nil { // nobody else can
+		return func() {}
+	}
+	q.picking.Lock()
+	return q.picking.Unlock
+}
+
+// anew calls Anew, unless ctx has ended.
+func (q *Query) anew(ctx context.Context) bool {
+	defer q.lock()()
+	if ctx.Err() != nil {
+		return false
+	}
+	if q.Anew != nil {
+		q.Anew()
+	}
+	return true
+}
+
+// broken is the answer of a search that did not end in time; g is nil if it had
+// not begun to search files.
+func broken(g *gather, q *Query) *Answer {
+	if g == nil {
+		return &Answer{Incomplete: late + " while the folders were listed"}
+	}
+	if a := g.freeze(q); a != nil {
+		return a
+	}
+	return &Answer{Incomplete: late}
+}

@@ -1,0 +1,142 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"mcp-toolset/internal/search/walk"
+	"mcp-toolset/internal/silentfs"
+)
+
+// silentTree is a tree with a folder that does not answer, and a searcher that
+// notices soon.
+func silentTree(t *testing.T) (s *Searcher, dir string, end func()) {
+	dir = t.TempDir()
+	for _, name := range []string{"a", "m/b", "z/c"} {
+		write(t, filepath.Join(dir, name), "foo\n")
+	}
+	slow := filepath.Join(dir, "slow")
+	if err := os.Mkdir(slow, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	end = silentfs.Mount(t, slow)
+	s = New(Options{})
+	s.patience = 20 * time.Millisecond
+	t.Cleanup(func() { end(); s.Close() })
+	return s, dir, end
+}
+
+// TestSilent searches beside a folder that does not answer: that is named, and
+// all else is found. What another search has learned is not waited for again.
+// Once the file system answers, even with an error, it is asked again.
+func TestSilent(t *testing.T) {
+	s, dir, end := silentTree(t)
+	for range 2 {
+		a, err := s.Tree(dir, opener(dir)).Search(t.Context(), foo(t))
+		if err != nil || a.Total != 3 || !slices.Equal(a.Silent, []string{"slow"}) || a.Unreadable != 1 {
+			t.Fatalf("%+v, %v", a, err)
+		}
+	}
+	found, err := s.Tree(dir, opener(dir)).Names(t.Context(), &Query{Pick: func(_, name string) bool { return true }})
+	if err != nil || len(found.Files) != 3 || !slices.Equal(found.Silent, []string{"slow"}) {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	slow := filepath.Join(dir, "slow")
+	if _, err := s.Tree(slow, opener(slow)).Search(t.Context(), foo(t)); !errors.Is(err, walk.ErrSilent) {
+		t.Errorf("the folder itself: %v", err)
+	}
+	end()
+	for wait := time.Now().Add(10 * time.Second); s.silent.some.Load() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(wait) {
+			t.Fatal("it is still taken for silent")
+		}
+	}
+	a, err := s.Tree(dir, opener(dir)).Search(t.Context(), foo(t))
+	if err != nil || a.Total != 3 || a.Silent != nil {
+		t.Errorf("it has ended: %+v, %v", a, err)
+	}
+}
+
+// TestSilentLater has a file system stop to answer when it is known already, so
+// that its files are among those searched.
+func TestSilentLater(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	write(t, filepath.Join(dir, "slow", "b"), "foo\n")
+	s := New(Options{})
+	s.patience = 20 * time.Millisecond
+	defer s.Close()
+	for range 2 {
+		if a, err := s.Tree(dir, opener(dir)).Search(t.Context(), foo(t)); err != nil || a.Total != 2 {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		s.build.Wait()
+	}
+	defer silentfs.Mount(t, filepath.Join(dir, "slow"))()
+	a, err := s.Tree(dir, opener(dir)).Search(t.Context(), foo(t))
+	if err != nil || a.Total != 1 || !slices.Equal(a.Silent, []string{"slow"}) {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestSilentInTime has a search whose time is up, or that is cancelled, before
+// anybody notices that a folder does not answer. Others that wait for the same
+// tree are not left waiting.
+func TestSilentInTime(t *testing.T) {
+	s, dir, _ := silentTree(t)
+	s.patience = time.Hour
+	late := foo(t)
+	late.Deadline = time.Now().Add(-time.Second)
+	a, err := s.Tree(dir, opener(dir)).Search(t.Context(), late)
+	if err != nil || a.Incomplete == "" {
+		t.Errorf("late: %+v, %v", a, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := s.Tree(dir, opener(dir)).Search(ctx, foo(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	tree := s.Tree(dir, opener(dir))
+	time.AfterFunc(20*time.Millisecond, func() {
+		s.silent.add(filepath.Join(dir, "slow"), 1)
+		s.lose(tree)
+	})
+	a, err = tree.Search(t.Context(), foo(t))
+	if err != nil || a.Total != 3 || !slices.Equal(a.Silent, []string{"slow"}) {
+		t.Errorf("another search has noticed: %+v, %v", a, err)
+	}
+}
+
+// TestSilentAtTheEnd has a search that waits in the middle of its files when its
+// time is up: what was found by then is the answer.
+func TestSilentAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "m/b", "z/c"} {
+		write(t, filepath.Join(dir, name), "foo\n")
+	}
+	s := New(Options{})
+	s.workers, s.grace = 2, time.Millisecond
+	t.Cleanup(func() { s.Close() })
+	end := make(chan struct{})
+	defer close(end)
+	for _, mode := range []Mode{Names, Counts, Lines} {
+		q := foo(t)
+		q.Mode, q.Limit, q.Deadline = mode, 0, time.Now().Add(100*time.Millisecond)
+		q.Show = func(path string) bool {
+			if path == "m/b" {
+				<-end
+			}
+			return true
+		}
+		q.Line = func(dst []byte, path string, _ int, _ []byte, _ int) []byte { return append(dst, path+"\n"...) }
+		a, err := s.Tree(dir, opener(dir)).Search(t.Context(), q)
+		if err != nil || a.Total != 2 || a.Incomplete != late || mode == Lines && string(a.Text) != "a\nz/c\n" {
+			t.Errorf("mode %d: %+v %q, %v", mode, a, a.Text, err)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package pipeline
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/results"
+	"mcp-toolset/tools"
+)
+
+// longBuffer is how much of a text, in bytes, is gathered before it is stored.
+const longBuffer = 64 << 10
+
+// long is a text that is stored while it is written. Until it is longer than the
+// limit it is in memory, from then on only its ends are.
+type long struct {
+	limit  int // in characters
+	keep   tools.Keep
+	create func() (*results.File, error)
+
+	longState
+	buf   []byte        // not yet stored
+	head  []byte        // the beginning, as long as it may be shown, and a little more
+	tail  []byte        // the end, likewise
+	file  *results.File // nil: not stored
+	ended bool
+}
+
+// longState is what is known of a text up to some place.
+type longState struct {
+	runes, breaks int // characters and newlines
+	column        int // characters in the last line
+	err           error
+}
+
+// newLong begins a text of a call.
+func (c *call) newLong(private func(), dir string) *long {
+	limit := c.tool.MaxResultSize
+	if limit == tools.Unlimited {
+		limit = tools.DefaultResultSize
+	}
+	return &long{limit: limit, keep: c.tool.Keep, create: func() (*results.File, error) {
+		private()
+		return c.p.Results.Create(dir, c.tool.Name)
+	}}
+}
+
+// Write adds to the text, with lines that are too long for Read broken.
+func (l *long) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		line, full := p, false
+		if i := bytes.IndexByte(p, '\n'); i >= 0 {
+			line, full = p[:i+1], true
+		}
+		text := bytes.TrimSuffix(line, []byte{'\n'})
+		if room := wrapAt - l.column; len(text) > room && utf8.RuneCount(text) > room {
+			cut := runeIndex(string(text), room)
+			l.add(text[:cut])
+			l.add([]byte{'\n'})
+			l.breaks, l.column = l.breaks+1, 0
+			p = p[cut:]
+			continue
+		}
+		l.add(line)
+		l.column += utf8.RuneCount(text)
+		if full {
+			l.breaks, l.column = l.breaks+1, 0
+		}
+		p = p[len(line):]
+	}
+	return n, nil
+}
+
+// add adds a piece of a line.
+func (l *long) add(p []byte) {
+	l.runes += utf8.RuneCount(p)
+	if room := utf8.UTFMax*l.limit + utf8.UTFMax - len(l.head); room > 0 {
+		l.head = append(l.head, wholeRunes(p, room)...)
+	}
+	l.buf = append(l.buf, p...)
+	if len(l.buf) >= longBuffer && l.runes > l.limit {
+		l.flush()
+	}
+}
+
+// wholeRunes is as much of p as n bytes have room for.
+func wholeRunes(p []byte, n int) []byte {
+	if n >= len(p) {
+		return p
+	}
+	for n > 0 && !utf8.RuneStart(p[n]) {
+		n--
+	}
+	return p[:n]
+}
+
+// flush stores what was gathered, and keeps the end of it.
+func (l *long) flush() {
+	l.tail = append(l.tail, l.buf...)
+	if extra := len(l.tail) - utf8.UTFMax*l.limit; extra > 0 {
+		for extra < len(l.tail) && !utf8.RuneStart(l.tail[extra]) {
+			extra++
+		}
+		l.tail = l.tail[:copy(l.tail, l.tail[extra:])]
+	}
+	if l.err == nil && l.file == nil {
+		l.file, l.err = l.create()
+	}
+	if l.err == nil {
+		_, l.err = l.file.Write(l.buf)
+	}
+	l.buf = l.buf[:0]
+}
+
+// Mark returns a function that takes back what is written from now on.
+func (l *long) Mark() (undo func()) {
+	state, head := l.longState, len(l.head)
+	buf, tail := bytes.Clone(l.buf), bytes.Clone(l.tail)
+	var size int64
+	if l.file != nil {
+		size = l.file.Size()
+	}
+	return func() {
+		err := l.err
+		l.longState, l.buf, l.tail, l.head = state, append(l.buf[:0], buf...), append(l.tail[:0], tail...), l.head[:head]
+		if l.err = err; l.err == nil && l.file != nil {
+			l.err = l.file.Truncate(size)
+		}
+	}
+}
+
+// Text ends the text.
+func (l *long) Text() string {
+	if l.ended = true; l.runes <= l.limit {
+		if l.file != nil { // what was too long was taken back
+			l.file.Discard()
+		}
+		return string(l.buf)
+	}
+	l.flush()
+	var path string
+	if l.file != nil {
+		path = l.file.Path()
+		if l.err != nil {
+			l.file.Discard()
+		} else if err := l.file.Close(); err != nil {
+			l.err = fmt.Errorf("storing a result: %w", err)
+		}
+	}
+	return l.excerpt(path)
+}
+
+// Discard ends the text for nothing.
+func (l *long) Discard() {
+	if !l.ended && l.file != nil {
+		l.file.Discard()
+	}
+	l.ended = true
+}
+
+// excerpt is what preview shows of the whole text.
+func (l *long) excerpt(path string) string {
+	head, tail := shares(l.limit, l.keep)
+	first, last := cutHead(string(l.head), head), ""
+	if l.keep != tools.KeepHead {
+		last = cutTail(string(l.tail), tail)
+	}
+	e := excerpt{first: first, last: last, runes: l.runes, lines: l.breaks}
+	before := strings.TrimSuffix(string(l.tail), last)
+	e.gapRunes = l.runes - utf8.RuneCountInString(first) - utf8.RuneCountInString(last)
+	e.gapLines = l.breaks - strings.Count(first, "\n") - strings.Count(last, "\n")
+	if !strings.HasSuffix(before, "\n") {
+		e.gapLines++
+	}
+	if l.column > 0 {
+		e.lines++
+	}
+	return e.text(stored(path, l.err))
+}

@@ -1,0 +1,39 @@
+package file
+
+import (
+	"errors"
+
+	"mcp-toolset/internal/bounded"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/tools"
+)
+
+// mostSilent is how many folders that do not answer are named.
+const mostSilent = 5
+
+// Hung words the errors of waiting in vain for a file system; other ones, and
+// nil, stay.
+func Hung(err error, path string) error {
+	switch {
+	case errors.Is(err, bounded.ErrTime):
+		return &tools.Fault{
+			Fact: "the file system of " + plain.Line(path) + " does not answer",
+			Next: "Search another folder, or try again later; if that fails too, ask the user to check the file system.",
+		}
+	case errors.Is(err, bounded.ErrHung):
+		return &tools.Fault{
+			Fact: "too many earlier calls still wait for a file system that does not answer",
+			Next: "Try again later; if that fails too, ask the user to check the file system.",
+		}
+	}
+	return err
+}
+
+// Silent are notes on folders that a search left out, since their file system
+// does not answer, given by their paths below a prefix.
+func Silent(folders []string, prefix string) (notes []string) {
+	for _, f := range folders[:min(mostSilent, len(folders))] {
+		notes = append(notes, "incomplete: the file system of "+plain.Line(prefix+f)+" does not answer, so what is in it is missing")
+	}
+	return notes
+}
