@@ -93,6 +93,7 @@ var rules = []rule{
 	{"internal/trace", []string{"concurrency"}, nil, "calls as Chrome trace events"},
 	{"internal/metrics", []string{"concurrency", "internal/plain"}, []string{"github.com/prometheus/client_golang"}, "what the scheduler does, for programs and people"},
 	{"internal/plain", nil, nil, "a leaf: text safe to show"},
+	{"internal/lossy", nil, nil, "a leaf: a log that never waits for its reader"},
 	{"e2e/conformance", []string{"internal/assembly", "server", "tools"}, nil, "a test-only server of the conformance suite's tools"},
 	{"e2e/upstream", nil, []string{"github.com/mark3labs/mcp-go"}, "a test-only server to stand behind ours"},
 	{"e2e/soak", nil, nil, "drives one server with many clients for minutes"},

@@ -195,14 +195,16 @@ func TestUpstreamHeldAgain(t *testing.T) {
 	}
 }
 
-// TestUpstreamLazy: a server that nobody needs is not started; the search has
-// it started.
+// TestUpstreamLazy: a server that nobody needs is not started, also by a list
+// that starts another one whose tools it shows; the search has it started.
 func TestUpstreamLazy(t *testing.T) {
 	t.Parallel()
-	p := startPlace(t, placeOptions{settings: `{"mcpServers":{"lazy":{"command":"$UPSTREAM","args":["-mark","$BASE/lazy"]}}}`, args: []string{"--deferral", "dispatch"}})
+	p := startPlace(t, placeOptions{settings: `{"mcpServers":{"lazy":{"command":"$UPSTREAM","args":["-mark","$BASE/lazy"]},
+		"needed":{"command":"$UPSTREAM","args":["-mark","$BASE/needed"],"loading":"always"}}}`, args: []string{"--deferral", "dispatch"}})
 	h := connect(t, p, false, nil)
 	h.listed()
 	h.must("Glob", `{"pattern":"*"}`)
+	becomes(t, "the list starts a server whose tools it shows", func() bool { return there(p.base + "/needed") })
 	if there(p.base + "/lazy") {
 		t.Error("it was started by a list or by another tool")
 	}

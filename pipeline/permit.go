@@ -33,9 +33,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	shown, preview := about, tools.Preview{}
 	if c.Ask != nil || c.numbered() {
 		// What the preview says may change, so it is not part of what was agreed to.
-		c.preview.Store(true)
-		preview = r.Preview(ctx, env)
-		c.preview.Store(false)
+		preview = c.previewOf(ctx, r, env)
 		shown.Preview, shown.Partial = preview.Text, preview.Partial
 	}
 	if c.Ask != nil {

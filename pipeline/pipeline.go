@@ -277,7 +277,7 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, li
 	d = c.openFor(r, env, d)
 	if live && d.Open && c.p.Classify != nil && c.p.Policy.Mode() != policy.ModeManual {
 		opinion := c.p.Classify(ctx, classifier.Question{
-			Tool: c.tool.Name, Summary: r.Summary, Input: r.ClassifierInput(), Mode: string(c.p.Policy.Mode()), Dir: env.Session.Dir,
+			Tool: c.tool.Name, Summary: r.Summary, Input: c.classifierInput(ctx, r, env), Mode: string(c.p.Policy.Mode()), Dir: env.Session.Dir,
 		})
 		if ctx.Err() != nil {
 			return nil, d, context.Cause(ctx)
@@ -285,6 +285,23 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, li
 		d = d.Classified(opinion)
 	}
 	return r, d, nil
+}
+
+// classifierInput returns what the classifier is shown of the call: what the tool
+// makes for it, else the preview of what it would change, which begins with the path.
+func (c *call) classifierInput(ctx context.Context, r *tools.Resolved, env *tools.Env) string {
+	if in := r.ClassifierInput(); in != "" {
+		return in
+	}
+	return c.previewOf(ctx, r, env).Text
+}
+
+// previewOf makes the preview of what the call would change. It shows no file that
+// may hold credentials.
+func (c *call) previewOf(ctx context.Context, r *tools.Resolved, env *tools.Env) tools.Preview {
+	c.preview.Store(true)
+	defer c.preview.Store(false)
+	return r.Preview(ctx, env)
 }
 
 // outcome is what an execution leaves.

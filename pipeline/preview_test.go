@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/classifier"
+	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
 
@@ -75,5 +77,59 @@ func TestPreview(t *testing.T) {
 	}
 	if got := b.ask(t, "Put", args, nil); got != "done" {
 		t.Errorf("the approval is bound to the preview: %s", got)
+	}
+}
+
+// TestClassifierSeesPreview: a classifier is shown what a call would change as a
+// user is, without what may hold credentials, unless the tool has words of its own.
+func TestClassifierSeesPreview(t *testing.T) {
+	outside := t.TempDir()
+	if err := os.Mkdir(filepath.Join(outside, ".ssh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"f", ".ssh/key"} {
+		if err := os.WriteFile(filepath.Join(outside, name), []byte("content"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(own bool) *tools.Tool {
+		return doer("Put", func(d *tools.Def[doIn, doOut]) {
+			d.Preview = func(_ context.Context, env *tools.Env, in doIn) tools.Preview {
+				f, _, err := env.Files.Open(in.Path)
+				if err != nil {
+					return tools.Preview{Text: in.Path + ": " + err.Error()}
+				}
+				defer f.Close()
+				text, err := io.ReadAll(f)
+				return tools.Preview{Text: in.Path + ": " + fmt.Sprint(string(text), err)}
+			}
+			if own {
+				d.ClassifierInput = func(doIn) string { return "words" }
+			}
+		})
+	}
+	for _, tc := range []struct {
+		own        bool
+		name, want string
+	}{
+		{false, "f", outside + "/f: content<nil>"}, {true, "f", "words"},
+		{false, ".ssh/key", outside + "/.ssh/key: refused by policy: a preview does not show a file that may hold credentials"},
+	} {
+		b := newBench(t, "")
+		b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
+		registry, err := tools.NewRegistry([]*tools.Tool{put(tc.own)}, tools.Gates{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Registry = registry
+		got := ""
+		b.Classify = func(_ context.Context, q classifier.Question) *policy.Opinion {
+			got = q.Input
+			return nil
+		}
+		b.ask(t, "Put", `{"do":"x","path":"`+outside+"/"+tc.name+`"}`, nil)
+		if got != tc.want {
+			t.Errorf("%s, own words %t: %s", tc.name, tc.own, got)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -129,14 +130,18 @@ func (p *Pipeline) instance(id string) string {
 // or it was malformed.
 func (p *Pipeline) Refused(ctx context.Context, r Request, err error) { p.auditUnknown(ctx, r, err) }
 
-// auditUnknown writes down a call of a tool that does not exist.
+// auditUnknown writes down a call of a tool that does not exist or is not offered.
 func (p *Pipeline) auditUnknown(ctx context.Context, r Request, err error) {
 	if p.Audit == nil {
 		return
 	}
+	outcome := audit.Invalid
+	if unknown := (*tools.UnknownTool)(nil); errors.As(err, &unknown) && unknown.Absent != nil {
+		outcome = audit.Refused
+	}
 	v := r.Session.View()
 	if failed := p.Audit(context.WithoutCancel(ctx), audit.Entry{
-		Time: p.Now(), Call: r.ID, Session: p.instance(v.ID), Principal: v.Principal, Tool: r.Tool, Input: r.Arguments, Outcome: audit.Invalid, Error: fmt.Sprint(err),
+		Time: p.Now(), Call: r.ID, Session: p.instance(v.ID), Principal: v.Principal, Tool: r.Tool, Input: r.Arguments, Outcome: outcome, Error: fmt.Sprint(err),
 	}); failed != nil {
 		p.unlogged.Store(true)
 	}

@@ -223,3 +223,19 @@ func TestAlwaysUpstreamTold(t *testing.T) {
 		}
 	}
 }
+
+// TestListWakes: a list has those upstream servers connected whose tools it shows:
+// where tools are searched for, only those that are always loaded.
+func TestListWakes(t *testing.T) {
+	for how, want := range map[tools.Deferral]string{tools.DeferHints: "[true]", tools.DeferOff: "[true]", tools.DeferDispatch: "[false]", tools.DeferLegacyList: "[false]"} {
+		s, _ := newServerFor(t, time.Second, how)
+		var woken []bool
+		s.WakeListed = func(all bool) { woken = append(woken, all) }
+		if _, err := s.List(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(woken); got != want {
+			t.Errorf("%s: all servers are woken: %s, want %s", how, got, want)
+		}
+	}
+}

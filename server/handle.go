@@ -53,8 +53,9 @@ func callFrom(ctx context.Context) *incoming {
 const carrier = "call"
 
 // resolveName runs before the library looks a tool up: it finds the tool, also by
-// a former name, and sends the call to the carrier. For a name no tool has it
-// remembers what to say, since the library only says "not found".
+// a former name, and sends the call to the carrier. A call of a name no tool has is
+// written down here, since the library does not call the carrier for it; what to say
+// is remembered, since the library only says "not found".
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 	in := callFrom(ctx)
 	t, err := s.Registry.Lookup(req.Params.Name)
@@ -64,6 +65,7 @@ func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolReques
 			in.tool, in.unknown, req.Params.Name = req.Params.Name, nil, carrier
 			return
 		}
+		s.refused(ctx, in.conv, *req, err)
 		req.Params.Name = "" // the carrier cannot be called by its own name
 		return
 	}
@@ -107,6 +109,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		return user.rounder.end(input), nil
 	}
 	if err != nil {
+		errors.As(err, &in.unknown)
 		return nil, err
 	}
 	result, err := s.result(resp)

@@ -28,8 +28,8 @@ type told struct {
 
 // list fills in the answer to tools/list.
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	if s.Wake != nil {
-		s.Wake(ctx, 0)
+	if s.WakeListed != nil {
+		s.WakeListed(!s.Registry.Deferral().Searches())
 	}
 	var loaded func(string) bool
 	if conv := callFrom(ctx).conv; conv != nil && s.Registry.Deferral() == tools.DeferLegacyList && !mcpserver.IsModernRequest(ctx) {
@@ -68,7 +68,7 @@ func (s *Server) definitions(list []*tools.Tool) ([]mcp.Tool, error) {
 
 // changes reports whether what tools/list shows can become another.
 func (s *Server) changes() bool {
-	return s.Registry.Deferral() == tools.DeferLegacyList || s.Wake != nil
+	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil
 }
 
 // tellChanged has all clients told when what they are shown has become another:

@@ -38,9 +38,10 @@ type Config struct {
 	Log        *slog.Logger
 	Ordered    bool // answer the calls of a stdio client in the order they came
 	Structured bool // send structuredContent and outputSchema too
-	// Wake has upstream servers connected whose tools are not known. nil: there are
-	// none, so the tools stay what they are.
-	Wake func(ctx context.Context, most time.Duration)
+	// WakeListed has upstream servers connected whose tools are not known: all, or
+	// those whose tools are always loaded. It does not wait. nil: there are none, so
+	// the tools stay what they are.
+	WakeListed func(all bool)
 	// AskTimeout is how long a question to a client's user may wait for its
 	// answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
@@ -107,7 +108,7 @@ func New(c Config) (*Server, error) {
 	if _, err := s.definitions(c.Registry.Tools()); err != nil {
 		return nil, err
 	}
-	if s.Wake != nil {
+	if s.WakeListed != nil {
 		s.last.list = c.Registry.Listed(nil)
 		c.Registry.OnChange(s.tellChanged)
 	}

@@ -135,15 +135,15 @@ func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	var wake func(context.Context, time.Duration)
+	var wake func(bool)
 	if how != tools.DeferHints {
-		wake = func(context.Context, time.Duration) {}
+		wake = func(bool) {}
 	}
 	state := t.TempDir()
 	store := results.New(filepath.Join(state, "results"), results.Quota, time.Now)
 	t.Cleanup(func() { _ = store.Close() })
 	s, err = New(Config{
-		Version: "test", Wake: wake, Registry: registry, Roots: roots, Results: store, Drain: drain,
+		Version: "test", WakeListed: wake, Registry: registry, Roots: roots, Results: store, Drain: drain,
 		Log: slog.New(slog.DiscardHandler), Scheduler: concurrency.New(concurrency.Config{}),
 		Pipeline: pipeline.New(pipeline.Config{
 			Registry: registry, Roots: roots, Results: store,

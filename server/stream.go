@@ -219,10 +219,11 @@ func answers(event []byte) bool {
 // error.
 func explainUnknown(p []byte, in *incoming) []byte {
 	var e mcp.JSONRPCError
-	if json.Unmarshal(p, &e) != nil || e.Error.Code != mcp.INVALID_PARAMS {
+	if json.Unmarshal(p, &e) != nil || e.Error.Code != mcp.INVALID_PARAMS && e.Error.Code != mcp.INTERNAL_ERROR {
 		return p
 	}
-	e.Error.Message = in.unknown.Error()
+	// The library takes an error of the carrier, which it called, for an internal one.
+	e.Error.Code, e.Error.Message = mcp.INVALID_PARAMS, in.unknown.Error()
 	data, err := json.Marshal(e)
 	if err != nil {
 		return p

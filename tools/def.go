@@ -109,7 +109,8 @@ type Def[In, Out any] struct {
 	// it may be wrong by the time the call runs. nil: the input shows it.
 	Preview func(context.Context, *Env, In) Preview
 
-	// ClassifierInput is what a permission classifier is shown of a call. nil: nothing.
+	// ClassifierInput is what a permission classifier is shown of a call. nil: the
+	// text of Preview, if there is that.
 	ClassifierInput func(In) string
 
 	// Call does the work. Its error is the caller's to fix: a *Fault says how.

@@ -13,8 +13,8 @@ type UnknownTool struct {
 	Name    string   // as called
 	Nearest []string // offered tools it may have meant
 	Offered []string // all offered tools, if there is none near
-	Server  string   // the upstream server that the name may be of and whose tools are not known, "" if there is none
-	Why     string   // why they are not
+	Server  string   // the upstream server that may turn out to have the tool once it is connected, "" if there is none
+	Why     string   // why the server that the name may be of offers no tools, "" if there is none
 	Query   string   // what ToolSearch may find it by; "": it is not offered
 	Reason  string   // why the tool is absent, "" if there is no such tool
 	Absent  *Tool    // the tool that is absent, nil if there is no such tool; not to be run
@@ -26,7 +26,7 @@ func (e *UnknownTool) Error() string {
 	switch {
 	case e.Reason != "":
 		return fmt.Sprintf("tool %s is not available: %s", shown, e.Reason)
-	case e.Server != "":
+	case e.Why != "":
 		return fmt.Sprintf("there is no tool %s: %s", shown, e.Why)
 	case len(e.Nearest) > 0:
 		text = fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
@@ -68,7 +68,10 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	for _, s := range c.servers {
 		known := s.State == Ready || s.State == Idle && len(s.Tools) > 0 // then a name is one that it does not have
 		if !known && strings.HasPrefix(name, "mcp__"+s.Prefix+"__") {
-			e.Server, e.Why = s.Name, s.absence()
+			e.Why = s.absence()
+			if s.State != Refused { // which is never connected
+				e.Server = s.Name
+			}
 		}
 	}
 	return nil, e

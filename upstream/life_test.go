@@ -37,6 +37,11 @@ func TestBegin(t *testing.T) {
 		if f.tries != 0 {
 			t.Error("something was started")
 		}
+		m.WakeListed(false)
+		synctest.Wait()
+		if f.tries != 0 {
+			t.Error("a list started a server whose tools it does not show")
+		}
 		old := b.tool("mcp__cached__old")
 		m.Wake(t.Context(), time.Second)
 		if f.tries != 1 {
@@ -432,5 +437,29 @@ func TestPinAccepted(t *testing.T) {
 	pins.changed = nil
 	if d := s.check(&f, json.RawMessage(`{"name":"a"}`), "it is new since a person last looked"); d != nil {
 		t.Errorf("after: %+v", d)
+	}
+}
+
+// TestWakeListed: a list starts what it shows and is not known: all servers, or
+// those whose tools are always loaded.
+func TestWakeListed(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{tools: []string{plainTool("a")}}
+			pins := &fakePins{lists: map[string][]json.RawMessage{"cached": {json.RawMessage(plainTool("old"))}}}
+			m, b := beginFake(t, f, Config{Pins: pins, Servers: []Server{
+				{Name: "cached", Prefix: "cached", Command: "c", Always: true}, {Name: "lazy", Prefix: "lazy", Command: "c"},
+				{Name: "always", Prefix: "always", Command: "c", Always: true},
+			}})
+			m.WakeListed(all)
+			synctest.Wait()
+			want := []string{"cached idle [mcp__cached__old] ", "lazy idle [] ", "always ready [mcp__always__a] "}
+			if all {
+				want[1] = "lazy ready [mcp__lazy__a] "
+			}
+			if d := cmp.Diff(want, b.show()); d != "" {
+				t.Errorf("all %t: %s", all, d)
+			}
+		})
 	}
 }

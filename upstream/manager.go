@@ -168,6 +168,16 @@ func (m *Manager) Wake(ctx context.Context, most time.Duration) {
 	m.settle(ctx, most)
 }
 
+// WakeListed connects in the background what a list of tools shows and of which
+// nothing is known: all servers, or only those whose tools are always loaded.
+func (m *Manager) WakeListed(all bool) {
+	for _, s := range m.servers {
+		if (all || s.Always) && !s.isKnown() {
+			s.wake()
+		}
+	}
+}
+
 // WakeAll is Wake of all servers, whatever is known of them.
 func (m *Manager) WakeAll(ctx context.Context, most time.Duration) {
 	for _, s := range m.servers {

@@ -62,6 +62,7 @@ type Config struct {
 type Upstream interface {
 	Begin(tell func([]tools.Server))
 	Wake(ctx context.Context, most time.Duration)
+	WakeListed(all bool)
 	Await(ctx context.Context, tool string)
 	Close() error
 }
@@ -142,8 +143,9 @@ func (a *Assembly) assemble(c Config) error {
 		Locks: filelock.New(filepath.Join(a.State, "locks")), Snapshots: snapshot.New(snapshot.Total),
 	}
 	a.judges(c, roots.Paths(), &config)
+	var wakeListed func(bool)
 	if c.Upstream != nil {
-		a.wake = c.Upstream.Wake
+		a.wake, wakeListed = c.Upstream.Wake, c.Upstream.WakeListed
 		config.Await, config.Wake = c.Upstream.Await, c.Upstream.Wake
 		c.Upstream.Begin(a.setServers)
 	}
@@ -151,7 +153,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, Gone: a.gone(c, config.Approvals),
-		Pipeline: a.pipeline, Wake: a.wake,
+		Pipeline: a.pipeline, WakeListed: wakeListed,
 	})
 	return err
 }

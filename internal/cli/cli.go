@@ -11,12 +11,14 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/document"
+	"mcp-toolset/internal/lossy"
 	"mcp-toolset/internal/nearest"
 	"mcp-toolset/internal/process"
 )
@@ -82,8 +84,19 @@ func Main(args []string, host *Host) int {
 	root.SetIn(host.In)
 	root.SetOut(host.Out)
 	root.SetErr(host.Err)
-	return exitStatus(host, root.ExecuteContext(ctx))
+	status := exitStatus(host, root.ExecuteContext(ctx))
+	if log, ok := host.Err.(*lossy.Writer); ok {
+		log.Flush(flushTime)
+	}
+	return status
 }
+
+// flushTime is how long the end of a server's log is waited for.
+const flushTime = 250 * time.Millisecond
+
+// detach keeps whoever does not read a server's standard error from holding it up:
+// all that is written there goes through a queue.
+func (h *Host) detach() { h.Err = lossy.New(h.Err) }
 
 // exitStatus says what went wrong and returns the exit code.
 func exitStatus(host *Host, err error) int {

@@ -34,6 +34,7 @@ func stdioCommand(host *Host) *cobra.Command {
 			"DIR ... are the workspace roots; the first is the working directory of the session.",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			host.detach()
 			a, err := c.build(host, args, drain)
 			if err != nil {
 				return err
@@ -97,6 +98,7 @@ func httpCommand(host *Host) *cobra.Command {
 			if err := o.check(); err != nil {
 				return err
 			}
+			host.detach()
 			// What the server is trusted with, no tool may read or replace.
 			c.closed, c.remote = []string{o.tokenFile, o.key}, true
 			a, err := c.build(host, args, drain)

@@ -47,7 +47,8 @@ func TestQuotaEnds(t *testing.T) {
 	}
 }
 
-// TestQuotaOfAll: the outputs of commands that run count together.
+// TestQuotaOfAll: the outputs of commands that run count together; where they leave
+// no room, commands go on.
 func TestQuotaOfAll(t *testing.T) {
 	const most = 1 << 20
 	c, root := newCommands(t, func(c *Config) { c.Quota = spool.Quota{Task: 4 * most, All: most} })
@@ -66,13 +67,35 @@ func TestQuotaOfAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := second.Result(); got.Why != Quota || !errors.Is(second.Output.Err(), spool.ErrAllQuota) {
-		t.Errorf("the second: %+v, %v", got, second.Output.Err())
+	for second.Output.Err() == nil {
+		select {
+		case <-second.Done():
+			t.Fatalf("the second ended: %+v", second.Result())
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
-	select {
-	case <-first.Done():
-		t.Errorf("the first ended too: %+v", first.Result())
-	default:
+	if err := second.Output.Err(); !errors.Is(err, spool.ErrAllQuota) {
+		t.Errorf("the second: %v", err)
+	}
+	third, err := c.Start(t.Context(), Spec{Script: "echo begin; echo end", Dir: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := third.Result(); got.Why != ByItself || got.Code != 0 {
+		t.Errorf("the third: %+v", got)
+	}
+	if view, err := third.Output.View(100); err != nil || view.Head != "begin\nend\n" {
+		t.Errorf("the third: %+v, %v", view, err)
+	}
+	for name, r := range map[string]*Running{"first": first, "second": second} {
+		select {
+		case <-r.Done():
+			t.Errorf("the %s ended too: %+v", name, r.Result())
+		default:
+		}
+	}
+	if err := second.End(Stopped, 0); err != nil {
+		t.Error(err)
 	}
 	if err := first.End(Stopped, 0); err != nil {
 		t.Error(err)

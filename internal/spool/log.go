@@ -16,6 +16,8 @@ const (
 	// kept is how much of the end is held in memory when it is not stored any
 	// more, in bytes.
 	kept = 256 << 10
+	// trimmed is how much of that is held after Trim, in bytes.
+	trimmed = 12 << 10
 )
 
 // ErrRemoved says that a log's file is gone: removed, or to make room.
@@ -117,11 +119,51 @@ func (l *Log) take(p []byte) {
 	if why != nil {
 		l.why = why
 		l.tail = newRing(l.stored)
-		close(l.full)
 	}
 	if l.tail != nil {
 		l.tail.write(p[n:])
 	}
+	if before := l.size - int64(len(p)); before <= l.store.quota.Task && l.size > l.store.quota.Task {
+		close(l.full)
+	}
+}
+
+// Trim reduces what is held in memory of output that is not in the file to its
+// last few KB. The log must be done.
+func (l *Log) Trim() {
+	<-l.done
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tail != nil {
+		l.tail = l.tail.last(trimmed)
+	}
+}
+
+// Missing returns how many bytes of the output are neither in the file nor in
+// memory.
+func (l *Log) Missing() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tail == nil {
+		return 0
+	}
+	return l.tail.begin() - l.stored
+}
+
+// Content returns the whole output as it was printed. ok is false if that has more
+// than limit bytes or not all of it is known.
+func (l *Log) Content(limit int64) (p []byte, ok bool, err error) {
+	s, err := l.snapshot()
+	if err != nil {
+		return nil, false, err
+	}
+	defer s.close()
+	if s.size > limit || s.resume > s.stored {
+		return nil, false, nil
+	}
+	p = make([]byte, s.size)
+	_, err = s.ReadAt(p, 0)
+	return p, err == nil, err
 }
 
 // write writes to the file what there is room for.
@@ -147,9 +189,10 @@ func (l *Log) isDone() bool {
 	}
 }
 
-// Full is closed when storing stops before the end; Err then says why. The
-// command is to be stopped for the two quotas at least: of what it goes on to
-// print only the end is kept, in memory.
+// Full is closed when more was printed than is kept of one command, whether or not
+// it could be stored: the command is to be stopped. Storing may stop before that,
+// which is no reason to stop a command: of what it goes on to print the end is held
+// in memory, and all is counted.
 func (l *Log) Full() <-chan struct{} { return l.full }
 
 // Err is why storing stopped before the end: ErrTaskQuota, ErrAllQuota or an
@@ -252,6 +295,16 @@ type ring struct {
 
 func newRing(from int64) *ring { return &ring{buf: make([]byte, kept), from: from} }
 
+// begin returns the offset of the first byte that is held.
+func (r *ring) begin() int64 { return r.from + r.n - min(r.n, int64(len(r.buf))) }
+
+// last returns a ring with the last n bytes of r, which takes no more.
+func (r *ring) last(n int) *ring {
+	from, p := r.snapshot()
+	drop := max(0, len(p)-n)
+	return &ring{buf: bytes.Clone(p[drop:]), from: from + int64(drop), n: int64(len(p) - drop)}
+}
+
 func (r *ring) write(p []byte) {
 	if drop := len(p) - len(r.buf); drop > 0 {
 		r.n += int64(drop)
@@ -267,6 +320,9 @@ func (r *ring) write(p []byte) {
 // snapshot copies what is held, and says at which offset that begins.
 func (r *ring) snapshot() (from int64, p []byte) {
 	n := min(r.n, int64(len(r.buf)))
+	if n == 0 {
+		return r.from, nil
+	}
 	at := (r.n - n) % int64(len(r.buf))
 	p = make([]byte, 0, n)
 	p = append(p, r.buf[at:min(at+n, int64(len(r.buf)))]...)

@@ -37,7 +37,8 @@ func TestFinish(t *testing.T) {
 	<-done
 }
 
-// A disk that is full stops storing, says so, and never the command.
+// A disk that is full stops storing, and the command only when it has printed more
+// than is kept of one.
 func TestDiskError(t *testing.T) {
 	s := anyStore(t)
 	l := newLog(t, s)
@@ -51,10 +52,27 @@ func TestDiskError(t *testing.T) {
 	})
 	w, wait := pumped(t, l)
 	write(t, w, "output that is long\n")
-	<-l.Full()
+	for l.Err() == nil {
+		runtime.Gosched()
+	}
 	write(t, w, strings.Repeat("more\n", 500_000)+"end\n")
 	w.Close()
 	wait()
+	select {
+	case <-l.Full():
+		t.Error("it is to be stopped")
+	default:
+	}
+	if _, ok, err := l.Content(1 << 30); ok || err != nil {
+		t.Errorf("all of it is known: %t, %v", ok, err)
+	}
+	if size := int64(20 + 2_500_000 + 4); l.Missing() != size-5-kept {
+		t.Errorf("%d bytes are missing", l.Missing())
+	}
+	l.Trim()
+	if size := int64(20 + 2_500_000 + 4); l.Missing() != size-5-trimmed || len(l.tail.buf) != trimmed {
+		t.Errorf("%d bytes are missing, and %d held", l.Missing(), len(l.tail.buf))
+	}
 	if err := l.Err(); !errors.Is(err, full) || err.Error() != "storing output: no space left on device" {
 		t.Errorf("got %v", err)
 	}
@@ -66,6 +84,39 @@ func TestDiskError(t *testing.T) {
 	defer s.mu.Unlock()
 	if s.used != 5 {
 		t.Errorf("%d bytes are counted", s.used)
+	}
+}
+
+// Output of which nothing can be stored is shown whole as long as it fits in memory,
+// and what is trimmed is counted.
+func TestNothingStored(t *testing.T) {
+	l := newLog(t, newStore(t, Quota{Task: 100_000, All: 1 << 20}, time.Now))
+	l.out = writerFunc(func([]byte) (int, error) { return 0, errors.New("no space left on device") })
+	text := strings.Repeat("a line\n", 2000)
+	l.take([]byte(text[:6]))
+	l.take([]byte(text[6:]))
+	l.finish()
+	if got := whole(t, l); got != text {
+		t.Errorf("%d bytes are shown, want %d", len(got), len(text))
+	}
+	if p, ok, err := l.Content(int64(len(text))); string(p) != text || !ok || err != nil {
+		t.Errorf("the content has %d bytes, %t, %v", len(p), ok, err)
+	}
+	if _, ok, _ := l.Content(int64(len(text)) - 1); ok {
+		t.Error("more than the limit is given")
+	}
+	l.Trim()
+	part, err := l.Read(t.Context(), Query{Max: 1 << 20})
+	if err != nil || part.Missing != int64(len(text)-trimmed) || part.Text != text[len(text)-trimmed:] {
+		t.Errorf("%d bytes are missing, %d shown, %v", part.Missing, len(part.Text), err)
+	}
+	// Nothing that was printed before the end of storing.
+	l = newLog(t, anyStore(t))
+	l.take([]byte("all\n"))
+	l.finish()
+	l.Trim()
+	if got := whole(t, l); got != "all\n" || l.Missing() != 0 {
+		t.Errorf("got %q, %d are missing", got, l.Missing())
 	}
 }
 

@@ -4,7 +4,8 @@
 // Layout: <root>/<server>/<log>. A server holds the lock on <root>/<server>.lock
 // while it lives, taken before its folder exists. Cleaning happens while
 // storing, never at start, and takes only what nobody writes: what no live
-// server holds after maxAge, then the oldest until the quota is kept.
+// server holds after maxAge, then the oldest until the quota is kept, in bytes and
+// in files.
 package spool
 
 import (
@@ -28,6 +29,9 @@ const (
 	// sweepEvery is how often a server that stores looks for what is old.
 	sweepEvery = time.Hour
 	logExt     = ".log"
+	// maxFiles is how many logs there may be of all servers of a user, except for
+	// those that are written and those of other servers that live.
+	maxFiles = 2000
 )
 
 // Quota is what may be kept, in bytes.
@@ -56,12 +60,14 @@ type Store struct {
 	lock  io.Closer // the lock on server; nil before the first log
 	logs  map[string]*Log
 	used  int64 // bytes below root when last swept, and what was stored since
+	files int   // the same in files
+	most  int   // maxFiles but in tests
 	swept time.Time
 }
 
 // NewStore makes a store. It touches no file.
 func NewStore(root string, quota Quota, now func() time.Time) *Store {
-	return &Store{root: root, server: filepath.Join(root, rand.Text()), quota: quota, now: now, logs: map[string]*Log{}}
+	return &Store{root: root, server: filepath.Join(root, rand.Text()), quota: quota, now: now, most: maxFiles, logs: map[string]*Log{}}
 }
 
 // New makes a log, whose file cannot be guessed from its name.
@@ -71,7 +77,7 @@ func (s *Store) New(name string) (*Log, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	if s.now().Sub(s.swept) > sweepEvery {
+	if s.now().Sub(s.swept) > sweepEvery || s.files >= s.most {
 		s.sweep(0)
 	}
 	// The folder is made again if somebody has removed it.
@@ -89,6 +95,7 @@ func (s *Store) New(name string) (*Log, error) {
 	}
 	l := &Log{store: s, path: path, file: f, identity: info, out: f, full: make(chan struct{}), done: make(chan struct{})}
 	s.logs[path] = l
+	s.files++
 	return l, nil
 }
 
@@ -153,7 +160,12 @@ type loose struct {
 // sweep removes what may go until there is room, and counts what stays. What
 // cannot be read is not counted.
 func (s *Store) sweep(room int64) {
-	s.used, s.swept = 0, s.now()
+	// Room for several files is made at a time, since it takes a look at all.
+	most := s.most
+	if s.files >= most {
+		most -= max(1, most/10)
+	}
+	s.used, s.files, s.swept = 0, 0, s.now()
 	var free []loose
 	entries, _ := os.ReadDir(s.root)
 	for _, e := range entries {
@@ -163,11 +175,12 @@ func (s *Store) sweep(room int64) {
 	}
 	slices.SortFunc(free, func(a, b loose) int { return a.last.Compare(b.last) })
 	for _, l := range free {
-		if s.used+room <= s.quota.All && s.now().Sub(l.last) < maxAge {
+		if s.used+room <= s.quota.All && s.files <= most && s.now().Sub(l.last) < maxAge {
 			break
 		}
 		if os.Remove(l.path) == nil {
 			s.used -= l.size
+			s.files--
 			if log := s.logs[l.path]; log != nil {
 				log.evict()
 				delete(s.logs, l.path)
@@ -198,6 +211,7 @@ func (s *Store) survey(dir string) (free []loose) {
 		}
 		l := loose{path: filepath.Join(dir, e.Name()), size: info.Size(), last: info.ModTime()}
 		s.used += l.size
+		s.files++
 		if log := s.logs[l.path]; !live && (log == nil || log.isDone()) {
 			free = append(free, l)
 		}
@@ -217,6 +231,7 @@ func (s *Store) remove(l *Log, size int64) error {
 		return fmt.Errorf("removing output: %w", err)
 	}
 	s.used -= size
+	s.files--
 	return nil
 }
 

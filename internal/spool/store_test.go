@@ -173,6 +173,38 @@ func TestAllQuota(t *testing.T) {
 	}
 }
 
+// There are only so many files: the oldest that are done go, and what runs stays.
+func TestMostFiles(t *testing.T) {
+	s := newStore(t, DefaultQuota, time.Now)
+	s.most = 10
+	runs := newLog(t, s)
+	var logs []*Log
+	for i := range 25 {
+		l := newLog(t, s)
+		l.take([]byte("output\n"))
+		l.finish()
+		past := time.Now().Add(time.Duration(i-100) * time.Minute)
+		if err := os.Chtimes(l.Path(), past, past); err != nil {
+			t.Fatal(err)
+		}
+		logs = append(logs, l)
+		list, err := filepath.Glob(filepath.Join(s.root, "*", "*"+logExt))
+		if err != nil || len(list) > 10 || len(list) != s.files {
+			t.Fatalf("there are %d files, %d are counted, %v", len(list), s.files, err)
+		}
+	}
+	there := func(l *Log) bool { _, err := os.Lstat(l.Path()); return err == nil }
+	if !there(runs) || there(logs[14]) || !there(logs[24]) || !there(logs[20]) {
+		t.Errorf("%t %t %t %t", there(runs), there(logs[14]), there(logs[20]), there(logs[24]))
+	}
+	if _, err := logs[0].View(10); err != ErrRemoved {
+		t.Errorf("got %v", err)
+	}
+	if err := logs[24].Remove(); err != nil || s.files > 9 {
+		t.Errorf("%d are counted, %v", s.files, err)
+	}
+}
+
 // What a server left that is gone is cleaned by another when it is old or room
 // is needed; what a live one has stays.
 func TestCleaning(t *testing.T) {

@@ -92,6 +92,36 @@ func (r *Registry) List(owner Owner) []*Task {
 	return list
 }
 
+// Forget ends the owner's tasks and forgets all of them, for an owner that is gone.
+// It waits for their end; one that cannot be ended is released when it ends. why
+// says who ends them.
+func (r *Registry) Forget(owner Owner, why string) {
+	r.mu.Lock()
+	var mine []*Task
+	r.tasks = slices.DeleteFunc(r.tasks, func(t *Task) bool {
+		if t.owner == owner {
+			mine = append(mine, t)
+		}
+		return t.owner == owner
+	})
+	r.mu.Unlock()
+	var all sync.WaitGroup
+	for _, t := range mine {
+		all.Go(func() {
+			if t.Stop(why) == nil {
+				<-t.Done()
+				t.Release()
+				return
+			}
+			go func() {
+				<-t.Done()
+				t.Release()
+			}()
+		})
+	}
+	all.Wait()
+}
+
 // sweep notes what has ended and forgets what need not be remembered any more.
 func (r *Registry) sweep() (forgotten []*Task) {
 	now := r.now()

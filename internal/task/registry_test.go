@@ -261,3 +261,41 @@ func TestConcurrently(t *testing.T) {
 		}
 	}
 }
+
+// What an owner who is gone had is ended and released, also what cannot be ended
+// yet, and nobody else's.
+func TestForget(t *testing.T) {
+	r := New(time.Now)
+	ended, runs, stuck, other := newStub(), &stops{stub: newStub()}, &stops{stub: newStub(), err: errors.New("it hangs")}, newStub()
+	ended.end(time.Now())
+	for _, j := range []Job{ended, runs, stuck} {
+		add(t, r, me, j)
+	}
+	add(t, r, Owner{Principal: "q"}, other)
+	r.Forget(me, "the end of the session")
+	if len(r.List(me)) > 0 || len(r.List(Owner{Principal: "q"})) != 1 {
+		t.Error("it forgot the wrong tasks")
+	}
+	if ended.released.Load() != 1 || runs.released.Load() != 1 || stuck.released.Load() != 0 || other.released.Load() != 0 {
+		t.Errorf("released: %d %d %d %d", ended.released.Load(), runs.released.Load(), stuck.released.Load(), other.released.Load())
+	}
+	stuck.end(time.Now())
+	for deadline := time.Now().Add(20 * time.Second); stuck.released.Load() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("what ended late is not released")
+		}
+	}
+}
+
+// stops is a stub that Stop ends, or not.
+type stops struct {
+	*stub
+	err error
+}
+
+func (s *stops) Stop(string) error {
+	if s.err == nil {
+		s.end(time.Now())
+	}
+	return s.err
+}

@@ -1,8 +1,8 @@
 // Package task is the registry of what runs in the background: who started it,
 // under which name it is asked for, and how long it is remembered.
 //
-// It has no goroutine: what is to be forgotten is found when something is asked
-// for or added.
+// What is to be forgotten is found when something is asked for or added, or when its
+// owner is gone.
 package task
 
 import (

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -155,16 +156,23 @@ func (c *call) folder(dir string, succeeded bool) string {
 }
 
 // answer words an answer. Output that is not shown whole stays as a task, for
-// TaskOutput; what is, is not kept.
+// TaskOutput; what is, is not kept. Of output that is not stored, as much is shown
+// as an answer may have.
 func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error) {
-	view, err := j.Output().Excerpt(c.o.MaxOutput, excerpt)
+	short, full := excerpt, j.Output().Err()
+	if full != nil {
+		short = c.o.MaxOutput
+	}
+	view, err := j.Output().Excerpt(c.o.MaxOutput, short)
 	if err != nil { // it went to make room, or the disk is at fault: how the command ended is known
 		a.notes = append(a.notes, "its output cannot be shown: "+plain.Line(err.Error()))
 	}
 	printed, stored := j.Output().Bytes()
 	ended := id == ""
 	var unkept error // why output that is not shown is not kept either
-	if ended && view.Gap.Bytes() > 0 {
+	if ended && stored == 0 && full != nil {
+		unkept = errors.New(j.full())
+	} else if ended && view.Gap.Bytes() > 0 {
 		if id, unkept = c.add(j); unkept == nil {
 			a.effect.Output = j.Output().Path()
 		}
@@ -178,7 +186,7 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 		newline(&b)
 	}
 	switch {
-	case unkept != nil:
+	case unkept != nil && view.Gap.Bytes() > 0:
 		fmt.Fprintf(&b, "[%s omitted, and not kept: %s]\n", view.Gap.Size(), plain.Line(unkept.Error()))
 		b.WriteString(view.Tail)
 	case view.Gap.Bytes() > 0:
@@ -188,8 +196,8 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	if printed == 0 && ended && len(a.notes) == 0 && a.first == "" {
 		b.WriteString("(no output)\n")
 	}
-	if printed > stored && ended {
-		a.notes = append(a.notes, fmt.Sprintf("of %d bytes of output %d are kept: %s", printed, stored, j.full()))
+	if printed > stored && view.Gap.Bytes() > 0 && unkept == nil {
+		a.notes = append(a.notes, notStored(printed, stored, j.full()))
 	}
 	for _, note := range a.notes {
 		newline(&b)
@@ -215,6 +223,10 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	return tools.Result[Output]{Data: out, Effect: a.effect, Failed: failed, Meta: a.meta}, nil
 }
 
+func notStored(printed, stored int64, why string) string {
+	return fmt.Sprintf("of %d bytes of output %d are kept: %s", printed, stored, why)
+}
+
 func newline(b *strings.Builder) {
 	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
 		b.WriteByte('\n')
@@ -223,18 +235,20 @@ func newline(b *strings.Builder) {
 
 // add makes a task of a command.
 func (c *call) add(j *job) (id string, err error) {
-	t, err := c.o.Tasks.Add(task.OwnerOf(c.env.Session), j)
+	e := newTaskJob(j)
+	t, err := c.o.Tasks.Add(task.OwnerOf(c.env.Session), e)
 	if err != nil {
 		return "", err
 	}
+	done := func() {}
 	if !c.readOnly && !c.judged.readOnly() {
 		// What it changes while it runs on, no call beside it may have missed.
-		done := c.env.Outside()
-		go func() {
-			<-j.Done()
-			done()
-		}()
+		done = c.env.Outside()
 	}
+	go func() {
+		e.settle()
+		done()
+	}()
 	return t.ID, nil
 }
 

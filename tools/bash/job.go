@@ -3,6 +3,7 @@ package bash
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 	"time"
@@ -73,6 +74,9 @@ func (j *job) Status() task.Status {
 	}
 	r := j.Result()
 	s := task.Status{Started: j.Started, Ended: r.Ended, Notes: j.notes(r)}
+	if printed, stored := j.Output().Bytes(); j.Output().Missing() > 0 {
+		s.Notes = append(s.Notes, notStored(printed, stored, j.full()))
+	}
 	s.State, s.Detail = j.ending(r)
 	if r.Lost == nil && r.Signal == 0 {
 		s.Code, s.Exited = r.Code, true
@@ -92,7 +96,7 @@ func (j *job) ending(r command.Result) (task.State, string) {
 	case command.Timeout:
 		return task.TimedOut, fmt.Sprintf("timed out after %s and was stopped", seconds(j.limit))
 	case command.Quota:
-		return task.Stopped, "stopped: " + j.full()
+		return task.Stopped, "stopped: " + spool.ErrTaskQuota.Error()
 	case command.Stopped:
 		return task.Stopped, "stopped by TaskStop"
 	case command.Cancelled:
@@ -123,7 +127,11 @@ func (j *job) full() string {
 	case errors.Is(err, spool.ErrTaskQuota), errors.Is(err, spool.ErrAllQuota):
 		return err.Error()
 	case err != nil:
-		return "its output could not be stored: " + plain.Line(err.Error())
+		var file *fs.PathError
+		if errors.As(err, &file) {
+			err = file.Err // which file that is, is of no interest
+		}
+		return "the state folder of the server takes no more (" + plain.Line(err.Error()) + "); ask the user to free space there"
 	}
 	return "its output could not be stored"
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"mcp-toolset/internal/command"
@@ -96,15 +95,11 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	return s, err
 }
 
-// Gone ends what a conversation that has ended left running, and forgets its
-// temporary folder. It does not wait.
+// Gone ends what a conversation that has ended left running, and forgets its tasks
+// with their output and its temporary folder. It does not wait.
 func Gone(o Options, v session.View) {
 	go func() {
-		var all sync.WaitGroup
-		for _, t := range o.Tasks.List(task.OwnerOf(v)) {
-			all.Go(func() { _ = t.Stop("the end of the session") })
-		}
-		all.Wait()
+		o.Tasks.Forget(task.OwnerOf(v), "the end of the session")
 		o.Commands.Forget(owner(v))
 	}()
 }
@@ -176,8 +171,7 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 			_ = running.End(command.Cancelled, 0)
 		}
 		result := running.Result()
-		text, err := os.ReadFile(running.Output.Path())
-		printed, stored := running.Output.Bytes()
+		text, whole, err := running.Output.Content(1 << 20)
 		_ = running.Output.Remove()
 		switch {
 		case callCtx.Err() != nil:
@@ -186,7 +180,7 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 			return nil, &tools.Fault{Fact: "git did not list its settings, by which it may run programs", Next: "Try again; a person can look at them with git config --list."}
 		case err != nil:
 			return nil, fmt.Errorf("reading the settings of git: %w", err)
-		case printed != stored || printed > 1<<20:
+		case !whole:
 			return nil, &tools.Fault{Fact: "git has more settings here than can be looked through", Next: "Have a person look at them with git config --list."}
 		}
 		probes = append(probes, string(text))
