@@ -37,6 +37,8 @@ const (
 	// is looked at: one that somebody has stopped is given up then, any other
 	// after slack, since on a busy machine it may just be slow.
 	answerWait = 2 * time.Second
+	// startWait is how long a supervisor may take to be ready.
+	startWait = 5 * time.Second
 	// slack is how much longer things may take on a busy machine.
 	slack = 10 * time.Second
 	// maxNamed is how many processes left over are named, each in at most

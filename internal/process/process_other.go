@@ -25,6 +25,10 @@ func (s *supervisor) isGone() bool { return true }
 
 func (r *Runner) spawn(context.Context, Tier) (*supervisor, error) { return nil, errOther }
 
+func threadID() int { return 0 }
+
+func killHalfStarted(int) {}
+
 // Process is a command that was started.
 type Process struct{}
 

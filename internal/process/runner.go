@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +29,11 @@ type Runner struct {
 	filling int // supervisors being started to be ready
 	running map[*Process]struct{}
 	forker  *forker
+	stale   []*forker // those with a process that hangs
 	alive   sync.WaitGroup // supervisors and what starts them
+
+	wait  time.Duration          // startWait, except in tests
+	start func(*exec.Cmd) error // (*exec.Cmd).Start, except in tests
 }
 
 // NewRunner makes a Runner. It starts nothing.
@@ -43,7 +47,10 @@ func NewRunner(c Config) *Runner {
 	}
 	slices.Sort(tiers)
 	slices.Reverse(tiers)
-	return &Runner{spares: c.Spares, tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{})}
+	return &Runner{
+		spares: c.Spares, tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}),
+		wait: startWait, start: (*exec.Cmd).Start,
+	}
 }
 
 // Tier returns the tier in force, and why there is none. The first call finds
@@ -126,9 +133,12 @@ func (r *Runner) Close(grace time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.forker != nil {
-		r.forker.stop()
-		r.forker = nil
+		r.stale, r.forker = append(r.stale, r.forker), nil
 	}
+	for _, f := range r.stale {
+		f.stop()
+	}
+	r.stale = nil
 	return errors.Join(errs...)
 }
 
@@ -176,9 +186,7 @@ func (r *Runner) refill() {
 		r.alive.Add(1)
 		go func() {
 			defer r.alive.Done()
-			ctx, cancel := r.untilClosed()
-			defer cancel()
-			s, err := r.fresh(ctx)
+			s, err := r.fresh(context.Background())
 			r.mu.Lock()
 			r.filling--
 			r.mu.Unlock()
@@ -191,9 +199,11 @@ func (r *Runner) refill() {
 	}
 }
 
-// untilClosed is a context that ends as the Runner does.
-func (r *Runner) untilClosed() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+// bound returns a context that ends with ctx, with the Runner, or when a
+// supervisor has taken too long to be ready.
+func (r *Runner) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, stop := context.WithTimeoutCause(ctx, r.wait, fmt.Errorf("the supervisor of a command was not ready within %v", r.wait))
 	go func() {
 		select {
 		case <-r.closing:
@@ -201,12 +211,14 @@ func (r *Runner) untilClosed() (context.Context, context.CancelFunc) {
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { cancel(nil) }
+	return ctx, func() { stop(); cancel(nil) }
 }
 
-// fresh starts a supervisor and waits until it is ready. The first one finds
-// the tier.
+// fresh starts a supervisor and waits until it is ready, for a bounded time. The
+// first one finds the tier.
 func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
+	ctx, cancel := r.bound(ctx)
+	defer cancel()
 	if t := r.known(); t != None {
 		return r.spawn(ctx, t)
 	}
@@ -232,35 +244,4 @@ func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
 		return s, nil
 	}
 	return nil, fmt.Errorf("commands cannot be run here: %s", strings.Join(missing, "; "))
-}
-
-// forker is a thread that starts processes and lives as long as its Runner: the
-// kernel takes the end of the thread that started a process for that of its
-// parent.
-type forker struct{ work chan func() }
-
-func newForker() *forker {
-	f := &forker{work: make(chan func())}
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		for fn := range f.work {
-			fn()
-		}
-	}()
-	return f
-}
-
-func (f *forker) stop() { close(f.work) }
-
-// fork runs start on the thread that starts processes.
-func (r *Runner) fork(start func() error) error {
-	r.mu.Lock()
-	if r.forker == nil {
-		r.forker = newForker()
-	}
-	f := r.forker
-	r.mu.Unlock()
-	done := make(chan error, 1)
-	f.work <- func() { done <- start() }
-	return <-done
 }
