@@ -85,6 +85,7 @@ var rules = []rule{
 	{"internal/nearest", nil, nil, "a leaf: near misses"},
 	{"internal/hook", []string{"policy", "internal/plain"}, []string{"golang.org/x/sys"}, "runs the hooks of a call and makes one verdict of what they say"},
 	{"internal/command", []string{"internal/plain", "internal/process", "internal/sandbox", "internal/spool", "internal/state"}, []string{"golang.org/x/sys"}, "starts shell commands, contained"},
+	{"internal/helper", []string{"internal/command", "internal/process"}, nil, "runs the processes that supervise commands, before the libraries of the server are initialized"},
 	{"tools/bash", []string{"tools", "session", "policy", "internal/command", "internal/fault", "internal/plain", "internal/process", "internal/shellsafe", "internal/spool", "internal/task"}, []string{"golang.org/x/sys"}, "the tools that run commands"},
 	{"internal/shellsafe", nil, []string{"mvdan.cc/sh/v3/syntax"}, "a leaf: what a shell command holds and whether it only reads"},
 	{"internal/trace", []string{"concurrency"}, nil, "calls as Chrome trace events"},

@@ -29,10 +29,10 @@ type Runner struct {
 	filling int // supervisors being started to be ready
 	running map[*Process]struct{}
 	forker  *forker
-	stale   []*forker // those with a process that hangs
+	stale   []*forker      // those with a process that hangs
 	alive   sync.WaitGroup // supervisors and what starts them
 
-	wait  time.Duration          // startWait, except in tests
+	wait  time.Duration         // startWait, except in tests
 	start func(*exec.Cmd) error // (*exec.Cmd).Start, except in tests
 }
 
