@@ -108,7 +108,7 @@ func New(c Config) (*Commands, error) {
 	}
 	cs := &Commands{
 		config: c, program: program, shell: c.Shell,
-		runner: process.NewRunner(process.Config{Spares: 1, Log: c.Log}),
+		runner: process.NewRunner(process.Config{Spares: 1, MostSpares: 4, Log: c.Log}),
 		free:   process.NewRunner(process.Config{Tiers: process.Together(), Log: c.Log}),
 		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
 	}

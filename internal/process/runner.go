@@ -14,9 +14,8 @@ import (
 
 // Runner starts commands. It is safe for concurrent use.
 type Runner struct {
-	spares int
-	tiers  []Tier
-	log    *slog.Logger
+	tiers []Tier
+	log   *slog.Logger
 
 	probe sync.Mutex // held while the tier is being found
 
@@ -27,6 +26,7 @@ type Runner struct {
 	missing []string      // why better tiers are not to be had
 	ready   []*supervisor
 	filling int // supervisors being started to be ready
+	reserve reserve
 	running map[*Process]struct{}
 	forker  *forker
 	stale   []*forker      // those with a process that hangs
@@ -48,7 +48,7 @@ func NewRunner(c Config) *Runner {
 	slices.Sort(tiers)
 	slices.Reverse(tiers)
 	return &Runner{
-		spares: c.Spares, tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}),
+		reserve: newReserve(c), tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}),
 		wait: startWait, start: (*exec.Cmd).Start,
 	}
 }
@@ -106,6 +106,7 @@ func (r *Runner) Close(grace time.Duration) error {
 	}
 	ready := r.ready
 	r.ready = nil
+	r.reserve.stop()
 	var running []*Process
 	for p := range r.running {
 		running = append(running, p)
@@ -144,6 +145,7 @@ func (r *Runner) Close(grace time.Duration) error {
 
 // take returns a supervisor that is ready, from the reserve if there is one.
 func (r *Runner) take(ctx context.Context) (*supervisor, error) {
+	r.count()
 	for {
 		r.mu.Lock()
 		if r.closed || len(r.ready) == 0 {
@@ -164,7 +166,7 @@ func (r *Runner) take(ctx context.Context) (*supervisor, error) {
 // keep puts a supervisor into the reserve if there is room.
 func (r *Runner) keep(s *supervisor) {
 	r.mu.Lock()
-	if !r.closed && len(r.ready) < r.spares {
+	if !r.closed && len(r.ready) < r.reserve.want {
 		r.ready = append(r.ready, s)
 		s = nil
 	}
@@ -182,7 +184,7 @@ func (r *Runner) refill() {
 		return
 	}
 	r.ready = slices.DeleteFunc(r.ready, (*supervisor).isGone)
-	for ; len(r.ready)+r.filling < r.spares; r.filling++ {
+	for ; len(r.ready)+r.filling < r.reserve.want; r.filling++ {
 		r.alive.Add(1)
 		go func() {
 			defer r.alive.Done()
