@@ -107,7 +107,7 @@ func New(c Config) (*Server, error) {
 	if _, err := s.definitions(c.Registry.Tools()); err != nil {
 		return nil, err
 	}
-	if s.Wake != nil {
+	if s.Wake != nil || c.Registry.Later() {
 		s.last.list = c.Registry.Listed(nil)
 		c.Registry.OnChange(s.tellChanged)
 	}

@@ -33,7 +33,7 @@ const maxKnown = 64 << 10
 //
 // The answer is stored only where there is a state folder: a server that was asked
 // for its tools, and did nothing else, leaves nothing behind.
-func (c *Commands) ReadOnlyKnown() error {
+func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
 	if c.config.Sandbox == Off {
 		return errOff
 	}
@@ -42,7 +42,7 @@ func (c *Commands) ReadOnlyKnown() error {
 	}
 	r, a := c.attempted()
 	if a != nil {
-		r = a.wait(context.Background(), a.readOnly, startTime)
+		r = a.wait(ctx, a.readOnly, startTime)
 	}
 	err := c.readOnly(r.ReadOnly)
 	if r.ReadOnly.Err != nil && sandbox.Supported && c.unwanted() == nil {
@@ -60,11 +60,15 @@ type later struct{ error }
 func (l *later) Error() string   { return l.error.Error() + "; " + ErrLater.Error() }
 func (l *later) Unwrap() []error { return []error{l.error, ErrLater} }
 
-// OnTried has f called when what ReadOnlyKnown answers may have changed.
+// OnTried has f called when the containment has been tried, at once if it has been.
 func (c *Commands) OnTried(f func()) {
 	c.trying.Lock()
-	defer c.trying.Unlock()
 	c.onTried = f
+	tried := c.report != nil
+	c.trying.Unlock()
+	if tried {
+		f()
+	}
 }
 
 func (c *Commands) knownFile() string { return filepath.Join(c.config.State, "containment.json") }
