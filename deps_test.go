@@ -89,6 +89,7 @@ var rules = []rule{
 	{"internal/command", []string{"internal/plain", "internal/process", "internal/sandbox", "internal/spool", "internal/state"}, []string{"golang.org/x/sys"}, "starts shell commands, contained"},
 	{"tools/bash", []string{"tools", "session", "policy", "internal/command", "internal/fault", "internal/plain", "internal/powershell", "internal/process", "internal/shellsafe", "internal/spool", "internal/task"}, []string{"golang.org/x/sys"}, "the tools that run commands"},
 	{"internal/powershell", nil, nil, "a leaf: which PowerShell commands are one simple command, and what any other may run"},
+	{"internal/helper", []string{"internal/command", "internal/process"}, nil, "runs the processes that supervise commands, before the libraries of the server are initialized"},
 	{"internal/shellsafe", nil, []string{"mvdan.cc/sh/v3/syntax"}, "a leaf: what a shell command holds and whether it only reads"},
 	{"internal/trace", []string{"concurrency"}, nil, "calls as Chrome trace events"},
 	{"internal/metrics", []string{"concurrency", "internal/plain"}, []string{"github.com/prometheus/client_golang"}, "what the scheduler does, for programs and people"},

@@ -68,7 +68,7 @@ func (s *Server) definitions(list []*tools.Tool) ([]mcp.Tool, error) {
 
 // changes reports whether what tools/list shows can become another.
 func (s *Server) changes() bool {
-	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil
+	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil || s.Registry.Later()
 }
 
 // tellChanged has all clients told when what they are shown has become another:

@@ -108,7 +108,7 @@ func New(c Config) (*Server, error) {
 	if _, err := s.definitions(c.Registry.Tools()); err != nil {
 		return nil, err
 	}
-	if s.WakeListed != nil {
+	if s.WakeListed != nil || c.Registry.Later() {
 		s.last.list = c.Registry.Listed(nil)
 		c.Registry.OnChange(s.tellChanged)
 	}

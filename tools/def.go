@@ -58,7 +58,8 @@ type Def[In, Out any] struct {
 	IsIdempotent      Fact[In] // the same call twice has the effect of one
 	IsOpenWorld       Fact[In] // reaches beyond this machine
 
-	// IsEnabled is asked once, at start. An error says why the tool is absent.
+	// IsEnabled is asked at the start, and by Registry.Refresh again if the error has
+	// ErrLater in it. An error says why the tool is absent.
 	IsEnabled func() error
 
 	// Shared holds for read-only calls whose result is the same for every session

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +14,12 @@ import (
 // of upstream servers, which come and go. It is safe for concurrent use.
 type Registry struct {
 	gates Gates
-	own   *Catalogue // without upstream servers
+	list  []*Tool
+	own   *Catalogue // without upstream servers, as at the start
+	later bool       // a tool of own may be offered later
 
 	mu      sync.Mutex // one change at a time
+	base    *Catalogue // own as it is now
 	now     atomic.Pointer[Catalogue]
 	changed []func()
 }
@@ -34,8 +38,12 @@ type Absence struct{ Name, Reason string }
 
 type absent struct {
 	Absence
-	tool *Tool
+	tool  *Tool
+	later bool // it may be offered later
 }
+
+// ErrLater is in an error of Def.IsEnabled whose answer may be another one later.
+var ErrLater = errors.New("it may be offered later")
 
 // Gates decide which tools of a list are offered.
 type Gates struct {
@@ -73,17 +81,48 @@ func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 	if g.Deferral == "" {
 		g.Deferral = DeferHints
 	}
-	r := &Registry{gates: g}
-	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: g.Deferral.Searches()}
-	for _, t := range list {
-		if err := own.add(t, g); err != nil {
+	r := &Registry{gates: g, list: slices.Clone(list)}
+	own, err := r.offered()
+	if err != nil {
+		return nil, err
+	}
+	r.own, r.base = own, own
+	for _, a := range own.absent {
+		r.later = r.later || a.later
+	}
+	r.now.Store(own)
+	return r, nil
+}
+
+// offered asks which of the server's own tools are offered.
+func (r *Registry) offered() (*Catalogue, error) {
+	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: r.gates.Deferral.Searches()}
+	for _, t := range r.list {
+		if err := own.add(t, r.gates); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortFunc(own.tools, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
-	r.own = own
-	r.now.Store(own)
-	return r, nil
+	return own, nil
+}
+
+// Later reports whether a tool of the server's own that was not offered at the
+// start may be offered later.
+func (r *Registry) Later() bool { return r.later }
+
+// Refresh asks again whether the tools of the server's own are enabled that may be
+// offered later. Those that are offered stay. Who listens is told of a change.
+func (r *Registry) Refresh() {
+	r.mu.Lock()
+	next, err := r.offered()
+	if !r.later || err != nil || len(next.tools) <= len(r.base.tools) {
+		r.mu.Unlock()
+		return
+	}
+	r.base = next
+	_, tell := r.set(r.now.Load().servers)
+	r.mu.Unlock()
+	tell()
 }
 
 // add adds a tool, unless a gate keeps it away.
@@ -102,9 +141,9 @@ func (c *Catalogue) add(t *Tool, g Gates) error {
 			return fmt.Errorf("tools %s and %s are both called %s", by.Name, t.Name, name)
 		}
 	}
-	if reason := g.why(t); reason != "" {
+	if reason, later := g.why(t); reason != "" {
 		for _, name := range names {
-			c.absent[name] = absent{Absence{t.Name, reason}, t}
+			c.absent[name] = absent{Absence{t.Name, reason}, t, later}
 		}
 		return nil
 	}
@@ -120,9 +159,17 @@ func (c *Catalogue) add(t *Tool, g Gates) error {
 // errs says which; an alias that is taken calls who had it first. Who listens is told if anything is another.
 func (r *Registry) SetServers(list []Server) (errs []error) {
 	r.mu.Lock()
+	errs, tell := r.set(list)
+	r.mu.Unlock()
+	tell()
+	return errs
+}
+
+// set is SetServers with the lock held. The caller calls tell without it.
+func (r *Registry) set(list []Server) (errs []error, tell func()) {
 	before := r.now.Load()
 	next := &Catalogue{
-		byName: maps.Clone(r.own.byName), absent: maps.Clone(r.own.absent), query: r.own.query, servers: slices.Clone(list),
+		byName: maps.Clone(r.base.byName), absent: maps.Clone(r.base.absent), query: r.base.query, servers: slices.Clone(list),
 	}
 	var all []*Tool
 	for _, s := range list {
@@ -134,20 +181,21 @@ func (r *Registry) SetServers(list []Server) (errs []error) {
 			errs = append(errs, err)
 		}
 	}
-	next.tools = append(slices.Clip(r.own.tools), next.tools...)
+	next.tools = append(slices.Clip(r.base.tools), next.tools...)
 	same := slices.Equal(before.tools, next.tools)
 	if same {
 		next.tools = before.tools // who keeps something by it need not make it anew
 	}
 	r.now.Store(next)
+	if same {
+		return errs, func() {}
+	}
 	listeners := slices.Clone(r.changed)
-	r.mu.Unlock()
-	if !same {
-		for _, tell := range listeners {
-			tell()
+	return errs, func() {
+		for _, f := range listeners {
+			f()
 		}
 	}
-	return errs
 }
 
 // OnChange has f called when the tools have become others. f must not block.
@@ -163,20 +211,21 @@ func (r *Registry) Catalogue() *Catalogue { return r.now.Load() }
 // Deferral is how tools that are not always loaded are offered.
 func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 
-// why returns the reason a tool is absent, "" if it is offered.
-func (g Gates) why(t *Tool) string {
+// why returns the reason a tool is absent, "" if it is offered, and whether it may
+// be offered later.
+func (g Gates) why(t *Tool) (reason string, later bool) {
 	if t.Feature != "" && !g.Features[t.Feature] {
-		return fmt.Sprintf("feature %s is off; a person can switch it on with --feature %s=on", t.Feature, t.Feature)
+		return fmt.Sprintf("feature %s is off; a person can switch it on with --feature %s=on", t.Feature, t.Feature), false
 	}
 	if g.Denied != nil {
 		if reason, denied := g.Denied(t); denied {
-			return reason
+			return reason, false
 		}
 	}
 	if err := t.enabled(); err != nil {
-		return err.Error()
+		return err.Error(), errors.Is(err, ErrLater)
 	}
-	return ""
+	return "", false
 }
 
 // Features are the feature gates that tools of the list have, sorted.

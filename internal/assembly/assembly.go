@@ -51,6 +51,7 @@ type Config struct {
 	Drain      time.Duration
 	Gone       func(session.View) // a conversation has ended; nil: nobody is told
 	Changing   func(path string)  // a tool is about to change a file; nil: nobody is told
+	Later      func(func())       // calls its argument when a tool may be offered that was not; nil: never
 	HookEnv    []string           // environment of hooks, as NAME=value
 	Audit      *audit.Log         // nil: calls are not written down
 	Approvals  bool               // persons at this machine can be asked about calls
@@ -133,6 +134,9 @@ func (a *Assembly) assemble(c Config) error {
 	}})
 	if err != nil {
 		return err
+	}
+	if c.Later != nil {
+		c.Later(a.Registry.Refresh)
 	}
 	store := results.New(filepath.Join(a.State, "results"), results.Quota, time.Now)
 	a.closers = append(a.closers, store)

@@ -161,6 +161,7 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 		return config, err
 	}
 	config.Closers = append(config.Closers, commands)
+	config.Later = commands.OnTried
 	run := c.bash(host, commands)
 	config.Gone = func(v session.View) { bash.Gone(run, v) }
 	config.Changing = commands.Changing
@@ -200,7 +201,7 @@ func (c *common) bash(host *Host, commands *command.Commands) bash.Options {
 		Commands: commands, Tasks: task.New(time.Now), Foreground: c.foreground,
 		MaxOutput: envInt(host, "BASH_MAX_OUTPUT_LENGTH", 0),
 		Default:   milliseconds(envInt(host, "BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(envInt(host, "BASH_MAX_TIMEOUT_MS", 0)),
-		ReadOnly: commands.ReadOnlyKnown,
+		ReadOnly: func() error { return commands.ReadOnlyKnown(c.context()) },
 	}
 }
 
@@ -213,7 +214,8 @@ func (c *common) commands(host *Host, config assembly.Config) (*command.Commands
 	if err != nil {
 		return nil, err
 	}
-	if err := commands.Required(context.Background()); err != nil {
+	commands.Begin()
+	if err := commands.Required(c.context()); err != nil {
 		return nil, errors.Join(err, commands.Close())
 	}
 	return commands, nil
@@ -246,6 +248,14 @@ func (c *common) newCommands(host *Host, config assembly.Config) (*command.Comma
 		Shell: shell, Sandbox: command.Mode(c.sandbox), AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
 		Roots: allRoots(config), Closed: closed, Protected: protected, Names: policy.Protected(), Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,
 	})
+}
+
+// context ends when the process is told to end.
+func (c *common) context() context.Context {
+	if c.ctx == nil {
+		return context.Background()
+	}
+	return c.ctx
 }
 
 // searcher makes what Grep and Glob search with.

@@ -16,11 +16,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mcp-toolset/internal/command"
 	"mcp-toolset/internal/document"
+	_ "mcp-toolset/internal/helper" // runs before most packages are initialized
 	"mcp-toolset/internal/lossy"
 	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/process"
 )
 
 // Exit codes.
@@ -63,16 +62,9 @@ func (failedResult) Error() string { return "the result is an error" }
 
 // Main runs a command line and returns the exit code.
 func Main(args []string, host *Host) int {
-	// Processes of our own, which the server starts.
-	if len(args) > 0 {
-		switch args[0] {
-		case document.Arg:
-			return document.Serve(args[1:], os.Stdin, host.Out)
-		case process.Arg:
-			return command.Supervise()
-		case command.TryArg:
-			return command.Try(host.Out)
-		}
+	// A process of our own, which the server starts; others are those of package helper.
+	if len(args) > 0 && args[0] == document.Arg {
+		return document.Serve(args[1:], os.Stdin, host.Out)
 	}
 	// The client of a stdio server may vanish at any time: a write then fails
 	// and the server ends in order, rather than by the signal.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -49,9 +50,11 @@ type common struct {
 	repeats        atomic.Uint64 // repeated reads answered in short
 	closed         []string      // files of the server's own that no tool may touch; "" is none
 	found          *settings.Found
+	ctx            context.Context // of the command; nil: it has not begun
 }
 
 func (c *common) add(cmd *cobra.Command, host *Host) {
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.ctx = cmd.Context() }
 	f := cmd.Flags()
 	f.StringArrayVar(&c.roots, "root", nil, "workspace `DIR`; may be given several times (default: CLAUDE_PROJECT_DIR, else the working directory)")
 	f.StringVar(&c.settings, "settings", "", "settings `FILE` with permission rules and features, over those of the project and the user")

@@ -74,8 +74,10 @@ type Commands struct {
 	guard    guard
 	sweep    sync.Once
 
-	trying sync.Mutex
-	report *Report // nil: not tried
+	trying  sync.Mutex
+	report  *Report  // nil: not tried
+	attempt *attempt // nil: none is under way
+	onTried func()   // nil: nobody is told
 
 	mu     sync.Mutex
 	closed bool
@@ -108,7 +110,7 @@ func New(c Config) (*Commands, error) {
 	}
 	cs := &Commands{
 		config: c, program: program, shell: c.Shell,
-		runner: process.NewRunner(process.Config{Spares: 1, Log: c.Log}),
+		runner: process.NewRunner(process.Config{Spares: 1, MostSpares: 4, Log: c.Log}),
 		free:   process.NewRunner(process.Config{Tiers: process.Together(), Log: c.Log}),
 		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
 	}
@@ -206,6 +208,11 @@ func (c *Commands) Close() error {
 			c.active.Wait()
 		}
 		c.guard.close()
+		c.trying.Lock()
+		if r := c.report; r != nil && !exists(c.knownFile()) {
+			c.remember(r.ReadOnly) // the state folder was made since
+		}
+		c.trying.Unlock()
 		c.ended = errors.Join(err, c.output.Close(), c.temp.close())
 	})
 	return c.ended
@@ -220,6 +227,12 @@ func (c *Commands) enter() error {
 	}
 	c.active.Add(1)
 	return nil
+}
+
+func (c *Commands) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // policy returns what a command may touch beside caches; temp is its folder for

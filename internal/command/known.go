@@ -28,27 +28,65 @@ const maxKnown = 64 << 10
 // ReadOnlyKnown is ReadOnly without trying, if that was done before under the
 // same circumstances by a server with the same state folder: it saves starting
 // processes for a server that only has to say which tools it has. What runs is
-// never decided by it: Start tries by itself.
+// never decided by it: Start tries by itself. Otherwise it waits for the trial, for
+// a bounded time; ErrLater is in the error if there may be another answer later.
 //
-// The answer is kept only where there is a state folder: a server that was asked
+// The answer is stored only where there is a state folder: a server that was asked
 // for its tools, and did nothing else, leaves nothing behind.
-func (c *Commands) ReadOnlyKnown() error {
+func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
 	if c.config.Sandbox == Off {
 		return errOff
 	}
-	file := filepath.Join(c.config.State, "containment.json")
-	key := c.circumstances()
-	if k, err := readKnown(file); err == nil && k.Key == key {
-		return c.readOnlyLacks(k.Broken)
+	if broken, ok := c.knownReadOnly(); ok {
+		return c.readOnlyLacks(broken)
 	}
-	err := c.ReadOnly(context.Background())
-	// What could not be tried may work the next time.
-	if t := c.Report(context.Background()).ReadOnly; t.Err == nil && len(t.Canaries) > 0 && exists(c.config.State) {
-		if err := writeKnown(file, known{key, t.lacks()}); err != nil {
-			c.config.Log.Debug("the trial of the containment is not kept", "error", err)
-		}
+	r, a := c.attempted()
+	if a != nil {
+		r = a.wait(ctx, a.readOnly, startTime)
+	}
+	err := c.readOnly(r.ReadOnly)
+	if r.ReadOnly.Err != nil && sandbox.Supported && c.unwanted() == nil {
+		return &later{err}
 	}
 	return err
+}
+
+// ErrLater is in an error about what may be otherwise the next time it is tried.
+var ErrLater = errors.New("it is tried again with the next command")
+
+// later is an error with ErrLater in it.
+type later struct{ error }
+
+func (l *later) Error() string   { return l.error.Error() + "; " + ErrLater.Error() }
+func (l *later) Unwrap() []error { return []error{l.error, ErrLater} }
+
+// OnTried has f called when the containment has been tried, at once if it has been.
+func (c *Commands) OnTried(f func()) {
+	c.trying.Lock()
+	c.onTried = f
+	tried := c.report != nil
+	c.trying.Unlock()
+	if tried {
+		f()
+	}
+}
+
+func (c *Commands) knownFile() string { return filepath.Join(c.config.State, "containment.json") }
+
+// knownReadOnly returns the promises that an earlier trial did not see held.
+func (c *Commands) knownReadOnly() (broken []string, ok bool) {
+	k, err := readKnown(c.knownFile())
+	return k.Broken, err == nil && k.Key == c.circumstances()
+}
+
+// remember stores a trial. What could not be tried may work the next time.
+func (c *Commands) remember(t Trial) {
+	if t.Err != nil || len(t.Canaries) == 0 || !exists(c.config.State) {
+		return
+	}
+	if err := writeKnown(c.knownFile(), known{c.circumstances(), t.lacks()}); err != nil {
+		c.config.Log.Debug("the trial of the containment is not kept", "error", err)
+	}
 }
 
 func readKnown(file string) (k known, err error) {

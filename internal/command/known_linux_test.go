@@ -40,27 +40,30 @@ func answer(t *testing.T, another func(func(*Config)) *Commands) bool {
 func TestKnown(t *testing.T) {
 	another, file := twins(t)
 	want := answer(t, another)
+	if err := os.Remove(file); err != nil { // any trial is stored
+		t.Fatal(err)
+	}
 	first := another(nil)
-	if got := first.ReadOnlyKnown() == nil; got != want || !tried(first) {
+	if got := first.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(first) {
 		t.Errorf("%v, want %v; tried %v", got, want, tried(first))
 	}
 	info, err := os.Lstat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	if got := first.ReadOnlyKnown() == nil; got != want {
+	if got := first.ReadOnlyKnown(t.Context()) == nil; got != want {
 		t.Error("the second answer differs")
 	}
 	again := another(nil)
-	if got := again.ReadOnlyKnown() == nil; got != want || tried(again) {
+	if got := again.ReadOnlyKnown(t.Context()) == nil; got != want || tried(again) {
 		t.Errorf("%v, want %v; tried %v", got, want, tried(again))
 	}
 	other := another(func(c *Config) { c.Offline = true })
-	if got := other.ReadOnlyKnown() == nil; got != want || !tried(other) {
+	if got := other.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(other) {
 		t.Errorf("under other settings %v, want %v; tried %v", got, want, tried(other))
 	}
 	// That one is known now, and not the first any more.
-	if c := another(nil); c.ReadOnlyKnown() == nil != want || !tried(c) {
+	if c := another(nil); c.ReadOnlyKnown(t.Context()) == nil != want || !tried(c) {
 		t.Error("an answer under other settings was used")
 	}
 }
@@ -107,7 +110,7 @@ func TestCircumstances(t *testing.T) {
 func TestKnownDamaged(t *testing.T) {
 	another, file := twins(t)
 	want := answer(t, another)
-	if err := another(nil).ReadOnlyKnown(); (err == nil) != want {
+	if err := another(nil).ReadOnlyKnown(t.Context()); (err == nil) != want {
 		t.Fatal(err)
 	}
 	good, err := os.ReadFile(file)
@@ -127,7 +130,7 @@ func TestKnownDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := another(nil)
-		if got := c.ReadOnlyKnown() == nil; got != want || !tried(c) {
+		if got := c.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(c) {
 			t.Errorf("%s: %v, want %v; tried %v", name, got, want, tried(c))
 		}
 		if now, err := os.ReadFile(file); err != nil || string(now) != string(good) {
@@ -141,7 +144,7 @@ func TestKnownDamaged(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(file, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if c := another(nil); c.ReadOnlyKnown() == nil != want || !tried(c) {
+	if c := another(nil); c.ReadOnlyKnown(t.Context()) == nil != want || !tried(c) {
 		t.Error("a folder was read")
 	}
 	if left := entries(t, filepath.Dir(file)); len(left) != 1 {
@@ -161,15 +164,15 @@ func TestKnownAnswers(t *testing.T) {
 		}
 	}
 	say()
-	if err := c.ReadOnlyKnown(); err != nil {
+	if err := c.ReadOnlyKnown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	say("write")
-	if err := c.ReadOnlyKnown(); err == nil || !strings.Contains(err.Error(), "write") {
+	if err := c.ReadOnlyKnown(t.Context()); err == nil || !strings.Contains(err.Error(), "write") {
 		t.Error(err)
 	}
 	say("hide")
-	if err := c.ReadOnlyKnown(); err != nil {
+	if err := c.ReadOnlyKnown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if tried(c) {
@@ -178,18 +181,18 @@ func TestKnownAnswers(t *testing.T) {
 	secret := filepath.Join(c.config.Roots[0], "token")
 	c = another(func(c *Config) { c.Closed = []string{secret} })
 	say("hide")
-	if err := c.ReadOnlyKnown(); err != nil {
+	if err := c.ReadOnlyKnown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ReadOnlyKnown(); err == nil || tried(c) {
+	if err := c.ReadOnlyKnown(t.Context()); err == nil || tried(c) {
 		t.Errorf("%v; tried %v", err, tried(c))
 	}
 	say()
 	withoutMounts(t, c)
-	if err := c.ReadOnlyKnown(); err != nil {
+	if err := c.ReadOnlyKnown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if r, err := c.Start(t.Context(), Spec{Script: "true", Dir: c.config.Roots[0], ReadOnly: true}); err == nil {
@@ -207,7 +210,7 @@ func TestKnownUnwritable(t *testing.T) {
 	}
 	for range 2 {
 		c := another(func(c *Config) { c.State = filepath.Join(state, "state") })
-		if got := c.ReadOnlyKnown() == nil; got != want || !tried(c) {
+		if got := c.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(c) {
 			t.Errorf("%v, want %v; tried %v", got, want, tried(c))
 		}
 	}
@@ -220,7 +223,7 @@ func TestKnownAtOnce(t *testing.T) {
 	for _, c := range []*Commands{another(nil), another(nil)} {
 		for range 2 {
 			wg.Go(func() {
-				if got := c.ReadOnlyKnown() == nil; got != want {
+				if got := c.ReadOnlyKnown(t.Context()) == nil; got != want {
 					t.Errorf("%v, want %v", got, want)
 				}
 			})
@@ -244,7 +247,7 @@ func TestKnownNothing(t *testing.T) {
 	} {
 		another, file := twins(t)
 		c := another(edit)
-		if c.ReadOnlyKnown() == nil || tried(c) {
+		if c.ReadOnlyKnown(t.Context()) == nil || tried(c) {
 			t.Errorf("%s: tried %v", name, tried(c))
 		}
 		if left := entries(t, filepath.Dir(file)); len(left) > 0 {
@@ -260,7 +263,7 @@ func TestKnownNothing(t *testing.T) {
 func TestKnownNoState(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	for range 2 {
-		if got := c.ReadOnlyKnown() == nil; got != (c.ReadOnly(t.Context()) == nil) {
+		if got := c.ReadOnlyKnown(t.Context()) == nil; got != (c.ReadOnly(t.Context()) == nil) {
 			t.Error("the answers differ")
 		}
 	}

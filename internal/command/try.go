@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"mcp-toolset/internal/process"
 	"mcp-toolset/internal/sandbox"
@@ -22,9 +21,6 @@ const TryArg = "try-containment"
 
 // tryVariable holds what it is to try.
 const tryVariable = "MCP_TOOLSET_TRY"
-
-// tryTime is how long trying may take: it takes some 30 ms.
-const tryTime = 20 * time.Second
 
 // Report is what was seen of the containment.
 type Report struct {
@@ -89,44 +85,6 @@ func (t Trial) Broken() []string {
 		}
 	}
 	return out
-}
-
-// Report tries the containment, once, and says what was seen. What could not
-// be tried, for lack of descriptors or memory at the moment, is tried again.
-func (c *Commands) Report(ctx context.Context) *Report {
-	c.trying.Lock()
-	defer c.trying.Unlock()
-	if c.report != nil {
-		return c.report
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
-	defer cancel()
-	r := &Report{}
-	if r.Tier, r.TierErr = c.runner.Tier(ctx); r.TierErr != nil {
-		r.Write.Err, r.ReadOnly.Err = r.TierErr, r.TierErr
-		return r
-	}
-	r.TierMissing = c.runner.Missing()
-	err := c.unwanted()
-	if err == nil && onWindows {
-		err = sandbox.Within(sandbox.Policy{}, nil) // which says that there is none
-	}
-	if err != nil {
-		r.Write.Err, r.ReadOnly.Err = err, err
-		c.report = r
-		return r
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.ReadOnly = c.try(ctx, true)
-	}()
-	r.Write = c.try(ctx, false)
-	<-done
-	if r.Write.Err == nil && r.ReadOnly.Err == nil || !sandbox.Supported {
-		c.report = r
-	}
-	return r
 }
 
 // unwanted is why there is no containment whatever the system can do.
@@ -301,8 +259,9 @@ func (c *Commands) Required(ctx context.Context) error {
 
 // ReadOnly is nil if a command can be kept from changing anything, by the
 // kernel and as was seen, else why not.
-func (c *Commands) ReadOnly(ctx context.Context) error {
-	t := c.Report(ctx).ReadOnly
+func (c *Commands) ReadOnly(ctx context.Context) error { return c.readOnly(c.Report(ctx).ReadOnly) }
+
+func (c *Commands) readOnly(t Trial) error {
 	if t.Err != nil {
 		return t.Err
 	}

@@ -37,6 +37,13 @@ const (
 	// is looked at: one that somebody has stopped is given up then, any other
 	// after slack, since on a busy machine it may just be slow.
 	answerWait = 2 * time.Second
+	// startWait is how long a supervisor may take to be ready.
+	startWait = 5 * time.Second
+	// burstGap is the time without a command after which the next one begins a
+	// new burst, and spareTime the one after which no more than Config.Spares
+	// supervisors are kept ready.
+	burstGap  = time.Second
+	spareTime = 30 * time.Second
 	// slack is how much longer things may take on a busy machine.
 	slack = 10 * time.Second
 	// maxNamed is how many processes left over are named, each in at most
@@ -56,6 +63,9 @@ type Config struct {
 	// that a command does not wait for this program to start (some 10 ms). The
 	// first are started behind the first command.
 	Spares int
+	// MostSpares is how many are kept ready after that many commands came in short
+	// order, until a time without a command. 0: Spares.
+	MostSpares int
 	// Tiers are the ways of ending to choose from; the best that works is
 	// taken. None: all. It is for tests and for those who know better.
 	Tiers []Tier

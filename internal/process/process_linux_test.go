@@ -86,7 +86,7 @@ func TestSurroundings(t *testing.T) {
 	defer signal.Reset(unix.SIGUSR1)
 	for _, tier := range systemTiers() {
 		r := newRunner(t, Config{Tiers: []Tier{tier}})
-		if err := r.fork(blockUSR2); err != nil {
+		if err := r.fork(t.Context(), blockUSR2, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.Tier(t.Context()); err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -14,9 +14,8 @@ import (
 
 // Runner starts commands. It is safe for concurrent use.
 type Runner struct {
-	spares int
-	tiers  []Tier
-	log    *slog.Logger
+	tiers []Tier
+	log   *slog.Logger
 
 	probe sync.Mutex // held while the tier is being found
 
@@ -27,9 +26,14 @@ type Runner struct {
 	missing []string      // why better tiers are not to be had
 	ready   []*supervisor
 	filling int // supervisors being started to be ready
+	reserve reserve
 	running map[*Process]struct{}
 	forker  *forker
+	stale   []*forker      // those with a process that hangs
 	alive   sync.WaitGroup // supervisors and what starts them
+
+	wait  time.Duration         // startWait, except in tests
+	start func(*exec.Cmd) error // (*exec.Cmd).Start, except in tests
 }
 
 // NewRunner makes a Runner. It starts nothing.
@@ -43,7 +47,10 @@ func NewRunner(c Config) *Runner {
 	}
 	slices.Sort(tiers)
 	slices.Reverse(tiers)
-	return &Runner{spares: c.Spares, tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{})}
+	return &Runner{
+		reserve: newReserve(c), tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}),
+		wait: startWait, start: (*exec.Cmd).Start,
+	}
 }
 
 // Tier returns the tier in force, and why there is none. The first call finds
@@ -99,6 +106,7 @@ func (r *Runner) Close(grace time.Duration) error {
 	}
 	ready := r.ready
 	r.ready = nil
+	r.reserve.stop()
 	var running []*Process
 	for p := range r.running {
 		running = append(running, p)
@@ -126,14 +134,18 @@ func (r *Runner) Close(grace time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.forker != nil {
-		r.forker.stop()
-		r.forker = nil
+		r.stale, r.forker = append(r.stale, r.forker), nil
 	}
+	for _, f := range r.stale {
+		f.stop()
+	}
+	r.stale = nil
 	return errors.Join(errs...)
 }
 
 // take returns a supervisor that is ready, from the reserve if there is one.
 func (r *Runner) take(ctx context.Context) (*supervisor, error) {
+	r.count()
 	for {
 		r.mu.Lock()
 		if r.closed || len(r.ready) == 0 {
@@ -154,7 +166,7 @@ func (r *Runner) take(ctx context.Context) (*supervisor, error) {
 // keep puts a supervisor into the reserve if there is room.
 func (r *Runner) keep(s *supervisor) {
 	r.mu.Lock()
-	if !r.closed && len(r.ready) < r.spares {
+	if !r.closed && len(r.ready) < r.reserve.want {
 		r.ready = append(r.ready, s)
 		s = nil
 	}
@@ -172,13 +184,11 @@ func (r *Runner) refill() {
 		return
 	}
 	r.ready = slices.DeleteFunc(r.ready, (*supervisor).isGone)
-	for ; len(r.ready)+r.filling < r.spares; r.filling++ {
+	for ; len(r.ready)+r.filling < r.reserve.want; r.filling++ {
 		r.alive.Add(1)
 		go func() {
 			defer r.alive.Done()
-			ctx, cancel := r.untilClosed()
-			defer cancel()
-			s, err := r.fresh(ctx)
+			s, err := r.fresh(context.Background())
 			r.mu.Lock()
 			r.filling--
 			r.mu.Unlock()
@@ -191,9 +201,11 @@ func (r *Runner) refill() {
 	}
 }
 
-// untilClosed is a context that ends as the Runner does.
-func (r *Runner) untilClosed() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+// bound returns a context that ends with ctx, with the Runner, or when a
+// supervisor has taken too long to be ready.
+func (r *Runner) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, stop := context.WithTimeoutCause(ctx, r.wait, fmt.Errorf("the supervisor of a command was not ready within %v", r.wait))
 	go func() {
 		select {
 		case <-r.closing:
@@ -201,12 +213,14 @@ func (r *Runner) untilClosed() (context.Context, context.CancelFunc) {
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { cancel(nil) }
+	return ctx, func() { stop(); cancel(nil) }
 }
 
-// fresh starts a supervisor and waits until it is ready. The first one finds
-// the tier.
+// fresh starts a supervisor and waits until it is ready, for a bounded time. The
+// first one finds the tier.
 func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
+	ctx, cancel := r.bound(ctx)
+	defer cancel()
 	if t := r.known(); t != None {
 		return r.spawn(ctx, t)
 	}
@@ -232,35 +246,4 @@ func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
 		return s, nil
 	}
 	return nil, fmt.Errorf("commands cannot be run here: %s", strings.Join(missing, "; "))
-}
-
-// forker is a thread that starts processes and lives as long as its Runner: the
-// kernel takes the end of the thread that started a process for that of its
-// parent.
-type forker struct{ work chan func() }
-
-func newForker() *forker {
-	f := &forker{work: make(chan func())}
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		for fn := range f.work {
-			fn()
-		}
-	}()
-	return f
-}
-
-func (f *forker) stop() { close(f.work) }
-
-// fork runs start on the thread that starts processes.
-func (r *Runner) fork(start func() error) error {
-	r.mu.Lock()
-	if r.forker == nil {
-		r.forker = newForker()
-	}
-	f := r.forker
-	r.mu.Unlock()
-	done := make(chan error, 1)
-	f.work <- func() { done <- start() }
-	return <-done
 }

@@ -75,13 +75,26 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 		SysProcAttr: attributes(t),
 		WaitDelay:   time.Second,
 	}
-	err = r.fork(s.cmd.Start)
-	_ = theirs.Close()
-	if err != nil {
+	unused := func() {
+		_ = theirs.Close()
 		_ = s.conn.Close()
 		removeCgroup(s.cgroup)
+	}
+	err = r.fork(ctx, func() error { return r.start(s.cmd) }, func(err error) {
+		if err == nil {
+			_ = s.cmd.Process.Kill()
+			_ = s.cmd.Wait()
+		}
+		unused()
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		unused()
 		return nil, startError(t, err)
 	}
+	_ = theirs.Close()
 	r.alive.Add(1)
 	go func() {
 		defer r.alive.Done()

@@ -297,3 +297,25 @@ func attributes(t Tier) *syscall.SysProcAttr {
 }
 
 var errNoCgroup = errors.New("there is no cgroup file system of version 2")
+
+func threadID() int { return unix.Gettid() }
+
+// killHalfStarted kills the children of a thread that have not become another
+// program yet, so that whoever starts them does not wait any more. A supervisor
+// is known by its argument.
+func killHalfStarted(thread int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", thread))
+	if err != nil {
+		return
+	}
+	for _, number := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(number)
+		if err != nil {
+			continue
+		}
+		args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && len(args) > 0 && !strings.HasSuffix(string(args), "\x00"+Arg+"\x00") {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}

@@ -103,6 +103,7 @@ var (
 // commands have. A folder inside another of the list is left out.
 func Caches(home string, getenv func(string) string) []Cache {
 	goenv := goSettings(home, getenv)
+	places := secretPlaces(home)
 	var out []Cache
 	for _, c := range caches {
 		path := filepath.Join(home, c.path)
@@ -121,7 +122,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 			}
 			path = filepath.Join(value, c.below)
 		}
-		if !fit(path, home) {
+		if !fit(path, places) {
 			continue
 		}
 		_, err := os.Stat(path)
@@ -139,11 +140,20 @@ func Caches(home string, getenv func(string) string) []Cache {
 	return kept
 }
 
+// secretPlaces lists where secrets are.
+func secretPlaces(home string) []string {
+	out := make([]string, len(secrets))
+	for i, s := range secrets {
+		out[i] = filepath.Join(home, strings.TrimSuffix(s.path, "*"))
+	}
+	return out
+}
+
 // fit refuses a cache that a variable puts where more than a cache would become
 // writable: the home folder or one above it, or a folder of secrets.
-func fit(path, home string) bool {
+func fit(path string, secrets []string) bool {
 	for _, s := range secrets {
-		if s := filepath.Join(home, strings.TrimSuffix(s.path, "*")); below(path, s) || below(s, path) {
+		if below(path, s) || below(s, path) {
 			return false
 		}
 	}

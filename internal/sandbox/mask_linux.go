@@ -127,7 +127,7 @@ func (m *mounter) covered() []string {
 // it in the cover.
 func (m *mounter) keep(folder, mask string) error {
 	kept := slices.Clone(m.write)
-	for _, real := range slices.Concat(m.read, resolver{folders: map[string]string{}}.all(m.nameServices())) {
+	for _, real := range slices.Concat(m.read, newResolver(nil).all(m.nameServices())) {
 		if !below(real, folder) || real == folder || belowAny(real, kept) {
 			continue
 		}
@@ -217,13 +217,18 @@ func (m *mounter) mask(path string) error {
 // of services outside of the folders covered.
 func (m *mounter) hide() {
 	var hidden []string
+	links := newResolver(nil)
 	for _, path := range m.p.Hide {
 		if belowAny(filepath.Clean(path), hidden) {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(path)
+		real, err := links.real(path)
 		if err != nil {
-			if belowAny(resolveFolder(path), slices.Concat(m.read, m.write)) {
+			would := path
+			if folder := links.folder(path); folder != "" {
+				would = filepath.Join(folder, filepath.Base(path))
+			}
+			if belowAny(would, m.read) || belowAny(would, m.write) {
 				m.unkept(promiseHide, path, "it does not exist, and a name without a file cannot be masked")
 			}
 			continue

@@ -57,7 +57,7 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	if !has(unix.CAP_SYS_ADMIN) {
 		return nil, &mountsOff{errors.New("CAP_SYS_ADMIN is missing")}
 	}
-	links := resolver{exact: exact, folders: map[string]string{}}
+	links := newResolver(exact)
 	m := &mounter{p: p, exact: exact, write: outermost(links.all(p.writable())), read: links.all(p.readable()), masks: map[string]*mask{}}
 	defer m.close()
 	// Nothing mounted here is seen elsewhere, nor the other way round.
@@ -93,45 +93,6 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 		_ = os.Chdir(wd)
 	}
 	return m, nil
-}
-
-// resolver follows links, and remembers folders: the paths of a policy are many
-// and lie in few.
-type resolver struct {
-	exact   exactPaths
-	folders map[string]string
-}
-
-// all is the paths that exist, with links followed.
-func (r resolver) all(paths []string) []string {
-	var out []string
-	for _, path := range paths {
-		if fd, ok := r.exact[filepath.Clean(path)]; ok {
-			if fd >= 0 {
-				out = append(out, filepath.Clean(path))
-			}
-			continue
-		}
-		folder := filepath.Dir(path)
-		real, known := r.folders[folder]
-		if !known {
-			real, _ = filepath.EvalSymlinks(folder)
-			r.folders[folder] = real
-		}
-		if real == "" {
-			continue
-		}
-		real = filepath.Join(real, filepath.Base(path))
-		if st, err := os.Lstat(real); err != nil {
-			continue
-		} else if st.Mode()&os.ModeSymlink != 0 {
-			if real, err = filepath.EvalSymlinks(real); err != nil {
-				continue
-			}
-		}
-		out = append(out, real)
-	}
-	return out
 }
 
 // outermost is the paths without those inside others, in order.

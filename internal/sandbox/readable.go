@@ -41,8 +41,9 @@ func Readable(home string, granted []string, extra ...string) (read, secret []st
 		secret = slices.Concat(secret, expand(secrets, home), expand(cacheSecrets, home), credentialFiles(home))
 	}
 	real := slices.Clone(secret)
+	links := newResolver(nil)
 	for _, s := range secret {
-		if r, err := filepath.EvalSymlinks(s); err == nil && r != s {
+		if r, err := links.real(s); err == nil && r != s {
 			real = append(real, r)
 		}
 	}

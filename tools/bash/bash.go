@@ -187,7 +187,11 @@ func newReadOnly(o Options) *tools.Tool {
 			if err := hasPosix(o.Commands); err != nil || o.ReadOnly == nil {
 				return err
 			}
-			return o.ReadOnly()
+			err := o.ReadOnly()
+			if errors.Is(err, command.ErrLater) {
+				return later{err}
+			}
+			return err
 		},
 		Backfill: func(env *tools.Env, in *ReadOnlyInput) { in.judged = judge(env, o.Commands, in.Command) },
 		Validate: func(in ReadOnlyInput) error {
@@ -236,6 +240,12 @@ func (in Input) call(o Options, env *tools.Env, tool string) *call {
 		background: in.RunInBackground, unsandboxed: in.DisableSandbox, judged: in.judged,
 	}
 }
+
+// later is an error of a containment that may hold later.
+type later struct{ error }
+
+// Is reports whether the target is tools.ErrLater.
+func (later) Is(target error) bool { return target == tools.ErrLater }
 
 // describe is one line on a call: what it is said to do, and the command.
 func describe(text, description string) string {

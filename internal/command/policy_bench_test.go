@@ -1,0 +1,23 @@
+package command
+
+import (
+	"os"
+	"testing"
+)
+
+// BenchmarkPolicy is what finding the policy of a command costs the server.
+func BenchmarkPolicy(b *testing.B) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		b.Skip(err)
+	}
+	c, err := New(Config{Roots: []string{b.TempDir()}, Home: home, State: b.TempDir(), Environ: os.Environ()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	for b.Loop() {
+		p := c.policy(false, "/tmp")
+		c.grantCaches(&p, false)
+	}
+}

@@ -1,0 +1,58 @@
+package process
+
+import "time"
+
+// reserve says how many supervisors are to be ready: as many as the last burst of
+// commands took, within bounds, until a time without commands.
+type reserve struct {
+	least, most int
+	want        int
+	burst       int       // commands of the burst so far
+	last        time.Time // of the last command
+	idle        *time.Timer
+}
+
+func newReserve(c Config) reserve {
+	return reserve{least: c.Spares, most: max(c.Spares, c.MostSpares), want: c.Spares}
+}
+
+func (s *reserve) stop() {
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+}
+
+// count notes that a command takes a supervisor.
+func (r *Runner) count() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, now := &r.reserve, time.Now()
+	if r.closed || s.most == s.least {
+		return
+	}
+	if now.Sub(s.last) > burstGap {
+		s.burst = 0
+	}
+	s.burst++
+	s.last = now
+	s.want = max(s.want, min(s.burst, s.most))
+	if s.idle == nil {
+		s.idle = time.AfterFunc(spareTime, r.shrink)
+	}
+	s.idle.Reset(spareTime)
+}
+
+// shrink ends the supervisors that are ready beyond the least.
+func (r *Runner) shrink() {
+	r.mu.Lock()
+	s := &r.reserve
+	s.want, s.burst = s.least, 0
+	var over []*supervisor
+	if n := len(r.ready) - s.want; n > 0 {
+		over, r.ready = r.ready[:n:n], r.ready[n:]
+	}
+	r.mu.Unlock()
+	for _, o := range over {
+		o.discard()
+	}
+}
