@@ -163,7 +163,7 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	printed, stored := j.Output().Bytes()
 	ended := id == ""
 	var unkept error // why output that is not shown is not kept either
-	if ended && view.Gap.Bytes() > 0 {
+	if ended && (view.Gap.Bytes() > 0 || view.Binary) {
 		if id, unkept = c.add(j); unkept == nil {
 			a.effect.Output = j.Output().Path()
 		}
@@ -172,11 +172,17 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	if a.first != "" {
 		b.WriteString(a.first + "\n")
 	}
-	b.WriteString(view.Head)
+	if !view.Binary {
+		b.WriteString(view.Head)
+	}
 	if view.Gap.Bytes() > 0 {
 		newline(&b)
 	}
 	switch {
+	case view.Binary && unkept != nil:
+		fmt.Fprintf(&b, "[binary output, not shown, and not kept: %s]\n", plain.Line(unkept.Error()))
+	case view.Binary:
+		b.WriteString(j.Output().NotShown(printed) + "\n")
 	case unkept != nil:
 		fmt.Fprintf(&b, "[%s omitted, and not kept: %s]\n", view.Gap.Size(), plain.Line(unkept.Error()))
 		b.WriteString(view.Tail)
