@@ -166,7 +166,7 @@ func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 // why returns the reason a tool is absent, "" if it is offered.
 func (g Gates) why(t *Tool) string {
 	if t.Feature != "" && !g.Features[t.Feature] {
-		return fmt.Sprintf("feature %s is off; a person can switch it on with --feature %s=on", t.Feature, t.Feature)
+		return fmt.Sprintf("feature %s is off; the user can switch it on with --feature %s=on", t.Feature, t.Feature)
 	}
 	if g.Denied != nil {
 		if reason, denied := g.Denied(t); denied {

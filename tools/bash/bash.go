@@ -241,7 +241,7 @@ func validate(text string, timeout int, most time.Duration, instead string, j *j
 	case j != nil && j.syntax != "":
 		return &tools.Fault{Fact: "not valid bash: " + plain.Line(j.syntax), Next: "Correct the command."}
 	}
-	return nil
+	return j.fullScreen()
 }
 
 var errNoJudgement = errors.New("the command was not judged")

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/workspace"
@@ -97,18 +98,30 @@ func complete(env *tools.Env, in *Input) {
 		base, rest = pattern, "" // a folder
 	}
 	if strings.HasPrefix(base, "~") && (base == "~" || base[1] == '/') || path.IsAbs(base) || filepath.IsAbs(in.Pattern) {
-		in.Path, in.Pattern = filepath.FromSlash(base), rest
+		in.Path, in.Pattern = filepath.FromSlash(base), here(rest)
 		file.CompletePath(env, &in.Path)
 		return
 	}
+	if base == "" {
+		return
+	}
 	switch base = path.Clean(base); {
-	case base == "." || base == "":
-		in.Pattern = rest
+	case base == ".":
+		in.Pattern = here(rest)
 	case base == ".." || strings.HasPrefix(base, "../"):
-		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), rest
+		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), here(rest)
 	default:
 		in.Pattern = base + "/" + rest
 	}
+}
+
+// here makes a pattern below a folder that was named one that does not match at any
+// depth, though it has no slash.
+func here(pattern string) string {
+	if pattern == "" || strings.Contains(pattern, "/") {
+		return pattern
+	}
+	return top + pattern
 }
 
 // literal divides a pattern at the last slash before anything special.
@@ -181,8 +194,8 @@ func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) 
 		r.named(s)
 		return nil
 	}
-	r.hints = hints(r.in.Pattern)
-	base, _ := literal(r.in.Pattern)
+	r.hints = hints(strings.TrimPrefix(r.in.Pattern, top))
+	base, _ := literal(strings.TrimPrefix(r.in.Pattern, top))
 	if base == "" {
 		return nil
 	}
@@ -211,7 +224,7 @@ func (r *listing) named(s *search.Searcher) {
 	var kind *workspace.KindError
 	switch {
 	case errors.As(err, &kind) && kind.Kind == "directory":
-		name := r.in.Pattern
+		name := strings.TrimPrefix(r.in.Pattern, top)
 		if r.in.Path != r.env.Session.Dir {
 			name = filepath.ToSlash(full)
 		}
@@ -222,7 +235,7 @@ func (r *listing) named(s *search.Searcher) {
 		return
 	}
 	f.Close()
-	r.found.Files = []string{r.in.Pattern}
+	r.found.Files = []string{strings.TrimPrefix(r.in.Pattern, top)}
 	if dir, err := r.env.Files.Folder(filepath.Dir(full)); err == nil {
 		r.found.Ignored = s.LeftOut(filepath.Join(dir.Path, filepath.Base(full)))
 	}
@@ -242,6 +255,9 @@ func folderError(env *tools.Env, name string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return tooLong()
 	case errors.Is(err, fs.ErrNotExist):
+		if folder, pattern, ok := file.Pattern(env, name); ok {
+			return fault.New(plain.Line(name)+" does not exist", fmt.Sprintf("path is a folder; put %s into path and %s into pattern.", plain.Line(folder), plain.Line(pattern)))
+		}
 		return file.Missing(env, name)
 	case isNoFolder(err):
 		return &tools.Fault{Fact: plain.Line(name) + " is not a folder", Next: "Give the folder that it is in as path."}

@@ -141,7 +141,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	case errors.Is(err, syscall.ENOTDIR):
 		err = r.file(ctx, o.Searcher)
 	case errors.Is(err, fs.ErrNotExist):
-		err = file.Missing(env, in.Path)
+		err = missing(env, in.Path)
 	case err != nil:
 		err = file.OpenError(env, in.Path, err)
 	default:
@@ -230,6 +230,19 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 
 func (r *searching) numbers() bool { return r.in.LineNumbers == nil || *r.in.LineNumbers }
 
+// missing returns the error of a path that does not exist.
+func missing(env *tools.Env, path string) error {
+	folder, glob, ok := file.Pattern(env, path)
+	if !ok {
+		return file.Missing(env, path)
+	}
+	next := "put " + plain.Line(glob) + " into glob"
+	if folder != env.Session.Dir {
+		next += " and " + plain.Line(folder) + " into path"
+	}
+	return fault.New(plain.Line(path)+" does not exist", "path is a file or folder; "+next+".")
+}
+
 // openError says why the folder could not be opened; nil stays nil.
 func openError(env *tools.Env, path string, err error) error {
 	var f *fault.Fault
@@ -237,7 +250,7 @@ func openError(env *tools.Env, path string, err error) error {
 	case err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return file.Missing(env, path)
+		return missing(env, path)
 	}
 	return file.OpenError(env, path, err)
 }

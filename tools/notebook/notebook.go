@@ -83,7 +83,7 @@ func preview(_ context.Context, _ *tools.Env, in Input) tools.Preview {
 	case mode == string(notebook.Insert) && in.CellID == "":
 		heading = plain.Text(in.NotebookPath) + ", insert a first cell"
 	case mode == string(notebook.Insert):
-		heading = fmt.Sprintf("%s, insert a cell behind the cell %q", plain.Text(in.NotebookPath), in.CellID)
+		heading = fmt.Sprintf("%s, insert a cell after the cell %q", plain.Text(in.NotebookPath), in.CellID)
 	}
 	if in.CellType != "" {
 		heading += ", as " + in.CellType
@@ -153,7 +153,19 @@ func moves(in Input, change notebook.Change) bool {
 // told says what was done to which cell.
 func told(in Input, change notebook.Change, mode string) string {
 	verb := map[string]string{"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[mode]
-	return fmt.Sprintf("%s cell %s (number %d) of %s, which has %s now.", verb, plain.Line(change.ID), change.Number, plain.Line(in.NotebookPath), file.Plural(change.Total, "cell"))
+	return fmt.Sprintf("%s %s of %s, which has %s now.", verb, name(change, mode), plain.Line(in.NotebookPath), file.Plural(change.Total, "cell"))
+}
+
+// name returns the names of a cell: its own id and the one of its place.
+func name(change notebook.Change, mode string) string {
+	place := fmt.Sprintf("cell-%d", change.Number-1)
+	switch {
+	case change.ID == place:
+		return place
+	case mode == "delete": // another cell has the place now
+		return "cell " + plain.Line(change.ID)
+	}
+	return fmt.Sprintf("cell %s (%s)", plain.Line(change.ID), place)
 }
 
 func notes(change notebook.Change) []string {
@@ -165,7 +177,7 @@ func notes(change notebook.Change) []string {
 		out = append(out, "its outputs and execution count are gone")
 	}
 	if change.Renamed {
-		out = append(out, "cells behind it are called otherwise now: cell-N is a place; read the notebook again for their names")
+		out = append(out, "the cells after it have moved, and cell-N is a place: read the notebook again for their names")
 	}
 	return out
 }
