@@ -24,14 +24,14 @@ import (
 // Input is what a call is given.
 type Input struct {
 	Pattern string `json:"pattern" minLength:"1" jsonschema:"Glob such as *.go or src/**/*.{ts,tsx}"`
-	Path    string `json:"path,omitempty" jsonschema:"The folder to search; the working directory if not given"`
+	Path    string `json:"path,omitempty" jsonschema:"Folder to search (default: the working directory)"`
 }
 
 // Output is what a call found.
 type Output struct {
-	Files []string `json:"files" jsonschema:"The files, the newest first, at most 100"`
-	Total int      `json:"total" jsonschema:"How many files match in all"`
-	Left  int      `json:"left,omitempty" jsonschema:"How many files and folders were left out because they are ignored"`
+	Files []string `json:"files" jsonschema:"The files, newest first, at most 100"`
+	Total int      `json:"total" jsonschema:"Number of files that match"`
+	Left  int      `json:"left,omitempty" jsonschema:"Number of ignored files and folders that were left out"`
 
 	text string
 }

@@ -20,9 +20,9 @@ import (
 // Input is what a call is given.
 type Input struct {
 	NotebookPath string `json:"notebook_path" minLength:"1" jsonschema:"The notebook: absolute, starting with ~, or relative to the working directory"`
-	NewSource    string `json:"new_source" jsonschema:"The source of the cell; ignored when it is deleted"`
+	NewSource    string `json:"new_source" jsonschema:"Source of the cell; ignored with delete"`
 	CellID       string `json:"cell_id,omitempty" jsonschema:"The cell, as Read shows it; with insert the one before the new one"`
-	CellType     string `json:"cell_type,omitempty" enum:"code,markdown" jsonschema:"Type of the cell; needed with insert"`
+	CellType     string `json:"cell_type,omitempty" enum:"code,markdown" jsonschema:"Type of the cell; required with insert"`
 	EditMode     string `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"\"replace\"" jsonschema:"What to do with the cell"`
 }
 
@@ -31,7 +31,7 @@ type Output struct {
 	FilePath string `json:"filePath" jsonschema:"The notebook, absolute"`
 	CellID   string `json:"cellId" jsonschema:"The cell that was replaced, inserted or deleted"`
 	EditMode string `json:"editMode" enum:"replace,insert,delete" jsonschema:"What was done"`
-	Cells    int    `json:"cells" jsonschema:"How many cells the notebook has now"`
+	Cells    int    `json:"cells" jsonschema:"Number of cells after the change"`
 
 	text string
 }

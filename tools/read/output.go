@@ -14,11 +14,11 @@ type Output struct {
 	FilePath string `json:"filePath" jsonschema:"The file, absolute"`
 
 	Content    string `json:"content,omitempty" jsonschema:"text: the lines returned, without numbers"`
-	NumLines   int    `json:"numLines,omitempty" jsonschema:"text: how many lines are returned"`
+	NumLines   int    `json:"numLines,omitempty" jsonschema:"text: number of lines returned"`
 	StartLine  int    `json:"startLine,omitempty" jsonschema:"text: number of the first line returned"`
-	TotalLines int    `json:"totalLines,omitempty" jsonschema:"text: how many lines the file has; -1 when it was not read to its end"`
+	TotalLines int    `json:"totalLines,omitempty" jsonschema:"text: number of lines of the file; -1 if it was not read to its end"`
 
-	LeftOut *LeftOut `json:"leftOut,omitempty" jsonschema:"text: lines in the middle of the range that did not fit; content has those before and behind them"`
+	LeftOut *LeftOut `json:"leftOut,omitempty" jsonschema:"text: lines in the middle of the range that did not fit; content has those before and after them"`
 
 	OriginalSize int64       `json:"originalSize,omitempty" jsonschema:"image, pdf, parts: size of the file in bytes"`
 	MIMEType     string      `json:"mimeType,omitempty" jsonschema:"image: what the file is"`
@@ -27,9 +27,9 @@ type Output struct {
 	Cells []NotebookCell `json:"cells,omitempty" jsonschema:"notebook: the cells returned"`
 
 	Pages      []PDFPage `json:"pages,omitempty" jsonschema:"pdf: the pages returned"`
-	TotalPages int       `json:"totalPages,omitempty" jsonschema:"pdf: how many pages the file has"`
+	TotalPages int       `json:"totalPages,omitempty" jsonschema:"pdf: number of pages of the file"`
 
-	Count     int    `json:"count,omitempty" jsonschema:"parts: how many files there are"`
+	Count     int    `json:"count,omitempty" jsonschema:"parts: number of files"`
 	OutputDir string `json:"outputDir,omitempty" jsonschema:"parts: the folder they are in"`
 
 	shown []tools.Content
@@ -38,7 +38,7 @@ type Output struct {
 // LeftOut are lines to be read by a call of their own.
 type LeftOut struct {
 	Offset int `json:"offset" jsonschema:"Number of the first line left out"`
-	Limit  int `json:"limit" jsonschema:"How many lines are left out"`
+	Limit  int `json:"limit" jsonschema:"Number of lines left out"`
 }
 
 // Dimensions are the size of a picture.
@@ -52,7 +52,7 @@ type Dimensions struct {
 // PDFPage is a page of a PDF file.
 type PDFPage struct {
 	Number int    `json:"number" jsonschema:"Number of the page, from 1"`
-	Text   string `json:"text" jsonschema:"Its text; empty when it is shown as a picture"`
+	Text   string `json:"text" jsonschema:"Its text; empty if it is shown as an image"`
 }
 
 // MarshalJSON encodes the properties of the output's type also where they may be
