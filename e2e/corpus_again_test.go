@@ -14,7 +14,7 @@ import (
 func TestReadAgainWithoutSession(t *testing.T) {
 	const read = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"Read","arguments":{"file_path":"a.txt"},` +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	const content, unchanged = `1\tone`, `has not changed since this part of it was last read here`
+	const content, unchanged = `1\tone`, `has not changed since it was last read here`
 	for _, tc := range []struct {
 		name  string
 		start func(*testing.T, string) wire

@@ -46,7 +46,7 @@ func addSpecial(c *corpus) {
 	c.write("no_permission.txt", "secret\n")
 	if os.Geteuid() != 0 { // whom nothing is forbidden
 		c.special("no_permission.txt", func(path string) error { return os.Chmod(path, 0) })
-		c.refuse("no_permission.txt", `may not be read by the user the server runs as\. A person can change its mode, or read it for you\.`)
+		c.refuse("no_permission.txt", `may not be read by the user the server runs as\. Ask the user to change its mode\.`)
 	}
 }
 

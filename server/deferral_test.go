@@ -118,7 +118,7 @@ func TestUpstreamList(t *testing.T) {
 	if got := p.next(); !strings.Contains(got, "notifications/tools/list_changed") {
 		t.Errorf("told %s", got)
 	}
-	prefix, _, _ := strings.Cut(own, `]}`)
+	prefix := strings.TrimSuffix(own, `]}`)
 	if got := list(); !strings.HasPrefix(got, prefix+",") || strings.Contains(got, "ToolSearch") ||
 		!strings.Contains(got, `{"_meta":{"anthropic/maxResultSizeChars":100000},"annotations":{"title":"mcp__maps__place","readOnlyHint":true},"description":"Says place.",`+
 			`"inputSchema":{"type":"object","anyOf":[{"required":["a"]},{}]},"name":"mcp__maps__place","title":"mcp__maps__place"}`) {

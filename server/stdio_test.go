@@ -45,7 +45,7 @@ func TestProtocolErrors(t *testing.T) {
 		"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}":                             `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not valid UTF-8"}}`,
 		"   \n" + `{"jsonrpc":"2.0","id":17,"method":"ping"}`:                                   `{"jsonrpc":"2.0","id":17,"result":{}}`,
 		callLine(9, "Reed", `{}`):                                                               `{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"there is no tool \"Reed\"; the nearest is Read"}}`,
-		callLine(10, "Gated", `{}`):                                                             `{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"tool \"Gated\" is not available: feature never is off; a person can switch it on with --feature never=on"}}`,
+		callLine(10, "Gated", `{}`):                                                             `{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"tool \"Gated\" is not available: feature never is off; the user can switch it on with --feature never=on"}}`,
 		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:                               `{"jsonrpc":"2.0","id":9007199254740993,"result":{}}`,
 		`{"jsonrpc":"2.0","id":"1","method":"ping"}` + "\r":                                     `{"jsonrpc":"2.0","id":"1","result":{}}`,
 		"\n" + `{"jsonrpc":"2.0","id":"2","method":"ping"}`:                                     `{"jsonrpc":"2.0","id":"2","result":{}}`,

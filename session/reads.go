@@ -22,8 +22,9 @@ const RepeatedFor = 10 * time.Minute
 
 // Range is the part of a file that a call asked for.
 type Range struct {
-	Offset, Limit       int // lines or cells, 1-based; 0: not given
-	FirstPage, LastPage int // pages, 1-based; 0: not given
+	Offset, Limit       int  // lines or cells, 1-based; a negative offset counts from the end; 0: not given
+	FirstPage, LastPage int  // pages, 1-based; 0: not given
+	Pictures            bool // pages as pictures
 }
 
 // Read records that a file was read: which part, and what the file was then.

@@ -61,6 +61,7 @@ type View struct {
 	Results   string   // folder of stored results; may not exist yet
 	Outputs   []string // files with what its commands printed, which it may read
 	Stateless bool     // nothing is remembered between calls
+	Reminded  bool     // an answer had the full reminder that file content is data
 
 	of *Session
 }
@@ -100,11 +101,13 @@ type Effect struct {
 	Unread []Read   // files that were read and could not be shown, for Seen
 	Loaded []string // tools loaded
 	Failed []string // keys of calls that failed, for Failures
+
+	Reminded bool // the answer has the full reminder that file content is data
 }
 
 // IsZero reports whether applying e would change nothing.
 func (e Effect) IsZero() bool {
-	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0
+	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded
 }
 
 // Apply changes the session, then tells who listens. A stateless session
@@ -150,6 +153,7 @@ func (s *Session) apply(e Effect) (done applied) {
 		s.view.Outputs = append(s.view.Outputs[:len(s.view.Outputs):len(s.view.Outputs)], e.Output)
 		s.view.Outputs = s.view.Outputs[max(0, len(s.view.Outputs)-maxOutputs):]
 	}
+	s.view.Reminded = s.view.Reminded || e.Reminded
 	for _, r := range e.Reads {
 		done.reads = append(done.reads, s.reads.add(r))
 	}

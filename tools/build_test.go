@@ -235,7 +235,7 @@ func TestRegistry(t *testing.T) {
 	if diff := cmp.Diff([]tools.Absence{
 		{Name: "Broken", Reason: "this machine has no containment"},
 		{Name: "Denied", Reason: "denied by rule Denied in /s.json"},
-		{Name: "Gated", Reason: "feature gates is off; a person can switch it on with --feature gates=on"},
+		{Name: "Gated", Reason: "feature gates is off; the user can switch it on with --feature gates=on"},
 	}, r.Absent()); diff != "" {
 		t.Errorf("absent (-want +got):\n%s", diff)
 	}
@@ -246,7 +246,7 @@ func TestRegistry(t *testing.T) {
 		"Reed":   `there is no tool "Reed"; the nearest is Read`,
 		"zzzzzz": `there is no tool "zzzzzz"; there are: Read, TaskStop, Write`,
 		"Denied": `tool "Denied" is not available: denied by rule Denied in /s.json`,
-		"Gated":  `tool "Gated" is not available: feature gates is off; a person can switch it on with --feature gates=on`,
+		"Gated":  `tool "Gated" is not available: feature gates is off; the user can switch it on with --feature gates=on`,
 		"":       `there is no tool ""; there are: Read, TaskStop, Write`,
 	} {
 		if _, err := r.Lookup(name); err == nil || err.Error() != want {

@@ -215,7 +215,7 @@ func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 // be offered later.
 func (g Gates) why(t *Tool) (reason string, later bool) {
 	if t.Feature != "" && !g.Features[t.Feature] {
-		return fmt.Sprintf("feature %s is off; a person can switch it on with --feature %s=on", t.Feature, t.Feature), false
+		return fmt.Sprintf("feature %s is off; the user can switch it on with --feature %s=on", t.Feature, t.Feature), false
 	}
 	if g.Denied != nil {
 		if reason, denied := g.Denied(t); denied {

@@ -18,7 +18,7 @@ import (
 // CallInput is what CallTool is given.
 type CallInput struct {
 	Name      string         `json:"name" minLength:"1" jsonschema:"The tool"`
-	Arguments map[string]any `json:"arguments,omitempty" jsonschema:"Its arguments, by its input schema"`
+	Arguments map[string]any `json:"arguments,omitempty" jsonschema:"Its arguments, as in its input schema"`
 }
 
 // CallOutput is nothing: a call has the result of the tool that it names.

@@ -70,7 +70,7 @@ func TestCallToolItself(t *testing.T) {
 		t.Errorf("%+v", tool)
 	}
 	schema, err := tool.InputSchema()
-	const want = `{"type":"object","properties":{"name":{"type":"string","description":"The tool","minLength":1},"arguments":{"type":"object","description":"Its arguments, by its input schema","additionalProperties":true}},"required":["name"],"additionalProperties":false}`
+	const want = `{"type":"object","properties":{"name":{"type":"string","description":"The tool","minLength":1},"arguments":{"type":"object","description":"Its arguments, as in its input schema","additionalProperties":true}},"required":["name"],"additionalProperties":false}`
 	if err != nil || string(schema) != want {
 		t.Errorf("schema %s, %v", schema, err)
 	}

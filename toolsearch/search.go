@@ -16,7 +16,7 @@ import (
 // Input is what a search is given.
 type Input struct {
 	Query      string `json:"query" minLength:"1" jsonschema:"Words, or select:NAME,NAME"`
-	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"The most tools to return"`
+	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"Maximum number of tools"`
 }
 
 // Output is what a search found.

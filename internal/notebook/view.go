@@ -33,7 +33,7 @@ const (
 
 // Request is what to show. The zero Request shows all.
 type Request struct {
-	First        int // number of the first cell, from 1; 0 means 1
+	First        int // number of the first cell, from 1; 0 means 1, -n the nth from the end
 	Count        int // how many cells; 0: all that follow. A single one is shown with its outputs whole
 	Budget       int // bytes of text, among them those around the cells; the first cell is always there; 0: no limit
 	PictureBytes int // bytes of all pictures as shown; the first one is always there; 0: no limit
@@ -68,6 +68,9 @@ type ShownOutput struct {
 // *fault.Fault whose fact goes on after the file's name; a notebook without
 // cells has a View without cells.
 func (n *Notebook) View(r Request) (*View, error) {
+	if r.First < 0 {
+		r.First += len(n.Cells) + 1
+	}
 	r.First = max(r.First, 1)
 	v := &View{Language: n.Language, Total: len(n.Cells), First: r.First}
 	if v.Total == 0 {

@@ -62,7 +62,9 @@ func TestRanges(t *testing.T) {
 		{Request{First: 3, Count: 3, Budget: 2500}, "3 4 of 5, next 5"},
 		{Request{First: 2, Budget: 1}, "2 of 5, next 3"},
 		{Request{First: 5, Budget: 1}, "5 of 5, next 0"},
-		{Request{First: -3, Count: -3, Budget: -3, PictureBytes: -3}, "1 2 3 4 5 of 5, next 0"},
+		{Request{First: -3, Count: -3, Budget: -3, PictureBytes: -3}, "3 4 5 of 5, next 0"},
+		{Request{First: -2, Count: 1}, "4 of 5, next 0"},
+		{Request{First: -9}, "1 2 3 4 5 of 5, next 0"},
 		{Request{First: 2, Count: 1 << 62}, "2 3 4 5 of 5, next 0"},
 	} {
 		if got := numbers(view(t, book(cells), tc.r)); got != tc.want {

@@ -28,6 +28,8 @@ type Part struct {
 	Text string // whole lines as they are seen, each with its newline if it has one
 	Next int64  // where the next part begins, in bytes of the output
 	More bool   // there is more already
+	// Binary reports that what Text comes from is no text.
+	Binary bool
 	// Missing is how many bytes from Offset on were not kept, since storing had
 	// stopped: the text is what came behind them.
 	Missing int64
@@ -71,6 +73,7 @@ func (s *snapshot) read(ctx context.Context, from int64, q Query) (part Part, er
 		return Part{}, err
 	}
 	var text strings.Builder
+	var kinds tally
 	room := q.Max
 	for part.Next = from; ; {
 		w, err := r.next()
@@ -95,6 +98,7 @@ func (s *snapshot) read(ctx context.Context, from int64, q Query) (part Part, er
 		if one.chars > room {
 			part.More = true
 			if text.Len() == 0 && room > 0 {
+				kinds.add(one.raw)
 				if size, whole, ok := offset(one.raw, room); ok && size > 0 && q.Filter == nil {
 					text.WriteString(cutAfter(one.text, whole))
 					part.Next = one.from + int64(size)
@@ -106,10 +110,11 @@ func (s *snapshot) read(ctx context.Context, from int64, q Query) (part Part, er
 			}
 			break
 		}
+		kinds.add(one.raw)
 		text.WriteString(one.text)
 		room -= one.chars
 		part.Next = one.end
 	}
-	part.Text = text.String()
+	part.Text, part.Binary = text.String(), kinds.binary()
 	return part, nil
 }

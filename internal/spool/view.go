@@ -2,6 +2,7 @@ package spool
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,6 +22,7 @@ const (
 type View struct {
 	Head, Tail string
 	Gap        Gap
+	Binary     bool // what Head and Tail come from is no text
 }
 
 // Gap is what a view leaves out: what Log.Read gives from From on, and
@@ -99,7 +101,7 @@ func (s *snapshot) view(limit int, window int64) (View, error) {
 			return View{}, err
 		}
 		if from == 0 && chars <= limit {
-			return View{Head: joined(tail)}, nil
+			return View{Head: joined(tail), Binary: binary(tail)}, nil
 		}
 		if chars > limit || from == lowest || win == window {
 			break
@@ -119,6 +121,7 @@ func (s *snapshot) view(limit int, window int64) (View, error) {
 	}
 	head, v.Gap.From = firstOf(head, budget)
 	v.Head = joined(head)
+	v.Binary = binary(slices.Concat(head, tail))
 	v.Gap.Lines = s.lines - newlines(head) - newlines(tail)
 	return v, nil
 }

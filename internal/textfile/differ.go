@@ -232,7 +232,7 @@ func variants(old string) []variant {
 			out = append(out, variant{text, why, next})
 		}
 	}
-	add(withoutNumbers(old), "without the line numbers that old_string begins its lines with", "Leave the numbers and the tab behind each out.")
+	add(withoutNumbers(old), "without the line numbers that old_string begins its lines with", "Leave out the line number and tab at the start of each line.")
 	add(unescaped(old), `with real characters where old_string has escapes such as \n, \t or \"`, "Send the characters themselves.")
 	add(escapes.Replace(old), `with escapes such as \n, \t or \" where old_string has the characters themselves`, "Send the backslashes as they are in the file.")
 	add(controlEscapes.Replace(old), `with escapes such as \n or \t where old_string has the characters themselves`, "Send the backslashes as they are in the file.")

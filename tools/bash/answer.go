@@ -172,7 +172,7 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	var unkept error // why output that is not shown is not kept either
 	if ended && stored == 0 && full != nil {
 		unkept = errors.New(j.full())
-	} else if ended && view.Gap.Bytes() > 0 {
+	} else if ended && (view.Gap.Bytes() > 0 || view.Binary) {
 		if id, unkept = c.add(j); unkept == nil {
 			a.effect.Output = j.Output().Path()
 		}
@@ -181,11 +181,17 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	if a.first != "" {
 		b.WriteString(a.first + "\n")
 	}
-	b.WriteString(view.Head)
+	if !view.Binary {
+		b.WriteString(view.Head)
+	}
 	if view.Gap.Bytes() > 0 {
 		newline(&b)
 	}
 	switch {
+	case view.Binary && unkept != nil:
+		fmt.Fprintf(&b, "[binary output, not shown, and not kept: %s]\n", plain.Line(unkept.Error()))
+	case view.Binary:
+		b.WriteString(j.Output().NotShown(printed) + "\n")
 	case unkept != nil && view.Gap.Bytes() > 0:
 		fmt.Fprintf(&b, "[%s omitted, and not kept: %s]\n", view.Gap.Size(), plain.Line(unkept.Error()))
 		b.WriteString(view.Tail)

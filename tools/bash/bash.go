@@ -24,10 +24,10 @@ import (
 // Input is what a call of Bash is given.
 type Input struct {
 	Command         string `json:"command" minLength:"1" jsonschema:"The command to run"`
-	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds to wait for its end: 120000 if not given, at most 600000. With run_in_background: when to end the task, at most 7200000; without it the task runs until the session ends"`
-	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user who watches"`
-	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Answer at once. Nobody notifies you of the end: TaskOutput waits for it, TaskStop ends it"`
-	DisableSandbox  bool   `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run it outside of the sandbox, if it cannot work in there. The user is always asked"`
+	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds: 120000 by default, at most 600000. With run_in_background: when to end the task, at most 7200000; by default it runs until the session ends"`
+	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user"`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. You are not notified of the end: TaskOutput waits for it, TaskStop ends it"`
+	DisableSandbox  bool   `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run it outside the sandbox, if it cannot work in there. Always asks the user"`
 
 	judged *judged
 }
@@ -38,8 +38,8 @@ func (in Input) readOnly() bool { return in.judged.readOnly() && !in.DisableSand
 // ReadOnlyInput is what a call of BashReadOnly is given.
 type ReadOnlyInput struct {
 	Command     string `json:"command" minLength:"1" jsonschema:"The command to run"`
-	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds to wait for its end: 120000 if not given, at most 600000; then it goes on as a task for TaskOutput"`
-	Description string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user who watches"`
+	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds: 120000 by default, at most 600000; then it continues as a task for TaskOutput"`
+	Description string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user"`
 
 	judged *judged
 }
@@ -48,10 +48,10 @@ type ReadOnlyInput struct {
 // "stopped", "running" (in the background) or "lost".
 type Output struct {
 	Status   string `json:"status" jsonschema:"exited, signalled, timed out, stopped, running or lost"`
-	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"The exit code, if it exited"`
+	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Exit code, if it exited"`
 	Signal   string `json:"signal,omitempty" jsonschema:"The signal that ended it"`
-	TaskID   string `json:"task_id,omitempty" jsonschema:"The task that has all of its output"`
-	Text     string `json:"text" jsonschema:"What it printed, with notes"`
+	TaskID   string `json:"task_id,omitempty" jsonschema:"Task with all of the output"`
+	Text     string `json:"text" jsonschema:"The output, with notes"`
 }
 
 // Options are what a server can set. Commands and Tasks are required.
@@ -173,7 +173,7 @@ func newBash(o Options) *tools.Tool {
 func newReadOnly(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ReadOnlyInput, Output]{
 		Name:              "BashReadOnly",
-		Title:             "Run a command that changes nothing",
+		Title:             "Run a read-only command",
 		Prompt:            promptReadOnly,
 		SearchHint:        "run shell command read-only inspect search git log",
 		Description:       func(in ReadOnlyInput) string { return describe(in.Command, in.Description) },
@@ -278,7 +278,7 @@ func validate(text string, timeout int, most time.Duration, instead string, j *j
 	case j != nil && j.syntax != "":
 		return &tools.Fault{Fact: "not valid bash: " + plain.Line(j.syntax), Next: "Correct the command."}
 	}
-	return nil
+	return j.fullScreen()
 }
 
 var errNoJudgement = errors.New("the command was not judged")

@@ -177,11 +177,11 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 		case callCtx.Err() != nil:
 			return nil, context.Cause(callCtx)
 		case result.Why != command.ByItself, result.Lost != nil, result.Signal != 0:
-			return nil, &tools.Fault{Fact: "git did not list its settings, by which it may run programs", Next: "Try again; a person can look at them with git config --list."}
+			return nil, &tools.Fault{Fact: "git did not list its settings, by which it may run programs", Next: "Try again; if that fails too, ask the user to check them with git config --list."}
 		case err != nil:
 			return nil, fmt.Errorf("reading the settings of git: %w", err)
 		case !whole:
-			return nil, &tools.Fault{Fact: "git has more settings here than can be looked through", Next: "Have a person look at them with git config --list."}
+			return nil, &tools.Fault{Fact: "git has more settings here than can be looked through", Next: "Ask the user to check them with git config --list."}
 		}
 		probes = append(probes, string(text))
 	}

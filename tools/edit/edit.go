@@ -18,16 +18,16 @@ import (
 // Input is what a call is given.
 type Input struct {
 	FilePath   string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
-	OldString  string `json:"old_string" jsonschema:"The text to replace; empty makes a new file, or fills an empty one"`
-	NewString  string `json:"new_string" jsonschema:"The text to put in its place"`
+	OldString  string `json:"old_string" jsonschema:"The text to replace; empty creates a file or fills an empty one"`
+	NewString  string `json:"new_string" jsonschema:"The replacement"`
 	ReplaceAll bool   `json:"replace_all,omitempty" default:"false" jsonschema:"Replace every occurrence of old_string"`
 }
 
 // Output is what a call did.
 type Output struct {
-	Type     string `json:"type" enum:"create,update" jsonschema:"Whether the file was made or changed"`
+	Type     string `json:"type" enum:"create,update" jsonschema:"Whether the file was created or changed"`
 	FilePath string `json:"filePath" jsonschema:"The file, absolute"`
-	Places   int    `json:"places" jsonschema:"In how many places it was changed"`
+	Places   int    `json:"places" jsonschema:"Number of places changed"`
 
 	text string
 }
@@ -125,7 +125,8 @@ type done struct {
 func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, err error) {
 	switch {
 	case !old.Exists && in.OldString != "":
-		return d, file.Missing(env, in.FilePath)
+		missing := file.Missing(env, in.FilePath)
+		return d, fault.New(missing.Fact, missing.Next+" Use Write to create it.")
 	case old.Exists && old.Data == nil:
 		return d, fault.New(fmt.Sprintf("%s has %d bytes, and files over %d are not edited", plain.Line(in.FilePath), old.Size, file.MaxEdit),
 			"Change it with a program such as sed or perl.")

@@ -166,10 +166,10 @@ func lockError(ctx context.Context, path string, err error) error {
 		return err
 	case errors.Is(err, filelock.ErrHeld):
 		return fault.New("another server has been holding the lock of "+plain.Line(path)+" for 30 seconds; nothing was written",
-			"Try again; a person can look for an mcp-toolset process that is stopped.")
+			"Try again; if that fails too, ask the user to look for a suspended mcp-toolset process.")
 	}
 	return fault.New("the lock of "+plain.Line(path)+" cannot be taken: "+plain.Line(err.Error())+"; nothing was written",
-		"A person can look after the server's state folder.")
+		"Ask the user to check the server's state folder.")
 }
 
 // unconfirmed words an ErrUnconfirmed.
@@ -179,7 +179,7 @@ func unconfirmed(path string, err error) error {
 	if errors.As(err, &reason) {
 		fact += ": " + reason.Error()
 	}
-	return fault.New(fact, "It has the new content, so do not write it once more; a person can look after the disk.")
+	return fault.New(fact, "It has the new content, so do not write it again; ask the user to check the disk.")
 }
 
 // writeError words what kept a file from being written.
@@ -193,15 +193,15 @@ func writeError(path string, err error) error {
 	case errors.As(err, &kind):
 		return fault.New(fmt.Sprintf("%s is a %s, not a file", shown, kind.Kind), "Only regular files can be written.")
 	case errors.Is(err, workspace.ErrProtected):
-		return fault.New(shown+" is write-protected", "A person can change its mode if it is to be written.")
+		return fault.New(shown+" is write-protected", "Ask the user to change its mode if it is to be written.")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return fault.New("there is no room left to write "+shown+"; it is as it was", "Free some space first.")
 	case errors.Is(err, syscall.EROFS):
 		return fault.New(shown+" is on a file system that is read-only", "Write somewhere else.")
 	case errors.Is(err, syscall.EPERM):
-		return fault.New(shown+" may not be replaced: it is immutable, or its folder is sticky and another user's", "A person can change that, or write it for you.")
+		return fault.New(shown+" may not be replaced: it is immutable, or its folder is sticky and another user's", "Ask the user to change that or to write it.")
 	case errors.Is(err, fs.ErrPermission):
-		return fault.New(shown+" may not be written by the user the server runs as", "A person can change the rights of its folder, or write it for you.")
+		return fault.New(shown+" may not be written by the user the server runs as", "Ask the user to change the permissions of its folder or to write it.")
 	case fault.Descriptors("", err) != nil:
 		return fault.Descriptors(shown+" cannot be written; it is as it was", err)
 	case errors.Is(err, syscall.ENAMETOOLONG):

@@ -23,13 +23,13 @@ func TestWriteErrors(t *testing.T) {
 	}{
 		{&workspace.KindError{Path: "/w/a", Kind: "directory"}, "/w/a is a directory. Name a file in it."},
 		{&workspace.KindError{Path: "/w/a", Kind: "named pipe (FIFO)"}, "/w/a is a named pipe (FIFO), not a file. Only regular files can be written."},
-		{at(workspace.ErrProtected), "/w/a is write-protected. A person can change its mode if it is to be written."},
+		{at(workspace.ErrProtected), "/w/a is write-protected. Ask the user to change its mode if it is to be written."},
 		{at(syscall.ENOSPC), "there is no room left to write /w/a; it is as it was. Free some space first."},
 		{at(syscall.EDQUOT), "there is no room left to write /w/a; it is as it was. Free some space first."},
 		{at(syscall.EFBIG), "there is no room left to write /w/a; it is as it was. Free some space first."},
 		{at(syscall.EROFS), "/w/a is on a file system that is read-only. Write somewhere else."},
-		{at(syscall.EPERM), "/w/a may not be replaced: it is immutable, or its folder is sticky and another user's. A person can change that, or write it for you."},
-		{at(syscall.EACCES), "/w/a may not be written by the user the server runs as. A person can change the rights of its folder, or write it for you."},
+		{at(syscall.EPERM), "/w/a may not be replaced: it is immutable, or its folder is sticky and another user's. Ask the user to change that or to write it."},
+		{at(syscall.EACCES), "/w/a may not be written by the user the server runs as. Ask the user to change the permissions of its folder or to write it."},
 		{at(syscall.ENAMETOOLONG), "/w/a is a path too long. Use a shorter one."},
 		{at(syscall.EBUSY), "/w/a cannot be written: device or resource busy; it is as it was. Check the path, then try once more."},
 		{context.Canceled, "context canceled"},
@@ -59,18 +59,18 @@ func TestHung(t *testing.T) {
 func TestUnconfirmed(t *testing.T) {
 	err := fmt.Errorf("%w: %w", workspace.ErrUnconfirmed, syscall.EIO)
 	want := "/w/a was written, but the system did not confirm that it is on disk: input/output error. " +
-		"It has the new content, so do not write it once more; a person can look after the disk."
+		"It has the new content, so do not write it again; ask the user to check the disk."
 	if got := unconfirmed("/w/a", err).Error(); got != want {
 		t.Errorf(" got %s\nwant %s", got, want)
 	}
 }
 
 func TestLockError(t *testing.T) {
-	want := "the lock of /w/a cannot be taken: /state/locks is not a folder; nothing was written. A person can look after the server's state folder."
+	want := "the lock of /w/a cannot be taken: /state/locks is not a folder; nothing was written. Ask the user to check the server's state folder."
 	if got := lockError(t.Context(), "/w/a", errors.New("/state/locks is not a folder")).Error(); got != want {
 		t.Errorf(" got %s\nwant %s", got, want)
 	}
-	want = "another server has been holding the lock of /w/a for 30 seconds; nothing was written. Try again; a person can look for an mcp-toolset process that is stopped."
+	want = "another server has been holding the lock of /w/a for 30 seconds; nothing was written. Try again; if that fails too, ask the user to look for a suspended mcp-toolset process."
 	if got := lockError(t.Context(), "/w/a", fmt.Errorf("waiting: %w", filelock.ErrHeld)).Error(); got != want {
 		t.Errorf(" got %s\nwant %s", got, want)
 	}

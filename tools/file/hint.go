@@ -93,8 +93,9 @@ func directoryHint(env *tools.Env, path string) string {
 	return "Use Glob to list it, or read a file in it; it has " + strings.Join(names, ", ") + more + "."
 }
 
-// Missing says that a file does not exist, with the nearest names there are.
-func Missing(env *tools.Env, path string) error {
+// Missing returns the error of a file that does not exist, with the nearest names
+// that do.
+func Missing(env *tools.Env, path string) *tools.Fault {
 	return &tools.Fault{Fact: plain.Line(path) + " does not exist", Next: missingHint(env, path)}
 }
 
@@ -122,6 +123,19 @@ func missingHint(env *tools.Env, path string) string {
 		near[i] = plain.Line(filepath.Join(dir, near[i]))
 	}
 	return "Did you mean " + strings.Join(near, ", or ") + "?"
+}
+
+// Pattern divides a path that has a wildcard into the folder and the pattern. ok
+// reports whether the path is meant as that: it has one, and the folder exists.
+func Pattern(env *tools.Env, path string) (folder, pattern string, ok bool) {
+	at := strings.IndexAny(path, "*?[{")
+	if at < 0 {
+		return "", "", false
+	}
+	at = strings.LastIndexByte(path[:at], filepath.Separator) + 1
+	folder, pattern = filepath.Clean(path[:at]), path[at:]
+	_, err := env.Files.ReadDir(folder, 1)
+	return folder, pattern, err == nil
 }
 
 // visible are the names the policy lets a model see.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/bounded"
+	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/search/walk"
@@ -25,14 +26,14 @@ import (
 // Input is what a call is given.
 type Input struct {
 	Pattern string `json:"pattern" minLength:"1" jsonschema:"Glob such as *.go or src/**/*.{ts,tsx}"`
-	Path    string `json:"path,omitempty" jsonschema:"The folder to search; the working directory if not given"`
+	Path    string `json:"path,omitempty" jsonschema:"Folder to search (default: the working directory)"`
 }
 
 // Output is what a call found.
 type Output struct {
-	Files []string `json:"files" jsonschema:"The files, the newest first, at most 100"`
-	Total int      `json:"total" jsonschema:"How many files match in all"`
-	Left  int      `json:"left,omitempty" jsonschema:"How many files and folders were left out because they are ignored"`
+	Files []string `json:"files" jsonschema:"The files, newest first, at most 100"`
+	Total int      `json:"total" jsonschema:"Number of files that match"`
+	Left  int      `json:"left,omitempty" jsonschema:"Number of ignored files and folders that were left out"`
 
 	text string
 }
@@ -102,18 +103,30 @@ func complete(env *tools.Env, in *Input) {
 		base, rest = pattern, "" // a folder
 	}
 	if strings.HasPrefix(base, "~") && (base == "~" || base[1] == '/') || path.IsAbs(base) || filepath.IsAbs(in.Pattern) {
-		in.Path, in.Pattern = filepath.FromSlash(base), rest
+		in.Path, in.Pattern = filepath.FromSlash(base), here(rest)
 		file.CompletePath(env, &in.Path)
 		return
 	}
+	if base == "" {
+		return
+	}
 	switch base = path.Clean(base); {
-	case base == "." || base == "":
-		in.Pattern = rest
+	case base == ".":
+		in.Pattern = here(rest)
 	case base == ".." || strings.HasPrefix(base, "../"):
-		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), rest
+		in.Path, in.Pattern = filepath.Join(in.Path, filepath.FromSlash(base)), here(rest)
 	default:
 		in.Pattern = base + "/" + rest
 	}
+}
+
+// here makes a pattern below a folder that was named one that does not match at any
+// depth, though it has no slash.
+func here(pattern string) string {
+	if pattern == "" || strings.Contains(pattern, "/") {
+		return pattern
+	}
+	return top + pattern
 }
 
 // literal divides a pattern at the last slash before anything special.
@@ -188,8 +201,8 @@ func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) 
 		r.named(s)
 		return nil
 	}
-	r.hints = hints(r.in.Pattern)
-	base, _ := literal(r.in.Pattern)
+	r.hints = hints(strings.TrimPrefix(r.in.Pattern, top))
+	base, _ := literal(strings.TrimPrefix(r.in.Pattern, top))
 	if base == "" {
 		return nil
 	}
@@ -220,7 +233,7 @@ func (r *listing) named(s *search.Searcher) {
 	var kind *workspace.KindError
 	switch {
 	case errors.As(err, &kind) && kind.Kind == "directory":
-		name := r.in.Pattern
+		name := strings.TrimPrefix(r.in.Pattern, top)
 		if r.in.Path != r.env.Session.Dir {
 			name = filepath.ToSlash(full)
 		}
@@ -231,7 +244,7 @@ func (r *listing) named(s *search.Searcher) {
 		return
 	}
 	f.Close()
-	r.found.Files = []string{r.in.Pattern}
+	r.found.Files = []string{strings.TrimPrefix(r.in.Pattern, top)}
 	if dir, err := r.env.Files.Folder(filepath.Dir(full)); err == nil {
 		r.found.Ignored = s.LeftOut(filepath.Join(dir.Path, filepath.Base(full)))
 	}
@@ -253,6 +266,9 @@ func folderError(env *tools.Env, name string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return tooLong()
 	case errors.Is(err, fs.ErrNotExist):
+		if folder, pattern, ok := file.Pattern(env, name); ok {
+			return fault.New(plain.Line(name)+" does not exist", fmt.Sprintf("path is a folder; put %s into path and %s into pattern.", plain.Line(folder), plain.Line(pattern)))
+		}
 		return file.Missing(env, name)
 	case isNoFolder(err):
 		return &tools.Fault{Fact: plain.Line(name) + " is not a folder", Next: "Give the folder that it is in as path."}

@@ -23,6 +23,10 @@ const (
 	maxStars  = 8
 )
 
+// top begins a pattern that is relative to the folder searched, and matches there only
+// if it has no other slash.
+const top = "./"
+
 // matcher decides by a file's folder and name.
 type matcher struct {
 	pattern string
@@ -51,7 +55,7 @@ func newMatcher(pattern string) (*matcher, error) {
 	if strings.Count(pattern, "**") > maxStars {
 		return nil, fault.New(fmt.Sprintf("the pattern has more than %d **", maxStars), "Use fewer: ** stands for any folders.")
 	}
-	m := &matcher{pattern: pattern, name: !strings.Contains(pattern, "/")}
+	m := &matcher{pattern: strings.TrimPrefix(pattern, top), name: !strings.Contains(pattern, "/")}
 	if rest, ok := strings.CutPrefix(pattern, "**/"); ok && !strings.Contains(rest, "/") {
 		m.pattern, m.name = rest, true
 	}
@@ -96,7 +100,6 @@ var posix = regexp.MustCompile(`\[[^\]]*\[:\w+:\]`)
 
 // check says what makes a pattern invalid; nil if nothing does.
 func check(pattern string) error {
-	const mend = `Mend it, or put a \ before a character that is meant as it is.`
 	shown := plain.Line(pattern)
 	if posix.MatchString(pattern) {
 		return fault.New("pattern "+shown+" has a class such as [:alpha:], which is not known here", "Write the characters, such as [a-zA-Z].")
@@ -104,10 +107,10 @@ func check(pattern string) error {
 	var wrong *ignore.GlobError
 	// What begins with a ! is no negation here, and how much braces stand for is seen to elsewhere.
 	if _, err := ignore.Globs([]string{"/" + pattern}); errors.As(err, &wrong) && !strings.HasPrefix(wrong.Fact, "braces ") {
-		return fault.New(fmt.Sprintf("pattern %s is not valid: %s, at position %d", shown, wrong.Fact, wrong.Offset), mend)
+		return fault.New(fmt.Sprintf("pattern %s is not valid: %s, at position %d", shown, wrong.Fact, wrong.Offset), wrong.Advice())
 	}
 	if !doublestar.ValidatePattern(pattern) {
-		return fault.New("pattern "+shown+" is not valid: a ] that is one of the characters in [ ] must be \\]", mend)
+		return fault.New("pattern "+shown+" is not valid: a ] in [ ] is not escaped", `Write \] for a literal bracket.`)
 	}
 	return nil
 }

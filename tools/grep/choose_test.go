@@ -65,7 +65,7 @@ func TestCompile(t *testing.T) {
 	for globs, want := range map[string]string{
 		strings.Repeat("a ", 1001):          "there are 1001 globs, and 1000 is the most. Use fewer, or several calls.",
 		strings.Repeat("{a,b} ", 501) + "c": "the globs stand for more than 1000 with their braces. Use fewer, or several calls.",
-		"a !x{y":                            `glob !x{y is not valid: the { is not closed, at position 3. Mend it, or put a \ before a character that is meant as it is.`,
+		"a !x{y":                            `glob !x{y is not valid: the { is not closed, at position 3. Close it, or write \{ for a literal brace.`,
 	} {
 		if _, err := newChooser(Input{Glob: globs}, "", "/w"); err == nil || err.Error() != want {
 			t.Errorf("%.20s: %v", globs, err)

@@ -109,5 +109,5 @@ func compile(globs []string) (*ignore.Override, error) {
 		return nil, fault.New(fmt.Sprintf("the globs stand for more than %d with their braces", mostGlobs), "Use fewer, or several calls.")
 	}
 	return nil, fault.New(fmt.Sprintf("glob %s is not valid: %s, at position %d", plain.Line(wrong.Glob), wrong.Fact, wrong.Offset+1),
-		`Mend it, or put a \ before a character that is meant as it is.`)
+		wrong.Advice())
 }

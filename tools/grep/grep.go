@@ -25,9 +25,9 @@ import (
 // Input is what a call is given.
 type Input struct {
 	Pattern     string `json:"pattern" jsonschema:"Regular expression in ripgrep's syntax"`
-	Path        string `json:"path,omitempty" jsonschema:"File or folder to search; the working directory if not given"`
-	Glob        string `json:"glob,omitempty" jsonschema:"Files to search, such as *.go, src/** or *.{ts,tsx}; !vendor/ leaves out; several with blanks between them"`
-	Type        string `json:"type,omitempty" jsonschema:"Type of the files to search, as ripgrep names it: go, py, ts, ..."`
+	Path        string `json:"path,omitempty" jsonschema:"File or folder to search (default: the working directory)"`
+	Glob        string `json:"glob,omitempty" jsonschema:"Files to search, such as *.go, src/** or *.{ts,tsx}; !vendor/ excludes; separate several with blanks"`
+	Type        string `json:"type,omitempty" jsonschema:"File type, as ripgrep names it: go, py, ts, ..."`
 	OutputMode  string `json:"output_mode,omitempty" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show"`
 	Before      *int   `json:"-B,omitempty" minimum:"0" jsonschema:"Lines to show before each match"`
 	After       *int   `json:"-A,omitempty" minimum:"0" jsonschema:"Lines to show after each match"`
@@ -35,20 +35,20 @@ type Input struct {
 	Context     int    `json:"context,omitempty" minimum:"0" jsonschema:"The same as -C"`
 	LineNumbers *bool  `json:"-n,omitempty" default:"true" jsonschema:"Show line numbers"`
 	IgnoreCase  bool   `json:"-i,omitempty" default:"false" jsonschema:"Ignore case"`
-	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only what matches, without lines around it"`
-	HeadLimit   *int   `json:"head_limit,omitempty" minimum:"0" default:"250" jsonschema:"The most lines or files to show; 0 shows all"`
-	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"How many lines or files to skip"`
-	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let a match span lines, and . match a newline; with CRLF a line ends in \\r?\\n"`
+	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only the matching text, without context"`
+	HeadLimit   *int   `json:"head_limit,omitempty" minimum:"0" default:"250" jsonschema:"Maximum lines or files to show; 0 shows all"`
+	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"Lines or files to skip"`
+	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let matches span lines, and . match a newline; with CRLF a line ends in \\r?\\n"`
 }
 
 // Output is what a call found.
 type Output struct {
 	Mode       string   `json:"mode" jsonschema:"The output_mode"`
-	Files      []string `json:"files" jsonschema:"The files that match, with content none"`
-	Counts     []int    `json:"counts,omitempty" jsonschema:"count: how many lines match in each of them"`
+	Files      []string `json:"files" jsonschema:"The files that match; none with content"`
+	Counts     []int    `json:"counts,omitempty" jsonschema:"count: number of matching lines in each"`
 	Content    string   `json:"content,omitempty" jsonschema:"content: the lines, as path:line:text"`
-	Total      int      `json:"total" jsonschema:"How many entries there are on all pages"`
-	More       bool     `json:"more,omitempty" jsonschema:"There may be more than total: counting stopped"`
+	Total      int      `json:"total" jsonschema:"Number of entries on all pages"`
+	More       bool     `json:"more,omitempty" jsonschema:"Counting stopped, and there may be more than total"`
 	Incomplete string   `json:"incomplete,omitempty" jsonschema:"Why not everything was searched"`
 
 	text string
@@ -150,7 +150,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	case errors.Is(err, syscall.ENOTDIR):
 		err = r.file(ctx, o.Searcher)
 	case errors.Is(err, fs.ErrNotExist):
-		err = file.Missing(env, in.Path)
+		err = missing(env, in.Path)
 	case err != nil:
 		err = file.OpenError(env, in.Path, err)
 	default:
@@ -243,6 +243,19 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 
 func (r *searching) numbers() bool { return r.in.LineNumbers == nil || *r.in.LineNumbers }
 
+// missing returns the error of a path that does not exist.
+func missing(env *tools.Env, path string) error {
+	folder, glob, ok := file.Pattern(env, path)
+	if !ok {
+		return file.Missing(env, path)
+	}
+	next := "put " + plain.Line(glob) + " into glob"
+	if folder != env.Session.Dir {
+		next += " and " + plain.Line(folder) + " into path"
+	}
+	return fault.New(plain.Line(path)+" does not exist", "path is a file or folder; "+next+".")
+}
+
 // openError says why the folder could not be opened; nil stays nil.
 func openError(env *tools.Env, path string, err error) error {
 	var f *fault.Fault
@@ -252,7 +265,7 @@ func openError(env *tools.Env, path string, err error) error {
 	case errors.Is(err, walk.ErrSilent):
 		return bounded.ErrTime
 	case errors.Is(err, fs.ErrNotExist):
-		return file.Missing(env, path)
+		return missing(env, path)
 	}
 	return file.OpenError(env, path, err)
 }

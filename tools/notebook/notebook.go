@@ -20,9 +20,9 @@ import (
 // Input is what a call is given.
 type Input struct {
 	NotebookPath string `json:"notebook_path" minLength:"1" jsonschema:"The notebook: absolute, starting with ~, or relative to the working directory"`
-	NewSource    string `json:"new_source" jsonschema:"The source of the cell; ignored when it is deleted"`
+	NewSource    string `json:"new_source" jsonschema:"Source of the cell; ignored with delete"`
 	CellID       string `json:"cell_id,omitempty" jsonschema:"The cell, as Read shows it; with insert the one before the new one"`
-	CellType     string `json:"cell_type,omitempty" enum:"code,markdown" jsonschema:"Type of the cell; needed with insert"`
+	CellType     string `json:"cell_type,omitempty" enum:"code,markdown" jsonschema:"Type of the cell; required with insert"`
 	EditMode     string `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"\"replace\"" jsonschema:"What to do with the cell"`
 }
 
@@ -31,7 +31,7 @@ type Output struct {
 	FilePath string `json:"filePath" jsonschema:"The notebook, absolute"`
 	CellID   string `json:"cellId" jsonschema:"The cell that was replaced, inserted or deleted"`
 	EditMode string `json:"editMode" enum:"replace,insert,delete" jsonschema:"What was done"`
-	Cells    int    `json:"cells" jsonschema:"How many cells the notebook has now"`
+	Cells    int    `json:"cells" jsonschema:"Number of cells after the change"`
 
 	text string
 }
@@ -83,7 +83,7 @@ func preview(_ context.Context, _ *tools.Env, in Input) tools.Preview {
 	case mode == string(notebook.Insert) && in.CellID == "":
 		heading = plain.Text(in.NotebookPath) + ", insert a first cell"
 	case mode == string(notebook.Insert):
-		heading = fmt.Sprintf("%s, insert a cell behind the cell %q", plain.Text(in.NotebookPath), in.CellID)
+		heading = fmt.Sprintf("%s, insert a cell after the cell %q", plain.Text(in.NotebookPath), in.CellID)
 	}
 	if in.CellType != "" {
 		heading += ", as " + in.CellType
@@ -153,7 +153,19 @@ func moves(in Input, change notebook.Change) bool {
 // told says what was done to which cell.
 func told(in Input, change notebook.Change, mode string) string {
 	verb := map[string]string{"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[mode]
-	return fmt.Sprintf("%s cell %s (number %d) of %s, which has %s now.", verb, plain.Line(change.ID), change.Number, plain.Line(in.NotebookPath), file.Plural(change.Total, "cell"))
+	return fmt.Sprintf("%s %s of %s, which has %s now.", verb, name(change, mode), plain.Line(in.NotebookPath), file.Plural(change.Total, "cell"))
+}
+
+// name returns the names of a cell: its own id and the one of its place.
+func name(change notebook.Change, mode string) string {
+	place := fmt.Sprintf("cell-%d", change.Number-1)
+	switch {
+	case change.ID == place:
+		return place
+	case mode == "delete": // another cell has the place now
+		return "cell " + plain.Line(change.ID)
+	}
+	return fmt.Sprintf("cell %s (%s)", plain.Line(change.ID), place)
 }
 
 func notes(change notebook.Change) []string {
@@ -165,7 +177,7 @@ func notes(change notebook.Change) []string {
 		out = append(out, "its outputs and execution count are gone")
 	}
 	if change.Renamed {
-		out = append(out, "cells behind it are called otherwise now: cell-N is a place; read the notebook again for their names")
+		out = append(out, "the cells after it have moved, and cell-N is a place: read the notebook again for their names")
 	}
 	return out
 }

@@ -11,7 +11,10 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-const told = "[$ROOT/f has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the whole content.]"
+const (
+	told     = "[$ROOT/f has not changed since it was last read here. If you no longer have it, send the same call again: that returns the content.]"
+	toldPart = "[$ROOT/f has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the content.]"
+)
 
 // conversation reads one file again and again.
 type conversation struct {
@@ -64,6 +67,7 @@ func TestReadAgain(t *testing.T) {
 	c.want("", whole) // nor has another one that shares the session
 	c.want(`,"offset":1`, whole)
 	c.want(`,"offset":2`, "2\ttwo\n[line 2 of 2]")
+	c.want(`,"offset":2`, toldPart)
 	c.want(`,"limit":2`, whole)
 	c.want(`,"limit":2`, told)
 	c.want("", whole)

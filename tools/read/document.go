@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mcp-toolset/internal/document/pdf"
@@ -75,7 +76,7 @@ func shownPicture(p *picture.Picture) tools.Image {
 
 func (r *reading) notebook(ctx context.Context) (Output, error) {
 	v, err := r.Documents.Notebook(ctx, r.file.File, r.file.info.Size(), notebook.Request{
-		First: r.file.asked.Offset, Count: r.in.Limit,
+		First: r.file.offset, Count: r.in.Limit,
 		Budget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
 	})
 	if err == nil {
@@ -84,6 +85,7 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 	if err != nil {
 		return Output{}, r.unshown(r.about(err))
 	}
+	r.file.offset = v.First
 	r.file.showed(len(v.Cells), v.Total)
 	return Output{
 		Type: "notebook", FilePath: r.in.FilePath, Cells: cellsOf(v), shown: r.texts(showNotebook(r.shown, v)...),
@@ -92,14 +94,14 @@ func (r *reading) notebook(ctx context.Context) (Output, error) {
 
 func (r *reading) pdf(ctx context.Context) (Output, error) {
 	d, err := r.Documents.PDF(ctx, r.file.File, r.file.info.Size(), pdf.Request{
-		First: r.file.asked.FirstPage, Last: r.file.asked.LastPage,
+		First: r.file.asked.FirstPage, Last: r.file.asked.LastPage, Pictures: r.in.As == asImage,
 		TextBudget: int(float64(r.MaxTokens*bytesPerToken) * pageShare), PictureBytes: pictureBudget,
 	})
 	if err == nil {
 		err = r.file.hashAll(r.env)
 	}
 	var f *fault.Fault
-	if errors.As(err, &f) && strings.HasPrefix(f.Fact, "is a damaged PDF") && r.in.Pages == "" && r.file.extension() != ".pdf" && isText(r.file.head) {
+	if errors.As(err, &f) && strings.HasPrefix(f.Fact, "is a damaged PDF") && r.in.Pages == "" && r.in.As != asImage && r.file.extension() != ".pdf" && isText(r.file.head) {
 		return r.text(ctx) // a text that begins like a PDF
 	}
 	if err != nil {
@@ -131,21 +133,46 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 			text.WriteString(p.Text + "\n\n")
 			continue
 		}
-		fmt.Fprintf(&text, "[no readable text on this page; shown as a picture of %d x %d pixels]\n", p.Picture.Width, p.Picture.Height)
+		why := ""
+		if r.in.As != asImage {
+			why = "no readable text on this page; "
+		}
+		fmt.Fprintf(&text, "[%sshown as a picture of %d x %d pixels]\n", why, p.Picture.Width, p.Picture.Height)
 		flush()
 		out = append(out, shownPicture(p.Picture))
 	}
 	if d.Note != "" {
 		fmt.Fprintf(&text, "[%s]\n", d.Note)
 	}
+	text.WriteString(figures(d))
 	if d.Next > 0 {
 		fmt.Fprintf(&text, "[the answer is full; go on with pages \"%s\"]\n", r.pagesFrom(d))
 	}
-	if r.in.Offset > 1 || r.in.Limit > 0 {
+	if r.in.Offset < 0 || r.in.Offset > 1 || r.in.Limit > 0 {
 		text.WriteString("[offset and limit mean nothing in a PDF file; pages chooses]\n")
 	}
 	flush()
 	return out
+}
+
+// figures returns the note on figures of pages that are shown as text; "" if there
+// are none.
+func figures(d *pdf.Document) string {
+	var pages []string
+	for _, p := range d.Pages {
+		if p.Figures && p.Picture == nil {
+			pages = append(pages, strconv.Itoa(p.Number))
+		}
+	}
+	switch n := len(pages); n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("[page %s has a figure that is not shown; to see it: pages \"%s\", as \"image\"]\n", pages[0], pages[0])
+	default:
+		list := strings.Join(pages[:n-1], ", ") + " and " + pages[n-1]
+		return fmt.Sprintf("[pages %s have figures that are not shown; to see one: pages \"%s\", as \"image\"]\n", list, pages[0])
+	}
 }
 
 // unusedHeading begins headings so that no line of a page looks like one.

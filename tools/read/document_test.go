@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/document"
+	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )
@@ -76,7 +77,8 @@ func pngOf(t *testing.T, w, h int) []byte {
 	return b.Bytes()
 }
 
-// pdfOf is a PDF file with a page for each text; "" is an empty page.
+// pdfOf is a PDF file with a page for each text; "" is an empty page, and one that
+// begins with "figure:" has a drawing too.
 func pdfOf(texts ...string) []byte {
 	var b bytes.Buffer
 	var offsets []int
@@ -96,6 +98,9 @@ func pdfOf(texts ...string) []byte {
 		content := ""
 		if text != "" {
 			content = "BT /F1 12 Tf 20 100 Td (" + text + ") Tj ET"
+		}
+		if strings.HasPrefix(text, "figure:") {
+			content += " 20 20 m 50 90 l 80 30 l 110 95 l 140 40 l 170 80 l S"
 		}
 		object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 150]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>", 5+2*i)
 		object("<</Length %d>>\nstream\n%s\nendstream", len(content), content)
@@ -157,6 +162,49 @@ func TestPDF(t *testing.T) {
 	}
 }
 
+// TestPDFFigures: a figure that is not shown is reported with the call that shows it.
+func TestPDFFigures(t *testing.T) {
+	l := openLibrary(t)
+	l.write("f.pdf", pdfOf("one", "figure: two", "figure: three"))
+	l.want("f.pdf", `,"pages":"1"`, "## Page 1 of 3\none")
+	l.want("f.pdf", `,"pages":"2"`, "## Page 2 of 3\nfigure: two\n\n[page 2 has a figure that is not shown; to see it: pages \"2\", as \"image\"]")
+	l.want("f.pdf", `,"as":"text"`, "## Page 1 of 3\none\n\n## Page 2 of 3\nfigure: two\n\n## Page 3 of 3\nfigure: three\n\n[pages 2 and 3 have figures that are not shown; to see one: pages \"2\", as \"image\"]")
+	l.want("f.pdf", `,"pages":"2","as":"image"`, "## Page 2 of 3\n[shown as a picture of 833 x 417 pixels]\n{image/png 833 x 417 <nil>}")
+	l.o.Repeat = false
+	if got := l.read("f.pdf", `,"pages":"3"`); !strings.Contains(got, "figure: three") {
+		t.Errorf("a page as text: %s", got)
+	}
+	if got := l.read("f.pdf", `,"pages":"3","as":"image"`); !strings.Contains(got, "{image/png") {
+		t.Errorf("the same page as an image: %s", got)
+	}
+	if got := l.read("f.pdf", `,"pages":"3","as":"image"`); !strings.Contains(got, "this part of it") {
+		t.Errorf("the same again: %s", got)
+	}
+}
+
+// TestAsOfOtherFiles: as has a meaning for pages of PDF files only.
+func TestAsOfOtherFiles(t *testing.T) {
+	l := openLibrary(t)
+	l.write("a.txt", []byte("text"))
+	l.write("a.ipynb", []byte(`{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[]}`))
+	l.write("a.png", pngOf(t, 2, 2))
+	l.write("like.txt", []byte("%PDF-1.7 is how a PDF begins\n"))
+	l.write("a.bin", []byte{0, 1, 2})
+	const noPDF = ` is not a PDF file, and only pages of PDF files are shown as "image". Leave out as.`
+	l.want("a.txt", `,"as":"image"`, "error: $ROOT/a.txt"+noPDF)
+	l.want("a.ipynb", `,"as":"image"`, "error: $ROOT/a.ipynb"+noPDF)
+	l.want("a.txt", `,"as":"text"`, "1\ttext")
+	l.want("a.png", `,"as":"text"`, "error: $ROOT/a.png is an image and has no text. Leave out as.")
+	if got := l.read("a.png", `,"as":"image"`); !strings.HasSuffix(got, "{image/png 2 x 2 <nil>}") {
+		t.Error(got)
+	}
+	if got := l.read("like.txt", `,"as":"image"`); !strings.HasPrefix(got, "error: $ROOT/like.txt is a damaged PDF: ") {
+		t.Error(got)
+	}
+	l.want("a.bin", `,"as":"image"`, "error: $ROOT/a.bin is a binary file (of no known type) of 3 bytes. Read shows text, pictures, notebooks and PDF files; other tools can take it apart.")
+	l.want("a.txt", `,"as":"png"`, "error: property \"as\" is \"png\". Use one of: text, image.")
+}
+
 // TestPDFOverBudget: pages that do not fit are named, and lead to the rest.
 func TestPDFOverBudget(t *testing.T) {
 	l := openLibrary(t)
@@ -193,6 +241,16 @@ text
 2
 </output>
 [cell 2 of 2]`)
+	l.want("f.ipynb", `,"offset":-1`, `<cell id="sum" type="code" run="2">
+1+1
+</cell>
+<output cell="sum">
+2
+</output>
+[cell 2 of 2]`)
+	if got := l.read("f.ipynb", `,"offset":-9`); !strings.HasPrefix(got, `<cell id="intro"`) || !strings.Contains(got, `id="sum"`) {
+		t.Errorf("more cells than there are: %s", got)
+	}
 	l.write("broken.ipynb", []byte("{\n  \"cells\": [}\n"))
 	if got := l.read("broken.ipynb", ""); !strings.HasPrefix(got, "error: $ROOT/broken.ipynb is not valid JSON: line 2, column 13: ") {
 		t.Errorf("broken JSON: %s", got)
@@ -237,6 +295,7 @@ func TestReminder(t *testing.T) {
 	l.write("long", bytes.Repeat([]byte("x"), 200_000))
 	l.write("empty", nil)
 	for name, want := range map[string]bool{"a.txt": true, "a.png": false, "a.pdf": true, "b.pdf": true, "a.ipynb": true, "long": true, "empty": false} {
+		l.w.Session = session.New(session.Config{ID: name, Roots: []string{l.w.Root}, Results: l.w.Session.View().Results})
 		got := l.read(name, "")
 		if strings.HasSuffix(got, "\n"+reminder) != want || strings.Count(got, reminder) > 1 {
 			t.Errorf("%s: %s", name, got[max(0, len(got)-300):])

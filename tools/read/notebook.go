@@ -13,7 +13,7 @@ import (
 
 // NotebookCell is a cell of a notebook.
 type NotebookCell struct {
-	ID      string   `json:"id" jsonschema:"What the cell is called: its id in the notebook, or cell-N counting from 0 where it has none of its own"`
+	ID      string   `json:"id" jsonschema:"Id of the cell; cell-N, counted from 0, if it has none of its own"`
 	Type    string   `json:"type" jsonschema:"code, markdown, raw, or what the notebook says"`
 	Source  string   `json:"source" jsonschema:"The text of the cell"`
 	Outputs []string `json:"outputs" jsonschema:"Its outputs as text; a picture is described in brackets"`

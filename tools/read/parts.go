@@ -23,7 +23,7 @@ func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 		return Output{}, file.ReadError(r.shown, err)
 	}
 	text, _ := decode(r.file.head, steadily{ctx, r.file})
-	number := r.file.asked.Offset
+	number := r.file.offset
 	s := splitter{r: bufio.NewReaderSize(text, chunk), size: partSize(p.room, number)}
 	if err := s.skip(number - 1); err != nil {
 		return Output{}, r.changed(err)
@@ -85,7 +85,7 @@ func splits(long, room, number int) bool {
 func (r *reading) partsName(size int) (family, name string) {
 	path := sha256.Sum256([]byte(r.file.Name()))
 	state := sha256.Sum256(fmt.Appendf(nil, "%+v %x %d", r.file.identity, r.file.hash, size))
-	family = fmt.Sprintf("line-%d-%x", r.file.asked.Offset, path[:6])
+	family = fmt.Sprintf("line-%d-%x", r.file.offset, path[:6])
 	return family, fmt.Sprintf("%s-%x", family, state[:8])
 }
 

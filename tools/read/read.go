@@ -23,10 +23,17 @@ import (
 // Input is what a call is given.
 type Input struct {
 	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
-	Offset   int    `json:"offset,omitempty" minimum:"0" jsonschema:"The first line to return, counted from 1; of a notebook the first cell"`
-	Limit    int    `json:"limit,omitempty" minimum:"1" jsonschema:"How many lines to return, or cells of a notebook; without it as many as fit"`
-	Pages    string `json:"pages,omitempty" jsonschema:"Pages of a PDF file, at most 20, such as 3 or 1-5"`
+	Offset   int    `json:"offset,omitempty" jsonschema:"First line (notebook: cell), from 1; -100: the last 100"`
+	Limit    int    `json:"limit,omitempty" minimum:"1" jsonschema:"How many lines (notebook: cells); default: as many as fit"`
+	Pages    string `json:"pages,omitempty" jsonschema:"PDF pages such as 3 or 1-5, at most 20"`
+	As       string `json:"as,omitempty" enum:"text,image" jsonschema:"PDF pages as text (default) or as images, which show figures"`
 }
+
+// Values of Input.As.
+const (
+	asText  = "text"
+	asImage = "image"
+)
 
 // Options are what a server can set.
 type Options struct {
@@ -110,6 +117,8 @@ type reading struct {
 	in    Input
 	file  *source
 	shown string // the path, safe to show
+
+	reminded bool // the answer has a reminder
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
@@ -129,7 +138,20 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if err := ctx.Err(); err != nil {
 		return tools.Result[Output]{}, context.Cause(ctx)
 	}
-	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}}}, nil
+	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}, Reminded: r.reminded}}, nil
+}
+
+// fits refuses properties that have no meaning for a kind of file.
+func (r *reading) fits(k kind) error {
+	switch {
+	case r.in.Pages != "" && k != pdfFile:
+		return &tools.Fault{Fact: r.shown + " is not a PDF file, so it has no pages", Next: "Leave out pages."}
+	case r.in.As == asText && k == pictureFile:
+		return &tools.Fault{Fact: r.shown + " is an image and has no text", Next: "Leave out as."}
+	case r.in.As == asImage && (k == textFile || k == notebookFile):
+		return &tools.Fault{Fact: r.shown + ` is not a PDF file, and only pages of PDF files are shown as "image"`, Next: "Leave out as."}
+	}
+	return nil
 }
 
 // read reads the file as what it is.
@@ -138,8 +160,8 @@ func (r *reading) read(ctx context.Context) (Output, error) {
 	if err != nil {
 		return Output{}, file.ReadError(r.shown, err)
 	}
-	if r.in.Pages != "" && kind != pdfFile {
-		return Output{}, &tools.Fault{Fact: r.shown + " is not a PDF file, so it has no pages", Next: "Leave pages out."}
+	if err := r.fits(kind); err != nil {
+		return Output{}, err
 	}
 	switch kind {
 	case textFile:

@@ -29,6 +29,10 @@ func TestRecordOfWhatWasShown(t *testing.T) {
 		{"f", `,"limit":2`, 1, 2, 3},
 		{"f", `,"offset":2`, 2, 3, 3},
 		{"f", `,"offset":1,"limit":9`, 1, 0, 3},
+		{"f", `,"offset":-1`, 3, 3, 3},
+		{"f", `,"offset":-2,"limit":1`, 2, 2, 3},
+		{"f", `,"offset":-9`, 1, 0, 3},
+		{"n.ipynb", `,"offset":-1`, 2, 2, 2},
 		{"empty", ``, 1, 0, 0},
 		{"long", ``, 1, 1, 2}, // in parts, which are there to be read
 		{"lines", `,"limit":200`, 1, 17, 200},

@@ -29,6 +29,7 @@ type source struct {
 	identity workspace.Identity
 	at       time.Time // when it was opened
 	asked    session.Range
+	offset   int // number of the first line or cell asked for, from 1
 	hash     [sha256.Size]byte
 	head     []byte // its first bytes, read by kind
 
@@ -40,13 +41,17 @@ func open(env *tools.Env, in Input) (*source, error) {
 	if err != nil {
 		return nil, file.OpenError(env, in.FilePath, err)
 	}
+	if in.Offset == 0 {
+		in.Offset = 1
+	}
 	first, last, err := pages(in.Pages)
 	if err != nil {
 		return nil, errors.Join(err, f.Close()) // Validate has refused it before
 	}
 	return &source{
 		File: f, info: info, identity: workspace.IdentityOf(info), at: env.Now(),
-		asked: session.Range{Offset: max(in.Offset, 1), Limit: in.Limit, FirstPage: first, LastPage: last},
+		asked:  session.Range{Offset: in.Offset, Limit: in.Limit, FirstPage: first, LastPage: last, Pictures: in.As == asImage},
+		offset: in.Offset,
 	}, nil
 }
 
@@ -60,7 +65,7 @@ func (f *source) record() session.Read {
 
 // showed notes that n lines or cells were shown, of total.
 func (f *source) showed(n, total int) {
-	f.first, f.last, f.total = f.asked.Offset, f.asked.Offset+n-1, total
+	f.first, f.last, f.total = f.offset, f.offset+n-1, total
 	if f.first == 1 && total >= 0 && f.last >= total {
 		f.last = 0 // all of it
 	}
@@ -91,7 +96,11 @@ func (r *reading) again(seen session.Read) tools.Result[Output] {
 		r.OnShort()
 	}
 	r.env.Private() // another session has not seen it
-	text := fmt.Sprintf("[%s has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the whole content.]", r.shown)
+	part := ""
+	if seen.Last > 0 || seen.Range.FirstPage > 0 {
+		part = "this part of "
+	}
+	text := fmt.Sprintf("[%s has not changed since %sit was last read here. If you no longer have it, send the same call again: that returns the content.]", r.shown, part)
 	return tools.Result[Output]{
 		Data:   Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}},
 		Effect: session.Effect{Reads: []session.Read{seen}},

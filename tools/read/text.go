@@ -57,6 +57,9 @@ type request struct {
 }
 
 func (r *reading) text(ctx context.Context) (Output, error) {
+	if err := r.fromEnd(ctx); err != nil {
+		return Output{}, err
+	}
 	src, hash := r.file.content(), sha256.New()
 	seen := bytes.NewBuffer(nil)
 	switch size := r.file.info.Size(); {
@@ -68,7 +71,7 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	}
 	text, encoding := decode(r.file.head, src)
 	p, err := readText(ctx, text, request{
-		path: r.shown, size: r.file.info.Size(), offset: r.file.asked.Offset, limit: r.in.Limit,
+		path: r.shown, size: r.file.info.Size(), offset: r.file.offset, limit: r.in.Limit,
 		budget: r.MaxTokens * bytesPerToken, decoded: encoding != "",
 	})
 	if err != nil {
@@ -84,14 +87,14 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 		note := "the file is encoded as " + encoding
 		p.text, p.notes = p.text+"\n["+note+"]", append(p.notes, note)
 	}
-	if splits(p.long, p.room, r.file.asked.Offset) {
+	if splits(p.long, p.room, r.file.offset) {
 		r.file.showed(1, p.total)
 		return r.parts(ctx, p)
 	}
-	r.file.showed(p.known(r.file.asked.Offset), p.total)
+	r.file.showed(p.known(r.file.offset), p.total)
 	out := Output{
 		Type: "text", FilePath: r.in.FilePath, Content: p.content, NumLines: p.lines,
-		StartLine: r.file.asked.Offset, TotalLines: p.total, LeftOut: p.leftOut, shown: []tools.Content{tools.Text{Text: p.text}},
+		StartLine: r.file.offset, TotalLines: p.total, LeftOut: p.leftOut, shown: []tools.Content{tools.Text{Text: p.text}},
 	}
 	if p.lines > 0 {
 		out.shown = r.texts(out.shown...)

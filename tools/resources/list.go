@@ -134,7 +134,7 @@ func (o *ListOutput) words(asked int) string {
 	}
 	switch {
 	case asked == 0:
-		b.WriteString("[there are no other MCP servers; a person can add some to the settings, under mcpServers]\n")
+		b.WriteString("[there are no other MCP servers; the user can add some to the settings, under mcpServers]\n")
 	case len(o.Resources) == 0 && len(o.Problems) < asked:
 		b.WriteString("[there are no resources]\n")
 	}

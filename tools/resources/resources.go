@@ -78,7 +78,7 @@ func known(source Source, server string) error {
 	case slices.Contains(names, server):
 		return nil
 	case len(names) == 0:
-		return fault.New("there are no other MCP servers", "A person can add some to the settings, under mcpServers.")
+		return fault.New("there are no other MCP servers", "Ask the user to add one to the settings, under mcpServers.")
 	}
 	fact := fmt.Sprintf("there is no server %s", plain.Line(fmt.Sprintf("%q", server)))
 	if near := nearest.Names(server, names, 3); len(near) > 0 {
@@ -93,7 +93,7 @@ func check(source Source, tool, server string) *policy.Decision {
 	if why, denied := source.Denied(server); denied {
 		return &policy.Decision{
 			Behavior: policy.Deny, Reason: fmt.Sprintf("the server %s may not be used: %s", plain.Line(server), why),
-			Next: "do without it, or have a person change the rule",
+			Next: "do without it, or ask the user to change the rule",
 		}
 	}
 	return ask(source, tool, server)
@@ -103,14 +103,14 @@ func check(source Source, tool, server string) *policy.Decision {
 func ask(source Source, tool, server string) *policy.Decision {
 	if why, asked := source.Asked(server); asked {
 		return &policy.Decision{
-			Behavior: policy.Ask, Layer: policy.LayerRule, Reason: fmt.Sprintf("a person is asked before the server %s is used: %s", plain.Line(server), why),
-			Next: "do without it, or have a person change the rule",
+			Behavior: policy.Ask, Layer: policy.LayerRule, Reason: fmt.Sprintf("the user is asked before the server %s is used: %s", plain.Line(server), why),
+			Next: "do without it, or ask the user to change the rule",
 		}
 	}
 	if source.AskAlways() {
 		return &policy.Decision{
 			Behavior: policy.Ask, Reason: fmt.Sprintf("nobody has said that the server %s may be asked for what it has", plain.Line(server)),
-			Next: "have a person add an allow rule such as " + tool + "(" + plain.Line(server) + ")",
+			Next: "ask the user to add an allow rule such as " + tool + "(" + plain.Line(server) + ")",
 		}
 	}
 	return nil

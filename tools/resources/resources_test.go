@@ -134,7 +134,7 @@ func TestCheck(t *testing.T) {
 	careful.asked = map[string]string{"none": "the ask rule mcp__none in /s.json:4"}
 	remote := all()
 	remote.always = true
-	const denied = `deny: the server private may not be used: denied by the rule mcp__private in /s.json:3; do without it, or have a person change the rule`
+	const denied = `deny: the server private may not be used: denied by the rule mcp__private in /s.json:3; do without it, or ask the user to change the rule`
 	for _, c := range []struct {
 		source             *servers
 		tool, server, want string
@@ -146,10 +146,10 @@ func TestCheck(t *testing.T) {
 		{plainly, "List", "private", denied},
 		{remote, "Read", "private", denied},
 		{careful, "Read", "github", ""},
-		{careful, "Read", "none", "ask: a person is asked before the server none is used: the ask rule mcp__none in /s.json:4; do without it, or have a person change the rule"},
-		{careful, "List", "", "ask: a person is asked before the server none is used: the ask rule mcp__none in /s.json:4; do without it, or have a person change the rule"},
-		{remote, "Read", "github", "ask: nobody has said that the server github may be asked for what it has; have a person add an allow rule such as ReadMcpResource(github)"},
-		{remote, "List", "", "ask: nobody has said that the server half may be asked for what it has; have a person add an allow rule such as ListMcpResources(half)"},
+		{careful, "Read", "none", "ask: the user is asked before the server none is used: the ask rule mcp__none in /s.json:4; do without it, or ask the user to change the rule"},
+		{careful, "List", "", "ask: the user is asked before the server none is used: the ask rule mcp__none in /s.json:4; do without it, or ask the user to change the rule"},
+		{remote, "Read", "github", "ask: nobody has said that the server github may be asked for what it has; ask the user to add an allow rule such as ReadMcpResource(github)"},
+		{remote, "List", "", "ask: nobody has said that the server half may be asked for what it has; ask the user to add an allow rule such as ListMcpResources(half)"},
 		{&servers{always: true}, "List", "", ""},
 		{&servers{always: true, names: []string{"private"}, denied: plainly.denied}, "List", "", ""},
 	} {

@@ -26,8 +26,8 @@ type ListInput struct{}
 
 // ListOutput is what there is.
 type ListOutput struct {
-	Tasks []Entry `json:"tasks" jsonschema:"The tasks in order of their start"`
-	Left  int     `json:"left,omitempty" jsonschema:"How many that ended earlier are left out"`
+	Tasks []Entry `json:"tasks" jsonschema:"The tasks in start order"`
+	Left  int     `json:"left,omitempty" jsonschema:"Number of tasks left out that ended earlier"`
 
 	text string
 }
@@ -35,9 +35,9 @@ type ListOutput struct {
 // Entry is one task.
 type Entry struct {
 	TaskID   string `json:"task_id" jsonschema:"The task"`
-	Kind     string `json:"kind" jsonschema:"What sort of task it is, such as shell"`
+	Kind     string `json:"kind" jsonschema:"Kind of task, such as shell"`
 	Title    string `json:"title" jsonschema:"What it runs"`
-	Status   string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
+	Status   string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"Status of the task"`
 	Detail   string `json:"detail" jsonschema:"The same in a few words"`
 	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
 }

@@ -20,12 +20,12 @@ import (
 
 // Input is what a call of TaskOutput is given.
 type Input struct {
-	TaskID  string `json:"task_id,omitempty" jsonschema:"The id of the task; without it the tasks are listed"`
-	BashID  string `json:"bash_id,omitempty" jsonschema:"The former name of task_id"`
+	TaskID  string `json:"task_id,omitempty" jsonschema:"Id of the task; without it the tasks are listed"`
+	BashID  string `json:"bash_id,omitempty" jsonschema:"Former name of task_id"`
 	Block   *bool  `json:"block,omitempty" default:"true" jsonschema:"Whether to wait"`
-	Timeout *int   `json:"timeout,omitempty" minimum:"0" maximum:"600000" default:"30000" jsonschema:"The longest wait, in milliseconds"`
-	Offset  *int64 `json:"offset,omitempty" minimum:"0" jsonschema:"Where to begin, in bytes: 0, or the next offset of a former answer"`
-	Filter  string `json:"filter,omitempty" jsonschema:"Regular expression (Go's RE2): show only lines that it matches"`
+	Timeout *int   `json:"timeout,omitempty" minimum:"0" maximum:"600000" default:"30000" jsonschema:"Maximum wait in milliseconds"`
+	Offset  *int64 `json:"offset,omitempty" minimum:"0" jsonschema:"Where to start, in bytes: 0, or the next offset of an earlier answer"`
+	Filter  string `json:"filter,omitempty" jsonschema:"Regular expression (Go's RE2): show only matching lines"`
 }
 
 // wait is how long the call may wait.
@@ -44,13 +44,13 @@ const defaultWait = 30 * time.Second
 // Output is how a task is and what it printed.
 type Output struct {
 	TaskID     string  `json:"task_id,omitempty" jsonschema:"The task"`
-	Status     string  `json:"status,omitempty" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
+	Status     string  `json:"status,omitempty" enum:"running,completed,failed,stopped,timed out" jsonschema:"Status of the task"`
 	Detail     string  `json:"detail,omitempty" jsonschema:"The same in a few words"`
 	ExitCode   *int    `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
 	Output     string  `json:"output" jsonschema:"The output that is shown; notes in square brackets name omitted parts"`
-	NextOffset int64   `json:"next_offset" jsonschema:"Where the output goes on, in bytes"`
-	More       bool    `json:"more" jsonschema:"Whether there is more output already from next_offset on"`
-	Tasks      []Entry `json:"tasks,omitempty" jsonschema:"Without task_id: the tasks in order of their start"`
+	NextOffset int64   `json:"next_offset" jsonschema:"Where the output continues, in bytes"`
+	More       bool    `json:"more" jsonschema:"Whether there is more output from next_offset on"`
+	Tasks      []Entry `json:"tasks,omitempty" jsonschema:"Without task_id: the tasks in start order"`
 
 	text string
 }

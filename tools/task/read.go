@@ -32,6 +32,11 @@ func overview(ctx context.Context, t *tasks.Task, limit int) (shown, error) {
 		return shown{}, err
 	}
 	p := shown{text: v.Head, next: next}
+	if v.Binary {
+		printed, _ := log.Bytes()
+		p.text = log.NotShown(printed) + "\n"
+		return p, nil
+	}
 	if v.Gap != (spool.Gap{}) {
 		if p.text != "" && !strings.HasSuffix(p.text, "\n") {
 			p.text += "\n"
@@ -63,10 +68,24 @@ func end(ctx context.Context, log *spool.Log) (int64, error) {
 	}
 }
 
+// binary replaces binary output from an offset on by a note. Without a filter all
+// that was printed until now counts as seen, since nobody reads on in it by offsets.
+func (p shown) binary(ctx context.Context, log *spool.Log, from int64, filtered bool) (_ shown, err error) {
+	if !filtered {
+		p.more = false
+		if p.next, err = end(ctx, log); err != nil {
+			return p, err
+		}
+	}
+	p.text = log.NotShown(p.next-from) + "\n"
+	return p, nil
+}
+
 // from reads from an offset on. If there is nothing new it waits for that, as
 // long as w lets it. s becomes the status as it was just before the last read.
 func from(ctx context.Context, w *waiter, q spool.Query, s *tasks.Status) (shown, error) {
 	p := shown{next: q.Offset, follows: true}
+	start := q.Offset
 	var missing int64
 	for reads := 1; ; reads++ {
 		printed, _ := w.task.Output().Bytes()
@@ -81,6 +100,9 @@ func from(ctx context.Context, w *waiter, q spool.Query, s *tasks.Status) (shown
 		}
 		q.Offset, p.next, p.more = part.Next, part.Next, part.More
 		missing += part.Missing
+		if part.Binary {
+			return p.binary(ctx, w.task.Output(), start, q.Filter != nil)
+		}
 		if part.Text != "" {
 			p.text = part.Text
 			break

@@ -13,17 +13,17 @@ import (
 
 // StopInput is what a call of TaskStop is given.
 type StopInput struct {
-	TaskID  string `json:"task_id,omitempty" jsonschema:"The id of the task to end"`
-	ShellID string `json:"shell_id,omitempty" jsonschema:"The former name of task_id"`
+	TaskID  string `json:"task_id,omitempty" jsonschema:"Id of the task"`
+	ShellID string `json:"shell_id,omitempty" jsonschema:"Former name of task_id"`
 }
 
 // StopOutput is how the task ended.
 type StopOutput struct {
 	TaskID   string `json:"task_id" jsonschema:"The task"`
-	Status   string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"How the task is"`
+	Status   string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"Status of the task"`
 	Detail   string `json:"detail" jsonschema:"The same in a few words"`
 	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Its exit code, if it ended with one"`
-	Before   bool   `json:"before" jsonschema:"Whether it had ended before the call"`
+	Before   bool   `json:"before" jsonschema:"Whether it had already ended"`
 
 	text string
 }

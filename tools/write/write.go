@@ -16,14 +16,14 @@ import (
 // Input is what a call is given.
 type Input struct {
 	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
-	Content  string `json:"content" jsonschema:"The whole content of the file"`
+	Content  string `json:"content" jsonschema:"The complete content"`
 }
 
 // Output is what a call did.
 type Output struct {
-	Type     string `json:"type" enum:"create,update,unchanged" jsonschema:"Whether the file was made, replaced, or had this content already"`
+	Type     string `json:"type" enum:"create,update,unchanged" jsonschema:"Whether the file was created, replaced, or had this content already"`
 	FilePath string `json:"filePath" jsonschema:"The file, absolute"`
-	Size     int    `json:"size" jsonschema:"How many bytes the file has now"`
+	Size     int    `json:"size" jsonschema:"Size of the file in bytes"`
 
 	text string
 }

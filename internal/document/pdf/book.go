@@ -83,13 +83,14 @@ func (b *book) close() {
 	_ = b.cache.Close(context.Background())
 }
 
-// page reads page n, and reports whether there is anything to show. A page that
+// page reads page n, as a picture if asked or if it has no text, and reports whether
+// there is anything to show. A page that
 // broke the engine gets a second chance: the memory may have been too small, or
 // full of earlier pages.
-func (b *book) page(n int) (p Page, ok bool) {
-	p, err := b.read(n)
+func (b *book) page(n int, asPicture bool) (p Page, ok bool) {
+	p, err := b.read(n, asPicture)
 	if errors.Is(err, errBroke) {
-		p, err = b.read(n)
+		p, err = b.read(n, asPicture)
 	}
 	if err != nil {
 		return Page{Number: n, Text: fmt.Sprintf("[page %d cannot be shown: %s]", n, why(err))}, false
@@ -98,19 +99,31 @@ func (b *book) page(n int) (p Page, ok bool) {
 }
 
 // read reads page n.
-func (b *book) read(n int) (p Page, err error) {
+func (b *book) read(n int, asPicture bool) (p Page, err error) {
 	p.Number = n
+	if asPicture {
+		return b.picture(p)
+	}
 	if !b.ready(smallMemory) {
 		return p, errBroke
 	}
-	if p.Text, err = b.engine.text(n); err != nil || readable(p.Text) {
+	if p.Text, err = b.engine.text(n); err != nil {
 		return p, err
 	}
+	if readable(p.Text) {
+		p.Figures = b.engine.figures(n)
+		return p, nil
+	}
 	p.Text = ""
+	return b.picture(p)
+}
+
+// picture adds the picture of a page to it.
+func (b *book) picture(p Page) (_ Page, err error) {
 	if !b.ready(largeMemory) {
 		return p, errBroke
 	}
-	p.Picture, err = b.engine.picture(n)
+	p.Picture, err = b.engine.picture(p.Number)
 	runtime.GC() // the engine's memory counts as live, so it would let as much waste pile up
 	return p, err
 }

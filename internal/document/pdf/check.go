@@ -69,7 +69,7 @@ func checkStart(file io.ReaderAt, size int64) error {
 	if size > maxFile {
 		return &fault.Fault{
 			Fact: fmt.Sprintf("is a PDF of %d bytes, over the limit of %d", size, int64(maxFile)),
-			Next: "Ask a person to split it into smaller files.",
+			Next: "Ask the user to split it into smaller files.",
 		}
 	}
 	return nil

@@ -31,6 +31,7 @@ const (
 // Request is what to read. The zero range is the whole file.
 type Request struct {
 	First, Last  int           // page numbers, 1-based; a zero Last is First
+	Pictures     bool          // a picture of each page, also of one with text
 	TextBudget   int           // bytes of text, the first page always whole; 0: no limit
 	PictureBytes int           // bytes of all pictures, the first always there; 0: no limit
 	Time         time.Duration // after which no further page is begun; 0: no limit
@@ -51,6 +52,7 @@ type Page struct {
 	Number  int // 1-based
 	Text    string
 	Picture *picture.Picture
+	Figures bool // beside the text there is a figure
 }
 
 // Read reads pages of a file. What is damaged, encrypted or asked for beyond
@@ -100,7 +102,7 @@ func (d *Document) fill(b *book, r Request, first, last int) (shown int) {
 			d.Next = n
 			return shown
 		}
-		p, ok := b.page(n)
+		p, ok := b.page(n, r.Pictures)
 		text += len(p.Text)
 		over := n > first && r.TextBudget > 0 && text > r.TextBudget
 		if p.Picture != nil {

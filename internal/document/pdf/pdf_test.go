@@ -87,6 +87,9 @@ func show(d *Document) string {
 	fmt.Fprintf(&b, "%d pages, next %d, note %q\n", d.PageCount, d.Next, d.Note)
 	for _, p := range d.Pages {
 		fmt.Fprintf(&b, "%d: %q", p.Number, p.Text)
+		if p.Figures {
+			b.WriteString(" figures")
+		}
 		if p.Picture != nil {
 			fmt.Fprintf(&b, " picture %dx%d", p.Picture.Width, p.Picture.Height)
 		}

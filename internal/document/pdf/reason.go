@@ -65,7 +65,7 @@ func refusal(v verdict, err error) error {
 	case errors.Is(err, pdfium.ErrSecurity):
 		return &fault.Fault{
 			Fact: "is encrypted in a way that cannot be read",
-			Next: "Ask a person for a copy without encryption.",
+			Next: "Ask the user for a copy without encryption.",
 		}
 	case errors.Is(err, pdfium.ErrFormat), errors.Is(err, pdfium.ErrFile), errors.Is(err, errBroke):
 		return damaged(firstOf(v.flaw, "its structure is broken"))
@@ -76,7 +76,7 @@ func refusal(v verdict, err error) error {
 func encrypted() error {
 	return &fault.Fault{
 		Fact: "is encrypted and needs a password",
-		Next: "Ask a person for a copy without a password.",
+		Next: "Ask the user for a copy without a password.",
 	}
 }
 

@@ -30,14 +30,14 @@ func check(glob string) (at int, fault string) {
 		case glob[i] == '{':
 			open = append(open, i)
 		case glob[i] == '}' && len(open) == 0:
-			return i, "no { is open"
+			return i, unopenedBrace
 		case glob[i] == '}':
 			open = open[:len(open)-1]
 		}
 		i += n
 	}
 	if len(open) > 0 {
-		return open[len(open)-1], "the { is not closed"
+		return open[len(open)-1], unclosedBrace
 	}
 	return 0, ""
 }

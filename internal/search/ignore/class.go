@@ -18,6 +18,8 @@ const (
 	danglingBackslash = "nothing follows the backslash"
 	unknownClass      = "no such character class"
 	backwardRange     = "the range runs backwards"
+	unclosedBrace     = "the { is not closed"
+	unopenedBrace     = "no { is open"
 )
 
 // parseClass reads the bracket expression at s[0] and returns its set, its

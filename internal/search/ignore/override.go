@@ -34,6 +34,25 @@ func (e *GlobError) Error() string {
 	return fmt.Sprintf("glob %q, byte %d: %s", e.Glob, e.Offset, e.Fact)
 }
 
+// Advice returns how to correct the glob, as a sentence.
+func (e *GlobError) Advice() string {
+	switch e.Fact {
+	case unclosedBracket:
+		return `Close it, or write \[ for a literal bracket.`
+	case unclosedBrace:
+		return `Close it, or write \{ for a literal brace.`
+	case unopenedBrace:
+		return `Remove the }, or write \} for a literal brace.`
+	case danglingBackslash:
+		return `Remove it, or write \\ for a literal backslash.`
+	case backwardRange:
+		return `Swap its ends, or write \- for a literal hyphen.`
+	case unknownClass:
+		return `Write the characters, such as [a-z].`
+	}
+	return `Shorten it, or use several calls.`
+}
+
 // Globs compiles globs. They differ from patterns of a file in this: {a,b}
 // stands for either, nested too, and an alternative may be empty; # is no
 // comment; ** is special only if it stands alone between slashes. An empty

@@ -1,0 +1,66 @@
+package spool
+
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// What output must have to be binary: of its bytes one in oddShare is a control
+// character that text does not need, one in oddShare is no UTF-8, and there are
+// leastOdd of both together. Text in another encoding has no such characters, and
+// lists with NUL between names are UTF-8.
+const (
+	oddShare = 100
+	leastOdd = 16
+)
+
+// binary reports whether what rows come from is no text.
+func binary(list []seen) bool {
+	var t tally
+	for _, one := range list {
+		t.add(one.raw)
+	}
+	return t.binary()
+}
+
+// tally counts the bytes of output by what they are.
+type tally struct{ all, controls, invalid int }
+
+func (t *tally) add(raw []byte) {
+	t.all += len(raw)
+	for len(raw) > 0 {
+		c, size := rune(raw[0]), 1
+		if c >= utf8.RuneSelf {
+			c, size = utf8.DecodeRune(raw)
+		}
+		switch {
+		case c == utf8.RuneError && size == 1:
+			t.invalid++
+		case c < ' ' && (c < '\a' || c > '\r') && c != '\x1b':
+			t.controls++
+		}
+		raw = raw[size:]
+	}
+}
+
+func (t *tally) binary() bool {
+	return t.controls*oddShare > t.all && t.invalid*oddShare > t.all && t.controls+t.invalid >= leastOdd
+}
+
+// NotShown returns the note that stands for binary output of so many bytes.
+func (l *Log) NotShown(size int64) string {
+	return fmt.Sprintf("[binary output, %s, not shown; it is in %s]", amount(size), l.path)
+}
+
+// amount returns a number of bytes in words, with commas between thousands.
+func amount(n int64) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " bytes"
+}
