@@ -25,6 +25,7 @@ func doctorCommand(host *Host) *cobra.Command {
 		Long: "doctor tries what contained commands must not be able to do, in a process that is contained as they are, and says " +
 			"what was seen, what is not covered, and what commands may touch. It takes the flags of a server, so that it speaks of that server.\n\n" +
 			"Exit status: 0 if what --sandbox asks for holds, 1 if not, 2 for a wrong command line.",
+		Example:           "  mcp-toolset doctor\n  mcp-toolset doctor --verbose --sandbox on ~/src/app",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			d, err := c.examine(cmd.Context(), host, args)
@@ -45,7 +46,7 @@ func doctorCommand(host *Host) *cobra.Command {
 			return err
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inDebug)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, for programs")
 	return cmd
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 )
@@ -30,7 +29,7 @@ func explainCommand(host *Host) *cobra.Command {
 			"mode, read-only, default, tool, input), rule (its text), source and line (its file and line number), read_only, concurrency_safe, commands,\n" +
 			"parts (for each of commands: text, decision, layer, rule, source, line, reason), hooks (how many PreToolUse hooks would run), reason, next,\n" +
 			"and error if the call is not valid.\n\n" +
-			"Exit status: 0 whatever is decided, 2 for a wrong command line.",
+			"Exit status: 0 whatever is decided, 2 for a wrong command line or arguments that are not a JSON object.",
 		Example: `  mcp-toolset policy explain Read '{"file_path":"README.md"}'
   mcp-toolset policy explain --json --batch < calls.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -44,10 +43,14 @@ func explainCommand(host *Host) *cobra.Command {
 		},
 		ValidArgsFunction: completeTool,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("log-level") {
-				c.logLevel = "warn"
+			var input json.RawMessage
+			if !batch {
+				var err error
+				if input, err = arguments(host.In, args, maxLine); err != nil {
+					return err
+				}
 			}
-			a, err := c.build(host, nil, callDrain)
+			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err
 			}
@@ -56,10 +59,10 @@ func explainCommand(host *Host) *cobra.Command {
 			if batch {
 				return x.batch(cmd.Context(), host.In)
 			}
-			return x.one(cmd.Context(), args, host.In)
+			return x.print(cmd.Context(), a.Explain(cmd.Context(), args[0], input))
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inDebug)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line, for programs")
 	cmd.Flags().BoolVar(&batch, "batch", false, "explain each line of standard input")
 	return cmd
@@ -71,30 +74,6 @@ type explainer struct {
 	out     io.Writer
 	text    bool // for a person
 	printed bool
-}
-
-// one explains the call of a command line.
-func (x *explainer) one(ctx context.Context, args []string, in io.Reader) error {
-	input := []byte("{}")
-	if len(args) == 2 {
-		input = []byte(args[1])
-	}
-	if string(input) == "-" {
-		var err error
-		if input, err = io.ReadAll(io.LimitReader(in, maxLine+1)); err != nil {
-			return fmt.Errorf("reading the arguments: %w", err)
-		}
-	}
-	e := pipeline.Explanation{Tool: plain.Line(args[0])}
-	switch err := checkJSON(input); {
-	case len(input) > maxLine:
-		notACall(&e, errTooLong)
-	case err != nil:
-		notACall(&e, fmt.Errorf("the arguments are %w", err))
-	default:
-		e = x.explain(ctx, args[0], input)
-	}
-	return x.print(ctx, e)
 }
 
 // notACall denies what is not a call.

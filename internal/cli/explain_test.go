@@ -153,7 +153,7 @@ func TestExplainCancelled(t *testing.T) {
 		cancel()
 		return echo(ctx, tool, input)
 	}}
-	if err := x.one(ctx, []string{"A"}, nil); !errors.Is(err, context.Canceled) || out.Len() > 0 {
+	if err := x.print(ctx, x.explain(ctx, "A", nil)); !errors.Is(err, context.Canceled) || out.Len() > 0 {
 		t.Errorf("%v, %q", err, &out)
 	}
 }
@@ -299,26 +299,25 @@ no call: deny
 	}
 }
 
-// TestExplainOne: the arguments of a command line, or of standard input.
-func TestExplainOne(t *testing.T) {
+// TestArguments: the arguments of a command line, or of standard input.
+func TestArguments(t *testing.T) {
 	for _, c := range []struct {
 		args     []string
 		in, want string
+		err      bool
 	}{
-		{[]string{"A"}, "x", `A{}`},
-		{[]string{"A", `{"b":1}`}, "x", `A{"b":1}`},
-		{[]string{"A", "-"}, "{\"b\":1}\n", "A{\"b\":1}\n"},
-		{[]string{"A", "{"}, "", `Athe arguments are not JSON: unexpected end of JSON input`},
-		{[]string{"A", " "}, "", `Athe arguments are not JSON: nothing is there`},
-		{[]string{"A", "-"}, strings.Repeat(" ", maxLine) + "{}", `A` + errTooLong.Error()},
+		{args: []string{"A"}, in: "x", want: `{}`},
+		{args: []string{"A", `{"b":1}`}, in: "x", want: `{"b":1}`},
+		{args: []string{"A", "-"}, in: " {\"b\":1}\n", want: `{"b":1}`},
+		{args: []string{"A", "{"}, want: "the arguments are not JSON; quote them for the shell: '{\"file_path\":\"README.md\"}'", err: true},
+		{args: []string{"Bash", " "}, want: "the arguments are not JSON; quote them for the shell: '{\"command\":\"ls\"}'", err: true},
+		{args: []string{"A", "[]"}, want: "the arguments are JSON but not an object: use {...}", err: true},
+		{args: []string{"A", "-"}, in: strings.Repeat(" ", maxLine) + "{}", want: errTooLong.Error(), err: true},
 	} {
-		var out bytes.Buffer
-		x := explainer{explain: echo, out: &out}
-		if err := x.one(t.Context(), c.args, strings.NewReader(c.in)); err != nil {
-			t.Fatal(err)
-		}
-		if got := answers(t, out.String()); len(got) != 1 || got[0].Tool+got[0].Reason != c.want || (got[0].Error == "") != (got[0].Decision == "allow") {
-			t.Errorf("%q: %+v", c.args, got)
+		got, err := arguments(strings.NewReader(c.in), c.args, maxLine)
+		var usage usageError
+		if c.err != errors.As(err, &usage) || c.err && err.Error() != c.want || !c.err && string(got) != c.want {
+			t.Errorf("%q: %s, %v", c.args, got, err)
 		}
 	}
 }

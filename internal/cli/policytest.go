@@ -33,14 +33,11 @@ func testCommand(host *Host) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("log-level") {
-				c.logLevel = "warn"
-			}
 			name, rows, err := loadTable(cmd.Context(), host, args[0])
 			if err != nil {
 				return err
 			}
-			a, err := c.build(host, nil, callDrain)
+			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err
 			}
@@ -49,7 +46,7 @@ func testCommand(host *Host) *cobra.Command {
 			return x.run(cmd.Context(), rows)
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inDebug)
 	return cmd
 }
 

@@ -31,18 +31,10 @@ func toolsCommand(host *Host) *cobra.Command {
 			"openai, function tools. The output has the same bytes in every process, so a prompt cache keyed on it holds.\n\n" +
 			"Upstream servers whose tools are not known yet are connected to, as long as --wait says. The table counts about how many tokens each definition\n" +
 			"takes in a model's context, at four bytes a token. With --budget, exit status 1 says that what is loaded from the start takes more.",
-		Args: cobra.NoArgs,
+		Example: "  mcp-toolset tools\n  mcp-toolset tools --format anthropic --root ~/src/app",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(formats, format) {
-				return usagef("--format is %q; use %s", format, strings.Join(formats, ", "))
-			}
-			if cmd.Flags().Changed("budget") && budget < 0 {
-				return usagef("--budget is %d; the least is 0", budget)
-			}
-			if !cmd.Flags().Changed("log-level") {
-				c.logLevel = "warn"
-			}
-			a, err := c.build(host, nil, 0)
+			a, err := c.quiet(cmd).build(host, nil, 0)
 			if err != nil {
 				return err
 			}
@@ -54,12 +46,12 @@ func toolsCommand(host *Host) *cobra.Command {
 			return a.within(host.Err, budget)
 		},
 	}
-	c.add(cmd, host)
-	cmd.Flags().StringVar(&format, "format", "table", "table, json, anthropic or openai")
-	complete(cmd, "format", formats, cobra.ShellCompDirectiveNoFileComp)
-	cmd.Flags().IntVar(&budget, "budget", -1, "fail if the tools that are loaded from the start take more than so many `TOKENS`")
-	cmd.Flags().DurationVar(&wait, "wait", 15*time.Second, "how long to wait for upstream servers whose tools are not known")
-	cmd.Flags().BoolVar(&digest, "digest", false, "print only the SHA-256 of the tools/list result")
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inOutput, inDebug)
+	own := flagSection{cmd, ""}
+	own.choice(&format, "format", "table", formats, "print the tools as `FORMAT`: "+oneOf(formats))
+	own.number(&budget, "budget", -1, 0, "fail if the tools that are loaded from the start take more than so many `TOKENS`")
+	own.duration(&wait, "wait", 15*time.Second, "wait this `TIME` for upstream servers whose tools are not known")
+	own.on(&digest, "digest", "print only the SHA-256 of the tools/list result")
 	return cmd
 }
 

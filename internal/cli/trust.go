@@ -27,6 +27,7 @@ func trustCommand(host *Host) *cobra.Command {
 		Long: "Shows what the settings file of the project in DIR (default: the working directory), .mcp-toolset/settings.json, would allow,\n" +
 			"and trusts it as it is once you agree. Until then, and again when the file changes, only its deny and ask rules hold.\n\n" +
 			"Exit status: 0 if the project is trusted or needs no trust, 1 if not, 2 for a wrong command line.",
+		Example: "  mcp-toolset trust ~/src/app\n  mcp-toolset trust --list",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:

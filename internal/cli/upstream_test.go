@@ -351,7 +351,7 @@ func TestUpstreamUsage(t *testing.T) {
 		`the settings have no server "zzzzz"; there are everything, web`:       {"diff zzzzz"},
 		`unknown command "lits"; did you mean list?`:                           {"lits"},
 		"unknown flag --acept; did you mean --accept?":                         {"diff --acept"},
-		`unknown command "x" for "mcp-toolset upstream list"`:                  {"list x"},
+		`upstream list takes no arguments; leave out "x"`:                      {"list x"},
 	} {
 		for _, line := range lines {
 			f.want(exitUsage, "mcp-toolset: "+want+"\n", strings.Fields(line)...)
