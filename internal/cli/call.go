@@ -52,7 +52,7 @@ func callCommand(host *Host) *cobra.Command {
 				return usageError{err}
 			}
 			if explain {
-				if err := explainFirst(cmd.Context(), host.Err, a, args[0], input); err != nil {
+				if err := explainFirst(cmd.Context(), consoleOf(host, host.Err), a, args[0], input); err != nil {
 					return err
 				}
 			}
@@ -89,8 +89,8 @@ func callCommand(host *Host) *cobra.Command {
 }
 
 // explainFirst explains the call that is run next.
-func explainFirst(ctx context.Context, w io.Writer, a *app, tool string, input json.RawMessage) error {
-	x := explainer{explain: a.Explain, out: w, text: true}
+func explainFirst(ctx context.Context, out console, a *app, tool string, input json.RawMessage) error {
+	x := explainer{explain: a.Explain, out: out.out, text: true, console: out}
 	return x.print(ctx, x.explain(ctx, tool, input))
 }
 

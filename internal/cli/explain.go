@@ -22,12 +22,12 @@ func explainCommand(host *Host) *cobra.Command {
 		Short: "Say what would be decided on a call, without running it",
 		Long: "Says for one call, or with --batch for each line of standard input, what is decided on it and why, and on each simple command of a Bash call.\n" +
 			"Nothing is run: no tool, no hook and no classifier. What those might say is not in it; it is said how many hooks there are.\n" +
-			"Files that commands name, and whether commands are contained, are judged with the whole call.\n" +
+			"Files that commands name, and whether commands are contained, are judged with the whole call. A > marks the commands because of which it is not allowed.\n" +
 			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n" +
 			"A line of a batch is {\"tool\": NAME, \"input\": {...}}, of 1 MiB at most; further keys are ignored.\n\n" +
 			"With --json each call is answered by one line, in order, with: tool, decision (allow, ask, deny), layer (what decided: rule, path,\n" +
 			"mode, read-only, default, tool, input), rule (its text), source and line (its file and line number), read_only, concurrency_safe, commands,\n" +
-			"parts (for each of commands: text, decision, layer, rule, source, line, reason), hooks (how many PreToolUse hooks would run), reason, next,\n" +
+			"parts (for each of commands: text, decision, layer, rule, source, line, reason, decides), hooks (how many PreToolUse hooks would run), reason, next,\n" +
 			"and error if the call is not valid.\n\n" +
 			"Exit status: 0 whatever is decided, 2 for a wrong command line or arguments that are not a JSON object.",
 		Example: `  mcp-toolset policy explain Read '{"file_path":"README.md"}'
@@ -55,7 +55,7 @@ func explainCommand(host *Host) *cobra.Command {
 				return err
 			}
 			defer a.close()
-			x := explainer{explain: a.Explain, out: host.Out, text: !asJSON}
+			x := explainer{explain: a.Explain, out: host.Out, text: !asJSON, console: consoleOf(host, host.Out)}
 			if batch {
 				return x.batch(cmd.Context(), host.In)
 			}
@@ -72,7 +72,8 @@ func explainCommand(host *Host) *cobra.Command {
 type explainer struct {
 	explain func(ctx context.Context, tool string, input json.RawMessage) pipeline.Explanation
 	out     io.Writer
-	text    bool // for a person
+	text    bool // for a user
+	console console
 	printed bool
 }
 
@@ -104,7 +105,7 @@ func (x *explainer) print(ctx context.Context, e pipeline.Explanation) error {
 		if x.printed {
 			b.WriteByte('\n')
 		}
-		describe(&b, e)
+		describe(&b, e, x.console)
 	} else {
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

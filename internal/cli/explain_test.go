@@ -246,7 +246,7 @@ func TestExplainRecovers(t *testing.T) {
 	}
 	want := `{"tool":"Fragile","decision":"deny","layer":"tool","rule":"","source":"","line":0,"read_only":false,"concurrency_safe":false,"commands":[],"parts":[],"hooks":0,` +
 		`"reason":"the tool stopped on an internal error","next":"Try another way; a person finds the details in the server's log."}
-{"tool":"Fragile","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"read_only":true,"concurrency_safe":false,"commands":["say <x>"],"parts":[{"text":"say <x>","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"reason":"the ask rule Fragile(say <x>) covers this call"}],"hooks":0,` +
+{"tool":"Fragile","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"read_only":true,"concurrency_safe":false,"commands":["say <x>"],"parts":[{"text":"say <x>","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"reason":"the ask rule Fragile(say <x>) covers this call","decides":true}],"hooks":0,` +
 		`"reason":"the ask rule Fragile(say <x>) covers this call","next":"a person can change the rule in /etc/test.json:1"}
 {"tool":"Gone","decision":"deny","layer":"rule","rule":"Gone(*)","source":"/etc/test.json","line":1,"read_only":false,"concurrency_safe":false,"commands":[],"parts":[],"hooks":0,` +
 		`"reason":"the deny rule Gone(*) covers every call of Gone","next":"do without this tool, or have a person change the rule in /etc/test.json:1"}
@@ -265,7 +265,7 @@ func TestExplainText(t *testing.T) {
 	var out bytes.Buffer
 	x := explainer{out: &out, text: true, explain: func(_ context.Context, tool string, _ json.RawMessage) pipeline.Explanation {
 		return pipeline.Explanation{
-			Tool: tool, Facts: tools.Facts{ReadOnly: true}, Hooks: 2,
+			Tool: tool, Facts: tools.Facts{ReadOnly: true}, Hooks: 2, Deciding: []int{0, 1},
 			Parts: []policy.PartDecision{
 				{Text: "ls -l", Behavior: policy.Allow, Layer: "read-only", Reason: "it only reads"},
 				{Text: "echo \x1b[2J\n", Behavior: policy.Ask, Layer: "rule", Rule: "T(\u202ex)", Source: "/etc/s.json", Line: 7, Reason: "a reason"},
@@ -285,8 +285,8 @@ func TestExplainText(t *testing.T) {
   next              a step
   read-only         yes
   concurrency-safe  no
-  commands          allow  ls -l  (read-only: it only reads)
-                    ask    echo \x1b[2J  (rule T(\u202ex) of /etc/s.json:7)
+  commands        > ask    ls -l  (rule: the reason above)
+                  > ask    echo \x1b[2J  (rule T(\u202ex) of /etc/s.json:7)
                     deny   ` + strings.Repeat("x", 250) + "…" + strings.Repeat("x", 250) + `  (default: none\x1b)
   hooks             2 would run first and may decide otherwise; none was started for this
 
