@@ -110,7 +110,7 @@ func TestApprovals(t *testing.T) {
 	if _, err := os.Lstat(d.state); err == nil {
 		t.Error("looking made the state folder")
 	}
-	d.want(1, "mcp-toolset: no server that runs has asked for an approval\n", "approve", "1")
+	d.want(1, "mcp-toolset: nothing is waiting for approval\n", "approve", "1")
 
 	first := runCommand("npm test && echo 'a\\nb'\n")
 	d.pend(first)

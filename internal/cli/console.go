@@ -8,9 +8,10 @@ import (
 
 // console is what a command prints to. The zero value is a file or a pipe.
 type console struct {
-	width  int  // in columns, 0 if there is no terminal or its width is not known
-	colour bool // it takes escape sequences, and the user wants colours
-	out    io.Writer
+	width   int  // in columns, 0 if there is no terminal or its width is not known
+	escapes bool // it takes escape sequences
+	colour  bool // the user wants colours, too
+	out     io.Writer
 }
 
 // consoleOf describes where w leads. Colours are off for NO_COLOR and for
@@ -20,7 +21,8 @@ func consoleOf(host *Host, w io.Writer) console {
 	if !ok || !isTerminal(f) {
 		return console{out: w}
 	}
-	return console{width: consoleWidth(f), colour: host.Getenv("NO_COLOR") == "" && host.Getenv("TERM") != "dumb" && takesEscapes(f), out: w}
+	escapes := host.Getenv("TERM") != "dumb" && takesEscapes(f)
+	return console{width: consoleWidth(f), escapes: escapes, colour: escapes && host.Getenv("NO_COLOR") == "", out: w}
 }
 
 // Styles of words, as parameters of SGR sequences.
@@ -35,6 +37,7 @@ var styles = map[string]string{
 	"allow": green, "ask": yellow, "deny": red,
 	"ok": green, "warn": yellow, "fail": red,
 	"pass": green, "FAIL": red,
+	"ready": green, "refused": yellow, "failed": red,
 }
 
 // judged returns one of the words of styles in its colour; any other as it is.
@@ -49,7 +52,7 @@ func (c console) judged(word string) string {
 // progress shows a line until the function that it returns is called. It prints
 // nothing but on a terminal that takes escape sequences.
 func (c console) progress(format string, args ...any) (done func()) {
-	if !c.colour {
+	if !c.escapes {
 		return func() {}
 	}
 	fmt.Fprintf(c.out, format, args...)

@@ -170,17 +170,17 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	o.Token, o.Metrics = token.value, a.figures.Handler()
 	scheme := "http"
 	if o.cert != "" {
-		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		pair, err := o.certificate()
 		if err != nil {
-			return fmt.Errorf("loading the certificate: %w", err)
+			return err
 		}
 		o.TLS, scheme = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}, "https"
 	} else if !loopback && !o.insecure {
 		return usagef("over plain HTTP the token can be read on the way to %s; use --tls-cert and --tls-key, or --insecure behind a proxy that does TLS", o.addr)
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
+	l, err := o.listen(ctx)
 	if err != nil {
-		return fmt.Errorf("listening: %w", err)
+		return err
 	}
 	// Calls may take the drain time to end; a second signal does not wait.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
@@ -222,7 +222,7 @@ func isLoopback(addr string) (bool, error) {
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip", h)
 	if err != nil {
-		return false, fmt.Errorf("looking up the address to listen on: %w", err)
+		return false, usagef("--addr is %q; the host is not known: %w", addr, err)
 	}
 	return !slices.ContainsFunc(ips, func(ip netip.Addr) bool { return !ip.IsLoopback() }), nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -98,6 +99,11 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 	dir, err := workspace.Canonical(folder)
 	if err != nil {
 		return fmt.Errorf("resolving %s: %w", plain.Line(folder), err)
+	}
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist", plain.Line(dir))
+	} else if err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", plain.Line(dir))
 	}
 	p, err := settings.ReadProject(dir)
 	switch {

@@ -76,7 +76,8 @@ func upstreamListCommand(host *Host, open upstreamOpener) *cobra.Command {
 		Short: "List the other servers and how they are",
 		Long: "Prints a line for each server of the settings: how it is, how many tools it has, how many of these changed since you last looked, and how it is\n" +
 			"started, without the values of environment variables and headers. Nothing is started: tools are those that were listed last.\n" +
-			"With --connect all servers are connected first, for which MCP_TIMEOUT milliseconds are given (default: 30000).",
+			"With --connect all servers are connected first, for which MCP_TIMEOUT milliseconds are given (default: 30000).\n\n" +
+			"Exit status: 0, or with --connect 1 if a server could not be connected, 2 for a wrong command line.",
 		Example: "  mcp-toolset upstream list --connect",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -94,12 +95,22 @@ func upstreamListCommand(host *Host, open upstreamOpener) *cobra.Command {
 			}
 			defer func() { err = errors.Join(err, m.Close()) }()
 			if connect {
+				done := consoleOf(host, host.Err).progress("connecting to %d servers ...", len(found.declared))
 				m.WakeAll(cmd.Context(), upstreamTimeout(host))
+				done()
 				if err := cmd.Context().Err(); err != nil {
 					return err
 				}
 			}
-			return listUpstreams(host.Out, found.declared, m.Servers(), store)
+			servers := m.Servers()
+			if err := listUpstreams(consoleOf(host, host.Out), found.declared, servers, store); err != nil {
+				return err
+			}
+			unconnected := func(s tools.Server) bool { return s.State != tools.Ready && s.State != tools.Refused }
+			if connect && slices.ContainsFunc(servers, unconnected) {
+				return failedResult{}
+			}
+			return nil
 		},
 	}
 	c.add(cmd, host, inWorkspace, inDebug)

@@ -180,7 +180,7 @@ web         idle   -      -        https://...@${HOST}/mcp?...#...
 	if _, err := os.Lstat(f.env["MCP_TOOLSET_STATE_DIR"]); err == nil {
 		t.Error("listing made the state folder")
 	}
-	f.want(exitOK, `SERVER      STATE   TOOLS  CHANGED  STARTED WITH
+	f.want(exitError, `SERVER      STATE   TOOLS  CHANGED  STARTED WITH
 everything  ready   2      0        npx -y "a b" ${TOKEN} x\x1b[2J ""
 web         failed  -      -        https://...@${HOST}/mcp?...#...
 
@@ -196,6 +196,9 @@ web: connection refused\x1b[2J; it is tried again in 4s
 		t.Error(f.waited)
 	}
 	f.declared = f.declared[:1]
+	if code, out := f.run("list", "--connect"); code != exitOK {
+		t.Errorf("all servers are connected, exit code %d: %s", code, out)
+	}
 	if _, err := f.store().Update("old\x1b", "config", nil); err != nil {
 		t.Fatal(err)
 	}
