@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
-	"mcp-toolset/tools/builtin"
 )
 
 // common are the flags of every command that builds a server.
@@ -103,11 +101,8 @@ func (c *common) addOutput(in flagSection, host *Host) {
 	in.on(&c.structured, "structured", "also send structuredContent and outputSchema, for programs")
 	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")
 	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated")
-	in.cmd.Flags().Lookup("feature").Hidden = len(features()) == 0
+	in.cmd.Flags().Lookup("feature").Hidden = true // until a tool has a feature, which TestHelpFeature looks at
 }
-
-// features returns the features that the tools have.
-var features = sync.OnceValue(func() []string { return tools.Features(builtin.List(builtin.Options{})) })
 
 // complete tells the shell what a flag takes. Flags not named here take files
 // or free text, which is what a shell offers by itself.

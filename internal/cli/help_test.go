@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/builtin"
 )
 
 // everyCommand calls do with each command that users see.
@@ -82,6 +85,14 @@ func TestHelpSections(t *testing.T) {
 			t.Errorf("http --help: the section %s is missing or out of order:\n%s", title, out)
 		}
 		last = at
+	}
+}
+
+// --feature is hidden as long as no tool has a feature.
+func TestHelpFeature(t *testing.T) {
+	_, out, _ := runMain(t, "stdio", "--help")
+	if has := len(tools.Features(builtin.List(builtin.Options{}))) > 0; has != strings.Contains(out, "--feature") {
+		t.Errorf("tools have features: %v; stdio --help:\n%s", has, out)
 	}
 }
 
