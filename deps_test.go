@@ -24,7 +24,7 @@ type rule struct {
 // transports down to the tools. Files of tests may import more.
 var rules = []rule{
 	{"", []string{"internal/cli"}, nil, "the binary"},
-	{"internal/cli", []string{"..."}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "commands and flags"},
+	{"internal/cli", []string{"..."}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys"}, "commands and flags; the width of terminals"},
 	{"internal/assembly", []string{"server", "session", "pipeline", "tools", "policy", "concurrency", "internal/approval", "internal/audit", "internal/classifier", "internal/filelock", "internal/hook", "internal/results", "internal/snapshot", "internal/workspace"}, nil, "puts a server together"},
 	{"server", []string{"pipeline", "tools", "session", "concurrency", "internal/plain", "internal/results", "internal/workspace"},
 		[]string{"github.com/mark3labs/mcp-go", "golang.org/x/net", "golang.org/x/sys"}, "the only package that knows the MCP library's server"},

@@ -17,6 +17,7 @@ type Explanation struct {
 	Facts    tools.Facts           // zero for a call that cannot be judged
 	Commands []string              // the simple commands that the call runs, as far as the tool has such
 	Parts    []policy.PartDecision // what is decided on each of Commands by itself
+	Deciding []int                 // indexes of the Parts because of which the call is not allowed, as far as known
 	Hooks    int                   // how many PreToolUse hooks would run before it is decided on; they may decide otherwise
 	Error    string                // why the call cannot be judged; "" if it was
 }
@@ -76,6 +77,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 			e.Commands = append(e.Commands, part.Text)
 		}
 		e.Parts = p.Policy.ExplainParts(c.asked)
+		e.Deciding = deciding(d, e.Parts, env.Session.Dir, p.Home)
 	}
 	return e
 }

@@ -44,9 +44,9 @@ func TestExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ tool, args, want string }{
-		{"Do", `{"do":"x"}`, `Do: allow default "" []: no rule covers the call`},
-		{"Look", `{"do":"x"}`, `Look: allow read-only "" read-only safe []: no rule covers the call, and it only reads`},
-		{"Former", `{"do":"x"}`, `Look: allow read-only "" read-only safe []: no rule covers the call, and it only reads`},
+		{"Do", `{"do":"x"}`, `Do: allow default "" []: no rule covers it`},
+		{"Look", `{"do":"x"}`, `Look: allow read-only "" read-only safe []: it only reads, and no rule covers it`},
+		{"Former", `{"do":"x"}`, `Look: allow read-only "" read-only safe []: it only reads, and no rule covers it`},
 		{"Do", `{"do":"x","path":"ask.txt"}`, `Do: ask rule "Do(ask.txt)" []: the ask rule Do(ask.txt) covers this call`},
 		{"Do", `{"do":"x","path":"/outside"}`, `Do: ask path "" []: /outside is outside the workspace roots ($ROOT)`},
 		{"Read", `{"file_path":"secret/key"}`, `Read: deny rule "Read(secret/**)" read-only safe []: the deny rule Read(secret/**) covers $ROOT/secret/key`},

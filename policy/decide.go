@@ -125,14 +125,29 @@ func (c *call) byDefault() Decision {
 	case c.p.mode == ModeAcceptEdits && c.onlyEdits():
 		return c.acceptedEdits()
 	case concern == nil && c.r.ReadOnly:
-		return Decision{Behavior: Allow, Layer: LayerReadOnly, Reason: "no rule covers the call, and it only reads"}
+		return Decision{Behavior: Allow, Layer: LayerReadOnly, Reason: "it only reads, and no rule covers it"}
 	case concern == nil:
-		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers the call"}
+		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: c.unremarkable()}
 	case c.p.mode == ModeBypass && !c.guarded():
 		return c.bypassed()
 	}
 	concern.Behavior, concern.Open = Ask, true
 	return *concern
+}
+
+// staysInside is why a path is allowed that no rule covers.
+const staysInside = "it stays in the workspace, and no rule covers it"
+
+// unremarkable words why a call is allowed that nothing else decides on. Commands
+// without containment are a concern, so that such a command is contained.
+func (c *call) unremarkable() string {
+	switch {
+	case c.r.Parts != nil:
+		return "it stays in the workspace and is contained, and no rule covers it"
+	case c.r.Target != nil:
+		return staysInside
+	}
+	return "no rule covers it"
 }
 
 // allowing is the first allow rule that covers the call, where it has to lift
@@ -190,7 +205,7 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 // judged by the path. What Decide has asked about is an Ask here too.
 func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, readable []string) Decision {
 	if p.readsFreely && t.Access == Read && t.Literal == t.Canonical && p.ordinary(t.Canonical) {
-		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers the call"}
+		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: staysInside}
 	}
 	r := Request{Tool: tool, Aliases: aliases, Dir: dir, Target: &t, Readable: readable}
 	var c call

@@ -107,17 +107,13 @@ func readJSON(data []byte) (*node, error) {
 	if err := json.Unmarshal(data, &raw); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("line %d: %w", lineAt(data, syntax.Offset), err)
+			return nil, syntaxError(data, syntax)
 		}
 		return nil, err
 	}
 	r := reader{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	r.dec.UseNumber()
 	return r.value("", 0)
-}
-
-func lineAt(data []byte, offset int64) int {
-	return 1 + bytes.Count(data[:min(offset, int64(len(data)))], []byte("\n"))
 }
 
 // reader turns tokens into nodes. The text is known to be valid JSON.

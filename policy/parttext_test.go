@@ -57,7 +57,7 @@ func TestPartTexts(t *testing.T) {
 		{"own", func(s *speech) { s.r.Own = &Decision{Behavior: Ask, Reason: "perhaps", Next: "wait"} }, "perhaps", "wait"},
 		{"always", func(s *speech) { s.r.Always = true }, "a person always allows exactly this", ""},
 		{"bypass", func(s *speech) { s.mode, s.r.Parts.List[0].Risk = ModeBypass, "it destroys" }, "the mode bypassPermissions allows what no rule denies or asks about", ""},
-		{"read-only", func(s *speech) { s.r.ReadOnly = true }, "no rule covers the call, and it only reads", ""},
+		{"read-only", func(s *speech) { s.r.ReadOnly = true }, "it only reads, and no rule covers it", ""},
 		{"acceptEdits", func(s *speech) {
 			s.mode, s.r.Parts.Edits = ModeAcceptEdits, true
 			s.target("/ws/a", Edit)

@@ -29,7 +29,7 @@ func TestTexts(t *testing.T) {
 	long := "/ws/" + strings.Repeat("x", 300)
 	for _, c := range []struct{ rules, call, reason, next string }{
 		{"", ": x", "the call names no tool", "name the tool to call"},
-		{"", "Read /ws/a", "no rule covers the call", ""},
+		{"", "Read /ws/a", "it stays in the workspace, and no rule covers it", ""},
 		{"allow Read", "Read /ws/a", "an allow rule covers the call", ""},
 		{"", "Read a -> /ws/a", "a is not an absolute path", "write the path from the file-system root"},
 		{"", "Read /ws/a -> ?", "where /ws/a leads is not known", "use a path whose folders exist and can be looked into"},

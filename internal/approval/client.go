@@ -20,7 +20,7 @@ import (
 const answerWithin = 10 * time.Second
 
 // ErrNoServer says that no server that runs waits for approvals, or ever did.
-var ErrNoServer = errors.New("no server that runs has asked for an approval")
+var ErrNoServer = errors.New("nothing is waiting for approval")
 
 // Overview is what all servers of a user wait for and were told.
 type Overview struct {

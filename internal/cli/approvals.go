@@ -95,11 +95,12 @@ func approvalsCommand(host *Host) *cobra.Command {
 			if len(args) == 1 {
 				number, _ = strconv.Atoi(args[0])
 			}
-			return showApprovals(cmd.Context(), host.Out, folder, number, asJSON)
+			return showApprovals(cmd.Context(), consoleOf(host, host.Out), folder, number, asJSON)
 		},
 	}
-	cmd.Flags().IntVar(&lift, "lift", 0, "lift what was declined by number `N`")
-	cmd.Flags().IntVar(&forget, "forget", 0, "allow what is always allowed by number `N` no longer")
+	own := flagSection{cmd, ""}
+	own.number(&lift, "lift", 0, 1, "lift what was declined by number `N`")
+	own.number(&forget, "forget", 0, 1, "no longer allow what is always allowed by number `N`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, for programs")
 	return cmd
 }
@@ -111,6 +112,7 @@ func approveCommand(host *Host) *cobra.Command {
 		Short: "Let a call that waits for a person run once",
 		Long: "Lets the call of approval N run once, when it is sent again; `mcp-toolset approvals N` shows it.\n" +
 			"With --always exactly the command, path or input that is shown there is allowed in that workspace from now on, by that tool and in all servers.",
+		Example:           "  mcp-toolset approve 7",
 		Args:              oneNumber,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -140,6 +142,7 @@ func denyCommand(host *Host) *cobra.Command {
 		Short: "Decline a call that waits for a person",
 		Long: "Declines the call of approval N, and the same command, path or input for the rest of that conversation.\n" +
 			"It also takes back an approval that was not used yet. `mcp-toolset approvals --lift N` lifts a decline.",
+		Example:           "  mcp-toolset deny 7",
 		Args:              oneNumber,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -173,12 +176,12 @@ func forgetAlways(out io.Writer, folder string, number int) error {
 	return say(out, fmt.Sprintf("No longer allowed: %s.\n", subjectText(e.Tool, e.Subject)))
 }
 
-func showApprovals(ctx context.Context, out io.Writer, folder string, number int, asJSON bool) error {
+func showApprovals(ctx context.Context, c console, folder string, number int, asJSON bool) error {
 	o, err := approval.List(ctx, folder, number)
 	if err != nil {
 		return shownError(err)
 	}
-	shown := approvalList{Overview: o, whole: number != 0}
+	shown := approvalList{Overview: o, whole: number != 0, console: c}
 	if number == 0 {
 		var problem error
 		if shown.always, problem = approval.Entries(folder); problem != nil {
@@ -196,7 +199,7 @@ func showApprovals(ctx context.Context, out io.Writer, folder string, number int
 	if err != nil {
 		return fmt.Errorf("printing approvals: %w", err)
 	}
-	return say(out, b.String())
+	return say(c.out, b.String())
 }
 
 func say(out io.Writer, text string) error {

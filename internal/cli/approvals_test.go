@@ -110,7 +110,7 @@ func TestApprovals(t *testing.T) {
 	if _, err := os.Lstat(d.state); err == nil {
 		t.Error("looking made the state folder")
 	}
-	d.want(1, "mcp-toolset: no server that runs has asked for an approval\n", "approve", "1")
+	d.want(1, "mcp-toolset: nothing is waiting for approval\n", "approve", "1")
 
 	first := runCommand("npm test && echo 'a\\nb'\n")
 	d.pend(first)
@@ -279,11 +279,11 @@ func TestApprovalsInCommand(t *testing.T) {
 func TestApprovalsUsage(t *testing.T) {
 	d := newDesk(t)
 	for want, lines := range map[string][]string{
-		"%s takes the number of an approval; `mcp-toolset approvals` has the numbers":                 {"approve", "deny", "approve 1 2", "deny 1 2"},
-		`%q is no number of an approval; ` + "`mcp-toolset approvals` has the numbers":                {"approve x", "deny 0", "approvals 1x", "approve 99999999999999999999"},
-		"approvals takes one of N, --lift N and --forget N":                                           {"approvals 1 2", "approvals --lift 1 1", "approvals --lift 1 --forget 1", "approvals --lift 1 --json"},
-		"invalid argument \"x\" for \"--lift\" flag: strconv.ParseInt: parsing \"x\": invalid syntax": {"approvals --lift x"},
-		"unknown flag --alway; did you mean --always?":                                                {"approve 1 --alway"},
+		"%s takes the number of an approval; `mcp-toolset approvals` has the numbers":  {"approve", "deny", "approve 1 2", "deny 1 2"},
+		`%q is no number of an approval; ` + "`mcp-toolset approvals` has the numbers": {"approve x", "deny 0", "approvals 1x", "approve 99999999999999999999"},
+		"approvals takes one of N, --lift N and --forget N":                            {"approvals 1 2", "approvals --lift 1 1", "approvals --lift 1 --forget 1", "approvals --lift 1 --json"},
+		`--lift is "x"; use a number`:                                                  {"approvals --lift x"},
+		"unknown flag --alway; did you mean --always?":                                 {"approve 1 --alway"},
 	} {
 		for _, line := range lines {
 			args := strings.Fields(line)

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 	"unicode/utf16"
@@ -31,6 +31,7 @@ type approvalList struct {
 	approval.Overview
 	always []approval.Entry
 	whole  bool // one approval, which is shown as a block
+	console
 }
 
 // text words the list for a person. Nothing in it can drive a terminal.
@@ -71,15 +72,15 @@ func (l *approvalList) text(b *bytes.Buffer) {
 
 // table words the approvals, a line each.
 func (l *approvalList) table(b *bytes.Buffer) {
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	list := table{cut: []int{3, 2}}
 	for _, i := range l.Items {
 		state := age(time.Since(i.Since))
 		if i.Approved {
 			state = "approved, not used yet"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t(%s)\t%s\n", i.Number, brief(i.Tool, listedWhat), listed(i), brief(strings.TrimPrefix(i.Reason, i.Subject.Value+" "), listedReason), state)
+		list.row(strconv.Itoa(i.Number), brief(i.Tool, listedWhat), listed(i), "("+brief(strings.TrimPrefix(i.Reason, i.Subject.Value+" "), listedReason)+")", state)
 	}
-	_ = w.Flush() // to a buffer
+	list.write(b, l.console)
 }
 
 // what is the command or path of a call, or else what the call does.

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,13 +22,12 @@ type auditFlags struct {
 var auditSyncs = []string{string(audit.Always), string(audit.Interval), string(audit.Never)}
 
 func (f *auditFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.file, "audit", "", "write a line of JSON for each call to `FILE`, before it is answered")
-	flags.BoolVar(&f.required, "audit-required", false, "do no call that cannot be written to the audit log")
-	flags.StringVar(&f.sync, "audit-sync", string(audit.Interval), "when lines are made safe against a crash of the machine: always, interval (each second) or never")
-	flags.IntVar(&f.size, "audit-max-size", audit.DefaultMaxSize>>20, "begin a new audit file at this size in `MiB`")
-	flags.IntVar(&f.keep, "audit-keep", audit.DefaultKeep, "how many older audit files are kept")
-	complete(cmd, "audit-sync", auditSyncs, cobra.ShellCompDirectiveNoFileComp)
+	in := flagSection{cmd, inAudit}
+	in.text(&f.file, "audit", "", "write a line of JSON for each call to `FILE`, before the call is answered")
+	in.on(&f.required, "audit-required", "refuse calls that cannot be written to the audit log")
+	in.choice(&f.sync, "audit-sync", string(audit.Interval), auditSyncs, "when to flush lines to disk: `WHEN` is always, interval (each second) or never")
+	in.number(&f.size, "audit-max-size", audit.DefaultMaxSize>>20, 1, "begin a new audit file at this size in `MIB`")
+	in.number(&f.keep, "audit-keep", audit.DefaultKeep, 1, "keep `N` older audit files")
 }
 
 // open opens the audit log, and closes it to tools.
@@ -40,10 +37,6 @@ func (f *auditFlags) open(host *Host, config *assembly.Config) error {
 		return usagef("--audit-required needs --audit FILE")
 	case f.file == "":
 		return nil
-	case !slices.Contains(auditSyncs, f.sync):
-		return usagef("--audit-sync is %q; use %s", f.sync, strings.Join(auditSyncs, ", "))
-	case f.size < 1 || f.keep < 1:
-		return usagef("--audit-max-size is %d and --audit-keep %d; the least is 1", f.size, f.keep)
 	}
 	path := workspace.Expand(f.file, host.Dir, host.Home)
 	log, err := audit.Open(audit.Config{

@@ -62,9 +62,7 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (*a
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
 	}
-	if config.Drain = drain; drain < 0 {
-		return nil, errors.Join(usagef("--drain is %v; it cannot be negative", drain), logFile.Close())
-	}
+	config.Drain = drain
 	a, err := assembly.New(config)
 	if err != nil {
 		return nil, errors.Join(err, logFile.Close())
@@ -97,23 +95,12 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 		Scheduler: concurrency.Config{PerLane: c.maxConcurrency, Now: time.Now}, Ordered: c.ordered,
 	}
 	switch c.cascade {
-	case "", "bash":
 	case "all":
 		config.Cascade = pipeline.CascadeAll
 	case "off":
 		config.Cascade = pipeline.CascadeOff
-	default:
-		return config, usagef("--cascade is %q; use bash, all or off", c.cascade)
 	}
-	if config.Mode = policy.Mode(c.mode); c.mode != "" && !slices.Contains(policy.Modes, c.mode) {
-		return config, usagef("--mode is %q; use %s", c.mode, strings.Join(policy.Modes, ", "))
-	}
-	if config.Deferral = tools.Deferral(c.deferral); c.deferral != "" && !slices.Contains(tools.Deferrals, c.deferral) {
-		return config, usagef("--deferral is %q; use %s", c.deferral, strings.Join(tools.Deferrals, ", "))
-	}
-	if c.maxConcurrency < 1 {
-		return config, usagef("--max-concurrency is %d; the least is 1", c.maxConcurrency)
-	}
+	config.Mode, config.Deferral = policy.Mode(c.mode), tools.Deferral(c.deferral)
 	var err error
 	if config.Roots, err = c.workspaceDirs(host, positional); err != nil {
 		return config, err
@@ -181,9 +168,6 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 
 // tools makes the tools as the flags and the surroundings have them.
 func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher, run bash.Options, servers *others) ([]*tools.Tool, error) {
-	if c.readDedup != "on" && c.readDedup != "off" {
-		return nil, usagef("--read-dedup is %q; use on or off", c.readDedup)
-	}
 	return builtin.List(builtin.Options{
 		Resources: servers, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
 		EditGuard: file.Guard(config.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
@@ -222,14 +206,6 @@ func (c *common) commands(host *Host, config assembly.Config) (*command.Commands
 }
 
 func (c *common) newCommands(host *Host, config assembly.Config) (*command.Commands, error) {
-	switch command.Mode(c.sandbox) {
-	case "", command.Auto, command.On, command.Off:
-	default:
-		return nil, usagef("--sandbox is %q; use auto, on or off", c.sandbox)
-	}
-	if c.foreground < 0 {
-		return nil, usagef("--foreground-limit is %v; it cannot be negative", c.foreground)
-	}
 	shell := c.shell
 	if shell != "" {
 		path, err := exec.LookPath(shell)
@@ -261,11 +237,6 @@ func (c *common) context() context.Context {
 // searcher makes what Grep and Glob search with.
 func (c *common) searcher(host *Host) (*search.Searcher, error) {
 	o := search.Options{Home: host.Home, Getenv: host.Getenv}
-	for _, f := range []struct{ name, value string }{{"search-index", c.searchIndex}, {"search-watch", c.searchWatch}} {
-		if f.value != "on" && f.value != "off" {
-			return nil, usagef("--%s is %q; use on or off", f.name, f.value)
-		}
-	}
 	if c.searchIndex == "off" {
 		o.Index = -1
 	}

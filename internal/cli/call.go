@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,14 +39,11 @@ func callCommand(host *Host) *cobra.Command {
 		},
 		ValidArgsFunction: completeTool,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			input, err := arguments(host, args[1:])
+			input, err := arguments(host.In, args, 0)
 			if err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("log-level") {
-				c.logLevel = "warn"
-			}
-			a, err := c.build(host, nil, callDrain)
+			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err
 			}
@@ -54,7 +52,7 @@ func callCommand(host *Host) *cobra.Command {
 				return usageError{err}
 			}
 			if explain {
-				if err := explainFirst(cmd.Context(), host.Err, a, args[0], input); err != nil {
+				if err := explainFirst(cmd.Context(), consoleOf(host, host.Err), a, args[0], input); err != nil {
 					return err
 				}
 			}
@@ -84,15 +82,15 @@ func callCommand(host *Host) *cobra.Command {
 			return nil
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inDebug)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole result as JSON")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say on standard error what is decided on the call and why, then run it")
 	return cmd
 }
 
 // explainFirst explains the call that is run next.
-func explainFirst(ctx context.Context, w io.Writer, a *app, tool string, input json.RawMessage) error {
-	x := explainer{explain: a.Explain, out: w, text: true}
+func explainFirst(ctx context.Context, out console, a *app, tool string, input json.RawMessage) error {
+	x := explainer{explain: a.Explain, out: out.out, text: true, console: out}
 	return x.print(ctx, x.explain(ctx, tool, input))
 }
 
@@ -106,22 +104,33 @@ func completeTool(_ *cobra.Command, args []string, _ string) (names []string, _ 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// arguments reads a call's arguments from the command line or standard input.
-func arguments(host *Host, args []string) (json.RawMessage, error) {
+// arguments reads the arguments of a call from the command line TOOL [JSON | -].
+// Those on standard input may have most bytes; 0 is no limit.
+func arguments(in io.Reader, args []string, most int64) (json.RawMessage, error) {
 	text := "{}"
-	if len(args) == 1 {
-		text = args[0]
+	if len(args) == 2 {
+		text = args[1]
 	}
 	if text == "-" {
-		data, err := io.ReadAll(host.In)
+		if most > 0 {
+			in = io.LimitReader(in, most+1)
+		}
+		data, err := io.ReadAll(in)
 		if err != nil {
 			return nil, fmt.Errorf("reading the arguments: %w", err)
+		}
+		if most > 0 && int64(len(data)) > most {
+			return nil, usageError{errTooLong}
 		}
 		text = string(data)
 	}
 	raw := json.RawMessage(bytes.TrimSpace([]byte(text)))
 	if !json.Valid(raw) {
-		return nil, usagef("the arguments are not JSON; quote them for the shell: '{\"file_path\":\"README.md\"}'")
+		example := `{"file_path":"README.md"}`
+		if strings.HasPrefix(args[0], "Bash") {
+			example = `{"command":"ls"}`
+		}
+		return nil, usagef("the arguments are not JSON; quote them for the shell: '%s'", example)
 	}
 	if raw[0] != '{' {
 		return nil, usagef("the arguments are JSON but not an object: use {...}")

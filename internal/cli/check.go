@@ -31,6 +31,7 @@ func checkCommand(host *Host) *cobra.Command {
 			"unknown keys, rules that are malformed, that have no effect or are on tools or servers there are not. With FILE..., does so for each by itself.\n" +
 			"A misspelled key or tool name is an error, which stops a server; in the file of a project that nobody trusts it is a warning.\n\n" +
 			"Exit status: 0 if nothing is wrong, 1 if there are warnings, 2 if settings cannot be used, or for a wrong command line.",
+		Example: "  mcp-toolset policy check\n  mcp-toolset policy check .mcp-toolset/settings.json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			k := checker{out: host.Out, tools: builtin.List(builtin.Options{}), home: host.Home}
 			if len(args) == 0 {
@@ -39,7 +40,7 @@ func checkCommand(host *Host) *cobra.Command {
 			return k.files(args, host)
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace)
 	return cmd
 }
 

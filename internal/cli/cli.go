@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -101,7 +102,7 @@ func exitStatus(host *Host, err error) int {
 		return int(code)
 	case errors.Is(err, failedResult{}):
 		return exitError
-	case errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command"): // cobra's own, of cobra.NoArgs
+	case errors.As(err, &usage):
 		complain(host.Err, err.Error())
 		return exitUsage
 	default:
@@ -120,29 +121,93 @@ func complain(w io.Writer, errs ...string) {
 }
 
 func newRoot(host *Host) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "mcp-toolset",
-		Short: "The toolset of a coding agent, as an MCP server",
-		Long: "mcp-toolset gives any model host the tools of a coding agent over the Model Context Protocol.\n\n" +
-			"Add it to a client with the command `mcp-toolset stdio DIR`, or try it here:\n" +
-			"  mcp-toolset call Read '{\"file_path\":\"README.md\"}'",
+	root := group(&cobra.Command{
+		Use:           "mcp-toolset",
+		Short:         "The toolset of a coding agent, as an MCP server",
+		Long:          "mcp-toolset gives any model host the tools of a coding agent over the Model Context Protocol.",
+		Example:       "  mcp-toolset stdio ~/src/app\n  mcp-toolset call Read '{\"file_path\":\"README.md\"}'",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return unknownCommand(cmd, args[0])
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
+	}, stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host), trustCommand(host),
+		approvalsCommand(host), approveCommand(host), denyCommand(host), upstreamCommand(host, openUpstreams), versionCommand(host))
+	root.RunE = func(*cobra.Command, []string) error {
+		_, err := fmt.Fprint(host.Out, welcome)
+		return err
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.Version = version()
-	root.AddCommand(stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host), trustCommand(host),
-		approvalsCommand(host), approveCommand(host), denyCommand(host), upstreamCommand(host, openUpstreams), versionCommand(host))
+	setHelp(root, host)
+	root.Version = about().String()
+	root.SetVersionTemplate("mcp-toolset {{.Version}}\n")
+	root.SetHelpCommand(helpCommand())
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			group(cmd)
+			cmd.Short = "Print a completion script for a shell"
+			for _, shell := range cmd.Commands() {
+				shell.Args = noArgs
+			}
+		}
+	}
 	return root
+}
+
+// welcome is what the program prints without arguments.
+const welcome = `mcp-toolset is an MCP server with the tools of a coding agent.
+
+  mcp-toolset doctor                                       check this system
+  mcp-toolset call Read '{"file_path":"README.md"}'        try a tool
+  mcp-toolset stdio DIR                                    the command to add to an MCP client
+  mcp-toolset --help                                       all commands
+`
+
+// group makes cmd a command that is only there for those below it.
+func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(below...)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return cmd
+}
+
+// noArgs refuses arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usagef("%s takes no arguments; leave out %q", strings.TrimPrefix(cmd.CommandPath(), "mcp-toolset "), args[0])
+}
+
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND ...]",
+		Short: "Describe a command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if parent, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, sub := range parent.Commands() {
+					names = append(names, sub.Name()+"\t"+sub.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at := cmd.Root()
+			for _, name := range args {
+				i := slices.IndexFunc(at.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+				if i < 0 {
+					return unknownCommand(at, name)
+				}
+				at = at.Commands()[i]
+			}
+			at.InitDefaultHelpFlag()
+			at.InitDefaultVersionFlag()
+			return at.Help()
+		},
+	}
 }
 
 // unknownCommand names the nearest command to an unknown one.
@@ -160,6 +225,14 @@ func unknownCommand(parent *cobra.Command, name string) error {
 // flagError names the nearest flag to an unknown one.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	var valueless *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &invalid):
+		return valueError(invalid)
+	case errors.As(err, &valueless):
+		return usagef("--%s needs a value", valueless.GetFlag().Name)
+	}
 	if !errors.As(err, &unknown) {
 		return usageError{err}
 	}

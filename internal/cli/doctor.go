@@ -18,42 +18,52 @@ import (
 
 func doctorCommand(host *Host) *cobra.Command {
 	var c common
-	var asJSON bool
+	k := checkup{common: &c, host: host}
+	var asJSON, verbose bool
 	cmd := &cobra.Command{
 		Use:   "doctor [flags] [DIR ...]",
-		Short: "Try the containment of commands and say what holds",
-		Long: "doctor tries what contained commands must not be able to do, in a process that is contained as they are, and says " +
-			"what was seen, what is not covered, and what commands may touch. It takes the flags of a server, so that it speaks of that server.\n\n" +
-			"Exit status: 0 if what --sandbox asks for holds, 1 if not, 2 for a wrong command line.",
+		Short: "Check this system, the settings and the containment of commands",
+		Long: "doctor checks what a server with the same flags needs, with a line for each: ok, warn or fail, and what to do next.\n\n" +
+			"For the containment it tries what contained commands must not be able to do, in a process that is contained as they are. " +
+			"--verbose prints what was seen, what is not covered, and what commands may touch.\n\n" +
+			"Exit status: 0 if nothing fails, 1 if something does, 2 for a wrong command line.",
+		Example:           "  mcp-toolset doctor\n  mcp-toolset doctor --verbose --sandbox on ~/src/app",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			d, err := c.examine(cmd.Context(), host, args)
+			k.positional = args
+			d, err := k.run(cmd.Context())
 			if err != nil {
 				return err
 			}
+			d.noNulls()
 			if asJSON {
 				enc := json.NewEncoder(host.Out)
 				enc.SetEscapeHTML(false)
 				enc.SetIndent("", "  ")
 				err = enc.Encode(d)
 			} else {
-				err = d.print(host.Out)
+				err = d.show(consoleOf(host, host.Out), verbose)
 			}
-			if err == nil && !d.Holds {
+			if err == nil && !d.OK {
 				return failedResult{}
 			}
 			return err
 		},
 	}
-	c.add(cmd, host)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, for programs")
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inAudit, inDebug)
+	k.audit.add(cmd)
+	own := flagSection{cmd, ""}
+	own.on(&asJSON, "json", "print one JSON object, for programs")
+	own.on(&verbose, "verbose", "also print what was tried of the containment, and what commands may touch")
 	return cmd
 }
 
 // diagnosis is what doctor found. Its JSON is for programs; keys are only added.
 type diagnosis struct {
-	System  string `json:"system"` // as in linux/amd64
-	Sandbox string `json:"sandbox"`
+	OK      bool    `json:"ok"` // no check failed
+	Checks  []check `json:"checks"`
+	System  string  `json:"system"` // as in linux/amd64
+	Sandbox string  `json:"sandbox"`
 	// Holds says whether what Sandbox asks for holds; Problems why not.
 	Holds       bool        `json:"holds"`
 	Problems    []string    `json:"problems,omitempty"`
@@ -137,11 +147,6 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 	if about.Offline {
 		d.Network = "deny"
 	}
-	for _, list := range []*[]string{&d.Roots, &d.Protected, &d.Hidden} {
-		if *list == nil {
-			*list = []string{} // null is no list to a program
-		}
-	}
 	for _, cache := range about.Caches {
 		dir := cacheDir{Path: cache.Path, Why: cache.Why, Absent: cache.Absent, Shared: !r.Write.Coverage.Layers}
 		if dir.Shared {
@@ -154,7 +159,26 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 	}
 	d.Problems = problems(about, r, d.Tools)
 	d.Holds = len(d.Problems) == 0
+	d.noNulls()
 	return d
+}
+
+// noNulls makes lists that are not there empty: null is no list to a program.
+func (d *diagnosis) noNulls() {
+	for _, list := range []*[]string{&d.NotCovered, &d.Roots, &d.Protected, &d.Hidden} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	if d.Tools == nil {
+		d.Tools = []contained{}
+	}
+	if d.Caches == nil {
+		d.Caches = []cacheDir{}
+	}
+	if d.Checks == nil {
+		d.Checks = []check{}
+	}
 }
 
 func examined(tool string, t command.Trial) contained {

@@ -71,7 +71,7 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("%s, %s: problems %q", tc.name, mode, d.Problems)
 			}
 			var out strings.Builder
-			if err := d.print(&out); err != nil {
+			if err := d.print(&out, console{}); err != nil {
 				t.Fatal(err)
 			}
 			if mode == command.Auto && !strings.Contains(out.String(), tc.printed) {
@@ -90,7 +90,7 @@ func TestDiagnosisOff(t *testing.T) {
 	about := command.About{Mode: command.Off, Shell: "/bin/bash", Offline: true, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Why: "x"}}}
 	d := diagnose(about, &command.Report{Tier: process.Subreaper, TierMissing: []string{"no namespaces"}, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
 	var out strings.Builder
-	if err := d.print(&out); err != nil {
+	if err := d.print(&out, console{}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `system           ` + "SYSTEM" + `
@@ -121,7 +121,7 @@ func TestDiagnoseCaches(t *testing.T) {
 		r.Write.Coverage.Layers = layers
 		d := diagnose(about, r)
 		var out strings.Builder
-		if err := d.print(&out); err != nil || !strings.HasSuffix(out.String(), want) {
+		if err := d.print(&out, console{}); err != nil || !strings.HasSuffix(out.String(), want) {
 			t.Errorf("layers %v: %v\n%s", layers, err, out.String())
 		}
 		if d.Caches[0].Shared == layers || (d.CacheLayers == "") == layers {

@@ -9,8 +9,23 @@ import (
 	"text/tabwriter"
 )
 
-// print prints a diagnosis for a person.
-func (d *diagnosis) print(out io.Writer) error {
+// show prints the first screen, and all that was seen of the containment if it was
+// tried and is asked for.
+func (d *diagnosis) show(c console, verbose bool) error {
+	var b bytes.Buffer
+	d.summary(&b, c)
+	if verbose && len(d.Tools) > 0 {
+		b.WriteByte('\n')
+		if err := d.print(&b, c); err != nil {
+			return err
+		}
+	}
+	_, err := b.WriteTo(c.out)
+	return err
+}
+
+// print prints what was seen of the containment.
+func (d *diagnosis) print(out io.Writer, c console) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
@@ -30,7 +45,7 @@ func (d *diagnosis) print(out io.Writer) error {
 		return err
 	}
 	for _, t := range d.Tools {
-		t.print(&b)
+		t.print(&b, c)
 	}
 	if d.Tools[0].Contained {
 		d.limits(&b)
@@ -81,6 +96,9 @@ func (d *diagnosis) limits(out io.Writer) {
 	_ = w.Flush() // the caller's buffer takes everything
 }
 
+// inForce is the verdict on a containment that holds wholly.
+const inForce = "in force"
+
 func (d *diagnosis) verdict() string {
 	switch {
 	case !d.Holds:
@@ -97,7 +115,7 @@ func (d *diagnosis) verdict() string {
 			}
 		}
 	}
-	return "in force"
+	return inForce
 }
 
 // secrets says in short what of the home folder is hidden.
@@ -113,11 +131,36 @@ func (d *diagnosis) secrets() string {
 	return fmt.Sprintf("%d names of secrets in the home folder", len(d.Hidden))
 }
 
-func (t contained) print(out io.Writer) {
+func (t contained) print(out io.Writer, c console) {
 	if t.Error != "" {
 		fmt.Fprintf(out, "\n%s: not contained: %s\n", t.Tool, t.Error)
 		return
 	}
+	state := "contained"
+	if !t.Contained {
+		state = "not contained"
+	}
+	fmt.Fprintf(out, "\n%s: %s (%s)\n", t.Tool, state, t.layers())
+	width := 0
+	for _, p := range t.Promises {
+		width = max(width, len(p.Name))
+	}
+	for _, p := range t.Promises {
+		if p.Held {
+			fmt.Fprintf(out, "  %s  %-*s  %s\n", c.judged("pass"), width, p.Name, p.Meaning)
+			continue
+		}
+		fmt.Fprintf(out, "  %s  %-*s  %s\n", c.judged("FAIL"), width, p.Name, p.Meaning)
+		fmt.Fprintf(out, "        %*s  tried: %s", width, "", p.Detail)
+		if p.Reason != "" {
+			fmt.Fprintf(out, "; %s", p.Reason)
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+// layers names what of the kernel contains the commands.
+func (t contained) layers() string {
 	var layers []string
 	if t.Landlock > 0 {
 		layers = append(layers, fmt.Sprintf("Landlock ABI %d", t.Landlock))
@@ -128,25 +171,7 @@ func (t contained) print(out io.Writer) {
 	if t.Mounts {
 		layers = append(layers, "mounts")
 	}
-	state := "contained"
-	if !t.Contained {
-		state = "not contained"
-	}
-	fmt.Fprintf(out, "\n%s: %s (%s)\n", t.Tool, state, or(strings.Join(layers, ", "), "nothing is in force"))
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, p := range t.Promises {
-		if p.Held {
-			fmt.Fprintf(w, "  pass\t%s\t%s\n", p.Name, p.Meaning)
-			continue
-		}
-		fmt.Fprintf(w, "  FAIL\t%s\t%s\n", p.Name, p.Meaning)
-		fmt.Fprintf(w, "  \t\ttried: %s", p.Detail)
-		if p.Reason != "" {
-			fmt.Fprintf(w, "; %s", p.Reason)
-		}
-		fmt.Fprintln(w)
-	}
-	_ = w.Flush() // the caller's buffer takes everything
+	return or(strings.Join(layers, ", "), "nothing is in force")
 }
 
 func or(text, other string) string {

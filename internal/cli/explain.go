@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 )
@@ -23,14 +22,14 @@ func explainCommand(host *Host) *cobra.Command {
 		Short: "Say what would be decided on a call, without running it",
 		Long: "Says for one call, or with --batch for each line of standard input, what is decided on it and why, and on each simple command of a Bash call.\n" +
 			"Nothing is run: no tool, no hook and no classifier. What those might say is not in it; it is said how many hooks there are.\n" +
-			"Files that commands name, and whether commands are contained, are judged with the whole call.\n" +
+			"Files that commands name, and whether commands are contained, are judged with the whole call. A > marks the commands because of which it is not allowed.\n" +
 			"The arguments are a JSON object, - reads it from standard input, nothing means {}.\n" +
 			"A line of a batch is {\"tool\": NAME, \"input\": {...}}, of 1 MiB at most; further keys are ignored.\n\n" +
 			"With --json each call is answered by one line, in order, with: tool, decision (allow, ask, deny), layer (what decided: rule, path,\n" +
 			"mode, read-only, default, tool, input), rule (its text), source and line (its file and line number), read_only, concurrency_safe, commands,\n" +
-			"parts (for each of commands: text, decision, layer, rule, source, line, reason), hooks (how many PreToolUse hooks would run), reason, next,\n" +
+			"parts (for each of commands: text, decision, layer, rule, source, line, reason, decides), hooks (how many PreToolUse hooks would run), reason, next,\n" +
 			"and error if the call is not valid.\n\n" +
-			"Exit status: 0 whatever is decided, 2 for a wrong command line.",
+			"Exit status: 0 whatever is decided, 2 for a wrong command line or arguments that are not a JSON object.",
 		Example: `  mcp-toolset policy explain Read '{"file_path":"README.md"}'
   mcp-toolset policy explain --json --batch < calls.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -44,22 +43,26 @@ func explainCommand(host *Host) *cobra.Command {
 		},
 		ValidArgsFunction: completeTool,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("log-level") {
-				c.logLevel = "warn"
+			var input json.RawMessage
+			if !batch {
+				var err error
+				if input, err = arguments(host.In, args, maxLine); err != nil {
+					return err
+				}
 			}
-			a, err := c.build(host, nil, callDrain)
+			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err
 			}
 			defer a.close()
-			x := explainer{explain: a.Explain, out: host.Out, text: !asJSON}
+			x := explainer{explain: a.Explain, out: host.Out, text: !asJSON, console: consoleOf(host, host.Out)}
 			if batch {
 				return x.batch(cmd.Context(), host.In)
 			}
-			return x.one(cmd.Context(), args, host.In)
+			return x.print(cmd.Context(), a.Explain(cmd.Context(), args[0], input))
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inDebug)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line, for programs")
 	cmd.Flags().BoolVar(&batch, "batch", false, "explain each line of standard input")
 	return cmd
@@ -69,32 +72,9 @@ func explainCommand(host *Host) *cobra.Command {
 type explainer struct {
 	explain func(ctx context.Context, tool string, input json.RawMessage) pipeline.Explanation
 	out     io.Writer
-	text    bool // for a person
+	text    bool // for a user
+	console console
 	printed bool
-}
-
-// one explains the call of a command line.
-func (x *explainer) one(ctx context.Context, args []string, in io.Reader) error {
-	input := []byte("{}")
-	if len(args) == 2 {
-		input = []byte(args[1])
-	}
-	if string(input) == "-" {
-		var err error
-		if input, err = io.ReadAll(io.LimitReader(in, maxLine+1)); err != nil {
-			return fmt.Errorf("reading the arguments: %w", err)
-		}
-	}
-	e := pipeline.Explanation{Tool: plain.Line(args[0])}
-	switch err := checkJSON(input); {
-	case len(input) > maxLine:
-		notACall(&e, errTooLong)
-	case err != nil:
-		notACall(&e, fmt.Errorf("the arguments are %w", err))
-	default:
-		e = x.explain(ctx, args[0], input)
-	}
-	return x.print(ctx, e)
 }
 
 // notACall denies what is not a call.
@@ -125,7 +105,7 @@ func (x *explainer) print(ctx context.Context, e pipeline.Explanation) error {
 		if x.printed {
 			b.WriteByte('\n')
 		}
-		describe(&b, e)
+		describe(&b, e, x.console)
 	} else {
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

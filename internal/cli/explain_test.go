@@ -153,7 +153,7 @@ func TestExplainCancelled(t *testing.T) {
 		cancel()
 		return echo(ctx, tool, input)
 	}}
-	if err := x.one(ctx, []string{"A"}, nil); !errors.Is(err, context.Canceled) || out.Len() > 0 {
+	if err := x.print(ctx, x.explain(ctx, "A", nil)); !errors.Is(err, context.Canceled) || out.Len() > 0 {
 		t.Errorf("%v, %q", err, &out)
 	}
 }
@@ -246,7 +246,7 @@ func TestExplainRecovers(t *testing.T) {
 	}
 	want := `{"tool":"Fragile","decision":"deny","layer":"tool","rule":"","source":"","line":0,"read_only":false,"concurrency_safe":false,"commands":[],"parts":[],"hooks":0,` +
 		`"reason":"the tool stopped on an internal error","next":"Try another way; a person finds the details in the server's log."}
-{"tool":"Fragile","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"read_only":true,"concurrency_safe":false,"commands":["say <x>"],"parts":[{"text":"say <x>","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"reason":"the ask rule Fragile(say <x>) covers this call"}],"hooks":0,` +
+{"tool":"Fragile","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"read_only":true,"concurrency_safe":false,"commands":["say <x>"],"parts":[{"text":"say <x>","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"reason":"the ask rule Fragile(say <x>) covers this call","decides":true}],"hooks":0,` +
 		`"reason":"the ask rule Fragile(say <x>) covers this call","next":"a person can change the rule in /etc/test.json:1"}
 {"tool":"Gone","decision":"deny","layer":"rule","rule":"Gone(*)","source":"/etc/test.json","line":1,"read_only":false,"concurrency_safe":false,"commands":[],"parts":[],"hooks":0,` +
 		`"reason":"the deny rule Gone(*) covers every call of Gone","next":"do without this tool, or have a person change the rule in /etc/test.json:1"}
@@ -265,7 +265,7 @@ func TestExplainText(t *testing.T) {
 	var out bytes.Buffer
 	x := explainer{out: &out, text: true, explain: func(_ context.Context, tool string, _ json.RawMessage) pipeline.Explanation {
 		return pipeline.Explanation{
-			Tool: tool, Facts: tools.Facts{ReadOnly: true}, Hooks: 2,
+			Tool: tool, Facts: tools.Facts{ReadOnly: true}, Hooks: 2, Deciding: []int{0, 1},
 			Parts: []policy.PartDecision{
 				{Text: "ls -l", Behavior: policy.Allow, Layer: "read-only", Reason: "it only reads"},
 				{Text: "echo \x1b[2J\n", Behavior: policy.Ask, Layer: "rule", Rule: "T(\u202ex)", Source: "/etc/s.json", Line: 7, Reason: "a reason"},
@@ -285,8 +285,8 @@ func TestExplainText(t *testing.T) {
   next              a step
   read-only         yes
   concurrency-safe  no
-  commands          allow  ls -l  (read-only: it only reads)
-                    ask    echo \x1b[2J  (rule T(\u202ex) of /etc/s.json:7)
+  commands        > ask    ls -l  (rule: the reason above)
+                  > ask    echo \x1b[2J  (rule T(\u202ex) of /etc/s.json:7)
                     deny   ` + strings.Repeat("x", 250) + "…" + strings.Repeat("x", 250) + `  (default: none\x1b)
   hooks             2 would run first and may decide otherwise; none was started for this
 
@@ -299,26 +299,25 @@ no call: deny
 	}
 }
 
-// TestExplainOne: the arguments of a command line, or of standard input.
-func TestExplainOne(t *testing.T) {
+// TestArguments: the arguments of a command line, or of standard input.
+func TestArguments(t *testing.T) {
 	for _, c := range []struct {
 		args     []string
 		in, want string
+		err      bool
 	}{
-		{[]string{"A"}, "x", `A{}`},
-		{[]string{"A", `{"b":1}`}, "x", `A{"b":1}`},
-		{[]string{"A", "-"}, "{\"b\":1}\n", "A{\"b\":1}\n"},
-		{[]string{"A", "{"}, "", `Athe arguments are not JSON: unexpected end of JSON input`},
-		{[]string{"A", " "}, "", `Athe arguments are not JSON: nothing is there`},
-		{[]string{"A", "-"}, strings.Repeat(" ", maxLine) + "{}", `A` + errTooLong.Error()},
+		{args: []string{"A"}, in: "x", want: `{}`},
+		{args: []string{"A", `{"b":1}`}, in: "x", want: `{"b":1}`},
+		{args: []string{"A", "-"}, in: " {\"b\":1}\n", want: `{"b":1}`},
+		{args: []string{"A", "{"}, want: "the arguments are not JSON; quote them for the shell: '{\"file_path\":\"README.md\"}'", err: true},
+		{args: []string{"Bash", " "}, want: "the arguments are not JSON; quote them for the shell: '{\"command\":\"ls\"}'", err: true},
+		{args: []string{"A", "[]"}, want: "the arguments are JSON but not an object: use {...}", err: true},
+		{args: []string{"A", "-"}, in: strings.Repeat(" ", maxLine) + "{}", want: errTooLong.Error(), err: true},
 	} {
-		var out bytes.Buffer
-		x := explainer{explain: echo, out: &out}
-		if err := x.one(t.Context(), c.args, strings.NewReader(c.in)); err != nil {
-			t.Fatal(err)
-		}
-		if got := answers(t, out.String()); len(got) != 1 || got[0].Tool+got[0].Reason != c.want || (got[0].Error == "") != (got[0].Decision == "allow") {
-			t.Errorf("%q: %+v", c.args, got)
+		got, err := arguments(strings.NewReader(c.in), c.args, maxLine)
+		var usage usageError
+		if c.err != errors.As(err, &usage) || c.err && err.Error() != c.want || !c.err && string(got) != c.want {
+			t.Errorf("%q: %s, %v", c.args, got, err)
 		}
 	}
 }

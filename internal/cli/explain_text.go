@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/plain"
@@ -37,6 +38,7 @@ type explainedPart struct {
 	Source   string `json:"source"`
 	Line     int    `json:"line"`
 	Reason   string `json:"reason"`
+	Decides  bool   `json:"decides,omitempty"` // the call is not allowed because of it
 }
 
 // forPrograms is an explanation for a program. Lists are never null.
@@ -48,14 +50,15 @@ func forPrograms(e pipeline.Explanation) explained {
 		Commands: append([]string{}, e.Commands...), Parts: []explainedPart{}, Hooks: e.Hooks,
 		Reason: e.Decision.Reason, Next: e.Decision.Next, Error: e.Error,
 	}
-	for _, d := range e.Parts {
-		x.Parts = append(x.Parts, explainedPart{d.Text, d.Behavior.String(), d.Layer, d.Rule, d.Source, d.Line, d.Reason})
+	for i, d := range e.Parts {
+		x.Parts = append(x.Parts, explainedPart{d.Text, d.Behavior.String(), d.Layer, d.Rule, d.Source, d.Line, d.Reason, slices.Contains(e.Deciding, i)})
 	}
 	return x
 }
 
-// describe words an explanation for a person.
-func describe(b *bytes.Buffer, e pipeline.Explanation) {
+// describe words an explanation for a user. A > marks the commands because of which
+// the call is not allowed.
+func describe(b *bytes.Buffer, e pipeline.Explanation, c console) {
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(b, "  %-17s %s\n", name, plain.Text(value))
@@ -65,7 +68,7 @@ func describe(b *bytes.Buffer, e pipeline.Explanation) {
 	if tool == "" {
 		tool = "no call"
 	}
-	fmt.Fprintf(b, "%s: %s\n", plain.Text(tool), e.Decision.Behavior)
+	fmt.Fprintf(b, "%s: %s\n", plain.Text(tool), c.judged(e.Decision.Behavior.String()))
 	row("decided by", e.Decision.Layer)
 	row("rule", e.Decision.Rule)
 	row("of", e.Decision.Where())
@@ -77,8 +80,16 @@ func describe(b *bytes.Buffer, e pipeline.Explanation) {
 	row("read-only", yesNo(e.Facts.ReadOnly))
 	row("concurrency-safe", yesNo(e.Facts.ConcurrencySafe))
 	name := "commands"
-	for _, d := range e.Parts {
-		row(name, fmt.Sprintf("%-5s  %s  (%s)", d.Behavior, plain.Line(strings.TrimSpace(d.Text)), decidedBy(d)))
+	for i, d := range e.Parts {
+		mark, behavior, why := " ", d.Behavior, decidedBy(d)
+		if slices.Contains(e.Deciding, i) {
+			mark = ">"
+			if behavior != e.Decision.Behavior { // by itself it would be allowed
+				behavior, why = e.Decision.Behavior, e.Decision.Layer+": the reason above"
+			}
+		}
+		word := behavior.String()
+		fmt.Fprintf(b, "  %-15s %s %s%*s  %s  (%s)\n", name, mark, c.judged(word), 5-len(word), "", plain.Text(plain.Line(strings.TrimSpace(d.Text))), plain.Text(why))
 		name = ""
 	}
 	if e.Hooks > 0 {

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/settings"
@@ -53,36 +53,58 @@ type common struct {
 	ctx            context.Context // of the command; nil: it has not begun
 }
 
-func (c *common) add(cmd *cobra.Command, host *Host) {
+var onOff = []string{"on", "off"}
+
+// add defines the flags. The command's help shows those of some sections, or all
+// if none is named; the others are accepted too, so that any command can be given
+// the flags of a server.
+func (c *common) add(cmd *cobra.Command, host *Host, shown ...string) {
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.ctx = cmd.Context() }
-	f := cmd.Flags()
-	f.StringArrayVar(&c.roots, "root", nil, "workspace `DIR`; may be given several times (default: CLAUDE_PROJECT_DIR, else the working directory)")
-	f.StringVar(&c.settings, "settings", "", "settings `FILE` with permission rules and features, over those of the project and the user")
-	f.StringVar(&c.mode, "mode", "", "how calls are decided that no rule covers: `MODE` is "+strings.Join(policy.Modes, ", ")+" (default: that of the settings)")
-	complete(cmd, "mode", policy.Modes, cobra.ShellCompDirectiveNoFileComp)
-	f.IntVar(&c.maxConcurrency, "max-concurrency", envInt(host, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 10),
-		"how many calls of one client that can run beside others do so at once")
-	f.BoolVar(&c.structured, "structured", false, "send structuredContent and outputSchema too, for programs")
-	f.StringVar(&c.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
-	f.StringVar(&c.logFile, "log-file", "", "append the log to `FILE` instead of standard error")
-	f.StringArrayVar(&c.features, "feature", nil, "switch a feature: `NAME=on` or NAME=off; may be given several times")
-	f.StringVar(&c.model, "model", host.Getenv("ANTHROPIC_MODEL"), "the `MODEL` that is served, for settings that depend on it")
-	f.StringVar(&c.readDedup, "read-dedup", "on", "answer a repeated Read of an unchanged file in short: on or off")
-	f.StringVar(&c.searchIndex, "search-index", "on", "keep an index in memory that makes repeated searches fast: on or off")
-	f.StringVar(&c.searchWatch, "search-watch", "off", "trust what the system tells of changes instead of looking at every file: on or off; it is not told of stores through memory mappings")
-	f.StringVar(&c.sandbox, "sandbox", "auto", "contain commands: auto (as far as this system can), on (wholly, or do not start) or off")
-	f.StringVar(&c.shell, "shell", "", "run commands with this `SHELL` (default: bash, else sh)")
-	f.DurationVar(&c.foreground, "foreground-limit", 110*time.Second, "move commands to the background after this time, before the client gives up on the call")
-	f.StringVar(&c.cascade, "cascade", "bash", "what a failing command cancels of the calls sent with it: bash (other commands), all or off")
-	f.StringVar(&c.deferral, "deferral", string(tools.DeferHints), "how tools are offered that need not be loaded from the start: `HOW` is hints (listed, marked for clients that defer), dispatch (found by ToolSearch, called by CallTool), legacy-list (the same, and what was found joins the list of an old client) or off (listed)")
-	complete(cmd, "deferral", tools.Deferrals, cobra.ShellCompDirectiveNoFileComp)
-	complete(cmd, "cascade", []string{"bash", "all", "off"}, cobra.ShellCompDirectiveNoFileComp)
-	complete(cmd, "sandbox", []string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp)
-	complete(cmd, "search-watch", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
-	complete(cmd, "search-index", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
-	complete(cmd, "read-dedup", []string{"on", "off"}, cobra.ShellCompDirectiveNoFileComp)
-	complete(cmd, "root", nil, cobra.ShellCompDirectiveFilterDirs)
-	complete(cmd, "log-level", []string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp)
+	in := func(title string) flagSection { return flagSection{cmd, title} }
+	c.addWorkspace(in(inWorkspace), host)
+	in(inPermissions).choice(&c.mode, "mode", "", policy.Modes, "how to decide calls that no rule covers: `MODE` is "+oneOf(policy.Modes)+" (default: that of the settings)")
+	c.addCommands(in(inSandbox), in(inCalls), host)
+	in(inSearch).choice(&c.searchIndex, "search-index", "on", onOff, "keep an index in memory, which makes repeated searches fast: `on|off`")
+	in(inSearch).choice(&c.searchWatch, "search-watch", "off", onOff,
+		"rely on change notifications of the system instead of checking every file: `on|off`; writes through memory mappings are not notified")
+	c.addOutput(in(inOutput), host)
+	in(inDebug).choice(&c.logLevel, "log-level", "info", logLevels, "what to log: `LEVEL` is "+oneOf(logLevels))
+	in(inDebug).text(&c.logFile, "log-file", "", "append the log to `FILE` instead of standard error")
+	if len(shown) > 0 {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			section := f.Annotations[sectionKey]
+			f.Hidden = f.Hidden || len(section) > 0 && !slices.Contains(shown, section[0])
+		})
+	}
+}
+
+func (c *common) addWorkspace(in flagSection, host *Host) {
+	in.list(&c.roots, "root", "workspace folder `DIR`; may be repeated (default: CLAUDE_PROJECT_DIR, else the working directory)")
+	complete(in.cmd, "root", nil, cobra.ShellCompDirectiveFilterDirs)
+	in.text(&c.settings, "settings", "", "settings `FILE` with permission rules, which takes precedence over those of the project and the user")
+	in.text(&c.model, "model", host.Getenv("ANTHROPIC_MODEL"), "the `MODEL` that is served, for settings that depend on it")
+}
+
+func (c *common) addCommands(sandbox, calls flagSection, host *Host) {
+	sandbox.choice(&c.sandbox, "sandbox", "auto", []string{"auto", "on", "off"},
+		"contain commands: `MODE` is auto (as far as this system can), on (completely, or do not start) or off")
+	sandbox.text(&c.shell, "shell", "", "run commands with this `SHELL` (default: bash, else sh)")
+	calls.number(&c.maxConcurrency, "max-concurrency", envInt(host, "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", 10), 1,
+		"run at most `N` calls of one client at the same time")
+	calls.duration(&c.foreground, "foreground-limit", 110*time.Second,
+		"move commands to the background after this `TIME`, before the client gives up on the call")
+	calls.choice(&c.cascade, "cascade", "bash", []string{"bash", "all", "off"},
+		"which calls sent together a failing command cancels: `SCOPE` is bash (other commands), all or off")
+}
+
+func (c *common) addOutput(in flagSection, host *Host) {
+	in.choice(&c.deferral, "deferral", string(tools.DeferHints), tools.Deferrals,
+		"how to offer tools that need not be loaded from the start: `HOW` is hints (listed, marked for clients that defer), dispatch (found by ToolSearch, called by CallTool), "+
+			"legacy-list (as dispatch; found tools join the list of an old client) or off (listed)")
+	in.on(&c.structured, "structured", "also send structuredContent and outputSchema, for programs")
+	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")
+	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated")
+	in.cmd.Flags().Lookup("feature").Hidden = true // until a tool has a feature, which TestHelpFeature looks at
 }
 
 // complete tells the shell what a flag takes. Flags not named here take files
@@ -106,14 +128,15 @@ func envInt(host *Host, name string, def int) int {
 	return def
 }
 
+var logLevels = []string{"debug", "info", "warn", "error"}
+
 // logger opens the log.
 func (c *common) logger(host *Host) (*slog.Logger, io.Closer, error) {
-	levels := map[string]slog.Level{
-		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
-	}
-	level, ok := levels[strings.ToLower(c.logLevel)]
-	if !ok {
-		return nil, nil, usagef("--log-level is %q; use debug, info, warn or error", c.logLevel)
+	var level slog.Level
+	if c.logLevel != "" {
+		if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
+			return nil, nil, fmt.Errorf("setting the log level: %w", err)
+		}
 	}
 	var out io.Writer = host.Err
 	var closer io.Closer = io.NopCloser(nil)

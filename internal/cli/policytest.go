@@ -33,23 +33,20 @@ func testCommand(host *Host) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("log-level") {
-				c.logLevel = "warn"
-			}
 			name, rows, err := loadTable(cmd.Context(), host, args[0])
 			if err != nil {
 				return err
 			}
-			a, err := c.build(host, nil, callDrain)
+			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err
 			}
 			defer a.close()
-			x := tableTest{explainer: explainer{explain: a.Explain, out: host.Out}, name: name}
+			x := tableTest{explainer: explainer{explain: a.Explain, out: host.Out, console: consoleOf(host, host.Out)}, name: name, status: consoleOf(host, host.Err)}
 			return x.run(cmd.Context(), rows)
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inDebug)
 	return cmd
 }
 
@@ -88,14 +85,17 @@ func loadTable(ctx context.Context, host *Host, file string) (name string, rows 
 // tableTest decides on the rows of a table.
 type tableTest struct {
 	explainer
-	name string
+	name   string
+	status console // of progress
 }
 
 // run prints each row that is not as expected, and how many there are.
 func (x *tableTest) run(ctx context.Context, rows []expectation) error {
 	failed := 0
-	for _, row := range rows {
+	for i, row := range rows {
+		done := x.status.progress("%d of %d", i+1, len(rows))
 		e := x.explain(ctx, row.tool, row.input)
+		done()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -32,6 +32,7 @@ func stdioCommand(host *Host) *cobra.Command {
 		Short: "Serve one client on standard input and output",
 		Long: "Serves one client on standard input and output, which carry the protocol only; the log goes to standard error.\n" +
 			"DIR ... are the workspace roots; the first is the working directory of the session.",
+		Example:           "  mcp-toolset stdio ~/src/app\n  mcp-toolset stdio --mode plan --log-file ~/toolset.log ~/src/app ~/src/lib",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			host.detach()
@@ -50,7 +51,7 @@ func stdioCommand(host *Host) *cobra.Command {
 	}
 	c.add(cmd, host)
 	addServe(cmd, &c, &drain)
-	cmd.Flags().BoolVar(&c.ordered, "ordered-results", false, "write answers in the order of the calls, rather than each as soon as it is there")
+	flagSection{cmd, inOutput}.on(&c.ordered, "ordered-results", "write answers in the order of the calls, not each as soon as it is ready")
 	return cmd
 }
 
@@ -58,8 +59,8 @@ func stdioCommand(host *Host) *cobra.Command {
 func addServe(cmd *cobra.Command, c *common, drain *time.Duration) {
 	c.approvals = true
 	c.audit.add(cmd)
-	cmd.Flags().StringVar(&c.trace, "trace", "", "write what became of each call to `FILE`, for Perfetto or chrome://tracing")
-	cmd.Flags().DurationVar(drain, "drain", 10*time.Second, "how long calls in flight may go on once the input ends or the HTTP server is told to stop")
+	flagSection{cmd, inDebug}.text(&c.trace, "trace", "", "write the stages of each call to `FILE`, for Perfetto or chrome://tracing")
+	flagSection{cmd, inCalls}.duration(drain, "drain", 10*time.Second, "the `TIME` that running calls have to finish after the input ends or the server is stopped")
 }
 
 func isTerminal(f *os.File) bool {
@@ -93,6 +94,8 @@ func httpCommand(host *Host) *cobra.Command {
 			"DIR ... are the workspace roots; the first is the working directory of a session.\n\n" +
 			"Clients need a bearer token: from --token-file, else MCP_TOOLSET_TOKEN, else one made once for this user, which is shown when it is made.\n" +
 			"An address that other machines reach needs a token of at least 32 characters, and TLS or --insecure.",
+		Example: "  mcp-toolset http ~/src/app\n  mcp-toolset http --addr 127.0.0.1:0 ~/src/app\n" +
+			"  mcp-toolset http --addr 0.0.0.0:8808 --token-file token --tls-cert cert.pem --tls-key key.pem DIR",
 		ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
@@ -112,15 +115,7 @@ func httpCommand(host *Host) *cobra.Command {
 	}
 	c.add(cmd, host)
 	addServe(cmd, &c, &drain)
-	f := cmd.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:8808", "`ADDRESS` to listen on; port 0 takes a free one")
-	f.StringVar(&o.tokenFile, "token-file", "", "`FILE` with the bearer token clients must send")
-	f.BoolVar(&o.NoAuth, "no-auth", false, "serve without a token; on a loopback address only")
-	f.StringArrayVar(&o.AllowOrigins, "allow-origin", nil, "web `ORIGIN` that may call, such as https://app.example.com; may be given several times")
-	f.StringArrayVar(&o.AllowHosts, "allow-host", nil, "host `NAME` the server is reached by, such as mcp.example.com; may be given several times")
-	f.StringVar(&o.cert, "tls-cert", "", "serve HTTPS with the certificate in `FILE` (PEM)")
-	f.StringVar(&o.key, "tls-key", "", "the certificate's key in `FILE` (PEM)")
-	f.BoolVar(&o.insecure, "insecure", false, "serve plain HTTP on an address that other machines reach: only behind a proxy that does TLS, or on a network where nobody else can listen")
+	o.add(flagSection{cmd, inHTTP})
 	return cmd
 }
 
@@ -128,6 +123,17 @@ type httpOptions struct {
 	server.HTTP
 	addr, tokenFile, cert, key string
 	insecure                   bool // plain HTTP beyond loopback
+}
+
+func (o *httpOptions) add(in flagSection) {
+	in.text(&o.addr, "addr", "127.0.0.1:8808", "listen on `ADDRESS`; port 0 takes a free one")
+	in.text(&o.tokenFile, "token-file", "", "`FILE` with the bearer token that clients must send")
+	in.on(&o.NoAuth, "no-auth", "serve without a token; on a loopback address only")
+	in.list(&o.AllowOrigins, "allow-origin", "web `ORIGIN` that may call, such as https://app.example.com; may be repeated")
+	in.list(&o.AllowHosts, "allow-host", "host `NAME` by which clients reach the server, such as mcp.example.com; may be repeated")
+	in.text(&o.cert, "tls-cert", "", "serve HTTPS with the certificate in `FILE` (PEM)")
+	in.text(&o.key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
+	in.on(&o.insecure, "insecure", "serve plain HTTP on an address that other machines reach: only behind a proxy that does TLS, or on a network where nobody else can listen")
 }
 
 // check refuses flags that could never have an effect.
@@ -166,17 +172,17 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	o.Token, o.Metrics = token.value, a.figures.Handler()
 	scheme := "http"
 	if o.cert != "" {
-		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		pair, err := o.certificate()
 		if err != nil {
-			return fmt.Errorf("loading the certificate: %w", err)
+			return err
 		}
 		o.TLS, scheme = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}, "https"
 	} else if !loopback && !o.insecure {
 		return usagef("over plain HTTP the token can be read on the way to %s; use --tls-cert and --tls-key, or --insecure behind a proxy that does TLS", o.addr)
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
+	l, err := o.listen(ctx)
 	if err != nil {
-		return fmt.Errorf("listening: %w", err)
+		return err
 	}
 	// Calls may take the drain time to end; a second signal does not wait.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
@@ -218,7 +224,7 @@ func isLoopback(addr string) (bool, error) {
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip", h)
 	if err != nil {
-		return false, fmt.Errorf("looking up the address to listen on: %w", err)
+		return false, usagef("--addr is %q; the host is not known: %w", addr, err)
 	}
 	return !slices.ContainsFunc(ips, func(ip netip.Addr) bool { return !ip.IsLoopback() }), nil
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,39 +31,32 @@ func toolsCommand(host *Host) *cobra.Command {
 			"openai, function tools. The output has the same bytes in every process, so a prompt cache keyed on it holds.\n\n" +
 			"Upstream servers whose tools are not known yet are connected to, as long as --wait says. The table counts about how many tokens each definition\n" +
 			"takes in a model's context, at four bytes a token. With --budget, exit status 1 says that what is loaded from the start takes more.",
-		Args: cobra.NoArgs,
+		Example: "  mcp-toolset tools\n  mcp-toolset tools --format anthropic --root ~/src/app",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(formats, format) {
-				return usagef("--format is %q; use %s", format, strings.Join(formats, ", "))
-			}
-			if cmd.Flags().Changed("budget") && budget < 0 {
-				return usagef("--budget is %d; the least is 0", budget)
-			}
-			if !cmd.Flags().Changed("log-level") {
-				c.logLevel = "warn"
-			}
-			a, err := c.build(host, nil, 0)
+			a, err := c.quiet(cmd).build(host, nil, 0)
 			if err != nil {
 				return err
 			}
 			defer a.close()
 			a.Wake(cmd.Context(), wait)
-			if err := a.printTools(cmd.Context(), host.Out, format, digest); err != nil || budget < 0 {
+			if err := a.printTools(cmd.Context(), consoleOf(host, host.Out), format, digest); err != nil || budget < 0 {
 				return err
 			}
 			return a.within(host.Err, budget)
 		},
 	}
-	c.add(cmd, host)
-	cmd.Flags().StringVar(&format, "format", "table", "table, json, anthropic or openai")
-	complete(cmd, "format", formats, cobra.ShellCompDirectiveNoFileComp)
-	cmd.Flags().IntVar(&budget, "budget", -1, "fail if the tools that are loaded from the start take more than so many `TOKENS`")
-	cmd.Flags().DurationVar(&wait, "wait", 15*time.Second, "how long to wait for upstream servers whose tools are not known")
-	cmd.Flags().BoolVar(&digest, "digest", false, "print only the SHA-256 of the tools/list result")
+	c.add(cmd, host, inWorkspace, inPermissions, inSandbox, inOutput, inDebug)
+	own := flagSection{cmd, ""}
+	own.choice(&format, "format", "table", formats, "print the tools as `FORMAT`: "+oneOf(formats))
+	own.number(&budget, "budget", -1, 0, "fail if the tools that are loaded from the start take more than so many `TOKENS`")
+	own.duration(&wait, "wait", 15*time.Second, "wait this `TIME` for upstream servers whose tools are not known")
+	own.on(&digest, "digest", "print only the SHA-256 of the tools/list result")
 	return cmd
 }
 
-func (a *app) printTools(ctx context.Context, w io.Writer, format string, digest bool) error {
+func (a *app) printTools(ctx context.Context, c console, format string, digest bool) error {
+	w := c.out
 	if digest {
 		sum, err := a.digest(ctx)
 		if err != nil {
@@ -85,7 +78,7 @@ func (a *app) printTools(ctx context.Context, w io.Writer, format string, digest
 	case "openai":
 		return printDefinitions(w, openAITools, a.offered())
 	}
-	return a.printTable(w)
+	return a.printTable(c)
 }
 
 func printDefinitions[T any](w io.Writer, convert func([]*tools.Tool) ([]T, error), list []*tools.Tool) error {
@@ -188,9 +181,9 @@ func (a *app) fromStart() []*tools.Tool {
 
 // printTable prints the tools for a person: what each does, when a model gets it
 // and what it takes there; what is absent and why; and the upstream servers.
-func (a *app) printTable(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TOOL\tWHAT IT DOES\tREAD-ONLY\tLOADED\tTOKENS")
+func (a *app) printTable(c console) error {
+	list := table{cut: []int{1}}
+	list.row("TOOL", "WHAT IT DOES", "READ-ONLY", "LOADED", "TOKENS")
 	start := map[*tools.Tool]bool{}
 	first, total := 0, 0
 	for _, t := range a.fromStart() {
@@ -204,22 +197,22 @@ func (a *app) printTable(w io.Writer) error {
 		}
 		total += t.Tokens()
 		loaded := map[bool]string{true: "always", false: "deferred"}[start[t]]
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\n", t.Name, plain.Line(summary(t)), yesNo(t.Hints.ReadOnly || t.Said != nil && t.Said.ReadOnlyHint()), loaded, t.Tokens())
+		list.row(t.Name, plain.Line(summary(t)), yesNo(t.Hints.ReadOnly || t.Said != nil && t.Said.ReadOnlyHint()), loaded, strconv.Itoa(t.Tokens()))
 	}
 	for _, absent := range a.Registry.Absent() {
-		fmt.Fprintf(tw, "%s\tabsent: %s\t\t\t\n", absent.Name, absent.Reason)
+		list.row(absent.Name, "absent: "+absent.Reason, "", "", "")
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
+	var b bytes.Buffer
+	list.write(&b, c)
 	for _, s := range a.Registry.Catalogue().Servers() {
 		note := ""
 		if s.Note != "" {
 			note = ": " + s.Note
 		}
-		fmt.Fprintf(w, "server %s: %s, %d tools%s\n", s.Name, s.State, len(s.Tools), note)
+		fmt.Fprintf(&b, "server %s: %s, %d tools%s\n", s.Name, s.State, len(s.Tools), note)
 	}
-	_, err := fmt.Fprintf(w, "about %d tokens in all, %d of them loaded from the start\n", total, first)
+	fmt.Fprintf(&b, "about %d tokens in all, %d of them loaded from the start\n", total, first)
+	_, err := b.WriteTo(c.out)
 	return err
 }
 

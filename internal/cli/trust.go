@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -27,6 +28,7 @@ func trustCommand(host *Host) *cobra.Command {
 		Long: "Shows what the settings file of the project in DIR (default: the working directory), .mcp-toolset/settings.json, would allow,\n" +
 			"and trusts it as it is once you agree. Until then, and again when the file changes, only its deny and ask rules hold.\n\n" +
 			"Exit status: 0 if the project is trusted or needs no trust, 1 if not, 2 for a wrong command line.",
+		Example: "  mcp-toolset trust ~/src/app\n  mcp-toolset trust --list",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
@@ -97,6 +99,11 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 	dir, err := workspace.Canonical(folder)
 	if err != nil {
 		return fmt.Errorf("resolving %s: %w", plain.Line(folder), err)
+	}
+	if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist", plain.Line(dir))
+	} else if err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", plain.Line(dir))
 	}
 	p, err := settings.ReadProject(dir)
 	switch {

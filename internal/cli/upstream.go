@@ -60,21 +60,12 @@ func pinStore(host *Host) (*pin.Store, error) {
 }
 
 func upstreamCommand(host *Host, open upstreamOpener) *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "upstream",
 		Short: "Show the other MCP servers of the settings and what changed in their tools",
 		Long: "The settings can name other MCP servers, under mcpServers, whose tools are offered too. What a server says of a tool is read by a model,\n" +
 			"so a definition that changes after you have looked at it may be an attack. These commands show what there is and what changed.",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return unknownCommand(cmd, args[0])
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(upstreamListCommand(host, open), upstreamDiffCommand(host, open), upstreamForgetCommand(host))
-	return cmd
+	}, upstreamListCommand(host, open), upstreamDiffCommand(host, open), upstreamForgetCommand(host))
 }
 
 func upstreamListCommand(host *Host, open upstreamOpener) *cobra.Command {
@@ -85,8 +76,10 @@ func upstreamListCommand(host *Host, open upstreamOpener) *cobra.Command {
 		Short: "List the other servers and how they are",
 		Long: "Prints a line for each server of the settings: how it is, how many tools it has, how many of these changed since you last looked, and how it is\n" +
 			"started, without the values of environment variables and headers. Nothing is started: tools are those that were listed last.\n" +
-			"With --connect all servers are connected first, for which MCP_TIMEOUT milliseconds are given (default: 30000).",
-		Args: cobra.NoArgs,
+			"With --connect all servers are connected first, for which MCP_TIMEOUT milliseconds are given (default: 30000).\n\n" +
+			"Exit status: 0, or with --connect 1 if a server could not be connected, 2 for a wrong command line.",
+		Example: "  mcp-toolset upstream list --connect",
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			found, err := open(host, c.quiet(cmd))
 			if err != nil {
@@ -102,15 +95,25 @@ func upstreamListCommand(host *Host, open upstreamOpener) *cobra.Command {
 			}
 			defer func() { err = errors.Join(err, m.Close()) }()
 			if connect {
+				done := consoleOf(host, host.Err).progress("connecting to %d servers ...", len(found.declared))
 				m.WakeAll(cmd.Context(), upstreamTimeout(host))
+				done()
 				if err := cmd.Context().Err(); err != nil {
 					return err
 				}
 			}
-			return listUpstreams(host.Out, found.declared, m.Servers(), store)
+			servers := m.Servers()
+			if err := listUpstreams(consoleOf(host, host.Out), found.declared, servers, store); err != nil {
+				return err
+			}
+			unconnected := func(s tools.Server) bool { return s.State != tools.Ready && s.State != tools.Refused }
+			if connect && slices.ContainsFunc(servers, unconnected) {
+				return failedResult{}
+			}
+			return nil
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace, inDebug)
 	cmd.Flags().BoolVar(&connect, "connect", false, "connect to all of them first")
 	return cmd
 }
@@ -160,7 +163,7 @@ func upstreamDiffCommand(host *Host, open upstreamOpener) *cobra.Command {
 			return d.run(cmd.Context(), found, only)
 		},
 	}
-	c.add(cmd, host)
+	c.add(cmd, host, inWorkspace, inDebug)
 	cmd.Flags().BoolVar(&accept, "accept", false, "let what is shown count as looked at")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --accept: do not ask")
 	return cmd
@@ -172,6 +175,7 @@ func upstreamForgetCommand(host *Host) *cobra.Command {
 		Short: "Drop what is remembered of another server",
 		Long: "Drops the tools that SERVER listed last and what you have seen of them; SERVER need not be in the settings any more.\n" +
 			"What it lists when it is connected next counts as looked at.",
+		Example: "  mcp-toolset upstream forget github",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
 				return usagef("upstream forget takes one server: mcp-toolset upstream forget SERVER")

@@ -3,10 +3,8 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/tools"
@@ -17,11 +15,11 @@ import (
 const noUpstreams = "no settings that hold here have mcpServers"
 
 // listUpstreams prints the servers that are declared, with what is known of them.
-func listUpstreams(w io.Writer, declared []declaredUpstream, known []tools.Server, store *pin.Store) error {
+func listUpstreams(c console, declared []declaredUpstream, known []tools.Server, store *pin.Store) error {
 	var b bytes.Buffer
-	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	list := table{cut: []int{4}}
 	if len(declared) > 0 {
-		fmt.Fprintln(tw, "SERVER\tSTATE\tTOOLS\tCHANGED\tSTARTED WITH")
+		list.row("SERVER", "STATE", "TOOLS", "CHANGED", "STARTED WITH")
 	}
 	var notes []string
 	changed := 0
@@ -38,14 +36,12 @@ func listUpstreams(w io.Writer, declared []declaredUpstream, known []tools.Serve
 		if len(s.Tools) == 0 && s.State != tools.Ready {
 			count, differ = "-", "-" // nobody knows
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", plain.Line(d.Name), s.State, count, differ, d.how())
+		list.row(plain.Line(d.Name), s.State.String(), count, differ, d.how())
 		if s.Note != "" {
 			notes = append(notes, fmt.Sprintf("%s: %s", plain.Line(d.Name), plain.Line(s.Note)))
 		}
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
+	list.write(&b, c)
 	if len(declared) == 0 {
 		fmt.Fprintf(&b, "There are no other servers: %s.\n", noUpstreams)
 	}
@@ -56,7 +52,7 @@ func listUpstreams(w io.Writer, declared []declaredUpstream, known []tools.Serve
 	if len(notes) > 0 {
 		b.WriteString("\n" + strings.Join(notes, "\n") + "\n")
 	}
-	_, err := b.WriteTo(w)
+	_, err := b.WriteTo(c.out)
 	return err
 }
 

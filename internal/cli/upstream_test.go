@@ -180,7 +180,7 @@ web         idle   -      -        https://...@${HOST}/mcp?...#...
 	if _, err := os.Lstat(f.env["MCP_TOOLSET_STATE_DIR"]); err == nil {
 		t.Error("listing made the state folder")
 	}
-	f.want(exitOK, `SERVER      STATE   TOOLS  CHANGED  STARTED WITH
+	f.want(exitError, `SERVER      STATE   TOOLS  CHANGED  STARTED WITH
 everything  ready   2      0        npx -y "a b" ${TOKEN} x\x1b[2J ""
 web         failed  -      -        https://...@${HOST}/mcp?...#...
 
@@ -196,6 +196,9 @@ web: connection refused\x1b[2J; it is tried again in 4s
 		t.Error(f.waited)
 	}
 	f.declared = f.declared[:1]
+	if code, out := f.run("list", "--connect"); code != exitOK {
+		t.Errorf("all servers are connected, exit code %d: %s", code, out)
+	}
 	if _, err := f.store().Update("old\x1b", "config", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +354,7 @@ func TestUpstreamUsage(t *testing.T) {
 		`the settings have no server "zzzzz"; there are everything, web`:       {"diff zzzzz"},
 		`unknown command "lits"; did you mean list?`:                           {"lits"},
 		"unknown flag --acept; did you mean --accept?":                         {"diff --acept"},
-		`unknown command "x" for "mcp-toolset upstream list"`:                  {"list x"},
+		`upstream list takes no arguments; leave out "x"`:                      {"list x"},
 	} {
 		for _, line := range lines {
 			f.want(exitUsage, "mcp-toolset: "+want+"\n", strings.Fields(line)...)

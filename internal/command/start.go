@@ -56,6 +56,7 @@ type Running struct {
 	process  *process.Process
 	policy   *sandbox.Policy // nil: it is not contained
 	dir      string
+	script   string
 	marker   *os.File  // in which the shell says where it ended
 	guarded  *watched  // of its protected names; nil: none is watched
 	layer    io.Closer // the lock of its layer over caches; nil: it has none
@@ -132,7 +133,7 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{commands: c, dir: s.Dir, why: make(chan Why, 1), ended: make(chan struct{}), Started: c.config.Now()}
+	r := &Running{commands: c, dir: s.Dir, script: s.Script, why: make(chan Why, 1), ended: make(chan struct{}), Started: c.config.Now()}
 	// It is read by this descriptor: what the command puts in its place is not.
 	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
 		return nil, fmt.Errorf("making a file for temporary use: %w", err)
@@ -258,7 +259,7 @@ func (r *Running) watch() {
 			if x.Code == 0 {
 				text = unmistakable(text)
 			}
-			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, text)
+			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, r.script, text)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -45,13 +46,14 @@ func lazy(pattern string) func() *regexp.Regexp {
 
 // Blocked says which path, network use or call of a failed command the policy
 // blocked, by the last lines of its output, with how a person can allow it.
-// Relative paths are below dir, the command's folder. There is no fact about
+// Relative paths are below dir, the command's folder. The command's text is only
+// looked at for sockets that a client does not name in its message. There is no fact about
 // what the policy allows, nor about a file that this process itself could not
 // have opened: then ordinary rights are the reason.
 //
 // It reads words that programs print, so it can miss a reason, and a command
 // can print what it likes: facts explain, nothing is decided by them.
-func Blocked(p Policy, dir, output string) (facts []string) {
+func Blocked(p Policy, dir, command, output string) (facts []string) {
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	if len(lines) > blockedLines {
 		lines = lines[len(lines)-blockedLines:]
@@ -69,7 +71,11 @@ func Blocked(p Policy, dir, output string) (facts []string) {
 			continue
 		}
 		if offline().MatchString(line) {
-			add(j.network())
+			fact := j.network()
+			if fact == "" {
+				fact = j.socketIn(command)
+			}
+			add(fact)
 			continue
 		}
 		if !denied().MatchString(line) {
@@ -95,6 +101,9 @@ func Blocked(p Policy, dir, output string) (facts []string) {
 		}
 		if fact == "" {
 			fact = j.call(line)
+		}
+		if fact == "" {
+			fact = j.socketIn(command)
 		}
 		add(fact)
 	}
@@ -226,6 +235,23 @@ func (j judge) socket(named string) string {
 		return ""
 	}
 	return named + " is a socket of a service, which commands may not use: " + allowNothing
+}
+
+// socketIn returns the fact about a socket of a service that a command names; "" if
+// it names none.
+func (j judge) socketIn(command string) string {
+	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`=,;()", r) }) {
+		word = strings.TrimPrefix(word, "unix:")
+		if !filepath.IsAbs(word) {
+			continue
+		}
+		if info, err := os.Stat(word); err == nil && info.Mode()&os.ModeSocket != 0 {
+			if fact := j.socket(filepath.Clean(word)); fact != "" {
+				return fact
+			}
+		}
+	}
+	return ""
 }
 
 var (

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -70,7 +71,7 @@ func TestBlocked(t *testing.T) {
 		{p, "all is well", ""},
 		{p, "", ""},
 	} {
-		facts := Blocked(c.p, h+"/root", "first\n"+c.output+"\n")
+		facts := Blocked(c.p, h+"/root", "", "first\n"+c.output+"\n")
 		got := strings.Join(facts, "; ")
 		if len(facts) > 1 || !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s\n\tgives %q, want %q", c.output, facts, c.want)
@@ -86,7 +87,7 @@ func TestBlockedByRights(t *testing.T) {
 	}
 	p := Policy{Read: []string{"/usr"}}
 	for _, output := range []string{"cat: /etc/shadow: Permission denied", "touch: cannot touch '/usr/x': Permission denied"} {
-		if facts := Blocked(p, "/", output); len(facts) > 0 {
+		if facts := Blocked(p, "/", "", output); len(facts) > 0 {
 			t.Errorf("%s: %q", output, facts)
 		}
 	}
@@ -100,7 +101,36 @@ func TestBlockedIsBounded(t *testing.T) {
 		b.WriteString("cat: " + h + "/outside/file: Permission denied\n")
 	}
 	b.WriteString(strings.Repeat("/x'", 100000) + ": Permission denied")
-	if facts := Blocked(Policy{}, h, b.String()); len(facts) == 0 || len(facts) > blockedFacts {
+	if facts := Blocked(Policy{}, h, "", b.String()); len(facts) == 0 || len(facts) > blockedFacts {
 		t.Errorf("%d facts", len(facts))
+	}
+}
+
+// A client that does not name its socket in the message has it in its command.
+func TestBlockedSocket(t *testing.T) {
+	needUnix(t)
+	h := home(t, "root/file", "run/file")
+	p := Policy{Write: []string{h + "/root"}, Network: true}
+	for _, socket := range []string{h + "/run/s", h + "/root/s"} {
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			t.Skip(err) // the path is too long for a socket
+		}
+		defer l.Close()
+	}
+	const failed = "curl: (7) Failed to connect to x port 80 after 2 ms: Couldn't connect to server"
+	for _, c := range []struct{ command, output, want string }{
+		{"curl --unix-socket " + h + "/run/s http://x/", failed, "/run/s is a socket of a service"},
+		{"curl --unix-socket='" + h + "/run/../run/s' http://x/", failed, "/run/s is a socket of a service"},
+		{"x unix://" + h + "/run/s", "PermissionError: [Errno 13] Permission denied", "/run/s is a socket of a service"},
+		{"curl --unix-socket " + h + "/root/s http://x/", failed, ""},
+		{"curl --unix-socket " + h + "/run/none http://x/", failed, ""},
+		{"curl -o " + h + "/run/file http://x/", failed, ""},
+		{"curl --unix-socket " + h + "/run/s http://x/", "curl: (52) Empty reply from server", ""},
+	} {
+		got := strings.Join(Blocked(p, h+"/root", c.command, c.output), "; ")
+		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s gives %q, want %q", c.command, got, c.want)
+		}
 	}
 }

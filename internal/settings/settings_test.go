@@ -204,7 +204,7 @@ func TestBroken(t *testing.T) {
 			continue
 		}
 		for text, want := range map[string]string{
-			"{":                                "parsing settings FILE: line 1: unexpected end of JSON input",
+			"{":                                "parsing settings FILE: line 1, column 2: the file ends too early; a quote or bracket is not closed",
 			"{\n\"editGuard\": 1}":             `parsing settings FILE: line 2: editGuard: want "strict", "default" or "off", have a number`,
 			strings.Repeat(" ", maxSettings+1): "reading settings: FILE is larger than 1048576 bytes",
 		} {

@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"mcp-toolset/internal/assembly"
+	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/tools/builtin"
+	"mcp-toolset/upstream"
+)
+
+// The states of a check.
+const (
+	checkOK   = "ok"
+	checkWarn = "warn" // it works, and the user may want something else
+	checkFail = "fail" // a server would not start, or not work
+)
+
+// check is one line of doctor's first screen. Its texts are safe to show.
+type check struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Detail string `json:"detail"`
+	Next   string `json:"next,omitempty"` // what the user can do
+}
+
+// checkup looks at what a server with these flags needs.
+type checkup struct {
+	*common
+	audit      auditFlags // not those of common: nothing is opened
+	host       *Host
+	positional []string
+	config     assembly.Config
+	checks     []check
+}
+
+func (k *checkup) add(status, name, next, format string, args ...any) {
+	k.checks = append(k.checks, check{name, status, plain.Text(fmt.Sprintf(format, args...)), next})
+}
+
+// fail adds what went wrong, whose last clause may be the next step.
+func (k *checkup) fail(name string, err error, next string) {
+	fact := err.Error()
+	if at := strings.LastIndex(fact, "; "); next == "" && at >= 0 {
+		fact, next = fact[:at], plain.Text(fact[at+2:])
+	}
+	k.add(checkFail, name, next, "%s", fact)
+}
+
+func (k *checkup) failed() bool {
+	return slices.ContainsFunc(k.checks, func(c check) bool { return c.Status == checkFail })
+}
+
+// run makes all checks and returns what was seen of the containment, which is
+// empty if the checks before it failed. An error is a wrong command line.
+//
+// Whether clients have this server in their configuration belongs after the
+// upstream servers.
+func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
+	k.add(checkOK, "version", "", "mcp-toolset %s", about())
+	if err := k.roots(); err != nil {
+		return nil, err
+	}
+	k.state()
+	k.settings()
+	d := &diagnosis{System: runtime.GOOS + "/" + runtime.GOARCH, Sandbox: k.sandbox}
+	if k.failed() {
+		k.add(checkWarn, "containment", "correct the above first", "not tried")
+	} else {
+		tried, err := k.examine(ctx, k.host, k.positional)
+		var usage usageError
+		switch {
+		case errors.As(err, &usage):
+			return nil, err
+		case err != nil:
+			k.fail("containment", err, "")
+		default:
+			d = tried
+			k.containment(d)
+		}
+	}
+	if k.config.Settings != nil || !k.failed() {
+		k.upstreamServers()
+	}
+	k.token()
+	k.auditLog()
+	d.Checks, d.OK = k.checks, !k.failed()
+	return d, nil
+}
+
+// roots checks the folders that are served.
+func (k *checkup) roots() error {
+	dirs, err := k.workspaceDirs(k.host, k.positional)
+	var usage usageError
+	switch {
+	case errors.As(err, &usage):
+		return err
+	case err != nil:
+		k.fail("roots", err, "")
+		return nil
+	}
+	wide := ""
+	for i, dir := range dirs {
+		dirs[i] = workspace.Expand(dir, k.host.Dir, k.host.Home)
+		if info, err := os.Stat(dirs[i]); errors.Is(err, fs.ErrNotExist) {
+			k.add(checkFail, "roots", "name a folder that exists", "%s does not exist", dirs[i])
+			return nil
+		} else if err != nil {
+			k.fail("roots", err, "name another folder")
+			return nil
+		} else if !info.IsDir() {
+			k.add(checkFail, "roots", "name a folder", "%s is not a folder", dirs[i])
+			return nil
+		}
+		if wide == "" {
+			wide = tooWide(dirs[i], k.host.Home)
+		}
+	}
+	k.config.Roots = dirs
+	if wide != "" {
+		k.add(checkWarn, "roots", "name the folder of a project, as in mcp-toolset stdio DIR", "%s is served, with all that is in it", wide)
+		return nil
+	}
+	k.add(checkOK, "roots", "", "%s", strings.Join(dirs, ", "))
+	return nil
+}
+
+// state checks the state folder.
+func (k *checkup) state() {
+	dir, err := state.Dir(k.host.Getenv, k.host.Home)
+	if err != nil {
+		k.fail("state folder", err, "")
+		return
+	}
+	k.config.State = dir
+	exists, err := tryFolder(dir)
+	switch next := "make it writable for this user, or set MCP_TOOLSET_STATE_DIR"; {
+	case err != nil:
+		k.fail("state folder", err, next)
+	case exists:
+		k.add(checkOK, "state folder", "", "%s is writable", dir)
+	default:
+		k.add(checkOK, "state folder", "", "%s is made when it is needed", dir)
+	}
+}
+
+// tryFolder makes and removes a file in a folder, or in the nearest one above it
+// that exists.
+func tryFolder(dir string) (exists bool, err error) {
+	at := dir
+	for {
+		info, err := os.Stat(at)
+		if err == nil && !info.IsDir() {
+			return false, fmt.Errorf("%s is not a folder", at)
+		}
+		if err == nil || filepath.Dir(at) == at {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	f, err := os.CreateTemp(at, ".mcp-toolset-*")
+	if err != nil {
+		return at == dir, fmt.Errorf("writing to %s: %w", at, errors.Unwrap(err))
+	}
+	return at == dir, errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// settings checks the files that hold.
+func (k *checkup) settings() {
+	k.config.Log = slog.New(slog.DiscardHandler)
+	if err := k.findSettings(k.host, &k.config); err != nil {
+		fact, more, _ := strings.Cut(err.Error(), "\n")
+		if more != "" {
+			fact += fmt.Sprintf(" (and %d more)", 1+strings.Count(more, "\n"))
+		}
+		k.fail("settings", errors.New(fact), "correct the file; mcp-toolset policy check lists all that is wrong")
+		return
+	}
+	var files []string
+	for _, l := range k.found.Layers {
+		if l.Settings != nil || l.Broken {
+			files = append(files, fmt.Sprintf("%s (%s)", l.Path, l.Name))
+		}
+	}
+	text := strings.Join(files, ", ")
+	if len(files) == 0 {
+		text = "no file; the defaults hold"
+	}
+	c := checker{out: io.Discard, tools: builtin.List(builtin.Options{}), home: k.host.Home, servers: k.config.Settings.UpstreamPrefixes()}
+	if n := c.judge(k.config.Settings, canonicalRoots(k.config.Roots), k.found.Warnings, nil); n > 0 {
+		k.add(checkWarn, "settings", "mcp-toolset policy check shows what is wrong", "%s: %s", text, count(n, "warning"))
+		return
+	}
+	k.add(checkOK, "settings", "", "%s", text)
+}
+
+// containment sums up what was seen of the containment.
+func (k *checkup) containment(d *diagnosis) {
+	const more = "mcp-toolset doctor --verbose shows what was tried"
+	switch verdict := d.verdict(); {
+	case len(d.Problems) > 1:
+		k.add(checkFail, "containment", more, "%s (and %d more)", d.Problems[0], len(d.Problems)-1)
+	case len(d.Problems) == 1:
+		k.add(checkFail, "containment", more, "%s", d.Problems[0])
+	case d.Sandbox == "off":
+		k.add(checkWarn, "containment", "leave out --sandbox off", "%s", verdict)
+	case verdict != inForce:
+		k.add(checkWarn, "containment", more, "%s", verdict)
+	default:
+		k.add(checkOK, "containment", "", "%s (%s), with the shell %s", verdict, d.Tools[0].layers(), d.Shell)
+	}
+}
+
+// upstreamServers checks the other servers of the settings, without starting any.
+func (k *checkup) upstreamServers() {
+	o, err := k.upstreams(k.host, k.config, func(*upstream.Server) bool { return true })
+	if err != nil {
+		k.fail("upstream", err, "")
+		return
+	}
+	defer o.Close()
+	var names, broken []string
+	for _, s := range o.servers {
+		names = append(names, s.Name)
+		if s.Broken != "" {
+			broken = append(broken, s.Name+": "+s.Broken)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		k.add(checkOK, "upstream", "", "no other servers are configured")
+	case len(broken) > 0:
+		k.add(checkWarn, "upstream", "correct mcpServers in the settings", "%s", strings.Join(broken, "; "))
+	default:
+		k.add(checkOK, "upstream", "mcp-toolset upstream list --connect tries them", "%d configured: %s", len(names), strings.Join(names, ", "))
+	}
+}
+
+// token checks the bearer token of the command http.
+func (k *checkup) token() {
+	const name = "token"
+	if value := strings.TrimSpace(k.host.Getenv("MCP_TOOLSET_TOKEN")); value != "" {
+		if len(value) < shortToken {
+			k.add(checkWarn, name, fmt.Sprintf("use %d characters or more", remoteToken), "MCP_TOOLSET_TOKEN has %d characters, which can be guessed", len(value))
+			return
+		}
+		k.add(checkOK, name, "", "MCP_TOOLSET_TOKEN is set")
+		return
+	}
+	if k.config.State == "" {
+		return // said already
+	}
+	file := filepath.Join(k.config.State, "token")
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		k.add(checkOK, name, "", "none yet; mcp-toolset http makes one")
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		k.add(checkWarn, name, "run chmod 600 "+plain.Text(file), "other users can read or write %s", file)
+	default:
+		k.add(checkOK, name, "", "in %s", file)
+	}
+}
+
+// auditLog checks where calls would be written down.
+func (k *checkup) auditLog() {
+	if k.audit.file == "" {
+		k.add(checkOK, "audit", "", "off; --audit FILE switches it on")
+		return
+	}
+	path := workspace.Expand(k.audit.file, k.host.Dir, k.host.Home)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		k.add(checkFail, "audit", "name a file", "%s is not a regular file", path)
+	} else if exists, err := tryFolder(filepath.Dir(path)); err != nil {
+		k.fail("audit", err, "name a file in a folder that this user can write to")
+	} else if !exists {
+		k.add(checkFail, "audit", "make the folder", "%s does not exist", filepath.Dir(path))
+	} else {
+		k.add(checkOK, "audit", "", "%s", path)
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"mcp-toolset/internal/plain"
+)
+
+// Windows has numbers of its own for these. Nothing else uses them.
+const (
+	wsaInUse        = syscall.Errno(10048)
+	wsaNotAvailable = syscall.Errno(10049)
+)
+
+// listen listens on --addr.
+func (o *httpOptions) listen(ctx context.Context) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
+	if err == nil {
+		return l, nil
+	}
+	name, port, _ := net.SplitHostPort(o.addr) // isLoopback has checked it
+	_, wrong := net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	switch {
+	case wrong != nil && ctx.Err() == nil:
+		return nil, usagef("--addr is %q; the port is a number from 0 to 65535", o.addr)
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaInUse):
+		return nil, fmt.Errorf("%s is in use by another program; stop that, or use --addr %s for a free port", plain.Line(o.addr), net.JoinHostPort(name, "0"))
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, wsaNotAvailable):
+		return nil, usagef("--addr is %q; this machine does not have that address", o.addr)
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("%s may not be listened on by this user; use a port above 1023, such as --addr %s", plain.Line(o.addr), net.JoinHostPort(name, "8808"))
+	}
+	return nil, fmt.Errorf("listening: %w", err)
+}
+
+// certificate loads the files of --tls-cert and --tls-key.
+func (o *httpOptions) certificate() (tls.Certificate, error) {
+	none := tls.Certificate{}
+	cert, err := os.ReadFile(o.cert)
+	if err != nil {
+		return none, fmt.Errorf("reading --tls-cert: %w", err)
+	}
+	key, err := os.ReadFile(o.key)
+	if err != nil {
+		return none, fmt.Errorf("reading --tls-key: %w", err)
+	}
+	switch {
+	case !hasPEM(cert, "CERTIFICATE"):
+		return none, fmt.Errorf("--tls-cert: %s has no certificate in PEM format", plain.Line(o.cert))
+	case !hasPEM(key, "PRIVATE KEY"):
+		return none, fmt.Errorf("--tls-key: %s has no private key in PEM format", plain.Line(o.key))
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return none, fmt.Errorf("--tls-cert %s with --tls-key %s: %w", plain.Line(o.cert), plain.Line(o.key), err)
+	}
+	return pair, nil
+}
+
+// hasPEM reports whether data has a block of PEM whose type ends in kind.
+func hasPEM(data []byte, kind string) bool {
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			return false
+		}
+		if strings.HasSuffix(block.Type, kind) {
+			return true
+		}
+		data = rest
+	}
+}

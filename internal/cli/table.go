@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// table is text in columns. Cells are safe to show.
+type table struct {
+	rows [][]string
+	// cut are the columns that are shortened, one after the other, where the table
+	// is wider than the terminal.
+	cut []int
+}
+
+// gap is the space between columns.
+const gap = 2
+
+// leastCut is how narrow a column that is cut gets at least.
+const leastCut = 12
+
+func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// write writes the table as wide as it is, or as the console is. Words of styles
+// are in their colours there.
+func (t *table) write(b *bytes.Buffer, c console) {
+	widths := t.widths()
+	if c.width > 0 {
+		total := gap * (len(widths) - 1)
+		for _, w := range widths {
+			total += w
+		}
+		for _, i := range t.cut {
+			if i >= len(widths) {
+				continue
+			}
+			was := widths[i]
+			widths[i] = min(was, max(was-max(0, total-c.width), leastCut))
+			total -= was - widths[i]
+		}
+	}
+	for _, row := range t.rows {
+		for i, cell := range row {
+			cell = shorten(cell, widths[i])
+			b.WriteString(c.judged(cell))
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell))+gap))
+			}
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// widths are those of the columns in characters.
+func (t *table) widths() (widths []int) {
+	for _, row := range t.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+// shorten cuts a text to most characters, and marks that.
+func shorten(text string, most int) string {
+	shown := []rune(text)
+	if len(shown) <= most {
+		return text
+	}
+	return string(shown[:max(0, most-1)]) + "…"
+}

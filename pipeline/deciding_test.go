@@ -1,0 +1,32 @@
+package pipeline
+
+import (
+	"slices"
+	"testing"
+
+	"mcp-toolset/policy"
+)
+
+func TestDeciding(t *testing.T) {
+	part := func(b policy.Behavior, text string) policy.PartDecision {
+		return policy.PartDecision{Behavior: b, Text: text}
+	}
+	ask := func(reason string) policy.Decision { return policy.Decision{Behavior: policy.Ask, Reason: reason} }
+	for _, tc := range []struct {
+		name     string
+		decision policy.Decision
+		parts    []policy.PartDecision
+		want     []int
+	}{
+		{"allowed", policy.Decision{Behavior: policy.Allow}, []policy.PartDecision{part(policy.Allow, "ls")}, nil},
+		{"decided alike", ask("sudo /opt/x"), []policy.PartDecision{part(policy.Allow, "cat /opt/x"), part(policy.Ask, "sudo x")}, []int{1}},
+		{"by its path", ask("/opt/zz is outside the workspace roots"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "mkdir -p /opt/zz")}, []int{1}},
+		{"by the folder it is in", ask("/up/x is outside"), []policy.PartDecision{part(policy.Allow, "cat ../up/x"), part(policy.Allow, "ls x")}, []int{0}},
+		{"in the home folder", ask("/home/u/.ssh/id (a key) is hidden"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "cat ~/.ssh/id")}, []int{1}},
+		{"not known", ask("commands are not contained"), []policy.PartDecision{part(policy.Allow, "ls"), part(policy.Allow, "make")}, nil},
+	} {
+		if got := deciding(tc.decision, tc.parts, "/ws", "/home/u"); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
