@@ -129,7 +129,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if err := ctx.Err(); err != nil {
 		return tools.Result[Output]{}, context.Cause(ctx)
 	}
-	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}}}, nil
+	return tools.Result[Output]{
+		Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}}, HookFields: out.forHooks(env),
+	}, nil
 }
 
 // read reads the file as what it is.

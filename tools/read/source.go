@@ -92,10 +92,8 @@ func (r *reading) again(seen session.Read) tools.Result[Output] {
 	}
 	r.env.Private() // another session has not seen it
 	text := fmt.Sprintf("[%s has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the whole content.]", r.shown)
-	return tools.Result[Output]{
-		Data:   Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}},
-		Effect: session.Effect{Reads: []session.Read{seen}},
-	}
+	out := Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}}
+	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{seen}}, HookFields: out.forHooks(r.env)}
 }
 
 // hashAll computes the hash of a file that is read by others.
