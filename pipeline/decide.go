@@ -23,7 +23,7 @@ func (c *call) env() *tools.Env {
 	}
 	env := &tools.Env{
 		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
-		Progress: progress, Now: c.p.Now, Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
+		Progress: progress, Now: c.p.Now, Hooked: c.hookedAfter(), Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
 		Catalogue: c.p.Registry.Catalogue, Wake: c.p.Wake,
 	}
 	// The policy judges a path again right before it is opened, and whatever

@@ -153,10 +153,8 @@ func (c *call) hookInput(r *tools.Resolved, env *tools.Env) hook.Input {
 // responseFor is a response as hooks get it: the output of the tool as JSON, or
 // its text where it has no other.
 func responseFor(resp *tools.Response) json.RawMessage {
-	if resp.Structured != nil {
-		if data, err := resp.Structured(); err == nil {
-			return data
-		}
+	if data, ok := resp.HookResponse(); ok {
+		return data
 	}
 	data, err := json.Marshal(map[string]string{"text": plain.Text(joinText(resp.Content))})
 	if err != nil {

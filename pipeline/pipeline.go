@@ -329,6 +329,9 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 		out.effects = append(out.effects, recorded.Effect)
 	}
 	c.runAfter(ctx, r, env, resp, err, c.p.Now().Sub(began))
+	if resp != nil {
+		resp.HookFields = nil // which hold whole files
+	}
 	if err != nil {
 		return out, err
 	}

@@ -221,7 +221,7 @@ func (t *typed[In, Out]) run(ctx context.Context, env *Env) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed}
+	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed, HookFields: res.HookFields}
 	r.Structured = func() (json.RawMessage, error) { return json.Marshal(res.Data) }
 	if t.def.Render != nil {
 		r.Content = t.def.Render(res.Data)

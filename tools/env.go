@@ -31,6 +31,10 @@ type Env struct {
 	// a search because it may hold credentials; nil if none is. Paths are canonical.
 	Secrets func(folder string) func(path string) bool
 
+	// Hooked reports whether hooks run after the call, for which a tool makes
+	// Result.HookFields.
+	Hooked bool
+
 	Log      *slog.Logger   // to the server's log, and to a client that asked for it
 	Progress func(Progress) // tells a client that asked for it how far the call is
 	Now      func() time.Time

@@ -15,7 +15,9 @@ type Result[Out any] struct {
 	Effect session.Effect // what changes in the session; applied in arrival order
 	Blocks []Content      // further content, delivered after the rendered output
 	Meta   map[string]any // facts for programs, never needed by the model
-	Failed bool           // the call did what was asked and the answer is a failure (a command's exit code)
+	// HookFields are what hooks get beside the output; only where Env.Hooked. nil: nothing.
+	HookFields HookFields
+	Failed     bool // the call did what was asked and the answer is a failure (a command's exit code)
 }
 
 // Response is a finished call's answer, whatever the tool.
@@ -23,6 +25,7 @@ type Response struct {
 	Content    []Content
 	Structured func() (json.RawMessage, error) // the output as JSON; nil for errors
 	Meta       map[string]any
+	HookFields HookFields // as in Result
 	Failed     bool
 	Effect     session.Effect
 }

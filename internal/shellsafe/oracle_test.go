@@ -54,7 +54,9 @@ func TestOracle(t *testing.T) {
 	before := listing(t, root)
 	ran := 0
 	for _, s := range all {
-		if strings.Contains(s, "find /usr") || strings.Contains(s, "ls /etc") || strings.Contains(s, "sleep") {
+		// How long these take is up to the machine: df waits for every mount, also for
+		// one that does not answer.
+		if strings.Contains(s, "find /usr") || strings.Contains(s, "ls /etc") || strings.Contains(s, "sleep") || strings.Contains(s, "df -h") {
 			continue
 		}
 		a := Analyse(s, o)

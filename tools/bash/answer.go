@@ -54,6 +54,8 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 		Data:   Output{Status: "running", TaskID: id, Text: text},
 		Effect: session.Effect{Output: j.Output().Path()},
 		Meta:   map[string]any{metaStatus: "running", metaTask: id, metaFile: j.Output().Path(), metaContained: j.Contained()},
+
+		HookFields: c.forHooks(j, "", id, true),
 	}, nil
 }
 
@@ -226,7 +228,27 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 			j.Release()
 		}
 	}
-	return tools.Result[Output]{Data: out, Effect: a.effect, Failed: failed, Meta: a.meta}, nil
+	return tools.Result[Output]{
+		Data: out, Effect: a.effect, Failed: failed, Meta: a.meta,
+		HookFields: c.forHooks(j, view.Head+view.Tail, id, !ended),
+	}, nil
+}
+
+// forHooks returns what hooks get beside the output. A command has one stream of
+// output, of which stdout has what the answer shows. nil: no hook runs.
+func (c *call) forHooks(j *job, shown, id string, runs bool) tools.HookFields {
+	if !c.env.Hooked {
+		return nil
+	}
+	f := tools.HookFields{"stderr": "", "interrupted": !runs && j.Result().Why != command.ByItself, "isImage": false}
+	f.Text("stdout", shown)
+	switch {
+	case id != "" && runs:
+		f["backgroundTaskId"] = id
+	case id != "":
+		f["persistedOutputPath"] = j.Output().Path()
+	}
+	return f
 }
 
 func notStored(printed, stored int64, why string) string {

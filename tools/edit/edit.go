@@ -111,7 +111,13 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
 	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Tell()...))
-	return tools.Result[Output]{Data: out, Effect: c.Partly(env, d.seen), Meta: file.Meta(hunks)}, nil
+	r := tools.Result[Output]{Data: out, Effect: c.Partly(env, d.seen), Meta: file.Meta(hunks), HookFields: file.HookChange(env, c, hunks)}
+	if r.HookFields != nil {
+		r.HookFields["replaceAll"] = in.ReplaceAll
+		r.HookFields.Text("oldString", in.OldString)
+		r.HookFields.Text("newString", in.NewString)
+	}
+	return r, nil
 }
 
 // done is an edit that was made.

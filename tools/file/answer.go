@@ -2,7 +2,6 @@ package file
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"mcp-toolset/tools"
@@ -55,7 +54,12 @@ func Meta(hunks []Hunk) map[string]any {
 	if len(hunks) == 0 {
 		return nil
 	}
-	told := slices.Clone(hunks)
+	return map[string]any{MetaHunks: limited(hunks)}
+}
+
+// limited returns hunks for programs, never nil.
+func limited(hunks []Hunk) []Hunk {
+	told := append([]Hunk{}, hunks...)
 	size := 0
 	for i, h := range told {
 		for _, l := range h.Lines {
@@ -65,7 +69,7 @@ func Meta(hunks []Hunk) map[string]any {
 			told[i] = h.omit()
 		}
 	}
-	return map[string]any{MetaHunks: told}
+	return told
 }
 
 // Shown is a text as the content of a result.

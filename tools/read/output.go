@@ -35,6 +35,29 @@ type Output struct {
 	shown []tools.Content
 }
 
+// forHooks returns what hooks get beside the output: the same under "file". nil: no
+// hook runs.
+func (o Output) forHooks(env *tools.Env) tools.HookFields {
+	if !env.Hooked {
+		return nil
+	}
+	f := tools.HookFields{"filePath": o.FilePath}
+	switch o.Type {
+	case "text":
+		f["numLines"], f["startLine"], f["totalLines"] = o.NumLines, o.StartLine, o.TotalLines
+		f.Text("content", o.Content)
+	case "image":
+		f["type"], f["originalSize"], f["dimensions"] = o.MIMEType, o.OriginalSize, o.Dimensions
+	case "notebook":
+		f["cells"] = o.Cells
+	case "pdf":
+		f["originalSize"], f["pages"], f["totalPages"] = o.OriginalSize, o.Pages, o.TotalPages
+	case "parts":
+		f["originalSize"], f["count"], f["outputDir"] = o.OriginalSize, o.Count, o.OutputDir
+	}
+	return tools.HookFields{"file": f}
+}
+
 // LeftOut are lines to be read by a call of their own.
 type LeftOut struct {
 	Offset int `json:"offset" jsonschema:"Number of the first line left out"`

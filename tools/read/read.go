@@ -138,7 +138,9 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	if err := ctx.Err(); err != nil {
 		return tools.Result[Output]{}, context.Cause(ctx)
 	}
-	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}, Reminded: r.reminded}}, nil
+	return tools.Result[Output]{
+		Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}, Reminded: r.reminded}, HookFields: out.forHooks(env),
+	}, nil
 }
 
 // fits refuses properties that have no meaning for a kind of file.

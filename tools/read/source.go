@@ -101,10 +101,8 @@ func (r *reading) again(seen session.Read) tools.Result[Output] {
 		part = "this part of "
 	}
 	text := fmt.Sprintf("[%s has not changed since %sit was last read here. If you no longer have it, send the same call again: that returns the content.]", r.shown, part)
-	return tools.Result[Output]{
-		Data:   Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}},
-		Effect: session.Effect{Reads: []session.Read{seen}},
-	}
+	out := Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}}
+	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{seen}}, HookFields: out.forHooks(r.env)}
 }
 
 // hashAll computes the hash of a file that is read by others.

@@ -97,7 +97,11 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		out.Type = "update"
 		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, measure(in.Content)), hunks, append(form, notes...))
 	}
-	return tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks)}, nil
+	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks), HookFields: file.HookChange(env, c, hunks)}
+	if r.HookFields != nil {
+		r.HookFields.Text("content", in.Content)
+	}
+	return r, nil
 }
 
 // compare tells what changed in the text, and in its form.
