@@ -43,9 +43,19 @@ func TestPrintShells(t *testing.T) {
 	way := func(ms ...float64) *shellWay { return &shellWay{name: "w", ms: ms} }
 	for slow, want := range map[float64]bool{999: false, 1000: true} {
 		var b strings.Builder
-		missed, err := printShells(&b, &shells{small: []*shellWay{way(1, 2, 3), way(3, 4, 5)}, large: []*shellWay{way(500), way(slow)}})
+		missed, err := printShells(&b, &shells{small: []*shellWay{way(1, 2, 3), way(3, 4, 5)}, large: []*shellWay{way(500), way(slow)}, first: []float64{24}})
 		if err != nil || missed != want || strings.Contains(b.String(), "MISSED") != want || !strings.Contains(b.String(), "2.0 ms") {
 			t.Errorf("%v ms: %v %v\n%s", slow, missed, err, &b)
+		}
+	}
+}
+
+func TestPrintOver(t *testing.T) {
+	for took, want := range map[float64]bool{7.9: false, 8: true} {
+		var b strings.Builder
+		ways := []*shellWay{{name: "alone", ms: []float64{2}}, {name: "ours", ms: []float64{took}, over: 6}}
+		if missed := printOver(&b, "T", ways); missed != want || strings.Contains(b.String(), "MISSED") != want {
+			t.Errorf("%v ms: %v\n%s", took, missed, &b)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func rows(ours, theirs *side) []row {
 	const ms, mb = "%.2f ms", "%.1f MB"
 	starts := func(s *side) []float64 { return s.start }
 	out := []row{
-		compare("start to tools/list, median", ms, median, starts, 20),
+		compare("start to tools/list, median", ms, median, starts, 15),
 		compare("start to tools/list, min", ms, least, starts, 0),
 		compare("start to tools/list, max", ms, most, starts, 0),
 		compare("SIGTERM to its end, max", ms, most, func(s *side) []float64 { return s.stopped }, 300),

@@ -2,4 +2,6 @@
 
 package command
 
+const churnCalls = 40
+
 const commandsInARow = 200

@@ -2,4 +2,6 @@
 
 package command
 
+const churnCalls = 1500
+
 const commandsInARow = 1000

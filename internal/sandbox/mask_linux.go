@@ -132,6 +132,9 @@ func (m *mounter) keep(folder, mask string) error {
 			continue
 		}
 		if err := m.copyOf(real, real, unix.MOUNT_ATTR_RDONLY); err != nil {
+			if m.vanished(real, err) {
+				continue
+			}
 			return err
 		}
 		kept = append(kept, real)
@@ -142,7 +145,10 @@ func (m *mounter) keep(folder, mask string) error {
 		}
 		place := filepath.Join(mask, strings.TrimPrefix(path, folder))
 		st, err := os.Lstat(path)
-		if err != nil {
+		switch {
+		case err != nil && m.vanished(path, err):
+			continue
+		case err != nil:
 			return fmt.Errorf("keeping %s: %w", path, err)
 		}
 		if st.IsDir() {

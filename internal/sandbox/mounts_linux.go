@@ -69,7 +69,7 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	m.layered = layered
 	m.overlay()
 	for _, path := range plain {
-		if err := m.copyOf(path, path, 0); err != nil {
+		if err := m.copyOf(path, path, 0); err != nil && !m.vanished(path, err) {
 			return nil, &mountsOff{err}
 		}
 	}
@@ -82,7 +82,7 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 		return nil, &mountsOff{fmt.Errorf("making the system read-only: %w", err)}
 	}
 	// From here on a failure cannot be taken back.
-	if err := errors.Join(m.cover(masks), m.place(), m.shared()); err != nil {
+	if err := errors.Join(m.cover(masks), m.place(m.vanished), m.shared()); err != nil {
 		return nil, fmt.Errorf("sandbox: mounting: %w", err)
 	}
 	m.ownTerminals()
@@ -152,12 +152,23 @@ func (m *mounter) copyOf(from, to string, attributes uint64) error {
 	return nil
 }
 
-// place puts what is queued in its place, outer before inner.
-func (m *mounter) place() error {
+// vanished reports whether an error says that a path has been removed since it was
+// listed: names in a home folder come and go. The command gets no right to it then,
+// as to any other name that appears later. A path of Policy.Exact must not vanish.
+func (m *mounter) vanished(path string, err error) bool {
+	_, exact := m.exact[path]
+	return !exact && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR))
+}
+
+// place puts what is queued in its place, outer before inner. An error that may be
+// is left out.
+func (m *mounter) place(mayBe func(path string, err error) bool) error {
 	slices.SortStableFunc(m.pending, func(a, b pending) int { return cmp.Compare(a.path, b.path) })
 	var errs []error
 	for _, p := range m.pending {
-		errs = append(errs, m.attach(p.fd, p.path))
+		if err := m.attach(p.fd, p.path); err != nil && !mayBe(p.path, err) {
+			errs = append(errs, err)
+		}
 		unix.Close(p.fd)
 	}
 	m.pending = nil
@@ -256,7 +267,7 @@ func (m *mounter) over(path string, attributes uint64) error {
 	if err := m.copyOf(path, path, attributes); err != nil {
 		return err
 	}
-	return m.place()
+	return m.place(func(string, error) bool { return false })
 }
 
 // between lists the folders strictly between a folder and a path below it.

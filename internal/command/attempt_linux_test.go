@@ -1,0 +1,54 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Where the first trial fails for a moment, BashReadOnly may come later, and who
+// wants to know is told when it does.
+func TestTriedAgain(t *testing.T) {
+	another, _ := twins(t)
+	want := another(nil).ReadOnly(t.Context()) == nil
+	c := another(func(c *Config) { c.State = filepath.Join(t.TempDir(), "none") })
+	told := make(chan struct{}, 9)
+	c.OnTried(func() { told <- struct{}{} })
+	good := c.temp.parents
+	c.temp.parents = []string{filepath.Join(t.TempDir(), "full")}
+	if err := c.ReadOnlyKnown(t.Context()); !errors.Is(err, ErrLater) {
+		t.Fatal("without a folder for temporary files:", err)
+	}
+	c.temp.parents = good
+	if r := c.Report(t.Context()); r.ReadOnly.Err != nil {
+		t.Fatal(r.ReadOnly.Err)
+	}
+	select {
+	case <-told:
+	case <-time.After(time.Minute):
+		t.Fatal("nobody was told")
+	}
+	if err := c.ReadOnlyKnown(t.Context()); (err == nil) != want {
+		t.Error("then:", err)
+	}
+	if len(told) > 0 {
+		t.Error("it was told twice")
+	}
+}
+
+// Who waits for a trial that hangs waits for a bounded time, or until the caller
+// gives up.
+func TestTrialHangs(t *testing.T) {
+	a := &attempt{begun: time.Now(), done: make(chan struct{}), report: &Report{}}
+	if r := a.wait(t.Context(), a.done, time.Millisecond); r.Write.Err == nil || r.ReadOnly.Err == nil {
+		t.Error("a trial that hangs is taken for made")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("the caller is gone")
+	cancel(gone)
+	if r := a.wait(ctx, a.done, time.Hour); !errors.Is(r.Write.Err, gone) {
+		t.Error("the error is", r.Write.Err)
+	}
+}
