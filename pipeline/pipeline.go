@@ -27,6 +27,7 @@ import (
 	faults "mcp-toolset/internal/fault"
 	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/results"
 	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
@@ -131,6 +132,7 @@ type Request struct {
 // (*InputRequired).
 func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
 	defer func() { r.Ticket.Leave() }() // the last that it had
+	defer memory.Used(len(r.Arguments))
 	tool, bad, err := p.called(ctx, &r)
 	if err != nil {
 		p.auditUnknown(ctx, r, err)
