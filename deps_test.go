@@ -28,7 +28,7 @@ var rules = []rule{
 	{"internal/assembly", []string{"server", "session", "pipeline", "tools", "policy", "concurrency", "internal/approval", "internal/audit", "internal/classifier", "internal/filelock", "internal/hook", "internal/results", "internal/snapshot", "internal/workspace"}, nil, "puts a server together"},
 	{"server", []string{"pipeline", "tools", "session", "concurrency", "internal/jsontext", "internal/plain", "internal/results", "internal/workspace"},
 		[]string{"github.com/mark3labs/mcp-go", "golang.org/x/net", "golang.org/x/sys"}, "the only package that knows the MCP library's server"},
-	{"pipeline", []string{"tools", "policy", "concurrency", "session", "internal/results", "internal/workspace", "internal/plain", "internal/approval", "internal/audit", "internal/bounded", "internal/classifier", "internal/fault", "internal/filelock", "internal/hook", "internal/memory", "internal/snapshot"}, nil, "the one path of a call"},
+	{"pipeline", []string{"tools", "policy", "concurrency", "session", "internal/results", "internal/workspace", "internal/plain", "internal/approval", "internal/audit", "internal/bounded", "internal/classifier", "internal/fault", "internal/filelock", "internal/hook", "internal/memory", "internal/snapshot"}, []string{"golang.org/x/sync"}, "the one path of a call"},
 	{"tools", []string{"policy", "session", "internal/workspace", "internal/nearest", "internal/fault", "internal/jsontext", "internal/plain", "internal/snapshot"},
 		[]string{"github.com/google/jsonschema-go"}, "the contract; Env hands tools an opener of files"},
 	{"tools/builtin", []string{"tools", "tools/*", "toolsearch"}, nil, "the list of tools"},

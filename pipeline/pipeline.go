@@ -20,6 +20,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/approval"
 	"mcp-toolset/internal/audit"
@@ -96,6 +98,7 @@ type Config struct {
 // Pipeline runs calls. It is safe for concurrent use.
 type Pipeline struct {
 	Config
+	room     *semaphore.Weighted // for large inputs
 	aside    asides
 	unlogged atomic.Bool // the last call could not be written to the audit log
 	noticed  atomic.Bool // a call without a session has got the notice
@@ -106,7 +109,7 @@ func New(c Config) *Pipeline {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Pipeline{Config: c}
+	return &Pipeline{Config: c, room: newBudget()}
 }
 
 // Request is one call as it came from a client.
@@ -298,6 +301,11 @@ type outcome struct {
 
 // execute runs the tool. What it leaves counts though there is an error.
 func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (out outcome, err error) {
+	done, err := c.afford(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer done()
 	if c.tool.Interrupt == tools.Finish {
 		ctx = context.WithoutCancel(ctx)
 	}
