@@ -15,8 +15,13 @@ const (
 	copies     = 4
 )
 
-// newBudget makes the budget of a server.
-func newBudget() *semaphore.Weighted { return semaphore.NewWeighted(budget) }
+// room is a budget of bytes.
+type room struct {
+	*semaphore.Weighted
+	size int64
+}
+
+func newRoom(size int64) room { return room{semaphore.NewWeighted(size), size} }
 
 // afford waits until there is room for the input of the call, in the order of
 // asking, and returns what gives the room back. A call that is larger than the
@@ -27,9 +32,9 @@ func (c *call) afford(ctx context.Context) (done func(), err error) {
 	if size < largeInput || c.depth > 0 {
 		return func() {}, nil
 	}
-	room := min(int64(size)*copies, budget)
-	if err := c.p.room.Acquire(ctx, room); err != nil {
+	want := min(int64(size)*copies, c.p.room.size)
+	if err := c.p.room.Acquire(ctx, want); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	return func() { c.p.room.Release(room) }, nil
+	return func() { c.p.room.Release(want) }, nil
 }

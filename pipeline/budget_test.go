@@ -11,12 +11,14 @@ import (
 // one after the other, in order. One that is larger than the budget runs alone,
 // one that is cancelled does not wait, and small ones never do.
 func TestBudget(t *testing.T) {
+	const size = 16 << 20
 	b := newBench(t, "")
-	large := `{"do":"say","arg":"` + strings.Repeat("x", budget/copies/2+1) + `"}`
+	b.room = newRoom(size)
+	large := `{"do":"where","arg":"` + strings.Repeat("x", size/copies/2+1) + `"}`
 	synctest.Test(t, func(t *testing.T) {
 		var order []string
-		hold := func(name string, size int) (ask func() bool, done func()) {
-			c := &call{p: b.Pipeline, Request: Request{Arguments: make([]byte, size)}}
+		hold := func(name string, input int) (ask func() bool, done func()) {
+			c := &call{p: b.Pipeline, Request: Request{Arguments: make([]byte, input)}}
 			got := make(chan func(), 1)
 			go func() {
 				give, err := c.afford(t.Context())
@@ -30,9 +32,9 @@ func TestBudget(t *testing.T) {
 			synctest.Wait()
 			return func() bool { synctest.Wait(); return len(got) > 0 }, func() { (<-got)() }
 		}
-		first, endFirst := hold("first", budget/copies/2+1)
-		huge, endHuge := hold("huge", 2*budget)
-		third, endThird := hold("third", budget/copies/2)
+		first, endFirst := hold("first", size/copies/2+1)
+		huge, endHuge := hold("huge", 2*size)
+		third, endThird := hold("third", size/copies/2)
 		small, endSmall := hold("small", largeInput-1)
 		if !first() || huge() || third() || !small() {
 			t.Fatalf("running: first %t, huge %t, third %t, small %t", first(), huge(), third(), small())
@@ -42,7 +44,7 @@ func TestBudget(t *testing.T) {
 		if !huge() || third() {
 			t.Fatalf("then: huge %t, third %t", huge(), third())
 		}
-		inner := &call{p: b.Pipeline, depth: 1, Request: Request{Arguments: make([]byte, 2*budget)}}
+		inner := &call{p: b.Pipeline, depth: 1, Request: Request{Arguments: make([]byte, 2*size)}}
 		if give, err := inner.afford(t.Context()); err != nil { // it has the room of the outer call
 			t.Error(err)
 		} else {

@@ -20,8 +20,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/approval"
 	"mcp-toolset/internal/audit"
@@ -98,7 +96,7 @@ type Config struct {
 // Pipeline runs calls. It is safe for concurrent use.
 type Pipeline struct {
 	Config
-	room     *semaphore.Weighted // for large inputs
+	room     room // for large inputs
 	aside    asides
 	unlogged atomic.Bool // the last call could not be written to the audit log
 	noticed  atomic.Bool // a call without a session has got the notice
@@ -109,7 +107,7 @@ func New(c Config) *Pipeline {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Pipeline{Config: c, room: newBudget()}
+	return &Pipeline{Config: c, room: newRoom(budget)}
 }
 
 // Request is one call as it came from a client.
