@@ -38,7 +38,7 @@ type Input struct {
 	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only what matches, without lines around it"`
 	HeadLimit   *int   `json:"head_limit,omitempty" minimum:"0" default:"250" jsonschema:"The most lines or files to show; 0 shows all"`
 	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"How many lines or files to skip"`
-	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let a match span lines, and . match a newline; with CRLF a line ends in \\r?\\n"`
+	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let a match span lines, and . match a newline; with CRLF a line ends in \\r?\\n; count then counts every line of a match, not the matches"`
 }
 
 // Output is what a call found.
