@@ -27,6 +27,7 @@ import (
 	faults "mcp-toolset/internal/fault"
 	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/results"
 	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
@@ -95,6 +96,7 @@ type Config struct {
 // Pipeline runs calls. It is safe for concurrent use.
 type Pipeline struct {
 	Config
+	room     room // for large inputs
 	aside    asides
 	unlogged atomic.Bool // the last call could not be written to the audit log
 	noticed  atomic.Bool // a call without a session has got the notice
@@ -105,7 +107,7 @@ func New(c Config) *Pipeline {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Pipeline{Config: c}
+	return &Pipeline{Config: c, room: newRoom(budget)}
 }
 
 // Request is one call as it came from a client.
@@ -131,6 +133,7 @@ type Request struct {
 // (*InputRequired).
 func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
 	defer func() { r.Ticket.Leave() }() // the last that it had
+	defer memory.Used(len(r.Arguments))
 	tool, bad, err := p.called(ctx, &r)
 	if err != nil {
 		p.auditUnknown(ctx, r, err)
@@ -313,6 +316,11 @@ type outcome struct {
 
 // execute runs the tool. What it leaves counts though there is an error.
 func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (out outcome, err error) {
+	done, err := c.afford(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer done()
 	if c.tool.Interrupt == tools.Finish {
 		ctx = context.WithoutCancel(ctx)
 	}

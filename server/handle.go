@@ -20,16 +20,17 @@ import (
 // for. It travels in the request's context, which is the only thing that
 // reaches a handler through the library.
 type incoming struct {
-	method  string
-	conv    *conversation
-	ticket  *concurrency.Ticket                   // place of a tools/call
-	notify  func(method string, params any) error // writes a notification ahead of the answer
-	send    func(message []byte) error            // writes a request of ours, as notify does
-	deaf    <-chan struct{}                       // closed when the transport takes no answers any more; nil: never
-	stream  *stream                               // the HTTP response; nil over stdio
-	request *httpRequest                          // nil over stdio
-	tool    string                                // name of the tool that is called, set when that is known
-	unknown *tools.UnknownTool                    // set when the call names no tool
+	method    string
+	conv      *conversation
+	ticket    *concurrency.Ticket                   // place of a tools/call
+	notify    func(method string, params any) error // writes a notification ahead of the answer
+	send      func(message []byte) error            // writes a request of ours, as notify does
+	deaf      <-chan struct{}                       // closed when the transport takes no answers any more; nil: never
+	stream    *stream                               // the HTTP response; nil over stdio
+	request   *httpRequest                          // nil over stdio
+	tool      string                                // name of the tool that is called, set when that is known
+	arguments json.RawMessage                       // of the call, if the library does not get them; nil: it does
+	unknown   *tools.UnknownTool                    // set when the call names no tool
 
 	initialized bool // set when an initialize succeeded
 }
@@ -76,6 +77,9 @@ func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolReques
 func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	in := callFrom(ctx)
 	req.Params.Name = in.tool
+	if in.arguments != nil {
+		req.Params.RawArguments = in.arguments
+	}
 	if in.ticket == nil {
 		s.refused(ctx, in.conv, req, concurrency.ErrFull)
 		return mcp.NewToolResultError(in.tool + ": refused: too many calls are waiting. Send this one again when some are answered."), nil

@@ -207,7 +207,8 @@ func (e *endpoint) readPost(b *body) (m message, data []byte, fail *httpFailure)
 	case bad != nil:
 		return m, nil, &httpFailure{status: http.StatusBadRequest, rpc: bad}
 	case m.method == string(mcp.MethodToolsCall):
-		return m, quoteHuge(b.data), nil
+		data, m.apart = withoutArguments(b.data, m)
+		return m, quoteHuge(data), nil
 	case m.isCancel():
 		return m, []byte(cancelOfNothing), nil
 	}
@@ -221,7 +222,7 @@ const cancelOfNothing = `{"jsonrpc":"2.0","method":"notifications/cancelled","pa
 // serve lets the library serve a request, data being its message. A session
 // given must be open, else the request is refused.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data []byte, session string) {
-	in := &incoming{method: m.method}
+	in := &incoming{method: m.method, arguments: m.apart}
 	ctx, cancel := context.WithCancel(withIncoming(r.Context(), in))
 	defer cancel()
 	req := &httpRequest{cancel: cancel, listens: r.Method == http.MethodGet}

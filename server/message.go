@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"mcp-toolset/internal/jsontext"
 )
 
 // message is what a transport must know of a JSON-RPC message before the
@@ -24,6 +27,23 @@ type message struct {
 	protocol string // protocol version in _meta, "" in the legacy era
 
 	result json.RawMessage // of a response; nil: it is an error
+
+	arguments json.RawMessage // of a call, as a part of the message; nil: it has none
+	apart     json.RawMessage // those that the library does not get; nil: it gets all
+}
+
+// largeArguments are those that the library does not get, in bytes: it would make
+// several copies.
+const largeArguments = 256 << 10
+
+// withoutArguments returns a message as the library is to read it, and arguments
+// that it does not get; nil if it gets them.
+func withoutArguments(raw []byte, m message) (rest []byte, arguments json.RawMessage) {
+	if m.method != string(mcp.MethodToolsCall) || len(m.arguments) < largeArguments {
+		return raw, nil
+	}
+	at := cap(raw) - cap(m.arguments) // they are a part of raw, up to the end of its memory
+	return slices.Concat(raw[:at], []byte("{}"), raw[at+len(m.arguments):]), quoteHuge(m.arguments)
 }
 
 // rpcError is a JSON-RPC error with the id it answers.
@@ -114,6 +134,7 @@ func (m *message) readParams(raw json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("params: %w", err)
 	}
+	m.arguments = params["arguments"]
 	for _, key := range []string{"name", "protocolVersion"} {
 		if v := params[key]; len(v) > 0 && v[0] != '"' {
 			return fmt.Errorf("params: %s must be a string", key)
@@ -202,6 +223,23 @@ func strictObject(raw []byte, known ...string) (map[string]json.RawMessage, erro
 	}
 	fields := map[string]json.RawMessage{}
 	var doubt error
+	add := func(key string, value json.RawMessage) {
+		same := fold(key)
+		want, seen := folded[same]
+		if _, doubled := fields[want]; seen && (want != key || doubled) {
+			doubt = keyError{key}
+			delete(fields, want)
+			return
+		}
+		folded[same], fields[key] = key, value
+	}
+	if list, ok := jsontext.Members(raw); ok {
+		for _, m := range list {
+			add(m.Key, raw[m.From:m.To])
+		}
+		return fields, doubt
+	}
+	// Only to say what is wrong.
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
@@ -212,14 +250,7 @@ func strictObject(raw []byte, known ...string) (map[string]json.RawMessage, erro
 		if err := dec.Decode(&value); err != nil {
 			return nil, syntax(err)
 		}
-		same := fold(key)
-		want, seen := folded[same]
-		if _, doubled := fields[want]; seen && (want != key || doubled) {
-			doubt = keyError{key}
-			delete(fields, want)
-			continue
-		}
-		folded[same], fields[key] = key, value
+		add(key, value)
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, syntax(err)

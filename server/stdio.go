@@ -174,6 +174,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 	}
 	in := &incoming{conv: c.conv, notify: c.notify, send: c.send}
 	if m.method == string(mcp.MethodToolsCall) {
+		line, in.arguments = withoutArguments(line, m)
 		line = quoteHuge(line)
 		var err error
 		if in.ticket, err = c.conv.lane.Arrive(); err != nil {

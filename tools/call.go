@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"mcp-toolset/policy"
 )
@@ -35,6 +36,7 @@ type Resolved struct {
 	Path    string // what the call is about, absolute; "" for a tool without one
 	Summary string // one line for a person
 	in      input
+	encoded func() json.RawMessage
 }
 
 // Resolve completes a copy of the call's input against the session as it is
@@ -42,6 +44,7 @@ type Resolved struct {
 func (c *Call) Resolve(env *Env) *Resolved {
 	in := c.in.backfilled(env)
 	r := &Resolved{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary()}
+	r.encoded = sync.OnceValue(in.json) // it may be large, and several ask for it
 	return r
 }
 
@@ -49,7 +52,7 @@ func (c *Call) Resolve(env *Env) *Resolved {
 func (r *Resolved) Validate() error { return r.in.validate() }
 
 // Input is the completed input as JSON, the same bytes for the same input.
-func (r *Resolved) Input() json.RawMessage { return r.in.json() }
+func (r *Resolved) Input() json.RawMessage { return r.encoded() }
 
 // Matcher decides whether a rule Tool(pattern) of a behavior covers the call.
 // base anchors path patterns.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/jsontext"
 	"mcp-toolset/internal/nearest"
 )
 
@@ -33,9 +33,7 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 	if err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(clean))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(in); err != nil {
+	if err := json.Unmarshal(clean, in); err != nil { // what is unknown was refused
 		var typeErr *json.UnmarshalTypeError
 		if errors.As(err, &typeErr) {
 			return fault.New(fmt.Sprintf("property %q does not fit its type: %s", typeErr.Field, typeErr.Value), "Send a smaller value.")
@@ -67,8 +65,14 @@ func tolerate(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMes
 	case "array":
 		return tolerateArray(raw, s, at)
 	case "string":
+		if len(raw) == 0 || raw[0] != '"' || !json.Valid(raw) {
+			return nil, wrongType(at, "a string", raw)
+		}
+		if s.MinLength == nil && len(s.Enum) == 0 {
+			return raw, nil
+		}
 		var v string
-		if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &v) != nil {
+		if err := json.Unmarshal(raw, &v); err != nil {
 			return nil, wrongType(at, "a string", raw)
 		}
 		return raw, checkString(v, s, at)
@@ -93,23 +97,15 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	if open := s.AdditionalProperties; open != nil && open.Not == nil {
 		return raw, WellFormed(raw)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		return nil, notJSON(err)
+	list, ok := jsontext.Members(raw)
+	if !ok {
+		return nil, notObject(raw)
 	}
 	seen := map[string]bool{}
-	out := bytes.NewBuffer(make([]byte, 0, len(raw)+1))
-	out.WriteByte('{')
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, notJSON(err)
-		}
-		name, _ := tok.(string)
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, notJSON(err)
-		}
+	values := make([]json.RawMessage, len(list)) // nil: left out
+	same := true
+	for i, m := range list {
+		name, value := m.Key, json.RawMessage(raw[m.From:m.To])
 		prop := s.Properties[name]
 		switch {
 		case prop == nil:
@@ -119,32 +115,45 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 		}
 		seen[name] = true
 		if string(value) == "null" && !slices.Contains(s.Required, name) {
+			same = false
 			continue
 		}
-		if value, err = tolerate(value, prop, join(at, name)); err != nil {
+		var err error
+		if values[i], err = tolerate(value, prop, join(at, name)); err != nil {
 			return nil, err
 		}
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-		key, _ := json.Marshal(name)
-		out.Write(key)
-		out.WriteByte(':')
-		out.Write(value)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, notJSON(err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, fault.New("the arguments go on after their closing brace", "Send one JSON object.")
+		same = same && len(values[i]) == len(value) && &values[i][0] == &value[0]
 	}
 	for _, name := range s.Required {
 		if !seen[name] {
 			return nil, fault.New(fmt.Sprintf("required property %q is missing", join(at, name)), "Known properties: "+propertyList(s)+".")
 		}
 	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	if same { // which is so of large inputs
+		return raw, nil
+	}
+	out := []byte{'{'}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		key, _ := json.Marshal(list[i].Key)
+		out = append(append(append(out, key...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}
+
+// notObject says why what begins with a brace is not one JSON object.
+func notObject(raw json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	var value json.RawMessage
+	if err := dec.Decode(&value); err != nil {
+		return notJSON(err)
+	}
+	return fault.New("the arguments go on after their closing brace", "Send one JSON object.")
 }
 
 func tolerateArray(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {

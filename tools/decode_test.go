@@ -103,7 +103,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`[1]`:                                      `the arguments are not an object. Send a JSON object.`,
 		`"x"`:                                      `the arguments are not an object. Send a JSON object.`,
 		`{"path":"a"} {}`:                          `the arguments go on after their closing brace. Send one JSON object.`,
-		`{"path":`:                                 `the arguments are not valid JSON: EOF. Send one JSON object.`,
+		`{"path":`:                                 `the arguments are not valid JSON: unexpected EOF. Send one JSON object.`,
 		"{\"path\":\"\xff\"}":                      `the arguments are not valid UTF-8. Send text as UTF-8.`,
 		`{"path":"\ud800"}`:                        `the arguments hold half of a surrogate pair, \ud800. Send the whole character, or leave it out.`,
 		`{"path":"\udc00x"}`:                       `the arguments hold half of a surrogate pair, \udc00. Send the whole character, or leave it out.`,

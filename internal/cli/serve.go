@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/memory"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/server"
@@ -45,6 +46,7 @@ func stdioCommand(host *Host) *cobra.Command {
 				a.log.Info("waiting for MCP messages on standard input; this command is meant to be started by an MCP client")
 			}
 			defer a.showOnSignal(host.Err)()
+			memory.Limit()
 			a.started(cmd.Context(), "stdio")
 			return a.Server.ServeStdio(cmd.Context(), host.In, host.Out)
 		},
@@ -194,6 +196,7 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if token.made {
 		printClientConfig(host.Err, endpoint, token)
 	}
+	memory.Limit()
 	a.started(ctx, "http")
 	return a.Server.ServeHTTP(ctx, l, o.HTTP)
 }

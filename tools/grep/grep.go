@@ -38,7 +38,7 @@ type Input struct {
 	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only the matching text, without context"`
 	HeadLimit   *int   `json:"head_limit,omitempty" minimum:"0" default:"250" jsonschema:"Maximum lines or files to show; 0 shows all"`
 	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"Lines or files to skip"`
-	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let matches span lines, and . match a newline; with CRLF a line ends in \\r?\\n"`
+	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let matches span lines, and . match a newline; with CRLF a line ends in \\r?\\n; count then counts the lines that matches touch"`
 }
 
 // Output is what a call found.
