@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"mcp-toolset/internal/snapshot"
@@ -49,6 +50,10 @@ func open(env *tools.Env, in Input) (*source, error) {
 		asked: session.Range{Offset: max(in.Offset, 1), Limit: in.Limit, FirstPage: first, LastPage: last},
 	}, nil
 }
+
+// Name returns the canonical path. That of the file may have the steps to it,
+// such as /ws/./dir/./file.
+func (f *source) Name() string { return filepath.Clean(f.File.Name()) }
 
 // record is what the session remembers of a successful read.
 func (f *source) record() session.Read {
