@@ -85,7 +85,7 @@ var rules = []rule{
 	{"internal/workspace", []string{"internal/filelock", "internal/ospath"}, []string{"golang.org/x/sys"}, "a leaf: where files are and how to open them"},
 	{"internal/sandbox", nil, []string{"github.com/landlock-lsm/go-landlock", "golang.org/x/sys"}, "a leaf: what a command may touch"},
 	{"internal/state", nil, nil, "a leaf: the state folder"},
-	{"internal/settings", []string{"policy", "internal/filelock", "internal/plain", "internal/state", "internal/workspace"}, nil, "which settings files there are, and which are trusted"},
+	{"internal/settings", []string{"policy", "internal/filelock", "internal/plain", "internal/state", "internal/workspace"}, []string{"golang.org/x/sys"}, "which settings files there are, and which are trusted"},
 	{"internal/nearest", nil, nil, "a leaf: near misses"},
 	{"internal/hook", []string{"policy", "internal/plain"}, []string{"golang.org/x/sys"}, "runs the hooks of a call and makes one verdict of what they say"},
 	{"internal/command", []string{"internal/plain", "internal/process", "internal/sandbox", "internal/spool", "internal/state"}, []string{"golang.org/x/sys"}, "starts shell commands, contained"},

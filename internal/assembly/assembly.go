@@ -106,6 +106,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.closers = append(a.closers, roots)
 	// Links are resolved so that the folder is recognised however a path to it
 	// is spelled.
+	workspace.TrustShares(slices.Concat(c.Closed, []string{c.State, c.Home})...)
 	if a.State, err = workspace.Canonical(c.State); err != nil {
 		return fmt.Errorf("resolving the state folder: %w", err)
 	}

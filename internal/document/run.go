@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"runtime"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -44,7 +45,8 @@ func findSelf() (program, error) {
 	if err != nil {
 		return program{}, err
 	}
-	if _, err := os.Stat(ownImage); err == nil {
+	// On Windows the path is one on the current drive, where anybody may make it.
+	if _, err := os.Stat(ownImage); err == nil && runtime.GOOS == "linux" {
 		return program{ownImage, exe}, nil
 	}
 	return program{exe, exe}, nil

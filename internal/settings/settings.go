@@ -17,9 +17,6 @@ import (
 	"mcp-toolset/policy"
 )
 
-// ManagedFile is the file of who manages the machine.
-const ManagedFile = "/etc/mcp-toolset/managed.json"
-
 // The names of layers, the most authoritative first.
 const (
 	Managed     = "managed"
@@ -36,7 +33,7 @@ type Options struct {
 	Roots    []string // workspace roots, canonical
 	State    string   // the state folder; it need not exist
 	Tools    []string // names of the tools that rules may be on; nil: not looked at
-	Managed  string   // "": ManagedFile; another one is for tests
+	Managed  string   // "": managedFile(); another one is for tests
 }
 
 // Found is what there is.
@@ -75,7 +72,7 @@ type Layer struct {
 // Only the file of the command line has to exist.
 func Find(o Options) (*Found, error) {
 	if o.Managed == "" {
-		o.Managed = ManagedFile
+		o.Managed = managedFile()
 	}
 	f := &Found{}
 	config := ConfigFolder(o.Getenv, o.Home)

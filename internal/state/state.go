@@ -9,10 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
+// localAppData says that %LocalAppData% is the place for the state of programs.
+// Tests set it.
+var localAppData = runtime.GOOS == "windows"
+
 // Dir is the state folder: MCP_TOOLSET_STATE_DIR, else mcp-toolset in the XDG
-// state folder, which is ~/.local/state by default. It may not exist yet.
+// state folder, which is %LocalAppData% on Windows and ~/.local/state by default.
+// It may not exist yet.
 func Dir(getenv func(string) string, home string) (string, error) {
 	if dir := getenv("MCP_TOOLSET_STATE_DIR"); dir != "" {
 		if !filepath.IsAbs(dir) {
@@ -22,6 +28,9 @@ func Dir(getenv func(string) string, home string) (string, error) {
 	}
 	// The XDG specification: a relative path in the variable is to be ignored.
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mcp-toolset"), nil
+	}
+	if dir := getenv("LOCALAPPDATA"); localAppData && filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcp-toolset"), nil
 	}
 	if home == "" {

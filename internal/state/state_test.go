@@ -8,15 +8,20 @@ import (
 )
 
 func TestDir(t *testing.T) {
-	for _, tc := range []struct{ own, xdg, home, want, err string }{
+	defer func(before bool) { localAppData = before }(localAppData)
+	for _, tc := range []struct{ own, xdg, local, home, want, err string }{
 		{own: "/s", xdg: "/x", home: "/h", want: "/s"},
 		{own: "s", home: "/h", err: "MCP_TOOLSET_STATE_DIR is s; it must be an absolute path"},
 		{xdg: "/x", home: "/h", want: "/x/mcp-toolset"},
 		{xdg: "x", home: "/h", want: "/h/.local/state/mcp-toolset"},
 		{home: "/h", want: "/h/.local/state/mcp-toolset"},
+		{local: "/l", home: "/h", want: "/l/mcp-toolset"},
+		{local: "/l", xdg: "/x", home: "/h", want: "/x/mcp-toolset"},
+		{local: "l", home: "/h", want: "/h/.local/state/mcp-toolset"},
 		{err: "there is no home folder; set MCP_TOOLSET_STATE_DIR to an absolute path"},
 	} {
-		env := map[string]string{"MCP_TOOLSET_STATE_DIR": tc.own, "XDG_STATE_HOME": tc.xdg}
+		env := map[string]string{"MCP_TOOLSET_STATE_DIR": tc.own, "XDG_STATE_HOME": tc.xdg, "LOCALAPPDATA": tc.local}
+		localAppData = tc.local != ""
 		got, err := Dir(func(k string) string { return env[k] }, tc.home)
 		if got != tc.want || (err != nil) != (tc.err != "") || err != nil && err.Error() != tc.err {
 			t.Errorf("Dir(%+v) = %q, %v", tc, got, err)

@@ -57,7 +57,7 @@ func NewFiles(roots *Roots, check Check) *Files {
 // Open opens the regular file that path, absolute and clean, leads to, for
 // reading. The file is the one at the canonical path that was checked; if the
 // path keeps changing meanwhile, Open gives up with an error. The FileInfo is
-// that of the open file.
+// that of the open file, and its Name, cleaned, is the canonical path.
 //
 // A refusal by the Check is returned as it is; anything but a regular file is
 // a *KindError; every other error is a *fs.PathError with the literal path.

@@ -7,9 +7,10 @@ import (
 )
 
 // shares are the network shares of Windows that may be looked at.
-var shares shareSet
+var shares = shareSet{style: ospath.Host}
 
 type shareSet struct {
+	style   ospath.Style
 	mu      sync.Mutex
 	trusted map[string]bool // by ospath.Style.Share
 }
@@ -19,23 +20,27 @@ type shareSet struct {
 // the user, so a share that a model, or a link in a repository, names is not
 // looked at, whatever the policy says. Paths on no share change nothing.
 func TrustShares(paths ...string) {
-	shares.mu.Lock()
-	defer shares.mu.Unlock()
 	for _, path := range paths {
-		share := ospath.Host.Share(ospath.Host.Clean(path))
-		if share == "" {
-			continue
-		}
-		if shares.trusted == nil {
-			shares.trusted = map[string]bool{}
-		}
-		shares.trusted[share] = true
+		shares.trust(path)
 	}
+}
+
+func (s *shareSet) trust(path string) {
+	share := s.style.Share(s.style.Clean(path))
+	if share == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trusted == nil {
+		s.trusted = map[string]bool{}
+	}
+	s.trusted[share] = true
 }
 
 // check returns a *ospath.Fault for a path on a share that is not trusted.
 func (s *shareSet) check(path string) error {
-	share := ospath.Host.Share(path)
+	share := s.style.Share(path)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if share == "" || s.trusted[share] {

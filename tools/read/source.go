@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"mcp-toolset/internal/snapshot"
@@ -54,6 +55,10 @@ func open(env *tools.Env, in Input) (*source, error) {
 		offset: in.Offset,
 	}, nil
 }
+
+// Name returns the canonical path. That of the file may have the steps to it,
+// such as /ws/./dir/./file.
+func (f *source) Name() string { return filepath.Clean(f.File.Name()) }
 
 // record is what the session remembers of a successful read.
 func (f *source) record() session.Read {

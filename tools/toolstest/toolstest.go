@@ -28,6 +28,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,9 @@ import (
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )
+
+// placed finds paths below a folder that has a name in the answers.
+var placed = regexp.MustCompile(`\$(ROOT|RESULTS)[^\s]*`)
 
 var update = flag.Bool("update", false, "rewrite the wanted results of txtar cases")
 
@@ -227,7 +232,7 @@ func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive, prepare fun
 			if called {
 				t.Error("a call has no want or error behind it")
 			}
-			resp, err = w.Call(t.Context(), tool, strings.ReplaceAll(string(f.Data), "$ROOT", w.Root))
+			resp, err = w.Call(t.Context(), tool, strings.ReplaceAll(string(f.Data), "$ROOT", filepath.ToSlash(w.Root)))
 			called = true
 		case "want", "want failed", "error":
 			if !called {
@@ -259,6 +264,9 @@ func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err 
 		name, got = "want", Text(resp)
 	}
 	got = strings.NewReplacer(w.Root, "$ROOT", w.Session.View().Results, "$RESULTS").Replace(got) + "\n"
+	if runtime.GOOS == "windows" {
+		got = placed.ReplaceAllStringFunc(got, filepath.ToSlash)
+	}
 	for _, s := range same {
 		got = s(got)
 	}
