@@ -195,7 +195,8 @@ func TestWindowsParts(t *testing.T) {
 		"cat x/../.env":                       root + `\.env`,
 		"cat /etc/passwd":                     "",
 		`cd 'C:\windows' && cat win.ini`:      "",
-		"cd /c/windows && cat system32/x.txt": "",
+		"cd /c/windows && cat system32/x.txt": `C:\windows\system32\x.txt`,
+		"cd \"$x\" && cat y":                  "",
 		"cat $HOME/x":                         "",
 	} {
 		env := windowsEnv(root, root)

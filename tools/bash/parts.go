@@ -102,6 +102,9 @@ func named(n shellsafe.Path) string {
 	}
 	if runtime.GOOS == "windows" {
 		if _, ok := windowsPath(text); ok && !strings.HasPrefix(text, "/") && !filepath.IsAbs(text) {
+			if n.Dir == "" {
+				return text // relative, which makes the command unresolved
+			}
 			text = n.Dir + "/" + text
 		}
 		text, _ = windowsPath(text) // what is not known is in Unresolved
