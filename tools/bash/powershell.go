@@ -22,7 +22,7 @@ var promptPowerShell string
 
 // Why one of the tools is absent.
 var (
-	errPowerShell = errors.New("the shell of this server is PowerShell: use the tool PowerShell on Windows, or ask the user to install bash")
+	errPowerShell = errors.New("the shell of this server is PowerShell: use the tool PowerShell if it is listed, or ask the user to install bash")
 	errPosix      = errors.New("the shell of this server is not PowerShell: use the tool Bash")
 )
 
