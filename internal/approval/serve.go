@@ -90,13 +90,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // converse answers the one question of a connection.
 func (s *Store) converse(conn conn) {
-	_ = conn.SetDeadline(time.Now().Add(connectionFor))
 	a := answer{}
 	// First of all, while the peer is the process that connected.
 	err := checkPeer(conn)
 	if err != nil {
 		s.config.Log.Warn("refused to talk about approvals", "error", err.Error())
 	}
+	_ = conn.SetDeadline(time.Now().Add(connectionFor)) // what came before does not depend on the peer
 	// Read in any case: what is left unread may cost the peer the answer.
 	q, unread := readQuestion(conn)
 	if err == nil {

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 
@@ -24,8 +25,11 @@ type judged struct {
 // judge analyses a command as it would run in the session.
 func judge(env *tools.Env, c *command.Commands, text string) *judged {
 	j := &judged{dir: env.Session.Dir, roots: env.Session.Roots, Analysis: shellsafe.Analyse(text, shellsafe.Options{
-		Dir: env.Session.Dir, Roots: env.Session.Roots, Home: env.Home, LookPath: c.Trusted,
+		Dir: posixPath(env.Session.Dir), Roots: posixPaths(env.Session.Roots), Home: posixPath(env.Home), LookPath: c.Trusted,
 	})}
+	if runtime.GOOS == "windows" && j.Unresolved == "" {
+		j.Unresolved = unknownOnWindows(j.Analysis)
+	}
 	// The parser alone is not believed: it fails on some texts that bash accepts,
 	// such as a here-document without an end. What both refuse never runs, so nobody
 	// need be asked about it. Where only the parser fails, the user is.

@@ -2,6 +2,7 @@ package bash
 
 import (
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -48,7 +49,7 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	p.Edits = p.Edits && edits > 0
 	p.name(j.Reads, policy.Read, j.dir)
 	p.name(j.Writes, policy.Edit, j.dir)
-	p.Edits = p.Edits && !j.takesRoot()
+	p.Edits = p.Edits && !j.takesRoot() && runtime.GOOS != "windows" // roots are written otherwise there
 	return p.Parts
 }
 
@@ -99,6 +100,16 @@ func named(n shellsafe.Path) string {
 	if text == "-" || text == "" {
 		return ""
 	}
+	if runtime.GOOS == "windows" {
+		if _, ok := windowsPath(text); ok && !strings.HasPrefix(text, "/") && !filepath.IsAbs(text) {
+			if n.Dir == "" {
+				return text // relative, which makes the command unresolved
+			}
+			text = n.Dir + "/" + text
+		}
+		text, _ = windowsPath(text) // what is not known is in Unresolved
+		return text
+	}
 	if !filepath.IsAbs(text) && n.Dir != "" {
 		text = escaped(n.Dir, n.Glob) + "/" + text
 	}
@@ -115,6 +126,9 @@ func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) 
 		}
 		if n.Dynamic && !n.Glob || !filepath.IsAbs(text) || strings.ContainsRune(text, 0) {
 			p.Edits = false
+			if runtime.GOOS == "windows" && p.Unresolved == "" {
+				p.Unresolved = "a path in it is not known on Windows before it runs"
+			}
 			continue
 		}
 		if n.Glob && strings.Contains(text+"/", "/../") {

@@ -22,7 +22,7 @@ var promptPowerShell string
 
 // Why one of the tools is absent.
 var (
-	errPowerShell = errors.New("the shell of this server is PowerShell: use the tool PowerShell on Windows, or ask the user to install bash")
+	errPowerShell = errors.New("the shell of this server is PowerShell: use the tool PowerShell if it is listed, or ask the user to install bash")
 	errPosix      = errors.New("the shell of this server is not PowerShell: use the tool Bash")
 )
 
@@ -51,6 +51,9 @@ func newPowerShell(o Options) *tools.Tool {
 		},
 		Backfill: func(env *tools.Env, in *Input) { in.judged = judgePowerShell(env, in.Command) },
 		Validate: func(in Input) error {
+			if strings.ContainsRune(in.Command, 0) {
+				return &tools.Fault{Fact: "the command has a NUL character, which no shell can take", Next: "Leave it out, or write it as [char]0."}
+			}
 			if in.RunInBackground {
 				return validate(in.Command, in.Timeout, max(o.Most, mostBackground), shorterOrNone, nil)
 			}
