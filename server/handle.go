@@ -57,7 +57,7 @@ const carrier = "call"
 // remembers what to say, since the library only says "not found".
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 	in := callFrom(ctx)
-	t, err := s.Registry.Lookup(req.Params.Name)
+	t, err := s.Registry.Catalogue().For(s.offered(ctx)).Lookup(req.Params.Name)
 	if err != nil {
 		if in.unknown, _ = err.(*tools.UnknownTool); in.unknown != nil && in.unknown.Server != "" {
 			// Its server may have it: the call waits for that.

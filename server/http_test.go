@@ -603,7 +603,7 @@ func TestInstructions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, roots := range [][]string{{"/w"}, many} {
-		if text := instructions(roots, registry); len(text) >= MaxInstructions || !strings.Contains(text, "- "+roots[0]) {
+		if text := instructions(roots, registry, tools.DeferHints); len(text) >= MaxInstructions || !strings.Contains(text, "- "+roots[0]) {
 			t.Errorf("%d bytes for %d roots", len(text), len(roots))
 		}
 	}

@@ -15,7 +15,7 @@ const minDeferred = 600
 
 // instructions tell a model what it cannot see in the tools themselves: where it
 // is, in which order calls run, and which tools it is not shown.
-func instructions(roots []string, r *tools.Registry) string {
+func instructions(roots []string, r *tools.Registry, how tools.Deferral) string {
 	const (
 		head = "Tools for working on files on this machine, as a coding agent does.\n" +
 			"Paths may be absolute, start with ~, or be relative to the working directory. Workspace roots, the first being the working directory at the start:\n"
@@ -25,7 +25,7 @@ func instructions(roots []string, r *tools.Registry) string {
 	)
 	text := head
 	room := MaxInstructions - len(tail) - 50 // for the line on further roots
-	if r.Deferral().Searches() {
+	if how.Searches() {
 		room -= minDeferred
 	}
 	for i, root := range roots {
@@ -37,19 +37,19 @@ func instructions(roots []string, r *tools.Registry) string {
 		text += line
 	}
 	text += tail
-	return text + deferred(r, MaxInstructions-len(text))
+	return text + deferred(r, how, MaxInstructions-len(text))
 }
 
 // deferred names the tools that are not listed, in at most so many bytes: by
 // name, and those of servers by their number where all names do not fit. It is ""
 // where everything is listed.
-func deferred(r *tools.Registry, room int) string {
+func deferred(r *tools.Registry, how tools.Deferral, room int) string {
 	const lead = "\nFurther tools, found with ToolSearch and called with CallTool or by name: "
-	if !r.Deferral().Searches() {
+	if !how.Searches() {
 		return ""
 	}
 	room -= len(lead) + 1
-	own, of := unlisted(r)
+	own, of := unlisted(r, how)
 	all := own
 	var servers []string
 	for _, s := range r.Catalogue().Servers() {
@@ -74,9 +74,9 @@ func deferred(r *tools.Registry, room int) string {
 
 // unlisted are the names of the tools that are not listed: our own, and those of
 // each server.
-func unlisted(r *tools.Registry) (own []string, of map[string][]string) {
+func unlisted(r *tools.Registry, how tools.Deferral) (own []string, of map[string][]string) {
 	listed := map[*tools.Tool]bool{}
-	for _, t := range r.Listed(nil) {
+	for _, t := range r.Listed(how, nil) {
 		listed[t] = true
 	}
 	of = map[string][]string{}

@@ -41,6 +41,9 @@ type Config struct {
 	// Wake has upstream servers connected whose tools are not known. nil: there are
 	// none, so the tools stay what they are.
 	Wake func(ctx context.Context, most time.Duration)
+	// Defers reports that clients defer tools by themselves, whatever their names
+	// are: it decides where Registry.Deferral is tools.DeferAuto.
+	Defers bool
 	// AskTimeout is how long a question to a client's user may wait for its
 	// answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
@@ -82,8 +85,9 @@ func New(c Config) (*Server, error) {
 	}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddBeforeCallTool(s.resolveName)
-	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, r *mcp.InitializeResult) {
 		callFrom(ctx).initialized = true
+		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offerTo(ctx, req.Params.ClientInfo.Name))
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		if w := callFrom(ctx).stream; w != nil {
@@ -91,11 +95,8 @@ func New(c Config) (*Server, error) {
 		}
 	})
 	hooks.AddAfterListTools(s.list)
-	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
-		r.Instructions = instructions(c.Roots.Paths(), c.Registry)
-	})
-	hooks.AddAfterDiscover(func(_ context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
-		r.Instructions = instructions(c.Roots.Paths(), c.Registry)
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
+		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offered(ctx))
 	})
 	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version,
 		mcpserver.WithTitle("Toolset"),
@@ -104,11 +105,11 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithHooks(hooks),
 	)
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(carrier, "", []byte(`{"type":"object"}`)), s.handle)
-	if _, err := s.definitions(c.Registry.Tools()); err != nil {
+	if _, err := s.definitions(c.Registry.Tools(), s.offered(context.Background())); err != nil {
 		return nil, err
 	}
 	if s.Wake != nil {
-		s.last.list = c.Registry.Listed(nil)
+		s.last.update(c.Registry)
 		c.Registry.OnChange(s.tellChanged)
 	}
 	return s, nil
@@ -120,6 +121,7 @@ type conversation struct {
 	lane    *concurrency.Lane
 	results string // folder held in the result store
 	asked   *questions
+	offer   offer
 }
 
 // open starts a conversation. A stateless one lasts for one request and shares

@@ -193,7 +193,7 @@ func TestListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{foreign(t, tools.Foreign{Prompt: big, Loading: tools.LoadDeferred})}}})
-		if got := names(r.Listed(c.loaded)); got != c.want {
+		if got := names(r.Listed(c.how, c.loaded)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.how, got, c.want)
 		}
 		if _, err := r.Lookup("mcp__maps__place"); err != nil {

@@ -35,6 +35,7 @@ type Config struct {
 	Mode       policy.Mode      // "": that of Settings
 	Features   map[string]bool  // switched features
 	Deferral   tools.Deferral   // how tools are offered that are not always loaded; "": DeferHints
+	Defers     bool             // clients defer tools by themselves, whatever their names are
 	Upstream   Upstream         // other servers; nil: none
 	Roots      []string         // workspace folders, absolute; further ones may come from Settings
 	State      string           // state folder, absolute; it need not exist
@@ -151,7 +152,7 @@ func (a *Assembly) assemble(c Config) error {
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, Gone: a.gone(c, config.Approvals),
-		Pipeline: a.pipeline, Wake: a.wake,
+		Pipeline: a.pipeline, Wake: a.wake, Defers: c.Defers,
 	})
 	return err
 }

@@ -71,7 +71,7 @@ func (c *common) add(cmd *cobra.Command, host *Host) {
 	f.StringVar(&c.shell, "shell", "", "run commands with this `SHELL` (default: bash, else sh)")
 	f.DurationVar(&c.foreground, "foreground-limit", 110*time.Second, "move commands to the background after this time, before the client gives up on the call")
 	f.StringVar(&c.cascade, "cascade", "bash", "what a failing command cancels of the calls sent with it: bash (other commands), all or off")
-	f.StringVar(&c.deferral, "deferral", string(tools.DeferHints), "how tools are offered that need not be loaded from the start: `HOW` is hints (listed, marked for clients that defer), dispatch (found by ToolSearch, called by CallTool), legacy-list (the same, and what was found joins the list of an old client) or off (listed)")
+	f.StringVar(&c.deferral, "deferral", string(tools.DeferAuto), "how tools are offered that need not be loaded from the start: `HOW` is auto (hints for Claude Code, dispatch for other clients once the list exceeds 4,000 tokens), hints (listed, marked for clients that defer), dispatch (found by ToolSearch, called by CallTool), legacy-list (as dispatch, and found tools join the list of an old client) or off (listed)")
 	complete(cmd, "deferral", tools.Deferrals, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "cascade", []string{"bash", "all", "off"}, cobra.ShellCompDirectiveNoFileComp)
 	complete(cmd, "sandbox", []string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp)
