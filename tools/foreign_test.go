@@ -226,6 +226,64 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
+// TestUnknownOfHosts: a tool that other hosts have is answered with what to do
+// instead here; no name leads to a tool that changes something, but for a
+// misspelling of it.
+func TestUnknownOfHosts(t *testing.T) {
+	readOnly := func(name string) *tools.Tool {
+		return tools.MustBuild(tools.Def[struct{}, struct{}]{Name: name, Prompt: "Does it.", IsReadOnly: tools.Always[struct{}](), Call: nothing})
+	}
+	files := []*tools.Tool{readOnly("Read"), readOnly("Glob"), readOnly("Grep"), simple("Write", tools.LoadAlways), simple("Edit", tools.LoadAlways)}
+	all := append(files[:5:5], simple("Bash", tools.LoadAlways), readOnly("TaskOutput"))
+	for _, c := range []struct {
+		list       []*tools.Tool
+		how        tools.Deferral
+		name, want string
+	}{
+		{all, "", "LS", `there is no tool "LS"; use Glob, or Bash with ls`},
+		{files, "", "list_directory", `there is no tool "list_directory"; use Glob`},
+		{all, "", "TodoWrite", `there is no tool "TodoWrite"; there is no work list here; keep the list in your answer`},
+		{all, tools.DeferDispatch, "TaskCreate", `there is no tool "TaskCreate"; there is no work list here; keep the list in your answer. Find others with ToolSearch {"query": "task create"}`},
+		{all, "", "MultiEdit", `there is no tool "MultiEdit"; send one Edit for each change; they run in the order in which they are sent`},
+		{all, "", "NotebookRead", `there is no tool "NotebookRead"; use Read`},
+		{all, "", "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages but Bash with curl, where commands may use the network`},
+		{files, "", "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages; ask the user for the content`},
+		{all, "", "web_search", `there is no tool "web_search"; nothing here searches the web; ask the user`},
+		{all, "", "Task", `there is no tool "Task"; there are no other agents here; do the work with the tools that you have`},
+		{all, "", "ExitPlanMode", `there is no tool "ExitPlanMode"; present the plan in your answer; the user starts and ends plan mode`},
+		{all, "", "AskUserQuestion", `there is no tool "AskUserQuestion"; ask the user in your answer`},
+		{all, "", "Skill", `there is no tool "Skill"; there are no skills here; if the skill is a file, read it`},
+		{all, "", "Monitor", `there is no tool "Monitor"; start the command with Bash and run_in_background; TaskOutput waits for it`},
+		{all, "", "Sleep", `there is no tool "Sleep"; TaskOutput waits for a background task`},
+		{all, "", "CronCreate", `there is no tool "CronCreate"; nothing here runs at a later time; ask the user`},
+		{all, "", "Config", `there is no tool "Config"; no tool changes the settings; ask the user`},
+		{all, "", "StructuredOutput", `there is no tool "StructuredOutput"; give the result in your answer`},
+		{all, "", "EnterWorktree", `there is no tool "EnterWorktree"; use Bash with git worktree`},
+		{files, "", "EnterWorktree", `there is no tool "EnterWorktree"; there are: Edit, Glob, Grep, Read, Write`},
+		{all, "", "NoteWrite", `there is no tool "NoteWrite"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write`},
+		{all, "", "Writ", `there is no tool "Writ"; the nearest is Write`},
+		{all, "", "FileRead", `there is no tool "FileRead"; the nearest is Read`},
+		{all, "", "place", `there is no tool "place"; the nearest is mcp__maps__place`},
+		{all, "", "places", `there is no tool "places"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write, mcp__maps__place`},
+		{all, "", "fetch", `there is no tool "fetch"; the nearest is mcp__maps__fetch`},
+	} {
+		r, err := tools.NewRegistry(c.list, tools.Gates{Deferral: c.how})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(c.want, "mcp__maps__") {
+			name := "mcp__maps__place"
+			if strings.HasSuffix(c.want, "fetch") {
+				name = "mcp__maps__fetch"
+			}
+			r.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{foreign(t, tools.Foreign{Name: name})}}})
+		}
+		if _, err := r.Lookup(c.name); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
+		}
+	}
+}
+
 // TestUnknownOfServer: the tool of a server that is not there is answered with why.
 func TestUnknownOfServer(t *testing.T) {
 	r, err := tools.NewRegistry([]*tools.Tool{simple("Read", tools.LoadAlways)}, tools.Gates{Deferral: tools.DeferDispatch})
