@@ -49,6 +49,9 @@ func TestCases(t *testing.T) {
 		for i := range 8 {
 			servers = append(servers, tools.Server{Name: fmt.Sprint("more", i), State: tools.Failed})
 		}
+		servers = append(servers, tools.Server{
+			Name: "ended", State: tools.Failed, Note: "it ended", Tools: []*tools.Tool{foreign(t, "ended", "gate_count", tools.Foreign{Prompt: "Counts gates."})},
+		})
 		w.Catalogue = registryOf(t, count(), servers...).Catalogue
 	})
 }
