@@ -40,7 +40,8 @@ type Config struct {
 	Structured bool // send structuredContent and outputSchema too
 	// Wake has upstream servers connected whose tools are not known. nil: there are
 	// none, so the tools stay what they are.
-	Wake func(ctx context.Context, most time.Duration)
+	Wake       func(ctx context.Context, most time.Duration)
+	Conditions Conditions // for the instructions; the zero value says nothing
 	// Defers reports that clients defer tools by themselves, whatever their names
 	// are: it decides where Registry.Deferral is tools.DeferAuto.
 	Defers bool
@@ -87,7 +88,7 @@ func New(c Config) (*Server, error) {
 	hooks.AddBeforeCallTool(s.resolveName)
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, r *mcp.InitializeResult) {
 		callFrom(ctx).initialized = true
-		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offerTo(ctx, req.Params.ClientInfo.Name))
+		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offerTo(ctx, req.Params.ClientInfo.Name), c.Conditions)
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		if w := callFrom(ctx).stream; w != nil {
@@ -96,7 +97,7 @@ func New(c Config) (*Server, error) {
 	})
 	hooks.AddAfterListTools(s.list)
 	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
-		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offered(ctx))
+		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offered(ctx), c.Conditions)
 	})
 	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version,
 		mcpserver.WithTitle("Toolset"),

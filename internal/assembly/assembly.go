@@ -54,6 +54,7 @@ type Config struct {
 	Changing   func(path string)  // a tool is about to change a file; nil: nobody is told
 	HookEnv    []string           // environment of hooks, as NAME=value
 	Audit      *audit.Log         // nil: calls are not written down
+	Sandbox    bool               // commands run in a sandbox where the system has one
 	Approvals  bool               // persons at this machine can be asked about calls
 	Log        *slog.Logger
 	Closers    []io.Closer // what the tools use, closed with the server
@@ -153,6 +154,7 @@ func (a *Assembly) assemble(c Config) error {
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, Gone: a.gone(c, config.Approvals),
 		Pipeline: a.pipeline, Wake: a.wake, Defers: c.Defers,
+		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
 	})
 	return err
 }

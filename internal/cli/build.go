@@ -100,7 +100,7 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	config := assembly.Config{
 		Version: version(), Home: host.Home, Structured: c.structured, Log: log,
 		Scheduler: concurrency.Config{PerLane: c.maxConcurrency, Now: time.Now}, Ordered: c.ordered,
-		Defers: host.Getenv("CLAUDE_CODE_SESSION_ID") != "",
+		Sandbox: command.Mode(c.sandbox) != command.Off, Defers: host.Getenv("CLAUDE_CODE_SESSION_ID") != "",
 	}
 	switch c.cascade {
 	case "", "bash":
