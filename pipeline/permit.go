@@ -22,7 +22,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	if !v.Stateless {
 		about.Session = v.ID
 	}
-	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "a person agreed"}
+	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "the user agreed"}
 	if c.before.agreed != nil && reflect.DeepEqual(*c.before.agreed, about) {
 		return agreed, nil // when the call was sent before
 	}
@@ -39,7 +39,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 		shown.Preview, shown.Partial = preview.Text, preview.Partial
 	}
 	if c.Ask != nil {
-		done := c.heldUp("a person to agree")
+		done := c.heldUp("the user to agree")
 		reply, err := c.Ask(ctx, Question{
 			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Always: c.always(about),
 		})

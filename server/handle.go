@@ -112,7 +112,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	result, err := s.result(resp)
 	if err != nil {
 		log.Error("a result cannot be encoded", "tool", req.Params.Name, "error", err.Error())
-		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. A person finds the details in the server's log."), nil
+		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. The server's log has the details."), nil
 	}
 	return result, nil
 }

@@ -41,7 +41,7 @@ type Config struct {
 	State      string           // state folder, absolute; it need not exist
 	Closed     []string         // further files and folders that no tool may touch, absolute
 	Guarded    []string         // files and folders that no tool may change or replace, absolute
-	AddTo      string           // settings file where texts have a person add a rule; "": that of Settings if it is one
+	AddTo      string           // settings file where texts ask the user to add a rule; "": that of Settings if it is one
 	Home       string           // the user's home folder, "" if there is none
 	Notice     string           // added to the first result of each session; "": nothing
 	Secrets    policy.Secrets   // which files may hold credentials; nil: none
