@@ -35,6 +35,8 @@ func TestTexts(t *testing.T) {
 		{"", "Read /ws/a -> ?", "where /ws/a leads is not known", "use a path whose folders exist and can be looked into"},
 		{"", "Read /etc/passwd", "/etc/passwd is outside the workspace roots (/ws, /lib)",
 			"use a path inside the roots, or ask the user to add an allow rule such as Read(//etc/passwd) to /cfg/settings.json"},
+		{"", "Write /tmp/a", "/tmp/a is outside the workspace roots (/ws, /lib)",
+			"use a path inside the roots, or a command with $TMPDIR for temporary files, or ask the user to add an allow rule such as Edit(//tmp/a) to /cfg/settings.json"},
 		{"", "Write /etc/[a]*b ", "/etc/[a]*b  is outside the workspace roots (/ws, /lib)",
 			`use a path inside the roots, or ask the user to add an allow rule such as Edit(//etc/\[a]\*b\ ) to /cfg/settings.json`},
 		{"", "Read /ws/l -> /etc/passwd", "/etc/passwd, where /ws/l leads, is outside the workspace roots (/ws, /lib)",
