@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"mcp-toolset/internal/approval"
 	"mcp-toolset/policy"
@@ -121,5 +122,9 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 
 // fault is the refusal of a call that has to wait for a person.
 func fault(f *tools.Fault, d policy.Decision) *refusal {
-	return &refusal{stageRefused, d.Reason + "; " + f.Fact, f.Next}
+	next := f.Next
+	if d.Instead != "" {
+		next = sentence(d.Instead) + " For this path: " + strings.ToLower(next[:1]) + next[1:]
+	}
+	return &refusal{stageRefused, d.Reason + "; " + f.Fact, next}
 }

@@ -354,3 +354,17 @@ func TestGrantedIsOneFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestPendingInstead: a call that waits for an approval says first what needs none.
+func TestPendingInstead(t *testing.T) {
+	d := policy.Decision{Reason: "/tmp/a is outside the workspace roots (/ws)"}
+	for instead, want := range map[string]string{
+		"":                                "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
+		"use $TMPDIR for temporary files": "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Use $TMPDIR for temporary files. For this path: ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
+	} {
+		d.Instead = instead
+		if got := fault(approval.PendingText(7), d).Error(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}

@@ -102,11 +102,11 @@ func (c *call) inKernelFolder(path string) Decision {
 func (c *call) outside() Decision {
 	path := c.real.path
 	reason := c.by(path, "is outside the workspace roots ("+c.shownRoots()+")")
-	next := "use a path inside the roots"
+	next, instead := "use a path inside the roots", ""
 	if holds("/tmp", path) || holds("/var/tmp", path) {
 		switch {
 		case isCommandTool(c.r.Tool):
-			next = "use $TMPDIR for temporary files"
+			next, instead = temporary, temporary
 		case c.r.Target.Access == Edit:
 			next += ", or a command with $TMPDIR for temporary files"
 		}
@@ -122,8 +122,13 @@ func (c *call) outside() Decision {
 	default:
 		next += ", or ask the user to add an allow rule such as " + rule + " to " + c.file()
 	}
-	return c.denied(reason, next)
+	d := c.denied(reason, next)
+	d.Instead = instead
+	return d
 }
+
+// temporary is what a command does that wants to write to /tmp.
+const temporary = "use $TMPDIR for temporary files"
 
 func (c *call) shownRoots() string {
 	var shown []string

@@ -44,6 +44,7 @@ func TestPartTexts(t *testing.T) {
 			s.rules = []entry{{"ask", "Edit(x)"}}
 		}, "which files x changes is only known when it runs, and there are rules on changing some", "write the paths out"},
 		{"outside", func(s *speech) { s.target("/out/a", Edit) }, "/out/a is outside the workspace roots (/ws, /lib)", "use a path inside the roots, or ask the user to add an allow rule such as Edit(//out/a) to " + file},
+		{"temporary", func(s *speech) { s.target("/tmp/a", Edit) }, "/tmp/a is outside the workspace roots (/ws, /lib)", "use $TMPDIR for temporary files, or ask the user to add an allow rule such as Edit(//tmp/a) to " + file},
 		{"protected", func(s *speech) { s.target("/ws/.git/config", Edit) }, "/ws/.git/config is under the protected name .git, by which programs run something or are told whom to trust", "use another file, or ask the user to add an allow rule such as Edit(//ws/.git/config) to " + file},
 		{"kernel", func(s *speech) { s.target("/proc/1/x", Read) }, "/proc/1/x is in a folder of the kernel (/proc, /sys, /dev)", "use an ordinary file, or ask the user to add an allow rule such as Read(//proc/1/x) to " + file},
 		{"broken", func(s *speech) { s.r.Parts.Targets = []Target{{Literal: "/ws/l"}} }, "where /ws/l leads is not known", "use a path whose folders exist and can be looked into"},
@@ -71,6 +72,9 @@ func TestPartTexts(t *testing.T) {
 		d := s.decide(t)
 		if d.Reason != c.reason || d.Next != c.next {
 			t.Errorf("%s\nwant %s; %s\nhave %s; %s", c.name, c.reason, c.next, d.Reason, d.Next)
+		}
+		if want := map[bool]string{true: temporary}[c.name == "temporary"]; d.Instead != want {
+			t.Errorf("%s: instead %q, want %q", c.name, d.Instead, want)
 		}
 		if err := plainLine(d.Reason + d.Next); err != nil {
 			t.Errorf("%s: %v", c.name, err)

@@ -118,6 +118,7 @@ type Decision struct {
 	Line     int    // its line there, 1-based; 0 when none
 	Reason   string // one fact, safe to show
 	Next     string // one next step, safe to show; "" when the call is allowed
+	Instead  string // what needs no approval, as a phrase; "": nothing is known
 	// Open says that the call is asked about, or denied by the mode dontAsk, for
 	// want of anything that decides: a classifier may, by Classified.
 	Open bool
