@@ -46,12 +46,12 @@ func TestAuditFull(t *testing.T) {
 	}
 	s.limitFiles(size() + 100)
 	if a := write("withheld"); !a.failed || !done("withheld") ||
-		a.text != "Write: failed: what became of the call cannot be written to the audit log, so its result is not shown: writing the audit log "+log+": file too large. Do not repeat the call; a person has to look after the log." {
+		a.text != "Write: failed: what became of the call cannot be written to the audit log, so its result is not shown: writing the audit log "+log+": file too large. Do not repeat the call; ask the user to look at the audit log." {
 		t.Errorf("the first call without room: %s", a.text)
 	}
 	for _, name := range []string{"refused", "refused again"} {
 		if a := write(name); !a.failed || done(name) ||
-			a.text != "Write: refused by policy: the audit log could not be written, and no call is done without. A person has to look after the log; then send this call again." {
+			a.text != "Write: refused by policy: the audit log could not be written, and no call is done without. Ask the user to look at the audit log, then send this call again." {
 			t.Errorf("%s: %s", name, a.text)
 		}
 	}

@@ -35,7 +35,7 @@ func addSpecial(c *corpus) {
 	c.read("to_file", numbered("target"))
 	c.read("up_and_down", numbered("target"))
 	c.refused("target.txt/x", `.*\$ROOT/target\.txt/x.* not a directory\. .+`)
-	c.refused("../x", `/.+/x is outside the workspace roots \(\$ROOT\); a person has to agree first \(approval \d+ is pending\)\. .+`)
+	c.refused("../x", `/.+/x is outside the workspace roots \(\$ROOT\); approval \d+ is pending\. .+`)
 	c.refused("/dev/zero", `/dev/zero is a device or belongs to a running process\. Use the path of a file\.`)
 	c.refused("/proc/self/fd/0", `/proc/self/fd/0 is a device or belongs to a running process\. Use the path of a file\.`)
 	c.refused("/proc/self/environ", `/proc/.+ is in a folder of the kernel \(/proc, /sys, /dev\)\. .+`)

@@ -129,7 +129,7 @@ func TestUpstreamPinned(t *testing.T) {
 						t.Errorf("safe by %s: %s", name, got.show())
 					}
 				}
-				if got := h.call("ToolSearch", `{"query":"select:mcp__one__echo"}`); !got.says("since a person last looked") {
+				if got := h.call("ToolSearch", `{"query":"select:mcp__one__echo"}`); !got.says("since the user last looked") {
 					t.Errorf("the search: %s", got.show())
 				}
 				p.stop(t)

@@ -124,7 +124,10 @@ func TestUpstreamHeld(t *testing.T) {
 						t.Errorf("a good server, by %s: %s", name, o.show())
 					}
 				}
-				if o := h.call("ToolSearch", `{"query":"echo"}`); !o.says("mcp__good__echo") || !o.says("held") || !o.says("crashed") || !o.says("the database is gone") {
+				if o := h.call("ToolSearch", `{"query":"echo"}`); !o.says("mcp__good__echo") || !o.says("held") || o.says("no-such-program") {
+					t.Errorf("ToolSearch says which servers are not there where it found something: %s", o.show())
+				}
+				if o := h.call("ToolSearch", `{"query":"xylophone quartz"}`); !o.says("held") || !o.says("crashed") || !o.says("no-such-program") {
 					t.Errorf("ToolSearch does not say which servers are not there: %s", o.show())
 				}
 			}

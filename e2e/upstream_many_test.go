@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -83,7 +84,7 @@ func TestUpstreamMany(t *testing.T) {
 			if deferral == "dispatch" {
 				// Whether or not they were connected by then, servers are named.
 				var hello struct{ Instructions string }
-				if err := json.Unmarshal(h.hello, &hello); err != nil || len(hello.Instructions) >= 2048 || n == 12 && !strings.Contains(hello.Instructions, "server many01") {
+				if err := json.Unmarshal(h.hello, &hello); err != nil || len(hello.Instructions) > 1500 || n == 12 && !strings.Contains(hello.Instructions, "server many01") {
 					t.Errorf("with %d servers the instructions have %d bytes: %s", n, len(hello.Instructions), hello.Instructions)
 				}
 			}
@@ -134,5 +135,41 @@ func TestUpstreamTokens(t *testing.T) {
 	}
 	if out, err := run("--deferral", "dispatch", "--budget", "10"); err == nil || !strings.Contains(out, "more than the budget") {
 		t.Errorf("a budget of 10: %v %s", err, out)
+	}
+}
+
+// TestDeferralAuto: a client that does not defer tools by itself is shown few of many,
+// and the command that shows the tools agrees; started by Claude Code, the server
+// lists all.
+func TestDeferralAuto(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		servers int
+		env     string
+		search  bool // whether ToolSearch and CallTool are listed
+	}{{0, "CLAUDE_CODE_SESSION_ID=", false}, {2, "CLAUDE_CODE_SESSION_ID=", true}, {2, "CLAUDE_CODE_SESSION_ID=a", false}} {
+		settings := manyServers(c.servers, "")
+		h := connect(t, startPlace(t, placeOptions{settings: settings, env: []string{c.env}}), false, nil)
+		_, names, _ := h.listed()
+		base := newBase(t)
+		cmd := exec.Command(binary(t), "tools", "--format", "json", "--settings", writeSettings(t, base, settings))
+		cmd.Env = append(cmd.Environ(), "HOME="+filepath.Join(base, "home"), "MCP_TOOLSET_STATE_DIR="+filepath.Join(base, "state"), c.env)
+		cmd.Dir = filepath.Join(base, "root")
+		var list struct{ Tools []struct{ Name string } }
+		if out, err := cmd.Output(); err != nil || json.Unmarshal(out, &list) != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+		var shown []string
+		for _, tool := range list.Tools {
+			shown = append(shown, tool.Name)
+		}
+		for what, list := range map[string][]string{"tools/list": names, "the command": shown} {
+			if got := slices.Contains(list, "ToolSearch") && slices.Contains(list, "CallTool"); got != c.search || !c.search && !slices.Contains(list, "TaskStop") {
+				t.Errorf("%d servers, %s: %s shows %v", c.servers, c.env, what, list)
+			}
+			if c.search && slices.ContainsFunc(list, func(name string) bool { return strings.HasPrefix(name, "mcp__") }) {
+				t.Errorf("%d servers, %s: %s shows those of servers", c.servers, c.env, what)
+			}
+		}
 	}
 }

@@ -319,7 +319,7 @@ func TestUpstreamChanges(t *testing.T) {
 	t.Parallel()
 	for _, server := range fourNames {
 		settings := fourServers(startUpstreamHTTP(t), startUpstreamHTTP(t, "-legacy"))
-		h := connect(t, startPlace(t, placeOptions{settings: settings}), false, nil)
+		h := connect(t, startPlace(t, placeOptions{settings: settings, args: []string{"--deferral", "hints"}}), false, nil)
 		later := "mcp__" + server + "__later"
 		h.must("mcp__"+server+"__change", `{}`)
 		becomes(t, "the client is told of the change at "+server, func() bool {

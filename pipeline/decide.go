@@ -177,7 +177,7 @@ func follow(ctx context.Context, path string) (canonical string, broken, err err
 	case errors.Is(err, bounded.ErrTime), errors.Is(err, bounded.ErrHung):
 		return "", nil, &tools.Fault{
 			Fact: plain.Line(path) + " cannot be followed: " + err.Error(),
-			Next: "Use another path, or try again later; a person can look after it.",
+			Next: "Use another path, or try again later.",
 		}
 	}
 	var wrong *ospath.Fault

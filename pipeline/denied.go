@@ -83,7 +83,7 @@ func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool, grants []t
 		if err != nil {
 			return tools.Kept{}, &tools.Fault{
 				Fact: fmt.Sprintf("rules keep files from being read or changed, and the workspace has too many (over %d, or %s) to find those before a command runs", deniedEntries, deniedTime),
-				Next: "Have a person write the rules without wildcards, or start the server with a smaller root.",
+				Next: "Ask the user to write the rules without wildcards, or start the server with a smaller root.",
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env)
 	if err != nil {
 		bad := invalid(err)
 		bad.fact = "a hook changed the input, and now: " + bad.fact
-		bad.next = "A person has to correct the hook."
+		bad.next = "Ask the user to correct the hook."
 		return nil, nil, bad
 	}
 	return r, opinion, nil

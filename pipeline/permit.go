@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"mcp-toolset/internal/approval"
 	"mcp-toolset/policy"
@@ -22,7 +23,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	if !v.Stateless {
 		about.Session = v.ID
 	}
-	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "a person agreed"}
+	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "the user agreed"}
 	if c.before.agreed != nil && reflect.DeepEqual(*c.before.agreed, about) {
 		return agreed, nil // when the call was sent before
 	}
@@ -37,7 +38,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 		shown.Preview, shown.Partial = preview.Text, preview.Partial
 	}
 	if c.Ask != nil {
-		done := c.heldUp("a person to agree")
+		done := c.heldUp("the user to agree")
 		reply, err := c.Ask(ctx, Question{
 			Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Input: r.Input(), Preview: preview, Reason: d.Reason, Opens: c.subject.Opens, Always: c.always(about),
 		})
@@ -119,5 +120,9 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 
 // fault is the refusal of a call that has to wait for a person.
 func fault(f *tools.Fault, d policy.Decision) *refusal {
-	return &refusal{stageRefused, d.Reason + "; " + f.Fact, f.Next}
+	next := f.Next
+	if d.Instead != "" {
+		next = sentence(d.Instead) + " For this path: " + strings.ToLower(next[:1]) + next[1:]
+	}
+	return &refusal{stageRefused, d.Reason + "; " + f.Fact, next}
 }

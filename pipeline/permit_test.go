@@ -59,11 +59,11 @@ func TestAsk(t *testing.T) {
 	}{
 		"accept":    {outside, Reply{Allow: true, How: Accepted}, true, "done"},
 		"decline":   {outside, Reply{How: Declined}, true, "failed: Do: refused by policy: the user declined changing /outside. Do not try to reach it another way; continue without it or ask the user what to do."},
-		"cancel":    {outside, Reply{How: Cancelled}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the question to the user was cancelled without an answer. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
-		"timeout":   {outside, Reply{How: TimedOut}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the user did not answer in time. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
-		"no answer": {outside, Reply{How: NoAnswer}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the client gave no answer. Use a path inside the roots, or have a person add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"cancel":    {outside, Reply{How: Cancelled}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the question to the user was cancelled without an answer. Use a path inside the roots, or ask the user to add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"timeout":   {outside, Reply{How: TimedOut}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the user did not answer in time. Use a path inside the roots, or ask the user to add an allow rule such as Edit(//outside) to /etc/test.json."},
+		"no answer": {outside, Reply{How: NoAnswer}, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); the client gave no answer. Use a path inside the roots, or ask the user to add an allow rule such as Edit(//outside) to /etc/test.json."},
 		"rule":      {`{"do":"x","arg":"done","path":"ask.txt"}`, Reply{Allow: true, How: Accepted}, true, "done"},
-		"denied":    {`{"do":"x","path":"no.txt"}`, Reply{Allow: true, How: Accepted}, false, "failed: Do: refused by policy: the deny rule Do(no.txt) covers this call. Do it another way, or have a person change the rule in /etc/test.json:1."},
+		"denied":    {`{"do":"x","path":"no.txt"}`, Reply{Allow: true, How: Accepted}, false, "failed: Do: refused by policy: the deny rule Do(no.txt) covers this call. Do it another way, or ask the user to change the rule in /etc/test.json:1."},
 		"allowed":   {`{"do":"x","arg":"done"}`, Reply{How: Declined}, false, "done"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestPending(t *testing.T) {
 	b := newBench(t, asks)
 	b.approvals(t)
 	const args = `{"do":"x","arg":"done","path":"/outside"}`
-	want := "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); a person has to agree first (approval 1 is pending). Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on this machine, then send exactly this call again."
+	want := "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT); approval 1 is pending. Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on this machine, then send exactly this call again."
 	for range 2 {
 		if got := b.ask(t, "Do", args, nil); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -166,7 +166,7 @@ func TestUnanswered(t *testing.T) {
 				}
 				return strings.ReplaceAll(joinText(resp.Content), b.root, "$ROOT")
 			}
-			want := "Do: refused by policy: /outside is outside the workspace roots ($ROOT); a person has to agree first (approval 1 is pending). Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on this machine, then send exactly this call again."
+			want := "Do: refused by policy: /outside is outside the workspace roots ($ROOT); approval 1 is pending. Ask the user to run `mcp-toolset approve 1` (or `mcp-toolset deny 1`) on this machine, then send exactly this call again."
 			if how == Declined {
 				want = "Do: refused by policy: the user declined changing /outside. Do not try to reach it another way; continue without it or ask the user what to do."
 			}
@@ -272,7 +272,7 @@ func TestClassifier(t *testing.T) {
 		want    string
 	}{
 		"allow":      {&policy.Opinion{Behavior: policy.Allow}, `{"do":"x","arg":"done","path":"/outside"}`, true, "done"},
-		"deny":       {&policy.Opinion{Behavior: policy.Deny, Reason: "too risky"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: the classifier says deny: too risky. Do it another way, or have a person allow it by a rule."},
+		"deny":       {&policy.Opinion{Behavior: policy.Deny, Reason: "too risky"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: the classifier says deny: too risky. Do it another way, or ask the user to allow it by a rule."},
 		"ask":        {&policy.Opinion{Behavior: policy.Ask, Reason: "not sure"}, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT) (the classifier says ask: not sure), and nobody can be asked here. "},
 		"no opinion": {nil, `{"do":"x","path":"/outside"}`, true, "failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT), and nobody can be asked here. "},
 		"a rule":     {&policy.Opinion{Behavior: policy.Allow}, `{"do":"x","path":"ask.txt"}`, false, "failed: "},
@@ -312,7 +312,7 @@ func TestManual(t *testing.T) {
 		t.Error(got)
 	}
 	const args = `{"do":"x","arg":"done","path":"file"}`
-	if got := b.ask(t, "Do", args, nil); !strings.Contains(got, "the mode manual asks about every call that may change something; a person has to agree first (approval 1 is pending)") {
+	if got := b.ask(t, "Do", args, nil); !strings.Contains(got, "the mode manual asks about every call that may change something; approval 1 is pending") {
 		t.Error(got)
 	}
 	for range 2 {
@@ -351,6 +351,20 @@ func TestGrantedIsOneFolder(t *testing.T) {
 		}
 		if got := b.ask(t, "Do", string(args), yes); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+// TestPendingInstead: a call that waits for an approval says first what needs none.
+func TestPendingInstead(t *testing.T) {
+	d := policy.Decision{Reason: "/tmp/a is outside the workspace roots (/ws)"}
+	for instead, want := range map[string]string{
+		"":                                "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
+		"use $TMPDIR for temporary files": "refused by policy: /tmp/a is outside the workspace roots (/ws); approval 7 is pending. Use $TMPDIR for temporary files. For this path: ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
+	} {
+		d.Instead = instead
+		if got := fault(approval.PendingText(7), d).Error(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
 }

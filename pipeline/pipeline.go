@@ -368,7 +368,7 @@ func (c *call) panicked(v any) *refusal {
 	c.Log.Error("a tool panicked", "tool", c.tool.Name, "panic", fmt.Sprint(v), "stack", string(stack))
 	return &refusal{
 		stage: "failed", fact: "the tool stopped on an internal error",
-		next: "Try another way; a person finds the details in the server's log.",
+		next: "Try another way; the server's log has the details.",
 	}
 }
 

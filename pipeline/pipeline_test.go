@@ -151,7 +151,7 @@ func newBench(t *testing.T, settings string) *bench {
 				case "cd":
 					return &policy.Decision{Behavior: policy.Deny, Reason: "Strict never moves", Next: "stay"}
 				case "doubt":
-					return &policy.Decision{Behavior: policy.Ask, Reason: "Strict has doubts", Next: "have a person allow it"}
+					return &policy.Decision{Behavior: policy.Ask, Reason: "Strict has doubts", Next: "ask the user to allow it"}
 				}
 				return &policy.Decision{Behavior: policy.Allow}
 			}
@@ -237,9 +237,9 @@ func TestRefusals(t *testing.T) {
 		{ctx, "Do", `{"do":"open","arg":"/outside"}`, `failed: Do: refused by policy: /outside is outside the workspace roots ($ROOT)`},
 		{ctx, "Do", `{"do":"fail","arg":"the disk is full"}`, `failed: Do: failed: the disk is full`},
 		{ctx, "Do", `{"do":"panic","arg":"secret detail"}`,
-			`failed: Do: failed: the tool stopped on an internal error. Try another way; a person finds the details in the server's log.`},
+			`failed: Do: failed: the tool stopped on an internal error. Try another way; the server's log has the details.`},
 		{ctx, "Do", `{"do":"panic early","arg":"early detail"}`,
-			`failed: Do: failed: the tool stopped on an internal error. Try another way; a person finds the details in the server's log.`},
+			`failed: Do: failed: the tool stopped on an internal error. Try another way; the server's log has the details.`},
 		{cancelled, "Do", `{"do":"x"}`, `failed: Do: cancelled: the call was cancelled`},
 		{ctx, "Do", `{"do":"x","arg":"still works"}`, `still works`},
 	} {
@@ -255,14 +255,14 @@ func TestRefusals(t *testing.T) {
 // TestCheck: a tool's Deny always holds, its Ask unless an allow rule covers the
 // call, and a matcher is told what the rule does.
 func TestCheck(t *testing.T) {
-	doubt := `failed: Strict: refused by policy: Strict has doubts, and nobody can be asked here. Have a person allow it.`
+	doubt := `failed: Strict: refused by policy: Strict has doubts, and nobody can be asked here. Ask the user to allow it.`
 	for _, tc := range []struct{ rules, tool, args, want string }{
 		{`{}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
 		{`{"allow":["Strict"]}`, "Strict", `{"do":"doubt","arg":"done"}`, `done`},
 		{`{"allow":["Do"]}`, "Strict", `{"do":"doubt","arg":"done"}`, doubt},
 		{`{"allow":["Strict"]}`, "Strict", `{"do":"cd"}`, `failed: Strict: refused by policy: Strict never moves. Stay.`},
-		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and nobody can be asked here. A person can change the rule in /etc/test.json:1.`},
-		{`{"deny":["Ruled(say:*)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say:*) covers this call. Do it another way, or have a person change the rule in /etc/test.json:1.`},
+		{`{"allow":["Strict"],"ask":["Strict"]}`, "Strict", `{"do":"doubt"}`, `failed: Strict: refused by policy: the ask rule Strict covers every call of Strict, and nobody can be asked here. The user can change the rule in /etc/test.json:1.`},
+		{`{"deny":["Ruled(say:*)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `failed: Ruled: refused by policy: the deny rule Ruled(say:*) covers this call. Do it another way, or ask the user to change the rule in /etc/test.json:1.`},
 		{`{"allow":["Ruled(say *)"]}`, "Ruled", `{"do":"x","arg":"thanks"}`, `thanks`},
 	} {
 		b := newBench(t, `{"permissions":`+tc.rules+`}`)

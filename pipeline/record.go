@@ -43,7 +43,7 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *too
 		if c.p.AuditRequired && !pending(err) {
 			return c.refuse(&refusal{
 				"failed", "what became of the call cannot be written to the audit log, so its result is not shown: " + failed.Error(),
-				"Do not repeat the call; a person has to look after the log.",
+				"Do not repeat the call; ask the user to look at the audit log.",
 			})
 		}
 	}
@@ -109,7 +109,7 @@ func (c *call) unlogged(ctx context.Context) *refusal {
 	if ready && !c.p.unlogged.Load() {
 		return nil
 	}
-	why := &refusal{stageRefused, "the audit log could not be written, and no call is done without", "A person has to look after the log; then send this call again."}
+	why := &refusal{stageRefused, "the audit log could not be written, and no call is done without", "Ask the user to look at the audit log, then send this call again."}
 	c.refuse(why)
 	c.record.written = true
 	if c.p.Audit(ctx, c.entry(nil, nil)) == nil && ready {

@@ -110,8 +110,8 @@ func TestAuditRequired(t *testing.T) {
 	all := b.audited(&failing)
 	b.AuditRequired = true
 	const args = `{"do":"x","arg":"done"}`
-	withheld := "failed: Do: failed: what became of the call cannot be written to the audit log, so its result is not shown: the disk is full. Do not repeat the call; a person has to look after the log."
-	refused := "failed: Do: refused by policy: the audit log could not be written, and no call is done without. A person has to look after the log; then send this call again."
+	withheld := "failed: Do: failed: what became of the call cannot be written to the audit log, so its result is not shown: the disk is full. Do not repeat the call; ask the user to look at the audit log."
+	refused := "failed: Do: refused by policy: the audit log could not be written, and no call is done without. Ask the user to look at the audit log, then send this call again."
 	for i, step := range []struct {
 		fail error
 		want string

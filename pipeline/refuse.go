@@ -48,11 +48,16 @@ func refused(d policy.Decision) *refusal {
 	if d.Behavior == policy.Ask {
 		fact += ", and nobody can be asked here"
 	}
-	next := d.Next // a phrase; made a sentence here
-	if r, size := utf8.DecodeRuneInString(next); size > 0 {
-		next = string(unicode.ToUpper(r)) + next[size:] + "."
+	return &refusal{stageRefused, fact, sentence(d.Next)}
+}
+
+// sentence makes a sentence of a phrase, "" of none.
+func sentence(phrase string) string {
+	r, size := utf8.DecodeRuneInString(phrase)
+	if size == 0 {
+		return ""
 	}
-	return &refusal{stageRefused, fact, next}
+	return string(unicode.ToUpper(r)) + phrase[size:] + "."
 }
 
 // refuse answers the call with a refusal.

@@ -219,7 +219,7 @@ func TestSharedPanicAnswers(t *testing.T) {
 		var wg sync.WaitGroup
 		a, b := c.start(t, &wg, 0, "Find", "x", "", nil), c.start(t, &wg, 1, "Find", "x", "", nil)
 		wg.Wait()
-		want := "failed: Find: failed: the tool stopped on an internal error. Try another way; a person finds the details in the server's log."
+		want := "failed: Find: failed: the tool stopped on an internal error. Try another way; the server's log has the details."
 		if a.text != want || b.text != want || strings.Count(c.log.String(), "boom") != 2 || !strings.Contains(c.log.String(), "share_test.go") {
 			t.Errorf("%q, %q; the log:\n%s", a.text, b.text, &c.log)
 		}

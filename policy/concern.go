@@ -136,7 +136,7 @@ func (c *call) partsConcern() *Decision {
 
 func (c *call) risky(p *Part) Decision {
 	return Decision{
-		Layer: LayerDefault, Reason: fmt.Sprintf("%s is not done unasked: %s", show(p.Text), p.Risk),
+		Layer: LayerDefault, Reason: fmt.Sprintf("%s needs approval: %s", show(p.Text), p.Risk),
 		Next: c.ruleForPart(p),
 	}
 }
@@ -253,7 +253,7 @@ func (c *call) byHook() Decision {
 	case o.Next != "":
 		d.Next = o.Next
 	default:
-		d.Next = "do as the hook says, or have a person change the hook"
+		d.Next = "do as the hook says, or ask the user to change the hook"
 	}
 	return d
 }
@@ -285,17 +285,17 @@ func (c *call) bypassed() Decision {
 
 func (c *call) planned() Decision {
 	return Decision{
-		Layer: LayerMode, Reason: "in the mode plan only what reads is done, and this call may change something",
-		Next: "look at what is there and say what you would do; a person ends the mode",
+		Layer: LayerMode, Reason: "plan mode is on: only read-only calls run, and this call may change something",
+		Next: "explore, then present a plan; the user ends plan mode",
 	}
 }
 
 // ruleFor is how a person can allow changes of a path for good.
 func (c *call) ruleFor(path string) string {
 	if rule, ok := c.suggestion(path); ok {
-		return "use another file, or have a person add an allow rule such as " + rule + " to " + c.file()
+		return "use another file, or ask the user to add an allow rule such as " + rule + " to " + c.file()
 	}
-	return "use another file, or have a person do it"
+	return "use another file, or ask the user to change it"
 }
 
 // ruleForPart is how a person can allow a part for good, where a rule on its
@@ -303,7 +303,7 @@ func (c *call) ruleFor(path string) string {
 func (c *call) ruleForPart(p *Part) string {
 	rule := c.r.Tool + "(" + p.Text + ")"
 	if !p.Allowable || p.Inner || strings.Contains(p.Text, "*") || rule != show(rule) || c.broadPart(p) {
-		return "do it another way; a person has to agree to this one"
+		return "do it another way; the user has to approve this one"
 	}
-	return "do it another way, or have a person add an allow rule such as " + rule + " to " + c.file()
+	return "do it another way, or ask the user to add an allow rule such as " + rule + " to " + c.file()
 }

@@ -91,7 +91,7 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 	case allow.rule != nil:
 		return c.byRule(Allow, allow)
 	case r.Always:
-		return Decision{Behavior: Allow, Layer: LayerApproval, Reason: "a person always allows exactly this"}
+		return Decision{Behavior: Allow, Layer: LayerApproval, Reason: "the user always allows exactly this"}
 	}
 	if p.mode == ModeManual && c.mayChange() {
 		return c.manual()

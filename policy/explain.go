@@ -36,15 +36,15 @@ func (c *call) byRule(b Behavior, m match) Decision {
 	}
 	switch {
 	case b == Ask:
-		d.Next = "a person can change the rule in " + place
+		d.Next = "the user can change the rule in " + place
 	case m.rule.broken != nil:
-		d.Next = "have a person correct the rule in " + place
+		d.Next = "ask the user to correct the rule in " + place
 	case m.path != "":
-		d.Next = "use another path, or have a person change the rule in " + place
+		d.Next = "use another path, or ask the user to change the rule in " + place
 	case m.rule.whole || m.rule.prefix:
-		d.Next = "do without this tool, or have a person change the rule in " + place
+		d.Next = "do without this tool, or ask the user to change the rule in " + place
 	default:
-		d.Next = "do it another way, or have a person change the rule in " + place
+		d.Next = "do it another way, or ask the user to change the rule in " + place
 	}
 	return d
 }
@@ -88,13 +88,13 @@ func (c *call) inClosedFolder(path string) Decision {
 }
 
 func (c *call) guardedFile(path string) Decision {
-	return c.denied(c.by(path, "holds settings of this server or is run by its hooks, which no tool changes"), "say what should be changed there, for a person to do it")
+	return c.denied(c.by(path, "holds settings of this server or is run by its hooks, which no tool changes"), "tell the user what to change there")
 }
 
 func (c *call) inKernelFolder(path string) Decision {
 	next := "use an ordinary file"
 	if rule, ok := c.suggestion(path); ok {
-		next += ", or have a person add an allow rule such as " + rule + " to " + c.file()
+		next += ", or ask the user to add an allow rule such as " + rule + " to " + c.file()
 	}
 	return c.denied(c.by(path, "is in a folder of the kernel (/proc, /sys, /dev)"), next)
 }
@@ -102,9 +102,14 @@ func (c *call) inKernelFolder(path string) Decision {
 func (c *call) outside() Decision {
 	path := c.real.path
 	reason := c.by(path, "is outside the workspace roots ("+c.shownRoots()+")")
-	next := "use a path inside the roots"
-	if isCommandTool(c.r.Tool) && (paths.Holds("/tmp", path) || paths.Holds("/var/tmp", path)) {
-		next = "use $TMPDIR for temporary files"
+	next, instead := "use a path inside the roots", ""
+	if paths.Holds("/tmp", path) || paths.Holds("/var/tmp", path) {
+		switch {
+		case isCommandTool(c.r.Tool):
+			next, instead = temporary, temporary
+		case c.r.Target.Access == Edit:
+			next += ", or a command with $TMPDIR for temporary files"
+		}
 	}
 	if len(c.p.roots) == 0 {
 		reason, next = c.by(path, "cannot be used: there are no workspace roots"), "ask for a workspace root"
@@ -113,12 +118,17 @@ func (c *call) outside() Decision {
 	switch {
 	case !ok:
 	case c.linked:
-		next += fmt.Sprintf(", or name %s itself and have a person add an allow rule such as %s to %s", show(path), rule, c.file())
+		next += fmt.Sprintf(", or name %s itself and ask the user to add an allow rule such as %s to %s", show(path), rule, c.file())
 	default:
-		next += ", or have a person add an allow rule such as " + rule + " to " + c.file()
+		next += ", or ask the user to add an allow rule such as " + rule + " to " + c.file()
 	}
-	return c.denied(reason, next)
+	d := c.denied(reason, next)
+	d.Instead = instead
+	return d
 }
+
+// temporary is what a command does that wants to write to /tmp.
+const temporary = "use $TMPDIR for temporary files"
 
 func (c *call) shownRoots() string {
 	var shown []string

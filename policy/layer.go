@@ -27,7 +27,7 @@ func (d Decision) Classified(o *Opinion) Decision {
 	}
 	switch o.Behavior {
 	case Deny:
-		c.Next = "do it another way, or have a person allow it by a rule"
+		c.Next = "do it another way, or ask the user to allow it by a rule"
 	case Ask:
 		c.Reason, c.Next = d.Reason+" ("+c.Reason+")", d.Next
 	}

@@ -40,10 +40,10 @@ func TestExplainParts(t *testing.T) {
 	const (
 		unknown  = "not every command in it is known: a variable"
 		none     = "no rule covers it, and no risk of it is known"
-		risk     = "rm -r x is not done unasked: it destroys"
+		risk     = "rm -r x needs approval: it destroys"
 		covered  = "an allow rule covers the call"
 		dontAsk  = "; the mode dontAsk denies what would be asked about"
-		planned  = "in the mode plan only what reads is done, and this call may change something"
+		planned  = "plan mode is on: only read-only calls run, and this call may change something"
 		manual   = "the mode manual asks about every call that may change something"
 		accepted = "the mode acceptEdits allows changes of files in the workspace"
 		bypass   = "the mode bypassPermissions allows what no rule denies or asks about"

@@ -20,12 +20,12 @@ func TestPartTexts(t *testing.T) {
 		say          func(*speech)
 		reason, next string
 	}{
-		{"risk", risk("rm -r d", nil), "rm -r d is not done unasked: it destroys", "do it another way, or have a person add an allow rule such as Bash(rm -r d) to " + file},
-		{"a star is not a name", risk("rm -r *.o", nil), "rm -r *.o is not done unasked: it destroys", "do it another way; a person has to agree to this one"},
-		{"inner", risk("rm -r d", func(p *Part) { p.Inner = true }), "rm -r d is not done unasked: it destroys", "do it another way; a person has to agree to this one"},
-		{"all files", risk("rm -rf /", nil), "rm -rf / is not done unasked: it destroys", "do it another way; a person has to agree to this one"},
-		{"not allowable", risk("rm -r d", func(p *Part) { p.Allowable = false }), "rm -r d is not done unasked: it destroys", "do it another way; a person has to agree to this one"},
-		{"does not show", risk("rm -r \x1b", nil), `"rm -r \x1b" is not done unasked: it destroys`, "do it another way; a person has to agree to this one"},
+		{"risk", risk("rm -r d", nil), "rm -r d needs approval: it destroys", "do it another way, or ask the user to add an allow rule such as Bash(rm -r d) to " + file},
+		{"a star is not a name", risk("rm -r *.o", nil), "rm -r *.o needs approval: it destroys", "do it another way; the user has to approve this one"},
+		{"inner", risk("rm -r d", func(p *Part) { p.Inner = true }), "rm -r d needs approval: it destroys", "do it another way; the user has to approve this one"},
+		{"all files", risk("rm -rf /", nil), "rm -rf / needs approval: it destroys", "do it another way; the user has to approve this one"},
+		{"not allowable", risk("rm -r d", func(p *Part) { p.Allowable = false }), "rm -r d needs approval: it destroys", "do it another way; the user has to approve this one"},
+		{"does not show", risk("rm -r \x1b", nil), `"rm -r \x1b" needs approval: it destroys`, "do it another way; the user has to approve this one"},
 		{"unresolved", func(s *speech) { s.r.Parts.Unresolved = "it cannot be parsed" }, "not every command in it is known: it cannot be parsed", "write the commands out, one after the other"},
 		{"doubtful", func(s *speech) {
 			s.r.Parts.Doubtful = "what the variable X has programs run is not known"
@@ -43,19 +43,20 @@ func TestPartTexts(t *testing.T) {
 			s.r.Parts.List[0].Blind = true
 			s.rules = []entry{{"ask", "Edit(x)"}}
 		}, "which files x changes is only known when it runs, and there are rules on changing some", "write the paths out"},
-		{"outside", func(s *speech) { s.target("/out/a", Edit) }, "/out/a is outside the workspace roots (/ws, /lib)", "use a path inside the roots, or have a person add an allow rule such as Edit(//out/a) to " + file},
-		{"protected", func(s *speech) { s.target("/ws/.git/config", Edit) }, "/ws/.git/config is under the protected name .git, by which programs run something or are told whom to trust", "use another file, or have a person add an allow rule such as Edit(//ws/.git/config) to " + file},
-		{"kernel", func(s *speech) { s.target("/proc/1/x", Read) }, "/proc/1/x is in a folder of the kernel (/proc, /sys, /dev)", "use an ordinary file, or have a person add an allow rule such as Read(//proc/1/x) to " + file},
+		{"outside", func(s *speech) { s.target("/out/a", Edit) }, "/out/a is outside the workspace roots (/ws, /lib)", "use a path inside the roots, or ask the user to add an allow rule such as Edit(//out/a) to " + file},
+		{"temporary", func(s *speech) { s.target("/tmp/a", Edit) }, "/tmp/a is outside the workspace roots (/ws, /lib)", "use $TMPDIR for temporary files, or ask the user to add an allow rule such as Edit(//tmp/a) to " + file},
+		{"protected", func(s *speech) { s.target("/ws/.git/config", Edit) }, "/ws/.git/config is under the protected name .git, by which programs run something or are told whom to trust", "use another file, or ask the user to add an allow rule such as Edit(//ws/.git/config) to " + file},
+		{"kernel", func(s *speech) { s.target("/proc/1/x", Read) }, "/proc/1/x is in a folder of the kernel (/proc, /sys, /dev)", "use an ordinary file, or ask the user to add an allow rule such as Read(//proc/1/x) to " + file},
 		{"broken", func(s *speech) { s.r.Parts.Targets = []Target{{Literal: "/ws/l"}} }, "where /ws/l leads is not known", "use a path whose folders exist and can be looked into"},
 		{"closed", func(s *speech) { s.target("/state/k", Edit) }, "/state/k is in a folder that is closed to all tools", "use a path inside the workspace roots"},
-		{"plan", func(s *speech) { s.mode = ModePlan }, "in the mode plan only what reads is done, and this call may change something", "look at what is there and say what you would do; a person ends the mode"},
+		{"plan", func(s *speech) { s.mode = ModePlan }, "plan mode is on: only read-only calls run, and this call may change something", "explore, then present a plan; the user ends plan mode"},
 		{"manual", func(s *speech) { s.mode = ModeManual }, "the mode manual asks about every call that may change something", "ask the user to do it, or to add an allow rule to " + file},
 		{"declined", func(s *speech) { s.r.Declined = true }, "the user declined this command", "do not try to do the same another way; continue without it or ask the user what to do"},
-		{"hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Deny, By: "h", Reason: "no"} }, "the hook h says deny: no", "do as the hook says, or have a person change the hook"},
-		{"nameless hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Ask} }, "a hook says ask", "do as the hook says, or have a person change the hook"},
-		{"dontAsk", func(s *speech) { s.mode, s.r.Parts.List[0].Risk = ModeDontAsk, "it destroys" }, "x is not done unasked: it destroys; the mode dontAsk denies what would be asked about", "do it another way, or have a person add an allow rule such as Bash(x) to " + file},
+		{"hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Deny, By: "h", Reason: "no"} }, "the hook h says deny: no", "do as the hook says, or ask the user to change the hook"},
+		{"nameless hook", func(s *speech) { s.r.Hook = &Opinion{Behavior: Ask} }, "a hook says ask", "do as the hook says, or ask the user to change the hook"},
+		{"dontAsk", func(s *speech) { s.mode, s.r.Parts.List[0].Risk = ModeDontAsk, "it destroys" }, "x needs approval: it destroys; the mode dontAsk denies what would be asked about", "do it another way, or ask the user to add an allow rule such as Bash(x) to " + file},
 		{"own", func(s *speech) { s.r.Own = &Decision{Behavior: Ask, Reason: "perhaps", Next: "wait"} }, "perhaps", "wait"},
-		{"always", func(s *speech) { s.r.Always = true }, "a person always allows exactly this", ""},
+		{"always", func(s *speech) { s.r.Always = true }, "the user always allows exactly this", ""},
 		{"bypass", func(s *speech) { s.mode, s.r.Parts.List[0].Risk = ModeBypass, "it destroys" }, "the mode bypassPermissions allows what no rule denies or asks about", ""},
 		{"read-only", func(s *speech) { s.r.ReadOnly = true }, "it only reads, and no rule covers it", ""},
 		{"acceptEdits", func(s *speech) {
@@ -71,6 +72,9 @@ func TestPartTexts(t *testing.T) {
 		d := s.decide(t)
 		if d.Reason != c.reason || d.Next != c.next {
 			t.Errorf("%s\nwant %s; %s\nhave %s; %s", c.name, c.reason, c.next, d.Reason, d.Next)
+		}
+		if want := map[bool]string{true: temporary}[c.name == "temporary"]; d.Instead != want {
+			t.Errorf("%s: instead %q, want %q", c.name, d.Instead, want)
 		}
 		if err := plainLine(d.Reason + d.Next); err != nil {
 			t.Errorf("%s: %v", c.name, err)

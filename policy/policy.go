@@ -26,7 +26,7 @@ type Behavior uint8
 // The behaviors, the most severe first.
 const (
 	Deny  Behavior = iota // the call is refused
-	Ask                   // a person has to agree first
+	Ask                   // the user has to approve it
 	Allow                 // the call may be done
 )
 
@@ -118,6 +118,7 @@ type Decision struct {
 	Line     int    // its line there, 1-based; 0 when none
 	Reason   string // one fact, safe to show
 	Next     string // one next step, safe to show; "" when the call is allowed
+	Instead  string // what needs no approval, as a phrase; "": nothing is known
 	// Open says that the call is asked about, or denied by the mode dontAsk, for
 	// want of anything that decides: a classifier may, by Classified.
 	Open bool
@@ -134,7 +135,7 @@ type Decision struct {
 // left out.
 type Config struct {
 	Settings   *Settings // the rules; nil: none
-	AddTo      string    // settings file where texts have a person add a rule; "": that of Settings if it is one
+	AddTo      string    // settings file where texts ask the user to add a rule; "": that of Settings if it is one
 	Roots      []string  // workspace roots, canonical; Settings.AdditionalDirectories is not added to them
 	Closed     []string  // folders no tool may touch, such as the server's own state
 	Guarded    []string  // files and folders no tool may change or replace, such as settings

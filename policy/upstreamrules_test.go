@@ -20,7 +20,7 @@ func foreign(own *Decision) Request {
 // TestForeignRules: what a rule decides on a tool of another server that itself
 // has nothing against the call, and on one that asks.
 func TestForeignRules(t *testing.T) {
-	doubt := &Decision{Behavior: Ask, Reason: "it may destroy something", Next: "have a person add a rule"}
+	doubt := &Decision{Behavior: Ask, Reason: "it may destroy something", Next: "ask the user to add a rule"}
 	for _, c := range []struct {
 		rule    string
 		mode    Mode

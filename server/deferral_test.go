@@ -165,7 +165,7 @@ func TestDeferredNames(t *testing.T) {
 		roots       []string
 		want, never string
 	}{
-		{nil, []string{"/w"}, "go on with Read there.", "Further"},
+		{nil, []string{"/w"}, "Read that file.", "Further"},
 		{[]tools.Server{few, refused}, []string{"/w"}, "or by name: mcp__s0__tool_0, mcp__s0__tool_1.", "never"},
 		{[]tools.Server{few, unknown}, []string{"/w"}, "or by name: mcp__s0__tool_0, mcp__s0__tool_1, those of the server slow.", "2 of"},
 		{servers, []string{"/w"}, "or by name: 50 of the server s0, 50 of the server s1, ", "mcp__"},
@@ -177,8 +177,8 @@ func TestDeferredNames(t *testing.T) {
 			}
 		}
 		r.SetServers(c.servers)
-		text := instructions(c.roots, r)
-		if len(text) >= MaxInstructions || !strings.Contains(text, c.want) || strings.Contains(text, c.never) {
+		text := instructions(c.roots, r, tools.DeferDispatch, Conditions{Sandbox: true, Plan: true, Asks: true})
+		if len(text) > MaxInstructions || !strings.Contains(text, c.want) || strings.Contains(text, c.never) {
 			t.Errorf("%d bytes, want %q and not %q: %s", len(text), c.want, c.never, text)
 		}
 	}

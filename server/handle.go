@@ -59,7 +59,7 @@ const carrier = "call"
 // is remembered, since the library only says "not found".
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 	in := callFrom(ctx)
-	t, err := s.Registry.Lookup(req.Params.Name)
+	t, err := s.Registry.Catalogue().For(s.offered(ctx)).Lookup(req.Params.Name)
 	if err != nil {
 		if in.unknown, _ = err.(*tools.UnknownTool); in.unknown != nil && in.unknown.Server != "" {
 			// Its server may have it: the call waits for that.
@@ -119,7 +119,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	result, err := s.result(resp)
 	if err != nil {
 		log.Error("a result cannot be encoded", "tool", req.Params.Name, "error", err.Error())
-		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. A person finds the details in the server's log."), nil
+		return mcp.NewToolResultError(req.Params.Name + ": failed: its result cannot be encoded. The server's log has the details."), nil
 	}
 	return result, nil
 }

@@ -592,23 +592,6 @@ func TestHTTPShutdownCutsOff(t *testing.T) {
 	await(t, ended)
 }
 
-// TestInstructions stay below where clients cut them, however many roots.
-func TestInstructions(t *testing.T) {
-	many := make([]string, 500)
-	for i := range many {
-		many[i] = fmt.Sprintf("/very/long/path/to/a/workspace/number/%d", i)
-	}
-	registry, err := tools.NewRegistry(nil, tools.Gates{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, roots := range [][]string{{"/w"}, many} {
-		if text := instructions(roots, registry); len(text) >= MaxInstructions || !strings.Contains(text, "- "+roots[0]) {
-			t.Errorf("%d bytes for %d roots", len(text), len(roots))
-		}
-	}
-}
-
 // certificate makes a certificate for loopback and a client's pool that trusts it.
 func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()

@@ -7,25 +7,54 @@ import (
 	"mcp-toolset/tools"
 )
 
-// MaxInstructions is where clients cut the instructions, in bytes.
-const MaxInstructions = 2048
+// MaxInstructions bounds the instructions, in bytes. Clients cut them at 2,048 or
+// later, and every conversation pays for them.
+const MaxInstructions = 1500
 
 // minDeferred is kept for the tools that are not listed, in bytes.
-const minDeferred = 600
+const minDeferred = 300
+
+// Conditions are what the instructions say about the decisions on calls.
+type Conditions struct {
+	Sandbox bool // commands run in a sandbox where the system has one
+	Plan    bool // only read-only calls run
+	Asks    bool // the user can approve a call, in the client or in a terminal
+}
+
+// text returns the conditions in sentences. They are true whether or not the
+// sandbox holds on this system: that is not known yet when a client connects.
+func (c Conditions) text(commands bool) string {
+	text := ""
+	switch {
+	case commands && c.Sandbox:
+		text += "Commands run in a sandbox where the system has one: they write to the workspace, to $TMPDIR (use it instead of /tmp) and to caches of build tools.\n"
+	case commands:
+		text += "Temporary files of commands belong in $TMPDIR: /tmp is outside the workspace.\n"
+	}
+	if c.Plan {
+		text += "Plan mode is on: only read-only calls run. Explore, then present a plan; the user ends plan mode.\n"
+	}
+	if c.Asks {
+		text += "A call that needs approval is put to the user. If its refusal has an approval number N, ask the user to run `mcp-toolset approve N`, then send exactly the same call again.\n"
+	}
+	return text
+}
 
 // instructions tell a model what it cannot see in the tools themselves: where it
-// is, in which order calls run, and which tools it is not shown.
-func instructions(roots []string, r *tools.Registry) string {
+// is, how calls are decided and in which order they run, and which tools it is not
+// shown.
+func instructions(roots []string, r *tools.Registry, how tools.Deferral, c Conditions) string {
 	const (
 		head = "Tools for working on files on this machine, as a coding agent does.\n" +
 			"Paths may be absolute, start with ~, or be relative to the working directory. Workspace roots, the first being the working directory at the start:\n"
-		tail = "Calls sent together over stdio or in one HTTP session run as one batch: reads in parallel, anything that changes something alone and in the order sent, so a read behind a write sees it. " +
-			"HTTP requests of protocol 2026-07-28 have no session and no order: send what builds on a call when that is answered. " +
-			"A result too long to show names a file that holds all of it: go on with Read there."
+		order = "Calls sent together over stdio or in one HTTP session run as one batch: reads in parallel, anything that changes something alone and in the order sent, so a read after a write sees it. " +
+			"HTTP requests of protocol 2026-07-28 have no order: send what depends on a call after its answer. " +
+			"A result too long to show names a file that holds all of it: Read that file."
 	)
-	text := head
+	_, err := r.Lookup("Bash")
+	text, tail := head, c.text(err == nil)+order
 	room := MaxInstructions - len(tail) - 50 // for the line on further roots
-	if r.Deferral().Searches() {
+	if how.Searches() {
 		room -= minDeferred
 	}
 	for i, root := range roots {
@@ -37,19 +66,19 @@ func instructions(roots []string, r *tools.Registry) string {
 		text += line
 	}
 	text += tail
-	return text + deferred(r, MaxInstructions-len(text))
+	return text + deferred(r, how, MaxInstructions-len(text))
 }
 
 // deferred names the tools that are not listed, in at most so many bytes: by
 // name, and those of servers by their number where all names do not fit. It is ""
 // where everything is listed.
-func deferred(r *tools.Registry, room int) string {
+func deferred(r *tools.Registry, how tools.Deferral, room int) string {
 	const lead = "\nFurther tools, found with ToolSearch and called with CallTool or by name: "
-	if !r.Deferral().Searches() {
+	if !how.Searches() {
 		return ""
 	}
 	room -= len(lead) + 1
-	own, of := unlisted(r)
+	own, of := unlisted(r, how)
 	all := own
 	var servers []string
 	for _, s := range r.Catalogue().Servers() {
@@ -74,9 +103,9 @@ func deferred(r *tools.Registry, room int) string {
 
 // unlisted are the names of the tools that are not listed: our own, and those of
 // each server.
-func unlisted(r *tools.Registry) (own []string, of map[string][]string) {
+func unlisted(r *tools.Registry, how tools.Deferral) (own []string, of map[string][]string) {
 	listed := map[*tools.Tool]bool{}
-	for _, t := range r.Listed(nil) {
+	for _, t := range r.Listed(how, nil) {
 		listed[t] = true
 	}
 	of = map[string][]string{}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -14,52 +13,56 @@ import (
 // This file is tools/list. The library knows the carrier only; what a client is
 // shown is made here, from the registry as it is.
 
-// shown are definitions as tools/list has them, made once for each tool.
+// shown are definitions as tools/list has them, made once for each tool and way
+// of offering it.
 type shown struct {
 	mu sync.Mutex
-	of map[*tools.Tool]mcp.Tool
+	of map[shownKey]mcp.Tool
 }
 
-// told is what was listed when clients were last told of a change.
-type told struct {
-	mu   sync.Mutex
-	list []*tools.Tool
+type shownKey struct {
+	tool *tools.Tool
+	how  tools.Deferral
 }
 
 // list fills in the answer to tools/list.
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	how := s.offered(ctx)
 	if s.WakeListed != nil {
-		s.WakeListed(!s.Registry.Deferral().Searches())
+		s.WakeListed(!how.Searches())
 	}
 	var loaded func(string) bool
-	if conv := callFrom(ctx).conv; conv != nil && s.Registry.Deferral() == tools.DeferLegacyList && !mcpserver.IsModernRequest(ctx) {
-		loaded = conv.session.View().Loaded
+	if conv := callFrom(ctx).conv; conv != nil {
+		conv.offer.fix()
+		if how == tools.DeferLegacyList && !mcpserver.IsModernRequest(ctx) {
+			loaded = conv.session.View().Loaded
+		}
 	}
-	list, err := s.definitions(s.Registry.Listed(loaded))
+	list, err := s.definitions(s.Registry.Listed(how, loaded), how)
 	if err != nil { // never: those of our own were made at the start, and others cannot fail
 		s.Log.Error("a tool cannot be listed", "error", err.Error())
 	}
 	result.Tools, result.NextCursor = list, ""
 }
 
-// definitions are tools as tools/list shows them.
-func (s *Server) definitions(list []*tools.Tool) ([]mcp.Tool, error) {
+// definitions are tools as tools/list shows them where they are offered in a way.
+func (s *Server) definitions(list []*tools.Tool, how tools.Deferral) ([]mcp.Tool, error) {
 	s.shown.mu.Lock()
 	defer s.shown.mu.Unlock()
-	if known := len(s.shown.of); known > 2*len(s.Registry.Tools()) || s.shown.of == nil {
-		s.shown.of = map[*tools.Tool]mcp.Tool{} // most are of tools that are gone
+	if known := len(s.shown.of); known > 4*len(s.Registry.Tools()) || s.shown.of == nil {
+		s.shown.of = map[shownKey]mcp.Tool{} // most are of tools that are gone
 	}
 	out := make([]mcp.Tool, 0, len(list))
-	start, how := s.Registry.FromStart(), s.Registry.Deferral()
+	start := s.Registry.FromStart()
 	for _, t := range list {
-		def, ok := s.shown.of[t]
+		def, ok := s.shown.of[shownKey{t, how}]
 		if !ok {
 			var err error
 			load := how.Searches() || start(t) // what is listed where tools are searched for has been found
 			if def, err = definition(t, s.Structured, how != tools.DeferOff, load); err != nil {
 				return out, err
 			}
-			s.shown.of[t] = def
+			s.shown.of[shownKey{t, how}] = def
 		}
 		out = append(out, def)
 	}
@@ -71,14 +74,10 @@ func (s *Server) changes() bool {
 	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil || s.Registry.Later()
 }
 
-// tellChanged has all clients told when what they are shown has become another:
+// tellChanged has clients told when what they are shown has become another:
 // where tools are searched for, those of few servers are.
 func (s *Server) tellChanged() {
-	s.last.mu.Lock()
-	defer s.last.mu.Unlock()
-	now := s.Registry.Listed(nil)
-	if !slices.Equal(s.last.list, now) {
-		s.last.list = now
+	if s.last.update(s.Registry) {
 		s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)
 	}
 }

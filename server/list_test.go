@@ -141,7 +141,7 @@ func TestNotEncodable(t *testing.T) {
 	if got := p.next(); !strings.Contains(got, `"message":"a result cannot be encoded"`) {
 		t.Errorf("the log message for the client: %s", got)
 	}
-	want := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"NaN: failed: its result cannot be encoded. A person finds the details in the server's log."}],"isError":true}}`
+	want := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"NaN: failed: its result cannot be encoded. The server's log has the details."}],"isError":true}}`
 	if got := p.next(); got != want {
 		t.Errorf("got %s", got)
 	}

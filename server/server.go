@@ -42,6 +42,10 @@ type Config struct {
 	// those whose tools are always loaded. It does not wait. nil: there are none, so
 	// the tools stay what they are.
 	WakeListed func(all bool)
+	Conditions Conditions // for the instructions; the zero value says nothing
+	// Defers reports that clients defer tools by themselves, whatever their names
+	// are: it decides where Registry.Deferral is tools.DeferAuto.
+	Defers bool
 	// AskTimeout is how long a question to a client's user may wait for its
 	// answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
@@ -83,8 +87,9 @@ func New(c Config) (*Server, error) {
 	}
 	hooks := &mcpserver.Hooks{}
 	hooks.AddBeforeCallTool(s.resolveName)
-	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, r *mcp.InitializeResult) {
 		callFrom(ctx).initialized = true
+		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offerTo(ctx, req.Params.ClientInfo.Name), c.Conditions)
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		if w := callFrom(ctx).stream; w != nil {
@@ -92,11 +97,8 @@ func New(c Config) (*Server, error) {
 		}
 	})
 	hooks.AddAfterListTools(s.list)
-	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *mcp.InitializeRequest, r *mcp.InitializeResult) {
-		r.Instructions = instructions(c.Roots.Paths(), c.Registry)
-	})
-	hooks.AddAfterDiscover(func(_ context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
-		r.Instructions = instructions(c.Roots.Paths(), c.Registry)
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, r *mcp.DiscoverResult) {
+		r.Instructions = instructions(c.Roots.Paths(), c.Registry, s.offered(ctx), c.Conditions)
 	})
 	s.mcp = mcpserver.NewMCPServer("mcp-toolset", c.Version,
 		mcpserver.WithTitle("Toolset"),
@@ -105,11 +107,11 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithHooks(hooks),
 	)
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(carrier, "", []byte(`{"type":"object"}`)), s.handle)
-	if _, err := s.definitions(c.Registry.Tools()); err != nil {
+	if _, err := s.definitions(c.Registry.Tools(), s.offered(context.Background())); err != nil {
 		return nil, err
 	}
 	if s.WakeListed != nil || c.Registry.Later() {
-		s.last.list = c.Registry.Listed(nil)
+		s.last.update(c.Registry)
 		c.Registry.OnChange(s.tellChanged)
 	}
 	return s, nil
@@ -121,6 +123,7 @@ type conversation struct {
 	lane    *concurrency.Lane
 	results string // folder held in the result store
 	asked   *questions
+	offer   offer
 }
 
 // open starts a conversation. A stateless one lasts for one request and shares

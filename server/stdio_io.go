@@ -124,6 +124,9 @@ func (c *stdioConn) pump(ctx context.Context) {
 }
 
 func (c *stdioConn) writeNotification(n mcp.JSONRPCNotification) {
+	if n.Method == string(mcp.MethodNotificationToolsListChanged) && !c.s.isNews(c.conv) {
+		return
+	}
 	if data, err := json.Marshal(n); err == nil {
 		c.write(data)
 	}

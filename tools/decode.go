@@ -126,7 +126,7 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	}
 	for _, name := range s.Required {
 		if !seen[name] {
-			return nil, fault.New(fmt.Sprintf("required property %q is missing", join(at, name)), "Known properties: "+propertyList(s)+".")
+			return nil, missingProperty(name, s, at)
 		}
 	}
 	if same { // which is so of large inputs
@@ -228,6 +228,10 @@ func unknownProperty(name string, s *jsonschema.Schema, at string) error {
 		next = fmt.Sprintf("Did you mean %q? %s", near[0], next)
 	}
 	return fault.New(fmt.Sprintf("unknown property %s", clip([]byte(strconv.Quote(join(at, name))))), next)
+}
+
+func missingProperty(name string, s *jsonschema.Schema, at string) error {
+	return fault.New(fmt.Sprintf("required property %q is missing", join(at, name)), "Known properties: "+propertyList(s)+".")
 }
 
 func propertyNames(s *jsonschema.Schema) []string {

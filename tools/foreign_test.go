@@ -43,11 +43,11 @@ func TestForeignInput(t *testing.T) {
 		{`{"city":"Ulm","n":12345678901234567890,"more":{"a":[1.50]}}`, ""}, // not closed, and no number changes
 		{`{"city":"Ulm","n":null}`, ""},
 		{`{"city":"ulm"}`, "the arguments do not fit the tool's input schema"},
-		{`{"n":1}`, "the arguments do not fit the tool's input schema"},
-		{``, "the arguments do not fit the tool's input schema"},
-		{`null`, "the arguments do not fit the tool's input schema"},
-		{`{"city":"Ulm","n":"1"}`, "the arguments do not fit the tool's input schema"},
-		{`{"city":"Ulm","near":{"x":"far"}}`, "the arguments do not fit the tool's input schema"},
+		{`{"n":1}`, `required property "city" is missing`},
+		{``, `required property "city" is missing`},
+		{`null`, `required property "city" is missing`},
+		{`{"city":"Ulm","n":"1"}`, `property "n" is "1"`},
+		{`{"city":"Ulm","near":{"x":"far"}}`, `property "near.x" is "far"`},
 		{`{"city":"Ulm","city":"Aix"}`, `property "city" is given twice`},
 		{`{"city":"Ulm","near":{"x":1,"x":2}}`, `property "near.x" is given twice`},
 		{`{"city":"Ulm","l":[{"a":1},{"b":1,"b":2}]}`, `property "l[1].b" is given twice`},
@@ -193,7 +193,7 @@ func TestListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{foreign(t, tools.Foreign{Prompt: big, Loading: tools.LoadDeferred})}}})
-		if got := names(r.Listed(c.loaded)); got != c.want {
+		if got := names(r.Listed(c.how, c.loaded)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.how, got, c.want)
 		}
 		if _, err := r.Lookup("mcp__maps__place"); err != nil {
@@ -220,6 +220,64 @@ func TestUnknownNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{foreign(t, tools.Foreign{})}}})
+		if _, err := r.Lookup(c.name); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
+		}
+	}
+}
+
+// TestUnknownOfHosts: a tool that other hosts have is answered with what to do
+// instead here; no name leads to a tool that changes something, but for a
+// misspelling of it.
+func TestUnknownOfHosts(t *testing.T) {
+	readOnly := func(name string) *tools.Tool {
+		return tools.MustBuild(tools.Def[struct{}, struct{}]{Name: name, Prompt: "Does it.", IsReadOnly: tools.Always[struct{}](), Call: nothing})
+	}
+	files := []*tools.Tool{readOnly("Read"), readOnly("Glob"), readOnly("Grep"), simple("Write", tools.LoadAlways), simple("Edit", tools.LoadAlways)}
+	all := append(files[:5:5], simple("Bash", tools.LoadAlways), readOnly("TaskOutput"))
+	for _, c := range []struct {
+		list       []*tools.Tool
+		how        tools.Deferral
+		name, want string
+	}{
+		{all, "", "LS", `there is no tool "LS"; use Glob, or Bash with ls`},
+		{files, "", "list_directory", `there is no tool "list_directory"; use Glob`},
+		{all, "", "TodoWrite", `there is no tool "TodoWrite"; there is no work list here; keep the list in your answer`},
+		{all, tools.DeferDispatch, "TaskCreate", `there is no tool "TaskCreate"; there is no work list here; keep the list in your answer. Find others with ToolSearch {"query": "task create"}`},
+		{all, "", "MultiEdit", `there is no tool "MultiEdit"; send one Edit for each change; they run in the order in which they are sent`},
+		{all, "", "NotebookRead", `there is no tool "NotebookRead"; use Read`},
+		{all, "", "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages but Bash with curl, where commands may use the network`},
+		{files, "", "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages; ask the user for the content`},
+		{all, "", "web_search", `there is no tool "web_search"; nothing here searches the web; ask the user`},
+		{all, "", "Task", `there is no tool "Task"; there are no other agents here; do the work with the tools that you have`},
+		{all, "", "ExitPlanMode", `there is no tool "ExitPlanMode"; present the plan in your answer; the user starts and ends plan mode`},
+		{all, "", "AskUserQuestion", `there is no tool "AskUserQuestion"; ask the user in your answer`},
+		{all, "", "Skill", `there is no tool "Skill"; there are no skills here; if the skill is a file, read it`},
+		{all, "", "Monitor", `there is no tool "Monitor"; start the command with Bash and run_in_background; TaskOutput waits for it`},
+		{all, "", "Sleep", `there is no tool "Sleep"; TaskOutput waits for a background task`},
+		{all, "", "CronCreate", `there is no tool "CronCreate"; nothing here runs at a later time; ask the user`},
+		{all, "", "Config", `there is no tool "Config"; no tool changes the settings; ask the user`},
+		{all, "", "StructuredOutput", `there is no tool "StructuredOutput"; give the result in your answer`},
+		{all, "", "EnterWorktree", `there is no tool "EnterWorktree"; use Bash with git worktree`},
+		{files, "", "EnterWorktree", `there is no tool "EnterWorktree"; there are: Edit, Glob, Grep, Read, Write`},
+		{all, "", "NoteWrite", `there is no tool "NoteWrite"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write`},
+		{all, "", "Writ", `there is no tool "Writ"; the nearest is Write`},
+		{all, "", "FileRead", `there is no tool "FileRead"; the nearest is Read`},
+		{all, "", "place", `there is no tool "place"; the nearest is mcp__maps__place`},
+		{all, "", "places", `there is no tool "places"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write, mcp__maps__place`},
+		{all, "", "fetch", `there is no tool "fetch"; the nearest is mcp__maps__fetch`},
+	} {
+		r, err := tools.NewRegistry(c.list, tools.Gates{Deferral: c.how})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(c.want, "mcp__maps__") {
+			name := "mcp__maps__place"
+			if strings.HasSuffix(c.want, "fetch") {
+				name = "mcp__maps__fetch"
+			}
+			r.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{foreign(t, tools.Foreign{Name: name})}}})
+		}
 		if _, err := r.Lookup(c.name); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
 		}

@@ -6,9 +6,6 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
 )
 
 // This file holds arguments against the schema of another server. The schema is
@@ -50,7 +47,7 @@ func validator(schema json.RawMessage) func(json.RawMessage) error {
 			return notJSON(err)
 		}
 		if err := resolved.Validate(value); err != nil {
-			return fault.New("the arguments do not fit the tool's input schema: "+longer(plain.Line(err.Error())), "Correct them by the schema.")
+			return misfit(value, resolved.Schema(), err)
 		}
 		return nil
 	}

@@ -9,12 +9,12 @@ import (
 // This file decides which tools a client is shown from the start, and how it
 // comes by the others. Whatever is shown, every tool can be called by its name.
 
-// Deferral is how tools that are not always loaded are offered. It is one for
-// all clients of a server: from protocol 2026-07-28 on what is listed must not
-// differ between connections.
+// Deferral is how tools that are not always loaded are offered.
 type Deferral string
 
 const (
+	// DeferAuto is one of DeferHints and DeferDispatch for each client; Resolve chooses.
+	DeferAuto Deferral = "auto"
 	// DeferHints lists everything and says in _meta what to load and what to defer,
 	// for clients that defer by themselves. ToolSearch and CallTool are not listed.
 	DeferHints Deferral = "hints"
@@ -28,10 +28,45 @@ const (
 )
 
 // Deferrals are the values of a Deferral.
-var Deferrals = []string{string(DeferHints), string(DeferDispatch), string(DeferLegacyList), string(DeferOff)}
+var Deferrals = []string{string(DeferAuto), string(DeferHints), string(DeferDispatch), string(DeferLegacyList), string(DeferOff)}
 
 // Searches reports whether tools have to be searched for.
 func (d Deferral) Searches() bool { return d == DeferDispatch || d == DeferLegacyList }
+
+// ListBudget is the size in tokens up to which DeferAuto lists every tool for a
+// client that does not defer tools by itself.
+const ListBudget = 4000
+
+// Resolve returns how tools are offered to one client: d, unless that is DeferAuto.
+// A client that defers tools by itself then gets DeferHints, and so does every
+// client as long as the whole list fits in ListBudget. Others get DeferDispatch.
+// An upstream server whose tools are not known yet counts as too large, so that a
+// list that was small enough does not grow without bound when the server connects.
+func (c *Catalogue) Resolve(d Deferral, defers bool) Deferral {
+	switch {
+	case d != DeferAuto:
+		return d
+	case defers || c.fits():
+		return DeferHints
+	}
+	return DeferDispatch
+}
+
+// fits reports whether the list of all tools fits in ListBudget.
+func (c *Catalogue) fits() bool {
+	for i := range c.servers {
+		if s := &c.servers[i]; len(s.Tools) == 0 && s.State != Ready && s.State != Refused {
+			return false
+		}
+	}
+	total := 0
+	for _, t := range c.tools {
+		if !t.Finder {
+			total += t.Tokens()
+		}
+	}
+	return total <= ListBudget
+}
 
 // AutoBudget is the size in tokens below which tools that are neither always
 // loaded nor deferred are loaded from the start, together with those that always
@@ -66,11 +101,11 @@ func (c *Catalogue) FromStart() func(*Tool) bool {
 	return func(t *Tool) bool { return t.Loading == LoadAlways || t.Loading == LoadAuto && auto && t.Server == "" }
 }
 
-// Listed are the tools that tools/list shows, in its order; loaded says what else
-// a session has found, nil: nothing.
-func (r *Registry) Listed(loaded func(name string) bool) []*Tool {
+// Listed are the tools that tools/list shows under a deferral, in its order; loaded
+// reports what else a session has found, nil: nothing.
+func (r *Registry) Listed(how Deferral, loaded func(name string) bool) []*Tool {
 	all := r.Tools()
-	searches, start := r.Deferral().Searches(), r.FromStart()
+	searches, start := how.Searches(), r.FromStart()
 	out := make([]*Tool, 0, len(all))
 	for _, t := range all {
 		switch {

@@ -96,7 +96,7 @@ func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 
 // offered asks which of the server's own tools are offered.
 func (r *Registry) offered() (*Catalogue, error) {
-	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: r.gates.Deferral.Searches()}
+	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: r.gates.Deferral.Searches() || r.gates.Deferral == DeferAuto}
 	for _, t := range r.list {
 		if err := own.add(t, r.gates); err != nil {
 			return nil, err
@@ -207,6 +207,17 @@ func (r *Registry) OnChange(f func()) {
 
 // Catalogue is the registry as it is now.
 func (r *Registry) Catalogue() *Catalogue { return r.now.Load() }
+
+// For returns the catalogue as it is for a client to which tools are offered in a
+// way: whether its errors lead to ToolSearch.
+func (c *Catalogue) For(how Deferral) *Catalogue {
+	if c.query == how.Searches() {
+		return c
+	}
+	view := *c
+	view.query = how.Searches()
+	return &view
+}
 
 // Deferral is how tools that are not always loaded are offered.
 func (r *Registry) Deferral() Deferral { return r.gates.Deferral }

@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcp-toolset/internal/nearest"
@@ -12,6 +13,7 @@ import (
 type UnknownTool struct {
 	Name    string   // as called
 	Nearest []string // offered tools it may have meant
+	Instead string   // what to do instead, for a tool that other hosts have
 	Offered []string // all offered tools, if there is none near
 	Server  string   // the upstream server that may turn out to have the tool once it is connected, "" if there is none
 	Why     string   // why the server that the name may be of offers no tools, "" if there is none
@@ -28,6 +30,8 @@ func (e *UnknownTool) Error() string {
 		return fmt.Sprintf("tool %s is not available: %s", shown, e.Reason)
 	case e.Why != "":
 		return fmt.Sprintf("there is no tool %s: %s", shown, e.Why)
+	case e.Instead != "":
+		text = fmt.Sprintf("there is no tool %s; %s", shown, e.Instead)
 	case len(e.Nearest) > 0:
 		text = fmt.Sprintf("there is no tool %s; the nearest is %s", shown, strings.Join(e.Nearest, ", "))
 	case e.Query != "":
@@ -52,13 +56,11 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	if a, ok := c.absent[name]; ok {
 		return nil, &UnknownTool{Name: name, Reason: a.Reason, Absent: a.tool}
 	}
-	var names []string
-	for _, t := range c.tools {
-		if !t.Finder || c.query {
-			names = append(names, t.Name)
-		}
+	names, near := c.near(name)
+	e := &UnknownTool{Name: name, Nearest: near}
+	if !slices.ContainsFunc(near, func(n string) bool { return sameButServer(name, n) }) {
+		e.Instead = c.instead(name)
 	}
-	e := &UnknownTool{Name: name, Nearest: nearest.Names(name, names, 3)}
 	if c.query {
 		e.Query = short(strings.Join(NameWords(name), " "))
 	}
@@ -75,6 +77,31 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 		}
 	}
 	return nil, e
+}
+
+// near returns the names of all offered tools, and those that a name may have
+// meant. A tool that may change something is suggested only for a misspelling of
+// its name, or for its name without that of its server: a name that merely contains
+// another may be that of a harmless tool.
+func (c *Catalogue) near(name string) (names, near []string) {
+	changing := map[string]bool{}
+	for _, t := range c.tools {
+		if t.Finder && !c.query {
+			continue
+		}
+		names = append(names, t.Name)
+		changing[t.Name] = !t.Hints.ReadOnly && (t.Said == nil || !t.Said.ReadOnlyHint())
+	}
+	near = slices.DeleteFunc(nearest.Names(name, names, len(names)), func(n string) bool {
+		return changing[n] && !sameButServer(name, n) && nearest.Typo(name, []string{n}) == ""
+	})
+	return names, near[:min(len(near), 3)]
+}
+
+// sameButServer reports whether a name is that of an upstream server's tool at its
+// server.
+func sameButServer(name, tool string) bool {
+	return strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(strings.ToLower(tool), "__"+strings.ToLower(name))
 }
 
 // absence is why the tools of a server are not there.

@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -132,11 +133,16 @@ func (f *found) notes() []string {
 }
 
 // unconnected are the servers whose tools are not known or cannot be called now.
+// Where something was found, those that stay so are left out, unless a tool found
+// is theirs: every answer would repeat them.
 func (f *found) unconnected() []string {
 	var notes []string
 	left := 0
 	for _, s := range f.catalogue.Servers() {
 		what := ""
+		if lasting := s.State == tools.Failed || s.State == tools.Refused; lasting && len(f.hits) > 0 && !f.has(s.Name) {
+			continue
+		}
 		switch s.State {
 		case tools.Pending:
 			what = "is being connected; search again for its tools"
@@ -165,6 +171,11 @@ func (f *found) unconnected() []string {
 		notes = append(notes, fmt.Sprintf("further servers that are not connected: %d", left))
 	}
 	return notes
+}
+
+// has reports whether a tool of a server was found.
+func (f *found) has(server string) bool {
+	return slices.ContainsFunc(f.hits, func(t *tools.Tool) bool { return t.Server == server })
 }
 
 // list joins the first names.

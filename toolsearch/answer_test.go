@@ -20,7 +20,7 @@ import (
 func yard(t testing.TB) tools.Server {
 	return tools.Server{Name: "yard", State: tools.Ready, Tools: []*tools.Tool{
 		foreign(t, "yard", "open_gate", tools.Foreign{
-			Title: "Open a gate", Prompt: "Opens one of the gates.\n\nIt squeaks.", Notice: "its description changed since a person last looked",
+			Title: "Open a gate", Prompt: "Opens one of the gates.\n\nIt squeaks.", Notice: "its description changed since the user last looked",
 			InputSchema: json.RawMessage("{\n  \"type\": \"object\",\n  \"$defs\": {\"n\": {\"type\": [\"integer\", \"null\"]}},\n  \"properties\": {\"gate\": {\"$ref\": \"#/$defs/n\"}}\n}"),
 		}),
 		foreign(t, "yard", "shut_gate", tools.Foreign{Prompt: "Shuts the gate that is open."}),
@@ -49,6 +49,9 @@ func TestCases(t *testing.T) {
 		for i := range 8 {
 			servers = append(servers, tools.Server{Name: fmt.Sprint("more", i), State: tools.Failed})
 		}
+		servers = append(servers, tools.Server{
+			Name: "ended", State: tools.Failed, Note: "it ended", Tools: []*tools.Tool{foreign(t, "ended", "gate_count", tools.Foreign{Prompt: "Counts gates."})},
+		})
 		w.Catalogue = registryOf(t, count(), servers...).Catalogue
 	})
 }

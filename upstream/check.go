@@ -18,8 +18,8 @@ func (s *server) check(f *tools.Foreign, tool json.RawMessage, change string) *p
 	switch {
 	case s.m.PinRefuses && change != "":
 		return &policy.Decision{
-			Behavior: policy.Deny, Reason: fmt.Sprintf("the definition of %s is not the one that a person looked at: %s", f.Name, line(change)),
-			Next: "do it another way; a person looks at it with mcp-toolset upstream diff " + name,
+			Behavior: policy.Deny, Reason: fmt.Sprintf("the definition of %s is not the one that the user looked at: %s", f.Name, line(change)),
+			Next: "do it another way, or ask the user to look at it with mcp-toolset upstream diff " + name,
 		}
 	case s.m.AskAlways:
 		return s.ask(f, fmt.Sprintf("nobody has said that the tools of the server %s may be used", name))
@@ -34,6 +34,6 @@ func (s *server) check(f *tools.Foreign, tool json.RawMessage, change string) *p
 func (s *server) ask(f *tools.Foreign, reason string) *policy.Decision {
 	return &policy.Decision{
 		Behavior: policy.Ask, Reason: reason,
-		Next: "do it another way, or have a person add an allow rule such as " + f.Name + " to the settings",
+		Next: "do it another way, or ask the user to add an allow rule such as " + f.Name + " to the settings",
 	}
 }

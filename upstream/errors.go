@@ -74,7 +74,7 @@ func (s *server) barred() error {
 	if s.Refused != "" {
 		return fault.New(fmt.Sprintf("the server %s may not be used: %s", line(s.Name), line(s.Refused)), "Do it another way.")
 	}
-	return fault.New(fmt.Sprintf("the server %s cannot be started: %s", line(s.Name), line(s.Broken)), "Have a person mend it in the settings, or do it another way.")
+	return fault.New(fmt.Sprintf("the server %s cannot be started: %s", line(s.Name), line(s.Broken)), "Ask the user to mend it in the settings, or do it another way.")
 }
 
 // explain says why an attempt to connect failed.
@@ -103,12 +103,12 @@ func byStatus(status int) *failure {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return &failure{
 			why:  fmt.Sprintf("it refuses access (HTTP status %d)", status),
-			next: "Have a person set the headers that it wants in the settings, under mcpServers.",
+			next: "Ask the user to set the headers that it wants in the settings, under mcpServers.",
 		}
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return &failure{
 			why:  fmt.Sprintf("there is no MCP server at its URL (HTTP status %d)", status),
-			next: "Have a person correct the url in the settings, under mcpServers.",
+			next: "Ask the user to correct the url in the settings, under mcpServers.",
 		}
 	case status >= http.StatusBadRequest:
 		return &failure{why: fmt.Sprintf("it answers with HTTP status %d", status)}
@@ -125,7 +125,7 @@ func byNetwork(err error) *failure {
 	case errors.Is(err, errRedirect):
 		return &failure{
 			why:  "it redirects to another address, which is not followed since its headers may hold secrets",
-			next: "Have a person put the new address into the settings, under mcpServers.",
+			next: "Ask the user to put the new address into the settings, under mcpServers.",
 		}
 	case errors.Is(err, errTooLong):
 		return &failure{why: "it sends more than " + sizeText(maxAnswer)}

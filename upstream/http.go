@@ -26,7 +26,7 @@ const maxMisses = 5
 func (s *server) reach(c *conn, listen bool, log *slog.Logger) (transport.Interface, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &failure{why: "its url is not one of http or https", next: "Have a person correct the url in the settings, under mcpServers."}
+		return nil, &failure{why: "its url is not one of http or https", next: "Ask the user to correct the url in the settings, under mcpServers."}
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	c.hangUp = base.CloseIdleConnections

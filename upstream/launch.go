@@ -73,9 +73,9 @@ func (l *local) start(ctx context.Context, c Command) (Process, error) {
 	if p.Process, err = runner.Start(ctx, spec); err != nil {
 		p.closeStreams()
 		if errors.Is(err, errors.ErrUnsupported) {
-			return nil, &failure{why: "programs cannot be started on this system", next: "Have a person use it over HTTP."}
+			return nil, &failure{why: "programs cannot be started on this system", next: "Ask the user to use it over HTTP."}
 		}
-		return nil, &failure{why: "it cannot be started: " + line(err.Error()), next: "Have a person correct its command in the settings, under mcpServers."}
+		return nil, &failure{why: "it cannot be started: " + line(err.Error()), next: "Ask the user to correct its command in the settings, under mcpServers."}
 	}
 	return p, nil
 }
@@ -85,12 +85,12 @@ func notFound(program string) *failure {
 	if filepath.Base(program) == program {
 		return &failure{
 			why:  fmt.Sprintf("its program %s is not found in the PATH that it gets", line(program)),
-			next: "Have a person install it, or write its whole path into the settings, under mcpServers.",
+			next: "Ask the user to install it, or write its whole path into the settings, under mcpServers.",
 		}
 	}
 	return &failure{
 		why:  fmt.Sprintf("its program %s is not there or cannot be run", line(program)),
-		next: "Have a person correct its command in the settings, under mcpServers.",
+		next: "Ask the user to correct its command in the settings, under mcpServers.",
 	}
 }
 

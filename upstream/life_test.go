@@ -259,7 +259,7 @@ func TestListChanged(t *testing.T) {
 			}
 			before, told := b.tool("mcp__x__a"), f.count("tools/list")
 			pins.mu.Lock()
-			pins.changed = map[string]string{"b": "it is new since a person last looked"}
+			pins.changed = map[string]string{"b": "it is new since the user last looked"}
 			pins.mu.Unlock()
 			f.mu.Lock()
 			f.tools = append(f.tools, plainTool("b"))
@@ -277,7 +277,7 @@ func TestListChanged(t *testing.T) {
 				t.Error("a tool that stayed the same is another")
 			}
 			added := b.tool("mcp__x__b")
-			if added == nil || added.Notice != "It is new since a person last looked." || pins.updates != 5 {
+			if added == nil || added.Notice != "It is new since the user last looked." || pins.updates != 5 {
 				t.Errorf("the new tool is %+v after %d updates", added, pins.updates)
 			}
 		})
@@ -369,13 +369,13 @@ func TestCheck(t *testing.T) {
 	for _, c := range []Config{{}, {AskAlways: true}, {PinRefuses: true}} {
 		m := New(c)
 		s := newServer(m, Server{Name: "x\x1b", Prefix: "x"})
-		s.apply(list, map[string]string{"t1": "its description changed since a person last looked"})
+		s.apply(list, map[string]string{"t1": "its description changed since the user last looked"})
 		for i, tool := range s.tools {
 			f := s.foreign(definition{Name: tool.name, called: tool.Name, Input: json.RawMessage(`{"type":"object"}`)}, "")
 			f.Said = *tool.Said
 			change := ""
 			if i == 1 {
-				change = "its description changed since a person last looked"
+				change = "its description changed since the user last looked"
 			}
 			d := s.check(&f, tool.raw, change)
 			if d == nil {
@@ -425,7 +425,7 @@ func TestClose(t *testing.T) {
 
 // What a person has looked at since is no longer refused, without a new listing.
 func TestPinAccepted(t *testing.T) {
-	pins := &fakePins{changed: map[string]string{"a": "it is new since a person last looked"}}
+	pins := &fakePins{changed: map[string]string{"a": "it is new since the user last looked"}}
 	m := New(Config{PinRefuses: true, Pins: pins})
 	s := newServer(m, Server{Name: "x", Prefix: "x"})
 	f := s.foreign(definition{Name: "a", called: "mcp__x__a", Input: json.RawMessage(`{"type":"object"}`)}, pins.changed["a"])
@@ -435,7 +435,7 @@ func TestPinAccepted(t *testing.T) {
 		t.Errorf("before: %+v", d)
 	}
 	pins.changed = nil
-	if d := s.check(&f, json.RawMessage(`{"name":"a"}`), "it is new since a person last looked"); d != nil {
+	if d := s.check(&f, json.RawMessage(`{"name":"a"}`), "it is new since the user last looked"); d != nil {
 		t.Errorf("after: %+v", d)
 	}
 }

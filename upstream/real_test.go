@@ -128,7 +128,7 @@ func TestResources(t *testing.T) {
 		{Server: "b", URI: "test://blob", Name: "blob"}, {Server: "b", URI: "test://one", Name: "one"},
 	}
 	wantProblems := []Problem{
-		{"c", "the server c may not be used: denied. Do it another way."}, {"d", "the server d cannot be reached: its program /absent is not there or cannot be run. Have a person correct its command in the settings, under mcpServers."},
+		{"c", "the server c may not be used: denied. Do it another way."}, {"d", "the server d cannot be reached: its program /absent is not there or cannot be run. Ask the user to correct its command in the settings, under mcpServers."},
 	}
 	if d := cmp.Diff(wantList, list); d != "" {
 		t.Error(d)

@@ -104,7 +104,7 @@ type Request struct {
 func (r *Request) check() error {
 	switch {
 	case r.size() > maxInput:
-		return fmt.Errorf("the call has %d bytes, and more than %d cannot be judged by a person", r.size(), maxInput)
+		return fmt.Errorf("the call has %d bytes, and more than %d cannot be shown to the user", r.size(), maxInput)
 	case !json.Valid(r.Input) || !utf8.Valid(r.Input): // bytes that are no text look alike
 		return errors.New("the input of the call is not JSON")
 	}

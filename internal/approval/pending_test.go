@@ -126,7 +126,7 @@ func TestRefusedRequests(t *testing.T) {
 	for input, want := range map[string]string{
 		"{":                                    "the input of the call is not JSON",
 		"\"\xff\"":                             "the input of the call is not JSON",
-		`"` + strings.Repeat("x", 2<<20) + `"`: fmt.Sprintf("the call has %d bytes, and more than 2097152 cannot be judged by a person", 2<<20+2),
+		`"` + strings.Repeat("x", 2<<20) + `"`: fmt.Sprintf("the call has %d bytes, and more than 2097152 cannot be shown to the user", 2<<20+2),
 	} {
 		_, err := s.Pend(Request{Tool: "T", Input: json.RawMessage(input)})
 		wants(t, err, want)

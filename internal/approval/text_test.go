@@ -12,8 +12,8 @@ func TestText(t *testing.T) {
 		PendingText(7).Error(), UnavailableText(errors.New("no\nroom")).Error(),
 	}
 	want := []string{
-		"a person has to agree first (approval 7 is pending). Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
-		`a person has to agree first, and nobody can be asked: no\nroom. Continue without it, or ask the user to allow it in the settings.`,
+		"approval 7 is pending. Ask the user to run `mcp-toolset approve 7` (or `mcp-toolset deny 7`) on this machine, then send exactly this call again.",
+		`the user has to approve it and cannot be asked: no\nroom. Continue without it, or ask the user to allow it in the settings.`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

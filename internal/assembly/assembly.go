@@ -35,12 +35,13 @@ type Config struct {
 	Mode       policy.Mode      // "": that of Settings
 	Features   map[string]bool  // switched features
 	Deferral   tools.Deferral   // how tools are offered that are not always loaded; "": DeferHints
+	Defers     bool             // clients defer tools by themselves, whatever their names are
 	Upstream   Upstream         // other servers; nil: none
 	Roots      []string         // workspace folders, absolute; further ones may come from Settings
 	State      string           // state folder, absolute; it need not exist
 	Closed     []string         // further files and folders that no tool may touch, absolute
 	Guarded    []string         // files and folders that no tool may change or replace, absolute
-	AddTo      string           // settings file where texts have a person add a rule; "": that of Settings if it is one
+	AddTo      string           // settings file where texts ask the user to add a rule; "": that of Settings if it is one
 	Home       string           // the user's home folder, "" if there is none
 	Notice     string           // added to the first result of each session; "": nothing
 	Secrets    policy.Secrets   // which files may hold credentials; nil: none
@@ -54,6 +55,7 @@ type Config struct {
 	Later      func(func())       // calls its argument when a tool may be offered that was not; nil: never
 	HookEnv    []string           // environment of hooks, as NAME=value
 	Audit      *audit.Log         // nil: calls are not written down
+	Sandbox    bool               // commands run in a sandbox where the system has one
 	Approvals  bool               // persons at this machine can be asked about calls
 	Log        *slog.Logger
 	Closers    []io.Closer // what the tools use, closed with the server
@@ -158,7 +160,8 @@ func (a *Assembly) assemble(c Config) error {
 	a.Server, err = server.New(server.Config{
 		Version: c.Version, Registry: a.Registry, Roots: roots, Results: store, Log: c.Log,
 		Scheduler: a.Scheduler, Ordered: c.Ordered, Structured: c.Structured, Drain: c.Drain, Gone: a.gone(c, config.Approvals),
-		Pipeline: a.pipeline, WakeListed: wakeListed,
+		Pipeline: a.pipeline, WakeListed: wakeListed, Defers: c.Defers,
+		Conditions: server.Conditions{Sandbox: c.Sandbox, Plan: a.Mode == policy.ModePlan, Asks: c.Approvals && a.Mode != policy.ModeDontAsk},
 	})
 	return err
 }

@@ -49,6 +49,11 @@ type app struct {
 	mode    policy.Mode
 }
 
+// deferral is how tools are offered to a client that says nothing of itself.
+func (a *app) deferral() tools.Deferral {
+	return a.Registry.Catalogue().Resolve(a.Registry.Deferral(), a.Server.Defers)
+}
+
 func (a *app) close() error { return errors.Join(a.Assembly.Close(), a.logFile.Close()) }
 
 // build makes a server from the flags and the surroundings. It has no side
@@ -93,6 +98,7 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	config := assembly.Config{
 		Version: version(), Home: host.Home, Structured: c.structured, Log: log,
 		Scheduler: concurrency.Config{PerLane: c.maxConcurrency, Now: time.Now}, Ordered: c.ordered,
+		Sandbox: command.Mode(c.sandbox) != command.Off, Defers: host.Getenv("CLAUDE_CODE_SESSION_ID") != "",
 	}
 	switch c.cascade {
 	case "all":

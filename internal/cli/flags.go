@@ -98,8 +98,9 @@ func (c *common) addCommands(sandbox, calls flagSection, host *Host) {
 }
 
 func (c *common) addOutput(in flagSection, host *Host) {
-	in.choice(&c.deferral, "deferral", string(tools.DeferHints), tools.Deferrals,
-		"how to offer tools that need not be loaded from the start: `HOW` is hints (listed, marked for clients that defer), dispatch (found by ToolSearch, called by CallTool), "+
+	in.choice(&c.deferral, "deferral", string(tools.DeferAuto), tools.Deferrals,
+		"how to offer tools that need not be loaded from the start: `HOW` is auto (hints for Claude Code, dispatch for other clients once the list exceeds 4,000 tokens), "+
+			"hints (listed, marked for clients that defer), dispatch (found by ToolSearch, called by CallTool), "+
 			"legacy-list (as dispatch; found tools join the list of an old client) or off (listed)")
 	in.on(&c.structured, "structured", "also send structuredContent and outputSchema, for programs")
 	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")

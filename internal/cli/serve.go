@@ -82,7 +82,7 @@ func (a *app) started(ctx context.Context, transport string) {
 		digest = err.Error()
 	}
 	a.log.Info("serving", "transport", transport, "version", version(), "roots", a.Server.Roots.Paths(),
-		"tools", len(a.Registry.Tools()), "digest", digest)
+		"deferral", string(a.deferral()), "tools", len(a.Registry.Listed(a.deferral(), nil)), "digest", digest)
 }
 
 func httpCommand(host *Host) *cobra.Command {

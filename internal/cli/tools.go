@@ -29,6 +29,7 @@ func toolsCommand(host *Host) *cobra.Command {
 		Short: "Print the tool definitions",
 		Long: "Prints the tools a client gets: a table; json, the exact result of tools/list; anthropic, the tools array of the messages API;\n" +
 			"openai, function tools. The output has the same bytes in every process, so a prompt cache keyed on it holds.\n\n" +
+			"With --deferral auto these are the tools of a client that does not defer tools by itself, unless CLAUDE_CODE_SESSION_ID is set; --deferral hints prints those of one that does.\n\n" +
 			"Upstream servers whose tools are not known yet are connected to, as long as --wait says. The table counts about how many tokens each definition\n" +
 			"takes in a model's context, at four bytes a token. With --budget, exit status 1 says that what is loaded from the start takes more.",
 		Example: "  mcp-toolset tools\n  mcp-toolset tools --format anthropic --root ~/src/app",
@@ -109,7 +110,7 @@ type anthropicTool struct {
 // offered are all tools, those for finding others only where others have to be
 // found.
 func (a *app) offered() []*tools.Tool {
-	searches := a.Registry.Deferral().Searches()
+	searches := a.deferral().Searches()
 	return slices.DeleteFunc(slices.Clone(a.Registry.Tools()), func(t *tools.Tool) bool { return t.Finder && !searches })
 }
 
@@ -172,11 +173,13 @@ func (a *app) within(w io.Writer, budget int) error {
 
 // fromStart are the tools that models have from the start.
 func (a *app) fromStart() []*tools.Tool {
-	if d := a.Registry.Deferral(); d == tools.DeferOff || d.Searches() {
-		return a.Registry.Listed(nil)
+	how := a.deferral()
+	list := a.Registry.Listed(how, nil)
+	if how == tools.DeferOff || how.Searches() {
+		return list
 	}
 	start := a.Registry.FromStart()
-	return slices.DeleteFunc(slices.Clone(a.Registry.Listed(nil)), func(t *tools.Tool) bool { return !start(t) })
+	return slices.DeleteFunc(slices.Clone(list), func(t *tools.Tool) bool { return !start(t) })
 }
 
 // printTable prints the tools for a person: what each does, when a model gets it
@@ -190,7 +193,7 @@ func (a *app) printTable(c console) error {
 		start[t] = true
 		first += t.Tokens()
 	}
-	searches := a.Registry.Deferral().Searches()
+	searches := a.deferral().Searches()
 	for _, t := range a.Registry.Tools() {
 		if t.Finder && !searches {
 			continue

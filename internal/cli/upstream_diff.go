@@ -88,7 +88,7 @@ func (d *upstreamDiff) server(b *bytes.Buffer, s tools.Server) (changes []pin.Ch
 	case len(changes) == 0 && whole:
 		fmt.Fprintf(b, "%s: nothing changed since %s.\n", name, looked.Local().Format(timeForm))
 	case len(changes) > 0:
-		fmt.Fprintf(b, "%s: changed since a person last looked, at %s:\n", name, looked.Local().Format(timeForm))
+		fmt.Fprintf(b, "%s: changed since the user last looked, at %s:\n", name, looked.Local().Format(timeForm))
 	}
 	for i, c := range changes {
 		writeChange(b, c)
@@ -127,7 +127,7 @@ func (d *upstreamDiff) agreed(shown []shownChanges) error {
 // writeChange shows a change whole, however long it is: what is cut could be
 // what matters.
 func writeChange(b *bytes.Buffer, c pin.Change) {
-	fmt.Fprintf(b, "\n  %s: %s\n", plain.Text(c.Tool), strings.TrimSuffix(c.Phrase(), " since a person last looked"))
+	fmt.Fprintf(b, "\n  %s: %s\n", plain.Text(c.Tool), strings.TrimSuffix(c.Phrase(), " since the user last looked"))
 	if c.Is == nil {
 		return
 	}

@@ -222,7 +222,7 @@ var changedListing = []string{
 	`{"name":"new\u001b","title":"T","description":"{}","inputSchema":{"type":"object"}}`,
 }
 
-const changedShown = `everything: changed since a person last looked, at TIME:
+const changedShown = `everything: changed since the user last looked, at TIME:
 
   echo: its description, input schema and annotations changed
     description

@@ -62,8 +62,8 @@ func specific(event policy.Event, rest string) string {
 }
 
 const (
-	denyNext = "do it another way, or have a person change the hook in /s.json"
-	askNext  = "a person can change the hook in /s.json"
+	denyNext = "do it another way, or ask the user to change the hook in /s.json"
+	askNext  = "the user can change the hook in /s.json"
 )
 
 // TestBefore holds what hooks can say before a call.
@@ -87,7 +87,7 @@ func TestBefore(t *testing.T) {
 		{"ask", []string{specific(pre, `"permissionDecision":"ask","permissionDecisionReason":"sure?"`)},
 			Verdict{Decided: true, Behavior: policy.Ask, Reason: "sure?", Next: askNext, By: specific(pre, `"permissionDecision":"ask","permissionDecisionReason":"sure?"`)}},
 		{"ask over allow", []string{allow, ":", ask + "; :", allow + "; :"}, Verdict{Decided: true, Behavior: policy.Ask, By: ask + "; :", Next: askNext,
-			Reason: "the hook " + ask + "; : wants a person to agree to this call without giving a reason"}},
+			Reason: "the hook " + ask + "; : wants the user to approve this call without giving a reason"}},
 		{"deny over ask", []string{ask, "echo one >&2; exit 2", allow, "echo two >&2; exit 2"},
 			Verdict{Decided: true, Reason: "one\ntwo", Next: denyNext, By: "echo one >&2; exit 2"}},
 		{"reasons of those that decide only", []string{"echo '{\"decision\":\"approve\",\"reason\":\"a\"}'", "echo '{\"decision\":\"block\",\"reason\":\"b\"}'"},
@@ -99,7 +99,7 @@ func TestBefore(t *testing.T) {
 		{"an input and a deny", []string{input(1), deny}, Verdict{Decided: true, Next: denyNext, By: deny, Context: []string{"c1"},
 			Reason: "the hook " + deny + " refuses this call without giving a reason"}},
 		{"an input and an ask", []string{specific(pre, `"permissionDecision":"ask","updatedInput":{}`)}, Verdict{Decided: true, Behavior: policy.Ask, Next: askNext, UpdatedInput: json.RawMessage(`{}`),
-			By: specific(pre, `"permissionDecision":"ask","updatedInput":{}`), Reason: "the hook " + specific(pre, `"permissionDecision":"ask","updatedInput":{}`) + " wants a person to agree to this call without giving a reason"}},
+			By: specific(pre, `"permissionDecision":"ask","updatedInput":{}`), Reason: "the hook " + specific(pre, `"permissionDecision":"ask","updatedInput":{}`) + " wants the user to approve this call without giving a reason"}},
 		{"context", []string{specific(pre, `"additionalContext":"  a\u001b[1mb\nc "`)}, Verdict{Context: []string{"ab\nc"}}},
 		{"a failure beside", []string{"exit 7", allow}, Verdict{Decided: true, Behavior: policy.Allow, By: allow,
 			Reason: "the hook " + allow + " allows this call without giving a reason", Failures: []Failure{{"exit 7", "ended with exit code 7"}}}},
@@ -166,7 +166,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%s: it is not in the log", c.command)
 		}
 		name := short(c.command)
-		want.Decided, want.By, want.Next = true, name, "have a person correct the hook in /s.json"
+		want.Decided, want.By, want.Next = true, name, "ask the user to correct the hook in /s.json"
 		want.Reason = "the hook " + name + " " + c.why + ", which refuses the call here (hooksFailClosed)"
 		if diff := cmp.Diff(want, newWorld(t, failClosed).run(t, pre, "echo '{\"decision\":\"approve\"}'", c.command)); diff != "" {
 			t.Errorf("%s, failing closed (-want +have):\n%s", c.command, diff)

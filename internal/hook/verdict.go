@@ -70,7 +70,7 @@ func (r *jury) position(i int, a answer) (s say, ok bool) {
 		return say{policy.Deny, "the call was cancelled before all of its hooks had answered", "call again if it is still wanted"}, true
 	case a.failure != "" && r.cfg.FailClosed:
 		return say{policy.Deny, fmt.Sprintf("the hook %s %s, which refuses the call here (hooksFailClosed)", name, plain.Line(a.failure)),
-			"have a person correct the hook in " + source}, true
+			"ask the user to correct the hook in " + source}, true
 	case a.failure != "" || !a.output.decided:
 		return say{}, false
 	}
@@ -78,9 +78,9 @@ func (r *jury) position(i int, a answer) (s say, ok bool) {
 	verb := "allows"
 	switch s.behavior {
 	case policy.Deny:
-		verb, s.next = "refuses", "do it another way, or have a person change the hook in "+source
+		verb, s.next = "refuses", "do it another way, or ask the user to change the hook in "+source
 	case policy.Ask:
-		verb, s.next = "wants a person to agree to", "a person can change the hook in "+source
+		verb, s.next = "wants the user to approve", "the user can change the hook in "+source
 	}
 	if s.reason == "" {
 		s.reason = fmt.Sprintf("the hook %s %s this call without giving a reason", name, verb)

@@ -21,8 +21,8 @@ type destroyer struct {
 // short one may stand in a cluster, a long one may be shortened.
 var destroyers = map[string][]destroyer{
 	"rm": {
-		{flags: "-r -R --recursive", why: "it removes folders with all that is in them"},
-		{flags: "-f --force", why: "it removes without asking, also what may not be written"},
+		{flags: "-r -R --recursive", why: "it deletes folders recursively"},
+		{flags: "-f --force", why: "it deletes without asking, even write-protected files"},
 		{args: dynamic, why: "what it removes, and how, is only known when it runs"},
 		{fed: true, why: "what it removes is only known when it runs"},
 	},
@@ -44,11 +44,11 @@ var destroyers = map[string][]destroyer{
 	"chmod":      {{flags: "-R --recursive", why: "it changes the rights of a whole tree, and the old ones are kept nowhere"}},
 	"chown":      {{flags: "-R --recursive", why: "it changes the owner of a whole tree, and the old one is kept nowhere"}},
 	"chgrp":      {{flags: "-R --recursive", why: "it changes the group of a whole tree, and the old one is kept nowhere"}},
-	"kill":       {{args: signals, why: "it ends processes of others"}},
-	"skill":      {{why: "it ends processes of others"}},
-	"fuser":      {{flags: "-k --kill", why: "it ends processes of others"}},
-	"pkill":      {{why: "it ends processes of others"}},
-	"killall":    {{args: func(words []string) bool { return len(operands(words)) > 0 }, why: "it ends processes of others"}},
+	"kill":       {{args: signals, why: "it ends other processes"}},
+	"skill":      {{why: "it ends other processes"}},
+	"fuser":      {{flags: "-k --kill", why: "it ends other processes"}},
+	"pkill":      {{why: "it ends other processes"}},
+	"killall":    {{args: func(words []string) bool { return len(operands(words)) > 0 }, why: "it ends other processes"}},
 	"shutdown":   {{why: "it ends all that runs"}},
 	"reboot":     {{why: "it ends all that runs"}},
 	"poweroff":   {{why: "it ends all that runs"}},
@@ -58,8 +58,8 @@ var destroyers = map[string][]destroyer{
 	"tar":        {{flags: "--remove-files", why: "it removes what it packs"}},
 	"crontab":    {{flags: "-r", why: "it removes all timed jobs"}},
 	"git": {
-		{sub: "push", flags: "-f --force --force-with-lease --force-if-includes --mirror --prune -d --delete", why: "it replaces or removes what others have"},
-		{sub: "push", args: refspecs, why: "it replaces or removes what others have"},
+		{sub: "push", flags: "-f --force --force-with-lease --force-if-includes --mirror --prune -d --delete", why: "it overwrites or deletes branches of the remote"},
+		{sub: "push", args: refspecs, why: "it overwrites or deletes branches of the remote"},
 		{sub: "reset", flags: "--hard --merge", why: "changes that were not committed are lost"},
 		{sub: "clean", flags: "--no-dry-run", why: "files that git does not have are lost"},
 		{sub: "clean", args: cleans, why: "files that git does not have are lost"},

@@ -224,9 +224,8 @@ func (c *call) wait(ctx context.Context, j *job) (how, error) {
 			j.discard(command.Cancelled)
 			return done, context.Cause(ctx)
 		case <-life.C:
-			printed, _ := j.Running.Output.Bytes()
 			// What grows is the time: a command may print nothing for long.
-			c.env.Progress(tools.Progress{Done: time.Since(begun).Seconds(), Message: alive(j, printed)})
+			c.env.Progress(tools.Progress{Done: time.Since(begun).Seconds(), Message: alive(j)})
 		case <-after.C:
 			switch {
 			case !shellsafe.LeadingSleep(c.command):
@@ -243,11 +242,13 @@ func (c *call) wait(ctx context.Context, j *job) (how, error) {
 	}
 }
 
-// alive is what a person sees of a running command.
-func alive(j *job, printed int64) string {
-	line := plain.Line(j.Running.Output.LastLine())
-	if line == "" {
-		line = "no output yet"
+// alive returns what a user sees of a running command: its last line of output.
+func alive(j *job) string {
+	if line := plain.Line(j.Running.Output.LastLine()); line != "" {
+		return line
 	}
-	return fmt.Sprintf("%s (%d bytes)", line, printed)
+	if printed, _ := j.Running.Output.Bytes(); printed > 0 {
+		return "running"
+	}
+	return "no output yet"
 }

@@ -38,6 +38,7 @@ func newList(source Source) *tools.Tool {
 	return tools.MustBuild(tools.Def[ListInput, ListOutput]{
 		Name:       name,
 		Title:      "List resources of other servers",
+		Aliases:    []string{"ListMcpResourcesTool"},
 		Prompt:     listPrompt,
 		SearchHint: "list resources data files of other MCP servers",
 		Description: func(in ListInput) string {

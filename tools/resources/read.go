@@ -29,6 +29,7 @@ func newRead(source Source) *tools.Tool {
 	return tools.MustBuild(tools.Def[ReadInput, ReadOutput]{
 		Name:        name,
 		Title:       "Read a resource of another server",
+		Aliases:     []string{"ReadMcpResourceTool"},
 		Prompt:      readPrompt,
 		SearchHint:  "read resource data file of an MCP server by URI",
 		Description: func(in ReadInput) string { return "Read " + in.URI + " of the server " + in.Server },

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	tasks "mcp-toolset/internal/task"
@@ -96,9 +95,13 @@ func (w *waiter) tell() {
 	if printed != w.at {
 		w.at, w.last = printed, w.task.Output().LastLine()
 	}
-	message := fmt.Sprintf("%d bytes", printed)
-	if w.last != "" {
-		message += ": " + w.last
+	message := w.last
+	switch {
+	case message != "":
+	case printed > 0:
+		message = "running"
+	default:
+		message = "no output yet"
 	}
 	w.env.Progress(tools.Progress{Done: now.Sub(w.began).Seconds(), Message: message})
 }

@@ -24,7 +24,7 @@ type Field struct {
 // Phrase says what changed in a few words that hold nothing of the server's own:
 // "its input schema and annotations changed since a person last looked".
 func (c Change) Phrase() string {
-	const since = " since a person last looked"
+	const since = " since the user last looked"
 	switch {
 	case c.Was == nil:
 		return "it is new" + since

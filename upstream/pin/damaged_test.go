@@ -47,7 +47,7 @@ func TestDamaged(t *testing.T) {
 				t.Errorf("%q", names)
 			}
 			changed, err := s.Update("a", "c", list("x"))
-			if err == nil || changed["x"] != "it is new since a person last looked" {
+			if err == nil || changed["x"] != "it is new since the user last looked" {
 				t.Errorf("%v, %v", changed, err)
 			}
 			if got := update(t, s, "x"); len(got) != 1 {

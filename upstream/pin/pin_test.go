@@ -91,7 +91,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("the first listing: %v", got)
 	}
 	raw := `{ "name":"y", "_meta":{"t":1}, "inputSchema":{"type":"object","b":1.0}, "description":"new" }`
-	want := map[string]string{"y": "its description and input schema changed since a person last looked", "z": "it is new since a person last looked"}
+	want := map[string]string{"y": "its description and input schema changed since the user last looked", "z": "it is new since the user last looked"}
 	if diff := cmp.Diff(want, update(t, s, raw, "z")); diff != "" {
 		t.Error(diff)
 	}
@@ -109,7 +109,7 @@ func TestLife(t *testing.T) {
 	for _, c := range shown {
 		words = append(words, c.Tool+": "+c.Phrase())
 	}
-	if diff := cmp.Diff([]string{"y: " + want["y"], "z: " + want["z"], "x: it is gone since a person last looked"}, words); diff != "" {
+	if diff := cmp.Diff([]string{"y: " + want["y"], "z: " + want["z"], "x: it is gone since the user last looked"}, words); diff != "" {
 		t.Error(diff)
 	}
 
@@ -122,7 +122,7 @@ func TestLife(t *testing.T) {
 	if got, _ := s.Diff("a"); got != nil || s.Changed("a", "c") != nil {
 		t.Errorf("accepted, and still %v", got)
 	}
-	if got := update(t, s, "x"); len(got) != 1 || got["x"] != "it is new since a person last looked" {
+	if got := update(t, s, "x"); len(got) != 1 || got["x"] != "it is new since the user last looked" {
 		t.Errorf("what was seen to be gone is back: %v", got)
 	}
 	// Something else is started: a person did that.
@@ -146,7 +146,7 @@ func TestGoneAndChanged(t *testing.T) {
 	update(t, s, "x", "y")
 	update(t, s, "y")
 	got := update(t, s, `{"name":"x","description":"evil","inputSchema":{"type":"object"}}`, "y")
-	if diff := cmp.Diff(map[string]string{"x": "its description changed since a person last looked"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"x": "its description changed since the user last looked"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -164,7 +164,7 @@ func TestAcceptsWhatWasShown(t *testing.T) {
 	if err := s.Accept("a", shown); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"y": "its description and input schema changed since a person last looked", "z": "it is new since a person last looked"}
+	want := map[string]string{"y": "its description and input schema changed since the user last looked", "z": "it is new since the user last looked"}
 	if diff := cmp.Diff(want, s.Changed("a", "c")); diff != "" {
 		t.Error(diff)
 	}
@@ -182,7 +182,7 @@ func TestPhrases(t *testing.T) {
 		s := newStore(t)
 		update(t, s, `{"name":"x","description":"d","inputSchema":{"a":1,"b":2}}`)
 		if want != "" {
-			want += " since a person last looked"
+			want += " since the user last looked"
 		}
 		var got string
 		for _, phrase := range update(t, s, is) {

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mcp-toolset/tools"
+)
+
+// TestInstructions: they stay within their bound whatever they have to say, and say
+// what holds here and nothing else.
+func TestInstructions(t *testing.T) {
+	many := make([]string, 500)
+	for i := range many {
+		many[i] = fmt.Sprintf("/very/long/path/to/a/workspace/number/%d", i)
+	}
+	own := []*tools.Tool{finder(), build[listIn]("Read", "Reads.")}
+	var servers []tools.Server
+	for i := range 40 {
+		server := tools.Server{Name: fmt.Sprintf("server-%d", i), State: tools.Idle}
+		for j := range i % 3 {
+			server.Tools = append(server.Tools, upstreamTool(t, fmt.Sprintf("s%d", i), fmt.Sprintf("tool_%d", j)))
+		}
+		servers = append(servers, server)
+	}
+	all := 0
+	for n := range 1 << 5 {
+		has := func(bit int) bool { return n>>bit&1 == 1 }
+		c := Conditions{Sandbox: has(0), Plan: has(1), Asks: has(2)}
+		list := own
+		if has(3) {
+			list = append(own[:2:2], build[listIn]("Bash", "Runs."))
+		}
+		how := tools.DeferHints
+		if has(4) {
+			how = tools.DeferDispatch
+		}
+		registry, err := tools.NewRegistry(list, tools.Gates{Deferral: how})
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry.SetServers(servers)
+		for _, roots := range [][]string{{"/w"}, {"/" + strings.Repeat("w", 100)}, many, {"/" + strings.Repeat("w", 4000)}} {
+			text := instructions(roots, registry, how, c)
+			for what, is := range map[string]bool{
+				"in a sandbox": c.Sandbox && has(3), "$TMPDIR": has(3), "Plan mode is on": c.Plan, "mcp-toolset approve N": c.Asks,
+				"found with ToolSearch": has(4), "- " + roots[0] + "\n": len(roots[0]) < 200,
+			} {
+				if strings.Contains(text, what) != is {
+					t.Errorf("%+v, %s, roots %.20s: has %.50q: %v\n%s", c, how, roots[0], what, !is, text)
+				}
+			}
+			if len(text) > MaxInstructions {
+				t.Errorf("%+v, %s: %d bytes: %s", c, how, len(text), text)
+			}
+			all++
+		}
+	}
+	if all != 128 {
+		t.Errorf("%d combinations", all)
+	}
+}

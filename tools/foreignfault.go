@@ -1,0 +1,163 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/plain"
+)
+
+// This file words what is wrong with arguments for another server's tool as it is
+// worded for our own. Whether something is wrong, the library decides.
+
+// misfit returns why a value does not fit a schema, which the library has found with
+// an error. What the schema says is the other server's: it is shown in one line.
+func misfit(value any, schema *jsonschema.Schema, found error) error {
+	var f *Fault
+	if err := (&fitter{root: schema}).fit(value, schema, "", 0); !errors.As(err, &f) {
+		text := strings.TrimPrefix(found.Error(), "validating root: ")
+		f = &Fault{Fact: "the arguments do not fit the tool's input schema: " + text, Next: "Correct them by the schema."}
+	}
+	return &Fault{Fact: longer(plain.Line(f.Fact)), Next: longer(plain.Line(f.Next))}
+}
+
+// fitter looks for the keywords of a schema that models get wrong. It follows what
+// holds for certain: properties, items and references, no alternatives.
+type fitter struct{ root *jsonschema.Schema }
+
+// mostFitted is how deep it looks.
+const mostFitted = 50
+
+func (f *fitter) fit(value any, s *jsonschema.Schema, at string, depth int) error {
+	if s = f.follow(s); s == nil || depth > mostFitted {
+		return nil
+	}
+	if err := fitType(value, s, at); err != nil {
+		return err
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return f.object(v, s, at, depth)
+	case []any:
+		for i, item := range v {
+			if err := f.fit(item, s.Items, fmt.Sprintf("%s[%d]", at, i), depth+1); err != nil {
+				return err
+			}
+		}
+	case string:
+		return fitString(v, s, at)
+	case float64:
+		return fitNumber(v, s, at)
+	}
+	return nil
+}
+
+// follow follows references to definitions of the same schema.
+func (f *fitter) follow(s *jsonschema.Schema) *jsonschema.Schema {
+	for range mostFitted {
+		if s == nil || s.Ref == "" {
+			return s
+		}
+		m := reference.FindStringSubmatch(s.Ref)
+		switch {
+		case m == nil:
+			return nil
+		case m[1] == "$defs":
+			s = f.root.Defs[m[2]]
+		default:
+			s = f.root.Definitions[m[2]]
+		}
+	}
+	return nil
+}
+
+func (f *fitter) object(v map[string]any, s *jsonschema.Schema, at string, depth int) error {
+	closed := s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil && len(s.PatternProperties) == 0
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if s.Properties[name] == nil && closed {
+			return unknownProperty(name, s, at)
+		}
+	}
+	for _, name := range s.Required {
+		if _, given := v[name]; !given {
+			return missingProperty(name, s, at)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if err := f.fit(v[name], s.Properties[name], join(at, name), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// typeNames are the types of a schema as errors name them.
+var typeNames = map[string]string{
+	"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false", "array": "an array", "object": "an object", "null": "null",
+}
+
+func fitType(value any, s *jsonschema.Schema, at string) error {
+	types := s.Types
+	if s.Type != "" {
+		types = []string{s.Type}
+	}
+	if len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return hasType(value, t) }) {
+		return nil
+	}
+	var wanted []string
+	for _, t := range types {
+		wanted = append(wanted, typeNames[t])
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	return wrongType(at, strings.Join(wanted, " or "), raw)
+}
+
+// hasType reports whether a value has a type of JSON Schema, or the type is none.
+func hasType(value any, t string) bool {
+	switch v := value.(type) {
+	case nil:
+		return t == "null"
+	case bool:
+		return t == "boolean"
+	case string:
+		return t == "string"
+	case float64:
+		return t == "number" || t == "integer" && v == math.Trunc(v)
+	case []any:
+		return t == "array"
+	}
+	return t == "object"
+}
+
+func fitString(v string, s *jsonschema.Schema, at string) error {
+	if err := checkString(v, s, at); err != nil {
+		return err
+	}
+	length := utf8.RuneCountInString(v)
+	if s.MaxLength != nil && length > *s.MaxLength {
+		return fault.New(fmt.Sprintf("property %q has %d characters", at, length), fmt.Sprintf("The most is %d.", *s.MaxLength))
+	}
+	return nil
+}
+
+func fitNumber(v float64, s *jsonschema.Schema, at string) error {
+	switch {
+	case s.Minimum != nil && v < *s.Minimum:
+		return fault.New(fmt.Sprintf("property %q is %v", at, v), fmt.Sprintf("The least is %v.", *s.Minimum))
+	case s.Maximum != nil && v > *s.Maximum:
+		return fault.New(fmt.Sprintf("property %q is %v", at, v), fmt.Sprintf("The most is %v.", *s.Maximum))
+	}
+	return nil
+}
