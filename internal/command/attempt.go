@@ -94,13 +94,18 @@ func (c *Commands) run(a *attempt) {
 	r := a.report
 	final := c.tryReadOnly(ctx, r)
 	c.remember(r.ReadOnly)
+	if !final {
+		c.forget(a) // whoever hears of the failure may try again
+	}
 	close(a.readOnly)
 	if final && r.ReadOnly.Err == nil {
 		r.Write = c.try(ctx, false)
 		final = r.Write.Err == nil || !sandbox.Supported
 	}
 	c.trying.Lock()
-	c.attempt = nil
+	if c.attempt == a {
+		c.attempt = nil
+	}
 	if final {
 		c.report = r
 	}
@@ -112,6 +117,15 @@ func (c *Commands) run(a *attempt) {
 		tell()
 	case !final && sandbox.Supported && !c.isClosed():
 		c.config.Log.Warn("commands are not contained for now", "error", cmp.Or(r.TierErr, r.ReadOnly.Err, r.Write.Err).Error())
+	}
+}
+
+// forget makes room for another attempt.
+func (c *Commands) forget(a *attempt) {
+	c.trying.Lock()
+	defer c.trying.Unlock()
+	if c.attempt == a {
+		c.attempt = nil
 	}
 }
 
