@@ -93,7 +93,7 @@ func addPDFs(c *corpus) {
 	long := "BT /F1 1 Tf 1 TL 10 90 Td " + strings.Repeat("("+strings.Repeat("word ", 100)+") Tj T* ", 120) + "ET" // 60,000 bytes
 	c.shows("pdf/long_pages.pdf", pdfOf(long, long, long), `## Page 1 of 3\n(word ?\s?)+\n\n\[the answer is full; go on with pages "2-3"\]`)
 	encrypted := readFile(c, "testdata/corpus/encrypted.pdf")
-	c.refuses("pdf/encrypted.pdf", encrypted, `is encrypted and needs a password\. Ask a person for a copy without a password\.`)
+	c.refuses("pdf/encrypted.pdf", encrypted, `is encrypted and needs a password\. Ask the user for a copy without a password\.`)
 	c.shows("pdf/owner_password.pdf", readFile(c, "testdata/corpus/owner_password.pdf"), onePage("Hello"))
 	addBadPDFs(c, hello)
 }

@@ -51,7 +51,7 @@ func TestFitsTerminal(t *testing.T) {
 		}
 	}
 	_, piped, _ := runMain(t, "tools")
-	if !strings.Contains(piped, "Finds tools that are not listed, built-in ones and those of connected servers, and returns") && !strings.Contains(piped, "Runs a command in a new bash and answers") {
+	if !strings.Contains(piped, "Stops a background task and everything it started, and waits until all of it has ended") {
 		t.Errorf("piped, texts are cut:\n%s", piped)
 	}
 }

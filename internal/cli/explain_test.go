@@ -246,7 +246,7 @@ func TestExplainRecovers(t *testing.T) {
 	}
 	want := `{"tool":"Fragile","decision":"deny","layer":"tool","rule":"","source":"","line":0,"read_only":false,"concurrency_safe":false,"commands":[],"parts":[],"hooks":0,` +
 		`"reason":"the tool stopped on an internal error","next":"Try another way; the server's log has the details."}
-{"tool":"Fragile","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"read_only":true,"concurrency_safe":false,"commands":["say <x>"],"parts":[{"text":"say <x>","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"reason":"the ask rule Fragile(say <x>) covers this call"}],"hooks":0,` +
+{"tool":"Fragile","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"read_only":true,"concurrency_safe":false,"commands":["say <x>"],"parts":[{"text":"say <x>","decision":"ask","layer":"rule","rule":"Fragile(say <x>)","source":"/etc/test.json","line":1,"reason":"the ask rule Fragile(say <x>) covers this call","decides":true}],"hooks":0,` +
 		`"reason":"the ask rule Fragile(say <x>) covers this call","next":"the user can change the rule in /etc/test.json:1"}
 {"tool":"Gone","decision":"deny","layer":"rule","rule":"Gone(*)","source":"/etc/test.json","line":1,"read_only":false,"concurrency_safe":false,"commands":[],"parts":[],"hooks":0,` +
 		`"reason":"the deny rule Gone(*) covers every call of Gone","next":"do without this tool, or ask the user to change the rule in /etc/test.json:1"}

@@ -410,7 +410,7 @@ func TestInRoots(t *testing.T) {
 // Words of ends that are not to be had at will.
 func TestEndings(t *testing.T) {
 	exit := func(e process.Exit) command.Result { return command.Result{Exit: e} }
-	j := &job{limit: 90 * time.Second, answers: shellsafe.Analyse("grep x", shellsafe.Options{})}
+	j := &job{tool: "Bash", limit: 90 * time.Second, answers: shellsafe.Analyse("grep x", shellsafe.Options{})}
 	for _, one := range []struct {
 		r      command.Result
 		state  task.State

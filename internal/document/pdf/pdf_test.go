@@ -154,7 +154,7 @@ func TestFaults(t *testing.T) {
 		{"past the only page", numbered(1).bytes(), Request{First: 2}, "has 1 page, so there is no page 2. Ask for page 1."},
 		{"too wide", numbered(3).bytes(), Request{First: 2, Last: 22}, `cannot be read 21 pages at a time. At most 20 are read in a call: ask for pages "2-21" first.`},
 		{"backwards", numbered(3).bytes(), Request{First: 3, Last: 2}, `cannot be read from page 3 to page 2. Give the smaller number first, counted from 1, as in "2-5".`},
-		{"password", encryptedFile(t, "secret", "owner"), Request{}, "is encrypted and needs a password. Ask a person for a copy without a password."},
+		{"password", encryptedFile(t, "secret", "owner"), Request{}, "is encrypted and needs a password. Ask the user for a copy without a password."},
 		{"header only", []byte("%PDF-"), Request{}, "is a damaged PDF: its end is missing. Get the file again from where it came from."},
 		{"no pages", newWriter().bytes(), Request{}, "is a damaged PDF: it has no pages. Get the file again from where it came from."},
 		{"garbage", append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("garbage\n%%EOF\n"), 100)...), Request{}, "is a damaged PDF: the object that holds it together is missing. Get the file again from where it came from."},
@@ -221,7 +221,7 @@ func TestLarge(t *testing.T) {
 		t.Errorf("not %s", want)
 	}
 	_, err := Read(bytes.NewReader(data), maxFile+1, Request{})
-	if want := "is a PDF of 2147483648 bytes, over the limit of 2147483647. Ask a person to split it into smaller files."; err == nil || err.Error() != want {
+	if want := "is a PDF of 2147483648 bytes, over the limit of 2147483647. Ask the user to split it into smaller files."; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
