@@ -19,7 +19,7 @@ const (
 func addSizes(c *corpus) {
 	c.shows("empty.txt", "", `\[the file is empty\]`)
 	c.refuse("empty.txt", `is empty\. Leave out offset and limit\.`).with(`"offset":2`)
-	c.refuse("empty.txt", `is not a PDF file, so it has no pages\. Leave pages out\.`).with(`"pages":"1"`)
+	c.refuse("empty.txt", `is not a PDF file, so it has no pages\. Leave out pages\.`).with(`"pages":"1"`)
 	c.shows("size_1.txt", "x", numbered("x"))
 	for _, n := range []int{4095, 4096, 4097, 8191, 8192, 8193, 65535, 65536, 65537} {
 		c.shows(fmt.Sprintf("size_%d.txt", n), lined(n), `1\t.*\t[a-z]+`)

@@ -48,7 +48,7 @@ func addRanges(c *corpus) {
 	c.read("ten.txt", `9\t9\n10\t10\n\[lines 9 to 10 of 10\]`).with(`"offset":9,"limit":99`)
 	c.read("ten.txt", `1\t1\n\[line 1 of 10\]`).with(`"offset":0,"limit":1`)
 	c.refuse("ten.txt", `which has 10 lines\..*`).wants(`Read: failed: offset 11 is past the end of \$ROOT/ten\.txt, which has 10 lines\. Use an offset from 1 to 10\.`).with(`"offset":11`)
-	c.refuse("ten.txt", `is not a PDF file, so it has no pages\. Leave pages out\.`).with(`"pages":"1"`)
+	c.refuse("ten.txt", `is not a PDF file, so it has no pages\. Leave out pages\.`).with(`"pages":"1"`)
 }
 
 // addLongLines adds lines up to and over what one answer holds.

@@ -99,7 +99,7 @@ func TestUpstreamModes(t *testing.T) {
 				t.Errorf("plan, %s by %s: %s", tool, name, o.show())
 			}
 		}
-		if o := h.ask(d, "Write", `{"file_path":"a.txt","content":"x"}`); !o.fails("in the mode plan") {
+		if o := h.ask(d, "Write", `{"file_path":"a.txt","content":"x"}`); !o.fails("plan mode is on") {
 			t.Errorf("plan, Write by %s: %s", name, o.show())
 		}
 	}

@@ -61,7 +61,7 @@ var special = []struct {
 	{"odd_schema", `{"point":{"x":1,"y":2.50},"either":"abc","maybe":null,"more":["x"]}`, func(o outcome) bool {
 		return o.says(`{"point":{"x":1,"y":2.50},"either":"abc","maybe":null,"more":["x"]}`)
 	}},
-	{"odd_schema", `{"point":{"x":"1","y":2}}`, func(o outcome) bool { return o.fails("input schema") }},
+	{"odd_schema", `{"point":{"x":"1","y":2}}`, func(o outcome) bool { return o.fails(`property "point.x" is "1". Send a number.`) }},
 	{"odd_schema", `{"either":"abc"}`, func(o outcome) bool { return o.fails("point") }},
 	{"echo", `{"a":1,"a":2}`, func(o outcome) bool { return o.fails("twice") }},
 	{"nothing", `{}`, func(o outcome) bool { return o.fault != "" || o.failed }},
