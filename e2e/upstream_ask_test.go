@@ -121,7 +121,7 @@ func TestUpstreamPinned(t *testing.T) {
 				for name, d := range doors {
 					for _, tool := range []string{"echo", "added"} {
 						got := h.ask(d, "mcp__one__"+tool, `{}`)
-						if pin && !got.fails("person", "mcp-toolset upstream diff") || !pin && (got.failed || got.fault != "") {
+						if pin && !got.fails("the user", "mcp-toolset upstream diff") || !pin && (got.failed || got.fault != "") {
 							t.Errorf("%s by %s: %s", tool, name, got.show())
 						}
 					}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"golang.org/x/sync/semaphore"
+
+	"mcp-toolset/tools"
 )
 
 const (
@@ -37,4 +39,22 @@ func (c *call) afford(ctx context.Context) (done func(), err error) {
 		return nil, context.Cause(ctx)
 	}
 	return func() { c.p.room.Release(want) }, nil
+}
+
+// size returns the number of bytes in a response.
+func size(resp *tools.Response) (n int) {
+	if resp == nil {
+		return 0
+	}
+	for _, c := range resp.Content {
+		switch c := c.(type) {
+		case tools.Text:
+			n += len(c.Text)
+		case tools.Image:
+			n += len(c.Data)
+		case tools.Audio:
+			n += len(c.Data)
+		}
+	}
+	return n
 }

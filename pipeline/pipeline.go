@@ -133,7 +133,7 @@ type Request struct {
 // (*InputRequired).
 func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
 	defer func() { r.Ticket.Leave() }() // the last that it had
-	defer memory.Used(len(r.Arguments))
+	defer func() { memory.Used(len(r.Arguments) + size(resp)) }()
 	tool, bad, err := p.called(ctx, &r)
 	if err != nil {
 		p.auditUnknown(ctx, r, err)
@@ -320,7 +320,6 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 	if err != nil {
 		return out, err
 	}
-	defer done()
 	if c.tool.Interrupt == tools.Finish {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -328,7 +327,10 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 		return c.nested(ctx, tool, args, &out.effects)
 	}
 	began := c.p.Now()
-	resp, err := r.Run(ctx, env)
+	resp, err := func() (*tools.Response, error) {
+		defer done()
+		return r.Run(ctx, env)
+	}()
 	if pending(err) { // it runs again from its start, with the answer
 		return outcome{private: c.private.Load()}, err
 	}

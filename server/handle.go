@@ -126,6 +126,9 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 
 // refused has a call written down that is not run.
 func (s *Server) refused(ctx context.Context, conv *conversation, req mcp.CallToolRequest, err error) {
+	if large := callFrom(ctx).arguments; large != nil {
+		req.Params.RawArguments = large
+	}
 	s.Pipeline.Refused(ctx, pipeline.Request{
 		Tool: req.Params.Name, Arguments: req.Params.RawArguments, Session: conv.session, ID: callID(req.Params.Meta),
 	}, err)

@@ -28,6 +28,7 @@ type message struct {
 
 	result json.RawMessage // of a response; nil: it is an error
 
+	tool      string          // name in the parameters; "": none
 	arguments json.RawMessage // of a call, as a part of the message; nil: it has none
 	apart     json.RawMessage // those that the library does not get; nil: it gets all
 }
@@ -135,6 +136,7 @@ func (m *message) readParams(raw json.RawMessage) error {
 		return fmt.Errorf("params: %w", err)
 	}
 	m.arguments = params["arguments"]
+	_ = json.Unmarshal(params["name"], &m.tool) // checked below
 	for _, key := range []string{"name", "protocolVersion"} {
 		if v := params[key]; len(v) > 0 && v[0] != '"' {
 			return fmt.Errorf("params: %s must be a string", key)

@@ -169,6 +169,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 	req := &request{cancel: cancel, size: len(line), listen: m.method == string(mcp.MethodSubscriptionsListen)}
 	if bad := c.enter(m, req); bad != nil {
 		cancel(nil)
+		c.refused(ctx, m, errors.New(bad.text))
 		c.write(bad.encode())
 		return
 	}
@@ -180,7 +181,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		if in.ticket, err = c.conv.lane.Arrive(); err != nil {
 			cancel(nil)
 			c.exit(m, req)
-			c.s.Pipeline.Refused(ctx, pipeline.Request{Session: c.conv.session}, err)
+			c.refused(ctx, m, err)
 			c.write((&rpcError{codeOverload, err.Error() + "; send this one again when some are answered", m.rawID}).encode())
 			return
 		}
@@ -234,6 +235,13 @@ func (c *stdioConn) enter(m message, r *request) *rpcError {
 		r.cancel(context.Canceled)
 	}
 	return nil
+}
+
+// refused has a call written down that is not run. Other messages are not.
+func (c *stdioConn) refused(ctx context.Context, m message, err error) {
+	if m.method == string(mcp.MethodToolsCall) {
+		c.s.Pipeline.Refused(ctx, pipeline.Request{Tool: m.tool, Arguments: m.arguments, Session: c.conv.session}, err)
+	}
 }
 
 // exit forgets a request that was served.

@@ -9,17 +9,22 @@ import (
 
 // File is a result that is stored piece by piece. It is for one goroutine.
 type File struct {
-	s    *Store
-	f    *os.File
-	size int64
+	s     *Store
+	f     *os.File
+	size  int64
+	first bool // it is the first result, after which others' results are cleaned
 }
+
+// slack is how much more room than needed a File makes when the store is full,
+// because making room looks at all files.
+const slack = 16 << 20
 
 // Create makes an empty file in dir, a folder that Hold returned. The name says
 // what it is; it is made unique.
 func (s *Store) Create(dir, name string) (*File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first, err := s.makeRoom(0)
+	first, err := s.makeRoom(0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +37,7 @@ func (s *Store) Create(dir, name string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storing a result: %w", err)
 	}
-	s.stored(0, first)
-	return &File{s: s, f: f}, nil
+	return &File{s: s, f: f, first: first}, nil
 }
 
 // Path is the path of the file.
@@ -46,7 +50,7 @@ func (f *File) Size() int64 { return f.size }
 func (f *File) Write(data []byte) (int, error) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
-	if _, err := f.s.makeRoom(int64(len(data))); err != nil {
+	if _, err := f.s.makeRoom(int64(len(data)), slack); err != nil {
 		return 0, err
 	}
 	if _, err := f.f.WriteAt(data, f.size); err != nil {
@@ -70,13 +74,19 @@ func (f *File) Truncate(size int64) error {
 }
 
 // Close ends writing.
-func (f *File) Close() error { return f.f.Close() }
+func (f *File) Close() error {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.s.stored(0, f.first)
+	return f.f.Close()
+}
 
 // Discard closes the file and removes it.
 func (f *File) Discard() {
 	_ = f.f.Close()
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
+	f.s.stored(0, f.first)
 	if os.Remove(f.f.Name()) == nil {
 		f.s.used -= f.size
 	}

@@ -104,7 +104,7 @@ func (s *Store) Save(dir, name, data string) (string, error) {
 
 // write makes room for a new file and writes it.
 func (s *Store) write(path, data string) error {
-	first, err := s.makeRoom(int64(len(data)))
+	first, err := s.makeRoom(int64(len(data)), 0)
 	if err != nil {
 		return err
 	}
@@ -118,16 +118,17 @@ func (s *Store) write(path, data string) error {
 	return nil
 }
 
-// makeRoom makes room for so many bytes. first says that nothing was stored
-// before.
-func (s *Store) makeRoom(room int64) (first bool, err error) {
+// makeRoom makes room for so many bytes, and for slack more if it has to remove
+// others. first reports that nothing was stored before; no sweep is due until
+// that has ended.
+func (s *Store) makeRoom(room, slack int64) (first bool, err error) {
 	if first = s.lock == nil; first {
 		if s.lock, err = state.OwnFolder(s.server); err != nil {
 			return first, err
 		}
 	}
-	if !first && (s.used+room > s.quota || s.now().Sub(s.swept) > sweepEvery) {
-		if err := s.sweep(room); err != nil {
+	if s.used+room > s.quota || s.cleaned != nil && s.now().Sub(s.swept) > sweepEvery {
+		if err := s.sweep(room + slack); err != nil {
 			return first, err
 		}
 	}

@@ -237,13 +237,18 @@ func (j judge) socket(named string) string {
 	return named + " is a socket of a service, which commands may not use: " + allowNothing
 }
 
+// boundName reports whether a socket is bound to a path with this last element.
+func boundName(base string) bool {
+	return slices.ContainsFunc(listening(), func(path string) bool { return filepath.Base(path) == base })
+}
+
 // socketIn returns the fact about a socket of a service that a command names; "" if
 // it names none.
 func (j judge) socketIn(command string) string {
 	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`=,;()", r) }) {
 		word = strings.TrimPrefix(word, "unix:")
-		if !filepath.IsAbs(word) {
-			continue
+		if !filepath.IsAbs(word) || !boundName(filepath.Base(word)) {
+			continue // a path is looked at only if it may be one: its file system may not answer
 		}
 		if info, err := os.Stat(word); err == nil && info.Mode()&os.ModeSocket != 0 {
 			if fact := j.socket(filepath.Clean(word)); fact != "" {

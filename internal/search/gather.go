@@ -352,6 +352,8 @@ func (g *gather) abandon() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.done = true
+		g.stopped.Store(true) // workers that wait for their turn end
+		g.turn.Broadcast()
 	}
 }
 

@@ -29,9 +29,11 @@ const (
 	// sweepEvery is how often a server that stores looks for what is old.
 	sweepEvery = time.Hour
 	logExt     = ".log"
-	// maxFiles is how many logs there may be of all servers of a user, except for
-	// those that are written and those of other servers that live.
+	// maxFiles is how many logs there may be, without those of other live servers.
 	maxFiles = 2000
+	// minAge is how long a log stays whatever the number of logs: an answer may be
+	// about to name it.
+	minAge = time.Minute
 )
 
 // Quota is what may be kept, in bytes.
@@ -175,7 +177,8 @@ func (s *Store) sweep(room int64) {
 	}
 	slices.SortFunc(free, func(a, b loose) int { return a.last.Compare(b.last) })
 	for _, l := range free {
-		if s.used+room <= s.quota.All && s.files <= most && s.now().Sub(l.last) < maxAge {
+		age := s.now().Sub(l.last)
+		if s.used+room <= s.quota.All && age < maxAge && (s.files <= most || age < minAge) {
 			break
 		}
 		if os.Remove(l.path) == nil {
@@ -211,7 +214,9 @@ func (s *Store) survey(dir string) (free []loose) {
 		}
 		l := loose{path: filepath.Join(dir, e.Name()), size: info.Size(), last: info.ModTime()}
 		s.used += l.size
-		s.files++
+		if !live {
+			s.files++
+		}
 		if log := s.logs[l.path]; !live && (log == nil || log.isDone()) {
 			free = append(free, l)
 		}

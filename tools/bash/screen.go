@@ -27,7 +27,7 @@ var (
 var screens = map[string]screen{
 	"vim": vim, "vi": vim, "nvim": vim, "view": vim, "vimdiff": vim, "rvim": vim,
 	"nano": editor, "pico": editor, "micro": editor, "emacs": emacs,
-	"top": top, "htop": tui, "btop": tui, "mc": tui, "tig": tui,
+	"top": top, "htop": tui, "btop": tui, "tig": tui,
 }
 
 // transparent are programs that run another one in the same terminal.
@@ -48,6 +48,9 @@ func (j *judged) fullScreen() error {
 		s, known := screens[c.Name]
 		if !known || c.Inner && !slices.Contains(transparent, outer) || s.prints(c.Words[1:]) {
 			continue
+		}
+		if path := c.Words[0]; strings.Contains(path, "/") && !strings.HasPrefix(path, "/usr/") && !strings.HasPrefix(path, "/bin/") {
+			continue // a program of the project that only has such a name
 		}
 		return fault.New(c.Name+" is a full-screen program, and commands have no terminal", s.instead)
 	}

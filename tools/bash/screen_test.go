@@ -37,6 +37,9 @@ func TestFullScreen(t *testing.T) {
 		"tmux new -d vim x":           "",
 		"ssh host vim x":              "",
 		"less x":                      "",
+		"./view x":                    "",
+		"bin/top":                     "",
+		"mc ls s3/bucket":             "",
 		"echo vim":                    "",
 	} {
 		j := &judged{Analysis: shellsafe.Analyse(command, shellsafe.Options{})}

@@ -34,6 +34,8 @@ type Output struct {
 	Files []string `json:"files" jsonschema:"The files, newest first, at most 100"`
 	Total int      `json:"total" jsonschema:"Number of files that match"`
 	Left  int      `json:"left,omitempty" jsonschema:"Number of ignored files and folders that were left out"`
+	// Incomplete is in one form with Grep's.
+	Incomplete string `json:"incomplete,omitempty" jsonschema:"Why not everything was searched"`
 
 	text string
 }
@@ -305,6 +307,7 @@ func (r *listing) output() Output {
 	}
 	b.WriteString(leftOut(found))
 	for _, note := range file.Silent(found.Silent, prefix) {
+		out.Incomplete = note
 		b.WriteString("[" + note + "]\n")
 	}
 	if note := r.secrets.Note(); note != "" {

@@ -17,6 +17,9 @@ import (
 func (r *searching) output() Output {
 	a := r.answer
 	out := Output{Mode: r.in.OutputMode, Files: []string{}, Total: a.Total, More: a.More, Incomplete: a.Incomplete}
+	if silent := file.Silent(a.Silent, r.prefix); out.Incomplete == "" && len(silent) > 0 {
+		out.Incomplete = silent[0]
+	}
 	if out.Mode == "" {
 		out.Mode = "files_with_matches"
 	}
