@@ -72,6 +72,9 @@ func TestHostileRepositories(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
+	if !thorough {
+		t.Skip("it takes a minute: at full scale only")
+	}
 	calls := []string{
 		"git status", "git diff", "git log -p", "git show", "git blame f", "git -C sub status", "git ls-files -m", "git grep x", "git describe --always",
 		"git log --pretty=mine", "git reflog --format=%GG", "git stash list --format=%G?", "git diff --stat HEAD", "git cat-file -p HEAD:f",
@@ -87,9 +90,6 @@ func TestHostileRepositories(t *testing.T) {
 		}
 	}
 	plainCalls := "git status; git diff; git log -p --show-signature; git show; git blame f; git -C sub status"
-	if !thorough {
-		calls = []string{strings.Join(calls, "; ")}
-	}
 	for _, sandbox := range []string{"off", "auto"} {
 		t.Run(sandbox, func(t *testing.T) {
 			s := startShell(t, shellOptions{args: []string{"--sandbox", sandbox}})
