@@ -1,5 +1,7 @@
 package policy
 
+import "strings"
+
 // list is permissions.deny, ask or allow, sorted by what a rule looks at.
 type list struct {
 	behavior Behavior
@@ -82,7 +84,7 @@ func (l *list) add(r *rule) {
 // addCommand sorts in the pattern of a rule for calls that have Parts. A rule on
 // Bash covers the commands of every tool that runs some.
 func (l *list) addCommand(r *rule) {
-	r.command = compileCommand(r.pattern)
+	r.command, r.folded = compileCommand(r.pattern), compileCommand(strings.ToLower(r.pattern))
 	if r.tool == commandTools[0] {
 		l.commands.add(r)
 		return

@@ -143,8 +143,9 @@ func (c *commandPattern) mayCover(sure string) bool {
 // commandIndex is a list of rules on commands, sorted so that few of them have
 // to be held against a command.
 type commandIndex struct {
-	byWord map[string][]*rule // by the first word of what they cover, each in the order of the list
-	rest   []*rule
+	byWord   map[string][]*rule // by the first word of what they cover, each in the order of the list
+	byFolded map[string][]*rule // the same rules, by that word in lower case
+	rest     []*rule
 }
 
 func (x *commandIndex) add(r *rule) {
@@ -154,9 +155,11 @@ func (x *commandIndex) add(r *rule) {
 		return
 	}
 	if x.byWord == nil {
-		x.byWord = map[string][]*rule{}
+		x.byWord, x.byFolded = map[string][]*rule{}, map[string][]*rule{}
 	}
 	x.byWord[word] = append(x.byWord[word], r)
+	folded := r.folded.word()
+	x.byFolded[folded] = append(x.byFolded[folded], r)
 }
 
 // find keeps the first rule that covers a part. One that allows sees the part
@@ -182,10 +185,9 @@ func (x *commandIndex) find(m *match, p *Part, b Behavior) {
 // searchCaseless is search for a text in which case does not matter.
 func (x *commandIndex) searchCaseless(m *match, text string) {
 	text = strings.ToLower(text)
-	covers := func(r *rule) (string, bool) { return "", compileCommand(strings.ToLower(r.pattern)).covers(text) }
-	for _, rules := range x.byWord {
-		m.search(rules, covers)
-	}
+	word, _, _ := strings.Cut(text, " ")
+	covers := func(r *rule) (string, bool) { return "", r.folded.covers(text) }
+	m.search(x.byFolded[word], covers)
 	m.search(x.rest, covers)
 }
 
