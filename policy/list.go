@@ -104,6 +104,12 @@ func (l *list) onEdits() bool {
 	return len(x.byName)+len(x.rest) > 0
 }
 
+// onFiles reports whether there are rules on reading or changing some files.
+func (l *list) onFiles() bool {
+	x := &l.paths[Read]
+	return l.onEdits() || len(x.byName)+len(x.rest) > 0
+}
+
 // onCommands reports whether there are rules on some commands of the tool of a
 // call.
 func (l *list) onCommands(c *call) bool {

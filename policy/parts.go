@@ -16,6 +16,10 @@ type Parts struct {
 	// is only known when they run. Such a call is asked about where there are rules
 	// on commands that deny or ask; "" if it has.
 	Doubtful string
+	// Unnamed is why Targets may not have all files that the text names, where no
+	// containment keeps commands from the others. Such a call is asked about where
+	// there are rules on paths that deny or ask; "" if they have.
+	Unnamed string
 	// Targets are the files that are named, whoever names them.
 	Targets []Target
 	// Inputs are the indexes of Targets that a redirect reads. The text of a
