@@ -71,6 +71,9 @@ var plainer = strings.NewReplacer(
 	"\u00a0", " ", "\u0085", " ", "\r", "\n", "\f", " ", "\v", " ",
 )
 
+// tooLong is why a text over one of the bounds is doubtful.
+const tooLong = "it is too long to be looked through"
+
 // separators end a command wherever they are outside of quotes.
 const separators = ";|&\n(){}"
 
@@ -91,9 +94,8 @@ func candidates(text, doubt string, names *named) (forms []string, doubtful stri
 	}
 	text = plainer.Replace(text)
 	add([]string{strings.TrimSpace(text)})
-	const long = "it is too long to be looked through"
 	if !names.add(quotedWords(text)) {
-		doubt = long
+		doubt = tooLong
 	}
 	for _, split := range []string{separators, separators + `"'`, separators + "\"'=,<>$@#![]"} {
 		clean := text
@@ -103,11 +105,11 @@ func candidates(text, doubt string, names *named) (forms []string, doubtful stri
 		for _, segment := range strings.FieldsFunc(clean, func(r rune) bool { return strings.ContainsRune(split, r) }) {
 			words := strings.Fields(segment)
 			if !names.add(words) {
-				doubt = long
+				doubt = tooLong
 			}
 			for i := range words {
 				if i == maxWords || full() {
-					doubt = long
+					doubt = tooLong
 					break
 				}
 				add(spellings(words[i:]))

@@ -44,8 +44,11 @@ func Analyse(text string) Command {
 		c.Forms, c.Named, c.Programs = spellings(c.Words), c.Words[1:], [][]string{program(c.Words)}
 		return c
 	}
-	c.Programs = programs(text)
+	all := false
 	c.Doubtful = doubt(text, c.Simple)
+	if c.Programs, all = programs(text); !all {
+		c.Doubtful = tooLong
+	}
 	var names named
 	c.Forms, c.Doubtful = candidates(text, c.Doubtful, &names)
 	c.Named, c.Unnamed = names.words, c.Doubtful

@@ -149,4 +149,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
+	if c := Analyse(strings.Repeat("ls;", 2*maxPrograms)); c.Doubtful == "" || len(c.Programs) != maxPrograms {
+		t.Errorf("%d programs, doubtful: %q", len(c.Programs), c.Doubtful)
+	}
 }

@@ -72,15 +72,24 @@ func moves(words []string) string {
 	return ""
 }
 
+// maxPrograms bounds the simple commands of a text.
+const maxPrograms = 500
+
 // programs returns the simple commands between the separators of a text, each with
-// the bare name of its program first. Segments that are not simple are left out.
-func programs(text string) (out [][]string) {
+// the bare name of its program first. Segments that are not simple are left out. It
+// reports whether these are all simple commands.
+func programs(text string) (out [][]string, all bool) {
 	for _, segment := range segments(text) {
-		if words, ok := simple(segment); ok {
-			out = append(out, program(words))
+		words, ok := simple(segment)
+		if !ok {
+			continue
 		}
+		if len(out) == maxPrograms {
+			return out, false
+		}
+		out = append(out, program(words))
 	}
-	return out
+	return out, true
 }
 
 // program returns words with the bare name of the program first.
