@@ -199,26 +199,32 @@ func (x *commandIndex) searchCaseless(m *match, text string) {
 func (x *commandIndex) perhaps(m *match, p *Part) {
 	for i := range p.Forms {
 		if sure := p.Forms[i].Sure; sure != "" {
-			x.guess(m, sure, true)
+			x.guess(m, sure, true, p.Caseless)
 		}
 	}
 	if p.Sure == "" {
 		return
 	}
-	x.guess(m, p.Sure, false)
+	x.guess(m, p.Sure, false, p.Caseless)
 	if cut := len(p.Text) - len(p.Name); cut > 0 && cut <= len(p.Sure) && strings.HasSuffix(p.Text, p.Name) {
-		x.guess(m, p.Sure[cut:], false)
+		x.guess(m, p.Sure[cut:], false, p.Caseless)
 	}
 }
 
 // guess keeps the first rule that may cover a text which begins with sure. In a
 // form, what follows is no flag: these were left out.
-func (x *commandIndex) guess(m *match, sure string, form bool) {
+func (x *commandIndex) guess(m *match, sure string, form, caseless bool) {
+	byWord, pattern := x.byWord, func(r *rule) *commandPattern { return r.command }
+	if caseless {
+		sure = strings.ToLower(sure)
+		byWord, pattern = x.byFolded, func(r *rule) *commandPattern { return r.folded }
+	}
 	word, _, _ := strings.Cut(sure, " ")
 	covers := func(r *rule) (string, bool) {
-		return "", r.command.mayCover(sure) && !(form && strings.HasPrefix(r.command.parts[0], sure+"-"))
+		c := pattern(r)
+		return "", c.mayCover(sure) && !(form && strings.HasPrefix(c.parts[0], sure+"-"))
 	}
-	m.search(x.byWord[word], covers)
+	m.search(byWord[word], covers)
 	m.search(x.rest, covers)
 }
 

@@ -86,6 +86,11 @@ func TestCaselessSearch(t *testing.T) {
 	if index("Git Push *", "Gi*x").searchCaseless(&m, "git pull"); m.rule != nil {
 		t.Errorf("%s covers git pull", m.rule.text)
 	}
+	m = match{}
+	index("Git Push *").perhaps(&m, &Part{Text: "git X", Name: "git X", Sure: "GIT ", Caseless: true})
+	if m.rule == nil {
+		t.Error("Git Push * may not cover what begins with GIT")
+	}
 	allocs := func(x *commandIndex) float64 {
 		return testing.AllocsPerRun(10, func() {
 			var m match

@@ -69,10 +69,10 @@ func TestPowerShellDecisions(t *testing.T) {
 			"Set-Content .mcp-toolset/settings.json x | Out-Null": "deny:path", "$x = 1; Set-Content '.mcp-toolset/settings.json' $x": "deny:path", "'x' > .mcp-toolset/settings.json": "deny:path", "Set-Content '/my cfg/set.json' x | Out-Null": "deny:path",
 			"cmd /c 'echo x > .mcp-toolset/settings.json'": "deny:path", "Set-Content .mcp-toolset/settings.json:x y": "deny:path", "Set-Content .git/config x | Out-Null": "ask:path", "Get-Content /closed/x | Out-String": "deny:path", "Get-Content a.txt | Out-String": "allow:mode",
 		}},
-		{"", []entry{{"allow", "PowerShell(git *)"}, {"allow", "PowerShell(npm *)"}, {"deny", "Bash(git push:*)"}, {"ask", "PowerShell(npm install:*)"}}, map[string]string{
+		{"", []entry{{"allow", "PowerShell(git *)"}, {"allow", "PowerShell(npm *)"}, {"deny", "Bash(git push:*)"}, {"ask", "PowerShell(npm install:*)"}, {"deny", "PowerShell(Hg Strip *)"}, {"allow", "PowerShell(hg *)"}}, map[string]string{
 			"git -C . push": "deny Bash(git push:*)", "git --no-pager -c a=b push origin": "deny Bash(git push:*)", "GIT.EXE -C '..' push": "deny Bash(git push:*)", `C:\git\git.exe -C . push`: "deny Bash(git push:*)", "git send-pack": "deny Bash(git push:*)",
 			"git status; git -C . push": "deny Bash(git push:*)", "$x; git -C '.' push": "deny Bash(git push:*)", "npm i x": "ask PowerShell(npm install:*)", "npm --loglevel=silent add x": "ask PowerShell(npm install:*)", "timeout 5 git -C . push": "deny Bash(git push:*)",
-			"git status": "allow PowerShell(git *)", "git -C . status": "allow PowerShell(git *)", "git log --grep push": "allow PowerShell(git *)", "npm run build": "allow PowerShell(npm *)", "git alias-of-push": "ask:default",
+			"git status": "allow PowerShell(git *)", "git -C . status": "allow PowerShell(git *)", "git log --grep push": "allow PowerShell(git *)", "npm run build": "allow PowerShell(npm *)", "git alias-of-push": "ask:default", "hg --cwd x strip 1": "deny PowerShell(Hg Strip *)",
 		}},
 		{"", []entry{{"allow", "PowerShell"}, {"deny", "Bash(git push:*)"}}, map[string]string{"cd x": "allow PowerShell", "sort x": "allow PowerShell", "type x": "allow PowerShell", "kill 5": "allow PowerShell", "dotnet build": "allow PowerShell", "ls; cd x": "allow PowerShell"}},
 		{policy.ModePlan, []entry{{"allow", "PowerShell(git *)"}}, map[string]string{"git status": "deny:mode"}},
