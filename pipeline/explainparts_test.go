@@ -31,6 +31,17 @@ func TestExplainParts(t *testing.T) {
 	}
 }
 
+// TestExplainUnnamed checks that a call which may open other files than it names is
+// asked about where there are rules on files.
+func TestExplainUnnamed(t *testing.T) {
+	b := newBench(t, `{"permissions":{"allow":["Ruled"],"deny":["Read(.env)"]}}`)
+	for args, want := range map[string]policy.Behavior{`{"do":"x"}`: policy.Allow, `{"do":"x","path":"it has variables"}`: policy.Ask} {
+		if e := b.Explain(t.Context(), b.requestIn("Ruled", args)); e.Decision.Behavior != want {
+			t.Errorf("%s: %v, want %v", args, e.Decision.Behavior, want)
+		}
+	}
+}
+
 // TestExplainStartsNothing: hooks are counted, and neither they nor a classifier
 // are started.
 func TestExplainStartsNothing(t *testing.T) {

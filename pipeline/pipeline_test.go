@@ -158,7 +158,7 @@ func newBench(t *testing.T, settings string) *bench {
 		}),
 		doer("Ruled", func(d *tools.Def[doIn, doOut]) {
 			d.Parts = func(_ *tools.Env, in doIn) *tools.Parts {
-				return &tools.Parts{List: []policy.Part{{Text: in.Do, Name: in.Do, ReadOnly: true}, {Text: "say " + in.Arg, Name: "say " + in.Arg, Allowable: true}}}
+				return &tools.Parts{Unnamed: in.Path, List: []policy.Part{{Text: in.Do, Name: in.Do, ReadOnly: true}, {Text: "say " + in.Arg, Name: "say " + in.Arg, Allowable: true}}}
 			}
 		}),
 		doer("Head", short(tools.KeepHead)), doer("Tail", short(tools.KeepTail)), doer("Ends", short(tools.KeepEnds)),

@@ -79,7 +79,7 @@ func (c *call) unknownParts() *Decision {
 	return nil
 }
 
-// unresolvedParts is unknownParts for want of some of them.
+// unresolvedParts is unknownParts for want of some of them, or of files they name.
 func (c *call) unresolvedParts() *Decision {
 	parts := c.r.Parts
 	ruled := c.p.lists[Deny].onCommands(c) || c.p.lists[Ask].onCommands(c)
@@ -94,6 +94,13 @@ func (c *call) unresolvedParts() *Decision {
 		return &Decision{
 			Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + show(why),
 			Next: "write the commands out, one after the other",
+		}
+	}
+	if parts.Unnamed != "" && !parts.Harmless && (c.p.lists[Deny].onFiles() || c.p.lists[Ask].onFiles()) {
+		return &Decision{
+			Behavior: Ask, Layer: LayerDefault,
+			Reason: "not every file that it opens is known, and there are rules on some: " + show(parts.Unnamed),
+			Next:   "write the paths out, in one command of literal words",
 		}
 	}
 	return nil

@@ -1,5 +1,7 @@
 package policy
 
+import "strings"
+
 // list is permissions.deny, ask or allow, sorted by what a rule looks at.
 type list struct {
 	behavior Behavior
@@ -82,7 +84,7 @@ func (l *list) add(r *rule) {
 // addCommand sorts in the pattern of a rule for calls that have Parts. A rule on
 // Bash covers the commands of every tool that runs some.
 func (l *list) addCommand(r *rule) {
-	r.command = compileCommand(r.pattern)
+	r.command, r.folded = compileCommand(r.pattern), compileCommand(strings.ToLower(r.pattern))
 	if r.tool == commandTools[0] {
 		l.commands.add(r)
 		return
@@ -100,6 +102,12 @@ func (l *list) addCommand(r *rule) {
 func (l *list) onEdits() bool {
 	x := &l.paths[Edit]
 	return len(x.byName)+len(x.rest) > 0
+}
+
+// onFiles reports whether there are rules on reading or changing some files.
+func (l *list) onFiles() bool {
+	x := &l.paths[Read]
+	return l.onEdits() || len(x.byName)+len(x.rest) > 0
 }
 
 // onCommands reports whether there are rules on some commands of the tool of a

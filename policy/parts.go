@@ -16,6 +16,10 @@ type Parts struct {
 	// is only known when they run. Such a call is asked about where there are rules
 	// on commands that deny or ask; "" if it has.
 	Doubtful string
+	// Unnamed is why Targets may not have all files that the text names, where no
+	// containment keeps commands from the others. Such a call is asked about where
+	// there are rules on paths that deny or ask; "" if they have.
+	Unnamed string
 	// Targets are the files that are named, whoever names them.
 	Targets []Target
 	// Inputs are the indexes of Targets that a redirect reads. The text of a
@@ -143,8 +147,9 @@ func (c *commandPattern) mayCover(sure string) bool {
 // commandIndex is a list of rules on commands, sorted so that few of them have
 // to be held against a command.
 type commandIndex struct {
-	byWord map[string][]*rule // by the first word of what they cover, each in the order of the list
-	rest   []*rule
+	byWord   map[string][]*rule // by the first word of what they cover, each in the order of the list
+	byFolded map[string][]*rule // the same rules, by that word in lower case
+	rest     []*rule
 }
 
 func (x *commandIndex) add(r *rule) {
@@ -154,9 +159,11 @@ func (x *commandIndex) add(r *rule) {
 		return
 	}
 	if x.byWord == nil {
-		x.byWord = map[string][]*rule{}
+		x.byWord, x.byFolded = map[string][]*rule{}, map[string][]*rule{}
 	}
 	x.byWord[word] = append(x.byWord[word], r)
+	folded := r.folded.word()
+	x.byFolded[folded] = append(x.byFolded[folded], r)
 }
 
 // find keeps the first rule that covers a part. One that allows sees the part
@@ -182,10 +189,9 @@ func (x *commandIndex) find(m *match, p *Part, b Behavior) {
 // searchCaseless is search for a text in which case does not matter.
 func (x *commandIndex) searchCaseless(m *match, text string) {
 	text = strings.ToLower(text)
-	covers := func(r *rule) (string, bool) { return "", compileCommand(strings.ToLower(r.pattern)).covers(text) }
-	for _, rules := range x.byWord {
-		m.search(rules, covers)
-	}
+	word, _, _ := strings.Cut(text, " ")
+	covers := func(r *rule) (string, bool) { return "", r.folded.covers(text) }
+	m.search(x.byFolded[word], covers)
 	m.search(x.rest, covers)
 }
 
@@ -193,26 +199,32 @@ func (x *commandIndex) searchCaseless(m *match, text string) {
 func (x *commandIndex) perhaps(m *match, p *Part) {
 	for i := range p.Forms {
 		if sure := p.Forms[i].Sure; sure != "" {
-			x.guess(m, sure, true)
+			x.guess(m, sure, true, p.Caseless)
 		}
 	}
 	if p.Sure == "" {
 		return
 	}
-	x.guess(m, p.Sure, false)
+	x.guess(m, p.Sure, false, p.Caseless)
 	if cut := len(p.Text) - len(p.Name); cut > 0 && cut <= len(p.Sure) && strings.HasSuffix(p.Text, p.Name) {
-		x.guess(m, p.Sure[cut:], false)
+		x.guess(m, p.Sure[cut:], false, p.Caseless)
 	}
 }
 
 // guess keeps the first rule that may cover a text which begins with sure. In a
 // form, what follows is no flag: these were left out.
-func (x *commandIndex) guess(m *match, sure string, form bool) {
+func (x *commandIndex) guess(m *match, sure string, form, caseless bool) {
+	byWord, pattern := x.byWord, func(r *rule) *commandPattern { return r.command }
+	if caseless {
+		sure = strings.ToLower(sure)
+		byWord, pattern = x.byFolded, func(r *rule) *commandPattern { return r.folded }
+	}
 	word, _, _ := strings.Cut(sure, " ")
 	covers := func(r *rule) (string, bool) {
-		return "", r.command.mayCover(sure) && !(form && strings.HasPrefix(r.command.parts[0], sure+"-"))
+		c := pattern(r)
+		return "", c.mayCover(sure) && !(form && strings.HasPrefix(c.parts[0], sure+"-"))
 	}
-	m.search(x.byWord[word], covers)
+	m.search(byWord[word], covers)
 	m.search(x.rest, covers)
 }
 

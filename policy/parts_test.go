@@ -63,3 +63,45 @@ func TestMayCover(t *testing.T) {
 		}
 	}
 }
+
+// TestCaselessSearch checks that a caseless search finds rules by their word and
+// does not compile the patterns of rules again.
+func TestCaselessSearch(t *testing.T) {
+	index := func(patterns ...string) *commandIndex {
+		l := newList(&Policy{}, Deny, nil)
+		for i, pattern := range patterns {
+			r := parseRule("Bash("+pattern+")", i, origin{}, "/")
+			l.add(&r)
+		}
+		return &l.commands
+	}
+	for pattern, text := range map[string]string{"Git Push *": "git push -f", "git push:*": "GIT Push", "Remove-*": "REMOVE-item x", "*Force": "rm -FORCE", "x Ä*": "X äb"} {
+		var m match
+		index("Other *", pattern).searchCaseless(&m, text)
+		if m.rule == nil || m.rule.order != 1 {
+			t.Errorf("%s does not cover %s", pattern, text)
+		}
+	}
+	var m match
+	if index("Git Push *", "Gi*x").searchCaseless(&m, "git pull"); m.rule != nil {
+		t.Errorf("%s covers git pull", m.rule.text)
+	}
+	m = match{}
+	index("Git Push *").perhaps(&m, &Part{Text: "git X", Name: "git X", Sure: "GIT ", Caseless: true})
+	if m.rule == nil {
+		t.Error("Git Push * may not cover what begins with GIT")
+	}
+	allocs := func(x *commandIndex) float64 {
+		return testing.AllocsPerRun(10, func() {
+			var m match
+			x.searchCaseless(&m, "git status")
+		})
+	}
+	var many []string
+	for range 100 {
+		many = append(many, "Git Push *", "Other *", "*Force")
+	}
+	if one, all := allocs(index("Git Push *", "*Force")), allocs(index(many...)); all > one {
+		t.Errorf("%v allocations with 2 rules, %v with 300", one, all)
+	}
+}

@@ -31,6 +31,14 @@ func TestPartTexts(t *testing.T) {
 			s.r.Parts.Doubtful = "what the variable X has programs run is not known"
 			s.rules = []entry{{"deny", "Bash(curl *)"}}
 		}, "not every command in it is known: what the variable X has programs run is not known", "write the commands out, one after the other"},
+		{"unnamed", func(s *speech) {
+			s.r.Parts.Unnamed = "it has variables"
+			s.rules = []entry{{"ask", "Read(x)"}}
+		}, "not every file that it opens is known, and there are rules on some: it has variables", "write the paths out, in one command of literal words"},
+		{"unnamed without rules", func(s *speech) {
+			s.r.Parts.Unnamed, s.r.Parts.List[0].Risk = "it has variables", "it destroys"
+			s.rules = []entry{{"deny", "Bash(curl *)"}}
+		}, "x needs approval: it destroys", "do it another way, or ask the user to add an allow rule such as Bash(x) to " + file},
 		{"form", func(s *speech) {
 			s.r.Parts.List[0] = Part{Text: "git -C $D $X", Name: "git -C $D $X", Sure: "git -C ", Forms: []Form{{Text: "git $X", Sure: "git "}}}
 			s.rules = []entry{{"deny", "Bash(git push:*)"}}

@@ -18,6 +18,7 @@ type rule struct {
 	pattern string          // of a Tool(pattern) rule
 	path    *pathPattern    // pattern as a path pattern; nil when it is none
 	command *commandPattern // pattern as one of commands; nil in a rule on a whole tool
+	folded  *commandPattern // command in lower case
 	broken  error           // what is wrong with the rule, as a clause; nil when nothing is
 }
 

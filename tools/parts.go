@@ -10,6 +10,7 @@ type Parts struct {
 	// Unresolved is why List may not have all; "" if it has.
 	Unresolved string
 	Doubtful   string // as policy.Parts.Doubtful
+	Unnamed    string // as policy.Parts.Unnamed
 	Paths      []NamedPath
 	// Readable and Writable are folders beyond the roots in which files may be
 	// named unasked: absolute, links not followed.

@@ -71,10 +71,16 @@ var plainer = strings.NewReplacer(
 	"\u00a0", " ", "\u0085", " ", "\r", "\n", "\f", " ", "\v", " ",
 )
 
+// tooLong is why a text over one of the bounds is doubtful.
+const tooLong = "it is too long to be looked through"
+
+// separators end a command wherever they are outside of quotes.
+const separators = ";|&\n(){}"
+
 // candidates returns every text of a command that may be a command in it: what
 // stands between separators, with quotes left out and as separators, and what
-// begins at each word of that.
-func candidates(text, doubt string) (forms []string, doubtful string) {
+// begins at each word of that. It adds the words to names.
+func candidates(text, doubt string, names *named) (forms []string, doubtful string) {
 	seen, size := map[string]bool{}, 0
 	full := func() bool { return len(forms) >= maxForms || size >= maxBytes }
 	add := func(list []string) {
@@ -88,7 +94,9 @@ func candidates(text, doubt string) (forms []string, doubtful string) {
 	}
 	text = plainer.Replace(text)
 	add([]string{strings.TrimSpace(text)})
-	const separators = ";|&\n(){}"
+	if !names.add(quotedWords(text)) {
+		doubt = tooLong
+	}
 	for _, split := range []string{separators, separators + `"'`, separators + "\"'=,<>$@#![]"} {
 		clean := text
 		if !strings.Contains(split, `"`) {
@@ -96,9 +104,12 @@ func candidates(text, doubt string) (forms []string, doubtful string) {
 		}
 		for _, segment := range strings.FieldsFunc(clean, func(r rune) bool { return strings.ContainsRune(split, r) }) {
 			words := strings.Fields(segment)
+			if !names.add(words) {
+				doubt = tooLong
+			}
 			for i := range words {
 				if i == maxWords || full() {
-					doubt = "it is too long to be looked through"
+					doubt = tooLong
 					break
 				}
 				add(spellings(words[i:]))

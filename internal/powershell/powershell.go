@@ -18,6 +18,14 @@ type Command struct {
 	Forms []string
 	// Doubtful is why Forms may not have all that runs; "" if they have.
 	Doubtful string
+	// Named are words that may name files. The name of a simple command that runs no
+	// other one is not among them.
+	Named []string
+	// Unnamed is why Named may not have all files that the text names; "" if they have.
+	Unnamed string
+	// Programs are the simple commands in it, each with the bare name of the program,
+	// in lower case, and its arguments without quotes.
+	Programs [][]string
 }
 
 // Text returns the words of a simple command joined by one blank, and any other
@@ -33,11 +41,20 @@ func (c *Command) Text(written string) string {
 func Analyse(text string) Command {
 	var c Command
 	if c.Words, c.Simple = simple(text); c.Simple && !launches(c.Words[0]) {
-		c.Forms = spellings(c.Words)
+		c.Forms, c.Named, c.Programs = spellings(c.Words), c.Words[1:], [][]string{program(c.Words)}
 		return c
 	}
+	all := false
 	c.Doubtful = doubt(text, c.Simple)
-	c.Forms, c.Doubtful = candidates(text, c.Doubtful)
+	if c.Programs, all = programs(text); !all {
+		c.Doubtful = tooLong
+	}
+	var names named
+	c.Forms, c.Doubtful = candidates(text, c.Doubtful, &names)
+	c.Named, c.Unnamed = names.words, c.Doubtful
+	if c.Unnamed == "" {
+		c.Unnamed = moves(c.Named)
+	}
 	return c
 }
 

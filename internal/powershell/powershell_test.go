@@ -1,7 +1,9 @@
 package powershell
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -107,4 +109,47 @@ func FuzzSimple(f *testing.F) {
 			t.Fatalf("%q ends in a quote", text)
 		}
 	})
+}
+
+// TestNamed checks the words that may name files, and whether they are all.
+func TestNamed(t *testing.T) {
+	for text, words := range map[string][]string{
+		"gc .env | sort": {".env"}, "gc 'a b/c'; ls": {"a b/c"}, "gc \"a;b\" | sort": {"a;b"}, "$x=.env": {".env"}, "gc a' 'b": {"a b"}, "ls>x": {"x"}, "gc .e`nv": {".env"}, "[a]::b('c d')": {"c d"}, "cmd /c 'type .env'": {".env", "type .env"}, "gc 'a": {"a"},
+	} {
+		c := Analyse(text)
+		for _, word := range words {
+			if !slices.Contains(c.Named, word) {
+				t.Errorf("%q is not among the words of %q: %q", word, text, c.Named)
+			}
+		}
+	}
+	for text, whole := range map[string]bool{
+		"gc a": true, "gc a | sort": true, "cd ..": true, "gc *": false, "gc $x; ls": false, "cd ..; gc a": false, "ls; Set-Location x": false, "pwsh -enc AA": false,
+		strings.Repeat("ls; ", 9) + strings.Repeat("a ", maxWords+2): false,
+	} {
+		if c := Analyse(text); (c.Unnamed == "") != whole {
+			t.Errorf("%q: not all words are known: %q", text, c.Unnamed)
+		}
+	}
+	var list []string
+	for i := range 2 * maxNamed {
+		list = append(list, "gc f"+strconv.Itoa(i))
+	}
+	if c := Analyse(strings.Join(list, ";")); c.Unnamed == "" || len(c.Named) != maxNamed {
+		t.Errorf("%d words, unnamed: %q", len(c.Named), c.Unnamed)
+	}
+}
+
+// TestPrograms checks the simple commands of a text.
+func TestPrograms(t *testing.T) {
+	for text, want := range map[string]string{
+		"git -C . push": "[[git -C . push]]", `C:\x\Git.EXE 'a b'`: "[[git a b]]", "ls; git push | sort": "[[ls] [git push] [sort]]", "git log 'a;b'; ls": "[[git log a;b] [ls]]", "$x; git push": "[[git push]]", "cmd /c x": "[[cmd /c x]]", "if (1) { git push }": "[[git push]]", "$x": "[]",
+	} {
+		if got := fmt.Sprint(Analyse(text).Programs); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if c := Analyse(strings.Repeat("ls;", 2*maxPrograms)); c.Doubtful == "" || len(c.Programs) != maxPrograms {
+		t.Errorf("%d programs, doubtful: %q", len(c.Programs), c.Doubtful)
+	}
 }

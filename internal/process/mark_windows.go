@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -8,15 +9,19 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// markJob returns the job object of all commands of all servers of this user. It
-// has no limits: it marks processes that a server has started, however far down.
+// markJob returns the job object of all commands of all servers of this user in this
+// session. It has no limits: it marks processes that a server has started, however far down.
 // The job of a command is nested in it.
 var markJob = sync.OnceValues(func() (windows.Handle, error) {
 	sid, err := ownSID()
 	if err != nil {
 		return 0, err
 	}
-	name, err := windows.UTF16PtrFromString(`Global\mcp-toolset-commands-` + sid)
+	session, err := sessionOf(windows.GetCurrentProcessId())
+	if err != nil {
+		return 0, err
+	}
+	name, err := windows.UTF16PtrFromString(markName(session, sid))
 	if err != nil {
 		return 0, err
 	}
@@ -42,15 +47,60 @@ func ownSID() (string, error) {
 	return user.User.Sid.String(), nil
 }
 
+// sessionOf returns the session that a process runs in.
+func sessionOf(pid uint32) (session uint32, err error) {
+	if err := windows.ProcessIdToSessionId(pid, &session); err != nil {
+		return 0, fmt.Errorf("finding the session of process %d: %w", pid, err)
+	}
+	return session, nil
+}
+
+const jobObjectQuery = 0x0004 // JOB_OBJECT_QUERY
+
+// openMark opens the job object of a name to ask about it, if there is one.
+func openMark(name string) (windows.Handle, bool, error) {
+	text, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return 0, false, err
+	}
+	h, _, err := openJobObject.Call(jobObjectQuery, 0, uintptr(unsafe.Pointer(text)))
+	switch {
+	case h != 0:
+		return windows.Handle(h), true, nil
+	case errors.Is(err, windows.ERROR_FILE_NOT_FOUND):
+		return 0, false, nil // no server runs there
+	}
+	return 0, false, fmt.Errorf("opening the job object that marks commands: %w", err)
+}
+
+// markOf returns the job object that marks a process if it is a command: see marks.of.
+func markOf(pid uint32) (mark windows.Handle, other, ok bool, err error) {
+	sid, err := ownSID()
+	if err != nil {
+		return 0, false, false, err
+	}
+	own, err := sessionOf(windows.GetCurrentProcessId())
+	if err != nil {
+		return 0, false, false, err
+	}
+	m := marks[windows.Handle]{own: own, make: markJob, open: openMark, session: sessionOf, sid: sid}
+	return m.of(pid)
+}
+
+var openJobObject = windows.NewLazySystemDLL("kernel32.dll").NewProc("OpenJobObjectW")
+
 var isProcessInJob = windows.NewLazySystemDLL("kernel32.dll").NewProc("IsProcessInJob")
 
 // StartedByServer reports whether a process is a command of a server of this user
 // or was started by one. The caller has the process open, so that no other one can
 // have its number.
 func StartedByServer(pid uint32) (bool, error) {
-	mark, err := markJob()
-	if err != nil {
+	mark, other, ok, err := markOf(pid)
+	if err != nil || !ok {
 		return false, err
+	}
+	if other {
+		defer windows.CloseHandle(mark)
 	}
 	// Wine wants the first right, and Windows denies it for elevated processes.
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, pid)

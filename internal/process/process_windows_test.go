@@ -87,6 +87,31 @@ func TestJobEnd(t *testing.T) {
 	}
 }
 
+// TestOpenMark checks that the job object of another session is opened and not made.
+func TestOpenMark(t *testing.T) {
+	if _, err := markJob(); err != nil {
+		t.Fatal(err)
+	}
+	sid, err := ownSID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := sessionOf(windows.GetCurrentProcessId())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, ok, err := openMark(markName(session, sid))
+	if !ok || err != nil {
+		t.Fatalf("it is not found: %v", err)
+	}
+	_ = windows.CloseHandle(h)
+	for range 2 {
+		if _, ok, err := openMark(markName(session+1000, sid)); ok || err != nil {
+			t.Errorf("one without servers: %v, %v", ok, err)
+		}
+	}
+}
+
 // TestJobLeftover checks that what a command leaves running is named and ended.
 func TestJobLeftover(t *testing.T) {
 	p, o := start(t, newRunner(t), "leave")

@@ -25,6 +25,8 @@ type scene struct {
 	mode          policy.Mode
 	uncontained   bool // the tool asks about what is not known to only read
 	exposed       bool // nothing keeps commands from files that rules keep
+	closed        []string
+	guarded       []string
 	policy        *policy.Policy
 }
 
@@ -89,7 +91,7 @@ func (s *scene) set(t testing.TB, rules ...entry) {
 		t.Fatal(err)
 	}
 	s.rules = rules
-	s.policy = policy.New(policy.Config{Settings: settings, Roots: []string{s.ws}, Home: s.home, Mode: s.mode})
+	s.policy = policy.New(policy.Config{Settings: settings, Roots: []string{s.ws}, Home: s.home, Mode: s.mode, Closed: s.closed, Guarded: s.guarded})
 }
 
 // expand puts the folders of the scene in the place of <ws>, <out> and <home>.
@@ -140,7 +142,7 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 // complete follows links and patterns.
 func complete(t testing.TB, from *tools.Parts) *policy.Parts {
 	t.Helper()
-	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
+	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
 	for _, named := range from.Paths {
 		paths := []string{named.Path}
 		if i := strings.IndexAny(named.Path, "*?["); named.Glob && i >= 0 {

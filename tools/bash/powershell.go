@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -111,20 +112,44 @@ func (j *judged) powerShellParts(text, home string) *tools.Parts {
 	for _, form := range c.Forms {
 		part.Forms = append(part.Forms, policy.Form{Text: form})
 	}
-	p := &tools.Parts{Text: text, List: []policy.Part{part}, Doubtful: c.Doubtful}
-	if !c.Simple {
-		return p
+	p := &tools.Parts{Text: text, Doubtful: c.Doubtful, Unnamed: c.Unnamed}
+	for _, words := range c.Programs {
+		forms, doubt := programForms(words)
+		part.Forms = append(part.Forms, forms...)
+		if p.Doubtful == "" {
+			p.Doubtful = doubt
+		}
 	}
+	p.List = []policy.Part{part}
 	access := policy.Edit
-	if readers[strings.ToLower(c.Words[0])] {
+	if c.Simple && readers[strings.ToLower(c.Words[0])] {
 		access = policy.Read
 	}
-	for _, word := range c.Words[1:] {
+	for _, word := range c.Named {
 		for _, path := range operands(word, j.dir, home) {
 			p.Paths = append(p.Paths, tools.NamedPath{Path: path, Access: access})
 		}
 	}
 	return p
+}
+
+// programForms returns what rules for Bash that deny or ask see of a program and
+// its arguments: without flags ahead of a subcommand, with synonyms, and what it
+// runs. The doubt is why they may not have all that runs; "" if they have.
+func programForms(words []string) (forms []policy.Form, doubt string) {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	a := shellsafe.Analyse(strings.Join(quoted, " "), shellsafe.Options{})
+	for i := range a.Commands {
+		c := &a.Commands[i]
+		forms = append(forms, policy.Form{Text: c.DenyText(), Sure: c.Sure})
+		for _, f := range c.Forms {
+			forms = append(forms, policy.Form{Text: f.Text, Sure: f.Sure})
+		}
+	}
+	return forms, cmp.Or(a.Unresolved, a.Doubtful)
 }
 
 // readers are commands that only read the files that they name.
@@ -137,14 +162,27 @@ var readers = func() map[string]bool {
 }()
 
 // operands returns the files that a word may name, as absolute paths: a word, what
-// follows = or : in a parameter, and the items of a list.
+// follows = or : in a parameter, the items of a list, and what a name of a provider
+// or of a stream stands beside.
 func operands(word, dir, home string) (paths []string) {
-	for item := range strings.SplitSeq(word, ",") {
+	items := strings.Split(word, ",")
+	if len(items) > 1 {
+		items = append(items, word) // a name may have the comma
+	}
+	for _, item := range items {
 		texts := []string{item}
 		if i := strings.IndexAny(item, "=:"); i > 0 && strings.HasPrefix(item, "-") {
 			texts = []string{item[i+1:]}
 		} else if i := strings.IndexByte(item, '='); i > 0 {
 			texts = append(texts, item[i+1:])
+		}
+		for _, text := range texts {
+			if i := strings.LastIndex(text, "::"); i >= 0 { // FileSystem::path
+				texts = append(texts, text[i+2:])
+			}
+			if i := strings.IndexByte(text, ':'); i > 1 { // path:stream
+				texts = append(texts, text[:i])
+			}
 		}
 		for _, text := range texts {
 			if text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, "\x00") {

@@ -14,7 +14,7 @@ import (
 // powerShellScene is a scene whose tool is PowerShell.
 func powerShellScene(t *testing.T, mode policy.Mode, rules ...entry) *scene {
 	s := at(t, "/ws")
-	s.mode = mode
+	s.mode, s.closed, s.guarded = mode, []string{"/closed"}, []string{"/my cfg/set.json"}
 	s.set(t, rules...)
 	return s
 }
@@ -63,6 +63,18 @@ func TestPowerShellDecisions(t *testing.T) {
 			"Get-Content a.txt": "allow PowerShell(Get-Content *)", "Get-Content .env": "deny Read(.env)", "Get-Content -Path:.env": "deny Read(.env)", "Get-Content a,.env": "deny Read(.env)", "Get-Content './.env'": "deny Read(.env)",
 			"tool --in=.env": "deny Read(.env)", "tool docs/a": "deny Edit(docs/**)", "Get-Content docs/a": "allow PowerShell(Get-Content *)",
 		}},
+		{"", []entry{{"allow", "PowerShell"}, {"deny", "Read(./.env)"}, {"deny", "Read(./a b/c)"}, {"ask", "Edit(docs/**)"}}, powerShellFiles("allow PowerShell")},
+		{policy.ModeBypass, []entry{{"deny", "Read(./.env)"}, {"deny", "Read(./a b/c)"}, {"ask", "Edit(docs/**)"}}, powerShellFiles("allow:mode")},
+		{policy.ModeBypass, nil, map[string]string{
+			"Set-Content .mcp-toolset/settings.json x | Out-Null": "deny:path", "$x = 1; Set-Content '.mcp-toolset/settings.json' $x": "deny:path", "'x' > .mcp-toolset/settings.json": "deny:path", "Set-Content '/my cfg/set.json' x | Out-Null": "deny:path",
+			"cmd /c 'echo x > .mcp-toolset/settings.json'": "deny:path", "Set-Content .mcp-toolset/settings.json:x y": "deny:path", "Set-Content .git/config x | Out-Null": "ask:path", "Get-Content /closed/x | Out-String": "deny:path", "Get-Content a.txt | Out-String": "allow:mode",
+		}},
+		{"", []entry{{"allow", "PowerShell(git *)"}, {"allow", "PowerShell(npm *)"}, {"deny", "Bash(git push:*)"}, {"ask", "PowerShell(npm install:*)"}, {"deny", "PowerShell(Hg Strip *)"}, {"allow", "PowerShell(hg *)"}}, map[string]string{
+			"git -C . push": "deny Bash(git push:*)", "git --no-pager -c a=b push origin": "deny Bash(git push:*)", "GIT.EXE -C '..' push": "deny Bash(git push:*)", `C:\git\git.exe -C . push`: "deny Bash(git push:*)", "git send-pack": "deny Bash(git push:*)",
+			"git status; git -C . push": "deny Bash(git push:*)", "$x; git -C '.' push": "deny Bash(git push:*)", "npm i x": "ask PowerShell(npm install:*)", "npm --loglevel=silent add x": "ask PowerShell(npm install:*)", "timeout 5 git -C . push": "deny Bash(git push:*)",
+			"git status": "allow PowerShell(git *)", "git -C . status": "allow PowerShell(git *)", "git log --grep push": "allow PowerShell(git *)", "npm run build": "allow PowerShell(npm *)", "git alias-of-push": "ask:default", "hg --cwd x strip 1": "deny PowerShell(Hg Strip *)",
+		}},
+		{"", []entry{{"allow", "PowerShell"}, {"deny", "Bash(git push:*)"}}, map[string]string{"cd x": "allow PowerShell", "sort x": "allow PowerShell", "type x": "allow PowerShell", "kill 5": "allow PowerShell", "dotnet build": "allow PowerShell", "ls; cd x": "allow PowerShell"}},
 		{policy.ModePlan, []entry{{"allow", "PowerShell(git *)"}}, map[string]string{"git status": "deny:mode"}},
 		{policy.ModeBypass, nil, map[string]string{"git status": "allow:mode", "$x": "allow:mode"}},
 		{policy.ModeBypass, []entry{{"deny", "PowerShell(rm *)"}}, map[string]string{"git status": "allow:mode", "$x": "ask:default", "ls | Remove-Item x": "deny PowerShell(rm *)"}},
@@ -77,6 +89,20 @@ func TestPowerShellDecisions(t *testing.T) {
 	}
 	if _, _, denied := powerShellScene(t, "", entry{"deny", "Bash"}).policy.DeniedTool("PowerShell", nil); !denied {
 		t.Error("a rule that denies Bash leaves PowerShell")
+	}
+}
+
+// powerShellFiles are decisions under rules on the files .env, "a b/c" and docs.
+func powerShellFiles(otherwise string) map[string]string {
+	env, spaced := "deny Read(./.env)", "deny Read(./a b/c)"
+	return map[string]string{
+		"Get-Content .env": env, "Get-Content .env | Out-String": env, "ls; gc ./.env": env, "$x = gc .env": env, "(Get-Content '.env')": env, "git status > .env": env, "foreach ($f in '.env') { gc $f }": env, "pwsh -c 'gc .env'": env,
+		"Get-Content FileSystem::.env": env, "Get-Content '.env::$DATA'": env, "Get-Content -Path:.env | Out-String": env, "Get-Content -Path a,.env | Out-String": env, "[IO.File]::ReadAllText('.env')": env, "gc .e`nv": env,
+		"Get-Content 'a b/c' | Out-String": spaced, "Get-Content \"a b/c\"; ls": spaced, "gc 'a b'/c": spaced,
+		"Set-Content docs/a x | Out-Null": "ask Edit(docs/**)", "ls | % { ri docs/a }": "ask Edit(docs/**)",
+		"Get-Content .en*": "ask:default", "Get-Content $x": "ask:default", "ls | % { gc $_ }": "ask:default", "powershell -EncodedCommand AAAA": "ask:default", "gc ('.e' + 'nv')": "ask:default", "cd ..; gc ws/a": "ask:default", "pushd ..\ngc ws/a": "ask:default",
+		"ls; " + strings.Repeat("a ", 100): "ask:default",
+		"Get-Content a.txt | Out-String":   otherwise, "git status; git diff": otherwise, "git status": otherwise, "Get-Content docs/a": otherwise,
 	}
 }
 
