@@ -228,8 +228,8 @@ func TestHungStartThread(t *testing.T) {
 	eventually(t, "the thread has ended", func() bool { return !threadLives(f.thread) })
 }
 
-// A start that fails as it is cancelled leaves nothing open.
-func TestCancelledStartFails(t *testing.T) {
+// A start that is cancelled before it has begun leaves nothing open.
+func TestCancelledBeforeStart(t *testing.T) {
 	r := newRunner(t, Config{})
 	run(t, r, "true")
 	open := func() int {
@@ -239,18 +239,25 @@ func TestCancelledStartFails(t *testing.T) {
 		}
 		return len(entries)
 	}
+	hung, release := hangOnce(r)
+	r.hang = failTime
+	defer close(release)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := inBackground(ctx, r)
+	<-hung
 	before := open()
-	for range 50 {
-		ctx, cancel := context.WithCancel(t.Context())
-		r.start = func(*exec.Cmd) error {
-			cancel()
-			return errors.New("no memory")
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if _, err := r.fresh(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error("the error is", err)
 		}
-		if _, err := r.fresh(ctx); !errors.Is(err, context.Canceled) {
-			t.Fatal("the error is", err)
-		}
+		cancel()
 	}
-	eventually(t, "as many files are open as before", func() bool { return open() <= before })
+	if now := open(); now > before {
+		t.Errorf("%d files are open, before %d", now, before)
+	}
+	cancel()
+	<-first
 }
 
 // A supervisor that took a command and does not start it is ended, by its limit
