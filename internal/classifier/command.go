@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"mcp-toolset/internal/launch"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
 )
@@ -35,7 +36,13 @@ func run(ctx context.Context, stage policy.Stage, question []byte) ([]byte, erro
 	cmd.Stdout, cmd.Stderr = out, words
 	cmd.WaitDelay = afterEnd
 	apart(cmd)
-	err := cmd.Run()
+	if err := launch.Start(ctx, cmd, nil); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("running %s: %w", stage.Command[0], err)
+	}
+	err := cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

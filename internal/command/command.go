@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-toolset/internal/launch"
 	"mcp-toolset/internal/process"
 	"mcp-toolset/internal/sandbox"
 	"mcp-toolset/internal/spool"
@@ -187,8 +188,11 @@ func (c *Commands) Malformed(script string) bool {
 	cmd := exec.CommandContext(ctx, c.shell, args...)
 	cmd.Env, cmd.Dir, cmd.Stdin = []string{}, string(filepath.Separator), strings.NewReader(script+"\n")
 	cmd.WaitDelay = syntaxTime
+	if launch.Start(ctx, cmd, nil) != nil {
+		return false
+	}
 	var exit *exec.ExitError
-	return errors.As(cmd.Run(), &exit) && exit.Exited()
+	return errors.As(cmd.Wait(), &exit) && exit.Exited()
 }
 
 // closeGrace is how long commands may take to end when the server does: its

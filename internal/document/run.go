@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-toolset/internal/launch"
 )
 
 // Limits of what is taken from a process.
@@ -120,7 +122,7 @@ func (r *Reader) run(ctx context.Context, f *os.File, q request) (said []byte, r
 	cmd, err := r.command(life, f, string(arg))
 	if err == nil {
 		cmd.Stdout, cmd.Stderr = out, complaint
-		err = cmd.Start()
+		err = launch.Start(life, cmd, nil)
 	}
 	if err != nil {
 		if ctx.Err() != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-toolset/internal/launch"
 	"mcp-toolset/policy"
 )
 
@@ -57,8 +58,11 @@ func (r *Runner) execute(ctx context.Context, h policy.Hook, dir string, input [
 	cmd.SysProcAttr = ownGroup()
 	late := time.NewTimer(h.Timeout)
 	defer late.Stop()
-	p, err := start(cmd, input)
-	if err != nil {
+	p, err := start(ctx, cmd, input)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ended{cancelled: true}
+	case err != nil:
 		return ended{err: err}
 	}
 	r.entered(p)
@@ -99,7 +103,7 @@ type process struct {
 }
 
 // start starts a command and gives it its input.
-func start(cmd *exec.Cmd, input []byte) (*process, error) {
+func start(ctx context.Context, cmd *exec.Cmd, input []byte) (*process, error) {
 	var files []*os.File
 	closeAll := func() {
 		for _, f := range files {
@@ -115,8 +119,7 @@ func start(cmd *exec.Cmd, input []byte) (*process, error) {
 		files = append(files, reading, writing)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[3], files[5]
-	if err := cmd.Start(); err != nil {
-		closeAll()
+	if err := launch.Start(ctx, cmd, closeAll); err != nil {
 		return nil, err
 	}
 	files[0].Close()

@@ -3,85 +3,170 @@ package process
 import (
 	"context"
 	"runtime"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
-// forker is a thread that starts processes and lives as long as its Runner: the
-// kernel takes the end of the thread that started a process for that of its
-// parent.
+// forker is a thread that starts processes, one at a time. It lives as long as
+// each process that it started: the kernel takes the end of the thread that
+// started a process for that of its parent.
 type forker struct {
-	work   chan func()
-	thread atomic.Int64 // its number; 0: not known yet
+	work     chan *startJob
+	replaced chan struct{} // closed when another thread starts the next processes
+	quit     chan struct{} // closed when the thread is not needed any more
+	users    int           // starts and live processes; guarded by Runner.mu
+
+	mu      sync.Mutex
+	current *startJob // what runs; nil: nothing
+	thread  int       // its number; 0: not known
+}
+
+// startJob is the start of one process.
+type startJob struct {
+	start func() error
+	done  chan error
 }
 
 func newForker() *forker {
-	f := &forker{work: make(chan func())}
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		f.thread.Store(int64(threadID()))
-		for fn := range f.work {
-			fn()
-		}
-	}()
+	f := &forker{work: make(chan *startJob), replaced: make(chan struct{}), quit: make(chan struct{})}
+	go f.run()
 	return f
 }
 
-func (f *forker) stop() { close(f.work) }
-
-// fork runs start on the thread that starts processes. If ctx ends earlier it
-// returns the cause, and late is called in the background when start has
-// returned: a process can hang before it becomes another program, in an emulator
-// or in a file system that does not answer, and start waits for it. Such a
-// process is killed.
-func (r *Runner) fork(ctx context.Context, start func() error, late func(error)) error {
-	f := r.forkerNow()
-	done := make(chan error, 1)
-	select {
-	case f.work <- func() { done <- start() }:
-	case <-ctx.Done():
-		late(context.Cause(ctx))
-		return context.Cause(ctx)
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	r.replace(f)
-	r.log.Debug("a process hangs before it becomes a supervisor")
-	go func() {
-		again := time.NewTicker(answerWait)
-		defer again.Stop()
-		for {
-			killHalfStarted(int(f.thread.Load()))
-			select {
-			case err := <-done:
-				late(err)
-				return
-			case <-again.C:
-			}
+func (f *forker) run() {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	id := threadID()
+	for {
+		select {
+		case j := <-f.work:
+			f.set(j, id)
+			err := j.start()
+			f.set(nil, id)
+			j.done <- err
+		case <-f.quit:
+			return
 		}
-	}()
-	return context.Cause(ctx)
+	}
 }
 
-func (r *Runner) forkerNow() *forker {
+func (f *forker) set(j *startJob, thread int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.current, f.thread = j, thread
+}
+
+// kill kills the process that j starts if it has not become another program. The
+// lock keeps the thread from beginning another job meanwhile.
+func (f *forker) kill(j *startJob) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.current == j {
+		killHalfStarted(f.thread)
+	}
+}
+
+// fork runs start on the thread that starts processes. A process can hang before
+// it becomes another program, in an emulator or in a file system that does not
+// answer, and start waits for it. Such a start delays the others for r.hang at
+// most: then they use another thread.
+//
+// If fork returns a forker, the process runs, and the caller releases the forker
+// when the process has ended. If ctx ends earlier, fork returns the cause. kept
+// reports that start goes on in the background then; its process is killed, and
+// late is called with the error of start.
+func (r *Runner) fork(ctx context.Context, start func() error, late func(error)) (_ *forker, kept bool, err error) {
+	j := &startJob{start: start, done: make(chan error, 1)}
+	f, err := r.assign(ctx, j)
+	if err != nil {
+		return nil, false, err
+	}
+	hang := time.NewTimer(r.hang)
+	for {
+		select {
+		case err := <-j.done:
+			hang.Stop()
+			if err != nil {
+				r.release(f)
+				return nil, false, err
+			}
+			return f, false, nil
+		case <-hang.C:
+			r.log.Debug("a process hangs before it becomes a supervisor")
+			r.replace(f)
+		case <-ctx.Done():
+			go r.outlast(f, j, hang, late)
+			return nil, true, context.Cause(ctx)
+		}
+	}
+}
+
+// assign hands a job to a thread that is free.
+func (r *Runner) assign(ctx context.Context, j *startJob) (*forker, error) {
+	for {
+		f := r.hold()
+		select {
+		case f.work <- j:
+			return f, nil
+		case <-f.replaced:
+			r.release(f)
+		case <-ctx.Done():
+			r.release(f)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// outlast waits for the end of a start that nobody else waits for.
+func (r *Runner) outlast(f *forker, j *startJob, hang *time.Timer, late func(error)) {
+	defer hang.Stop()
+	defer r.release(f)
+	again := time.NewTicker(answerWait)
+	defer again.Stop()
+	for {
+		f.kill(j)
+		select {
+		case err := <-j.done:
+			late(err)
+			return
+		case <-hang.C:
+			r.replace(f)
+		case <-again.C:
+		}
+	}
+}
+
+// hold returns the thread that starts the next process. It lives at least until
+// release.
+func (r *Runner) hold() *forker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.forker == nil {
 		r.forker = newForker()
 	}
+	r.forker.users++
 	return r.forker
 }
 
+// release ends a thread that was replaced and has no user left.
+func (r *Runner) release(f *forker) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f.users--; f.users == 0 && f != r.forker {
+		close(f.quit)
+	}
+}
+
 // replace has the next processes started on another thread. The thread with one
-// that hangs stays, since the supervisors that it has started end with it.
+// that hangs stays until its users are gone.
 func (r *Runner) replace(f *forker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.forker == f {
-		r.forker = nil
-		r.stale = append(r.stale, f)
+	if f == nil || f != r.forker {
+		return
+	}
+	r.forker = nil
+	close(f.replaced)
+	if f.users == 0 {
+		close(f.quit)
 	}
 }

@@ -5,6 +5,7 @@ package process
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -44,6 +45,7 @@ func testConfine(raw json.RawMessage, start func() error) error {
 			return err
 		}
 	case "hang":
+		fmt.Fprintln(os.Stderr, "hangs")
 		select {}
 	case "stop":
 		if err := unix.Kill(os.Getpid(), unix.SIGSTOP); err != nil {

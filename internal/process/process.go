@@ -39,6 +39,8 @@ const (
 	answerWait = 2 * time.Second
 	// startWait is how long a supervisor may take to be ready.
 	startWait = 5 * time.Second
+	// hangWait is how long the start of one process may keep others from starting.
+	hangWait = 300 * time.Millisecond
 	// burstGap is the time without a command after which the next one begins a
 	// new burst, and spareTime the one after which no more than Config.Spares
 	// supervisors are kept ready.

@@ -86,9 +86,11 @@ func TestSurroundings(t *testing.T) {
 	defer signal.Reset(unix.SIGUSR1)
 	for _, tier := range systemTiers() {
 		r := newRunner(t, Config{Tiers: []Tier{tier}})
-		if err := r.fork(t.Context(), blockUSR2, nil); err != nil {
+		f, _, err := r.fork(t.Context(), blockUSR2, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
+		defer r.release(f)
 		if _, err := r.Tier(t.Context()); err != nil {
 			t.Log(err)
 			continue

@@ -28,11 +28,12 @@ type Runner struct {
 	filling int // supervisors being started to be ready
 	reserve reserve
 	running map[*Process]struct{}
-	forker  *forker
-	stale   []*forker      // those with a process that hangs
+	forker  *forker        // starts the next process; nil: none yet
 	alive   sync.WaitGroup // supervisors and what starts them
 
 	wait  time.Duration         // startWait, except in tests
+	hang  time.Duration         // hangWait, except in tests
+	begin time.Duration         // slack, except in tests
 	start func(*exec.Cmd) error // (*exec.Cmd).Start, except in tests
 }
 
@@ -49,7 +50,7 @@ func NewRunner(c Config) *Runner {
 	slices.Reverse(tiers)
 	return &Runner{
 		reserve: newReserve(c), tiers: tiers, log: c.Log, running: map[*Process]struct{}{}, closing: make(chan struct{}),
-		wait: startWait, start: (*exec.Cmd).Start,
+		wait: startWait, hang: hangWait, begin: slack, start: (*exec.Cmd).Start,
 	}
 }
 
@@ -132,14 +133,9 @@ func (r *Runner) Close(grace time.Duration) error {
 		return errors.Join(append(errs, errors.New("some supervisors of commands do not end"))...)
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.forker != nil {
-		r.stale, r.forker = append(r.stale, r.forker), nil
-	}
-	for _, f := range r.stale {
-		f.stop()
-	}
-	r.stale = nil
+	f := r.forker
+	r.mu.Unlock()
+	r.replace(f)
 	return errors.Join(errs...)
 }
 
@@ -201,11 +197,11 @@ func (r *Runner) refill() {
 	}
 }
 
-// bound returns a context that ends with ctx, with the Runner, or when a
-// supervisor has taken too long to be ready.
-func (r *Runner) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// bound returns a context that ends with ctx, with the Runner, or after limit
+// with the cause late.
+func (r *Runner) bound(ctx context.Context, limit time.Duration, late error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	ctx, stop := context.WithTimeoutCause(ctx, r.wait, fmt.Errorf("the supervisor of a command was not ready within %v", r.wait))
+	ctx, stop := context.WithTimeoutCause(ctx, limit, late)
 	go func() {
 		select {
 		case <-r.closing:
@@ -219,7 +215,7 @@ func (r *Runner) bound(ctx context.Context) (context.Context, context.CancelFunc
 // fresh starts a supervisor and waits until it is ready, for a bounded time. The
 // first one finds the tier.
 func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
-	ctx, cancel := r.bound(ctx)
+	ctx, cancel := r.bound(ctx, r.wait, fmt.Errorf("the supervisor of a command was not ready within %v", r.wait))
 	defer cancel()
 	if t := r.known(); t != None {
 		return r.spawn(ctx, t)

@@ -5,6 +5,7 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -70,6 +71,7 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 		Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Confine: spec.Confine, Grace: spec.Grace,
 		Input: spec.Input != nil, Errors: spec.Errors != nil,
 	}}
+	hangs := fmt.Errorf("containing and starting it takes longer than %v, so its supervisor was killed", r.begin)
 	w := s.watch()
 	defer w.stop()
 	if err := s.send(o, spec.files()...); err != nil {
@@ -78,14 +80,20 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 	for taken := false; ; {
 		rep, err := s.next(ctx)
 		switch {
+		case err != nil && context.Cause(ctx) == hangs:
+			_ = s.cmd.Process.Kill()
+			return nil, false, hangs
 		case err != nil && ctx.Err() != nil:
-			return nil, false, err
+			return nil, false, context.Cause(ctx)
 		case err != nil:
 			err = s.lost(err)
 			return nil, !taken && s.isGone(), err
 		case rep.Taken && !taken:
 			taken = true
-			w.stoppedOnly() // now the containment takes what it takes
+			w.stoppedOnly() // the containment may take longer than an answer
+			var cancel context.CancelFunc
+			ctx, cancel = r.bound(ctx, r.begin, hangs)
+			defer cancel()
 		case rep.Failed != nil:
 			return nil, false, rep.Failed
 		case rep.Started != nil && ctx.Err() != nil: // it comes too late

@@ -80,18 +80,20 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 		_ = s.conn.Close()
 		removeCgroup(s.cgroup)
 	}
-	err = r.fork(ctx, func() error { return r.start(s.cmd) }, func(err error) {
+	f, kept, err := r.fork(ctx, func() error { return r.start(s.cmd) }, func(err error) {
 		if err == nil {
 			_ = s.cmd.Process.Kill()
 			_ = s.cmd.Wait()
 		}
 		unused()
 	})
+	if err != nil && !kept {
+		unused()
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		unused()
 		return nil, startError(t, err)
 	}
 	_ = theirs.Close()
@@ -99,6 +101,7 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	go func() {
 		defer r.alive.Done()
 		_ = s.cmd.Wait()
+		r.release(f)
 		s.clean()
 		close(s.gone)
 	}()

@@ -29,7 +29,7 @@ func Mount(t testing.TB, dir string) (end func()) {
 	}
 	end = sync.OnceFunc(func() {
 		unix.Close(fd)
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+		if err := unix.Unmount(dir, unix.MNT_DETACH|unix.MNT_FORCE); err != nil {
 			t.Errorf("unmounting %s: %v", dir, err)
 		}
 	})

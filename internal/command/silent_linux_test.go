@@ -1,0 +1,28 @@
+package command
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mcp-toolset/internal/silentfs"
+)
+
+// A shell that hangs as it starts finds no syntax error, and is not waited for.
+func TestMalformedHangs(t *testing.T) {
+	dir := t.TempDir()
+	end := silentfs.Mount(t, dir)
+	c := &Commands{shell: filepath.Join(dir, "bash")}
+	got := make(chan bool, 1)
+	go func() { got <- c.Malformed("if") }()
+	select {
+	case malformed := <-got:
+		if malformed {
+			t.Error("it found an error")
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it waits")
+		end()
+		<-got
+	}
+}
