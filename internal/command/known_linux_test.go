@@ -232,6 +232,7 @@ func TestKnownAtOnce(t *testing.T) {
 				if got := c.ReadOnlyKnown(t.Context()) == nil; got != want {
 					t.Errorf("%v, want %v", got, want)
 				}
+				c.Report(t.Context()) // the rest of the trial
 			})
 		}
 	}

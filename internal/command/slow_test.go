@@ -2,6 +2,6 @@
 
 package command
 
-const churnCalls = 1500
+const churnCalls = 300
 
 const commandsInARow = 1000
