@@ -47,8 +47,9 @@ func TestJudgesEndWithCall(t *testing.T) {
 				t.Errorf("the cancelled call was answered: %s", a.text)
 			default:
 			}
-			// Who waits for a process has its pipes open.
-			for end := time.Now().Add(deadline); openFiles(t, s) > before; time.Sleep(20 * time.Millisecond) {
+			// Who waits for a process has its pipes open. So has a supervisor that was
+			// made ready since, for 30 s.
+			for end := time.Now().Add(deadline + 30*time.Second); openFiles(t, s) > before; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("%d files are open, %d were before the call", openFiles(t, s), before)
 				}
