@@ -119,11 +119,7 @@ func (r *Reader) run(ctx context.Context, f *os.File, q request) (said []byte, r
 	defer time.AfterFunc(q.Deadline+grace, func() { end(errTime) }).Stop()
 	out := &bounded{limit: maxAnswer, full: func() { end(errLong) }}
 	complaint := &bounded{limit: maxComplaint}
-	cmd, err := r.command(life, f, string(arg))
-	if err == nil {
-		cmd.Stdout, cmd.Stderr = out, complaint
-		err = launch.Start(life, cmd, nil)
-	}
+	cmd, err := r.begin(life, f, string(arg), out, complaint)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -146,6 +142,30 @@ func (r *Reader) run(ctx context.Context, f *os.File, q request) (said []byte, r
 		release()
 	}()
 	return nil, none, context.Cause(life)
+}
+
+// begin starts a process that reads f. One that hangs as it starts has a file of its own.
+func (r *Reader) begin(ctx context.Context, f *os.File, arg string, out, complaint *bounded) (*exec.Cmd, error) {
+	input, err := own(f)
+	if err != nil {
+		return nil, err
+	}
+	done := func() {
+		if input != f {
+			_ = input.Close()
+		}
+	}
+	cmd, err := r.command(ctx, input, arg)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = out, complaint
+	if err := launch.Start(ctx, cmd, done); err != nil {
+		return nil, err
+	}
+	done()
+	return cmd, nil
 }
 
 // command is this program as a reader of f. It gets no environment, so that
