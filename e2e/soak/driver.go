@@ -189,7 +189,8 @@ func (d *driver) editOwn() {
 	}
 }
 
-// search greps for what the client wrote last, and for what it wrote before.
+// search looks for the text that the client wrote last, which must be found, and
+// for the text before it, which must not.
 func (d *driver) search() {
 	d.editOwn()
 	for n, want := range map[int]bool{d.own: true, d.own - 1: false} {
