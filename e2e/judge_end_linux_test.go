@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestJudgesEndWithCall(t *testing.T) {
 			t.Parallel()
 			mark := newMark()
 			s := startShell(t, shellOptions{asks: true, settings: fmt.Sprintf(settings, mark)})
-			before := openFiles(t, s)
+			before := pipesOpen(t, s)
 			call := judgedCall(s, name)
 			atLeast(t, mark, 2)
 			s.notify("notifications/cancelled", map[string]any{"requestId": call.id})
@@ -47,29 +48,39 @@ func TestJudgesEndWithCall(t *testing.T) {
 				t.Errorf("the cancelled call was answered: %s", a.text)
 			default:
 			}
-			// Who waits for a process has its pipes open. So has a supervisor that was
-			// made ready since, for 30 s.
-			for end := time.Now().Add(deadline + 30*time.Second); openFiles(t, s) > before; time.Sleep(20 * time.Millisecond) {
+			// Who waits for a process has its pipes open.
+			for end := time.Now().Add(deadline); pipesOpen(t, s) > before; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
-					t.Fatalf("%d files are open, %d were before the call", openFiles(t, s), before)
+					t.Fatalf("%d pipes are open, %d were before the call", pipesOpen(t, s), before)
 				}
 			}
 		})
 	}
 }
 
-// openFiles is how many files and pipes the server has open.
-func openFiles(t *testing.T, s *shellServer) int {
+// pipesOpen returns the number of pipes that the server has open, without those to
+// the standard error of its supervisors: one each, also of those made ready for
+// later commands.
+func pipesOpen(t *testing.T, s *shellServer) int {
 	t.Helper()
-	files, err := os.ReadDir(filepath.Join("/proc", fmt.Sprint(s.cmd.Process.Pid), "fd"))
+	proc := filepath.Join("/proc", fmt.Sprint(s.cmd.Process.Pid))
+	files, err := os.ReadDir(filepath.Join(proc, "fd"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for _, f := range files {
-		if to, err := os.Readlink(filepath.Join("/proc", fmt.Sprint(s.cmd.Process.Pid), "fd", f.Name())); err == nil && len(to) > 5 && to[:5] == "pipe:" {
+		if to, err := os.Readlink(filepath.Join(proc, "fd", f.Name())); err == nil && strings.HasPrefix(to, "pipe:") {
 			n++
 		}
+	}
+	children, err := filepath.Glob(filepath.Join(proc, "task", "*", "children"))
+	if err != nil || len(children) == 0 {
+		t.Fatalf("the server's children are not listed: %v", err)
+	}
+	for _, list := range children {
+		pids, _ := os.ReadFile(list)
+		n -= len(strings.Fields(string(pids)))
 	}
 	return n
 }

@@ -546,7 +546,8 @@ func TestManyLeaveNothing(t *testing.T) {
 	if left := tempFiles(t, c); !slices.Equal(left, before) {
 		t.Errorf("left: %q", left)
 	}
-	waitFor(t, "descriptors are closed", func() bool { return descriptors(t) <= fds+2 }) // the reserve may be one more
+	// Up to three more supervisors are ready than at first, each with a few descriptors.
+	waitFor(t, "descriptors are closed", func() bool { return descriptors(t) <= fds+workers*4 })
 }
 
 const workers = 4
