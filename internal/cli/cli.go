@@ -130,14 +130,19 @@ func newRoot(host *Host) *cobra.Command {
 		SilenceUsage:  true,
 	}, stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host), trustCommand(host),
 		approvalsCommand(host), approveCommand(host), denyCommand(host), upstreamCommand(host, openUpstreams), versionCommand(host))
-	root.RunE = func(*cobra.Command, []string) error {
-		_, err := fmt.Fprint(host.Out, welcome)
+	// Cobra's own version flag takes a template, and text/template makes the linker
+	// keep each exported method: 5 MB and several milliseconds of every start.
+	root.Flags().BoolP("version", "v", false, "version for mcp-toolset")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		text := welcome
+		if v, _ := cmd.Flags().GetBool("version"); v {
+			text = fmt.Sprintf("mcp-toolset %s\n", about())
+		}
+		_, err := fmt.Fprint(host.Out, text)
 		return err
 	}
 	root.SetFlagErrorFunc(flagError)
 	setHelp(root, host)
-	root.Version = about().String()
-	root.SetVersionTemplate("mcp-toolset {{.Version}}\n")
 	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -204,7 +209,6 @@ func helpCommand() *cobra.Command {
 				at = at.Commands()[i]
 			}
 			at.InitDefaultHelpFlag()
-			at.InitDefaultVersionFlag()
 			return at.Help()
 		},
 	}
