@@ -17,9 +17,10 @@ const (
 	// MaxFile is the largest content kept, in bytes: hardly any text that people
 	// write is larger.
 	MaxFile = 8 << 20
-	// Total bounds all content kept, in bytes: hundreds of files, and a quarter
-	// of the memory a busy server may take.
-	Total = 48 << 20
+	// Total bounds all content kept, in bytes: hundreds of files. The garbage
+	// collector lets a heap grow to twice its content, so this is a third of the
+	// 100 MB that a server with 100 clients may take.
+	Total = 16 << 20
 )
 
 // Cache is content by hash; what was not used for the longest goes first. It is
