@@ -15,21 +15,22 @@ var besidePrograms = []string{"lib", "lib64", "libexec", "share", "include"}
 // followed.
 func (c *Commands) programFolders() (out []string) {
 	home := resolved(c.config.Home)
-	add := func(folder string) {
-		if real := resolved(folder); (real == folder || !c.inWritable(folder)) && inside(real, home) && real != home && !slices.Contains(out, real) {
+	add := func(folder, real string) {
+		if inside(real, home) && real != home && (real == folder || !c.inWritable(folder)) && !slices.Contains(out, real) {
 			out = append(out, real)
 		}
 	}
 	for _, folder := range c.programs() {
-		add(folder)
-		if !inside(resolved(folder), home) || c.inWritable(folder) {
+		real := resolved(folder)
+		add(folder, real)
+		if !inside(real, home) || c.inWritable(folder) {
 			continue
 		}
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {
 			if e.Type()&os.ModeSymlink != 0 {
 				if real, err := filepath.EvalSymlinks(filepath.Join(folder, e.Name())); err == nil {
-					add(filepath.Dir(real))
+					add(filepath.Dir(real), filepath.Dir(real))
 				}
 			}
 		}
@@ -38,7 +39,7 @@ func (c *Commands) programFolders() (out []string) {
 		for _, name := range besidePrograms {
 			beside := filepath.Join(filepath.Dir(folder), name)
 			if _, err := os.Stat(beside); err == nil && filepath.Base(folder) == "bin" {
-				add(beside)
+				add(beside, resolved(beside))
 			}
 		}
 	}

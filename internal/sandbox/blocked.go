@@ -63,17 +63,17 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 			facts = append(facts, fact)
 		}
 	}
-	j := newJudge(p)
+	j := sync.OnceValue(func() judge { return newJudge(p) }) // follows hundreds of links
 	for _, line := range lines {
 		line = line[:min(len(line), blockedBytes)]
 		if m := socketNames().FindStringSubmatch(line); m != nil {
-			add(j.socket(m[1]))
+			add(j().socket(m[1]))
 			continue
 		}
 		if offline().MatchString(line) {
-			fact := j.network()
+			fact := j().network()
 			if fact == "" {
-				fact = j.socketIn(command)
+				fact = j().socketIn(command)
 			}
 			add(fact)
 			continue
@@ -81,7 +81,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		if !denied().MatchString(line) {
 			if absent().MatchString(line) {
 				for _, path := range mentioned(line, dir) {
-					if fact := j.masked(path, line); fact != "" {
+					if fact := j().masked(path, line); fact != "" {
 						add(fact)
 						break
 					}
@@ -91,19 +91,19 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		}
 		fact := ""
 		if at := callNames().FindStringIndex(line); at != nil && at[0] == 0 {
-			fact = j.call(line) // "mount: /mnt: permission denied"
+			fact = j().call(line) // "mount: /mnt: permission denied"
 		}
 		for _, path := range mentioned(line, dir) {
 			if fact != "" {
 				break
 			}
-			fact = j.path(path, line)
+			fact = j().path(path, line)
 		}
 		if fact == "" {
-			fact = j.call(line)
+			fact = j().call(line)
 		}
 		if fact == "" {
-			fact = j.socketIn(command)
+			fact = j().socketIn(command)
 		}
 		add(fact)
 	}
