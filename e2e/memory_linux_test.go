@@ -1,0 +1,48 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// longSearchMB bounds the memory of a server that makes ten searches with long
+// answers at once.
+const longSearchMB = 192
+
+var storedAnswer = regexp.MustCompile(` in (/\S+\.txt)`)
+
+// TestLongSearches: ten searches that find every line of a file of 20 MB, at once,
+// are each answered with a file that has all of it, and the server holds few of them
+// in memory.
+func TestLongSearches(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	file := filepath.Join(root, "lines.txt")
+	text := strings.Repeat("a line that each of the searches finds, as all the other lines of the file\n", 270_000)
+	put(t, file, text)
+	s := startCorpus(t, root)
+	var answers []<-chan reply
+	for i := range 10 {
+		answers = append(answers, s.tool("Grep", map[string]any{
+			"pattern": fmt.Sprintf("a line.{%d}", i), "path": file, "output_mode": "content", "-n": false, "head_limit": 0,
+		}))
+	}
+	for _, answer := range answers {
+		r := got(t, answer)
+		stored := storedAnswer.FindStringSubmatch(r.text)
+		if r.failed || stored == nil {
+			t.Fatalf("%.500s", r.text)
+		}
+		if info, err := os.Stat(stored[1]); err != nil || info.Size() < int64(len(text)) {
+			t.Errorf("%v, %v", info, err)
+		}
+	}
+	t.Logf("the server held %.0f MB", s.peakMB())
+	if peak := s.peakMB(); peak > longSearchMB {
+		t.Errorf("the server held %.0f MB; the bound is %d MB", peak, longSearchMB)
+	}
+}
