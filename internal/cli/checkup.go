@@ -276,7 +276,11 @@ func (k *checkup) token() {
 
 // auditLog checks where calls would be written down.
 func (k *checkup) auditLog() {
-	if k.audit.file == "" {
+	switch {
+	case k.audit.file == "" && k.audit.required:
+		k.add(checkFail, "audit", "add --audit FILE", "--audit-required is given without a file")
+		return
+	case k.audit.file == "":
 		k.add(checkOK, "audit", "", "off; --audit FILE switches it on")
 		return
 	}
