@@ -49,7 +49,7 @@ type app struct {
 	mode    policy.Mode
 }
 
-// deferral is how tools are offered to a client that says nothing of itself.
+// deferral is how tools are offered to a client that does not defer tools by itself.
 func (a *app) deferral() tools.Deferral {
 	return a.Registry.Catalogue().Resolve(a.Registry.Deferral(), a.Server.Defers)
 }

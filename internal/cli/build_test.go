@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -138,5 +139,24 @@ func TestToken(t *testing.T) {
 	}
 	if _, err := o.token(h, a, false); err == nil {
 		t.Error("a token of our own is good enough beyond this machine")
+	}
+}
+
+// TestStartLine: the first line of a server's log has the number of tools that a
+// client is listed.
+func TestStartLine(t *testing.T) {
+	h := host(t, map[string]string{})
+	h.Home = t.TempDir()
+	log := h.Err.(*bytes.Buffer)
+	if code := Main([]string{"stdio"}, h); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, log)
+	}
+	_, list, _ := runMain(t, "tools", "--format", "json")
+	var listed struct{ Tools []json.RawMessage }
+	if err := json.Unmarshal([]byte(list), &listed); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf(" deferral=hints tools=%d ", len(listed.Tools)); !strings.Contains(log.String(), want) {
+		t.Errorf("the log lacks %q: %s", want, log)
 	}
 }

@@ -39,7 +39,7 @@ type check struct {
 // checkup looks at what a server with these flags needs.
 type checkup struct {
 	*common
-	audit      auditFlags // not those of common: nothing is opened
+	audit      auditFlags // apart from those of common, whose log place opens
 	host       *Host
 	positional []string
 	config     assembly.Config
@@ -260,7 +260,7 @@ func (k *checkup) token() {
 		return
 	}
 	if k.config.State == "" {
-		return // said already
+		return // the state folder has failed
 	}
 	file := filepath.Join(k.config.State, "token")
 	info, err := os.Stat(file)
@@ -276,7 +276,11 @@ func (k *checkup) token() {
 
 // auditLog checks where calls would be written down.
 func (k *checkup) auditLog() {
-	if k.audit.file == "" {
+	switch {
+	case k.audit.file == "" && k.audit.required:
+		k.add(checkFail, "audit", "add --audit FILE", "--audit-required is given without a file")
+		return
+	case k.audit.file == "":
 		k.add(checkOK, "audit", "", "off; --audit FILE switches it on")
 		return
 	}

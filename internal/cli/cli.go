@@ -87,8 +87,8 @@ func Main(args []string, host *Host) int {
 // flushTime is how long the end of a server's log is waited for.
 const flushTime = 250 * time.Millisecond
 
-// detach keeps whoever does not read a server's standard error from holding it up:
-// all that is written there goes through a queue.
+// detach sends what is written to standard error through a queue, so that a server
+// never waits for a reader that has stopped.
 func (h *Host) detach() { h.Err = lossy.New(h.Err) }
 
 // exitStatus says what went wrong and returns the exit code.

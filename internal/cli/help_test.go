@@ -81,7 +81,7 @@ func TestHelpSections(t *testing.T) {
 	last := -1
 	for _, title := range sections[1:] {
 		at := strings.Index(out, "\n"+title+":\n")
-		if at < last {
+		if at <= last {
 			t.Errorf("http --help: the section %s is missing or out of order:\n%s", title, out)
 		}
 		last = at

@@ -4,4 +4,4 @@ package command
 
 const churnCalls = 40
 
-const commandsInARow = 200
+const commandsInARow = 100
