@@ -58,9 +58,6 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 	if len(lines) > blockedLines {
 		lines = lines[len(lines)-blockedLines:]
 	}
-	if !slices.ContainsFunc(lines, telling) {
-		return nil // as of most commands; making a judge looks at each path of the policy
-	}
 	add := func(fact string) {
 		if fact != "" && !slices.Contains(facts, fact) && len(facts) < blockedFacts {
 			facts = append(facts, fact)
@@ -111,17 +108,6 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		add(fact)
 	}
 	return facts
-}
-
-// telling reports whether a line may be about something that was blocked.
-func telling(line string) bool {
-	line = line[:min(len(line), blockedBytes)]
-	for _, words := range []func() *regexp.Regexp{socketNames, offline, denied, absent} {
-		if words().MatchString(line) {
-			return true
-		}
-	}
-	return false
 }
 
 // mentioned lists the paths that a line may be about, likely ones first.
