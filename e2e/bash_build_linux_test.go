@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // TestBuilds: what builds does so in a root without any setting.
 func TestBuilds(t *testing.T) {
 	goMore := ""
-	if thorough { // the standard library is compiled anew for each
+	if testscale.Full() { // the standard library is compiled anew for each
 		goMore = " && go test ./... && go vet ./..."
 	}
 	for _, user := range users(t) {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // hostileRepos are repositories in which git runs what the repository names, by
@@ -72,7 +74,7 @@ func TestHostileRepositories(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	if !thorough {
+	if !testscale.Full() {
 		t.Skip("it takes a minute: at full scale only")
 	}
 	calls := []string{

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // pdfOf is a PDF file of one page for each content; those that draw Im show an
@@ -161,7 +163,7 @@ func addRealPDFs(c *corpus) {
 		{"pdf20/utf8test.pdf", onePage(`PDF 2\.0 with UTF-8 test file\n.+`), 0}, {"pdf20/viaIncrementalSave.pdf", onePage("PDF 2.0 Words Have Spacing"), 0},
 		{"pdf20/imageWithBPC.pdf", `## Page 1 of 1\nThis text is in a Calibrated RGB \(CalRGB\) colorspace\n.+`, 0},
 	} {
-		if !thorough && len(c.samples)-before == quickPDFs {
+		if !testscale.Full() && len(c.samples)-before == quickPDFs {
 			return
 		}
 		name := "real/" + filepath.Base(p.name)

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"mcp-toolset/internal/testscale"
+
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 )
@@ -171,7 +173,7 @@ func addRealPictures(c *corpus) {
 		if len(files) == 0 {
 			c.t.Logf("there is nothing of %s", pattern)
 		}
-		if !thorough {
+		if !testscale.Full() {
 			files = files[:min(len(files), quickPictures)]
 		}
 		for _, file := range files {

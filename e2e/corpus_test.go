@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mcp-toolset/internal/testscale"
 )
 
 const (
@@ -161,7 +163,7 @@ func (c *corpus) together(s *corpusServer) {
 		})
 	}
 	for i, x := range c.samples {
-		if thorough || i%3 == 0 {
+		if testscale.Full() || i%3 == 0 {
 			queue <- x
 		}
 	}

@@ -153,7 +153,7 @@ func TestManyLargeBodies(t *testing.T) {
 	const clients, fit = 100, 8
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
-	const room = fit*largeBody + largeBody/2 // one that grows needs some more
+	room := fit*largeBody + largeBody/2 // one that grows needs some more
 	s.bodies = newRoom(clients*smallBody, room)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
 	w.client.Timeout = 0 // sending takes what it takes
@@ -176,7 +176,7 @@ func TestManyLargeBodies(t *testing.T) {
 	for range clients {
 		all.Go(func() {
 			r, _ := http.NewRequest("POST", w.url, io.MultiReader(strings.NewReader(head), strings.NewReader(pad), strings.NewReader(tail)))
-			r.ContentLength = largeBody
+			r.ContentLength = int64(largeBody)
 			for _, h := range append(modern("tools/call", "Wait"), "Authorization: Bearer "+goodToken, "Content-Type: application/json") {
 				name, value, _ := strings.Cut(h, ": ")
 				r.Header.Set(name, value)

@@ -3,15 +3,13 @@
 package metrics
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/plain"
@@ -68,56 +66,72 @@ func sum(lanes []concurrency.Live) (t totals) {
 
 // Handler serves the figures in Prometheus' text format.
 func (s *Source) Handler() http.Handler {
-	r := prometheus.NewRegistry()
-	r.MustRegister(s)
-	return promhttp.HandlerFor(r, promhttp.HandlerOpts{DisableCompression: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = s.collect().WriteTo(w)
+	})
 }
 
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("mcp_toolset_"+name, help, labels, nil)
+// exposition is text in Prometheus' format, version 0.0.4.
+type exposition struct{ bytes.Buffer }
+
+// family begins the series of a metric and returns a function that adds one: by
+// its labels, in pairs of name and value, which need no escaping.
+func (e *exposition) family(kind, name, help string) func(value float64, labels ...string) {
+	name = "mcp_toolset_" + name
+	fmt.Fprintf(e, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+	return func(value float64, labels ...string) {
+		e.WriteString(name)
+		if len(labels) > 0 {
+			fmt.Fprintf(e, "{%s=%q}", labels[0], labels[1])
+		}
+		e.WriteString(" " + strconv.FormatFloat(value, 'f', -1, 64) + "\n")
+	}
 }
 
-// Describe describes nothing: what there is is known when it is collected.
-func (s *Source) Describe(chan<- *prometheus.Desc) {}
+func (e *exposition) counter(name, help string) func(float64, ...string) {
+	return e.family("counter", name, help)
+}
 
-// Collect sends the figures as they are.
-func (s *Source) Collect(to chan<- prometheus.Metric) {
+func (e *exposition) gauge(name, help string) func(float64, ...string) {
+	return e.family("gauge", name, help)
+}
+
+// collect returns the figures as they are.
+func (s *Source) collect() *exposition {
 	stats, lanes := s.Scheduler.Snapshot()
 	now := sum(lanes)
-	seconds := func(d *prometheus.Desc, n float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, n, labels...)
-	}
-	counter := func(d *prometheus.Desc, n uint64, labels ...string) { seconds(d, float64(n), labels...) }
-	gauge := func(d *prometheus.Desc, n int, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
-	}
-	counter(desc("calls_arrived_total", "Calls that took a place."), stats.Arrived)
-	counter(desc("calls_ran_total", "Calls that ran and have ended."), stats.Ran)
-	cancelled := desc("calls_cancelled_total", "Calls cancelled, by what they did then.", "while")
-	counter(cancelled, stats.Cancelled.Waiting, "waiting")
-	counter(cancelled, stats.Cancelled.Deciding, "deciding")
-	counter(cancelled, stats.Cancelled.Running, "running")
-	counter(desc("calls_shared_total", "Calls that had the result of another one."), stats.Shared)
-	counter(desc("calls_refused_total", "Calls refused because too many waited."), stats.Full)
-	counter(desc("reads_repeated_total", "Repeated reads answered in short."), s.Repeats())
-	batches := desc("batches_total", "Batches of calls that may run together, by their number of calls.", "size")
+	e := &exposition{}
+	e.counter("calls_arrived_total", "Calls that took a place.")(float64(stats.Arrived))
+	e.counter("calls_ran_total", "Calls that ran and have ended.")(float64(stats.Ran))
+	cancelled := e.counter("calls_cancelled_total", "Calls cancelled, by what they did then.")
+	cancelled(float64(stats.Cancelled.Waiting), "while", "waiting")
+	cancelled(float64(stats.Cancelled.Deciding), "while", "deciding")
+	cancelled(float64(stats.Cancelled.Running), "while", "running")
+	e.counter("calls_shared_total", "Calls that had the result of another one.")(float64(stats.Shared))
+	e.counter("calls_refused_total", "Calls refused because too many waited.")(float64(stats.Full))
+	e.counter("reads_repeated_total", "Repeated reads answered in short.")(float64(s.Repeats()))
+	batches := e.counter("batches_total", "Batches of calls that may run together, by their number of calls.")
 	for i, n := range stats.Batches {
-		counter(batches, n, sizes[i])
+		batches(float64(n), "size", sizes[i])
 	}
-	gauge(desc("calls_running", "Calls that run."), now.running)
-	gauge(desc("calls_deciding", "Calls that are being decided on."), now.deciding)
-	gauge(desc("calls_queued", "Calls that wait."), now.queued)
-	waiting := desc("calls_waiting", "Calls that wait, by what for: their turn, earlier calls of their lane, other clients, a slot.", "for")
-	waited := desc("calls_waited_seconds_total", "How long calls have waited, those that wait now included, by what for.", "for")
+	e.gauge("calls_running", "Calls that run.")(float64(now.running))
+	e.gauge("calls_deciding", "Calls that are being decided on.")(float64(now.deciding))
+	e.gauge("calls_queued", "Calls that wait.")(float64(now.queued))
+	waiting := e.gauge("calls_waiting", "Calls that wait, by what for: their turn, earlier calls of their lane, other clients, a slot.")
 	for i, w := range waits {
-		gauge(waiting, now.waiting[i], w.label)
-		seconds(waited, stats.Waited[i].Seconds(), w.label)
+		waiting(float64(now.waiting[i]), "for", w.label)
 	}
-	gauge(desc("lanes", "Lanes that have calls."), len(lanes))
-	queues := desc("lane_queued", "Calls that wait in a lane, of the lanes with most, rank 1 having most.", "rank")
+	waited := e.counter("calls_waited_seconds_total", "How long calls have waited, those that wait now included, by what for.")
+	for i, w := range waits {
+		waited(stats.Waited[i].Seconds(), "for", w.label)
+	}
+	e.gauge("lanes", "Lanes that have calls.")(float64(len(lanes)))
+	queues := e.gauge("lane_queued", "Calls that wait in a lane, of the lanes with most, rank 1 having most.")
 	for i, n := range now.queues {
-		gauge(queues, n, strconv.Itoa(i+1))
+		queues(float64(n), "rank", strconv.Itoa(i+1))
 	}
+	return e
 }
 
 // Live is the figures and what runs and waits, for a person.

@@ -58,13 +58,13 @@ func TestChanges(t *testing.T) {
 	})
 	t.Logf("%d files excluded by the index, %d rounds vouched for, %d recalled, %d branches checked out",
 		sum.skipped.Load(), sum.vouched.Load(), sum.recalled.Load(), sum.switched.Load())
-	if n := sum.skipped.Load(); n < rounds {
+	if n := sum.skipped.Load(); n < int64(rounds) {
 		t.Errorf("the index excluded only %d files in %d rounds", n, rounds)
 	}
-	if n := sum.vouched.Load(); runtime.GOOS == "linux" && n < rounds/2 {
+	if n := sum.vouched.Load(); runtime.GOOS == "linux" && n < int64(rounds/2) {
 		t.Errorf("a watcher vouched in only %d of %d rounds", n, rounds)
 	}
-	if n := sum.recalled.Load(); runtime.GOOS == "linux" && n < rounds/4 {
+	if n := sum.recalled.Load(); runtime.GOOS == "linux" && n < int64(rounds/4) {
 		t.Errorf("what was compared was recalled in only %d of %d rounds", n, rounds)
 	}
 	if n := sum.switched.Load(); noGit == nil && n < rounds/10 {

@@ -32,7 +32,7 @@ func memory(t testing.TB, files uint64) string {
 	return t.TempDir()
 }
 
-// TestManyFiles: 100,000 files in one folder, with tag slow.
+// TestManyFiles: 100,000 files in one folder, at full scale.
 func TestManyFiles(t *testing.T) {
 	const files = many
 	dir := memory(t, files)
@@ -121,7 +121,7 @@ func heap() int64 {
 }
 
 // TestDeepTree: a path far longer than the system's calls take, 10,000 folders
-// deep with tag slow.
+// deep at full scale.
 func TestDeepTree(t *testing.T) {
 	const deep = deepest
 	dir := memory(t, deep)

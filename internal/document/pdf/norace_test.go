@@ -1,4 +1,4 @@
-//go:build slow && !race
+//go:build !race
 
 package pdf
 

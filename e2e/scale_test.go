@@ -1,0 +1,15 @@
+package e2e
+
+import "mcp-toolset/internal/testscale"
+
+// The counts of the tests that have many cases.
+var (
+	// killedWrites is how many writes TestKilledWrites tries to kill.
+	killedWrites = testscale.N(30, 200)
+	// manyTasks is how many tasks TestStopMany stops.
+	manyTasks = testscale.N(10, 50)
+	// muchOutput is how much the commands of TestMuchOutput print at least, in bytes.
+	muchOutput = testscale.N(30_000_000, 300_000_000)
+	// sharedCalls is how many calls each client of TestReadsAreExplained makes.
+	sharedCalls = testscale.N(40, 500)
+)

@@ -1,5 +1,0 @@
-//go:build !slow
-
-package sandbox
-
-const everyTier = false

@@ -1,5 +1,0 @@
-//go:build slow
-
-package dfa
-
-const randomCases = 30000

@@ -1,0 +1,10 @@
+package ignore
+
+import "mcp-toolset/internal/testscale"
+
+// The counts of the tests that have many cases.
+var (
+	randomLists = testscale.N(100, 3000) // judged by git
+	randomTrees = testscale.N(20, 300)   // each for git and for ripgrep
+	globStep    = testscale.N(9, 1)      // one of so many pairs of globs is judged by ripgrep
+)

@@ -1,6 +1,0 @@
-//go:build !slow
-
-package index
-
-// cases is how many the random test has, steps those of the store.
-const cases, steps = 1000, 8000

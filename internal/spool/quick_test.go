@@ -1,5 +1,0 @@
-//go:build !slow
-
-package spool
-
-const manySeeds = 8

@@ -1,0 +1,28 @@
+// Package testscale sets how much the tests do. At quick scale, the default, a
+// test makes as many cases as find what tends to break; TEST_SCALE=full runs all
+// of them and the tests that take minutes.
+package testscale
+
+import (
+	"os"
+	"testing"
+)
+
+// Full reports whether tests run at full scale.
+func Full() bool { return os.Getenv("TEST_SCALE") == "full" }
+
+// N returns the first number at quick scale and the second at full scale.
+func N(quick, full int) int {
+	if Full() {
+		return full
+	}
+	return quick
+}
+
+// NeedFull skips a test at quick scale.
+func NeedFull(t testing.TB) {
+	t.Helper()
+	if !Full() {
+		t.Skip("runs with TEST_SCALE=full only")
+	}
+}

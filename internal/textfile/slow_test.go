@@ -1,5 +1,0 @@
-//go:build slow
-
-package textfile
-
-const randomEdits = 10_000
