@@ -67,7 +67,7 @@ func TestChanges(t *testing.T) {
 	if n := sum.recalled.Load(); runtime.GOOS == "linux" && n < int64(rounds/4) {
 		t.Errorf("what was compared was recalled in only %d of %d rounds", n, rounds)
 	}
-	if n := sum.switched.Load(); noGit == nil && n < rounds/10 {
+	if n := sum.switched.Load(); noGit == nil && n < int64(rounds/10) {
 		t.Errorf("another branch was checked out only %d times in %d rounds", n, rounds)
 	}
 }

@@ -20,10 +20,10 @@ import (
 
 // memory gives a folder on a file system in memory, if there is one with room
 // for so many files; else one on disk.
-func memory(t testing.TB, files uint64) string {
+func memory(t testing.TB, files int) string {
 	t.Helper()
 	var fs unix.Statfs_t
-	if unix.Statfs("/dev/shm", &fs) == nil && fs.Ffree > files {
+	if unix.Statfs("/dev/shm", &fs) == nil && fs.Ffree > uint64(files) {
 		if dir, err := os.MkdirTemp("/dev/shm", "search"); err == nil {
 			t.Cleanup(func() { os.RemoveAll(dir) })
 			return dir
@@ -34,7 +34,7 @@ func memory(t testing.TB, files uint64) string {
 
 // TestManyFiles: 100,000 files in one folder, at full scale.
 func TestManyFiles(t *testing.T) {
-	const files = many
+	files := many
 	dir := memory(t, files)
 	for i := range files {
 		name := fmt.Sprintf("%s/f%06d", dir, i)
@@ -57,8 +57,8 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// TestManyEntries: a tree of a million files in a thousand folders, with tag
-// slow. What is kept of it, lists and index together, is bounded for each file.
+// TestManyEntries: a tree of a million files in a thousand folders, at full
+// scale. What is kept of it, lists and index together, is bounded for each file.
 func TestManyEntries(t *testing.T) {
 	const (
 		each = 1000 // files of a folder, all one by many names: that is quicker made
@@ -81,7 +81,7 @@ func TestManyEntries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const files, hits = manyFolders * each, (manyFolders + 92) / 100 * each
+	files, hits := manyFolders*each, (manyFolders+92)/100*each
 	before := heap()
 	s := New(options(0, dir))
 	defer s.Close()
@@ -101,8 +101,8 @@ func TestManyEntries(t *testing.T) {
 		t.Errorf("%d names, %d listed, %v", len(found.Files), found.Listed, err)
 	}
 	now := heap()
-	t.Logf("%d bytes for each file, of which the index says %d", (now-before)/files, s.indexed.Load()/files)
-	if now-before > 8<<20+kept*files {
+	t.Logf("%d bytes for each file, of which the index says %d", (now-before)/int64(files), s.indexed.Load()/int64(files))
+	if now-before > 8<<20+kept*int64(files) {
 		t.Errorf("the heap grew by %d MiB for %d files", (now-before)>>20, files)
 	}
 	if held := s.indexed.Load(); held > DefaultIndex {
@@ -123,7 +123,7 @@ func heap() int64 {
 // TestDeepTree: a path far longer than the system's calls take, 10,000 folders
 // deep at full scale.
 func TestDeepTree(t *testing.T) {
-	const deep = deepest
+	deep := deepest
 	dir := memory(t, deep)
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {

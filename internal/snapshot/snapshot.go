@@ -17,10 +17,12 @@ const (
 	// MaxFile is the largest content kept, in bytes: hardly any text that people
 	// write is larger.
 	MaxFile = 8 << 20
-	// Total bounds all content kept, in bytes: hundreds of files. The garbage
-	// collector lets a heap grow to twice its content, so this is a third of the
-	// 100 MB that a server with 100 clients may take.
-	Total = 16 << 20
+	// Total bounds the memory of all content kept, in bytes: hundreds of files. The
+	// garbage collector lets a heap grow to twice its content, so this is a fifth of
+	// the 100 MB that a server with 100 clients may take.
+	Total = 10 << 20
+	// overhead is the memory of an item beside its content, in bytes.
+	overhead = 200
 )
 
 // Cache is content by hash; what was not used for the longest goes first. It is
@@ -43,7 +45,7 @@ func New(total int) *Cache { return &Cache{total: total, items: map[Hash]*list.E
 
 // Put keeps data, which must not change any more, unless it is too large.
 func (c *Cache) Put(hash Hash, data []byte) {
-	if c == nil || len(data) > MaxFile || len(data) > c.total {
+	if c == nil || len(data) > MaxFile || len(data)+overhead > c.total {
 		return
 	}
 	c.mu.Lock()
@@ -56,14 +58,17 @@ func (c *Cache) Put(hash Hash, data []byte) {
 		data = bytes.Clone(data)
 	}
 	c.items[hash] = c.order.PushFront(item{hash, data})
-	c.used += len(data)
+	c.used += size(data)
 	for c.used > c.total {
 		e := c.order.Back()
 		old := c.order.Remove(e).(item)
 		delete(c.items, old.hash)
-		c.used -= len(old.data)
+		c.used -= size(old.data)
 	}
 }
+
+// size returns the memory that a content takes in the cache, in bytes.
+func size(data []byte) int { return cap(data) + overhead }
 
 // Get returns the content with this hash if it is still kept. It must not be
 // changed.

@@ -13,24 +13,29 @@ func put(c *Cache, s string) Hash {
 }
 
 func TestCache(t *testing.T) {
-	c := New(10)
-	a, b := put(c, "aaaa"), put(c, "bbbb")
-	if data, ok := c.Get(a); !ok || string(data) != "aaaa" {
+	const length = 1000
+	text := func(letter string) string { return strings.Repeat(letter, length) }
+	scale := New(Total)
+	put(scale, text("a"))
+	one := scale.used
+	c := New(2*one + one/2)
+	a, b := put(c, text("a")), put(c, text("b"))
+	if data, ok := c.Get(a); !ok || string(data) != text("a") {
 		t.Errorf("%q, %v", data, ok)
 	}
-	d := put(c, "dddd") // b was not used for the longest
+	d := put(c, text("d")) // b is the least recently used
 	if _, ok := c.Get(b); ok {
 		t.Error("more is kept than fits")
 	}
-	put(c, "aaaa") // a second time
-	put(c, "eeee")
-	if _, ok := c.Get(a); !ok || c.used != 8 {
-		t.Errorf("what was kept again went first; %d bytes are used", c.used)
+	put(c, text("a")) // a second time
+	put(c, text("e"))
+	if _, ok := c.Get(a); !ok || c.used != 2*one {
+		t.Errorf("what was put again went first; %d bytes are used", c.used)
 	}
 	if _, ok := c.Get(d); ok {
-		t.Error("what was not used for the longest is kept")
+		t.Error("the least recently used content is kept")
 	}
-	if _, ok := c.Get(put(c, strings.Repeat("x", 11))); ok || c.used != 8 {
+	if _, ok := c.Get(put(c, strings.Repeat("x", 3*length+500))); ok || c.used != 2*one {
 		t.Errorf("what is too large is kept; %d bytes are used", c.used)
 	}
 	if _, ok := New(Total).Get(put(New(Total), strings.Repeat("x", MaxFile+1))); ok {
