@@ -424,7 +424,7 @@ func TestRipgrep(t *testing.T) {
 			}
 		}
 	})
-	if hits.Load() < rgCases {
+	if hits.Load() < int64(rgCases) {
 		t.Errorf("%d cases have only %d files that match", rgCases, hits.Load())
 	}
 }
