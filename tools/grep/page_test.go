@@ -81,3 +81,28 @@ func TestRoomForFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestContentOfAll: all lines are content in the same form as a page of them, with
+// and without notes after them.
+func TestContentOfAll(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte("x\ny\nx\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ offset, want string }{{"0", "f:1:x\nf:3:x\n"}, {"1", "f:3:x\n"}} {
+		for _, limit := range []string{"0", "9"} {
+			resp, err := w.Call(t.Context(), New(Options{}), `{"pattern":"x","output_mode":"content","head_limit":`+limit+`,"offset":`+c.offset+`}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out Output
+			data, err := resp.Structured()
+			if err == nil {
+				err = json.Unmarshal(data, &out)
+			}
+			if err != nil || out.Content != c.want {
+				t.Errorf("head_limit %s, offset %s: %q, %v", limit, c.offset, out.Content, err)
+			}
+		}
+	}
+}
