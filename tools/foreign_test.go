@@ -209,7 +209,7 @@ func TestUnknownNames(t *testing.T) {
 		how        tools.Deferral
 		name, want string
 	}{
-		{tools.DeferHints, "Reed", `there is no tool "Reed"; the nearest is Read`},
+		{tools.DeferHints, "Raed", `there is no tool "Raed"; the nearest is Read`},
 		{tools.DeferHints, "x", `there is no tool "x"; there are: Read, mcp__maps__place`},
 		{tools.DeferDispatch, "mcp__maps__plase", `there is no tool "mcp__maps__plase"; the nearest is mcp__maps__place. Find others with ToolSearch {"query": "maps plase"}`},
 		{tools.DeferDispatch, "createPullRequest", `there is no tool "createPullRequest". Find others with ToolSearch {"query": "create pull request"}`},
