@@ -80,7 +80,6 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 		w.takeBack()
 		return w.binary(w.c.at()), err
 	case r.Kind == source.Binary, w.c.f.shown == 0, errors.Is(err, source.ErrChanged):
-		w.takeBack()
 		return nil, err
 	}
 	return w.c.done(), err

@@ -295,6 +295,7 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		if !errors.Is(err, source.ErrChanged) {
 			return f, err
 		}
+		w.takeBack()
 		w.noted = "" // ranges of another text may begin within a line
 	}
 	w.post.Enter(w.p.listing.Dirs[j.dir])
@@ -336,7 +337,6 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	}
 	f, err := w.parts(ctx, j, h, stamp.Size, name)
 	if !same() {
-		w.takeBack()
 		return nil, source.ErrChanged
 	}
 	return f.at(stamp), err

@@ -46,6 +46,11 @@ func TestSilent(t *testing.T) {
 	if err != nil || len(found.Files) != 3 || !slices.Equal(found.Silent, []string{"slow"}) || found.Unreadable != 0 {
 		t.Fatalf("%+v, %v", found, err)
 	}
+	hidden := foo(t)
+	hidden.Show = func(path string) bool { return path != "slow" }
+	if a, err := s.Tree(dir, opener(dir)).Search(t.Context(), hidden); err != nil || a.Total != 3 || a.Silent != nil || a.Unreadable != 0 {
+		t.Errorf("one that may not be shown: %+v, %v", a, err)
+	}
 	slow := filepath.Join(dir, "slow")
 	if _, err := s.Tree(slow, opener(slow)).Search(t.Context(), foo(t)); !errors.Is(err, walk.ErrSilent) {
 		t.Errorf("the folder itself: %v", err)
