@@ -50,7 +50,7 @@ var rules = []rule{
 	{"toolsearch", []string{"tools", "session", "internal/fault", "internal/nearest", "internal/plain"}, nil, "the ToolSearch and CallTool tools: finds and calls what is not listed"},
 	{"concurrency", nil, nil, "decides when, knows nothing of what"},
 	{"internal/ospath", nil, nil, "a leaf: paths by the rules of any system"},
-	{"policy", []string{"internal/nearest", "internal/ospath"}, []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}, "decides whether, does nothing"},
+	{"policy", []string{"internal/jsontext", "internal/nearest", "internal/ospath"}, []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}, "decides whether, does nothing"},
 	{"session", []string{"internal/workspace"}, nil, "state, no behaviour; a record of a read has the file's identity"},
 	{"internal/document", []string{"internal/document/*", "internal/fault", "internal/launch", "internal/notebook", "internal/state"}, []string{"golang.org/x/sync", "golang.org/x/sys"}, "reads risky files in a process of its own"},
 	{"internal/document/pdf", []string{"internal/document/picture", "internal/fault"},

@@ -43,7 +43,7 @@ func pathsIn(reason string) (paths []string) {
 	return paths
 }
 
-// absolute is a word of a command as a path.
+// absolute returns a word of a command as an absolute path.
 func absolute(word, dir, home string) string {
 	switch {
 	case filepath.IsAbs(word):

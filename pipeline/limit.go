@@ -36,7 +36,7 @@ func (p *Pipeline) limit(t *tools.Tool, v session.View, resp *tools.Response) {
 	resp.Content = content
 }
 
-// stored says where a whole result is, or why it is not stored.
+// stored returns the note on where a whole result is, or why it is not stored.
 func stored(path string, err error) func(from int) string {
 	return func(from int) string {
 		if err != nil {
@@ -74,7 +74,7 @@ func preview(text string, limit int, keep tools.Keep, where func(from int) strin
 	return e.text(where)
 }
 
-// shares are how many characters of the beginning and of the end are kept.
+// shares returns the numbers of characters kept of the beginning and of the end.
 func shares(limit int, keep tools.Keep) (head, tail int) {
 	room := max(limit-noticeSize, limit/2)
 	head = room
@@ -87,7 +87,7 @@ func shares(limit int, keep tools.Keep) (head, tail int) {
 	return head, room - head
 }
 
-// excerpt is the ends of a text, and how much there is between them and in all.
+// excerpt is the two ends of a text, with the sizes of the gap and of the whole.
 type excerpt struct {
 	first, last        string
 	gapLines, gapRunes int
@@ -141,7 +141,7 @@ func runeIndex(s string, n int) int {
 	return len(s)
 }
 
-// countLines is how many lines there are; a last one needs no newline.
+// countLines returns the number of lines; the last one needs no newline.
 func countLines(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
@@ -150,7 +150,7 @@ func countLines(s string) int {
 	return n
 }
 
-// lines says how many lines there are.
+// lines returns a number of lines in words.
 func lines(n int) string {
 	if n == 1 {
 		return "1 line"

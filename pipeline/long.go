@@ -28,7 +28,7 @@ type long struct {
 	ended bool
 }
 
-// longState is what is known of a text up to some place.
+// longState is the size of a text written so far, and what made storing fail.
 type longState struct {
 	runes, breaks int // characters and newlines
 	column        int // characters in the last line
@@ -153,7 +153,7 @@ func (l *long) Text() string {
 	return l.excerpt(path)
 }
 
-// Discard ends the text for nothing.
+// Discard ends the text and removes what was stored.
 func (l *long) Discard() {
 	if !l.ended && l.file != nil {
 		l.file.Discard()
@@ -161,7 +161,7 @@ func (l *long) Discard() {
 	l.ended = true
 }
 
-// excerpt is what preview shows of the whole text.
+// excerpt returns the ends of the text as preview shows them.
 func (l *long) excerpt(path string) string {
 	head, tail := shares(l.limit, l.keep)
 	first, last := cutHead(string(l.head), head), ""

@@ -94,3 +94,27 @@ func TestLongUnstored(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 }
+
+// TestLongTakenBack has all that was too long taken back: nothing is left of what was
+// stored.
+func TestLongTakenBack(t *testing.T) {
+	store := results.New(t.TempDir(), results.Quota, time.Now)
+	defer store.Close()
+	dir := store.Hold("s")
+	l := &long{limit: 2000, create: func() (*results.File, error) { return store.Create(dir, "long") }}
+	undo := l.Mark()
+	for range 1000 {
+		l.Write([]byte(strings.Repeat("x", 299) + "\n"))
+	}
+	if l.file == nil {
+		t.Error("nothing was stored")
+	}
+	undo()
+	l.Write([]byte("short\n"))
+	if text := l.Text(); text != "short\n" {
+		t.Error(text)
+	}
+	if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}

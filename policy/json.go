@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"mcp-toolset/internal/jsontext"
 )
 
 // This file reads JSON without the leniency of encoding/json, which takes the
@@ -107,7 +109,8 @@ func readJSON(data []byte) (*node, error) {
 	if err := json.Unmarshal(data, &raw); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, syntaxError(data, syntax)
+			line, column, fact := jsontext.Fault(data, syntax, "file")
+			return nil, fmt.Errorf("line %d, column %d: %s", line, column, fact)
 		}
 		return nil, err
 	}

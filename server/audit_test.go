@@ -14,7 +14,8 @@ import (
 
 // TestUnknownAudited: a call of a tool that is not offered, for whatever reason, is
 // answered with -32602 and has its line in the audit, over both transports, whether
-// or not the audit is required.
+// or not the audit is required, with its arguments even if the library does not get
+// them.
 func TestUnknownAudited(t *testing.T) {
 	calls := []struct{ tool, fault, line string }{
 		{"Reed", `there is no tool "Reed"; the nearest is Read`, "invalid Reed"},
@@ -23,7 +24,7 @@ func TestUnknownAudited(t *testing.T) {
 		{"mcp__shut__echo", "there is no tool \"mcp__shut__echo\": the server shut may not be used: denied by deniedMcpServers in f:1", "invalid mcp__shut__echo"},
 		{"mcp__dead__echo", "there is no tool \"mcp__dead__echo\": the server dead is not connected: it ended", "invalid mcp__dead__echo"},
 	}
-	for _, required := range []bool{false, true} {
+	for required, args := range map[bool]string{false: `{"a":1}`, true: `{"a":"` + strings.Repeat("x", largeArguments) + `"}`} {
 		s, _ := newServer(t, time.Second)
 		s.Registry.SetServers([]tools.Server{
 			{Name: "shut", Prefix: "shut", State: tools.Refused, Note: "denied by deniedMcpServers in f:1"},
@@ -37,8 +38,8 @@ func TestUnknownAudited(t *testing.T) {
 			}
 		}
 		s.Pipeline.Audit = func(_ context.Context, e audit.Entry) error {
-			if string(e.Input) != `{"a":1}` || e.Error == "" || e.Session == "" {
-				t.Errorf("%+v", e)
+			if string(e.Input) != args || e.Error == "" || e.Session == "" {
+				t.Errorf("%.300s", fmt.Sprintf("%+v", e))
 			}
 			lines <- e.Outcome + " " + e.Tool
 			return nil
@@ -67,11 +68,11 @@ func TestUnknownAudited(t *testing.T) {
 		p.next()
 		session := w.session()
 		for i, c := range calls {
-			p.send("%s", callLine(i, c.tool, `{"a":1}`))
+			p.send("%s", callLine(i, c.tool, args))
 			check("stdio", p.next(), c.fault, c.line)
-			_, _, body := w.do("POST", w.url, callLine(i, c.tool, `{"a":1}`), session)
+			_, _, body := w.do("POST", w.url, callLine(i, c.tool, args), session)
 			check("http", dataOf(body), c.fault, c.line)
-			request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"a":1},%s}}`, c.tool, modernMeta)
+			request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, c.tool, args, modernMeta)
 			_, _, body = w.do("POST", w.url, request, modern("tools/call", c.tool)...)
 			check("modern http", dataOf(body), c.fault, c.line)
 		}

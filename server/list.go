@@ -74,8 +74,8 @@ func (s *Server) changes() bool {
 	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil || s.Registry.Later()
 }
 
-// tellChanged has clients told when what they are shown has become another:
-// where tools are searched for, those of few servers are.
+// tellChanged notifies clients of a list that has changed. Where tools are searched
+// for, those of most servers are not on it.
 func (s *Server) tellChanged() {
 	if s.last.update(s.Registry) {
 		s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)

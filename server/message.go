@@ -241,7 +241,7 @@ func strictObject(raw []byte, known ...string) (map[string]json.RawMessage, erro
 		}
 		return fields, doubt
 	}
-	// Only to say what is wrong.
+	// The text is not valid: the decoder finds the error.
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {

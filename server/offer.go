@@ -17,7 +17,7 @@ type offer struct {
 	mu    sync.Mutex
 	how   tools.Deferral // "": not decided
 	fixed bool           // tools were listed
-	news  int            // changes of the list that the client was told of
+	news  int            // changes of the list that the client was notified of
 }
 
 // deferringClients are the clients, by their name at initialize, that defer tools
@@ -78,16 +78,15 @@ func (o *offer) fix() {
 	o.fixed = true
 }
 
-// told is what was listed when clients were last told of a change, for each way in
-// which tools are offered, and how often that changed.
+// told is the list at the last notification of a change, and the number of changes,
+// for each way in which tools are offered.
 type told struct {
 	mu      sync.Mutex
 	list    map[tools.Deferral][]*tools.Tool
 	changes map[tools.Deferral]int
 }
 
-// update takes in what is listed now, and reports whether that is another list for
-// any client.
+// update records the lists as they are now, and reports whether one has changed.
 func (t *told) update(r *tools.Registry) (changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,16 +107,16 @@ func (t *told) update(r *tools.Registry) (changed bool) {
 	return changed
 }
 
-// changed returns how often the list of clients has changed to which tools are
-// offered in a way.
+// changed returns how often the list has changed for a way of offering tools.
 func (t *told) changed(how tools.Deferral) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.changes[how]
 }
 
-// isNews reports whether the client of a conversation is to be told that lists
-// have changed: not if only those of clients did that are offered tools in another way.
+// isNews reports whether the list of a conversation's client has changed since the
+// client was last notified. A change may be only on lists of clients to which tools
+// are offered in another way.
 func (s *Server) isNews(conv *conversation) bool {
 	if s.Registry.Deferral() != tools.DeferAuto {
 		return true

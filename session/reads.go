@@ -37,7 +37,7 @@ type Read struct {
 	At    time.Time
 
 	// First to Last are the lines, or cells, that the answer had, of Total; a
-	// Last of 0 is all of the file, one below First nothing. A Total of 0 or
+	// Last of 0 is all of the file, any other below First nothing. A Total of 0 or
 	// less is not known.
 	First, Last, Total int
 

@@ -243,7 +243,7 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("a former name found %v, %v", tool, err)
 	}
 	for name, want := range map[string]string{
-		"Reed":   `there is no tool "Reed"; the nearest is Read`,
+		"Raed":   `there is no tool "Raed"; the nearest is Read`,
 		"zzzzzz": `there is no tool "zzzzzz"; there are: Read, TaskStop, Write`,
 		"Denied": `tool "Denied" is not available: denied by rule Denied in /s.json`,
 		"Gated":  `tool "Gated" is not available: feature gates is off; the user can switch it on with --feature gates=on`,

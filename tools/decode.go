@@ -146,7 +146,8 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	return append(out, '}'), nil
 }
 
-// notObject says why what begins with a brace is not one JSON object.
+// notObject returns the error of a text that begins with a brace and is not one JSON
+// object.
 func notObject(raw json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	var value json.RawMessage

@@ -209,7 +209,7 @@ func TestUnknownNames(t *testing.T) {
 		how        tools.Deferral
 		name, want string
 	}{
-		{tools.DeferHints, "Reed", `there is no tool "Reed"; the nearest is Read`},
+		{tools.DeferHints, "Raed", `there is no tool "Raed"; the nearest is Read`},
 		{tools.DeferHints, "x", `there is no tool "x"; there are: Read, mcp__maps__place`},
 		{tools.DeferDispatch, "mcp__maps__plase", `there is no tool "mcp__maps__plase"; the nearest is mcp__maps__place. Find others with ToolSearch {"query": "maps plase"}`},
 		{tools.DeferDispatch, "createPullRequest", `there is no tool "createPullRequest". Find others with ToolSearch {"query": "create pull request"}`},
@@ -227,7 +227,7 @@ func TestUnknownNames(t *testing.T) {
 }
 
 // TestUnknownOfHosts: a tool that other hosts have is answered with what to do
-// instead here; no name leads to a tool that changes something, but for a
+// instead here; no name leads to a tool that changes something, except for a
 // misspelling of it.
 func TestUnknownOfHosts(t *testing.T) {
 	readOnly := func(name string) *tools.Tool {
@@ -261,7 +261,12 @@ func TestUnknownOfHosts(t *testing.T) {
 		{all, "", "EnterWorktree", `there is no tool "EnterWorktree"; use Bash with git worktree`},
 		{files, "", "EnterWorktree", `there is no tool "EnterWorktree"; there are: Edit, Glob, Grep, Read, Write`},
 		{all, "", "NoteWrite", `there is no tool "NoteWrite"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write`},
+		{all, tools.DeferDispatch, "MultiEdit", `there is no tool "MultiEdit"; send one Edit for each change; they run in the order in which they are sent`},
+		{all, tools.DeferDispatch, "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages but Bash with curl, where commands may use the network`},
 		{all, "", "Writ", `there is no tool "Writ"; the nearest is Write`},
+		{all, "", "Eidt", `there is no tool "Eidt"; the nearest is Edit`},
+		{all, "", "edit", `there is no tool "edit"; the nearest is Edit`},
+		{all, "", "Exit", `there is no tool "Exit"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write`},
 		{all, "", "FileRead", `there is no tool "FileRead"; the nearest is Read`},
 		{all, "", "place", `there is no tool "place"; the nearest is mcp__maps__place`},
 		{all, "", "places", `there is no tool "places"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write, mcp__maps__place`},

@@ -16,11 +16,11 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// This file words what is wrong with arguments for another server's tool as it is
-// worded for our own. Whether something is wrong, the library decides.
+// This file makes the errors of arguments for another server's tool like those of our
+// own tools. The library decides whether there is an error.
 
-// misfit returns why a value does not fit a schema, which the library has found with
-// an error. What the schema says is the other server's: it is shown in one line.
+// misfit returns the error of a value that does not fit a schema, found being the
+// library's error. Text from the schema is the other server's: it is shown in one line.
 func misfit(value any, schema *jsonschema.Schema, found error) error {
 	var f *Fault
 	if err := (&fitter{root: schema}).fit(value, schema, "", 0); !errors.As(err, &f) {

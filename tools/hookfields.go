@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxHookText bounds each text of HookFields, in bytes.
-const MaxHookText = 256 << 10
+// maxHookText bounds each text of HookFields, in bytes.
+const maxHookText = 256 << 10
 
 // HookFields are what hooks get of a result beside its output, as hooks that were
 // written for Claude Code read it from tool_response.
@@ -16,8 +16,8 @@ type HookFields map[string]any
 // Text sets a field to a text. Of one that is too long the beginning is given, and
 // the field "truncated" names it.
 func (f HookFields) Text(name, text string) {
-	if len(text) > MaxHookText {
-		n := MaxHookText
+	if len(text) > maxHookText {
+		n := maxHookText
 		for n > 0 && !utf8.RuneStart(text[n]) {
 			n--
 		}

@@ -11,7 +11,7 @@ import (
 func TestHookResponse(t *testing.T) {
 	f := HookFields{"b": 2, "own": "not this"}
 	f.Text("short", "x")
-	f.Text("long", "x"+strings.Repeat("é", MaxHookText))
+	f.Text("long", "x"+strings.Repeat("é", maxHookText))
 	r := &Response{HookFields: f, Structured: func() (json.RawMessage, error) { return json.RawMessage(`{"own":"this"}`), nil }}
 	data, ok := r.HookResponse()
 	var got struct {
@@ -24,7 +24,7 @@ func TestHookResponse(t *testing.T) {
 	if err := json.Unmarshal(data, &got); err != nil || !ok {
 		t.Fatal(err, ok)
 	}
-	if got.B != 2 || got.Own != "this" || got.Short != "x" || len(got.Long) != MaxHookText-1 || strings.Join(got.Truncated, " ") != "long" {
+	if got.B != 2 || got.Own != "this" || got.Short != "x" || len(got.Long) != maxHookText-1 || strings.Join(got.Truncated, " ") != "long" {
 		t.Errorf("%d %s %s %d %q", got.B, got.Own, got.Short, len(got.Long), got.Truncated)
 	}
 	r.HookFields = nil

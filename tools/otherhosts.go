@@ -5,14 +5,13 @@ import "strings"
 // This file is about tools that other hosts have and models therefore call. A name
 // that is near by its letters may be far by its meaning: TodoWrite is not Write.
 
-// substitute is what to do instead of calling a tool that is not here.
+// substitute is the advice for a call of a tool that another host has.
 type substitute struct {
 	tool string // which must be offered; "": none
 	text string
 }
 
-// substitutes has them by the name in folded form; the first whose tool is offered
-// holds.
+// substitutes are by the name in folded form; the first whose tool is offered holds.
 var substitutes = map[string][]substitute{}
 
 func init() {
@@ -52,12 +51,12 @@ func fold(name string) string {
 }
 
 // instead returns what to do instead of calling a tool of another host, "" if the
-// name is not that of a known one.
-func (c *Catalogue) instead(name string) string {
+// name is not that of a known one, and whether that is to call a tool of ours.
+func (c *Catalogue) instead(name string) (text string, named bool) {
 	for _, s := range substitutes[fold(name)] {
 		if s.tool == "" || c.byName[s.tool] != nil {
-			return s.text
+			return s.text, s.tool != ""
 		}
 	}
-	return ""
+	return "", false
 }

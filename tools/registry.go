@@ -111,7 +111,7 @@ func (r *Registry) offered() (*Catalogue, error) {
 func (r *Registry) Later() bool { return r.later }
 
 // Refresh asks again whether the tools of the server's own are enabled that may be
-// offered later. Those that are offered stay. Who listens is told of a change.
+// offered later. Those that are offered stay. Listeners are called after a change.
 func (r *Registry) Refresh() {
 	r.mu.Lock()
 	next, err := r.offered()

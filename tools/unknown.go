@@ -17,7 +17,7 @@ type UnknownTool struct {
 	Offered []string // all offered tools, if there is none near
 	Server  string   // the upstream server that may turn out to have the tool once it is connected, "" if there is none
 	Why     string   // why the server that the name may be of offers no tools, "" if there is none
-	Query   string   // what ToolSearch may find it by; "": it is not offered
+	Query   string   // what ToolSearch may find it by; "": it is not offered, or Instead names a tool
 	Reason  string   // why the tool is absent, "" if there is no such tool
 	Absent  *Tool    // the tool that is absent, nil if there is no such tool; not to be run
 }
@@ -58,10 +58,11 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	}
 	names, near := c.near(name)
 	e := &UnknownTool{Name: name, Nearest: near}
+	named := false
 	if !slices.ContainsFunc(near, func(n string) bool { return sameButServer(name, n) }) {
-		e.Instead = c.instead(name)
+		e.Instead, named = c.instead(name)
 	}
-	if c.query {
+	if c.query && !named {
 		e.Query = short(strings.Join(NameWords(name), " "))
 	}
 	if len(e.Nearest) == 0 {
@@ -82,7 +83,7 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 // near returns the names of all offered tools, and those that a name may have
 // meant. A tool that may change something is suggested only for a misspelling of
 // its name, or for its name without that of its server: a name that merely contains
-// another may be that of a harmless tool.
+// another, or another short word, may be that of a harmless tool.
 func (c *Catalogue) near(name string) (names, near []string) {
 	changing := map[string]bool{}
 	for _, t := range c.tools {
@@ -93,9 +94,19 @@ func (c *Catalogue) near(name string) (names, near []string) {
 		changing[t.Name] = !t.Hints.ReadOnly && (t.Said == nil || !t.Said.ReadOnlyHint())
 	}
 	near = slices.DeleteFunc(nearest.Names(name, names, len(names)), func(n string) bool {
-		return changing[n] && !sameButServer(name, n) && nearest.Typo(name, []string{n}) == ""
+		return changing[n] && !sameButServer(name, n) && (nearest.Typo(name, []string{n}) == "" || otherWord(name, n))
 	})
 	return names, near[:min(len(near), 3)]
+}
+
+// otherWord reports whether a name is as long as that of a tool, short, and has other
+// letters: Exit is no misspelling of Edit.
+func otherWord(name, tool string) bool {
+	const short = 5
+	a, b := []rune(strings.ToLower(name)), []rune(strings.ToLower(tool))
+	slices.Sort(a)
+	slices.Sort(b)
+	return len(a) == len(b) && len(a) <= short && !slices.Equal(a, b)
 }
 
 // sameButServer reports whether a name is that of an upstream server's tool at its

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"mcp-toolset/internal/jsontext"
 	"mcp-toolset/pipeline"
 )
 
@@ -86,34 +87,38 @@ func readKeys(text []byte, keys ...string) (values map[string]json.RawMessage, o
 		return nil, nil, errors.New("the line is not UTF-8")
 	}
 	if err := checkJSON(text); err != nil {
-		return nil, nil, fmt.Errorf("the line is %w", err)
+		return nil, nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+	list, ok := jsontext.Members(text)
+	if !ok {
 		return nil, nil, errors.New(`the line is not an object; write {"tool": NAME, "input": {...}}`)
 	}
 	values = map[string]json.RawMessage{}
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return nil, nil, fmt.Errorf("the line is not JSON: %w", err)
-		}
-		key, _ := token.(string)
-		known := slices.Contains(keys, key)
-		if !known {
-			others = append(others, key)
-		} else if values[key] != nil {
-			return nil, nil, fmt.Errorf("the key %q stands twice", key)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, nil, fmt.Errorf("the line is not JSON: %w", err)
-		}
-		if known {
-			values[key] = value
+	for _, m := range list {
+		switch {
+		case !slices.Contains(keys, m.Key):
+			others = append(others, m.Key)
+		case values[m.Key] != nil:
+			return nil, nil, fmt.Errorf("the key %q stands twice", m.Key)
+		default:
+			values[m.Key] = text[m.From:m.To]
 		}
 	}
 	return values, others, nil
+}
+
+// checkJSON returns why a line is not JSON, with the column; nil if it is.
+func checkJSON(line []byte) error {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return errors.New("the line is not JSON: nothing is there")
+	}
+	var raw json.RawMessage
+	err := json.Unmarshal(line, &raw)
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		_, column, fact := jsontext.Fault(line, syntax, "line")
+		return fmt.Errorf("the line is not JSON: column %d: %s", column, fact)
+	}
+	return err
 }
 
 // line is a line without its end; err is why there is none.

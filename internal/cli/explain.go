@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -81,18 +80,6 @@ type explainer struct {
 func notACall(e *pipeline.Explanation, err error) {
 	e.Error = err.Error()
 	e.Decision = policy.Decision{Layer: policy.LayerInput, Reason: err.Error()}
-}
-
-// checkJSON says what is wrong with a JSON value, as "not ...".
-func checkJSON(data []byte) error {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return errors.New("not JSON: nothing is there")
-	}
-	var raw json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return fmt.Errorf("not JSON: %w", err)
-	}
-	return nil
 }
 
 // print writes an explanation at once, so that a program can wait for it.

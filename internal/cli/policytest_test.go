@@ -45,7 +45,7 @@ func TestReadRow(t *testing.T) {
 		`{"tool":"A","expect":"deny","Tool":"B"}`:                   `! there is no key "Tool"; did you mean tool?`,
 		`{"tool":"A","expect":"deny","something":"x"}`:              `! there is no key "something"; there are tool, input, expect, layer, rule, why`,
 		`{"tool":"A","expect":"deny","expect":"deny"}`:              `! the key "expect" stands twice`,
-		`{"tool":"A","expect":"deny"} {}`:                           `! the line is not JSON: invalid character '{' after top-level value`,
+		`{"tool":"A","expect":"deny"} {}`:                           `! the line is not JSON: column 30: expected the end of the line, found "{"`,
 		`["A"]`:                                                     `! the line is not an object; write {"tool": NAME, "input": {...}}`,
 		"{\"tool\":\"A\xff\"}":                                      `! the line is not UTF-8`,
 		`{"tool":"` + strings.Repeat("A", maxLine) + `","expect":"deny","why":"it is very long"}`: `! the line has more than 1048576 bytes`,
@@ -157,7 +157,7 @@ func TestLoadTable(t *testing.T) {
 		"rows":      {row + "\n# x\r\n" + row, 2, ""},
 		"no end":    {row + strings.TrimSpace(row), 2, ""},
 		"empty":     {"\n# x\n", 0, "reading the table $FILE: there is no row in it"},
-		"malformed": {row + "\nx\n" + row + "{}\n", 0, "exit code 2mcp-toolset: $FILE:3: the line is not JSON: invalid character 'x' looking for beginning of value\nmcp-toolset: $FILE:5: the line names no tool; write {\"tool\": NAME, \"input\": {...}}\n"},
+		"malformed": {row + "\nx\n" + row + "{}\n", 0, "exit code 2mcp-toolset: $FILE:3: the line is not JSON: column 1: expected a value, found \"x\"\nmcp-toolset: $FILE:5: the line names no tool; write {\"tool\": NAME, \"input\": {...}}\n"},
 		"the most":  {filler + row, 1, ""},
 		"too long":  {filler + row + filler[:1<<17], 0, "reading the table $FILE: it is longer than 10485760 bytes"},
 	} {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// defaultLimit is the soft limit where nothing else says one. The indexes of
+	// defaultLimit is the soft limit unless a control group has a lower one. The indexes of
 	// searches and the listings of large trees take a half of it at most.
 	defaultLimit = 512 << 20
 	// share is how much of a control group's limit, in percent, is the soft limit.
@@ -27,7 +27,7 @@ const (
 	quiet = 2 * time.Second
 )
 
-// Limit sets the soft limit of the process, unless GOMEMLIMIT has.
+// Limit sets the soft limit of the process, unless GOMEMLIMIT is set.
 func Limit() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -39,7 +39,7 @@ func Limit() {
 	debug.SetMemoryLimit(limit)
 }
 
-// groupLimit is the least limit on memory, in bytes, of the control groups that
+// groupLimit returns the lowest memory limit, in bytes, of the control groups that
 // the process is in; math.MaxInt64 if there is none.
 func groupLimit(read func(string) ([]byte, error)) int64 {
 	least := int64(math.MaxInt64)
@@ -70,8 +70,8 @@ func groupLimit(read func(string) ([]byte, error)) int64 {
 
 type mount struct{ folder, file string }
 
-// mounts is where the limits of a hierarchy with some controllers are, with none
-// for version 2.
+// mounts returns where the limits of a hierarchy are. Version 2 has no controllers in
+// /proc/self/cgroup.
 func mounts(controllers string) []mount {
 	switch {
 	case controllers == "":
@@ -87,9 +87,9 @@ var (
 	timer *time.Timer
 )
 
-// Used notes that a call has ended which had so many bytes of input and output.
-// After a large one memory is given back to the system soon, when no other one
-// has ended meanwhile.
+// Used notes the end of a call with that many bytes of input and output. After a
+// large call, memory is returned to the system as soon as no large call has ended
+// for a while.
 func Used(bytes int) {
 	if bytes < large {
 		return

@@ -19,8 +19,8 @@ type File struct {
 // because making room looks at all files.
 const slack = 16 << 20
 
-// Create makes an empty file in dir, a folder that Hold returned. The name says
-// what it is; it is made unique.
+// Create makes an empty file in dir, a folder that Hold returned. The name describes
+// the result and is made unique.
 func (s *Store) Create(dir, name string) (*File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,10 +40,10 @@ func (s *Store) Create(dir, name string) (*File, error) {
 	return &File{s: s, f: f, first: first}, nil
 }
 
-// Path is the path of the file.
+// Path returns the path of the file.
 func (f *File) Path() string { return f.f.Name() }
 
-// Size is how many bytes were written.
+// Size returns the number of bytes written.
 func (f *File) Size() int64 { return f.size }
 
 // Write adds to the file, or fails and leaves it as it was.

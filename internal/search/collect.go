@@ -24,7 +24,7 @@ type collector struct {
 	skip, keep int                     // the entries worth keeping, from and to
 	window     func() (skip, keep int) // gives the exact ones, when it is the file's turn
 	exact      bool                    // it has
-	stream     func() (given bool)     // gives what there is, once it is exact; nil: all is kept
+	stream     func() (given bool)     // writes the entries at hand to Query.Out, once exact; nil: all are kept
 	dir, name  string                  // of the file
 	path       string                  // both, once it is asked for
 	stop       func() bool             // is asked whether to give up

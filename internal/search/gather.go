@@ -346,7 +346,7 @@ func (g *gather) stream(f *found) (undo func()) {
 	}
 }
 
-// abandon has nothing be given to Query.Out any more.
+// abandon stops writing to Query.Out.
 func (g *gather) abandon() {
 	if g != nil {
 		g.mu.Lock()

@@ -17,8 +17,8 @@ type Found struct {
 	Listed     int      // how many files there are
 	Left       int      // how many files and folders are left out because they are ignored
 	Ignored    string   // the top or a folder above it, if that is ignored; else ""
-	Unreadable int      // folders that could not be read
-	Silent     []string // folders among these whose file system does not answer; those that may be shown
+	Unreadable int      // folders that could not be read, without those of Silent
+	Silent     []string // folders whose file system does not answer; those that may be shown
 }
 
 // Names finds the files that a query chooses by Pick and that Show allows. The
@@ -34,9 +34,6 @@ func (t *Tree) Names(ctx context.Context, q *Query) (*Found, error) {
 			t = t.s.Tree(t.top, t.open)
 			continue
 		}
-		if err == nil {
-			f.Silent = t.silent(q)
-		}
 		return f, err
 	}
 }
@@ -47,7 +44,8 @@ func (t *Tree) names(ctx context.Context, q *Query) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{Listed: l.Files, Unreadable: l.Unreadable}
+	f := &Found{Listed: l.Files}
+	f.Silent, f.Unreadable = q.leftOut(l)
 	f.Ignored = t.above.leftOut()
 	hits, err := pickNames(ctx, q, l)
 	if err != nil {

@@ -87,3 +87,59 @@ func TestOut(t *testing.T) {
 		s.build.Wait()
 	}
 }
+
+// TestLostOut has the tree lost in the middle of a search: what it wrote by then is
+// taken back, and what the search left behind finds later is not written.
+func TestLostOut(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), "foo\n")
+	write(t, filepath.Join(dir, "b"), "foo\n")
+	s := New(Options{})
+	defer s.Close()
+	s.workers = 1
+	tree, out := s.Tree(dir, opener(dir)), new(spool)
+	again, behind := make(chan struct{}), make(chan struct{})
+	runs := map[string]int{}
+	q := asked{pattern: "foo", mode: Lines}.query(t)
+	q.Line = func(dst []byte, path string, _ int, _ []byte, _ int) []byte {
+		switch runs[path]++; {
+		case path == "b" && runs[path] == 1:
+			s.lose(tree)
+			<-again
+			defer close(behind)
+		case path == "a" && runs[path] == 2:
+			close(again)
+			<-behind
+		}
+		return append(dst, path+"\n"...)
+	}
+	q.Out = out
+	if a, err := tree.Search(t.Context(), q); err != nil || a.Total != 2 || out.String() != "a\nb\n" {
+		t.Errorf("%+v, %v, %q", a, err, out.String())
+	}
+}
+
+// TestAbandoned: a search that is given up, or whose answer was given, adds nothing.
+func TestAbandoned(t *testing.T) {
+	late := &found{path: "b", hits: 1, shown: 1, text: []byte("b\n"), entries: []entry{{0, 2}}}
+	for name, end := range map[string]func(*gather, *Query){
+		"abandoned": func(g *gather, _ *Query) { g.abandon() },
+		"frozen":    func(g *gather, q *Query) { g.freeze(q) },
+		"finished":  func(g *gather, q *Query) { g.finish(q) },
+	} {
+		out := new(spool)
+		q, a := asked{pattern: "foo", mode: Lines}.query(t), new(Answer)
+		q.Out = out
+		g := newGather(q, 2, false, a)
+		g.put(0, 1, &found{path: "a", hits: 1, shown: 1, text: []byte("a\n"), entries: []entry{{0, 2}}})
+		end(g, q)
+		g.put(1, 2, late)
+		g.putAll([]*found{late})
+		if undo := g.stream(late); undo != nil || out.String() != "a\n" || a.Total != 1 {
+			t.Errorf("%s: %q, %d entries", name, out.String(), a.Total)
+		}
+		if g.freeze(q) != nil || g.finish(q) {
+			t.Errorf("%s: it is answered once more", name)
+		}
+	}
+}

@@ -102,7 +102,8 @@ type Answer struct {
 	// Listed is how many files there are, Picked how many of them were chosen.
 	Listed, Picked int
 	// Unreadable is how many files and folders could not be read, whole or at
-	// all; files only if they may be shown. Closed is how many are folders.
+	// all, without those of Silent; files only if they may be shown. Closed is how
+	// many are folders.
 	Unreadable, Closed int
 	// Left is how many files and folders were left out because they are ignored;
 	// Ignored is the searched folder, or one above it, if that is; else "".

@@ -42,7 +42,6 @@ func (w *worker) bind(ctx context.Context) {
 func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, mark int64, ranges []index.Range) (*found, error) {
 	w.c.reset(w.q, dir, name, w.stop)
 	w.c.keep, w.c.window, w.c.stream = w.g.keep(), w.window, w.stream
-	w.undo = nil
 	switch {
 	case w.known == signed: // it has no NUL, or is not in that state any more: see inState
 		w.reader.Mode = source.Search
@@ -81,7 +80,6 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 		w.takeBack()
 		return w.binary(w.c.at()), err
 	case r.Kind == source.Binary, w.c.f.shown == 0, errors.Is(err, source.ErrChanged):
-		w.takeBack()
 		return nil, err
 	}
 	return w.c.done(), err

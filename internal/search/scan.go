@@ -45,7 +45,7 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 		a, err := attempt(ctx, t, t.s.left(q.Deadline), func(ctx context.Context) (*Answer, error) { return t.search(ctx, q, &g) })
 		switch {
 		case errors.Is(err, bounded.ErrTime):
-			a, err = broken(g.Load(), q), nil
+			a, err = t.broken(g.Load(), q), nil
 		case errors.Is(err, errLost):
 			g.Load().abandon()
 			undo()
@@ -56,17 +56,11 @@ func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 			g.Load().abandon()
 			return nil, err
 		}
-		a.Silent = t.silent(q)
 		return a, nil
 	}
 }
 
-// silent is the folders below that do not answer and may be shown.
-func (t *Tree) silent(q *Query) []string {
-	return slices.DeleteFunc(t.s.silent.below(t.top), func(path string) bool { return q.Show != nil && !q.Show(path) })
-}
-
-// search is Search on this tree; it gives the gather away as soon as files are searched.
+// search is Search on this tree. It stores its gather before it searches files.
 func (t *Tree) search(ctx context.Context, q *Query, gathering *atomic.Pointer[gather]) (*Answer, error) {
 	var p *plan // what the index may learn from
 	defer func() {
@@ -85,8 +79,7 @@ func (t *Tree) search(ctx context.Context, q *Query, gathering *atomic.Pointer[g
 	p, err = t.plan(limited, q, a)
 	switch {
 	case err != nil && ctx.Err() == nil && limited.Err() != nil:
-		a.Incomplete = late + " while the folders were listed"
-		return a, nil
+		return t.unlisted(q), nil
 	case err != nil:
 		return nil, err
 	}
@@ -269,7 +262,7 @@ func (w *worker) enter(dir int32) {
 // search searches a file; nil says that there is nothing to tell of it.
 func (w *worker) search(ctx context.Context, j job) *found {
 	w.enter(j.dir)
-	w.bytes = 0
+	w.bytes, w.undo = 0, nil
 	name := w.p.listing.Dirs[j.dir].Files[j.file].Name
 	f, err := w.file(ctx, j, name)
 	w.tell()
@@ -302,6 +295,7 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 		if !errors.Is(err, source.ErrChanged) {
 			return f, err
 		}
+		w.takeBack()
 		w.noted = "" // ranges of another text may begin within a line
 	}
 	w.post.Enter(w.p.listing.Dirs[j.dir])
@@ -343,7 +337,6 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	}
 	f, err := w.parts(ctx, j, h, stamp.Size, name)
 	if !same() {
-		w.takeBack()
 		return nil, source.ErrChanged
 	}
 	return f.at(stamp), err

@@ -119,7 +119,7 @@ func (s *Searcher) drop(t *Tree) {
 	}
 	s.used = slices.DeleteFunc(s.used, func(u *Tree) bool { return u == t })
 	t.forget()
-	if s.options.Watch {
+	if s.options.Watch && !s.done { // Close waits for build
 		s.build.Go(t.list.Close)
 	}
 }

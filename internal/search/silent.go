@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// patience is how often it is looked whether a worker still waits for the
-	// same system call. It is more than a disk takes that was asleep, and leaves
-	// time to search the rest.
+	// patience is the interval of the check whether a worker still waits for the
+	// same system call. It is longer than a sleeping disk takes, and leaves time to
+	// search the rest.
 	patience = 3 * time.Second
 	// grace is how long a search whose time is up may take to notice.
 	grace = time.Second
@@ -31,9 +31,9 @@ const (
 // does not answer.
 var errLost = errors.New("the tree waits for a file system that does not answer")
 
-// silent is the folders that a system call waits for which does not return, by
-// their canonical paths, with how many searches were left behind there. They are
-// not opened as long as there are any.
+// silent is the folders whose file system does not answer, by their canonical paths,
+// with the number of searches that wait there. They are not opened as long as there
+// are any.
 type silent struct {
 	some  atomic.Int32 // how many folders there are
 	mu    sync.Mutex
@@ -94,7 +94,7 @@ func (t *Tree) observed(ctx context.Context, do func(context.Context)) {
 	do(walk.WithMonitor(ctx, o.monitor))
 }
 
-// observer looks after something that may wait for the file system.
+// observer watches something that may wait for the file system.
 type observer struct {
 	t       *Tree
 	monitor *walk.Monitor
@@ -105,7 +105,7 @@ type observer struct {
 	ended bool
 }
 
-// look is called every so often.
+// look is called at every interval.
 func (o *observer) look() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,11 +202,37 @@ func (q *Query) anew(ctx context.Context) bool {
 	return true
 }
 
-// broken is the answer of a search that did not end in time; g is nil if it had
+// leftOut returns the folders of a listing that were left out because their file
+// system does not answer, of those that may be shown, and the number of the other
+// folders that could not be read.
+func (q *Query) leftOut(l *walk.Listing) (silent []string, unreadable int) {
+	if unreadable = l.Unreadable; unreadable == 0 {
+		return nil, 0
+	}
+	for _, d := range l.Dirs {
+		if !errors.Is(d.Err, walk.ErrSilent) {
+			continue
+		}
+		unreadable--
+		if path := d.Path(); q.Show == nil || q.Show(path) {
+			silent = append(silent, path)
+		}
+	}
+	return silent, unreadable
+}
+
+// unlisted returns the answer of a search whose time was up before the folders were
+// listed. It names the folders below that do not answer.
+func (t *Tree) unlisted(q *Query) *Answer {
+	silent := slices.DeleteFunc(t.s.silent.below(t.top), func(path string) bool { return q.Show != nil && !q.Show(path) })
+	return &Answer{Incomplete: late + " while the folders were listed", Silent: silent}
+}
+
+// broken returns the answer of a search that did not end in time; g is nil if it had
 // not begun to search files.
-func broken(g *gather, q *Query) *Answer {
+func (t *Tree) broken(g *gather, q *Query) *Answer {
 	if g == nil {
-		return &Answer{Incomplete: late + " while the folders were listed"}
+		return t.unlisted(q)
 	}
 	if a := g.freeze(q); a != nil {
 		return a

@@ -38,13 +38,18 @@ func TestSilent(t *testing.T) {
 	s, dir, end := silentTree(t)
 	for range 2 {
 		a, err := s.Tree(dir, opener(dir)).Search(t.Context(), foo(t))
-		if err != nil || a.Total != 3 || !slices.Equal(a.Silent, []string{"slow"}) || a.Unreadable != 1 {
+		if err != nil || a.Total != 3 || !slices.Equal(a.Silent, []string{"slow"}) || a.Unreadable != 0 {
 			t.Fatalf("%+v, %v", a, err)
 		}
 	}
 	found, err := s.Tree(dir, opener(dir)).Names(t.Context(), &Query{Pick: func(_, name string) bool { return true }})
-	if err != nil || len(found.Files) != 3 || !slices.Equal(found.Silent, []string{"slow"}) {
+	if err != nil || len(found.Files) != 3 || !slices.Equal(found.Silent, []string{"slow"}) || found.Unreadable != 0 {
 		t.Fatalf("%+v, %v", found, err)
+	}
+	hidden := foo(t)
+	hidden.Show = func(path string) bool { return path != "slow" }
+	if a, err := s.Tree(dir, opener(dir)).Search(t.Context(), hidden); err != nil || a.Total != 3 || a.Silent != nil || a.Unreadable != 0 {
+		t.Errorf("one that may not be shown: %+v, %v", a, err)
 	}
 	slow := filepath.Join(dir, "slow")
 	if _, err := s.Tree(slow, opener(slow)).Search(t.Context(), foo(t)); !errors.Is(err, walk.ErrSilent) {

@@ -56,6 +56,27 @@ func TestTornWithin(t *testing.T) {
 	}
 }
 
+// TestTornOut changes a file when some of its text was given already.
+func TestTornOut(t *testing.T) {
+	s, dir := believing(t)
+	lines := strings.Repeat("foo and more of a line that is not short\n", 60_000)
+	write(t, filepath.Join(dir, "f"), lines)
+	search(t, s, dir, asked{pattern: "foo"}.query(t))
+	s.build.Wait()
+	q, out, changed := asked{pattern: "foo", mode: Lines}.query(t), new(spool), false
+	q.Line = func(dst []byte, path string, _ int, text []byte, _ int) []byte {
+		if out.Len() > 0 && !changed {
+			changed = true
+			write(t, filepath.Join(dir, path), "foo one\n"+lines)
+		}
+		return append(append(dst, text...), '\n')
+	}
+	q.Out = out
+	if a := search(t, s, dir, q); !changed || out.String() != "foo one\n"+lines {
+		t.Errorf("%d lines, %d bytes, changed: %t", a.Total, out.Len(), changed)
+	}
+}
+
 // TestBehindMark: of a text behind a byte order mark a range is read, too.
 func TestBehindMark(t *testing.T) {
 	s, dir := believing(t)

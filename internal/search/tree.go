@@ -147,7 +147,7 @@ type plan struct {
 	sorted  bool // in the order of the mode; else Names are put in order at the end
 	news    bool // there are files of which a record could be made
 
-	gathering *atomic.Pointer[gather] // where its gather is made known; nil: nobody waits for it
+	gathering *atomic.Pointer[gather] // where run stores its gather; may be nil
 }
 
 // plan chooses the files of a query.
@@ -173,7 +173,8 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 		return nil, ctx.Err()
 	}
 	p := &plan{listing: l, sorted: q.Mode != Names}
-	a.Listed, a.Unreadable = l.Files, l.Unreadable
+	a.Listed = l.Files
+	a.Silent, a.Unreadable = q.leftOut(l)
 	a.Ignored = t.above.leftOut()
 	if all {
 		p.news = !ready

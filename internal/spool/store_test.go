@@ -203,6 +203,17 @@ func TestMostFiles(t *testing.T) {
 	if err := logs[24].Remove(); err != nil || s.files > 9 {
 		t.Errorf("%d are counted, %v", s.files, err)
 	}
+	// An answer may be about to name a log that has just ended.
+	for range 2 * s.most {
+		l := newLog(t, s)
+		l.finish()
+		logs = append(logs, l)
+	}
+	for i, l := range logs[25:] {
+		if !there(l) {
+			t.Errorf("log %d of those just made is gone", i)
+		}
+	}
 }
 
 // What a server left that is gone is cleaned by another when it is old or room

@@ -94,7 +94,7 @@ func (r *Registry) List(owner Owner) []*Task {
 
 // Forget ends the owner's tasks and forgets all of them, for an owner that is gone.
 // It waits for their end; one that cannot be ended is released when it ends. why
-// says who ends them.
+// names who ends them.
 func (r *Registry) Forget(owner Owner, why string) {
 	r.mu.Lock()
 	var mine []*Task

@@ -132,7 +132,7 @@ func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, er
 	switch {
 	case !old.Exists && in.OldString != "":
 		missing := file.Missing(env, in.FilePath)
-		return d, fault.New(missing.Fact, missing.Next+" Use Write to create it.")
+		return d, fault.New(missing.Fact, missing.Next+" Use Write to create a new file.")
 	case old.Exists && old.Data == nil:
 		return d, fault.New(fmt.Sprintf("%s has %d bytes, and files over %d are not edited", plain.Line(in.FilePath), old.Size, file.MaxEdit),
 			"Change it with a program such as sed or perl.")

@@ -29,10 +29,13 @@ func Hung(err error, path string) error {
 	return err
 }
 
-// Silent are notes on folders that a search left out, since their file system
+// Silent returns notes on folders that a search left out because their file system
 // does not answer, given by their paths below a prefix.
 func Silent(folders []string, prefix string) (notes []string) {
-	for _, f := range folders[:min(mostSilent, len(folders))] {
+	for i, f := range folders {
+		if i == mostSilent {
+			return append(notes, "incomplete: "+Plural(len(folders)-i, "further folder")+" left out for the same reason")
+		}
 		notes = append(notes, "incomplete: the file system of "+plain.Line(prefix+f)+" does not answer, so what is in it is missing")
 	}
 	return notes

@@ -306,8 +306,10 @@ func (r *listing) output() Output {
 		}
 	}
 	b.WriteString(leftOut(found))
-	for _, note := range file.Silent(found.Silent, prefix) {
-		out.Incomplete = note
+	for i, note := range file.Silent(found.Silent, prefix) {
+		if i == 0 {
+			out.Incomplete = note
+		}
 		b.WriteString("[" + note + "]\n")
 	}
 	if note := r.secrets.Note(); note != "" {

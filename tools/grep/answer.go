@@ -54,8 +54,8 @@ func (r *searching) output() Output {
 	}
 	if r.long != nil {
 		_, _ = r.long.Write(text)
-		out.text = strings.TrimSuffix(r.long.Text(), "\n")
-		out.Content = strings.TrimSuffix(out.text, strings.TrimSuffix(string(text), "\n"))
+		whole := r.long.Text()
+		out.text, out.Content = strings.TrimSuffix(whole, "\n"), strings.TrimSuffix(whole, string(text))
 		return out
 	}
 	out.text = string(bytes.TrimSuffix(text, []byte{'\n'}))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )
 
@@ -79,5 +80,67 @@ func TestRoomForFiles(t *testing.T) {
 		if err != nil || strings.Count(toolstest.Text(resp), "ffff0") != strings.Count(toolstest.Text(resp), "ffff119") || len(toolstest.Text(resp)) < longest {
 			t.Errorf("%s: all of it has %d characters, %v", mode, len(toolstest.Text(resp)), err)
 		}
+	}
+}
+
+// TestContentOfAll: all lines are content in the same form as a page of them, with
+// and without notes after them.
+func TestContentOfAll(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte("x\ny\nx\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ offset, want string }{{"0", "f:1:x\nf:3:x\n"}, {"1", "f:3:x\n"}} {
+		for _, limit := range []string{"0", "9"} {
+			resp, err := w.Call(t.Context(), New(Options{}), `{"pattern":"x","output_mode":"content","head_limit":`+limit+`,"offset":`+c.offset+`}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out Output
+			data, err := resp.Structured()
+			if err == nil {
+				err = json.Unmarshal(data, &out)
+			}
+			if err != nil || out.Content != c.want {
+				t.Errorf("head_limit %s, offset %s: %q, %v", limit, c.offset, out.Content, err)
+			}
+		}
+	}
+}
+
+// TestGapOfAll: a line that looks like a gap is shown as it is among all lines, too.
+func TestGapOfAll(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte("--\nx\n\n\n\nx\n--\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.Call(t.Context(), New(Options{}), `{"pattern":"x","path":"f","output_mode":"content","head_limit":0,"-n":false,"-C":1}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := toolstest.Text(resp); got != "--\nx\n\n--\n\nx\n--" {
+		t.Errorf("%q", got)
+	}
+}
+
+// discarding notes that a text was discarded.
+type discarding struct {
+	tools.Long
+	done bool
+}
+
+func (d *discarding) Discard() { d.done = true }
+
+// TestDiscard: a search that fails leaves nothing of the text that it began.
+func TestDiscard(t *testing.T) {
+	w := toolstest.NewWorkspace(t)
+	env, text := w.Env(), new(discarding)
+	env.Long = func() tools.Long { return text }
+	call, err := New(Options{}).Parse(json.RawMessage(`{"pattern":"x","path":"none","output_mode":"content","head_limit":0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call.Resolve(env).Run(t.Context(), env); err == nil || !text.done {
+		t.Errorf("%v, discarded: %t", err, text.done)
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/toolstest"
+	"mcp-toolset/tools/write"
 )
 
 // TestParts: a line too long for an answer is stored in pieces, and the pieces
@@ -209,5 +211,22 @@ func TestHugeLine(t *testing.T) {
 	}
 	if p.long <= lookedFor || p.total != -1 {
 		t.Errorf("%d bytes, %d lines", p.long, p.total)
+	}
+}
+
+// TestUnseenLine: a first line too long to be shown, or stored in parts, counts as
+// nothing seen, so that a file of which only the former state was read is not replaced.
+func TestUnseenLine(t *testing.T) {
+	c := converse(t, Options{MaxTokens: leastTokens})
+	c.want("", whole)
+	c.write(strings.Repeat("x", mostParts*leastTokens*bytesPerToken) + "\nb\n")
+	resp, err := c.w.Call(t.Context(), New(c.o), `{"file_path":"f"}`)
+	if err != nil || !strings.HasSuffix(toolstest.Text(resp), "a command such as cut can show the rest. The next line is at offset 2]") {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	for _, guard := range []file.Guard{file.GuardDefault, file.GuardStrict} {
+		if _, err := c.w.Call(t.Context(), write.New(write.Options{Guard: guard}), `{"file_path":"f","content":"y"}`); err == nil || !strings.Contains(err.Error(), "has changed since it was read") {
+			t.Errorf("guard %s: %v", guard, err)
+		}
 	}
 }

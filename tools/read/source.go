@@ -71,8 +71,11 @@ func (f *source) record() session.Read {
 // showed notes that n lines or cells were shown, of total.
 func (f *source) showed(n, total int) {
 	f.first, f.last, f.total = f.offset, f.offset+n-1, total
-	if f.first == 1 && total >= 0 && f.last >= total {
+	switch {
+	case f.first == 1 && total >= 0 && f.last >= total:
 		f.last = 0 // all of it
+	case n == 0:
+		f.last = -1 // nothing, where 0 would be all
 	}
 }
 
@@ -102,7 +105,7 @@ func (r *reading) again(seen session.Read) tools.Result[Output] {
 	}
 	r.env.Private() // another session has not seen it
 	part := ""
-	if seen.Last > 0 || seen.Range.FirstPage > 0 {
+	if seen.Last != 0 || seen.Range.FirstPage > 0 {
 		part = "this part of "
 	}
 	text := fmt.Sprintf("[%s has not changed since %sit was last read here. If you no longer have it, send the same call again: that returns the content.]", r.shown, part)

@@ -69,7 +69,7 @@ func end(ctx context.Context, log *spool.Log) (int64, error) {
 }
 
 // binary replaces binary output from an offset on by a note. Without a filter all
-// that was printed until now counts as seen, since nobody reads on in it by offsets.
+// output so far counts as shown, because reading on in it by offsets is of no use.
 func (p shown) binary(ctx context.Context, log *spool.Log, from int64, filtered bool) (_ shown, err error) {
 	if !filtered {
 		p.more = false

@@ -1,9 +1,8 @@
-package policy
+package jsontext
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +16,7 @@ var expectations = []struct{ worded, expected string }{
 	{"after object key:value pair", `"," or "}"`},
 	{"after object key", `":"`},
 	{"after array element", `"," or "]"`},
-	{"after top-level value", "the end of the file"},
+	{"after top-level value", "the end of the "},
 	{"in string escape code", `one of the escapes \" \\ \/ \b \f \n \r \t \u`},
 	{`in \u hexadecimal character escape`, "four hexadecimal digits"},
 	{"in string literal", `a quote, or \n for a line break`},
@@ -27,30 +26,33 @@ var expectations = []struct{ worded, expected string }{
 	{"in literal", "true, false or null"},
 }
 
-// syntaxError says at which line and column a text stops being JSON, and what is
-// expected there. Columns count characters, from 1.
-func syntaxError(data []byte, err *json.SyntaxError) error {
+// Fault returns where a text stops being JSON, and what is expected there. err is
+// the error that encoding/json has for the text, and whole names the text, such as
+// "file". Lines and columns count from 1, columns in characters.
+func Fault(text []byte, err *json.SyntaxError, whole string) (line, column int, fact string) {
 	end := strings.HasPrefix(err.Error(), "unexpected end")
-	at := int(min(max(err.Offset, 1), int64(len(data)))) - 1 // the offset is after the character
+	at := int(min(max(err.Offset, 1), int64(len(text)))) - 1 // the offset is after the character
 	if end {
-		at = len(bytes.TrimRight(data, " \t\r\n"))
+		at = len(bytes.TrimRight(text, " \t\r\n"))
 	}
-	line := 1 + bytes.Count(data[:at], []byte("\n"))
-	column := 1 + utf8.RuneCount(data[bytes.LastIndexByte(data[:at], '\n')+1:at])
-	where := fmt.Sprintf("line %d, column %d: ", line, column)
+	line = 1 + bytes.Count(text[:at], []byte("\n"))
+	column = 1 + utf8.RuneCount(text[bytes.LastIndexByte(text[:at], '\n')+1:at])
 	if end {
-		return fmt.Errorf("%sthe file ends too early; a quote or bracket is not closed", where)
+		return line, column, "the " + whole + " ends too early; a quote or bracket is not closed"
 	}
-	found, _ := utf8.DecodeRune(data[at:])
+	found, _ := utf8.DecodeRune(text[at:])
 	for _, e := range expectations {
 		if !strings.Contains(err.Error(), e.worded) {
 			continue
 		}
-		text := fmt.Sprintf("%sexpected %s, found %q", where, e.expected, string(found))
-		if found == '/' && strings.HasPrefix(e.worded, "looking") {
-			text += "; JSON has no comments"
+		if strings.HasSuffix(e.expected, " ") {
+			e.expected += whole
 		}
-		return errors.New(text)
+		fact = fmt.Sprintf("expected %s, found %q", e.expected, string(found))
+		if found == '/' && strings.HasPrefix(e.worded, "looking") {
+			fact += "; JSON has no comments"
+		}
+		return line, column, fact
 	}
-	return fmt.Errorf("%s%w", where, err)
+	return line, column, err.Error()
 }
