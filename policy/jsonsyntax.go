@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// expectations are what JSON needs at a place, by how encoding/json words that
-// something else is there.
+// expectations are what JSON needs at a place, by a part of the error that
+// encoding/json has for it.
 var expectations = []struct{ worded, expected string }{
 	{"looking for beginning of object key string", "a quoted key"},
 	{"looking for beginning of value", "a value"},
@@ -27,8 +27,8 @@ var expectations = []struct{ worded, expected string }{
 	{"in literal", "true, false or null"},
 }
 
-// syntaxError says at which line and column a text stops being JSON, and what is
-// expected there. Columns count characters, from 1.
+// syntaxError returns an error with the line and column at which a text stops being
+// JSON, and what is expected there. Columns count characters, from 1.
 func syntaxError(data []byte, err *json.SyntaxError) error {
 	end := strings.HasPrefix(err.Error(), "unexpected end")
 	at := int(min(max(err.Offset, 1), int64(len(data)))) - 1 // the offset is after the character

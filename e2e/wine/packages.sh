@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Builds the tests of packages for Windows and runs them in Wine. Fails if a test
-# fails that is not in known.txt, or if one of those passes. A test that fails
-# only because Wine cannot remove its folder has passed.
-# usage: WINE_PREFIX=... packages.sh [update] PACKAGE...
+# Builds the tests of packages for Windows and runs them in Wine, those whose names
+# match REGEXP. Fails if a test fails that is not in known.txt, or if one of those
+# passes. A test that fails only because Wine cannot remove its folder has passed.
+# With "update", known.txt is corrected instead: its lines for the packages that
+# pass go, and new ones are added at its end, below no reason.
+# usage: WINE_PREFIX=... packages.sh [update] PACKAGE[:REGEXP]...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 known=e2e/wine/known.txt
@@ -28,11 +30,15 @@ failed() {
 		END { for (t in down) if (words[t] > 0) print pkg " " t }' | sort
 }
 
-for pkg in "$@"; do
+names=()
+for arg in "$@"; do
+	pkg=${arg%%:*} run=
+	[ "$pkg" = "$arg" ] || run=${arg#*:}
+	names+=("$pkg")
 	exe=$bin/$(tr / _ <<<"$pkg").exe
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -c -o "$exe" "./$pkg"
 	log=$bin/log
-	(cd "$pkg" && timeout 300 wine "$exe" -test.v -test.short -test.timeout 280s >"$log" 2>&1 </dev/null) || true
+	(cd "$pkg" && timeout 300 wine "$exe" -test.v -test.short -test.timeout 280s -test.run "$run" >"$log" 2>&1 </dev/null) || true
 	if ! grep -qE '^(PASS|FAIL)' <(tr -d '\r' <"$log"); then
 		tail -n 20 "$log"
 		echo "$pkg: the tests came to no end"
@@ -41,11 +47,14 @@ for pkg in "$@"; do
 	tr -d '\r' <"$log" | failed "$pkg" >>"$bin/failed"
 done
 sort -u -o "$bin/failed" "$bin/failed"
+for pkg in "${names[@]}"; do grep "^$pkg " "$known" || true; done | sort -u >"$bin/known"
 if [ -n "$update" ]; then
-	cp "$bin/failed" "$known"
+	comm -23 "$bin/known" "$bin/failed" >"$bin/gone"
+	{ grep -vxFf "$bin/gone" "$known" || true; comm -13 "$bin/known" "$bin/failed"; } >"$bin/new"
+	cp "$bin/new" "$known"
 	exit
 fi
-if ! diff <(for pkg in "$@"; do grep "^$pkg " "$known" || true; done | sort -u) "$bin/failed"; then
+if ! diff "$bin/known" "$bin/failed"; then
 	echo "lines with > fail in Wine and did not before, those with < pass now: see $known"
 	exit 1
 fi

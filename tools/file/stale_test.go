@@ -62,9 +62,9 @@ func (d *desk) call(tool string, args map[string]any) string {
 	}
 	resp, err := d.w.Call(d.Context(), d.tools[tool], string(data))
 	if err != nil {
-		return "error: " + strings.ReplaceAll(err.Error(), d.w.Root, "$ROOT")
+		return "error: " + d.w.Placed(err.Error())
 	}
-	return strings.ReplaceAll(toolstest.Text(resp), d.w.Root, "$ROOT")
+	return d.w.Placed(toolstest.Text(resp))
 }
 
 func (d *desk) read() { d.Helper(); d.call("Read", nil) }

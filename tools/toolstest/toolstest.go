@@ -113,6 +113,16 @@ func NewWorkspace(t *testing.T) *Workspace {
 		})}
 }
 
+// Placed returns text with $ROOT and $RESULTS for these folders, and with slashes in
+// the paths below them.
+func (w *Workspace) Placed(text string) string {
+	text = strings.NewReplacer(w.Root, "$ROOT", w.Session.View().Results, "$RESULTS").Replace(text)
+	if runtime.GOOS == "windows" {
+		text = placed.ReplaceAllStringFunc(text, filepath.ToSlash)
+	}
+	return text
+}
+
 // Env is what a call in the workspace gets. Everything in the root may be
 // opened, and what the session stored.
 func (w *Workspace) Env() *tools.Env {
@@ -263,10 +273,7 @@ func check(t *testing.T, w *Workspace, f *txtar.File, resp *tools.Response, err 
 	default:
 		name, got = "want", Text(resp)
 	}
-	got = strings.NewReplacer(w.Root, "$ROOT", w.Session.View().Results, "$RESULTS").Replace(got) + "\n"
-	if runtime.GOOS == "windows" {
-		got = placed.ReplaceAllStringFunc(got, filepath.ToSlash)
-	}
+	got = w.Placed(got) + "\n"
 	for _, s := range same {
 		got = s(got)
 	}
