@@ -44,12 +44,14 @@ for arg in "$@"; do
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -c -overlay "$overlay/overlay.json" -o "$exe" "./$pkg"
 	log=$bin/log
 	(cd "$pkg" && timeout 300 wine "$exe" -test.v -test.short -test.timeout 280s -test.run "$run" >"$log" 2>&1 </dev/null) || true
-	if ! grep -qE '^(PASS|FAIL)' <(tr -d '\r' <"$log"); then
-		tail -n 20 "$log"
-		echo "$pkg: the tests came to no end"
+	tr -d '\r' <"$log" >"$log.txt"
+	ran=$(grep -cE '^--- (PASS|FAIL)' "$log.txt" || true)
+	echo "$pkg: $ran tests ran"
+	if [ "$ran" = 0 ] || ! grep -qE '^(PASS|FAIL)$' "$log.txt"; then
+		tail -n 20 "$log.txt"
+		echo "$pkg unfinished" >>"$bin/failed"
 	fi
-	echo "$pkg: $(tr -d '\r' <"$log" | grep -cE '^--- (PASS|FAIL)') tests ran"
-	tr -d '\r' <"$log" | failed "$pkg" >>"$bin/failed"
+	failed "$pkg" <"$log.txt" >>"$bin/failed"
 done
 sort -u -o "$bin/failed" "$bin/failed"
 for pkg in "${names[@]}"; do grep "^$pkg " "$known" || true; done | sort -u >"$bin/known"
