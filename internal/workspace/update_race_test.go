@@ -148,6 +148,7 @@ func TestUpdateSwapped(t *testing.T) {
 
 // Readers by path see one whole content or another, whenever they look.
 func TestUpdateReaders(t *testing.T) {
+	replacesOpen(t)
 	dir := memoryDir(t)
 	path := write(t, strings.Repeat("0", 1000), dir, "f")
 	files := NewFiles(openRoots(t, dir), anything)

@@ -122,3 +122,30 @@ func link(t testing.TB, target string, path ...string) string {
 	}
 	return name
 }
+
+// unable skips a test on Windows if err says that it cannot do something there.
+func unable(t testing.TB, err error) {
+	t.Helper()
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skip("not possible here:", err)
+	}
+}
+
+// replacesOpen skips a test on Windows where the file system does not replace a file
+// that is open, as in Wine: each Update would wait for it.
+func replacesOpen(t testing.TB) {
+	t.Helper()
+	dir := tempDir(t)
+	old, err := os.Open(write(t, "old", dir, "old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	write(t, "new", dir, "new")
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	unable(t, root.Rename("new", "old"))
+}
