@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -187,6 +188,9 @@ func whole(text []byte) bool {
 
 // Neither success nor failure leaves a descriptor open.
 func TestUpdateLeaks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("descriptors cannot be counted here")
+	}
 	open := func() int {
 		list, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
