@@ -70,5 +70,5 @@ func expand(pattern string) []string {
 		return []string{pattern}
 	}
 	matches, _ := filepath.Glob(pattern)
-	return append([]string{filepath.Clean(pattern[:strings.LastIndexByte(pattern[:i], '/')+1])}, matches...)
+	return append([]string{filepath.Clean(pattern[:strings.LastIndexAny(pattern[:i], "/"+string(filepath.Separator))+1])}, matches...)
 }

@@ -127,7 +127,7 @@ func (c *call) outside() Decision {
 	return d
 }
 
-// temporary is what a command does that wants to write to /tmp.
+// temporary is the advice for a command that names a path in /tmp.
 const temporary = "use $TMPDIR for temporary files"
 
 func (c *call) shownRoots() string {

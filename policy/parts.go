@@ -16,9 +16,9 @@ type Parts struct {
 	// is only known when they run. Such a call is asked about where there are rules
 	// on commands that deny or ask; "" if it has.
 	Doubtful string
-	// Unnamed is why Targets may not have all files that the text names, where no
+	// Unnamed is why Targets may not include all files that the text names, where no
 	// containment keeps commands from the others. Such a call is asked about where
-	// there are rules on paths that deny or ask; "" if they have.
+	// there are rules on paths that deny or ask; "" if they do.
 	Unnamed string
 	// Targets are the files that are named, whoever names them.
 	Targets []Target
@@ -53,8 +53,8 @@ type Part struct {
 	Sure string
 	// Blind says that it changes files which are only known when it runs.
 	Blind bool
-	// Caseless says that the shell does not tell upper case from lower case: rules
-	// that deny or ask cover it in any case, those that allow as it is written.
+	// Caseless reports whether the shell ignores case: rules that deny or ask then
+	// ignore it too, rules that allow do not.
 	Caseless bool
 	// Risk is why it is not done unasked, as a clause: it destroys, or it shows
 	// secrets. "": nothing is known of that.

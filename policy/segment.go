@@ -44,8 +44,9 @@ func (s *segment) fits(name string) bool {
 	return strings.HasPrefix(name, s.head) && strings.HasSuffix(name, s.tail)
 }
 
-// twoCases finds a range of characters that would lose some when it is folded.
-var twoCases = regexp.MustCompile(`\[[^\]]*\p{Lu}-\p{Ll}`)
+// oneCase finds a range of characters with an upper-case letter at one end only,
+// which stands for others when it is folded.
+var oneCase = regexp.MustCompile(`\[[^\]]*(\p{Lu}-[^\p{Lu}\]]|[^\p{Lu}\[!^]-\p{Lu})`)
 
 // compileSegment takes the text between two slashes apart.
 func compileSegment(text string) (segment, error) {
@@ -58,8 +59,8 @@ func compileSegment(text string) (segment, error) {
 			return segment{}, err
 		}
 	}
-	if paths.Folds() && twoCases.MatchString(text) {
-		return segment{}, errors.New("upper and lower case are one here, and a range in it goes from one to the other")
+	if paths.Folds() && oneCase.MatchString(text) {
+		return segment{}, errors.New("a range in it has an upper-case letter at one end only, and case is ignored here")
 	}
 	s := w.segment()
 	s.name = s.head

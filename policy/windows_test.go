@@ -137,6 +137,8 @@ func TestWindowsPatterns(t *testing.T) {
 		{`a`, `C:\Proj\sub\b\a`, true},
 		{`./A`, `C:\Proj\sub\a`, true},
 		{`[!A-Z]`, `C:\Proj\sub\a`, false},
+		{`[A-ZÄ-Ö_-]`, `C:\Proj\sub\é`, true},
+		{`[0-9A-F-Z]`, `C:\Proj\sub\a`, true},
 		{`Ä*`, `C:\Proj\sub\äb`, true},
 		{`//UNC/srv/s`, `\\SRV\S\x`, true},
 		{`//srv/s`, `\\srv\s\x`, false},
@@ -152,8 +154,10 @@ func TestWindowsPatterns(t *testing.T) {
 	}
 	for pattern, want := range map[string]string{
 		`C:\proj\**`: `written with slashes, as in //c/folder/**`,
-		`[A-z]x`:     `a range in it goes from one to the other`,
-		`[Z-a]x`:     `a range in it goes from one to the other`,
+		`[A-z]x`:     `case is ignored here`,
+		`[Z-a]x`:     `case is ignored here`,
+		`[xA-_]x`:    `case is ignored here`,
+		`[0-Z]x`:     `case is ignored here`,
 	} {
 		if _, err := PathPattern(pattern, base); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", pattern, err, want)

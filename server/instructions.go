@@ -23,12 +23,15 @@ type Conditions struct {
 
 // text returns the conditions in sentences. They are true whether or not the
 // sandbox holds on this system: that is not known yet when a client connects.
-func (c Conditions) text(commands bool) string {
+// Commands are run by bash or by PowerShell, or not at all.
+func (c Conditions) text(bash, powerShell bool) string {
 	text := ""
 	switch {
-	case commands && c.Sandbox:
+	case powerShell:
+		text += "Commands run in PowerShell, without a sandbox. Their temporary files belong in $env:TEMP.\n"
+	case bash && c.Sandbox:
 		text += "Commands run in a sandbox where the system has one: they write to the workspace, to $TMPDIR (use it instead of /tmp) and to caches of build tools.\n"
-	case commands:
+	case bash:
 		text += "Temporary files of commands belong in $TMPDIR: /tmp is outside the workspace.\n"
 	}
 	if c.Plan {
@@ -51,8 +54,9 @@ func instructions(roots []string, r *tools.Registry, how tools.Deferral, c Condi
 			"HTTP requests of protocol 2026-07-28 have no order: send what depends on a call after its answer. " +
 			"A result too long to show names a file that holds all of it: Read that file."
 	)
-	_, err := r.Lookup("Bash")
-	text, tail := head, c.text(err == nil)+order
+	_, noBash := r.Lookup("Bash")
+	_, noPowerShell := r.Lookup("PowerShell")
+	text, tail := head, c.text(noBash == nil, noPowerShell == nil)+order
 	room := MaxInstructions - len(tail) - 50 // for the line on further roots
 	if how.Searches() {
 		room -= minDeferred

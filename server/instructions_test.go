@@ -25,12 +25,15 @@ func TestInstructions(t *testing.T) {
 		servers = append(servers, server)
 	}
 	all := 0
-	for n := range 1 << 5 {
+	for n := range 1 << 6 {
 		has := func(bit int) bool { return n>>bit&1 == 1 }
 		c := Conditions{Sandbox: has(0), Plan: has(1), Asks: has(2)}
 		list := own
 		if has(3) {
 			list = append(own[:2:2], build[listIn]("Bash", "Runs."))
+		}
+		if has(5) {
+			list = append(own[:2:2], build[listIn]("PowerShell", "Runs."))
 		}
 		how := tools.DeferHints
 		if has(4) {
@@ -44,7 +47,7 @@ func TestInstructions(t *testing.T) {
 		for _, roots := range [][]string{{"/w"}, {"/" + strings.Repeat("w", 100)}, many, {"/" + strings.Repeat("w", 4000)}} {
 			text := instructions(roots, registry, how, c)
 			for what, is := range map[string]bool{
-				"in a sandbox": c.Sandbox && has(3), "$TMPDIR": has(3), "Plan mode is on": c.Plan, "mcp-toolset approve N": c.Asks,
+				"in a sandbox": c.Sandbox && has(3) && !has(5), "$TMPDIR": has(3) && !has(5), "in PowerShell, without a sandbox": has(5), "$env:TEMP": has(5), "Plan mode is on": c.Plan, "mcp-toolset approve N": c.Asks,
 				"found with ToolSearch": has(4), "- " + roots[0] + "\n": len(roots[0]) < 200,
 			} {
 				if strings.Contains(text, what) != is {
@@ -57,7 +60,7 @@ func TestInstructions(t *testing.T) {
 			all++
 		}
 	}
-	if all != 128 {
+	if all != 256 {
 		t.Errorf("%d combinations", all)
 	}
 }

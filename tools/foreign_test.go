@@ -235,18 +235,23 @@ func TestUnknownOfHosts(t *testing.T) {
 	}
 	files := []*tools.Tool{readOnly("Read"), readOnly("Glob"), readOnly("Grep"), simple("Write", tools.LoadAlways), simple("Edit", tools.LoadAlways)}
 	all := append(files[:5:5], simple("Bash", tools.LoadAlways), readOnly("TaskOutput"))
+	windows := append(files[:5:5], simple("PowerShell", tools.LoadAlways), readOnly("TaskOutput"))
 	for _, c := range []struct {
 		list       []*tools.Tool
 		how        tools.Deferral
 		name, want string
 	}{
+		{windows, "", "run_command", `there is no tool "run_command"; use PowerShell`},
+		{windows, "", "LS", `there is no tool "LS"; use Glob, or PowerShell with ls`},
+		{windows, "", "Monitor", `there is no tool "Monitor"; start the command with PowerShell and run_in_background; TaskOutput waits for it`},
+		{all, "", "PowerShell", `there is no tool "PowerShell"; use Bash`},
 		{all, "", "LS", `there is no tool "LS"; use Glob, or Bash with ls`},
 		{files, "", "list_directory", `there is no tool "list_directory"; use Glob`},
 		{all, "", "TodoWrite", `there is no tool "TodoWrite"; there is no work list here; keep the list in your answer`},
 		{all, tools.DeferDispatch, "TaskCreate", `there is no tool "TaskCreate"; there is no work list here; keep the list in your answer. Find others with ToolSearch {"query": "task create"}`},
 		{all, "", "MultiEdit", `there is no tool "MultiEdit"; send one Edit for each change; they run in the order in which they are sent`},
 		{all, "", "NotebookRead", `there is no tool "NotebookRead"; use Read`},
-		{all, "", "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages but Bash with curl, where commands may use the network`},
+		{all, "", "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages except Bash with curl, if commands may use the network`},
 		{files, "", "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages; ask the user for the content`},
 		{all, "", "web_search", `there is no tool "web_search"; nothing here searches the web; ask the user`},
 		{all, "", "Task", `there is no tool "Task"; there are no other agents here; do the work with the tools that you have`},

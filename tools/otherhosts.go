@@ -1,6 +1,9 @@
 package tools
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // This file is about tools that other hosts have and models therefore call. A name
 // that is near by its letters may be far by its meaning: TodoWrite is not Write.
@@ -21,25 +24,31 @@ func init() {
 		}
 	}
 	use := func(tool string) substitute { return substitute{tool, "use " + tool} }
-	add("LS list_dir list_directory", substitute{"Bash", "use Glob, or Bash with ls"}, use("Glob"))
+	// run is advice to use the tool that runs commands, which format names.
+	run := func(format string, otherwise ...substitute) []substitute {
+		list := []substitute{{"Bash", fmt.Sprintf(format, "Bash")}, {"PowerShell", fmt.Sprintf(format, "PowerShell")}}
+		return append(list, otherwise...)
+	}
+	add("LS list_dir list_directory", run("use Glob, or %s with ls", use("Glob"))...)
 	add("read_file view view_file open_file NotebookRead", use("Read"))
 	add("search_files grep_search codebase_search search_code ripgrep LSP", use("Grep"))
 	add("find_files file_search glob_file_search", use("Glob"))
 	add("write_file create_file save_file", use("Write"))
 	add("edit_file replace_string_in_file str_replace str_replace_editor str_replace_based_edit_tool apply_patch", use("Edit"))
 	add("MultiEdit", substitute{"Edit", "send one Edit for each change; they run in the order in which they are sent"})
-	add("shell run_command execute_command run_terminal_cmd run_in_terminal REPL PowerShell", use("Bash"))
+	add("shell run_command execute_command run_terminal_cmd run_in_terminal REPL PowerShell", run("use %s")...)
 	add("TodoWrite TodoRead TaskCreate TaskUpdate update_plan", substitute{"", "there is no work list here; keep the list in your answer"})
 	add("TaskGet", use("TaskOutput"))
-	add("Monitor", substitute{"TaskOutput", "start the command with Bash and run_in_background; TaskOutput waits for it"})
+	add("Monitor", run("start the command with %s and run_in_background; TaskOutput waits for it")...)
 	add("Sleep", substitute{"TaskOutput", "TaskOutput waits for a background task"})
-	add("WebFetch fetch", substitute{"Bash", "nothing here reads web pages but Bash with curl, where commands may use the network"}, substitute{"", "nothing here reads web pages; ask the user for the content"})
+	add("WebFetch fetch", run("nothing here reads web pages except %s with curl, if commands may use the network",
+		substitute{"", "nothing here reads web pages; ask the user for the content"})...)
 	add("WebSearch web_search", substitute{"", "nothing here searches the web; ask the user"})
 	add("Agent Task SendMessage TeamCreate TeamDelete", substitute{"", "there are no other agents here; do the work with the tools that you have"})
 	add("AskUserQuestion", substitute{"", "ask the user in your answer"})
 	add("EnterPlanMode ExitPlanMode", substitute{"", "present the plan in your answer; the user starts and ends plan mode"})
 	add("Skill SlashCommand", substitute{"", "there are no skills here; if the skill is a file, read it"})
-	add("EnterWorktree ExitWorktree", substitute{"Bash", "use Bash with git worktree"})
+	add("EnterWorktree ExitWorktree", run("use %s with git worktree")...)
 	add("CronCreate CronDelete CronList ScheduleWakeup RemoteTrigger", substitute{"", "nothing here runs at a later time; ask the user"})
 	add("Config", substitute{"", "no tool changes the settings; ask the user"})
 	add("StructuredOutput SyntheticOutput Brief", substitute{"", "give the result in your answer"})

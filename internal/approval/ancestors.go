@@ -12,8 +12,8 @@ import (
 const maxAncestors = 1000
 
 var (
-	errBelow   = errors.New("what the server itself started cannot decide on approvals; a person has to, in a terminal of their own")
-	errUnknown = errors.New("the process that asks cannot be told from one that the server started")
+	errBelow   = errors.New("a process that the server started cannot decide on approvals; the user has to, in a terminal of their own")
+	errUnknown = errors.New("it is not known whether the server started the process that asks")
 )
 
 // relative is a process as its children and we see it.
@@ -24,7 +24,7 @@ type relative struct {
 	ours   bool   // it runs this program
 }
 
-// errForeign says that a process may not be looked at, being another user's.
+// errForeign is the error for a process of another user, which cannot be inspected.
 var errForeign = errors.New("another user's process")
 
 // checkAncestors refuses a process that is below the server's, or below one

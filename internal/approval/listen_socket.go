@@ -25,7 +25,7 @@ func dial(ctx context.Context, socket string) (conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 }
 
-// private reports whether a folder is of this user and nobody else's.
+// private reports whether a folder belongs to this user and is closed to others.
 func private(info fs.FileInfo) bool {
 	return info.IsDir() && state.Ours(info) && info.Mode().Perm()&0o077 == 0
 }
@@ -55,8 +55,8 @@ func (d *door) listen() (err error) {
 	return os.Chmod(path, 0o600)
 }
 
-// elsewhere makes a folder for the socket where paths are short, and says in
-// the server's folder where that is.
+// elsewhere makes a folder for the socket where paths are short, and writes its
+// path to the server's folder.
 func (d *door) elsewhere() (string, error) {
 	dir, err := os.MkdirTemp("", tempPattern) // mode 0700
 	if err != nil {

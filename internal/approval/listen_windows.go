@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mcp-toolset/internal/process"
 )
 
 // pipePrefix begins the names of pipes. What follows is random.
@@ -30,18 +31,14 @@ type pipeListener struct {
 	stopped windows.Handle // event
 }
 
-// newPipeListener makes a pipe that nobody but this user can open, and only on this
-// machine. A pipe of that name must not exist.
+// newPipeListener makes a pipe that only this user can open, and only on this
+// machine. It fails if a pipe of that name exists.
 func newPipeListener(name string) (*pipeListener, error) {
-	sid, err := ownSID()
-	if err != nil {
-		return nil, err
-	}
-	sd, err := windows.SecurityDescriptorFromString(fmt.Sprintf("O:%sD:P(A;;GA;;;%s)", sid, sid))
+	_, access, err := process.OnlyThisUser()
 	if err != nil {
 		return nil, fmt.Errorf("making a pipe: %w", err)
 	}
-	l := &pipeListener{access: &windows.SecurityAttributes{Length: uint32(unsafe.Sizeof(windows.SecurityAttributes{})), SecurityDescriptor: sd}}
+	l := &pipeListener{access: access}
 	if l.name, err = windows.UTF16PtrFromString(name); err != nil {
 		return nil, err
 	}
@@ -160,11 +157,11 @@ func dial(ctx context.Context, name string) (conn, error) {
 	}
 }
 
-var errOwner = errors.New("another user has a pipe by the name of that of a server")
+var errOwner = errors.New("the pipe with the name of a server belongs to another user")
 
 // checkOwner refuses a pipe that another user has made in place of a server's.
 func checkOwner(h windows.Handle) error {
-	sid, err := ownSID()
+	sid, err := process.OwnSID()
 	if err != nil {
 		return err
 	}
@@ -179,15 +176,7 @@ func checkOwner(h windows.Handle) error {
 	return nil
 }
 
-func ownSID() (string, error) {
-	user, err := windows.GetCurrentProcessToken().GetTokenUser()
-	if err != nil {
-		return "", fmt.Errorf("finding the user of this process: %w", err)
-	}
-	return user.User.Sid.String(), nil
-}
-
-// listen makes the pipe, and says in the server's folder what it is called.
+// listen makes the pipe and writes its name to the server's folder.
 func (d *door) listen() error {
 	name := pipePrefix + rand.Text()
 	l, err := newPipeListener(name)
@@ -221,6 +210,6 @@ func socketOf(folder string) (string, error) {
 // tempOf is empty: a pipe has no folder.
 func tempOf(string) string { return "" }
 
-// private relies on the access control list that a folder has from that of the
-// user's profile.
+// private relies on the access control list that a folder inherits from the user's
+// profile.
 func private(info fs.FileInfo) bool { return info.IsDir() }

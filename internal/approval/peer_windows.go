@@ -12,9 +12,9 @@ import (
 	"mcp-toolset/internal/process"
 )
 
-// checkPeer refuses what runs below this server or another one: commands by the
-// job that they are in, and what else a server starts by its parents. The
-// descriptor of the pipe keeps other users out.
+// checkPeer refuses processes below this server or another one: commands by their
+// job object, other processes that a server starts by their parents. The descriptor
+// of the pipe keeps other users out.
 func checkPeer(c conn) error {
 	pipe := c.(pipeConn)
 	var pid uint32
@@ -25,7 +25,7 @@ func checkPeer(c conn) error {
 	if err != nil {
 		return errUnknown
 	}
-	defer windows.CloseHandle(peer) // until then no other process has its number
+	defer windows.CloseHandle(peer) // until then its number is not reused
 	below, err := process.StartedByServer(pid)
 	if err != nil {
 		return errUnknown
@@ -36,8 +36,8 @@ func checkPeer(c conn) error {
 	if err := checkAncestors(int(pid), os.Getpid(), lookFrom(int(pid))); err != nil {
 		return err
 	}
-	// One that has ended may have done so before it was opened, and another one has
-	// its number.
+	// A process that has ended may have ended before it was opened, and its number
+	// may have been reused.
 	if event, err := windows.WaitForSingleObject(peer, 0); err != nil || event == windows.WAIT_OBJECT_0 {
 		return errUnknown
 	}
@@ -58,8 +58,8 @@ func lookFrom(first int) func(pid int) (relative, error) {
 	}
 }
 
-// look finds what is known of a process. The parent of one whose parent has ended
-// is 0: Windows gives it no other.
+// look returns the parent, start and program of a process. The parent is 0 if it
+// has ended: Windows assigns no other.
 func look(pid int, parents map[uint32]uint32) (relative, error) {
 	start, image, err := looks(uint32(pid))
 	if err != nil {
@@ -73,7 +73,7 @@ func look(pid int, parents map[uint32]uint32) (relative, error) {
 	switch began, _, err := looks(parent); {
 	case errors.Is(err, errForeign):
 		r.parent = int(parent)
-	case err == nil && began <= start: // else its number is that of a later process
+	case err == nil && began <= start: // else the number was reused by a later process
 		r.parent = int(parent)
 	}
 	return r, nil
@@ -128,7 +128,7 @@ var ownProgram = sync.OnceValues(func() (os.FileInfo, error) {
 	return os.Stat(own)
 })
 
-// sameProgram reports whether a process runs the program that we do.
+// sameProgram reports whether image is the program that this process runs.
 func sameProgram(image string) bool {
 	if image == "" {
 		return false

@@ -137,7 +137,7 @@ func TestPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sid, err := ownSID()
+	sid, err := process.OwnSID()
 	if err != nil {
 		t.Fatal(err)
 	}

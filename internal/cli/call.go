@@ -127,7 +127,7 @@ func arguments(in io.Reader, args []string, most int64) (json.RawMessage, error)
 	raw := json.RawMessage(bytes.TrimSpace([]byte(text)))
 	if !json.Valid(raw) {
 		example := `{"file_path":"README.md"}`
-		if strings.HasPrefix(args[0], "Bash") {
+		if strings.HasPrefix(args[0], "Bash") || args[0] == "PowerShell" {
 			example = `{"command":"ls"}`
 		}
 		return nil, usagef("the arguments are not JSON; quote them for the shell: '%s'", example)

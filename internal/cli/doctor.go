@@ -144,6 +144,9 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 		Roots: about.Roots, AllowRead: about.AllowRead, AllowWrite: about.AllowWrite, Protected: about.Protected, Caches: []cacheDir{}, Hidden: about.Hidden,
 		Network: "allow", Temp: about.Temp, Output: about.Output,
 	}
+	if about.Language == command.PowerShell {
+		d.Tools = []contained{examined("PowerShell", r.Write)}
+	}
 	if about.Offline {
 		d.Network = "deny"
 	}

@@ -110,6 +110,17 @@ BashReadOnly: not contained: switched off
 	}
 }
 
+// TestDiagnosisPowerShell checks that the tool which runs commands is the one named.
+func TestDiagnosisPowerShell(t *testing.T) {
+	off := errors.New("unsupported")
+	about := command.About{Mode: command.Auto, Shell: `C:\pwsh.exe`, Language: command.PowerShell}
+	d := diagnose(about, &command.Report{Tier: process.Job, Write: command.Trial{Err: off}, ReadOnly: command.Trial{Err: off}})
+	var out strings.Builder
+	if err := d.print(&out, console{}); err != nil || !strings.HasSuffix(out.String(), "\nPowerShell: not contained: unsupported\n") || strings.Contains(out.String(), "Bash") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // Caches are said to be shared unless commands have layers over them.
 func TestDiagnoseCaches(t *testing.T) {
 	for layers, want := range map[bool]string{

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+
+	"mcp-toolset/internal/command"
 )
 
 // show prints the first screen, and all that was seen of the containment if it was
@@ -31,7 +33,7 @@ func (d *diagnosis) print(out io.Writer, c console) error {
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("system", "%s", d.System)
 	row("sandbox", "%s: %s", d.Sandbox, d.verdict())
-	row("shell", "%s", or(d.Shell, "none: neither bash nor sh was found"))
+	row("shell", "%s", or(d.Shell, "none: "+strings.TrimPrefix(command.ErrNoShell.Error(), "there is no shell on this machine: ")))
 	row("ended by", "%s", d.Tier)
 	for _, why := range d.TierMissing {
 		row("", "not better: %s", why)

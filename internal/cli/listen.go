@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
@@ -27,12 +28,12 @@ func (o *httpOptions) listen(ctx context.Context) (net.Listener, error) {
 		return l, nil
 	}
 	name, port, _ := net.SplitHostPort(o.addr) // isLoopback has checked it
-	_, wrong := net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	number, wrong := net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	switch {
 	case wrong != nil && ctx.Err() == nil:
 		return nil, usagef("--addr is %q; the port is a number from 0 to 65535", o.addr)
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaInUse):
-		return nil, fmt.Errorf("%s is in use by another program; stop that, or use --addr %s for a free port", plain.Line(o.addr), net.JoinHostPort(name, "0"))
+		return nil, fmt.Errorf("%s is in use by %s; stop that, or use --addr %s for a free port", plain.Line(o.addr), cmp.Or(holder(number), "another program"), net.JoinHostPort(name, "0"))
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, wsaNotAvailable):
 		return nil, usagef("--addr is %q; this machine does not have that address", o.addr)
 	case errors.Is(err, os.ErrPermission):

@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -22,14 +23,17 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	used := l.Addr().String()
+	used, by := l.Addr().String(), "another program"
+	if runtime.GOOS == "linux" {
+		by = fmt.Sprintf("cli.test, process %d", os.Getpid())
+	}
 	for _, tc := range []struct {
 		addr, want string
 		usage      bool
 	}{
 		{"127.0.0.1:99999", `--addr is "127.0.0.1:99999"; the port is a number from 0 to 65535`, true},
 		{"127.0.0.1:-1", `--addr is "127.0.0.1:-1"; the port is a number from 0 to 65535`, true},
-		{used, used + " is in use by another program; stop that, or use --addr 127.0.0.1:0 for a free port", false},
+		{used, used + " is in use by " + by + "; stop that, or use --addr 127.0.0.1:0 for a free port", false},
 		{"192.0.2.1:0", `--addr is "192.0.2.1:0"; this machine does not have that address`, true},
 	} {
 		o := httpOptions{addr: tc.addr}

@@ -14,6 +14,7 @@ import (
 type About struct {
 	Mode       Mode
 	Shell      string // "": there is none
+	Language   Language
 	Roots      []string
 	AllowRead  []string
 	AllowWrite []string
@@ -35,7 +36,7 @@ type About struct {
 // in the home folder.
 func (c *Commands) About() About {
 	a := About{
-		Mode: c.config.Sandbox, Shell: c.shell, Roots: c.config.Roots, AllowRead: c.config.AllowRead, AllowWrite: c.config.AllowWrite,
+		Mode: c.config.Sandbox, Shell: c.shell, Language: c.Language(), Roots: c.config.Roots, AllowRead: c.config.AllowRead, AllowWrite: c.config.AllowWrite,
 		Offline: c.config.Offline, Caches: c.Caches(), Layers: c.Layers(), Protected: slices.Concat(protectedNames, c.config.Protected),
 		Temp: filepath.Join(os.TempDir(), tempPrefix+"*"), Output: filepath.Join(c.config.State, "output"),
 	}

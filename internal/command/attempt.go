@@ -24,8 +24,8 @@ type attempt struct {
 	report   *Report
 }
 
-// attempted returns what was seen of the containment, or the attempt to see it,
-// which it begins if none is under way.
+// attempted returns the report, or the attempt that will produce one. It begins an
+// attempt if none is under way.
 func (c *Commands) attempted() (*Report, *attempt) {
 	c.trying.Lock()
 	defer c.trying.Unlock()
@@ -58,8 +58,8 @@ func (c *Commands) Begin() {
 	}
 }
 
-// Report tries the containment, once, and says what was seen. What could not
-// be tried, for lack of descriptors or memory at the moment, is tried again.
+// Report tries the containment once and returns the result. A trial that failed, for
+// lack of descriptors or memory, is repeated by the next call.
 func (c *Commands) Report(ctx context.Context) *Report {
 	r, a := c.attempted()
 	if a == nil {
@@ -95,7 +95,7 @@ func (c *Commands) run(a *attempt) {
 	final := c.tryReadOnly(ctx, r)
 	c.remember(r.ReadOnly)
 	if !final {
-		c.forget(a) // whoever hears of the failure may try again
+		c.forget(a) // so that a caller that sees the failure can try again
 	}
 	close(a.readOnly)
 	if final && r.ReadOnly.Err == nil {
@@ -130,7 +130,7 @@ func (c *Commands) forget(a *attempt) {
 }
 
 // tryReadOnly fills in a report except for Write, for which the list of tools does
-// not have to wait. It returns whether the report is to be believed from now on.
+// not have to wait. It reports whether the report is final.
 func (c *Commands) tryReadOnly(ctx context.Context, r *Report) (final bool) {
 	if r.Tier, r.TierErr = c.runner.Tier(ctx); r.TierErr != nil {
 		r.fail(r.TierErr)

@@ -78,7 +78,7 @@ type Commands struct {
 	trying  sync.Mutex
 	report  *Report  // nil: not tried
 	attempt *attempt // nil: none is under way
-	onTried func()   // nil: nobody is told
+	onTried func()   // nil: none
 
 	mu     sync.Mutex
 	closed bool

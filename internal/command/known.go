@@ -51,7 +51,7 @@ func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
 	return err
 }
 
-// ErrLater is in an error about what may be otherwise the next time it is tried.
+// ErrLater is wrapped by the error of a trial that may succeed the next time.
 var ErrLater = errors.New("it is tried again with the next command")
 
 // later is an error with ErrLater in it.
@@ -60,7 +60,7 @@ type later struct{ error }
 func (l *later) Error() string   { return l.error.Error() + "; " + ErrLater.Error() }
 func (l *later) Unwrap() []error { return []error{l.error, ErrLater} }
 
-// OnTried has f called when the containment has been tried, at once if it has been.
+// OnTried calls f when the containment has been tried, at once if it already was.
 func (c *Commands) OnTried(f func()) {
 	c.trying.Lock()
 	c.onTried = f
@@ -73,19 +73,19 @@ func (c *Commands) OnTried(f func()) {
 
 func (c *Commands) knownFile() string { return filepath.Join(c.config.State, "containment.json") }
 
-// knownReadOnly returns the promises that an earlier trial did not see held.
+// knownReadOnly returns the promises that did not hold in an earlier trial.
 func (c *Commands) knownReadOnly() (broken []string, ok bool) {
 	k, err := readKnown(c.knownFile())
 	return k.Broken, err == nil && k.Key == c.circumstances()
 }
 
-// remember stores a trial. What could not be tried may work the next time.
+// remember stores a trial unless it failed: it may work the next time.
 func (c *Commands) remember(t Trial) {
 	if t.Err != nil || len(t.Canaries) == 0 || !exists(c.config.State) {
 		return
 	}
 	if err := writeKnown(c.knownFile(), known{c.circumstances(), t.lacks()}); err != nil {
-		c.config.Log.Debug("the trial of the containment is not kept", "error", err)
+		c.config.Log.Debug("the trial of the containment is not stored", "error", err)
 	}
 }
 

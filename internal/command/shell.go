@@ -13,7 +13,7 @@ import (
 // script from a file, since programs there take arguments apart in different ways.
 const onWindows = runtime.GOOS == "windows"
 
-// Language is what a shell understands.
+// Language is the language of a shell.
 type Language int
 
 // The languages.
@@ -35,14 +35,13 @@ func languageOf(shell string) Language {
 	return Posix
 }
 
-// Language returns what the shell understands.
+// Language returns the language of the shell.
 func (c *Commands) Language() Language { return languageOf(c.shell) }
 
 // scriptVariable names the file that holds the script of a shell.
 const scriptVariable = "MCP_TOOLSET_SCRIPT"
 
-// scriptExt is the end of the name of that file, which begins with that of the
-// marker.
+// scriptExt is added to the name of the marker to name that file.
 const scriptExt = ".run"
 
 // launch returns the arguments of the shell for a script, and a variable that it
@@ -77,10 +76,10 @@ func posixFile(script, marker string) string {
 }
 
 // powerShellLoader runs the script in a file, in UTF-8 whatever the code page is,
-// and without the policy on script files, which is about files that somebody
-// opens. The exit code is that of exit, or else of the last statement, as in bash.
-// Windows PowerShell takes a program that prints errors for one that fails if these
-// are redirected: then its exit code counts. The loader holds no double quote, so
+// and without the execution policy, which is meant for script files that users
+// open. The exit code is that of exit, or else of the last statement, as in bash.
+// Windows PowerShell treats a program that prints to redirected stderr as failed:
+// then its exit code counts. The loader holds no double quote, so
 // that it passes the command line as it is.
 const powerShellLoader = `$ProgressPreference = 'SilentlyContinue'
 try { $OutputEncoding = [Console]::InputEncoding = [Console]::OutputEncoding = New-Object Text.UTF8Encoding $false } catch {}

@@ -15,9 +15,9 @@ type handle windows.Handle
 
 func (h handle) Close() error { return windows.CloseHandle(windows.Handle(h)) }
 
-// lockFolder locks a folder until it is closed or the process ends, however it
-// ends. The lock is an object of the system with a name: one on the folder itself
-// would keep others from listing it and its owner from removing it.
+// lockFolder locks a folder until the lock is closed or the process ends, however it
+// ends. The lock is a named mutex: a lock on the folder itself would keep others from
+// listing it and its owner from removing it.
 func lockFolder(dir string) (io.Closer, error) {
 	name, err := windows.UTF16PtrFromString(fmt.Sprintf(`Global\mcp-toolset-folder-%x`, sha256.Sum256([]byte(strings.ToLower(dir)))))
 	if err != nil {

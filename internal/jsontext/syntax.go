@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// expectations are what JSON needs at a place, by how encoding/json words that
-// something else is there.
+// expectations are what JSON needs at a place, by a part of the error that
+// encoding/json has for it.
 var expectations = []struct{ worded, expected string }{
 	{"looking for beginning of object key string", "a quoted key"},
 	{"looking for beginning of value", "a value"},

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Fault is why a path cannot be used, whatever is there: one fact, which
-// begins with a verb and is about the path, and one next step.
+// Fault is why a path cannot be used, by its text alone: one fact about the path,
+// which begins with a verb, and one next step.
 type Fault struct{ Fact, Next string }
 
 func (f *Fault) Error() string { return "it " + f.Fact }
 
 // Check returns a *Fault for a clean absolute path that Windows would take for
-// another one, or for something that is not a file. What no check can judge by
-// its text is refused, so that no rule is evaded by a second spelling.
+// another one, or for something that is not a file. A path that cannot
+// be judged by its text is refused, so that no second spelling evades a rule.
 func (s Style) Check(p string) error {
 	if !s.windows {
 		return nil
@@ -41,7 +41,7 @@ func (s Style) Check(p string) error {
 	return nil
 }
 
-// checkName returns what is wrong with one name of a path.
+// checkName returns why one name of a path cannot be used; nil if it can.
 func checkName(name string) *Fault {
 	if name == "" {
 		return nil

@@ -2,7 +2,7 @@ package ospath
 
 import "strings"
 
-// kind is what a Windows path begins at.
+// kind is the kind of root that a Windows path begins with.
 type kind uint8
 
 const (

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Bounds of what is looked through, beyond which a command is doubtful.
+// Bounds of the analysis, beyond which a command is doubtful.
 const (
 	maxForms = 5000
-	maxWords = 60 // of one candidate, behind which no command begins any more
+	maxWords = 60 // of one segment at which a candidate may begin
 	maxBytes = 4 << 20
 )
 
@@ -18,7 +18,7 @@ var launchers = strings.Fields(`powershell pwsh cmd command wsl bash sh invoke-e
 	invoke-cimmethod icim invoke-wmimethod iwmi register-scheduledtask schtasks runas sudo gsudo ssh psexec forfiles wmic conhost rundll32 mshta
 	wscript cscript set-alias sal new-alias nal invoke-history ihy r import-module ipmo trace-command invoke-webrequest env xargs npx`)
 
-// launches reports whether a command runs another one that it is told.
+// launches reports whether a command runs another one that its arguments name.
 func launches(name string) bool { return slices.Contains(launchers, baseName(name)) }
 
 // baseName returns a name in lower case without folder or module and without the
@@ -63,7 +63,7 @@ func spellings(words []string) []string {
 	return names
 }
 
-// plainer has what the language takes for ASCII characters.
+// plainer replaces characters that PowerShell treats as ASCII ones.
 var plainer = strings.NewReplacer(
 	"`\r\n", " ", "`\n", " ", "`", "",
 	"\u2018", "'", "\u2019", "'", "\u201a", "'", "\u201b", "'", "\u201c", `"`, "\u201d", `"`, "\u201e", `"`,
@@ -72,14 +72,14 @@ var plainer = strings.NewReplacer(
 )
 
 // tooLong is why a text over one of the bounds is doubtful.
-const tooLong = "it is too long to be looked through"
+const tooLong = "it is too long to be analysed"
 
 // separators end a command wherever they are outside of quotes.
 const separators = ";|&\n(){}"
 
-// candidates returns every text of a command that may be a command in it: what
-// stands between separators, with quotes left out and as separators, and what
-// begins at each word of that. It adds the words to names.
+// candidates returns every text in a command that may be a command: the segments
+// between separators, once with quotes left out and once with quotes as separators,
+// from each of their words on. It adds the words to names.
 func candidates(text, doubt string, names *named) (forms []string, doubtful string) {
 	seen, size := map[string]bool{}, 0
 	full := func() bool { return len(forms) >= maxForms || size >= maxBytes }
@@ -119,8 +119,8 @@ func candidates(text, doubt string, names *named) (forms []string, doubtful stri
 	return forms, doubt
 }
 
-// doubt returns why the candidates of a command may not have all that it runs; ""
-// if they have: separators between literal words.
+// doubt returns why the candidates of a command may not include all that it runs;
+// "" if they do, which holds for literal words between separators.
 func doubt(text string, simple bool) string {
 	switch {
 	case simple:

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Command is what is known of a command.
+// Command is the analysis of a command.
 type Command struct {
-	// Simple says that the text is one command of literal words and nothing else.
+	// Simple reports whether the text is one command of literal words and nothing else.
 	Simple bool
 	Words  []string // of a simple command, without quotes
-	// Forms are texts that rules which deny or ask are held against: everything
-	// that may be a command in it, words joined by one blank.
+	// Forms are the texts that rules which deny or ask are matched against: everything
+	// in it that may be a command, words joined by one blank.
 	Forms []string
-	// Doubtful is why Forms may not have all that runs; "" if they have.
+	// Doubtful is why Forms may not include all that runs; "" if they do.
 	Doubtful string
 	// Named are words that may name files. The name of a simple command that runs no
 	// other one is not among them.
 	Named []string
-	// Unnamed is why Named may not have all files that the text names; "" if they have.
+	// Unnamed is why Named may not include all files that the text names; "" if it does.
 	Unnamed string
 	// Programs are the simple commands in it, each with the bare name of the program,
 	// in lower case, and its arguments without quotes.
@@ -37,7 +37,7 @@ func (c *Command) Text(written string) string {
 	return strings.TrimSpace(written)
 }
 
-// Analyse returns what is known of a command.
+// Analyse analyses a command.
 func Analyse(text string) Command {
 	var c Command
 	if c.Words, c.Simple = simple(text); c.Simple && !launches(c.Words[0]) {
@@ -59,9 +59,9 @@ func Analyse(text string) Command {
 }
 
 // simple splits a text that is provably one command: a name and arguments which are
-// bare or in quotes. Whatever the language may give a meaning, such as variables,
-// escapes, wildcards, quotes and dashes that are not ASCII, or what a batch file
-// would be told differently by (% ^), makes a command not simple.
+// bare or in quotes. A command with anything else that has a meaning in PowerShell, such
+// as variables, escapes, wildcards, and quotes and dashes that are not ASCII, or in a
+// batch file (% ^), is not simple.
 func simple(text string) (words []string, ok bool) {
 	text = strings.Trim(text, " \t\r\n")
 	if strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "'") { // an expression
@@ -110,7 +110,7 @@ func cutWord(text string) (word, rest string, ok bool) {
 	if quote == '\'' {
 		allowed += "$"
 	}
-	// What ends in a backslash would take the quote along that programs are told it in.
+	// A backslash at the end would escape the quote in the command line of a program.
 	ok = strings.Trim(word, allowed) == "" && !strings.HasSuffix(word, `\`) && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
 	return word, rest, ok
 }

@@ -134,8 +134,8 @@ type processList struct {
 // console is the program that serves the console of a command, which ends with it.
 const console = "conhost.exe"
 
-// names returns the names of processes that run in the job, at most maxNamed, and
-// how many there are, without the console.
+// names returns the names of at most maxNamed processes that run in the job, and
+// the number of all of them, without the console.
 func (j *job) names() (names []string, count int) {
 	var list processList
 	j.with(func(h windows.Handle) {
@@ -157,7 +157,7 @@ func (j *job) names() (names []string, count int) {
 
 // nameOf returns the file name of the program that a process runs.
 func nameOf(pid uint32) string {
-	const unknown = "a process that cannot be named"
+	const unknown = "a process whose name is unknown"
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
 	if err != nil {
 		return unknown

@@ -13,7 +13,7 @@ import (
 // session. It has no limits: it marks processes that a server has started, however far down.
 // The job of a command is nested in it.
 var markJob = sync.OnceValues(func() (windows.Handle, error) {
-	sid, err := ownSID()
+	sid, access, err := OnlyThisUser()
 	if err != nil {
 		return 0, err
 	}
@@ -26,25 +26,35 @@ var markJob = sync.OnceValues(func() (windows.Handle, error) {
 		return 0, err
 	}
 	// Only this user may put processes into it or ask about it.
-	sd, err := windows.SecurityDescriptorFromString("O:" + sid + "D:P(A;;GA;;;" + sid + ")")
-	if err != nil {
-		return 0, err
-	}
-	sa := windows.SecurityAttributes{Length: uint32(unsafe.Sizeof(windows.SecurityAttributes{})), SecurityDescriptor: sd}
-	h, err := windows.CreateJobObject(&sa, name) // or opens the one that exists
+	h, err := windows.CreateJobObject(access, name) // or opens the one that exists
 	if err != nil {
 		return 0, fmt.Errorf("making the job object that marks commands: %w", err)
 	}
 	return h, nil
 })
 
-// ownSID returns the SID of the user that this process runs as.
-func ownSID() (string, error) {
+// OwnSID returns the SID of the user that this process runs as.
+func OwnSID() (string, error) {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
 		return "", fmt.Errorf("finding the user of this process: %w", err)
 	}
 	return user.User.Sid.String(), nil
+}
+
+// OnlyThisUser returns OwnSID, and the attributes of an object that only this user
+// owns and can open.
+func OnlyThisUser() (sid string, access *windows.SecurityAttributes, err error) {
+	if sid, err = OwnSID(); err != nil {
+		return "", nil, err
+	}
+	sd, err := windows.SecurityDescriptorFromString("O:" + sid + "D:P(A;;GA;;;" + sid + ")")
+	if err != nil {
+		return "", nil, fmt.Errorf("restricting access to this user: %w", err)
+	}
+	access = &windows.SecurityAttributes{SecurityDescriptor: sd}
+	access.Length = uint32(unsafe.Sizeof(*access))
+	return sid, access, nil
 }
 
 // sessionOf returns the session that a process runs in.
@@ -75,7 +85,7 @@ func openMark(name string) (windows.Handle, bool, error) {
 
 // markOf returns the job object that marks a process if it is a command: see marks.of.
 func markOf(pid uint32) (mark windows.Handle, other, ok bool, err error) {
-	sid, err := ownSID()
+	sid, err := OwnSID()
 	if err != nil {
 		return 0, false, false, err
 	}

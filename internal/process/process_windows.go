@@ -17,7 +17,7 @@ import (
 )
 
 // A command on Windows needs no supervisor: the server holds its job object, and
-// the system ends what is in it with the server.
+// the system ends the processes in it with the server.
 
 func systemTiers() []Tier { return []Tier{Job} }
 
@@ -112,7 +112,7 @@ func begin(spec *Spec) (*Process, error) {
 	return &Process{job: j, handle: info.Process, done: make(chan struct{})}, nil
 }
 
-// explain says what a failed start is about.
+// explain returns the error of a failed start, with its likely cause.
 func explain(spec *Spec, err error) error {
 	info, statErr := os.Stat(spec.Dir)
 	switch {
@@ -186,15 +186,16 @@ func (p *Process) watch() {
 // Done is closed when the command and all it started have ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait waits until the command and all it started have ended, and says how.
+// Wait waits until the command and all it started have ended, and returns how it
+// ended.
 func (p *Process) Wait() Exit {
 	<-p.done
 	return p.exit
 }
 
-// End ends the command and all it started at once: Windows has no signal that
-// tells a process without a window to end. It returns when nothing is left. The
-// error says that something does not end.
+// End ends the command and all it started at once: Windows has no signal that asks
+// a process without a window to end. It returns when nothing is left, with an error
+// if something does not end.
 func (p *Process) End(time.Duration) error {
 	p.ended.Store(true)
 	p.job.kill()

@@ -92,7 +92,7 @@ func TestOpenMark(t *testing.T) {
 	if _, err := markJob(); err != nil {
 		t.Fatal(err)
 	}
-	sid, err := ownSID()
+	sid, err := OwnSID()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package process
 
 import "time"
 
-// reserve says how many supervisors are to be ready: as many as the last burst of
+// reserve counts how many supervisors to keep ready: as many as the last burst of
 // commands took, within bounds, until a time without commands.
 type reserve struct {
 	least, most int

@@ -33,8 +33,8 @@ const (
 	// nor can signal anything outside, and cannot kill or stop its supervisor.
 	PIDNamespace
 	// Job has each command in a job object of Windows. A process cannot leave it,
-	// and the system ends all of them when the server closes it or is gone. What a
-	// command has a service start for it, such as a scheduled task, is not in it.
+	// and the system ends all of them when the server closes it or is gone. A process
+	// that a service starts for the command, such as a scheduled task, is not in it.
 	Job
 )
 

@@ -46,10 +46,10 @@ func lazy(pattern string) func() *regexp.Regexp {
 
 // Blocked says which path, network use or call of a failed command the policy
 // blocked, by the last lines of its output, with how a person can allow it.
-// Relative paths are below dir, the command's folder. The command's text is only
-// looked at for sockets that a client does not name in its message. There is no fact about
-// what the policy allows, nor about a file that this process itself could not
-// have opened: then ordinary rights are the reason.
+// Relative paths are below dir, the command's folder. The command's text is
+// searched only for sockets, which some clients do not name in their messages.
+// There is no fact about what the policy allows, nor about a file that this process
+// itself could not have opened: then ordinary rights are the reason.
 //
 // It reads words that programs print, so it can miss a reason, and a command
 // can print what it likes: facts explain, nothing is decided by them.
@@ -64,6 +64,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		}
 	}
 	j := sync.OnceValue(func() judge { return newJudge(p) }) // follows hundreds of links
+	socket := sync.OnceValue(func() string { return j().socketIn(command) })
 	for _, line := range lines {
 		line = line[:min(len(line), blockedBytes)]
 		if m := socketNames().FindStringSubmatch(line); m != nil {
@@ -73,7 +74,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		if offline().MatchString(line) {
 			fact := j().network()
 			if fact == "" {
-				fact = j().socketIn(command)
+				fact = socket()
 			}
 			add(fact)
 			continue
@@ -103,7 +104,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 			fact = j().call(line)
 		}
 		if fact == "" {
-			fact = j().socketIn(command)
+			fact = socket()
 		}
 		add(fact)
 	}
@@ -237,17 +238,16 @@ func (j judge) socket(named string) string {
 	return named + " is a socket of a service, which commands may not use: " + allowNothing
 }
 
-// boundName reports whether a socket is bound to a path with this last element.
-func boundName(base string) bool {
-	return slices.ContainsFunc(listening(), func(path string) bool { return filepath.Base(path) == base })
-}
-
 // socketIn returns the fact about a socket of a service that a command names; "" if
 // it names none.
 func (j judge) socketIn(command string) string {
+	bound := map[string]bool{} // last elements of the paths of sockets
+	for _, path := range listening() {
+		bound[filepath.Base(path)] = true
+	}
 	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`=,;()", r) }) {
 		word = strings.TrimPrefix(word, "unix:")
-		if !filepath.IsAbs(word) || !boundName(filepath.Base(word)) {
+		if !filepath.IsAbs(word) || !bound[filepath.Base(word)] {
 			continue // a path is looked at only if it may be one: its file system may not answer
 		}
 		if info, err := os.Stat(word); err == nil && info.Mode()&os.ModeSocket != 0 {

@@ -115,7 +115,8 @@ func TestBlockedIsBounded(t *testing.T) {
 		b.WriteString("cat: " + h + "/outside/file: Permission denied\n")
 	}
 	b.WriteString(strings.Repeat("/x'", 100000) + ": Permission denied")
-	if facts := Blocked(Policy{}, h, "", b.String()); len(facts) == 0 || len(facts) > blockedFacts {
+	b.WriteString(strings.Repeat("\ncurl: (7) Couldn't connect to server", 5))
+	if facts := Blocked(Policy{Network: true}, h, strings.Repeat("/x ", 100000), b.String()); len(facts) == 0 || len(facts) > blockedFacts {
 		t.Errorf("%d facts", len(facts))
 	}
 }

@@ -152,21 +152,21 @@ func (m *mounter) copyOf(from, to string, attributes uint64) error {
 	return nil
 }
 
-// vanished reports whether an error says that a path has been removed since it was
-// listed: names in a home folder come and go. The command gets no right to it then,
-// as to any other name that appears later. A path of Policy.Exact must not vanish.
+// vanished reports whether an error means that a path has been removed since it was
+// listed: names in a home folder come and go. The command then gets no right to it,
+// as for any name that appears later. A path of Policy.Exact must not vanish.
 func (m *mounter) vanished(path string, err error) bool {
 	_, exact := m.exact[path]
 	return !exact && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR))
 }
 
-// place puts what is queued in its place, outer before inner. An error that may be
-// is left out.
-func (m *mounter) place(mayBe func(path string, err error) bool) error {
+// place puts what is queued in its place, outer before inner. Errors that ignore
+// accepts are left out.
+func (m *mounter) place(ignore func(path string, err error) bool) error {
 	slices.SortStableFunc(m.pending, func(a, b pending) int { return cmp.Compare(a.path, b.path) })
 	var errs []error
 	for _, p := range m.pending {
-		if err := m.attach(p.fd, p.path); err != nil && !mayBe(p.path, err) {
+		if err := m.attach(p.fd, p.path); err != nil && !ignore(p.path, err) {
 			errs = append(errs, err)
 		}
 		unix.Close(p.fd)

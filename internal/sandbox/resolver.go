@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 )
 
-// resolver follows links. It remembers what folders lead to: the paths of a
-// policy are many and lie in few.
+// resolver follows links. It caches the real paths of folders: the many paths of a
+// policy lie in few.
 type resolver struct {
-	exact   map[string]int // paths that are used as they are: open descriptors, -1 for what is absent
+	exact   map[string]int // paths that are used as they are, by open descriptor; -1: absent
 	folders map[string]string
 }
 

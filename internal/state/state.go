@@ -12,8 +12,8 @@ import (
 	"runtime"
 )
 
-// localAppData says that %LocalAppData% is the place for the state of programs.
-// Tests set it.
+// localAppData reports whether programs keep their state in %LocalAppData%. Tests
+// set it.
 var localAppData = runtime.GOOS == "windows"
 
 // Dir is the state folder: MCP_TOOLSET_STATE_DIR, else mcp-toolset in the XDG

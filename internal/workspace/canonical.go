@@ -30,9 +30,9 @@ var (
 //
 // Anything on the way but "does not exist" is an error (*fs.PathError): no
 // permission, a file where a directory is needed, a name too long, a loop of
-// links, a NUL byte. On Windows so is a path that may be another one than it
-// reads as (*ospath.Fault), and one on a share that nobody trusts, which is not
-// looked at.
+// links, a NUL byte. On Windows so is a path that may lead to another
+// file than it reads (*ospath.Fault), and one on a share that is not trusted, which
+// is not accessed.
 func Canonical(path string) (string, error) {
 	if isCanonical(path) {
 		return path, nil
@@ -147,8 +147,8 @@ func follow(done, target, rest string) (from, names string, err error) {
 	return done, target + rest, nil
 }
 
-// throughLink says of what is wrong with a path that it is one a link leads to,
-// and not which one.
+// throughLink returns a fault of the target of a link as one of the path with the
+// link. It does not name the target.
 func throughLink(err error) error {
 	var f *ospath.Fault
 	if errors.As(err, &f) {

@@ -34,11 +34,11 @@ func TestIdentity(t *testing.T) {
 	}
 	for name, change := range map[string]func(){
 		"another length":   func() { write("three", long) },
-		"another time":     func() { write("one", long.Add(time.Nanosecond)) },
+		"another time":     func() { write("one", long.Add(100*time.Nanosecond)) }, // the step of NTFS
 		"another file":     func() { os.Remove(path); write("other", long); write("one", long) },
 		"put back in time": func() { write("two", long.Add(time.Hour)); write("two", long) },
 	} {
-		if name == "put back in time" && first.ChangeTime == 0 {
+		if name == "put back in time" && first.ChangeTime == 0 || name == "another file" && first.Inode == 0 {
 			continue // the system does not tell
 		}
 		if change(); of() == first {

@@ -13,9 +13,9 @@ import (
 // keptAttributes are the attributes that new content gets from the old.
 const keptAttributes = windows.FILE_ATTRIBUTE_HIDDEN | windows.FILE_ATTRIBUTE_SYSTEM | windows.FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
 
-// keep gives new content the access control list and the attributes of old. A
-// list that differs from what the folder hands down and cannot be kept is an
-// error: it may keep others from the file.
+// keep gives new content the access control list and the attributes of old. It
+// fails if a list that is not inherited from the folder cannot be kept: the list may
+// deny others access to the file.
 func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 	list, err := accessList(old.File)
 	if err != nil {
@@ -34,8 +34,8 @@ func accessList(file *os.File) (*windows.SECURITY_DESCRIPTOR, error) {
 	return windows.GetSecurityInfo(windows.Handle(file.Fd()), windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
 }
 
-// setAccessList needs a handle of its own: opening a file for writing does not
-// ask for the right to change its list.
+// setAccessList opens a handle of its own: one for writing has no right to change
+// the list.
 func setAccessList(t *temp, list *windows.SECURITY_DESCRIPTOR) error {
 	dacl, _, err := list.DACL()
 	if err != nil {
@@ -62,7 +62,7 @@ func setAccessList(t *temp, list *windows.SECURITY_DESCRIPTOR) error {
 	return windows.SetSecurityInfo(file, windows.SE_FILE_OBJECT, what, nil, nil, dacl, nil)
 }
 
-// keepFlags is a courtesy: a file that is not hidden any more harms nobody.
+// keepFlags ignores errors: it is no harm if a file is not hidden any more.
 func keepFlags(file *os.File, old fs.FileInfo) {
 	data, ok := old.Sys().(*syscall.Win32FileAttributeData)
 	if !ok || data.FileAttributes&keptAttributes == 0 {

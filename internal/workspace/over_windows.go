@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// busyWait is how long a file is waited for that others have open: a virus
-// scanner or an indexer looks at every file that changes.
+// busyWait is how long to wait for a file that others have open: a virus scanner or
+// an indexer opens every file that changes.
 const busyWait = 2 * time.Second
 
 // renameOver gives the file called from the name of the old one. NTFS of

@@ -131,12 +131,15 @@ func (p *place) makeFolders() error {
 	return nil
 }
 
-// unmake removes the folders that were made, unless others use them by now.
+// unmake removes the folders that were made, unless others use them by now, and
+// closes the handles: not every file system removes a folder that is open.
 func (p *place) unmake() {
+	p.dir.Close()
 	for _, s := range slices.Backward(p.steps) {
 		if s.made {
 			removeFolder(s)
 		}
+		s.parent.Close()
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// shares are the network shares of Windows that may be looked at.
+// shares are the network shares of Windows that may be accessed.
 var shares = shareSet{style: ospath.Host}
 
 type shareSet struct {
@@ -15,10 +15,10 @@ type shareSet struct {
 	trusted map[string]bool // by ospath.Style.Share
 }
 
-// TrustShares has paths be resolved that are on the share of one of these. A
-// server that is only asked whether a file exists is sent the credentials of
-// the user, so a share that a model, or a link in a repository, names is not
-// looked at, whatever the policy says. Paths on no share change nothing.
+// TrustShares allows access to the shares that the paths are on. Even a look at a
+// file sends the user's credentials to the server of a share, so a share that only a
+// model or a link in a repository names is not accessed, whatever the policy says.
+// Paths on no share change nothing.
 func TrustShares(paths ...string) {
 	for _, path := range paths {
 		shares.trust(path)

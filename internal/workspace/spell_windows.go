@@ -6,8 +6,8 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// spell asks for one entry: names here differ in case, and may be short ones
-// (PROGRA~1), which have nothing to do with a rule on the long name.
+// spell finds the stored name by one look: a name here may differ from it in case,
+// or be a short one (PROGRA~1), which no rule on the long name covers.
 var spell speller = stored
 
 func stored(dir, name string) (string, error) {
@@ -19,7 +19,7 @@ func stored(dir, name string) (string, error) {
 	case ospath.Host.IsShort(name):
 		return "", &ospath.Fault{Fact: "has a short name, and the long one cannot be found", Next: "Use the long name."}
 	}
-	return name, nil // where nobody may list the folder: only case may differ
+	return name, nil // the folder cannot be listed: only case may differ
 }
 
 // findName returns the stored name of what is at path, which has no wildcard in it.

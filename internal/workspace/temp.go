@@ -96,8 +96,8 @@ func (t *temp) fill(content []byte) error {
 	return storeContent(t.file)
 }
 
-// rename gives the file its name, in one step. The old file that has the name
-// loses it; without one, a file that has it by now is errMoved.
+// rename gives the file its name, in one step. It replaces old; without old it
+// returns errMoved if the name is taken.
 func (t *temp) rename(p *place, old *Old) error {
 	there, err := t.dir.Lstat(t.name)
 	if err != nil {

@@ -57,6 +57,7 @@ func takesTurns(t *testing.T, paths ...string) {
 }
 
 func TestUpdateTurns(t *testing.T) {
+	replacesOpen(t)
 	dir := memoryDir(t)
 	path := write(t, "", dir, "a", "f")
 	takesTurns(t, path, path, path, path)
@@ -68,6 +69,7 @@ func TestUpdateTurns(t *testing.T) {
 
 // Of many who create one file, one does; the others find it.
 func TestUpdateCreatedOnce(t *testing.T) {
+	replacesOpen(t)
 	dir := memoryDir(t)
 	const writers = 4
 	for round := range 50 {

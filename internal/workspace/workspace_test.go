@@ -95,9 +95,6 @@ func write(t testing.TB, text string, path ...string) string {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Readlink(name); err != nil && runtime.GOOS == "windows" {
-		t.Skip("no links here (Wine makes a file of one):", err)
-	}
 	return name
 }
 
@@ -106,9 +103,6 @@ func mkdir(t testing.TB, path ...string) string {
 	name := filepath.Join(path...)
 	if err := os.MkdirAll(name, 0o700); err != nil {
 		t.Fatal(err)
-	}
-	if _, err := os.Readlink(name); err != nil && runtime.GOOS == "windows" {
-		t.Skip("no links here (Wine makes a file of one):", err)
 	}
 	return name
 }
@@ -127,4 +121,31 @@ func link(t testing.TB, target string, path ...string) string {
 		t.Skip("no links here (Wine makes a file of one):", err)
 	}
 	return name
+}
+
+// unable skips a test on Windows if err says that it cannot do something there.
+func unable(t testing.TB, err error) {
+	t.Helper()
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skip("not possible here:", err)
+	}
+}
+
+// replacesOpen skips a test on Windows where the file system does not replace a file
+// that is open, as in Wine: each Update would wait for it.
+func replacesOpen(t testing.TB) {
+	t.Helper()
+	dir := tempDir(t)
+	old, err := os.Open(write(t, "old", dir, "old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	write(t, "new", dir, "new")
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	unable(t, root.Rename("new", "old"))
 }

@@ -158,8 +158,8 @@ func (c *call) folder(dir string, succeeded bool) string {
 }
 
 // answer words an answer. Output that is not shown whole stays as a task, for
-// TaskOutput; what is, is not kept. Of output that is not stored, as much is shown
-// as an answer may have.
+// TaskOutput; what is, is not kept. Output that could not be stored is shown up
+// to the limit of an answer.
 func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error) {
 	short, full := excerpt, j.Output().Err()
 	if full != nil {

@@ -27,9 +27,9 @@ var (
 	errPosix      = errors.New("the shell of this server is not PowerShell: use the tool Bash")
 )
 
-// newPowerShell makes the tool that takes the place of Bash where the shell is
-// PowerShell. Commands are not contained there and none is known to only read, so
-// that each is asked about which no rule allows.
+// newPowerShell makes the tool that replaces Bash where the shell is PowerShell.
+// Commands are not contained there and none is known to only read, so each needs
+// approval unless a rule allows it.
 func newPowerShell(o Options) *tools.Tool {
 	const name = "PowerShell"
 	return tools.MustBuild(tools.Def[Input, Output]{
@@ -99,9 +99,9 @@ func askPowerShell(j *judged) *policy.Decision {
 	return d
 }
 
-// powerShellParts are a command as the policy judges it: one part, which a rule
-// may allow if it is a simple command, with all that may be a command in it for
-// rules that deny or ask.
+// powerShellParts returns a command as the policy judges it: one part, which a rule
+// may allow if it is a simple command, with everything in it that may be a command
+// for rules that deny or ask.
 func (j *judged) powerShellParts(text, home string) *tools.Parts {
 	if j == nil || j.powerShell == nil {
 		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
@@ -133,9 +133,10 @@ func (j *judged) powerShellParts(text, home string) *tools.Parts {
 	return p
 }
 
-// programForms returns what rules for Bash that deny or ask see of a program and
-// its arguments: without flags ahead of a subcommand, with synonyms, and what it
-// runs. The doubt is why they may not have all that runs; "" if they have.
+// programForms returns the texts that rules on Bash which deny or ask are matched
+// against for a program and its arguments: without flags ahead of a subcommand, with
+// synonyms, and what it runs. The doubt is why they may not include all that runs; ""
+// if they do.
 func programForms(words []string) (forms []policy.Form, doubt string) {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -161,9 +162,9 @@ var readers = func() map[string]bool {
 	return out
 }()
 
-// operands returns the files that a word may name, as absolute paths: a word, what
-// follows = or : in a parameter, the items of a list, and what a name of a provider
-// or of a stream stands beside.
+// operands returns the files that a word may name, as absolute paths: the word, the
+// value of a parameter after = or :, the items of a list, and a path without the name
+// of a provider or stream.
 func operands(word, dir, home string) (paths []string) {
 	items := strings.Split(word, ",")
 	if len(items) > 1 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/fault"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/shellsafe"
 	"mcp-toolset/internal/task"
@@ -134,6 +135,9 @@ func (c *call) noFolder(err error) error {
 func (c *call) startError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if f := fault.Descriptors("the command could not be started", err); f != nil {
+		return f
 	}
 	if strings.Contains(err.Error(), "the state folder") {
 		return &tools.Fault{

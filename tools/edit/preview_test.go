@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"mcp-toolset/tools/toolstest"
@@ -35,7 +34,7 @@ func TestPreview(t *testing.T) {
 		}
 		env := w.Env()
 		got := c.Resolve(env).Preview(t.Context(), env)
-		if text := strings.ReplaceAll(got.Text, w.Root, "$ROOT"); text != want || got.Partial {
+		if text := w.Placed(got.Text); text != want || got.Partial {
 			t.Errorf("%+v\ngot  %q\nwant %q", in, text, want)
 		}
 	}

@@ -62,9 +62,9 @@ func (d *desk) call(tool string, args map[string]any) string {
 	}
 	resp, err := d.w.Call(d.Context(), d.tools[tool], string(data))
 	if err != nil {
-		return "error: " + strings.ReplaceAll(err.Error(), d.w.Root, "$ROOT")
+		return "error: " + d.w.Placed(err.Error())
 	}
-	return strings.ReplaceAll(toolstest.Text(resp), d.w.Root, "$ROOT")
+	return d.w.Placed(toolstest.Text(resp))
 }
 
 func (d *desk) read() { d.Helper(); d.call("Read", nil) }
@@ -335,8 +335,12 @@ func TestLargeFiles(t *testing.T) {
 // TestThroughALink: what is known of a file is known by all its names.
 func TestThroughALink(t *testing.T) {
 	d := newDesk(t, "", lines)
-	if err := os.Symlink("f", filepath.Join(d.w.Root, "link")); err != nil {
+	link := filepath.Join(d.w.Root, "link")
+	if err := os.Symlink("f", link); err != nil {
 		t.Skip(err)
+	}
+	if _, err := os.Readlink(link); err != nil {
+		t.Skip("no links here (Wine makes a file of one):", err)
 	}
 	d.call("Read", map[string]any{"file_path": "link"})
 	d.done(d.write("one\n"))

@@ -48,7 +48,7 @@ func TestPreview(t *testing.T) {
 		}
 		env := w.Env()
 		p := c.Resolve(env).Preview(t.Context(), env)
-		p.Text = strings.ReplaceAll(p.Text, w.Root, "$ROOT")
+		p.Text = w.Placed(p.Text)
 		return p
 	}
 	for _, tc := range []struct {
