@@ -267,7 +267,7 @@ func TestUnknownOfHosts(t *testing.T) {
 		{files, "", "EnterWorktree", `there is no tool "EnterWorktree"; there are: Edit, Glob, Grep, Read, Write`},
 		{all, "", "NoteWrite", `there is no tool "NoteWrite"; there are: Bash, Edit, Glob, Grep, Read, TaskOutput, Write`},
 		{all, tools.DeferDispatch, "MultiEdit", `there is no tool "MultiEdit"; send one Edit for each change; they run in the order in which they are sent`},
-		{all, tools.DeferDispatch, "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages but Bash with curl, where commands may use the network`},
+		{all, tools.DeferDispatch, "WebFetch", `there is no tool "WebFetch"; nothing here reads web pages except Bash with curl, if commands may use the network`},
 		{all, "", "Writ", `there is no tool "Writ"; the nearest is Write`},
 		{all, "", "Eidt", `there is no tool "Eidt"; the nearest is Edit`},
 		{all, "", "edit", `there is no tool "edit"; the nearest is Edit`},
