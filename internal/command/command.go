@@ -9,6 +9,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,7 +244,8 @@ func (c *Commands) isClosed() bool {
 // temporary files. Below what it is granted, secrets are hidden too.
 func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox.Policy {
 	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
-	programs := slices.Concat(c.programs(), c.programFolders())
+	links := sandbox.NewResolver()
+	programs := slices.Concat(c.programs(), c.programFolders(links))
 	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead, granted), hidden...)
 	p := sandbox.Policy{
 		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
@@ -257,7 +259,7 @@ func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox
 	}
 	p.Write = append(p.Write, c.writable...)
 	for _, folder := range programs {
-		if real := resolved(folder); real != "/" && !c.inWritable(folder) && !holdsAny(real, hide) {
+		if real := cmp.Or(links.Real(folder), folder); real != "/" && !c.writes(folder, real) && !holdsAny(real, hide) {
 			p.Read = append(p.Read, folder)
 		}
 	}

@@ -108,13 +108,17 @@ func matches(pattern, name string) bool {
 	if onWindows {
 		pattern, name = strings.ToUpper(pattern), strings.ToUpper(name)
 	}
-	parts := strings.Split(pattern, "*")
-	rest, ok := strings.CutPrefix(name, parts[0])
-	if !ok || len(parts) == 1 {
-		return ok && rest == ""
+	head, tail, wild := strings.Cut(pattern, "*")
+	if !wild || tail == "" {
+		return name == pattern || wild && strings.HasPrefix(name, head)
 	}
+	rest, ok := strings.CutPrefix(name, head)
+	if !ok {
+		return false
+	}
+	parts := strings.Split(tail, "*")
 	last := len(parts) - 1
-	for _, part := range parts[1:last] {
+	for _, part := range parts[:last] {
 		i := strings.Index(rest, part)
 		if i < 0 {
 			return false

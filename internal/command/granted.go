@@ -1,9 +1,12 @@
 package command
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"mcp-toolset/internal/sandbox"
 )
 
 // besidePrograms are folders that programs in a folder bin beside them need.
@@ -13,24 +16,25 @@ var besidePrograms = []string{"lib", "lib64", "libexec", "share", "include"}
 // programs need: the folders that links in them lead to, and libraries. All
 // exist, with their links resolved. A link that a command could have made is not
 // followed.
-func (c *Commands) programFolders() (out []string) {
-	home := resolved(c.config.Home)
-	add := func(folder, real string) {
-		if inside(real, home) && real != home && (real == folder || !c.inWritable(folder)) && !slices.Contains(out, real) {
-			out = append(out, real)
+func (c *Commands) programFolders(links *sandbox.Resolver) (out []string) {
+	real := func(path string) string { return cmp.Or(links.Real(path), path) }
+	home := real(c.config.Home)
+	add := func(folder string) {
+		at := real(folder)
+		if inside(at, home) && at != home && (at == folder || !c.writes(folder, at)) && !slices.Contains(out, at) {
+			out = append(out, at)
 		}
 	}
 	for _, folder := range c.programs() {
-		real := resolved(folder)
-		add(folder, real)
-		if !inside(real, home) || c.inWritable(folder) {
+		add(folder)
+		if !inside(real(folder), home) || c.writes(folder, real(folder)) {
 			continue
 		}
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {
 			if e.Type()&os.ModeSymlink != 0 {
-				if real, err := filepath.EvalSymlinks(filepath.Join(folder, e.Name())); err == nil {
-					add(filepath.Dir(real), filepath.Dir(real))
+				if file := links.Real(filepath.Join(folder, e.Name())); file != "" {
+					add(filepath.Dir(file))
 				}
 			}
 		}
@@ -38,8 +42,8 @@ func (c *Commands) programFolders() (out []string) {
 	for _, folder := range slices.Clone(out) {
 		for _, name := range besidePrograms {
 			beside := filepath.Join(filepath.Dir(folder), name)
-			if _, err := os.Stat(beside); err == nil && filepath.Base(folder) == "bin" {
-				add(beside, resolved(beside))
+			if filepath.Base(folder) == "bin" && links.Real(beside) != "" {
+				add(beside)
 			}
 		}
 	}

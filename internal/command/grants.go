@@ -51,8 +51,10 @@ func (c *Commands) standing() error {
 
 // inWritable reports whether a path, as it is written or as it is, lies in what
 // commands may write to.
-func (c *Commands) inWritable(path string) bool {
-	real := resolved(path)
+func (c *Commands) inWritable(path string) bool { return c.writes(path, resolved(path)) }
+
+// writes is inWritable of a path and what it resolves to.
+func (c *Commands) writes(path, real string) bool {
 	return slices.ContainsFunc(c.writable, func(w string) bool { return inside(path, w) || inside(real, w) })
 }
 

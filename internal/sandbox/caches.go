@@ -38,7 +38,7 @@ func (c Cache) Data(path []string) []string {
 		return nil
 	}
 	l := lister{secrets: slices.DeleteFunc(programs, func(p string) bool { return !below(p, c.Path) && !below(p, real) })}
-	l.grant(real)
+	l.grant(real, 0)
 	return l.read
 }
 
@@ -103,6 +103,7 @@ var (
 // commands have. A folder inside another of the list is left out.
 func Caches(home string, getenv func(string) string) []Cache {
 	goenv := goSettings(home, getenv)
+	found := map[string]bool{} // programs by name, as far as looked for
 	places := secretPlaces(home)
 	var out []Cache
 	for _, c := range caches {
@@ -126,7 +127,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 			continue
 		}
 		_, err := os.Stat(path)
-		if err == nil || os.IsNotExist(err) && installed(c.tools, getenv("PATH")) {
+		if err == nil || os.IsNotExist(err) && slices.ContainsFunc(c.tools, func(tool string) bool { return installed(tool, getenv("PATH"), found) }) {
 			out = append(out, Cache{path, c.why, err != nil, c.programs, c.parts})
 		}
 	}
@@ -187,14 +188,15 @@ func goSettings(home string, getenv func(string) string) map[string]string {
 	return out
 }
 
-// installed reports whether one of some programs is found in PATH.
-func installed(tools []string, path string) bool {
-	for _, folder := range filepath.SplitList(path) {
-		for _, tool := range tools {
-			if st, err := os.Stat(filepath.Join(folder, tool)); err == nil && !st.IsDir() {
-				return true
-			}
-		}
+// installed reports whether a program is found in PATH, and notes it in found.
+func installed(tool, path string, found map[string]bool) bool {
+	there, known := found[tool]
+	if !known {
+		there = slices.ContainsFunc(filepath.SplitList(path), func(folder string) bool {
+			st, err := os.Stat(filepath.Join(folder, tool))
+			return err == nil && !st.IsDir()
+		})
+		found[tool] = there
 	}
-	return false
+	return there
 }

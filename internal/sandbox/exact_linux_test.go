@@ -74,7 +74,7 @@ func TestExactPlace(t *testing.T) {
 	if err := addRule(-1, exact, path, readFile); err == nil || !strings.Contains(err.Error(), "leads through a link now") {
 		t.Errorf("a rule: %v", err)
 	}
-	if got := (resolver{exact: exact}).all([]string{path}); len(got) != 1 || got[0] != path {
+	if got := (&Resolver{exact: exact}).all([]string{path}); len(got) != 1 || got[0] != path {
 		t.Errorf("the path became %q", got)
 	}
 }

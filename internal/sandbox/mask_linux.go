@@ -127,7 +127,7 @@ func (m *mounter) covered() []string {
 // it in the cover.
 func (m *mounter) keep(folder, mask string) error {
 	kept := slices.Clone(m.write)
-	for _, real := range slices.Concat(m.read, newResolver(nil).all(m.nameServices())) {
+	for _, real := range slices.Concat(m.read, NewResolver().all(m.nameServices())) {
 		if !below(real, folder) || real == folder || belowAny(real, kept) {
 			continue
 		}
@@ -223,15 +223,15 @@ func (m *mounter) mask(path string) error {
 // of services outside of the folders covered.
 func (m *mounter) hide() {
 	var hidden []string
-	links := newResolver(nil)
+	links := NewResolver()
 	for _, path := range m.p.Hide {
 		if belowAny(filepath.Clean(path), hidden) {
 			continue
 		}
-		real, err := links.real(path)
-		if err != nil {
+		real := links.Real(path)
+		if real == "" {
 			would := path
-			if folder := links.folder(path); folder != "" {
+			if folder := links.Real(filepath.Dir(path)); folder != "" {
 				would = filepath.Join(folder, filepath.Base(path))
 			}
 			if belowAny(would, m.read) || belowAny(would, m.write) {

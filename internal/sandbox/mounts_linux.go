@@ -57,7 +57,8 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	if !has(unix.CAP_SYS_ADMIN) {
 		return nil, &mountsOff{errors.New("CAP_SYS_ADMIN is missing")}
 	}
-	links := newResolver(exact)
+	links := NewResolver()
+	links.exact = exact
 	m := &mounter{p: p, exact: exact, write: outermost(links.all(p.writable())), read: links.all(p.readable()), masks: map[string]*mask{}}
 	defer m.close()
 	// Nothing mounted here is seen elsewhere, nor the other way round.

@@ -51,7 +51,7 @@ func (m *mounter) view(path string) error {
 	var lower []string
 	for _, layer := range m.p.Layers {
 		upper := filepath.Join(layer, layerName(path), "upper")
-		if st, err := os.Lstat(upper); err == nil && st.IsDir() {
+		if holdsEntries(upper) {
 			lower = append(lower, upper)
 		}
 	}
@@ -59,6 +59,18 @@ func (m *mounter) view(path string) error {
 		return nil
 	}
 	return m.queueOverlay(path, append(lower, path), "", "")
+}
+
+// holdsEntries reports whether a path is a folder with entries.
+func holdsEntries(path string) bool {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	names, _ := f.Readdirnames(1)
+	return len(names) > 0
 }
 
 // queueOverlay makes an overlay and queues it for a path. Its layers are named

@@ -41,21 +41,21 @@ func Readable(home string, granted []string, extra ...string) (read, secret []st
 		secret = slices.Concat(secret, expand(secrets, home), expand(cacheSecrets, home), credentialFiles(home))
 	}
 	real := slices.Clone(secret)
-	links := newResolver(nil)
+	links := NewResolver()
 	for _, s := range secret {
-		if r, err := links.real(s); err == nil && r != s {
+		if r := links.Real(s); r != "" && r != s {
 			real = append(real, r)
 		}
 	}
 	l := lister{secrets: real, home: home, granted: clean(granted)}
 	for _, folder := range systemFolders {
-		if _, err := os.Lstat(folder); err == nil {
-			l.grant(folder)
+		if st, err := os.Lstat(folder); err == nil {
+			l.grant(folder, st.Mode())
 		}
 	}
 	// Often a link to what the manager of the network keeps in /run.
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && !belowAny(real, l.read) {
-		l.grant(real)
+		l.grant(real, 0)
 	}
 	if home != "" {
 		l.children(home)
@@ -149,13 +149,12 @@ type lister struct {
 	held    []string // what of unknown is not granted
 }
 
-// grant lists a path whole if it holds no secret, else its children.
-func (l *lister) grant(path string) {
-	st, err := os.Lstat(path)
-	if err != nil || belowAny(path, l.secrets) {
+// grant lists a path of a type whole if it holds no secret, else its children.
+func (l *lister) grant(path string, mode os.FileMode) {
+	if belowAny(path, l.secrets) {
 		return
 	}
-	if st.Mode()&os.ModeSymlink != 0 {
+	if mode&os.ModeSymlink != 0 {
 		l.link(path)
 		return
 	}
@@ -179,7 +178,7 @@ func (l *lister) grant(path string) {
 func (l *lister) children(folder string) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
-		l.grant(filepath.Join(folder, e.Name()))
+		l.grant(filepath.Join(folder, e.Name()), e.Type())
 	}
 }
 
