@@ -12,6 +12,7 @@ import (
 
 // TestBuilds: what builds does so in a root without any setting.
 func TestBuilds(t *testing.T) {
+	testscale.NeedFull(t)
 	goMore := ""
 	if testscale.Full() { // the standard library is compiled anew for each
 		goMore = " && go test ./... && go vet ./..."

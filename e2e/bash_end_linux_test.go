@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // TestStopMany: what is stopped is gone, whatever it started.
@@ -93,6 +95,7 @@ func TestServerEndsUncontained(t *testing.T) {
 // TestForkBomb: processes that make others faster than one can look are ended
 // by TaskStop, also while they do.
 func TestForkBomb(t *testing.T) {
+	testscale.NeedFull(t)
 	for _, c := range []struct {
 		name, leaf string
 		size       int

@@ -117,6 +117,7 @@ func numbered(lines ...string) string {
 // and looks at the server behind it: no answer is wrong or unclear, nothing
 // hangs, and no file takes the server or its memory.
 func TestCorpus(t *testing.T) {
+	testscale.NeedFull(t)
 	c := newCorpus(t)
 	for _, add := range []func(*corpus){
 		addTexts, addEncodings, addSizes, addNames, addSpecial, addBinaries,

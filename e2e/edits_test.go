@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // call is a call of a tool, one of a burst.
@@ -171,6 +173,7 @@ func TestEditsCreatedByOne(t *testing.T) {
 // TestKilledWrites: a server that is killed at any moment leaves the old file
 // or the new one, and what it left beside it goes with a later write.
 func TestKilledWrites(t *testing.T) {
+	testscale.NeedFull(t)
 	root, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
 	path, settings := filepath.Join(root, "f.txt"), filepath.Join(t.TempDir(), "s.json")
 	if err := os.WriteFile(settings, []byte(`{"editGuard":"off"}`), 0o600); err != nil {

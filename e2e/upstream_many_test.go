@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // manyServers are n with 50 tools each, all connected at the start.
@@ -30,6 +32,7 @@ const mostListed = 3000
 // where tools are found; where all are listed, what is our own is there byte for
 // byte as without them; and the list of any of two processes is the same.
 func TestUpstreamMany(t *testing.T) {
+	testscale.NeedFull(t)
 	t.Parallel()
 	prefixes := map[string][]byte{}
 	for _, deferral := range []string{"dispatch", "hints"} {

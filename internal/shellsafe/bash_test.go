@@ -111,9 +111,9 @@ func TestScriptRuns(t *testing.T) {
 	o := Options{Dir: p.dir, Roots: []string{p.dir}, Home: "/home/u"}
 	ran := 0
 	for _, name := range []string{"bash_readonly.txt", "more_readonly.txt"} {
-		for _, s := range corpus(t, name) {
+		for i, s := range corpus(t, name) {
 			a := Analyse(s, o)
-			if !a.ReadOnly || strings.Contains(a.Script, "$") {
+			if i%runStride > 0 || !a.ReadOnly || strings.Contains(a.Script, "$") {
 				continue
 			}
 			predicted, glob := map[string]bool{}, false
@@ -134,7 +134,7 @@ func TestScriptRuns(t *testing.T) {
 			}
 		}
 	}
-	if ran < 150 {
+	if ran < 150/runStride {
 		t.Errorf("only %d commands ran", ran)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // hostile are what a repository can do to whoever asks it something. Each runs
@@ -64,13 +66,10 @@ echo stashed >> f.txt; git stash -q; echo three >> f.txt
 // gitForms are the read-only lines of the corpus that run git, and more.
 func gitForms(t *testing.T) []string {
 	var out []string
-	n := 0
 	for _, name := range []string{"bash_readonly.txt", "more_readonly.txt"} {
 		for _, s := range corpus(t, name) {
 			if strings.HasPrefix(s, "git ") && !strings.Contains(s, "sub") {
-				if n++; n%gitStride == 0 {
-					out = append(out, s)
-				}
+				out = append(out, s)
 			}
 		}
 	}
@@ -80,6 +79,7 @@ func gitForms(t *testing.T) []string {
 }
 
 func TestHostileRepositories(t *testing.T) {
+	testscale.NeedFull(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("programs are scripts here")
 	}
