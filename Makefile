@@ -1,5 +1,5 @@
 # The commands of everyday work. `make ci` is what has to pass.
-.PHONY: build test update bench ci
+.PHONY: build test update style bench ci
 
 build: ## one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o mcp-toolset .
@@ -9,6 +9,9 @@ test: ## needs only Go and git
 
 update: ## rewrite goldens, snapshots and the README's tool table; read the diff
 	go test ./tools/... ./e2e ./internal/cli ./internal/textfile -update
+
+style: ## comments that resemble what AGENTS.md advises against
+	go run ./internal/style
 
 bench: ## beside a peer, which needs npm
 	go run ./bench

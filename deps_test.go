@@ -61,6 +61,7 @@ var rules = []rule{
 	{"internal/classifier", []string{"policy", "internal/launch", "internal/plain"}, nil, "asks for an opinion on a call"},
 	{"internal/jsontext", nil, nil, "a leaf: JSON taken apart without copying it"},
 	{"internal/memory", nil, nil, "a leaf: the soft limit on memory, and giving it back"},
+	{"internal/style", nil, nil, "a command for maintainers: comments to rewrite"},
 	{"internal/testscale", nil, nil, "a leaf, for tests: how many cases they run"},
 	{"internal/silentfs", nil, []string{"golang.org/x/sys"}, "a leaf, for tests: a file system that does not answer"},
 	{"internal/bounded", nil, nil, "a leaf: waiting for what cannot be broken off"},
