@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// This file keeps the texts of decisions from recommending a rule that covers
-// far more than one call needs. A rule on a path covers all that is below it.
+// Checks that keep the texts of decisions from suggesting rules that are too broad. A
+// rule on a path covers everything below it.
 
-// topFolders are folders of systems right below the root folder.
+// topFolders lists system folders directly below the root folder.
 var topFolders = []string{
 	"Applications", "Library", "System", "Users", "Volumes", "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "nix", "opt",
 	"private", "proc", "root", "run", "sbin", "snap", "srv", "sys", "tmp", "usr", "var",
 	"Documents and Settings", "Program Files", "Program Files (x86)", "ProgramData", "Windows",
 }
 
-// crowdedFolders are those of topFolders whose own folders are as broad: a home
-// folder, /usr/lib, /var/log.
+// crowdedFolders lists the topFolders whose direct subfolders are just as broad: a
+// home folder, /usr/lib, /var/log.
 var crowdedFolders = []string{"Library", "System", "Users", "home", "private", "usr", "var"}
 
-// broad reports whether a path is one that no rule should be suggested for: the
-// root folder, a folder of the system, a home folder, a workspace root, or what
-// one of the latter two is in.
+// broad reports whether path is too broad to suggest a rule for. It is, if it is the
+// root folder, a system folder, a home folder or a workspace root, or if it contains
+// the user's home folder or a workspace root.
 func (p *Policy) broad(path string) bool {
 	if p.home.path != "" && paths.MayHold(path, p.home.path) {
 		return true
@@ -46,8 +46,8 @@ func (p *Policy) broad(path string) bool {
 	return false
 }
 
-// broadPart reports whether a part of a call changes a path that is broad, or
-// has one among its words.
+// broadPart reports whether a part of a call changes a broad path or has one among its
+// words.
 func (c *call) broadPart(p *Part) bool {
 	if slices.ContainsFunc(c.targets, func(t *call) bool { return t.r.Target.Access == Edit && c.p.broad(t.real.path) }) {
 		return true

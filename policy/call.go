@@ -4,30 +4,30 @@ import (
 	"slices"
 )
 
-// call is one Request with its paths taken apart once, for all rules.
+// call holds a Request with its paths split once, for all rules.
 type call struct {
 	p       *Policy
 	r       *Request
 	literal view
-	real    view // of the canonical path
-	linked  bool // literal and real differ
+	real    view // view of the canonical path
+	linked  bool // whether literal and real differ
 
-	targets  []*call  // of Request.Parts
-	writable []folder // for one of targets: where it may write unasked
+	targets  []*call // one for each of Request.Parts.Targets
+	writable []folder // in an element of targets: the folders that may be written without asking
 }
 
-// view is a path as rules see it.
+// view holds a path in the form that rules match.
 type view struct {
 	path   string
 	names  []string // folded: see ospath.Style.Names
-	below  [3]int   // by anchor: how many names lie above it; -1: the path is not below it
-	starts []int    // the same for a relative deny or ask rule: below the working directory and each root
+	below  [3]int // by anchor: the number of names above the anchor; -1 if the path is not below it
+	starts []int // the same for a relative deny or ask rule: below the working directory and below each root
 }
 
 func (c *call) prepare(p *Policy, r *Request) {
 	c.p, c.r = p, r
 	if r.Parts != nil {
-		if r.Target != nil || r.Match != nil { // which do not count then
+		if r.Target != nil || r.Match != nil { // they are ignored if there are parts
 			parts := *r
 			parts.Target, parts.Match = nil, nil
 			c.r = &parts
@@ -46,7 +46,7 @@ func (c *call) prepare(p *Policy, r *Request) {
 	}
 }
 
-// prepareParts makes a call of each file that the parts name.
+// prepareParts makes a call for each file that the parts name.
 func (c *call) prepareParts() {
 	parts := c.r.Parts
 	readable := slices.Concat(c.r.Readable, parts.Readable)
@@ -58,7 +58,7 @@ func (c *call) prepareParts() {
 	}
 }
 
-// set takes a path apart. A path that is not absolute leaves path "".
+// set splits path for p and dir. It leaves v.path empty if path is not absolute.
 func (v *view) set(p *Policy, dir folder, path string) {
 	if !paths.IsAbs(path) {
 		return
@@ -80,7 +80,8 @@ func (v *view) depthOf(f folder) int {
 	return -1
 }
 
-// start adds to starts. Depth tells folders above one path apart.
+// start adds depth to starts unless it is negative or present. Different folders above
+// one path have different depths.
 func (v *view) start(depth int) {
 	if depth < 0 {
 		return
@@ -93,8 +94,8 @@ func (v *view) start(depth int) {
 	v.starts = append(v.starts, depth)
 }
 
-// covers reports whether a pattern covers the path. With wide, a relative
-// pattern holds below every root as well as below the working directory.
+// covers reports whether p covers the path. If wide is true, a relative pattern
+// applies below every root as well as below the working directory.
 func (v *view) covers(p *pathPattern, wide bool) bool {
 	if p.anchor == atDir && wide {
 		for _, d := range v.starts {
@@ -108,8 +109,8 @@ func (v *view) covers(p *pathPattern, wide bool) bool {
 	return d >= 0 && p.covers(v.names[d:])
 }
 
-// either reports whether a pattern covers the path as written or the file it
-// leads to, and which of the two (written first).
+// either reports whether p covers the path as written or the canonical path. It
+// returns the path that is covered, preferring the path as written.
 func (c *call) either(p *pathPattern) (path string, ok bool) {
 	switch {
 	case c.linked && c.literal.covers(p, true):
@@ -120,13 +121,13 @@ func (c *call) either(p *pathPattern) (path string, ok bool) {
 	return "", false
 }
 
-// both reports whether a pattern covers the path as written and the file it
-// leads to; wide is as in covers.
+// both reports whether p covers both the path as written and the canonical path. See
+// covers for wide.
 func (c *call) both(p *pathPattern, wide bool) bool {
 	return c.real.covers(p, wide) && (!c.linked || c.literal.covers(p, wide))
 }
 
-// written is the clean path of the call as written.
+// written returns the path of the call as written, cleaned.
 func (c *call) written() string {
 	if c.linked {
 		return c.literal.path
@@ -134,7 +135,7 @@ func (c *call) written() string {
 	return c.real.path
 }
 
-// each calls f with the names rules may use for the tool, until f returns true.
+// each calls f with each name that rules may use for the tool, until f returns true.
 func (c *call) each(f func(name string) bool) bool {
 	if f(c.r.Tool) {
 		return true
@@ -147,7 +148,8 @@ func (c *call) each(f func(name string) bool) bool {
 	return false
 }
 
-// belongs reports whether whole-tool rules on Read, or on Edit, cover the call.
+// belongs reports whether whole-tool rules on Read or Edit, as a selects, cover the
+// call.
 func (c *call) belongs(a Access) bool {
 	return c.r.Target != nil && c.r.Target.Access == a ||
 		c.each(func(name string) bool { return inFamily(name, a) })

@@ -12,42 +12,41 @@ import (
 	"time"
 )
 
-// This file reads what the settings say of a classifier: a program or a server
-// on this machine that has an opinion on calls.
+// Settings of the classifier: a program, or a server on this machine, that judges
+// calls.
 
 const (
-	// classifierTime is how long a stage may take unless it says otherwise:
-	// somebody waits for the call.
+	// classifierTime is the default timeout of a stage. It is short because a user waits for
+	// the call.
 	classifierTime = 5 * time.Second
-	// maxClassifierTime is the most that it may say.
+	// maxClassifierTime is the largest timeout that the settings may set.
 	maxClassifierTime = time.Minute
 )
 
-// The keys below classifier, and below second.
+// Known keys below classifier and below classifier.second.
 var (
 	classifierKeys = []string{"command", "second", "timeout", "url"}
 	stageKeys      = []string{"command", "timeout", "url"}
 )
 
-// Stage is one that is asked for its opinion on a call: a command or a URL.
+// Stage describes one stage of the classifier: a command or a URL.
 type Stage struct {
-	// Command is a program and its arguments, empty if there is a URL. A program
-	// without a separator in its name is searched for in PATH; any other is an
-	// absolute path.
+	// Command holds a program and its arguments. It is empty if URL is set. A program name
+	// without a separator is searched for in PATH; any other is an absolute path.
 	Command []string
-	// Dir is the folder the command runs in: the root of the settings, which may
-	// be "". It is not that of the session, where a model could have put a
-	// program of the same name.
+	// Dir is the folder the command runs in: the root of the settings, which may be "". The
+	// session's folder is not used, because a model could have put a program of the same name
+	// there.
 	Dir string
-	// URL is http or https, and its host localhost or a loopback address.
+	// URL has the scheme http or https. Its host is localhost or a loopback address.
 	URL string
-	// Timeout is how long it may take, more than 0.
+	// Timeout is positive.
 	Timeout time.Duration
 }
 
-// Classifier is who is asked for an opinion on calls, the first first; the
-// second is asked only when the first does not allow. There is none if the
-// settings, which may be nil, name none.
+// Classifier returns the stages of the classifier in order. The second is asked only
+// if the first does not allow the call. Classifier returns nil if s is nil or names no
+// classifier.
 func (s *Settings) Classifier() []Stage {
 	if s == nil {
 		return nil
@@ -59,7 +58,8 @@ func (s *Settings) Classifier() []Stage {
 	return stages
 }
 
-// readClassifier reads a stage and, if it is the first, the one below it.
+// readClassifier reads a stage. If first is true, it also reads the second stage below
+// it.
 func (s *Settings) readClassifier(path string, n *node, first bool) ([]Stage, error) {
 	if n.kind != isObject {
 		return nil, n.want(path, "an object")
@@ -129,8 +129,8 @@ func (s *Settings) readCommand(path string, n *node) ([]string, error) {
 	return words, nil
 }
 
-// readLoopback reads a URL of this machine. A name may still lead elsewhere, so
-// who connects has to look again.
+// readLoopback reads a URL whose host is this machine. A host name may still resolve
+// to another address, so the code that connects must check again.
 func readLoopback(path string, n *node) (string, error) {
 	if n.kind != isString {
 		return "", n.want(path, "a string")
@@ -159,7 +159,7 @@ func loopback(text string) error {
 	return errors.New(show(u.Hostname()) + " is not this machine; use 127.0.0.1, [::1] or localhost, since what is asked holds what calls do")
 }
 
-// readSeconds reads a time limit.
+// readSeconds reads a timeout in seconds.
 func readSeconds(path string, n *node) (time.Duration, error) {
 	seconds, err := strconv.ParseFloat(n.text, 64)
 	limit := time.Duration(seconds * float64(time.Second))

@@ -1,15 +1,15 @@
 package policy
 
-// This file lists what the settings of Claude Code have and those here do not, since
-// people reuse its files. The sources are its settings reference
+// Names in Claude Code's settings that have no meaning here. Users reuse its files, so
+// they need special treatment. The sources are its settings reference
 // (https://code.claude.com/docs/en/settings-reference), its hooks reference
 // (.../hooks), its tools reference (.../tools-reference) and its JSON schema
-// (https://json.schemastore.org/claude-code-settings.json), as of July 2026. Names
-// that it no longer has are in the lists as well.
+// (https://json.schemastore.org/claude-code-settings.json), as of July 2026. The lists
+// also contain names that Claude Code no longer uses.
 
-// claudeTopKeys are the top-level keys of Claude Code that could be taken for a
-// misspelling of one here, and their neighbours. Others need no entry: an unknown
-// key far from every known one is only warned about.
+// claudeTopKeys lists the top-level keys of Claude Code that could be taken for
+// misspelled keys of ours, and similar ones. Other keys need no entry: an unknown key
+// that resembles no known key only causes a warning.
 var claudeTopKeys = []string{
 	"agent", "allowAllClaudeAiMcps", "allowedChannelPlugins", "allowedHttpHookUrls", "allowManagedHooksOnly",
 	"allowManagedMcpServersOnly", "allowManagedPermissionRulesOnly", "apiKeyHelper", "attribution", "autoMode",
@@ -20,19 +20,19 @@ var claudeTopKeys = []string{
 	"skipDangerousModePermissionPrompt", "statusLine", "theme", "tui", "voice", "worktree",
 }
 
-// claudePermissionKeys are its keys below permissions.
+// claudePermissionKeys lists Claude Code's keys below permissions.
 var claudePermissionKeys = []string{
 	"disableAutoMode", "disableBypassPermissionsMode", "skipAutoPermissionPrompt", "skipDangerousModePermissionPrompt",
 }
 
-// claudeSandboxKeys are its keys below sandbox.
+// claudeSandboxKeys lists Claude Code's keys below sandbox.
 var claudeSandboxKeys = []string{
 	"allowAppleEvents", "allowUnsandboxedCommands", "autoAllowBashIfSandboxed", "bwrapPath", "credentials",
 	"disabled", "enableWeakerNestedSandbox", "enableWeakerNetworkIsolation", "enabled", "enabledPlatforms",
 	"excludedCommands", "failIfUnavailable", "filesystem", "ignoreViolations", "ripgrep", "socatPath",
 }
 
-// claudeEvents are its events of hooks that never happen here.
+// claudeEvents lists Claude Code's hook events that never occur here.
 var claudeEvents = []string{
 	"ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded",
 	"MessageDisplay", "Notification", "PermissionDenied", "PermissionRequest", "PostCompact", "PostModelSwitch",
@@ -41,13 +41,13 @@ var claudeEvents = []string{
 	"UserPromptSubmit", "WorktreeCreate", "WorktreeRemove",
 }
 
-// claudeHookKeys are its keys of a hook.
+// claudeHookKeys lists Claude Code's keys of a hook.
 var claudeHookKeys = []string{
 	"allowedEnvVars", "args", "async", "asyncRewake", "continueOnBlock", "headers", "if", "input", "model", "once",
 	"prompt", "server", "shell", "statusMessage", "tool", "url",
 }
 
-// claudeTools are its tools. Some are here as well.
+// claudeTools lists Claude Code's tools. Some of them exist here as well.
 var claudeTools = []string{
 	"Agent", "AgentOutputTool", "Artifact", "AskUserQuestion", "Bash", "BashOutput", "Cd", "Config", "CronCreate",
 	"CronDelete", "CronList", "Edit", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "Explore", "Glob",

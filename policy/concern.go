@@ -6,21 +6,19 @@ import (
 	"strings"
 )
 
-// This file is about calls that no rule decides: what speaks against doing them
-// unasked, and how that is worded.
+// Concerns: the reasons to ask about a call that no rule decides, and their texts.
 
-// systemFolders hold programs and what comes with them. A command may name what
-// is there to read; that is the same on any such system.
+// systemFolders lists folders of programs and their data. A command may name files
+// there to read, because they are the same on every such system.
 var systemFolders = folders([]string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"})
 
-// plainDevices are what commands read from and write to without any effect.
+// plainDevices lists devices that commands can read and write without side effects.
 var plainDevices = map[string]bool{
 	"/dev/null": true, "/dev/zero": true, "/dev/full": true, "/dev/random": true, "/dev/urandom": true,
 	"/dev/stdin": true, "/dev/stdout": true, "/dev/stderr": true, "/dev/tty": true,
 }
 
-// concern is why a person is asked about the call; nil if nothing speaks
-// against it.
+// concern returns the reason to ask the user about the call, or nil if there is none.
 func (c *call) concern() *Decision {
 	if c.r.Target != nil && c.r.Parts == nil {
 		if d := c.pathConcern(); d != nil {
@@ -39,7 +37,7 @@ func (c *call) concern() *Decision {
 	return nil
 }
 
-// pathConcern is the concern about the call's path.
+// pathConcern returns the concern about the call's path, or nil.
 func (c *call) pathConcern() *Decision {
 	secret, isSecret := c.secret()
 	if _, kernel := c.inKernel(); !kernel && !c.confined() {
@@ -61,8 +59,9 @@ func (c *call) pathConcern() *Decision {
 	return nil
 }
 
-// unknownParts is the question about a call that may do what a rule covers and
-// does not show it; nil if there is none. No mode and no rule answers it.
+// unknownParts returns the question about a call that a rule may cover although its
+// parts do not show it, or nil if there is none. No mode, allow rule or stored
+// approval answers this question.
 func (c *call) unknownParts() *Decision {
 	parts := c.r.Parts
 	if parts == nil {
@@ -79,7 +78,8 @@ func (c *call) unknownParts() *Decision {
 	return nil
 }
 
-// unresolvedParts is unknownParts for want of some of them, or of files they name.
+// unresolvedParts is the half of unknownParts for parts, or files that parts name,
+// that are unknown.
 func (c *call) unresolvedParts() *Decision {
 	parts := c.r.Parts
 	ruled := c.p.lists[Deny].onCommands(c) || c.p.lists[Ask].onCommands(c)
@@ -106,7 +106,7 @@ func (c *call) unresolvedParts() *Decision {
 	return nil
 }
 
-// unknownPart is unknownParts of one of them.
+// unknownPart is the half of unknownParts for one known part.
 func (c *call) unknownPart(p *Part) *Decision {
 	if p.Blind && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
 		return &Decision{
@@ -127,7 +127,7 @@ func (c *call) unknownPart(p *Part) *Decision {
 	return nil
 }
 
-// partsConcern is the concern about what the call consists of.
+// partsConcern returns the concern about the parts of the call, or nil.
 func (c *call) partsConcern() *Decision {
 	if d := c.targetsConcern(); d != nil {
 		return d
@@ -148,7 +148,7 @@ func (c *call) risky(p *Part) Decision {
 	}
 }
 
-// targetsConcern is the concern about the files that the call names.
+// targetsConcern returns the concern about the files that the call names, or nil.
 func (c *call) targetsConcern() *Decision {
 	for _, t := range c.targets {
 		if c.r.Parts.Harmless && t.r.Target.Access == Edit {
@@ -165,8 +165,7 @@ func (c *call) targetsConcern() *Decision {
 	return nil
 }
 
-// inputConcern reports whether something speaks against a file that a redirect
-// reads.
+// inputConcern reports whether there is a concern about a file that a redirect reads.
 func (c *call) inputConcern() bool {
 	return slices.ContainsFunc(c.r.Parts.Inputs, func(i int) bool {
 		t := c.targets[i]
@@ -174,7 +173,7 @@ func (c *call) inputConcern() bool {
 	})
 }
 
-// guarded reports whether the call would change something by a protected name.
+// guarded reports whether the call would change a file with a protected name.
 func (c *call) guarded() bool {
 	if c.r.Parts == nil {
 		return c.r.Target != nil && c.protected() != ""
@@ -182,8 +181,8 @@ func (c *call) guarded() bool {
 	return !c.r.Parts.Harmless && slices.ContainsFunc(c.targets, func(t *call) bool { return t.protected() != "" })
 }
 
-// namedConcern is the concern about a file that a command names. A rule that
-// opens the path to the tools on files takes it away.
+// namedConcern returns the concern about a file that a command names, or nil. An allow
+// rule that opens the path to the file tools removes the concern.
 func (c *call) namedConcern() *Decision {
 	d := c.closedConcern()
 	if d == nil {
@@ -196,7 +195,7 @@ func (c *call) namedConcern() *Decision {
 	return d
 }
 
-// closedConcern is namedConcern without rules.
+// closedConcern is namedConcern without regard to rules.
 func (c *call) closedConcern() *Decision {
 	path := c.real.path
 	if c.plainDevice() {
@@ -212,14 +211,15 @@ func (c *call) closedConcern() *Decision {
 	return c.pathConcern()
 }
 
-// plainDevice reports whether the path is a device without any effect. By name:
-// /dev/stdin leads to whatever the input of this server is.
+// plainDevice reports whether the path is a device without side effects. It also
+// checks the path as written, because /dev/stdin links to whatever this server reads
+// as its input.
 func (c *call) plainDevice() bool {
 	return slices.ContainsFunc([]string{c.real.path, c.written()}, func(p string) bool { return plainDevices[p] || paths.Holds("/dev/fd", p) })
 }
 
-// onlyEdits reports whether the call only changes files where calls may, none of
-// them protected.
+// onlyEdits reports whether the call only changes files, all of them where calls may
+// write and none of them protected.
 func (c *call) onlyEdits() bool {
 	if c.r.Parts == nil {
 		return c.r.Target != nil && c.r.Target.Access == Edit && c.pathConcern() == nil
@@ -251,7 +251,7 @@ func (c *call) byHook() Decision {
 	}
 	switch {
 	case strings.HasPrefix(o.Reason, "the hook "):
-		d.Reason = o.Reason // it names the hook itself
+		d.Reason = o.Reason // the reason names the hook already
 	case o.Reason != "":
 		d.Reason += ": " + o.Reason
 	}
@@ -265,8 +265,8 @@ func (c *call) byHook() Decision {
 	return d
 }
 
-// Refused is the decision on a call that the user declined. It never says how
-// the call could still be done.
+// Refused returns the decision on a call that the user declined. Its text never
+// suggests another way to do the call.
 func (r *Request) Refused() Decision {
 	what, other := "this call", "do not try to do the same another way"
 	switch {
@@ -297,7 +297,8 @@ func (c *call) planned() Decision {
 	}
 }
 
-// ruleFor is how a person can allow changes of a path for good.
+// ruleFor returns the next step by which the user can permanently allow changes of
+// path.
 func (c *call) ruleFor(path string) string {
 	if rule, ok := c.suggestion(path); ok {
 		return "use another file, or ask the user to add an allow rule such as " + rule + " to " + c.file()
@@ -305,8 +306,8 @@ func (c *call) ruleFor(path string) string {
 	return "use another file, or ask the user to change it"
 }
 
-// ruleForPart is how a person can allow a part for good, where a rule on its
-// text allows it and nothing else.
+// ruleForPart returns the next step by which the user can permanently allow a part. It
+// suggests a rule only if the rule covers exactly the text of the part.
 func (c *call) ruleForPart(p *Part) string {
 	rule := c.r.Tool + "(" + p.Text + ")"
 	if !p.Allowable || p.Inner || strings.Contains(p.Text, "*") || rule != show(rule) || c.broadPart(p) {

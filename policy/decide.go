@@ -4,47 +4,56 @@ import (
 	"slices"
 )
 
-// kernelFolders hold what the kernel and its devices show as files: secrets of
-// processes (this server's own environment among them), endless and blocking
-// files, the terminal and the wire.
+// kernelFolders lists folders in which the kernel and its devices appear as files.
+// They hold secrets of processes (among them the environment of this server), endless
+// and blocking files, the terminal and network devices.
 var kernelFolders = []string{"/proc", "/sys", "/dev"}
 
-// Decide decides on a call: whether it may be done, and why.
+// Decide decides whether a call may run, and why.
 //
-// A rule "Tool" or "Tool(*)" covers every call of the tool; Read covers those
-// of Grep, Glob and all else that reads a path as well, Edit those of Write,
-// NotebookEdit and all else that changes one. "Tool(pattern)" covers what
-// Request.Match says, except that Read(pattern) and Edit(pattern) cover paths,
-// as PathPattern has it, for every tool, and Bash(pattern) covers commands, an
-// allow rule none of PowerShell, which has rules of its own:
+// A rule "Tool" or "Tool(*)" covers every call of the tool. Read also covers the calls
+// of Grep, Glob and all other tools that read a path. Edit also covers the calls of
+// Write, NotebookEdit and all other tools that change one.
 //
-//   - A deny or ask rule covers a path as written or the file it leads to. A
-//     relative pattern holds below every root as well as below the working
-//     directory, so that moving does not escape a rule.
-//   - An allow rule has to cover both. A relative pattern holds below the
+// "Tool(pattern)" covers the calls that Request.Match reports. Two kinds of patterns
+// are different. Read(pattern) and Edit(pattern) cover paths, as described at
+// PathPattern, for every tool. Bash(pattern) covers commands; an allow rule of this
+// form covers no PowerShell command, because PowerShell has rules of its own.
+//
+//   - A deny or ask rule applies if it covers the path as written or the canonical
+//     path. A relative pattern applies below every root as well as below the working
+//     directory, so that a change of directory does not escape a rule.
+//   - An allow rule must cover both paths. A relative pattern applies below the
 //     working directory only.
-//   - A Read deny rule also covers changes of the path, an Edit allow rule also
-//     reading it.
-//   - A deny or ask rule covers a command if it covers any part of it, at any
-//     depth; allow rules have to cover each part by itself.
+//   - A Read deny rule also covers changes of the path. An Edit allow rule also
+//     covers reading it.
+//   - A deny or ask rule covers a command if it covers any part of it, at any depth.
+//     Allow rules must cover each part separately.
 //
-// The first of these that has something to say decides: deny rules; closed and
-// kernel folders, changes of this server's settings, and the tool's own no;
-// what a person declined; a hook's deny; the mode plan; ask rules; a hook's ask;
-// a command with parts that are not known and that a rule may cover; a hook's
-// allow; allow rules and what a person always allows; the modes acceptEdits and
-// manual; and last what the call is: one that only reads or stays where calls may
-// go is allowed, any other is asked about, or allowed in the mode
-// bypassPermissions.
+// The first of these layers that applies decides:
+//
+//  1. deny rules
+//  2. closed and kernel folders, changes of this server's settings, and the tool's own deny
+//  3. the user's decline
+//  4. a hook's deny
+//  5. the mode plan
+//  6. ask rules, and the tool's own ask if it comes from a rule or the sandbox
+//  7. a hook's ask
+//  8. a command with unknown parts that a rule may cover: ask
+//  9. a hook's allow
+// 10. allow rules and the user's stored approvals
+// 11. the modes acceptEdits and manual
+// 12. the call itself: it is allowed if it only reads or stays where calls may go;
+//     otherwise the user is asked, or the mode bypassPermissions allows it
 func (p *Policy) Decide(r Request) Decision {
 	var c call
 	return p.unasked(c.opened(c.decide(p, &r)))
 }
 
-// unasked denies what would be asked about in the mode dontAsk.
+// unasked turns an ask decision into a deny in the mode dontAsk.
 func (p *Policy) unasked(d Decision) Decision {
 	if d.Behavior == Ask && p.mode == ModeDontAsk {
-		d.Behavior, d.Layer = Deny, LayerMode // still Open: a classifier is asked first
+		d.Behavior, d.Layer = Deny, LayerMode // Open is unchanged: a classifier is asked first
 		d.Reason += "; the mode dontAsk denies what would be asked about"
 	}
 	return d
@@ -78,7 +87,7 @@ func (c *call) decide(p *Policy, r *Request) Decision {
 		return c.byRule(Ask, m)
 	}
 	if r.Own != nil && r.Own.Behavior == Ask && (r.Own.Layer == LayerRule || r.Own.Layer == LayerSandbox) {
-		return *r.Own // a rule on what the call reaches, or a call that leaves the containment
+		return *r.Own // a rule on a resource the call uses, or a call that leaves the sandbox
 	}
 	if r.Hook != nil && r.Hook.Behavior == Ask {
 		return c.byHook()
@@ -104,8 +113,8 @@ func (c *call) mayChange() bool {
 	return !c.r.ReadOnly && (c.r.Parts == nil || !c.r.Parts.Harmless)
 }
 
-// manual asks about a call that may change something. It is not part of
-// CheckPath: a call that the user agreed to may open its files.
+// manual returns the question about a call that may change something. CheckPath does
+// not use it, because a call that the user approved may open its files.
 func (c *call) manual() Decision {
 	d := c.concern()
 	if d == nil {
@@ -118,7 +127,7 @@ func (c *call) manual() Decision {
 	return *d
 }
 
-// byDefault decides on a call that nothing else decides.
+// byDefault decides a call that no earlier layer decides.
 func (c *call) byDefault() Decision {
 	concern := c.concern()
 	switch {
@@ -135,11 +144,12 @@ func (c *call) byDefault() Decision {
 	return *concern
 }
 
-// staysInside is why a path is allowed that no rule covers.
+// staysInside is the reason for allowing a path that no rule covers.
 const staysInside = "it stays in the workspace, and no rule covers it"
 
-// unremarkable words why a call is allowed that nothing else decides on. Commands
-// without containment are a concern, so that such a command is contained.
+// unremarkable returns the reason for allowing a call that nothing else decides.
+// Commands that run without a sandbox raise a concern, so a command that gets here is
+// sandboxed.
 func (c *call) unremarkable() string {
 	switch {
 	case c.r.Parts != nil:
@@ -150,8 +160,8 @@ func (c *call) unremarkable() string {
 	return "no rule covers it"
 }
 
-// allowing is the first allow rule that covers the call, where it has to lift
-// something one that may.
+// allowing returns the first allow rule that covers the call. If the rule must lift a
+// protection, only rules that can lift it count.
 func (c *call) allowing() match {
 	l := &c.p.lists[Allow]
 	if c.r.Parts != nil {
@@ -166,7 +176,7 @@ func (c *call) allowing() match {
 	return l.first(c)
 }
 
-// forbidden decides on what nothing but a rule that names it can lift.
+// forbidden denies what only a rule that names it can lift, or nothing can lift.
 func (c *call) forbidden(allow match) (Decision, bool) {
 	if c.r.Parts != nil {
 		for _, t := range c.targets {
@@ -191,18 +201,19 @@ func (c *call) forbidden(allow match) (Decision, bool) {
 	if path, ok := c.inKernel(); ok && allow.rule == nil {
 		return c.inKernelFolder(path), true
 	}
-	// A link of the workspace that leads out of it may be somebody's trap: what
-	// is meant has to be named.
+	// A link in the workspace that leads out of it may be a trap, so the call has to name the
+	// target itself.
 	if allow.rule == nil && c.linked && !c.confined() && maybeWithin(c.p.roots, c.literal.path) && c.p.mode != ModeBypass {
 		return c.outside(), true
 	}
 	return Decision{}, false
 }
 
-// CheckPath decides on a path alone: for every file that a search or listing
-// touches, and again right before a file is opened. It is Decide without the
-// tool's matcher, hooks and persons, so a deny or ask rule such as Write(p) is
-// judged by the path. What Decide has asked about is an Ask here too.
+// CheckPath decides on a path alone. Callers use it for every file that a search or
+// listing touches, and again directly before opening a file. It works like Decide
+// without the tool's matcher, hooks and approvals, so a deny or ask rule such as
+// Write(p) is judged by the path. It returns Ask where Decide did, even if the user
+// has approved the call.
 func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, readable []string) Decision {
 	if p.readsFreely && t.Access == Read && t.Literal == t.Canonical && p.ordinary(t.Canonical) {
 		return Decision{Behavior: Allow, Layer: LayerDefault, Reason: staysInside}
@@ -229,8 +240,8 @@ func (p *Policy) CheckPath(tool string, aliases []string, t Target, dir string, 
 	return c.byDefault()
 }
 
-// ordinary reports whether a path is a clean one in a root, no secret, and in no
-// folder that is closed or the kernel's.
+// ordinary reports whether path is clean, in a root, not a secret, and in no closed or
+// kernel folder.
 func (p *Policy) ordinary(path string) bool {
 	if paths.Clean(path) != path || within(p.roots, path) == "" || maybeWithin(p.closed, path) {
 		return false
@@ -245,12 +256,12 @@ func (p *Policy) ordinary(path string) bool {
 	return !secret
 }
 
-// DeniedTool reports whether a deny rule removes the whole tool: its bare name
-// or Tool(*), also with a former name, or the server of the tool. A whole-tool
-// rule on Read removes Grep and Glob too, one on Edit removes Write and
-// NotebookEdit, and one on Bash BashReadOnly and PowerShell, whose every call it would deny. A malformed rule removes
-// nothing; it denies calls. where is the place of the rule as FILE:LINE, safe to
-// show.
+// DeniedTool reports whether a deny rule removes the whole tool. The rule is the
+// tool's bare name or Tool(*), the same with an alias, or a rule on the tool's server.
+// A whole-tool rule on Read also removes Grep and Glob, one on Edit also removes Write
+// and NotebookEdit, and one on Bash also removes BashReadOnly and PowerShell, because
+// it would deny their every call. A malformed rule removes no tool; it denies calls.
+// where is the place of the rule as FILE:LINE, safe to show.
 func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, denied bool) {
 	l := &p.lists[Deny]
 	var m match
@@ -274,19 +285,20 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, 
 	return m.rule.text, m.rule.origin.String(), true
 }
 
-// confined reports whether the file the call leads to is where calls may go
-// without a rule. How the path is written does not matter for that.
+// confined reports whether the canonical path is where calls may go without a rule.
+// The path as written does not matter.
 func (c *call) confined() bool {
 	return within(c.p.roots, c.real.path) != "" || c.readable(c.real.path) || within(c.writable, c.real.path) != ""
 }
 
-// readable reports whether the call may read a path by Request.Readable.
+// readable reports whether Request.Readable lets the call read path.
 func (c *call) readable(path string) bool {
 	return c.r.Target.Access == Read &&
 		slices.ContainsFunc(c.r.Readable, func(dir string) bool { return newFolder(dir).holds(path) })
 }
 
-// protected is the protected name that a call would change, "" if none.
+// protected returns the protected name that the call would change, or "" if there is
+// none.
 func (c *call) protected() string {
 	if c.r.Target.Access != Edit {
 		return ""
@@ -300,8 +312,8 @@ func (c *call) protected() string {
 	return c.r.Links[c.real.path]
 }
 
-// belowRoot is the names of a path below the root that it is in, all of them if
-// it is in none.
+// belowRoot returns the names of a path below the root that contains it, or all names
+// if no root does.
 func (c *call) belowRoot(v *view) []string {
 	for i := range c.p.roots {
 		if d := v.depthOf(c.p.roots[i]); d >= 0 {
@@ -311,8 +323,8 @@ func (c *call) belowRoot(v *view) []string {
 	return v.names
 }
 
-// inClosed reports whether the path as written or the file it leads to is in a
-// closed folder, and which of the two.
+// inClosed reports whether the path as written or the canonical path is in a closed
+// folder. It returns the path that is.
 func (c *call) inClosed() (path string, ok bool) {
 	for _, path := range [...]string{c.written(), c.real.path} {
 		if maybeWithin(c.p.closed, path) && !c.readable(path) {
@@ -322,7 +334,7 @@ func (c *call) inClosed() (path string, ok bool) {
 	return "", false
 }
 
-// inKernel is inClosed for the folders of the kernel.
+// inKernel is inClosed for kernelFolders.
 func (c *call) inKernel() (path string, ok bool) {
 	for _, path := range [...]string{c.written(), c.real.path} {
 		for _, dir := range kernelFolders {
@@ -334,8 +346,8 @@ func (c *call) inKernel() (path string, ok bool) {
 	return "", false
 }
 
-// namesKernel reports whether a pattern begins with the name of a folder of the
-// kernel: //proc/..., not //** or a pattern that happens to match there.
+// namesKernel reports whether a pattern begins with the name of a kernel folder, such
+// as //proc/... . Patterns such as //** that merely match there do not count.
 func namesKernel(p *pathPattern) bool {
 	return p.anchor == atFileSystem && p.bound == 0 && len(p.segments) > 0 && p.segments[0].kind == exact &&
 		slices.Contains(kernelFolders, "/"+p.segments[0].head)

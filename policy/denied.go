@@ -6,22 +6,23 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// This file says what commands have to be kept from by other means than this
-// package, since a command may open more than it names.
+// Files that other packages must hide from commands. This package cannot do it alone,
+// since a command may open files that it does not name.
 
-// Kept are the rules on paths that keep files from a command: the deny rules
-// and, unless a person has agreed to it, the ask rules. The zero value keeps
-// nothing.
+// Kept selects the path rules that hide files from a command: the deny rules and,
+// unless the user has approved the command, the ask rules. The zero value must not be
+// used: its methods need a Policy.
 type Kept struct {
 	p      *Policy
 	dir    string // the session's working directory
 	agreed bool
 }
 
-// Kept is what rules keep from a command in a working directory.
+// Kept returns the rules that hide files from a command with working directory dir.
+// agreed reports whether the user has approved the command.
 func (p *Policy) Kept(dir string, agreed bool) Kept { return Kept{p, dir, agreed} }
 
-// each calls f with the rules Read(p), or Edit(p).
+// each calls f with each Read(p) rule, or Edit(p) rule, as a selects.
 func (k Kept) each(a Access, f func(*rule)) {
 	lists := []*list{&k.p.lists[Deny], &k.p.lists[Ask]}
 	if k.agreed {
@@ -32,14 +33,14 @@ func (k Kept) each(a Access, f func(*rule)) {
 	}
 }
 
-// Any reports whether some file is kept from an access.
+// Any reports whether any rule hides files from the access.
 func (k Kept) Any(a Access) (any bool) {
 	k.each(a, func(*rule) { any = true })
 	return any
 }
 
-// InRoots returns one of the rules that may keep a file in the roots from
-// an access, as it is written and the same for every call; "" if there is none.
+// InRoots returns the text of the first rule that may hide a file in the roots from
+// the access, or "" if there is none. The answer is the same for every call.
 func (k Kept) InRoots(a Access) string {
 	first := ""
 	order := -1
@@ -51,7 +52,7 @@ func (k Kept) InRoots(a Access) string {
 	return first
 }
 
-// reachesRoot reports whether a rule may cover something in a root.
+// reachesRoot reports whether a rule may cover a file in a root.
 func (k Kept) reachesRoot(r *rule) bool {
 	if r.path == nil {
 		return true
@@ -73,7 +74,7 @@ func (k Kept) reachesRoot(r *rule) bool {
 	return false
 }
 
-// Covers reports whether a canonical path is kept from an access.
+// Covers reports whether a rule hides the canonical path from the access.
 func (k Kept) Covers(a Access, path string) bool {
 	var c call
 	c.prepare(k.p, &Request{Tool: a.String(), Dir: k.dir, Target: &Target{Literal: path, Canonical: path, Access: a}})
@@ -85,8 +86,8 @@ func (k Kept) Covers(a Access, path string) bool {
 	return m.rule != nil
 }
 
-// Named lists the paths that rules name in full, without a wildcard, wherever
-// they are. They need not exist.
+// Named returns the paths that rules name in full, without wildcards, inside and
+// outside of the roots. They need not exist.
 func (k Kept) Named(a Access) (out []string) {
 	k.each(a, func(r *rule) {
 		if path, ok := r.path.literal(); ok {
@@ -98,9 +99,9 @@ func (k Kept) Named(a Access) (out []string) {
 	return out
 }
 
-// Below lists the folders outside of everything else in which rules have
-// patterns: ~/priv for ~/priv/*.key. A pattern that begins with a wildcard right
-// below its anchor has none.
+// Below returns the folders that contain the patterns of rules with wildcards: ~/priv
+// for ~/priv/*.key. A pattern with a wildcard directly below its anchor has no such
+// folder and is left out.
 func (k Kept) Below(a Access) (out []string) {
 	k.each(a, func(r *rule) {
 		if _, ok := r.path.literal(); ok || r.path.floating {
@@ -115,8 +116,8 @@ func (k Kept) Below(a Access) (out []string) {
 	return out
 }
 
-// folder is the names that a pattern begins with, up to the first wildcard; ""
-// if that comes first.
+// folder returns the names at the start of the pattern, up to the first wildcard, or
+// "" if the pattern begins with a wildcard.
 func (p *pathPattern) folder() (path string) {
 	for i := range p.segments {
 		if p.segments[i].kind != exact {
@@ -130,8 +131,8 @@ func (p *pathPattern) folder() (path string) {
 	return path
 }
 
-// below joins an anchor and the names of a pattern below it. The root of all
-// drives of Windows, which is no folder, is "".
+// below joins an anchor and the names of a pattern below it. It returns "" for the
+// root of all drives of Windows, which is not a folder.
 func below(anchor, names string) string {
 	switch {
 	case anchor != "":
@@ -142,8 +143,8 @@ func below(anchor, names string) string {
 	return paths.Unslashed(path.Clean("/" + names))
 }
 
-// anchors are the folders that a deny pattern begins at; "" is the file-system
-// root.
+// anchors returns the folders at which a deny pattern begins. The file-system root is
+// "".
 func (p *Policy) anchors(a anchor, dir string) []string {
 	switch a {
 	case atFileSystem:
@@ -158,7 +159,8 @@ func (p *Policy) anchors(a anchor, dir string) []string {
 	return out
 }
 
-// literal is a pattern as a path below its anchor, if it can only be one.
+// literal returns the pattern as a path below its anchor, if it can match only that
+// path.
 func (p *pathPattern) literal() (path string, ok bool) {
 	if p.floating || len(p.segments) == 0 {
 		return "", false

@@ -6,17 +6,17 @@ import (
 	"unicode"
 )
 
-// This file words decisions. A Reason is one fact and a Next one next step,
-// both without a full stop, both safe to show.
+// Texts of decisions. A Reason states one fact and Next one next step. Both have no
+// full stop and are safe to show.
 
-// maxRootsShown bounds the roots that a reason lists.
+// maxRootsShown is the maximum number of roots in a reason.
 const maxRootsShown = 3
 
 func (c *call) denied(reason, next string) Decision {
 	return Decision{Behavior: Deny, Layer: LayerPath, Reason: reason, Next: next}
 }
 
-// byRule is the decision of a rule.
+// byRule returns the decision of the rule in m.
 func (c *call) byRule(b Behavior, m match) Decision {
 	d := Decision{Behavior: b, Layer: LayerRule, Rule: m.rule.text, Source: m.rule.source, Line: m.rule.line}
 	if b == Allow {
@@ -49,8 +49,8 @@ func (c *call) byRule(b Behavior, m match) Decision {
 	return d
 }
 
-// naming is the part of the call that names a path, the call itself if it has no
-// parts.
+// naming returns the target of the call that names path. It returns c if there is
+// none.
 func (c *call) naming(path string) *call {
 	for _, t := range c.targets {
 		if t.real.path == path || t.written() == path {
@@ -60,8 +60,8 @@ func (c *call) naming(path string) *call {
 	return c
 }
 
-// by names a path, and the path as written when that only leads to it. With a
-// predicate it makes a clause of it.
+// by describes path, adding the path as written if it differs. If predicate is not
+// empty, the result is a clause with path as its subject.
 func (c *call) by(path, predicate string) string {
 	text, comma := show(path), ""
 	if written := c.written(); written != path {
@@ -73,7 +73,7 @@ func (c *call) by(path, predicate string) string {
 	return text + comma + " " + predicate
 }
 
-// file is where a person can add rules.
+// file returns the settings file to which the user can add rules.
 func (c *call) file() string { return origin{source: c.p.addTo}.String() }
 
 func (c *call) unresolved() Decision {
@@ -141,11 +141,12 @@ func (c *call) shownRoots() string {
 	return strings.Join(shown, ", ")
 }
 
-// escaper makes a path a pattern that covers only that path and what is below.
+// escaper turns a path into a pattern that covers only that path and the files below
+// it.
 var escaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// suggestion is the narrowest rule that would cover the path, if the path can
-// be written in a rule and shown in full, and the rule would not cover too much.
+// suggestion returns the narrowest rule that covers path. It fails if path cannot be
+// written in a rule or not shown in full, or if the rule would be too broad.
 func (c *call) suggestion(path string) (rule string, ok bool) {
 	if c.p.broad(path) {
 		return "", false

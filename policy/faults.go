@@ -9,12 +9,13 @@ import (
 	"mcp-toolset/internal/nearest"
 )
 
-// Faults returns what is probably misspelled in the settings, which would turn off a
-// protection without a trace: unknown keys below permissions, sandbox and hooks,
-// top-level keys close to a known one, and rules on unknown tools close to one of
-// tools. Without tools, rules are not looked at. Keys, events and tools of Claude
-// Code are no faults, since people reuse its files. Each fault is one line with its
-// file and line number, safe to show, and holds at most a few words of the file.
+// Faults returns descriptions of probable misspellings in the settings, which would
+// silently turn off a protection: unknown keys below permissions, sandbox and hooks,
+// top-level keys close to a known one, and rules on unknown tools with a name close to
+// one of tools. Faults does not check rules on tools if tools is empty. Keys, events
+// and tools of Claude Code are not faults, since users reuse its files. Each fault is
+// one line with its file and line number, is safe to show, and quotes at most a few
+// words of the file.
 func (s *Settings) Faults(tools []string) []string {
 	if s == nil {
 		return nil
@@ -30,7 +31,7 @@ func (s *Settings) Faults(tools []string) []string {
 	return out
 }
 
-// Count returns how many rules there are of a behavior.
+// Count returns the number of rules with behavior b.
 func (s *Settings) Count(b Behavior) int {
 	if s == nil {
 		return 0
@@ -38,8 +39,8 @@ func (s *Settings) Count(b Behavior) int {
 	return len(s.rules[b])
 }
 
-// fault adds a fault about a key, with the nearest of those that are known here or
-// that Claude Code has. kind is "key" or "event".
+// fault adds a fault about an unknown key. It suggests the nearest name among known
+// and claude, the names that Claude Code knows. kind is "key" or "event".
 func (s *Settings) fault(line int, parent, key, kind string, known, claude []string) {
 	text := fmt.Sprintf("%s: %s is not a known %s", origin{s.source, line}, joinName(parent, key), kind)
 	if near := nearest.Names(key, slices.Concat(known, claude), 1); len(near) > 0 {
@@ -50,8 +51,8 @@ func (s *Settings) fault(line int, parent, key, kind string, known, claude []str
 	s.faults = append(s.faults, text)
 }
 
-// unknownBelow judges an unknown key below permissions, sandbox or a hook: one of
-// Claude Code is warned about, any other is a fault.
+// unknownBelow handles an unknown key below permissions, sandbox or a hook. It warns
+// about keys of Claude Code and reports any other as a fault.
 func (s *Settings) unknownBelow(line int, parent, key string, known, claude []string) {
 	if slices.Contains(claude, key) {
 		s.warn(line, "%s: a key of Claude Code without effect here, ignored", joinKey(parent, key))
@@ -60,11 +61,11 @@ func (s *Settings) unknownBelow(line int, parent, key string, known, claude []st
 	s.fault(line, parent, key, "key", known, claude)
 }
 
-// unknownTop judges an unknown top-level key: one close to a known key, or one that
-// belongs below permissions or sandbox, is a fault, any other is warned about.
+// unknownTop handles an unknown top-level key. A key close to a known key, including
+// the keys below permissions or sandbox, is a fault. Any other causes a warning.
 func (s *Settings) unknownTop(f field) {
 	if slices.Contains(topKeys, f.key) {
-		return // "$schema", for editors
+		return // "$schema", which editors use
 	}
 	if meant := meantKey(f.key); meant != "" && !slices.Contains(claudeTopKeys, f.key) {
 		s.faults = append(s.faults, fmt.Sprintf("%s: %s is not a known key; did you mean %s?", origin{s.source, f.line}, joinName("", f.key), meant))
@@ -73,8 +74,8 @@ func (s *Settings) unknownTop(f field) {
 	s.warn(f.line, "%s: unknown key, ignored", joinKey("", f.key))
 }
 
-// meantKey returns the key that an unknown top-level key is a misspelling of, in
-// full, "" if there is none.
+// meantKey returns the full name of the key that an unknown top-level key misspells,
+// or "" if there is none.
 func meantKey(key string) string {
 	if near := nearest.Typo(key, topKeys); near != "" {
 		return near
@@ -88,8 +89,8 @@ func meantKey(key string) string {
 	return ""
 }
 
-// fault returns what is wrong with a rule on a tool whose name is close to one that
-// is known, "" if nothing is.
+// fault describes a rule whose tool is unknown but has a name close to a known one. It
+// returns "" if there is nothing wrong.
 func (r *rule) fault(b Behavior, known []string) string {
 	if r.broken != nil && r.tool == "" {
 		if near := r.meantTool(known); near != "" {
@@ -107,8 +108,8 @@ func (r *rule) fault(b Behavior, known []string) string {
 	return fmt.Sprintf("%s: the %s rule names %s, which is not a tool here; did you mean %s?", r.origin, b, joinName("", r.tool), near)
 }
 
-// meantTool returns the tool that a rule without the name of a tool is meant for, as
-// "Bash (x)" and "Bash: x" are, "" if there is none.
+// meantTool returns the tool meant by a rule from which no tool name could be read,
+// such as "Bash (x)" or "Bash: x". It returns "" if there is none.
 func (r *rule) meantTool(known []string) string {
 	if len(known) == 0 {
 		return ""
@@ -131,12 +132,13 @@ func (r *rule) meantTool(known []string) string {
 	return ""
 }
 
-// maxName bounds a key in a fault, in bytes. A fault in the settings of a project is
-// shown to the model, and must not carry a message from whoever wrote the file.
+// maxName is the limit of a key's length in a fault, in bytes. Faults in a project's
+// settings are shown to the model and must not carry a message from the author of the
+// file.
 const maxName = 40
 
-// joinName names a key as joinKey does, shortened, and quoted unless it looks like
-// an identifier.
+// joinName names a key as joinKey does, shortened, and quoted unless it looks like an
+// identifier.
 func joinName(parent, key string) string {
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r != '$' && !isNameRune(r) }) {
 		key = strconv.Quote(shorten(key, 4*maxName))

@@ -1,12 +1,12 @@
 package policy
 
-// match is a rule that covers a call, and how.
+// match holds a rule that covers a call, and the path by which it does.
 type match struct {
 	rule *rule
-	path string // the path that the rule covers; "" when it covers the call otherwise
+	path string // the path that the rule covers; "" if it covers the call in another way
 }
 
-// keep takes a match if it stands earlier in the list than the one so far.
+// keep replaces the match if r is earlier in the settings than the present rule.
 func (m *match) keep(r *rule, path string) {
 	if r != nil && m.earlier(r) {
 		m.rule, m.path = r, path
@@ -15,7 +15,7 @@ func (m *match) keep(r *rule, path string) {
 
 func (m *match) earlier(r *rule) bool { return m.rule == nil || r.order < m.rule.order }
 
-// first is the first rule of the list that covers the call.
+// first returns the first rule of the list that covers the call.
 func (l *list) first(c *call) match {
 	var m match
 	l.onTools(c, &m)
@@ -31,8 +31,8 @@ func (l *list) first(c *call) match {
 	return m
 }
 
-// onParts looks for deny or ask rules on any command of the call, and on any
-// file that is named. One of which nobody knows where it leads is covered by its name.
+// onParts looks for deny or ask rules on any part of the call and on any file that it
+// names. If a file's canonical path is unknown, rules match its path as written.
 func (l *list) onParts(c *call, m *match) {
 	for i := range c.r.Parts.List {
 		l.onPart(c, &c.r.Parts.List[i], m)
@@ -42,8 +42,8 @@ func (l *list) onParts(c *call, m *match) {
 	}
 }
 
-// perhaps is the first deny or ask rule that may cover a part of the call which
-// is not wholly known.
+// perhaps returns the first deny or ask rule that may cover a part that is not wholly
+// known.
 func (l *list) perhaps(c *call, p *Part) (m match) {
 	l.commands.perhaps(&m, p)
 	c.each(func(name string) bool {
@@ -55,8 +55,7 @@ func (l *list) perhaps(c *call, p *Part) (m match) {
 	return m
 }
 
-// onPart looks for rules on one command. Of those that allow, it has to be
-// Allowable.
+// onPart looks for rules on one part. Allow rules cover it only if it is Allowable.
 func (l *list) onPart(c *call, p *Part, m *match) {
 	if l.behavior == Allow && !p.Allowable {
 		return
@@ -67,7 +66,7 @@ func (l *list) onPart(c *call, p *Part, m *match) {
 	l.onAlias(c, p, m)
 }
 
-// onAlias looks for rules with another name of the tool than those of commands.
+// onAlias looks for command rules under other names of the tool than Bash.
 func (l *list) onAlias(c *call, p *Part, m *match) {
 	c.each(func(name string) bool {
 		if x := l.others[name]; x != nil {
@@ -77,10 +76,10 @@ func (l *list) onAlias(c *call, p *Part, m *match) {
 	})
 }
 
-// allParts is the allow rule that covers every part of the call: one on the
-// whole tool, or for each part that is not run by another one, one that covers
-// it. A part that only reads needs none, if nothing speaks against the call but
-// what the rules allow. The rule of the first part that has one stands for all.
+// allParts returns the allow rule that covers every part of the call. That is a rule
+// on the whole tool, or one rule for each part that no other part runs. A part that
+// only reads needs no rule if the call raises no concern except those its allow rules
+// cover. The result is the first rule found for a part.
 func (l *list) allParts(c *call) match {
 	var first match
 	if l.onTools(c, &first); first.rule != nil {
@@ -115,8 +114,8 @@ func (l *list) allParts(c *call) match {
 	return c.lifted(first)
 }
 
-// lifted is what an allow rule on commands is worth: it does not lift the
-// protection of names, which rules on paths do.
+// lifted returns m if it may allow the call. Allow rules on commands do not lift the
+// protection of names; only rules on paths do.
 func (c *call) lifted(m match) match {
 	for _, t := range c.targets {
 		if t.protected() != "" && c.p.lists[Allow].opening(t, namesProtected).rule == nil {
@@ -137,8 +136,8 @@ func (l *list) onPaths(c *call, m *match) {
 	}
 }
 
-// concerned says which path rules concern an access. Who may not read a file
-// may not change it, and who may change one may read it.
+// concerned returns the accesses whose path rules apply to access a. A denied read
+// also denies a change, and an allowed change also allows reading.
 func (l *list) concerned(a Access) []Access {
 	switch {
 	case l.behavior == Deny && a == Edit, l.behavior == Allow && a == Read:
@@ -180,14 +179,15 @@ func (l *list) onOwn(c *call, m *match) {
 	})
 }
 
-// coversOwn asks the tool's matcher. A deny or ask rule is taken for a path
-// pattern too when the call has a path, since a matcher knows the path as
-// written only; and without either it cannot be judged, so it holds.
+// coversOwn reports whether the rule covers the call, according to the tool's matcher.
+// If the call has a path, a deny or ask rule is also tried as a path pattern, because
+// a matcher knows only the path as written. A deny or ask rule that can be judged
+// neither way applies.
 func (l *list) coversOwn(c *call, r *rule) (path string, ok bool) {
 	hasPath := c.r.Target != nil
 	switch {
 	case hasPath && r.onPaths():
-		return "", false // judged as a path rule, whatever the name of the tool
+		return "", false // judged as a path rule, under any name of the tool
 	case c.r.Match != nil && c.r.Match(l.behavior, r.pattern):
 		return "", true
 	case l.behavior == Allow:
@@ -202,9 +202,9 @@ func (l *list) coversOwn(c *call, r *rule) (path string, ok bool) {
 	}
 }
 
-// opening is the first path rule of the list that lifts something that holds
-// for the call's path: it covers the path as written and the file it leads to,
-// and is one that may, nil: any.
+// opening returns the first path rule that lifts a restriction on the call's path.
+// Such a rule covers both the path as written and the canonical path, and may accepts
+// its pattern. A nil may accepts any pattern.
 func (l *list) opening(c *call, may func(*pathPattern) bool) match {
 	var m match
 	for _, a := range l.concerned(c.r.Target.Access) {
