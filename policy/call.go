@@ -12,7 +12,7 @@ type call struct {
 	real    view // view of the canonical path
 	linked  bool // whether literal and real differ
 
-	targets  []*call // one for each of Request.Parts.Targets
+	targets  []*call  // one for each of Request.Parts.Targets
 	writable []folder // in an element of targets: the folders that may be written without asking
 }
 
@@ -20,8 +20,8 @@ type call struct {
 type view struct {
 	path   string
 	names  []string // folded: see ospath.Style.Names
-	below  [3]int // by anchor: the number of names above the anchor; -1 if the path is not below it
-	starts []int // the same for a relative deny or ask rule: below the working directory and below each root
+	below  [3]int   // by anchor: the number of names above the anchor; -1 if the path is not below it
+	starts []int    // the same for a relative deny or ask rule: below the working directory and below each root
 }
 
 func (c *call) prepare(p *Policy, r *Request) {

@@ -41,9 +41,9 @@ var kernelFolders = []string{"/proc", "/sys", "/dev"}
 //  7. a hook's ask
 //  8. a command with unknown parts that a rule may cover: ask
 //  9. a hook's allow
-// 10. allow rules and the user's stored approvals
-// 11. the modes acceptEdits and manual
-// 12. the call itself: it is allowed if it only reads or stays where calls may go;
+//  10. allow rules and the user's stored approvals
+//  11. the modes acceptEdits and manual
+//  12. the call itself: it is allowed if it only reads or stays where calls may go;
 //     otherwise the user is asked, or the mode bypassPermissions allows it
 func (p *Policy) Decide(r Request) Decision {
 	var c call

@@ -6,11 +6,11 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// paths reads paths. Tests set it to the style of another system.
+// paths is the style of paths. Tests set it to the style of another system.
 var paths = ospath.Host
 
-// folder is an absolute, clean path that other paths are measured against. The
-// zero folder holds nothing.
+// folder is an absolute, clean path with which other paths are compared. The zero
+// folder contains nothing.
 type folder struct {
 	path  string
 	depth int // number of names in path: 0 for "/"
@@ -34,15 +34,15 @@ func folders(list []string) []folder {
 	return out
 }
 
-// holds reports whether a clean absolute path is the folder or lies below it.
-// It compares whole names: /srv/app does not hold /srv/app2.
+// holds reports whether a clean absolute path is the folder or is below it. It
+// compares whole names: /srv/app does not hold /srv/app2.
 func (f folder) holds(path string) bool { return paths.Holds(f.path, path) }
 
-// mayHold is holds, except that names which differ in case are one where they
-// usually are one file. What denies goes by it.
+// mayHold is holds without regard to case, on systems where names that differ only in
+// case usually are one file. Checks that deny use it.
 func (f folder) mayHold(path string) bool { return paths.MayHold(f.path, path) }
 
-// within returns the first of the folders that holds the path, "" if none.
+// within returns the first of the folders that holds path, or "" if none does.
 func within(folders []folder, path string) string {
 	for _, f := range folders {
 		if f.holds(path) {
@@ -52,7 +52,7 @@ func within(folders []folder, path string) string {
 	return ""
 }
 
-// maybeWithin reports whether one of the folders may hold the path.
+// maybeWithin reports whether one of the folders may hold path.
 func maybeWithin(folders []folder, path string) bool {
 	return slices.ContainsFunc(folders, func(f folder) bool { return f.mayHold(path) })
 }

@@ -2,17 +2,17 @@ package policy
 
 import "strings"
 
-// ProjectFolder and ProjectFile are the folder and the file of a project's
-// settings.
+// ProjectFolder and ProjectFile are the names of the folder and the file of a
+// project's settings.
 const (
 	ProjectFolder = ".mcp-toolset"
 	ProjectFile   = "settings.json"
 )
 
-// inGuarded reports whether the call would change one of Config.Guarded, or the
-// settings of a project, wherever that is, or put something else in the place
-// of their folder, and by which path. Upper and lower case are one, as on some
-// file systems. No rule and no mode lifts that.
+// inGuarded reports whether the call would change a path in Config.Guarded or any
+// project's settings, or would replace their folder. It returns the path that shows
+// this. It ignores case, as some file systems do. No rule and no mode lifts this
+// protection.
 func (c *call) inGuarded() (path string, ok bool) {
 	if c.r.Target.Access != Edit {
 		return "", false

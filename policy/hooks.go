@@ -5,57 +5,56 @@ import (
 	"time"
 )
 
-// This file holds what the settings say of hooks: commands of the user that are
-// run before and after calls. The package finds those that match a call and
-// starts nothing.
+// Hooks of the settings: commands of the user that run before and after calls. This
+// package finds the hooks that match a call. It does not run them.
 
-// Event is a moment of a call at which hooks run.
+// Event is a point of a call at which hooks run.
 type Event string
 
-// The events. PreToolUse comes before the decision takes effect, the others
-// behind the call, by whether the tool did what it should.
+// The events. PreToolUse occurs before the decision takes effect. The others occur
+// after the call, depending on its success.
 const (
 	PreToolUse         Event = "PreToolUse"
 	PostToolUse        Event = "PostToolUse"
 	PostToolUseFailure Event = "PostToolUseFailure"
 )
 
-// hookEvents are all events.
+// hookEvents lists all events.
 var hookEvents = []Event{PreToolUse, PostToolUse, PostToolUseFailure}
 
-// Limits of the time that a hook may take.
+// Limits of a hook's timeout.
 const (
-	// defaultHookTimeout is for a hook without a timeout: what users of hooks
-	// are used to.
+	// defaultHookTimeout is the timeout of a hook that sets none. Users of hooks are used to
+	// this value.
 	defaultHookTimeout = time.Minute
-	// minHookTimeout is less than a shell takes to start.
+	// minHookTimeout is shorter than the start of a shell.
 	minHookTimeout = time.Millisecond
-	// maxHookTimeout is longer than anybody waits for a call. Above it somebody
-	// has mistaken the unit for milliseconds.
+	// maxHookTimeout is longer than any user waits for a call. A larger value probably means
+	// that milliseconds were taken for the unit.
 	maxHookTimeout = time.Hour
 )
 
-// Hook is a command to run.
+// Hook is a command to run before or after a call.
 type Hook struct {
-	Command string        // for a shell; not made safe to show
-	Timeout time.Duration // how long it may take, more than 0
-	Source  string        // the settings file it is from; not made safe to show
+	Command string        // text for a shell; not made safe to show
+	Timeout time.Duration // always positive
+	Source  string        // the settings file that defines the hook; not made safe to show
 }
 
-// Hooks are the hooks of settings files. They never change; nil has none.
+// Hooks holds the hooks of settings files. It is immutable. A nil *Hooks has no hooks.
 type Hooks struct {
 	groups     []hookGroup
 	failClosed bool
 }
 
-// hookGroup is the hooks of one matcher.
+// hookGroup holds the hooks of one matcher.
 type hookGroup struct {
 	event Event
 	tools matcher
 	hooks []Hook
 }
 
-// Hooks are the hooks of the settings, which may be nil.
+// Hooks returns the hooks of the settings, or nil if s is nil.
 func (s *Settings) Hooks() *Hooks {
 	if s == nil {
 		return nil
@@ -63,8 +62,8 @@ func (s *Settings) Hooks() *Hooks {
 	return &s.hooks
 }
 
-// MergeHooks makes one of the hooks of several settings files, given in order
-// of authority. They fail closed if one of the files says so.
+// MergeHooks combines the hooks of several settings files, the most authoritative
+// first. The result fails closed if one of the files does.
 func MergeHooks(list ...*Hooks) *Hooks {
 	all := &Hooks{}
 	for _, h := range list {
@@ -76,16 +75,16 @@ func MergeHooks(list ...*Hooks) *Hooks {
 	return all
 }
 
-// FailClosed reports whether a PreToolUse hook that fails or is late denies the
-// call (hooksFailClosed).
+// FailClosed reports whether a PreToolUse hook that fails or times out denies the call
+// (the setting hooksFailClosed).
 func (h *Hooks) FailClosed() bool { return h != nil && h.failClosed }
 
-// Any reports whether there are hooks for an event, whatever the tool.
+// Any reports whether there are hooks for an event, for any tool.
 func (h *Hooks) Any(event Event) bool {
 	return h != nil && slices.ContainsFunc(h.groups, func(g hookGroup) bool { return g.event == event })
 }
 
-// All are the hooks of all events, in the order of the settings.
+// All returns the hooks of all events, in the order of the settings.
 func (h *Hooks) All() (all []Hook) {
 	if h != nil {
 		for _, g := range h.groups {
@@ -95,14 +94,14 @@ func (h *Hooks) All() (all []Hook) {
 	return all
 }
 
-// Matching returns the hooks to run for a call of a tool, which had the names in
-// aliases before, in the order of the settings. A command that is there several
-// times is returned once, where it stands first, with the longest of its
-// timeouts.
+// Matching returns the hooks to run for a call of a tool, in the order of the
+// settings. aliases are former names of the tool. A command that occurs several times
+// is returned once, at its first position, with its longest timeout.
 //
-// A matcher that is missing, "" or "*" matches every tool. One of letters,
-// digits, _ and - is the name of a tool, and several of them are separated by |
-// or a comma. Any other is a regular expression (RE2) for some part of the name.
+// A matcher that is missing, "" or "*" matches every tool. A matcher of letters,
+// digits, _ and - is the name of a tool; several names are separated by | or a comma.
+// Any other matcher is a regular expression (RE2), which may match any part of the
+// name.
 func (h *Hooks) Matching(event Event, tool string, aliases []string) []Hook {
 	if h == nil {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// The keys below an event, and of a hook.
+// Known keys below an event, and of a hook.
 var (
 	groupKeys = []string{"hooks", "matcher"}
 	hookKeys  = []string{"command", "timeout", "type"}
 )
 
-// readHooks reads the hooks of all events. Events and types of hooks that only
-// Claude Code has do nothing here and are warned about.
+// readHooks reads the hooks of all events. It warns about events that only Claude Code
+// has; their hooks never run here.
 func (s *Settings) readHooks(f field) error {
 	if f.value.kind != isObject {
 		return f.value.want(f.key, "an object")
@@ -93,8 +93,8 @@ func (s *Settings) readGroup(event Event, path string, n *node) error {
 	return nil
 }
 
-// readMatcher reads a matcher. With a broken one a hook that could refuse calls
-// runs for every call, any other for none.
+// readMatcher reads a matcher. If it is malformed, PreToolUse hooks run for every
+// call, because they may be meant to refuse it. Other hooks do not run at all.
 func (s *Settings) readMatcher(event Event, line int, path, text string) matcher {
 	m, err := parseMatcher(text)
 	switch {
@@ -107,7 +107,7 @@ func (s *Settings) readMatcher(event Event, line int, path, text string) matcher
 	return m
 }
 
-// readHook reads one hook; ok says that there is something to run.
+// readHook reads one hook. ok reports whether there is a command to run.
 func (s *Settings) readHook(path string, n *node) (hook Hook, ok bool, err error) {
 	if n.kind != isObject {
 		return Hook{}, false, n.want(path, "an object")
@@ -143,15 +143,15 @@ func (s *Settings) readHook(path string, n *node) (hook Hook, ok bool, err error
 	return hook, s.runnable(n.line, path, hook, typed, others), nil
 }
 
-// runnable reports whether a command can be run, and warns of what is odd about
-// it. A hook that does not say its type is a command: to leave out what was meant
-// as a guard is the greater harm.
+// runnable reports whether a hook can run, and warns about what is unusual in it. A
+// hook without a type is taken for a command: not to run a hook that was meant as a
+// guard would be worse.
 func (s *Settings) runnable(line int, path string, hook Hook, typed bool, others []string) bool {
 	if strings.TrimSpace(hook.Command) == "" || strings.ContainsRune(hook.Command, 0) {
 		s.warn(line, "%s: it has no command that can be run, ignored", path)
 		return false
 	}
-	if slices.Contains(others, "args") { // without them it is another command
+	if slices.Contains(others, "args") { // without its args it would be a different command
 		s.warn(line, "%s: hooks with args have no effect here; write them into the command", path)
 		return false
 	}
@@ -166,7 +166,7 @@ func (s *Settings) runnable(line int, path string, hook Hook, typed bool, others
 
 // readTimeout reads a number of seconds.
 func (s *Settings) readTimeout(line int, path, text string) time.Duration {
-	seconds, err := strconv.ParseFloat(text, 64) // an error: it is infinite
+	seconds, err := strconv.ParseFloat(text, 64) // err: the number overflows, and seconds is infinite
 	switch least := minHookTimeout.Seconds(); {
 	case err != nil && seconds > 0, seconds > maxHookTimeout.Seconds():
 		s.warn(line, "%s: %s seconds is too long; %v is taken", path, show(text), maxHookTimeout)
@@ -178,7 +178,7 @@ func (s *Settings) readTimeout(line int, path, text string) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// unknownKey warns about a key of a server or below upstream.
+// unknownKey warns about an unknown key of a server or below upstream.
 func (s *Settings) unknownKey(line int, parent, key string, known []string) {
 	s.warn(line, "%s: unknown key, ignored%s", joinKey(parent, key), didYouMean(key, known))
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// matcher says for which tools hooks run. The zero value matches none.
+// matcher selects the tools for which hooks run. The zero value matches none.
 type matcher struct {
 	all   bool
 	names []string
-	expr  *regexp.Regexp // for any part of the name, as hosts have it; nil: none
+	expr  *regexp.Regexp // may match any part of the name, as in other MCP hosts; may be nil
 }
 
 func (m matcher) matches(tool string) bool {
@@ -22,7 +22,7 @@ func (m matcher) matches(tool string) bool {
 
 func (m matcher) none() bool { return !m.all && m.names == nil && m.expr == nil }
 
-// parseMatcher reads a matcher. The error is one fact about what is wrong.
+// parseMatcher parses a matcher. The error states one fact.
 func parseMatcher(text string) (matcher, error) {
 	if text == "" || text == "*" {
 		return matcher{all: true}, nil
@@ -51,8 +51,8 @@ func notInNames(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-|, ", r)
 }
 
-// expressionError words why an expression cannot be compiled, for those who know
-// the expressions of other languages.
+// expressionError explains why an expression cannot be compiled, to users who know the
+// expressions of other languages.
 func expressionError(err error) error {
 	var bad *syntax.Error
 	if !errors.As(err, &bad) {

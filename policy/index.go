@@ -1,11 +1,10 @@
 package policy
 
-// pathIndex is a list of path rules, sorted so that few of them have to be held
-// against a path. A pattern with a literal name in it covers only paths that
-// hold the name.
+// pathIndex indexes path rules, so that a path is compared with few of them. A pattern
+// with a literal name covers only paths that contain this name.
 type pathIndex struct {
-	byName map[string][]*rule // by the literal name that the fewest patterns hold, each in the order of the list
-	rest   []*rule            // patterns without a literal name
+	byName map[string][]*rule // by the pattern's literal name that occurs in the fewest patterns; each list in the order of the settings
+	rest   []*rule            // rules whose pattern has no literal name
 }
 
 func newPathIndex(rules []*rule) pathIndex {
@@ -28,8 +27,8 @@ func newPathIndex(rules []*rule) pathIndex {
 	return x
 }
 
-// rarest is the literal name of a pattern with the least count, "" if it has
-// none.
+// rarest returns the literal name of a pattern with the lowest count, or "" if the
+// pattern has none.
 func rarest(p *pathPattern, count map[string]int) string {
 	name := ""
 	for i := range p.segments {
@@ -40,8 +39,8 @@ func rarest(p *pathPattern, count map[string]int) string {
 	return name
 }
 
-// find keeps the first rule that covers says covers the call. Rules are tried
-// that may cover a path of the names, or one of the other names.
+// find puts the first rule into m for which covers returns true. It tries only rules
+// that may cover a path consisting of names or of other.
 func (x *pathIndex) find(m *match, covers func(*rule) (path string, ok bool), names, other []string) {
 	if len(x.byName) > 0 {
 		for _, name := range names {
@@ -54,7 +53,8 @@ func (x *pathIndex) find(m *match, covers func(*rule) (path string, ok bool), na
 	m.search(x.rest, covers)
 }
 
-// search keeps the first rule that covers the call.
+// search puts the first of the rules into m that covers the call, unless m holds an
+// earlier one. rules must be in the order of the list.
 func (m *match) search(rules []*rule, covers func(*rule) (path string, ok bool)) {
 	for _, r := range rules {
 		if !m.earlier(r) {
@@ -67,7 +67,7 @@ func (m *match) search(rules []*rule, covers func(*rule) (path string, ok bool))
 	}
 }
 
-// each calls f with the rules, in no order.
+// each calls f with each rule, in no particular order.
 func (x *pathIndex) each(f func(*rule)) {
 	for _, r := range x.rest {
 		f(r)

@@ -10,16 +10,16 @@ import (
 	"mcp-toolset/internal/jsontext"
 )
 
-// This file reads JSON without the leniency of encoding/json, which takes the
-// last of two equal keys, any spelling of a key in upper and lower case, and
-// invalid UTF-8: settings that mean something else to the one who wrote them.
+// A JSON reader that is stricter than encoding/json, which accepts duplicate keys (the
+// last one counts), keys in any case, and invalid UTF-8. Such settings could mean
+// something other than their author intended.
 
-// maxDepth bounds the nesting of the settings, which need three levels.
+// maxDepth is the limit of nesting. The settings need three levels.
 const maxDepth = 100
 
 type nodeKind string
 
-// The kinds of node, as they are named in errors.
+// The kinds of node, with their names in errors.
 const (
 	isObject nodeKind = "an object"
 	isArray  nodeKind = "an array"
@@ -32,8 +32,8 @@ const (
 // node is a JSON value.
 type node struct {
 	kind   nodeKind
-	line   int    // where it begins, 1-based
-	text   string // of a string or, as written, a number
+	line   int    // first line of the value, 1-based
+	text   string // of a string; of a number as written
 	truth  bool
 	fields []field
 	items  []*node
@@ -41,11 +41,11 @@ type node struct {
 
 type field struct {
 	key   string
-	line  int // where the key stands, 1-based
+	line  int // line of the key, 1-based
 	value *node
 }
 
-// want is the error for a value of a wrong type.
+// want returns the error for a value of a wrong type.
 func (n *node) want(path, want string) error {
 	if path == "" {
 		path = "the file"
@@ -57,7 +57,7 @@ func (n *node) want(path, want string) error {
 	return fmt.Errorf("line %d: %s: want %s, have %s", n.line, path, want, have)
 }
 
-// strings reads an array of strings.
+// strings returns the items of an array of strings.
 func (n *node) strings(path string) ([]string, error) {
 	if n.kind != isArray {
 		return nil, n.want(path, "an array of strings")
@@ -72,7 +72,7 @@ func (n *node) strings(path string) ([]string, error) {
 	return out, nil
 }
 
-// string reads a string.
+// string returns the value of a string.
 func (n *node) string(path string) (string, error) {
 	if n.kind != isString {
 		return "", n.want(path, "a string")
@@ -80,7 +80,7 @@ func (n *node) string(path string) (string, error) {
 	return n.text, nil
 }
 
-// bool reads true or false.
+// bool returns the value of a boolean.
 func (n *node) bool(path string) (bool, error) {
 	if n.kind != isBool {
 		return false, n.want(path, "true or false")
@@ -88,7 +88,7 @@ func (n *node) bool(path string) (bool, error) {
 	return n.truth, nil
 }
 
-// joinKey names a key for a person.
+// joinKey returns the path of a key for messages.
 func joinKey(parent, key string) string {
 	if parent == "" {
 		return show(key)
@@ -96,9 +96,9 @@ func joinKey(parent, key string) string {
 	return parent + "." + show(key)
 }
 
-// readJSON reads one JSON value that fills data.
+// readJSON parses data, which must hold exactly one JSON value.
 func readJSON(data []byte) (*node, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin a file with it
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // byte order mark: some editors write one
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("the file is empty; the least is {}")
 	}
@@ -119,15 +119,15 @@ func readJSON(data []byte) (*node, error) {
 	return r.value("", 0)
 }
 
-// reader turns tokens into nodes. The text is known to be valid JSON.
+// reader turns tokens into nodes. Its data must be valid JSON.
 type reader struct {
 	data   []byte
 	dec    *json.Decoder
-	offset int64 // up to which newlines are counted
+	offset int64 // newlines before it are counted in lines
 	lines  int
 }
 
-// line is the line of the last token, 1-based.
+// line returns the line of the last token, 1-based.
 func (r *reader) line() int {
 	at := r.dec.InputOffset()
 	r.lines += bytes.Count(r.data[r.offset:at], []byte("\n"))
@@ -170,7 +170,7 @@ func (r *reader) object(n *node, path string, depth int) error {
 		if err != nil {
 			return err
 		}
-		key, _ := token.(string) // all keys are, in valid JSON
+		key, _ := token.(string) // all keys are strings in valid JSON
 		at, line := joinKey(path, key), r.line()
 		if seen[key] {
 			return fmt.Errorf("line %d: %s: the key stands twice", line, at)

@@ -9,17 +9,17 @@ import (
 	"mcp-toolset/internal/nearest"
 )
 
-// permissionsKey is the key of the rules.
+// permissionsKey is the key that holds the rules.
 const permissionsKey = "permissions"
 
-// The keys of the settings.
+// Known keys of the settings.
 var (
 	topKeys        = []string{"$schema", "allowedMcpServers", "classifier", "deniedMcpServers", "editGuard", "env", "features", "hooks", "hooksFailClosed", "mcpServers", "permissions", "reminder", "sandbox", "upstream"}
 	reminderKeys   = []string{"exempt"}
 	permissionKeys = []string{"additionalDirectories", "allow", "ask", "defaultMode", "deny"}
 )
 
-// read takes the settings from the JSON of the file.
+// read reads the settings from the JSON of the file.
 func (s *Settings) read(n *node) error {
 	if n.kind != isObject {
 		return n.want("", "an object")
@@ -107,8 +107,9 @@ func (s *Settings) readRules(b Behavior, path string, n *node) error {
 	return nil
 }
 
-// readDirectories reads a list of folders. Those without a beginning begin at
-// the root of the settings; they are left out if that is not known.
+// readDirectories reads a list of folders. It resolves relative ones against the root
+// of the settings. If the root is unknown they stay relative, and expand leaves them
+// out.
 func (s *Settings) readDirectories(path string, n *node) ([]string, error) {
 	dirs, err := n.strings(path)
 	if err != nil {
@@ -141,8 +142,8 @@ func (s *Settings) readMode(path string, n *node) error {
 	return nil
 }
 
-// Mode is the value of permissions.defaultMode, the name of a Mode, "" if the settings, which may be
-// nil, have none.
+// Mode returns the value of permissions.defaultMode, which is the name of a Mode. It
+// returns "" if s is nil or has no such value.
 func (s *Settings) Mode() string {
 	if s == nil {
 		return ""
@@ -167,7 +168,7 @@ func (s *Settings) readFeatures(f field) error {
 	return nil
 }
 
-// editGuards are how much must be known of a file before a tool changes it.
+// editGuards lists the values of editGuard, the default first.
 var editGuards = []string{"default", "strict", "off"}
 
 func (s *Settings) readEditGuard(f field) error {
@@ -178,8 +179,8 @@ func (s *Settings) readEditGuard(f field) error {
 	return nil
 }
 
-// EditGuard is the value of editGuard: "strict", "default" or "off"; "default"
-// if the settings, which may be nil, have none.
+// EditGuard returns the value of editGuard: "strict", "default" or "off". It returns
+// "default" if s is nil or has no such value.
 func (s *Settings) EditGuard() string {
 	if s == nil {
 		return editGuards[0]
@@ -187,8 +188,8 @@ func (s *Settings) EditGuard() string {
 	return s.editGuard.or(editGuards[0])
 }
 
-// unknown warns about a key, with the one that was probably meant: the same but
-// for upper and lower case.
+// unknown warns about an unknown key. It suggests a known key that differs only in
+// case.
 func (s *Settings) unknown(parent string, f field, known []string) {
 	text := joinKey(parent, f.key) + ": unknown key, ignored"
 	if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, f.key) }); i >= 0 {

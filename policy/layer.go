@@ -1,22 +1,23 @@
 package policy
 
-// The layers of a decision: what decided.
+// The layers that can make a decision.
 const (
 	LayerRule       = "rule"       // a rule of the settings
-	LayerPath       = "path"       // the confinement of paths
+	LayerPath       = "path"       // the confinement of paths to the workspace
 	LayerHook       = "hook"       // a hook of the settings
 	LayerMode       = "mode"       // the mode
 	LayerReadOnly   = "read-only"  // the call only reads
 	LayerClassifier = "classifier" // the classifier of the settings
-	LayerApproval   = "approval"   // a person
-	LayerDefault    = "default"    // nothing covers the call
-	LayerTool       = "tool"       // the tool's own opinion
-	LayerSandbox    = "sandbox"    // the containment of commands
-	LayerInput      = "input"      // the call was never judged: it is malformed or invalid
+	LayerApproval   = "approval"   // the user's answer
+	LayerDefault    = "default"    // no other layer decides
+	LayerTool       = "tool"       // the tool itself
+	LayerSandbox    = "sandbox"    // the sandbox of commands
+	LayerInput      = "input"      // the call was not judged, because it is malformed or invalid
 )
 
-// Classified is the decision on a call that is Open, after a classifier has said
-// something. Where nothing is open, d stays.
+// Classified returns the decision on a call after the classifier gave opinion o, which
+// may be nil. It returns d unchanged unless d is Open. An ask opinion does not turn a
+// deny into an ask.
 func (d Decision) Classified(o *Opinion) Decision {
 	if o == nil || !d.Open || d.Behavior == Deny && o.Behavior == Ask {
 		return d

@@ -2,26 +2,27 @@ package policy
 
 import "strings"
 
-// list is permissions.deny, ask or allow, sorted by what a rule looks at.
+// list indexes the rules of permissions.deny, ask or allow by what they are compared
+// with.
 type list struct {
 	behavior Behavior
 	whole    map[string]*rule         // the first rule on each whole tool
 	servers  []*rule                  // rules on all tools of a server
-	broken   map[string]*rule         // the first broken rule on each tool; none in an allow list
+	broken   map[string]*rule         // the first malformed rule on each tool; empty in an allow list
 	paths    [2]pathIndex             // Read(p) and Edit(p), by Access
-	own      map[string][]*rule       // Tool(pattern), by tool name; Read and Edit too, for calls without a path
+	own      map[string][]*rule       // Tool(pattern) by tool name, including Read and Edit, for calls without a path
 	commands commandIndex             // Bash(pattern)
-	others   map[string]*commandIndex // the same with another name of a tool
+	others   map[string]*commandIndex // Tool(pattern) of other tools, by tool name
 }
 
-// newList sorts the rules. A broken deny or ask rule becomes one that covers
-// all it could have meant, and so does one whose anchor p does not know; such
-// an allow rule is left out.
+// newList indexes rules. A malformed deny or ask rule covers everything it could have
+// meant, and so does one whose anchor is unknown to p. An allow rule of this kind is
+// left out.
 func newList(p *Policy, b Behavior, rules []rule) list {
 	l := list{behavior: b, whole: map[string]*rule{}, broken: map[string]*rule{}, own: map[string][]*rule{}}
 	var paths [2][]*rule
 	for i := range rules {
-		r := rules[i] // a copy: the Settings may serve another Policy
+		r := rules[i] // a copy, because other Policies may use the Settings
 		if r.broken == nil && r.onFiles() && !p.knows(r.path.anchor) {
 			r.broken = errNoAnchor
 		}
@@ -43,7 +44,7 @@ func newList(p *Policy, b Behavior, rules []rule) list {
 		}
 		paths[access] = append(paths[access], &r)
 		if b == Allow {
-			continue // a name that is written otherwise is another file
+			continue // a name in another Unicode form is another file
 		}
 		for _, form := range r.path.forms() {
 			same := r
@@ -55,14 +56,14 @@ func newList(p *Policy, b Behavior, rules []rule) list {
 	return l
 }
 
-// mend makes a broken rule cover all it could have meant. It reports whether
+// mend makes a malformed rule cover everything it could have meant. It reports whether
 // the rule covers anything.
 func (l *list) mend(r *rule) bool {
 	r.path = everything
 	return l.behavior != Allow && (r.tool != "" || r.prefix)
 }
 
-// add sorts in what a rule covers by the name of the tool.
+// add indexes a rule by the name of its tool.
 func (l *list) add(r *rule) {
 	switch {
 	case r.prefix:
@@ -81,8 +82,8 @@ func (l *list) add(r *rule) {
 	}
 }
 
-// addCommand sorts in the pattern of a rule for calls that have Parts. A rule on
-// Bash covers the commands of every tool that runs some.
+// addCommand indexes the pattern of a rule, for calls with Parts. A rule on Bash
+// covers the commands of every command tool.
 func (l *list) addCommand(r *rule) {
 	r.command, r.folded = compileCommand(r.pattern), compileCommand(strings.ToLower(r.pattern))
 	if r.tool == commandTools[0] {
@@ -98,25 +99,25 @@ func (l *list) addCommand(r *rule) {
 	l.others[r.tool].add(r)
 }
 
-// onEdits reports whether there are rules on changing some files.
+// onEdits reports whether there are path rules on changes of files.
 func (l *list) onEdits() bool {
 	x := &l.paths[Edit]
 	return len(x.byName)+len(x.rest) > 0
 }
 
-// onFiles reports whether there are rules on reading or changing some files.
+// onFiles reports whether there are path rules at all.
 func (l *list) onFiles() bool {
 	x := &l.paths[Read]
 	return l.onEdits() || len(x.byName)+len(x.rest) > 0
 }
 
-// onCommands reports whether there are rules on some commands of the tool of a
-// call.
+// onCommands reports whether there are pattern rules on commands of the call's tool.
 func (l *list) onCommands(c *call) bool {
 	return len(l.commands.byWord)+len(l.commands.rest) > 0 || c.each(func(name string) bool { return l.others[name] != nil })
 }
 
-// onOthers reports whether there are rules on anything but commands.
+// onOthers reports whether there are rules on anything but commands. Path rules count,
+// because they are in own as well.
 func (l *list) onOthers() bool {
 	own := len(l.own)
 	for _, tool := range commandTools {

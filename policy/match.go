@@ -5,32 +5,30 @@ import (
 	"fmt"
 )
 
-// Base is what the anchors of a path pattern stand for. Folders are absolute;
-// "" is unknown.
+// Base holds the folders at which path patterns begin. They are absolute, or "" if
+// unknown.
 type Base struct {
-	Dir  string // working directory of the session: a pattern that begins with neither / nor ~/
-	Root string // root of the settings file: a pattern that begins with /
-	Home string // home folder: a pattern that begins with ~/
+	Dir  string // working directory of the session, for patterns that begin with neither / nor ~/
+	Root string // root of the settings file, for patterns that begin with /
+	Home string // home folder, for patterns that begin with ~/
 }
 
-// PathPattern compiles a path pattern of a rule. The function it returns
-// reports whether the pattern covers an absolute path. The syntax is that of
-// gitignore:
+// PathPattern compiles a path pattern of a rule. The returned function reports whether
+// the pattern covers an absolute path. The syntax is similar to that of gitignore:
 //
-//   - //p begins at the file-system root, ~/p at home, /p at the root of the
-//     settings file; on Windows //c/p, or C:/p, is on drive C and
-//     //UNC/server/share/p on a share; ./p and p/q begin at the working directory; a name without
-//     a slash, and what begins with **/, is found at any depth below it.
-//   - * and ? match within a name, ** between slashes matches any number of
-//     names, [a-z] and [!a-z] match one character, \ makes the next character
-//     plain. Braces are plain characters. Upper and lower case differ,
-//     except on macOS and Windows.
-//   - What matches a folder covers all below it, so a slash or /** at the end
-//     changes nothing.
+//   - //p begins at the file-system root, ~/p at the home folder, /p at the root of the
+//     settings file. On Windows, //c/p or C:/p is on drive C, and //UNC/server/share/p is
+//     on a share. ./p and p/q begin at the working directory. A name without a slash, or
+//     a pattern that begins with **/, matches at any depth below the working directory.
+//   - * and ? match within a name. ** between slashes matches any number of names.
+//     [a-z] and [!a-z] match one character. \ makes the next character literal. Braces
+//     are literal. Case matters, except on macOS and Windows.
+//   - A pattern that matches a folder covers everything below it, so a slash or /** at
+//     the end changes nothing.
 //
-// A malformed pattern is an error, and so is one whose anchor is unknown. So
-// are a leading !, "..", ~user/ and [:classes:], which gitignore or a shell
-// knows, because they would mean something else here.
+// PathPattern returns an error for a malformed pattern and for one whose anchor is
+// unknown. It also rejects a leading !, "..", ~user/ and [:classes:]. They have a
+// meaning in gitignore or a shell, but would mean something else here.
 func PathPattern(pattern string, base Base) (func(path string) bool, error) {
 	p, err := compilePath(pattern)
 	if err != nil {
@@ -49,13 +47,13 @@ func PathPattern(pattern string, base Base) (func(path string) bool, error) {
 	}, nil
 }
 
-// covers reports whether the pattern covers a path, given its names below the
+// covers reports whether the pattern covers a path with the given names below the
 // anchor.
 func (p *pathPattern) covers(names []string) bool {
 	if !p.floating {
 		return matchNames(p.segments, names)
 	}
-	if len(p.segments) == 1 && p.segments[0].kind != anyDepth { // a bare name: most patterns
+	if len(p.segments) == 1 && p.segments[0].kind != anyDepth { // a bare name, as in most patterns
 		for _, name := range names {
 			if p.segments[0].match(name) {
 				return true
@@ -75,9 +73,9 @@ func (p *pathPattern) covers(names []string) bool {
 	return false
 }
 
-// matchNames matches segments with the beginning of names. It keeps only the
-// last ** to come back to, which is enough: whatever an earlier one could take,
-// the last can take as well.
+// matchNames reports whether segments match the beginning of names. It backtracks only
+// to the last **. That is enough: the last ** can match any names that an earlier one
+// could.
 func matchNames(segments []segment, names []string) bool {
 	s, n := 0, 0
 	deep, from := -1, 0

@@ -2,9 +2,9 @@ package policy
 
 import "slices"
 
-// This file makes one Settings of those of several files.
+// Merging the settings of several files.
 
-// scalar is a value of the settings that may not be set.
+// scalar is a setting that may be unset.
 type scalar[T any] struct {
 	value T
 	set   bool
@@ -12,7 +12,7 @@ type scalar[T any] struct {
 
 func given[T any](value T) scalar[T] { return scalar[T]{value, true} }
 
-// or is the value, or def if none is set.
+// or returns the value, or def if it is unset.
 func (s scalar[T]) or(def T) T {
 	if s.set {
 		return s.value
@@ -20,18 +20,18 @@ func (s scalar[T]) or(def T) T {
 	return def
 }
 
-// under takes the value of less authoritative settings if none is set.
+// under sets the value from less authoritative settings if it is unset.
 func (s *scalar[T]) under(less scalar[T]) {
 	if !s.set {
 		*s = less
 	}
 }
 
-// Merge makes one Settings of several, the most authoritative first; nil ones
-// are passed over, and without any the result is nil. Lists follow one another
-// in that order. A value that is not a list is that of the first that sets it,
-// and so is each switch of features. Warnings are those of all, then the rules
-// that a rule of another file leaves without effect.
+// Merge combines several settings, the most authoritative first. It skips nil elements
+// and returns nil if nothing is left. Lists are concatenated in this order. Any other
+// value comes from the first settings that set it; each switch of features is such a
+// value. The warnings are those of all settings, followed by warnings about rules that
+// a rule of another file makes ineffective.
 func Merge(layers []*Settings) *Settings {
 	layers = slices.DeleteFunc(slices.Clone(layers), func(s *Settings) bool { return s == nil })
 	switch len(layers) {
@@ -48,7 +48,7 @@ func Merge(layers []*Settings) *Settings {
 	return m
 }
 
-// append adds less authoritative settings.
+// append adds less authoritative settings to s.
 func (s *Settings) append(less *Settings) {
 	for b := range s.rules {
 		for _, r := range less.rules[b] {

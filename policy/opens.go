@@ -1,12 +1,13 @@
 package policy
 
-// This file finds the files beyond the workspace that a command is allowed to
-// use, so that its containment can be opened for them and for nothing else.
+// Files outside of the workspace that a command may use. The sandbox grants access to
+// these files only.
 
-// opens lists the files that the call names and that are not the workspace's to
-// give: outside of it, or under a protected name. With named only those that an
-// allow rule on paths covers: a rule on commands allows the command as it is
-// contained. A harmless call changes nothing, so it needs nothing to change.
+// opens returns the files that the call names and that need a grant: those outside of
+// the workspace or under a protected name. If named is true, it returns only those
+// that an allow rule on paths covers, because a rule on commands allows the command
+// only inside its sandbox. A harmless call changes nothing, so it needs no grants for
+// changes.
 func (c *call) opens(named bool) (out []Target) {
 	if c.r.Parts == nil {
 		return nil
@@ -24,15 +25,15 @@ func (c *call) opens(named bool) (out []Target) {
 	return out
 }
 
-// Opens lists the files that a call needs beyond the workspace, whatever is
-// decided on it: Decision.Opens of one that somebody agrees to.
+// Opens returns the files outside of the workspace that a call needs, whatever the
+// decision on it. They are the Decision.Opens of a call that the user approves.
 func (p *Policy) Opens(r Request) []Target {
 	var c call
 	c.prepare(p, &r)
 	return c.opens(false)
 }
 
-// opened adds to a decision what it opens.
+// opened sets the Opens of a decision.
 func (c *call) opened(d Decision) Decision {
 	switch {
 	case d.Behavior == Deny:

@@ -2,14 +2,14 @@ package policy
 
 import "strconv"
 
-// origin is where something of the settings is written. Policies and Settings
-// are made of several files, so each rule carries its own.
+// origin is the place of something in a settings file. Policies and Settings may come
+// from several files, so each rule has its own origin.
 type origin struct {
-	source string // the file, "" when none
+	source string // the file; "" if there is none
 	line   int    // 1-based
 }
 
-// String is FILE:LINE, safe to show.
+// String returns FILE:LINE, safe to show.
 func (o origin) String() string {
 	switch {
 	case o.source == "":
@@ -20,8 +20,8 @@ func (o origin) String() string {
 	return show(o.source) + ":" + strconv.Itoa(o.line)
 }
 
-// Where is the place of the deciding rule as FILE:LINE, safe to show; "" when no
-// rule of a file decided.
+// Where returns the place of the deciding rule as FILE:LINE, safe to show. It returns
+// "" if no rule of a file decided.
 func (d Decision) Where() string {
 	if d.Source == "" {
 		return ""

@@ -5,91 +5,93 @@ import (
 	"strings"
 )
 
-// Parts are what a call consists of that does several things at once: the
-// simple commands of a shell command, and the files they name.
+// Parts describes a call that does several things at once: the simple commands of a
+// shell text and the files they name.
 type Parts struct {
 	List []Part
-	// Unresolved is why List may not have all; "" if it has. Such a call is asked
-	// about at least, whatever allows it.
+	// Unresolved is the reason why List may be incomplete; "" if it is complete. The user
+	// is asked about such a call even if a rule or hook allows it. A call that is Harmless,
+	// or is made in the mode bypassPermissions, is exempt if there are no deny or ask rules
+	// on commands.
 	Unresolved string
-	// Doubtful is why List may not have all that programs are told to run by what
-	// is only known when they run. Such a call is asked about where there are rules
-	// on commands that deny or ask; "" if it has.
+	// Doubtful is the reason why List may lack commands that programs run because of data
+	// only known at run time; "" if it lacks none. The user is asked about such a call if
+	// there are deny or ask rules on commands.
 	Doubtful string
-	// Unnamed is why Targets may not include all files that the text names, where no
-	// containment keeps commands from the others. Such a call is asked about where
-	// there are rules on paths that deny or ask; "" if they do.
+	// Unnamed is the reason why Targets may lack files that the text names, if no sandbox
+	// keeps the command from other files; "" if it lacks none. The user is asked about such a
+	// call if there are deny or ask rules on paths.
 	Unnamed string
-	// Targets are the files that are named, whoever names them.
+	// Targets lists the files that any part names.
 	Targets []Target
-	// Inputs are the indexes of Targets that a redirect reads. The text of a
-	// command does not have them, so a rule that allows the command does not open
-	// them.
+	// Inputs holds the indexes of the Targets that a redirect reads. The text of a part does
+	// not contain them, so a rule that allows the part does not open them.
 	Inputs []int
-	// Readable and Writable are folders beyond the roots that the call may read,
-	// or read and write, unasked: absolute, canonical.
+	// Readable and Writable list folders outside of the roots that the call may read, or read
+	// and write, without asking. They are absolute and canonical.
 	Readable, Writable []string
-	// Edits says that the call does nothing but make, remove or move Targets.
+	// Edits reports whether the call only creates, removes or moves Targets.
 	Edits bool
-	// Harmless says that the kernel keeps the call from changing anything,
-	// whatever its parts are.
+	// Harmless reports whether the kernel prevents the call from changing anything, whatever
+	// its parts are.
 	Harmless bool
 }
 
 // Part is one simple command.
 type Part struct {
-	Text string // its words joined by one blank, unquoted
-	Name string // Text with the name of the program in place of its path
-	// Forms are other spellings of Text, such as without flags ahead of a
-	// subcommand. Rules that deny or ask cover them too.
+	Text string // its words without quotes, joined by one space
+	Name string // Text with the program's base name in place of its path
+	// Forms holds other spellings of Text, such as one without the flags before a subcommand.
+	// Deny and ask rules cover them too.
 	Forms []Form
-	// Allowable says that a rule may allow it as it stands; one that denies or
-	// asks covers it in any case.
+	// Allowable reports whether a rule may allow the part. Deny and ask rules cover it in any
+	// case.
 	Allowable bool
-	Inner     bool // it is what an earlier part runs, which a rule allows together
-	ReadOnly  bool // it only reads
-	// Sure is what Text begins with for certain, where the rest is only known
-	// when it runs; "": Text is all there is. Name begins as surely.
+	Inner     bool // whether an earlier part runs it; a rule that allows that part allows both
+	ReadOnly  bool // whether it only reads
+	// Sure is the certain beginning of Text if its rest is only known at run time; "" if Text
+	// is complete. The beginning of Name is as certain.
 	Sure string
-	// Blind says that it changes files which are only known when it runs.
+	// Blind reports whether the part changes files that are only known at run time.
 	Blind bool
-	// Caseless reports whether the shell ignores case: rules that deny or ask then
-	// ignore it too, rules that allow do not.
+	// Caseless reports whether the shell ignores case. Deny and ask rules then ignore it too.
+	// Allow rules do not.
 	Caseless bool
-	// Risk is why it is not done unasked, as a clause: it destroys, or it shows
-	// secrets. "": nothing is known of that.
+	// Risk is the reason to ask about the part, as a clause: it destroys something or shows
+	// secrets. It is "" if no risk is known.
 	Risk string
 }
 
-// Form is a spelling of a Part.
+// Form is another spelling of a Part.
 type Form struct {
 	Text string
-	Sure string // as Part.Sure
+	Sure string // see Part.Sure
 }
 
-// uncertain reports whether the end of a spelling is only known when it runs.
+// uncertain reports whether the end of any spelling is only known at run time.
 func (p *Part) uncertain() bool {
 	return p.Sure != "" || slices.ContainsFunc(p.Forms, func(f Form) bool { return f.Sure != "" })
 }
 
-// commandTools run shell commands: a rule on the first covers all of them.
+// commandTools lists the tools that run shell commands. A rule on the first covers all
+// of them.
 var commandTools = []string{"Bash", "BashReadOnly"}
 
-// otherShell runs commands of another shell. Rules on the first of commandTools
-// that deny or ask cover it too; those that allow do not, since the same text may
-// do something else there.
+// otherShell is the tool that runs commands of another shell. Deny and ask rules on
+// the first of commandTools cover it too. Allow rules do not, since the same text may
+// do something else in that shell.
 const otherShell = "PowerShell"
 
 func isOtherShell(name string) bool { return name == otherShell }
 
 func isCommandTool(name string) bool { return slices.Contains(commandTools, name) }
 
-// commandPattern is the pattern of a rule on commands: * stands for any
-// characters, and a blank or colon before a last one is the boundary of a word,
-// so that "npm run *" and "npm run:*" cover "npm run" and not "npm runner".
+// commandPattern is the pattern of a rule on commands. * matches any characters. A
+// space or colon before a * at the end marks the end of a word, so "npm run *" and
+// "npm run:*" cover "npm run" but not "npm runner".
 type commandPattern struct {
-	parts []string // with any characters between them
-	bare  string   // covered too: the pattern without its " *"; "" is none
+	parts []string // literals, with any characters between them
+	bare  string   // another text that is covered: the pattern without its " *"; "" if there is none
 }
 
 func compileCommand(pattern string) *commandPattern {
@@ -103,8 +105,8 @@ func compileCommand(pattern string) *commandPattern {
 	return c
 }
 
-// word is the first word of every text that the pattern covers, "" if that is
-// not one and the same.
+// word returns the first word of all texts that the pattern covers, or "" if they have
+// no common first word.
 func (c *commandPattern) word() string {
 	word, _, whole := strings.Cut(c.parts[0], " ")
 	if !whole && len(c.parts) > 1 {
@@ -144,11 +146,11 @@ func (c *commandPattern) mayCover(sure string) bool {
 	return len(c.parts) > 1 && strings.HasPrefix(sure, head)
 }
 
-// commandIndex is a list of rules on commands, sorted so that few of them have
-// to be held against a command.
+// commandIndex indexes rules on commands, so that a command is compared with few of
+// them.
 type commandIndex struct {
-	byWord   map[string][]*rule // by the first word of what they cover, each in the order of the list
-	byFolded map[string][]*rule // the same rules, by that word in lower case
+	byWord   map[string][]*rule // by the first word of the texts they cover; each list in the order of the settings
+	byFolded map[string][]*rule // the same rules, by this word in lower case
 	rest     []*rule
 }
 
@@ -166,8 +168,9 @@ func (x *commandIndex) add(r *rule) {
 	x.byFolded[folded] = append(x.byFolded[folded], r)
 }
 
-// find keeps the first rule that covers a part. One that allows sees the part
-// as it is written, any other the bare name of its program as well.
+// find puts the first rule that covers a part into m. Allow rules are compared with
+// the part as written. Deny and ask rules are also compared with the bare name of its
+// program and its other forms.
 func (x *commandIndex) find(m *match, p *Part, b Behavior) {
 	if b == Allow {
 		x.search(m, p.Text)
@@ -186,7 +189,7 @@ func (x *commandIndex) find(m *match, p *Part, b Behavior) {
 	}
 }
 
-// searchCaseless is search for a text in which case does not matter.
+// searchCaseless is search without regard to case.
 func (x *commandIndex) searchCaseless(m *match, text string) {
 	text = strings.ToLower(text)
 	word, _, _ := strings.Cut(text, " ")
@@ -195,7 +198,7 @@ func (x *commandIndex) searchCaseless(m *match, text string) {
 	m.search(x.rest, covers)
 }
 
-// perhaps keeps the first rule that may cover a part whose end is not known.
+// perhaps puts the first rule into m that may cover a part whose end is unknown.
 func (x *commandIndex) perhaps(m *match, p *Part) {
 	for i := range p.Forms {
 		if sure := p.Forms[i].Sure; sure != "" {
@@ -211,8 +214,9 @@ func (x *commandIndex) perhaps(m *match, p *Part) {
 	}
 }
 
-// guess keeps the first rule that may cover a text which begins with sure. In a
-// form, what follows is no flag: these were left out.
+// guess puts the first rule into m that may cover a text beginning with sure. If form
+// is true, the text after sure does not begin with a flag, because forms leave flags
+// out.
 func (x *commandIndex) guess(m *match, sure string, form, caseless bool) {
 	byWord, pattern := x.byWord, func(r *rule) *commandPattern { return r.command }
 	if caseless {

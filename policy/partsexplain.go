@@ -1,34 +1,35 @@
 package policy
 
-// This file explains calls that do several things at once, part by part.
+// Explanations of calls with several parts, part by part.
 
-// PartDecision is what is decided on one part of a call by itself, and why.
+// PartDecision is the decision on one part of a call, considered alone, and its
+// reason.
 type PartDecision struct {
-	Text         string // of the part; not made safe to show
+	Text         string // text of the part; not made safe to show
 	Behavior     Behavior
-	Layer        string // what decided: LayerRule, LayerMode, LayerReadOnly or LayerDefault
+	Layer        string // the layer that decided: LayerRule, LayerMode, LayerReadOnly or LayerDefault
 	Rule, Source string // as in Decision
-	Line         int    // of Source, 1-based; 0 when none
+	Line         int    // line in Source, 1-based; 0 if there is none
 	Reason       string // one fact, safe to show
 }
 
-// Where is the place of the deciding rule as FILE:LINE, safe to show; "" when no
-// rule of a file decided.
+// Where returns the place of the deciding rule as FILE:LINE, safe to show. It returns
+// "" if no rule of a file decided.
 func (d PartDecision) Where() string { return Decision{Source: d.Source, Line: d.Line}.Where() }
 
-// ExplainParts says what is decided on each part of a call by itself, in the
-// order of Request.Parts; nil for a call without parts. It is there to explain
-// what Decide says, and agrees with it: where a part is denied the call is, and
-// where one is asked about the call is not allowed.
+// ExplainParts returns the decision on each part of a call, considered alone, in the
+// order of Request.Parts. It returns nil for a call without parts. It explains the
+// decision of Decide and is consistent with it: if a part is denied, the call is
+// denied; if the user is asked about a part, the call is not allowed.
 //
-// The first of these that has something to say decides: deny rules; the mode
-// plan; ask rules; that not all of the part, or not all parts, are known; rules that allow the whole
-// call; the modes acceptEdits and bypassPermissions; the risk of the part; an
-// allow rule; the mode manual; and last what the part is.
+// The first of these that applies decides: deny rules; the mode plan; ask rules; parts
+// that are unknown, or not known in full; rules that allow the whole call; the modes
+// acceptEdits and bypassPermissions; the risk of the part; an allow rule; the mode
+// manual; and finally the part itself.
 //
-// What is about the whole call is not looked at: the files that parts name,
-// which path rules and the confinement of paths are for, and Own, Hook, Declined
-// and Always of the request.
+// ExplainParts ignores everything that concerns the whole call: the files that parts
+// name, with the path rules and the confinement of paths, and Own, Hook, Declined and
+// Always of the request.
 func (p *Policy) ExplainParts(r Request) []PartDecision {
 	if r.Parts == nil {
 		return nil
@@ -45,13 +46,13 @@ func (p *Policy) ExplainParts(r Request) []PartDecision {
 	return out
 }
 
-// partsExplainer decides on the parts of a call, from the first to the last.
+// partsExplainer decides the parts of a call, in their order.
 type partsExplainer struct {
 	*call
-	whole match // what allows the call as a whole
-	outer match // what allows the latest part that no other one runs
-	edits bool  // the mode allows the call
-	// unresolved is the question about a call whose parts are not all known.
+	whole match // the match that allows the call as a whole
+	outer match // the match that allows the latest part that is not Inner
+	edits bool  // whether the mode allows the call
+	// unresolved is the question about a call with unknown parts; nil if there is none.
 	unresolved *Decision
 }
 
@@ -60,7 +61,7 @@ func (e *partsExplainer) decide(p *Part) Decision {
 	if !p.Inner {
 		e.outer = own
 	} else if own.rule == nil {
-		own = e.outer // a rule allows it together with what runs it
+		own = e.outer // the rule also allows what the outer part runs
 	}
 	if m := e.on(Deny, p); m.rule != nil {
 		return e.byRule(Deny, m)
@@ -83,7 +84,7 @@ func (e *partsExplainer) decide(p *Part) Decision {
 	return e.undecided(p, own)
 }
 
-// undecided decides on a part that no deny or ask rule covers.
+// undecided decides a part that no deny or ask rule covers.
 func (e *partsExplainer) undecided(p *Part, own match) Decision {
 	risk := p.Risk != "" && e.whole.rule == nil
 	switch {
@@ -105,7 +106,7 @@ func (e *partsExplainer) undecided(p *Part, own match) Decision {
 	return Decision{Behavior: Allow, Layer: LayerDefault, Reason: "no rule covers it, and no risk of it is known"}
 }
 
-// on is the first rule of a list that covers a part, or every call of the tool.
+// on returns the first rule of a list that covers a part, or every call of the tool.
 func (e *partsExplainer) on(b Behavior, p *Part) (m match) {
 	l := &e.p.lists[b]
 	l.onTools(e.call, &m)

@@ -13,37 +13,35 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// This file turns the text of a path pattern into a pathPattern; match.go
-// matches paths with it.
+// Compilation of path patterns. match.go matches paths with them.
 
-// maxPattern bounds a pattern, in bytes: as long as the longest path Linux
-// knows. A longer one can name no file.
+// maxPattern is the limit of a pattern's length, in bytes: PATH_MAX of Linux. A longer
+// pattern cannot name a file.
 const maxPattern = 4096
 
-// anchor is where the first name of a pattern is looked for.
+// anchor is the place at which a pattern begins.
 type anchor uint8
 
 const (
 	atDir        anchor = iota // the working directory
 	atFileSystem               // "/", written //
 	atHome                     // the home folder, written ~/
-	atRoot                     // the root of the settings file, written /; no rule has it, see bind
+	atRoot                     // the root of the settings file, written /; rules do not use it, see bind
 )
 
-// pathPattern is a path pattern taken apart. It covers a path when its segments
-// match the names of the path below the anchor, or a beginning of them: what
-// matches a folder covers all below it.
+// pathPattern is a compiled path pattern. It covers a path if its segments match all
+// names of the path below the anchor, or the first ones: a pattern that matches a
+// folder covers everything below it.
 type pathPattern struct {
 	anchor   anchor
-	floating bool // atDir only: the segments may match at any depth
+	floating bool // only with atDir: whether the segments may match at any depth
 	segments []segment
-	least    int // how many names it takes at least
-	bound    int // how many segments at the beginning are the root of the settings file
+	least    int // the minimum number of names it matches
+	bound    int // the number of leading segments that are the root of the settings file
 }
 
-// bind makes a pattern that begins at the root of its settings file one that
-// begins at the file-system root, so that patterns of several files can stand
-// in one Policy.
+// bind turns a pattern that begins at the root of its settings file into one that
+// begins at the file-system root. A Policy can then hold patterns of several files.
 func (p *pathPattern) bind(root string) error {
 	from := newFolder(root)
 	if from.path == "" {
@@ -59,11 +57,10 @@ func (p *pathPattern) bind(root string) error {
 	return nil
 }
 
-// everything covers any path. It stands in for a deny or ask pattern that is
-// malformed.
+// everything covers all paths. It replaces a deny or ask pattern that is malformed.
 var everything = &pathPattern{anchor: atFileSystem}
 
-// compilePath takes a pattern apart. The error says what is wrong with it, as a
+// compilePath parses a pattern. The error describes what is wrong with it, as a
 // clause: "a part of it ends in a backslash".
 func compilePath(text string) (*pathPattern, error) {
 	if err := checkPatternText(text); err != nil {
@@ -102,8 +99,8 @@ func compilePath(text string) (*pathPattern, error) {
 	return p, nil
 }
 
-// settle finds out whether the pattern floats, drops the ** at its ends that
-// say nothing more, and counts.
+// settle sets floating, removes redundant ** at the ends of the pattern, and sets
+// least.
 func (p *pathPattern) settle(text string) {
 	deepFirst := len(p.segments) > 0 && p.segments[0].kind == anyDepth
 	noSlash := !strings.Contains(strings.TrimRight(text, "/"), "/")
@@ -124,8 +121,8 @@ func (p *pathPattern) settle(text string) {
 	}
 }
 
-// onDrive returns a pattern that begins with the letter of a Windows drive as
-// one from the file-system root: //c/p for C:/p and for //C:/p.
+// onDrive turns a pattern that begins with the letter of a Windows drive into one from
+// the file-system root: C:/p and //C:/p become //c/p.
 func onDrive(text string) (string, error) {
 	rest := strings.TrimPrefix(text, "//")
 	if paths != ospath.Windows || len(rest) < 2 || rest[1] != ':' || !isLetter(rest[0]) {
@@ -139,7 +136,7 @@ func onDrive(text string) (string, error) {
 
 func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
-// checkPatternText refuses what no path pattern may hold, whatever its parts.
+// checkPatternText rejects texts that no path pattern may have, whatever its segments.
 func checkPatternText(text string) error {
 	switch {
 	case text == "":
@@ -154,8 +151,8 @@ func checkPatternText(text string) error {
 	return checkRunes(text)
 }
 
-// checkRunes refuses characters that nobody sees, which make a rule other than
-// what it reads as.
+// checkRunes rejects invisible characters, which would make a rule differ from what a
+// reader sees.
 func checkRunes(text string) error {
 	for _, r := range text {
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
@@ -170,7 +167,7 @@ func firstRune(s string) rune {
 	return r
 }
 
-// endsInSpace reports white space at the end that no backslash escapes.
+// endsInSpace reports whether s ends with white space that is not escaped.
 func endsInSpace(s string) bool {
 	r, size := utf8.DecodeLastRuneInString(s)
 	if !unicode.IsSpace(r) {
@@ -180,8 +177,8 @@ func endsInSpace(s string) bool {
 	return (len(before)-len(strings.TrimRight(before, `\`)))%2 == 0
 }
 
-// forms are the other ways to write a pattern with accents: composed and
-// decomposed are one name to a person, and to some file systems.
+// forms returns the other Unicode normal forms of a pattern with accents. Composed and
+// decomposed names look the same to users, and are the same to some file systems.
 func (p *pathPattern) forms() []*pathPattern {
 	var out []*pathPattern
 	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
@@ -190,7 +187,7 @@ func (p *pathPattern) forms() []*pathPattern {
 		for i := range q.segments {
 			s := &q.segments[i]
 			if strings.Contains(s.glob, "[") {
-				continue // the characters of a class stay single ones
+				continue // a character of a class must remain a single one
 			}
 			for _, text := range []*string{&s.head, &s.tail, &s.glob, &s.name} {
 				if !form.IsNormalString(*text) {

@@ -1,36 +1,35 @@
-// Package policy decides whether a tool call may be done: deny, ask or allow.
+// Package policy decides whether a tool call may run: deny, ask or allow.
 //
-// The rules of the package:
+// Principles of the package:
 //
-//   - A decision is pure: it depends on the Config of the Policy and on the
-//     Request, and on nothing else. No file is looked at but by Config.Secrets,
-//     nothing is remembered. Whoever asks resolves symlinks first.
-//   - Everything not understood fails closed. The zero Behavior is Deny; a path
-//     whose target is unknown is denied; a malformed deny or ask rule covers
-//     every call of the tool it names, a malformed allow rule none.
-//   - Deny rules are looked at first, then ask rules, then allow rules. The
-//     first list with a rule that covers the call decides; which rule is the
-//     more specific does not matter.
-//   - A path is confined to the workspace roots: any other is asked about. Only
-//     an allow rule that covers both the path as written and the file it leads
-//     to lifts that; a rule on a whole tool never does. Nothing lifts a closed
-//     folder.
-//   - Every text a model may see is one fact and one next step, with nothing in
-//     it that could steer a terminal or hide from a reader.
+//   - A decision is pure. It depends only on the Config of the Policy and on the Request.
+//     The package reads no file, except through Config.Secrets, and stores nothing
+//     between calls. The caller resolves symbolic links first.
+//   - Everything that is not understood fails closed. The zero Behavior is Deny. A path
+//     whose target is unknown is denied. A malformed deny or ask rule covers every call
+//     of the tool it names. A malformed allow rule covers none.
+//   - Deny rules are checked first, then ask rules, then allow rules. The first list with
+//     a rule that covers the call decides. Whether another rule is more specific does not
+//     matter.
+//   - Paths are confined to the workspace roots. The user is asked about any other path.
+//     Only an allow rule that covers both the path as written and the canonical path
+//     lifts this; a rule on a whole tool never does. Nothing lifts a closed folder.
+//   - Every text that a model may see states one fact and one next step. It contains
+//     nothing that could control a terminal or hide from a reader.
 package policy
 
-// Behavior is what a decision says. The zero value is Deny: a decision that was
-// never made is a refusal.
+// Behavior is the outcome of a decision. The zero value is Deny, so that a decision
+// that was never made is a refusal.
 type Behavior uint8
 
-// The behaviors, the most severe first.
+// The behaviors, the most restrictive first.
 const (
 	Deny  Behavior = iota // the call is refused
 	Ask                   // the user has to approve it
-	Allow                 // the call may be done
+	Allow                 // the call may run
 )
 
-// String is the name of the list in the settings: "deny", "ask" or "allow".
+// String returns the name of the list in the settings: "deny", "ask" or "allow".
 func (b Behavior) String() string {
 	switch b {
 	case Ask:
@@ -42,16 +41,16 @@ func (b Behavior) String() string {
 	}
 }
 
-// Access is what a call does to the path it names.
+// Access is the way in which a call uses the path it names.
 type Access uint8
 
 // The kinds of access.
 const (
-	Read Access = iota // looks at the file, or searches or lists the folder
-	Edit               // makes, changes or removes the file
+	Read Access = iota // reads the file, or searches or lists the folder
+	Edit               // creates, changes or removes the file
 )
 
-// String is the name of the rules that cover the access: "Read" or "Edit".
+// String returns the name of the rules that cover the access: "Read" or "Edit".
 func (a Access) String() string {
 	if a == Edit {
 		return "Edit"
@@ -59,131 +58,130 @@ func (a Access) String() string {
 	return "Read"
 }
 
-// Target is the path of a call.
+// Target is a path that a call names.
 type Target struct {
 	Literal   string // as written: expanded, clean, absolute
-	Canonical string // with symlinks resolved; "" when that failed, which denies the call
+	Canonical string // with symbolic links resolved; "" if this failed, which denies the call
 	Access    Access
 }
 
-// Request is everything a decision may depend on.
+// Request holds everything about a call that a decision may depend on.
 type Request struct {
-	Tool     string   // canonical tool name; without one the call is denied
-	Aliases  []string // former names of the tool: rules written with them hold too
+	Tool     string   // canonical tool name; if empty, the call is denied
+	Aliases  []string // former names of the tool, which rules may also use
 	Dir      string   // the session's working directory: absolute, canonical
 	Target   *Target  // nil for a call without a path
-	Parts    *Parts   // nil but for a tool that does several things in a call; then Target and Match do not count
-	ReadOnly bool     // the call only reads
+	Parts    *Parts   // for a tool that does several things in one call, otherwise nil; Target and Match are ignored if it is set
+	ReadOnly bool     // whether the call only reads
 
-	// Match is the tool's own matcher: does the pattern of a Tool(pattern) rule
-	// cover this call, if the rule has this behavior. A rule that denies or asks
-	// may cover more than one that allows, never less. Where Match is nil, an
-	// allow rule covers nothing. A deny or ask rule then covers the call, unless
-	// the call has a path: the pattern is held against that.
+	// Match is the tool's own matcher. It reports whether the pattern of a Tool(pattern) rule
+	// with behavior b covers this call. A deny or ask rule may cover more than an allow rule
+	// with the same pattern, never less. If Match is nil, allow rules do not cover the call.
+	// Deny and ask rules then cover it, unless it has a path: in that case their pattern is
+	// matched with the path.
 	Match func(b Behavior, pattern string) bool
 
-	// Links has the protected name of a link that leads to a file, or above it, by
-	// the canonical path of each such file that the call changes.
+	// Links maps the canonical path of a file that the call changes to a protected name, if a
+	// link with this name leads to the file or to a folder above it.
 	Links map[string]string
 
-	// Readable are folders the session may read beyond the roots, such as its
-	// stored results: absolute, canonical.
+	// Readable lists folders outside of the roots that the session may read, such as its
+	// stored results. They are absolute and canonical.
 	Readable []string
 
-	// Own is the tool's opinion on the call; nil: it has none. Its Deny always
-	// holds, its Ask until something allows the call, except that one of LayerRule or
-	// LayerSandbox holds as an ask rule does; its Allow changes nothing.
+	// Own is the tool's own decision on the call; nil if it has none. Deny always holds. Ask
+	// holds until something allows the call; with LayerRule or LayerSandbox it holds like an
+	// ask rule. Allow has no effect.
 	Own *Decision
-	// Hook is what the hooks that ran before the call decided; nil: nothing.
+	// Hook is the decision of the hooks that ran before the call; nil if they made none.
 	Hook *Opinion
-	// Declined says that a person declined exactly this in the session, Always
-	// that one has allowed exactly this for good.
+	// Declined reports whether the user declined exactly this call in the session. Always
+	// reports whether the user has permanently allowed exactly this call.
 	Declined, Always bool
 }
 
-// Opinion is what somebody beside the policy decided.
+// Opinion is a decision that was made outside of the policy, by a hook or a
+// classifier.
 type Opinion struct {
 	Behavior Behavior
 	Reason   string // safe to show
-	By       string // who, safe to show
-	Next     string // one next step, safe to show; "": a usual one
+	By       string // its author, safe to show
+	Next     string // one next step, safe to show; if "", a generic one is used
 }
 
-// Decision is the answer and why, worded for the model and for a log.
+// Decision is the outcome with its reason, worded for the model and for the audit log.
 type Decision struct {
 	Behavior Behavior
-	Layer    string // what decided: one of the Layer constants
-	Rule     string // exact text of the deciding rule, "" when none; not made safe to show
-	Source   string // file the rule came from, "" when none
-	Line     int    // its line there, 1-based; 0 when none
+	Layer    string // the layer that decided: one of the Layer constants
+	Rule     string // exact text of the deciding rule; "" if there is none; not made safe to show
+	Source   string // settings file of the rule; "" if there is none
+	Line     int    // line of the rule in Source, 1-based; 0 if there is none
 	Reason   string // one fact, safe to show
-	Next     string // one next step, safe to show; "" when the call is allowed
-	Instead  string // what needs no approval, as a phrase; "": nothing is known
-	// Open says that the call is asked about, or denied by the mode dontAsk, for
-	// want of anything that decides: a classifier may, by Classified.
+	Next     string // one next step, safe to show; "" if the call is allowed
+	Instead  string // an alternative that needs no approval, as a phrase; "" if none is known
+	// Open reports whether nothing specific decided a call that the user is asked about or
+	// that the mode dontAsk denies. A classifier may decide it: see Classified.
 	Open bool
-	// Opens are the files that the parts of the call name and that a contained
-	// command could not reach: those that an allowed call may use, or that one
-	// which is asked about may use once somebody agrees.
+	// Opens lists the files that the parts of the call name and that a sandboxed command could
+	// not access. An allowed call may use them. A call that the user is asked about may use
+	// them after the approval.
 	Opens []Target
-	// Secret reports that the call is asked about for a file that may hold
-	// credentials.
+	// Secret reports whether the user is asked because a file may hold credentials.
 	Secret bool
 }
 
-// Config is what a Policy is made of. Folders are absolute; one that is not is
-// left out.
+// Config holds the parameters of a Policy. Folders must be absolute; others are
+// ignored.
 type Config struct {
-	Settings   *Settings // the rules; nil: none
-	AddTo      string    // settings file where texts ask the user to add a rule; "": that of Settings if it is one
+	Settings   *Settings // the rules; nil if there are none
+	AddTo      string    // settings file to which texts ask the user to add rules; "" means the file of Settings, if it is a single one
 	Roots      []string  // workspace roots, canonical; Settings.AdditionalDirectories is not added to them
-	Closed     []string  // folders no tool may touch, such as the server's own state
-	Guarded    []string  // files and folders no tool may change or replace, such as settings
-	Home       string    // home folder, for rules that begin with ~/; "" when unknown
-	KnownTools []string  // names of the tools, for warnings about rules on others; nil: no such warnings
-	Mode       Mode      // "": ModeDefault
+	Closed     []string  // folders that no tool may access, such as the server's own state
+	Guarded    []string  // files and folders that no tool may change or replace, such as settings
+	Home       string    // home folder, for rules that begin with ~/; "" if unknown
+	KnownTools []string  // names of all tools, for warnings about rules on other tools; nil disables these warnings
+	Mode       Mode      // "" means ModeDefault
 
-	// Secrets reports which files may hold credentials. Nil: none does.
+	// Secrets reports which files may hold credentials. If nil, none does.
 	Secrets Secrets
 
-	// KnownServers are the prefixes of other servers (Upstream.Prefix), for warnings
-	// about rules on others; nil: no such warnings.
+	// KnownServers lists the prefixes of other servers (Upstream.Prefix), for warnings about
+	// rules on unknown servers. nil disables these warnings.
 	KnownServers []string
 }
 
-// Secrets reports which files may hold credentials. Paths are clean and absolute.
+// Secrets reports which files may hold credentials. Paths must be clean and absolute.
 type Secrets interface {
-	// Secret reports whether a file or folder may. It may look at the file.
+	// Secret reports whether a file or folder may hold credentials. It may read the file.
 	Secret(path string) (Secret, bool)
-	// Below reports whether there may be one in a folder. It looks at no file.
+	// Below reports whether a folder may contain such a file. It reads no files.
 	Below(folder string) bool
 }
 
-// Secret is why a file may hold credentials.
+// Secret describes why a file may hold credentials.
 type Secret struct {
-	Path  string // the file, or the folder above it that is held as a whole
-	Why   string // what it may hold, as a clause
-	Known bool   // by its name or content, not only because its name is hidden
+	Path  string // the file, or the folder above it that is secret as a whole
+	Why   string // the credentials it may hold, as a clause
+	Known bool   // whether its name or content shows it, not only that its name is hidden
 }
 
-// Policy decides on calls. It never changes and is safe for concurrent use.
+// Policy decides on calls. It is immutable and safe for concurrent use.
 type Policy struct {
 	mode  Mode
 	lists [3]list // by Behavior
-	// readsFreely says that no rule could keep a file of a root from being read,
-	// or make it an allow rule's to decide.
+	// readsFreely reports whether no rule can affect the reading of a file in a root.
 	readsFreely bool
 	roots       []folder
 	closed      []folder
 	guarded     []folder
 	home        folder
-	secrets     Secrets // nil: there are none
-	addTo       string  // settings file for further rules, "" when unknown
+	secrets     Secrets // nil if there are no secrets
+	addTo       string  // settings file for further rules; "" if unknown
 	warnings    []string
 }
 
-// New makes a Policy. What is wrong with the rules is in Warnings; it is never
-// a reason not to have a policy.
+// New returns a Policy for cfg. It never fails: problems of the rules are reported by
+// Warnings.
 func New(cfg Config) *Policy {
 	p := &Policy{
 		roots:  folders(cfg.Roots),
@@ -208,10 +206,10 @@ func New(cfg Config) *Policy {
 	return p
 }
 
-// Mode is the mode in which calls are decided.
+// Mode returns the mode in which the policy decides.
 func (p *Policy) Mode() Mode { return p.mode }
 
-// Warnings says what is wrong with the settings: those of Settings.Warnings,
-// then rules on tools that do not exist, and rules that have no effect beside
-// the other rules or in this Config.
+// Warnings returns the problems of the settings: those of Settings.Warnings, followed
+// by rules on tools that do not exist and rules that have no effect because of other
+// rules or of the Config.
 func (p *Policy) Warnings() []string { return append([]string(nil), p.warnings...) }
