@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// protectedNames lists files and folders by which a program runs something, or
-// learns whom to trust, when its user only opens a folder, enters it, or asks
-// for something harmless such as a version. No mode lets a call change them
-// unasked, and of the rules only one that names them does. Not in the list is
-// what runs because its user asks for that: Makefile, package.json, the
-// configuration of tests, linters and pre-commit. Neither are instructions to
-// models, such as AGENTS.md: an agent reads them and asks before it runs
-// something. A name with slashes is protected below the folder that it names.
+// protectedNames lists the names of files and folders that make a program run
+// something, or decide whom it trusts, when the user merely opens or enters a folder
+// or asks for something harmless such as a version. No mode lets a call change them
+// without asking. Of the rules, only one that contains the name does.
+//
+// Files that run only because the user asks for it are not in the list: Makefile,
+// package.json, the configuration of tests, linters and pre-commit. Neither are
+// instructions to models, such as AGENTS.md: an agent reads them and asks before it
+// runs something. A name with slashes consists of a folder and names below it.
 var protectedNames = []string{
 	// Version control.
 	".git", ".gitattributes", ".gitconfig", ".gitmodules", ".hg/hgrc", ".hg/hgrc-not-shared", ".jj/repo/config.toml", ".husky",
@@ -23,17 +24,17 @@ var protectedNames = []string{
 	".mcp-toolset", ".mcp.json", ".claude", ".cursor", ".windsurf", ".gemini", ".codex", ".kiro", ".continue", ".roo", ".cline", ".kilocode",
 	".amazonq", ".junie", ".augment", ".trae", ".goose", ".qwen", ".factory", ".openhands", ".crush", ".crush.json", "crush.json",
 	".opencode", "opencode.json", "opencode.jsonc", ".aider.conf.yml",
-	// Package managers, by which the one that runs or what it loads is chosen.
+	// Package managers: these files select the program or what it loads.
 	".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config", ".cargo/config.toml",
-	// Shells, debuggers and interpreters, which read them where they start.
+	// Shells, debuggers and interpreters, which read these files at the start.
 	".envrc", "mise.toml", ".mise.toml", ".mise", ".ripgreprc", ".ssh",
 	".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".inputrc",
 	".gdbinit", ".lldbinit", ".pdbrc", ".Rprofile", ".irbrc", ".pryrc", ".iex.exs", ".erlang", ".ghci", ".ocamlinit", ".octaverc",
 }
 
-// protectedParts holds protectedNames by the last of their names, in lower case,
-// with all of them.
+// protectedParts maps the last component of each protected name, in lower case, to all
+// components of the names that end with it.
 var protectedParts = func() map[string][][]string {
 	out := map[string][][]string{}
 	for _, p := range protectedNames {
@@ -44,12 +45,12 @@ var protectedParts = func() map[string][][]string {
 	return out
 }()
 
-// folded returns a name in lower case. Of the letters in protected names, k and s
-// have a third form.
+// folded returns a name in lower case. The long s (U+017F) is equal to s under case
+// folding, but ToLower does not change it.
 func folded(name string) string { return strings.ReplaceAll(strings.ToLower(name), "\u017f", "s") }
 
-// protected returns the first protected name in a path, "" if there is none.
-// Upper and lower case are one, as on some file systems.
+// protected returns the first protected name in a path, or "" if there is none. It
+// ignores case, as some file systems do.
 func protected(names []string) string {
 	for i, name := range names {
 		for _, parts := range protectedParts[folded(name)] {
@@ -62,14 +63,14 @@ func protected(names []string) string {
 	return ""
 }
 
-// Protected returns the protected names: see protectedNames.
+// Protected returns the protected names. The caller owns the slice.
 func Protected() []string { return slices.Clone(protectedNames) }
 
-// namesProtected reports whether a pattern has a protected name in it. The root
-// of the settings file is not the pattern's.
+// namesProtected reports whether a pattern contains a protected name. The root of the
+// settings file is not part of the pattern.
 func namesProtected(p *pathPattern) bool { return protected(p.exactNames()) != "" }
 
-// exactNames returns the names of a pattern, "" for one with a wildcard.
+// exactNames returns the names of a pattern, with "" for each that has a wildcard.
 func (p *pathPattern) exactNames() []string {
 	var out []string
 	for _, s := range p.segments[p.bound:] {
@@ -82,7 +83,7 @@ func (p *pathPattern) exactNames() []string {
 	return out
 }
 
-// Unopened returns the protected names that no allow rule on changes names.
+// Unopened returns the protected names that no Edit allow rule contains.
 func (p *Policy) Unopened() []string {
 	opened := map[string]bool{}
 	p.lists[Allow].paths[Edit].each(func(r *rule) {

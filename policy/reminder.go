@@ -2,8 +2,8 @@ package policy
 
 import "strings"
 
-// readReminder takes whether what a file says ends with a reminder that it is
-// data: true, false, "on", "off", or {"exempt": [models]}.
+// readReminder reads the setting of the reminder that the content of files is data:
+// true, false, "on", "off", or {"exempt": [models]}.
 func (s *Settings) readReminder(f field) error {
 	switch {
 	case f.value.kind == isBool:
@@ -28,8 +28,8 @@ func (s *Settings) readReminder(f field) error {
 	return nil
 }
 
-// Reminder reports whether results for a model get the reminder; nil settings
-// say so, too. model may be "", not known.
+// Reminder reports whether results for a model include the reminder. It returns true
+// if s is nil. model may be "" if it is unknown.
 func (s *Settings) Reminder(model string) bool {
 	if s == nil {
 		return true

@@ -10,34 +10,33 @@ import (
 type rule struct {
 	origin
 	text  string // as written
-	order int    // place in its list
-	tool  string // tool name; with prefix, what the name of a tool begins with
-	// prefix marks a rule on all tools of an upstream server.
+	order int    // position in its list
+	tool  string // tool name; if prefix is true, the beginning of tool names
+	// prefix reports whether the rule covers all tools of an upstream server.
 	prefix  bool
-	whole   bool            // the rule is on the whole tool
+	whole   bool            // whether the rule covers all calls of the tool
 	pattern string          // of a Tool(pattern) rule
-	path    *pathPattern    // pattern as a path pattern; nil when it is none
-	command *commandPattern // pattern as one of commands; nil in a rule on a whole tool
+	path    *pathPattern    // pattern as a path pattern; nil if it is not one
+	command *commandPattern // pattern as a command pattern; nil in a rule on a whole tool
 	folded  *commandPattern // command in lower case
-	broken  error           // what is wrong with the rule, as a clause; nil when nothing is
+	broken  error           // what is wrong with the rule, as a clause; nil if it is valid
 }
 
-// upstreamMark begins the names of tools of upstream servers:
-// mcp__server__tool.
+// upstreamMark is the beginning of the names of upstream tools: mcp__server__tool.
 const upstreamMark = "mcp__"
 
-// wholeTool is the pattern that means the same as no pattern.
+// wholeTool is the pattern that is equivalent to no pattern.
 const wholeTool = "*"
 
-// familyOf is the access that the rules Read and Edit cover in tools they do
-// not name. It matters for whole-tool rules only: a path rule looks at what a
-// call does to its path.
+// familyOf maps tools to the access for which whole-tool rules on Read or Edit cover
+// them. Path rules do not need it, because they depend on what a call does to its
+// path.
 var familyOf = map[string]Access{
 	"Read": Read, "Grep": Read, "Glob": Read,
 	"Edit": Edit, "Write": Edit, "NotebookEdit": Edit,
 }
 
-// inFamily reports whether a tool of that name belongs to Read or to Edit.
+// inFamily reports whether a tool with this name is in the family of a.
 func inFamily(name string, a Access) bool {
 	family, ok := familyOf[name]
 	return ok && family == a
@@ -48,20 +47,22 @@ func (r *rule) onPaths() bool {
 	return !r.whole && (r.tool == Read.String() || r.tool == Edit.String())
 }
 
-// onFiles reports whether the pattern of the rule can only be a path pattern.
+// onFiles reports whether the pattern of the rule must be a path pattern.
 func (r *rule) onFiles() bool {
 	_, ok := familyOf[r.tool]
 	return ok && !r.whole
 }
 
-// onForeign reports whether the rule is on some calls of a tool of another
-// server. Nobody here knows which, so one that denies or asks covers all of them.
+// onForeign reports whether the rule has a pattern for an upstream tool. The meaning
+// of such a pattern is unknown here, so a deny or ask rule covers all calls of the
+// tool.
 func (r *rule) onForeign() bool {
 	return !r.whole && !r.prefix && strings.HasPrefix(r.tool, upstreamMark)
 }
 
-// spelling is the name of a tool of another server as it is called here, where
-// that is said to be called otherwise: of what rules may hold, a dot is in none.
+// spelling returns the name by which an upstream tool is called here. A rule may write
+// a dot where the name has an underscore, because names of upstream tools contain no
+// dots.
 func spelling(tool string) string {
 	if !strings.HasPrefix(tool, upstreamMark) {
 		return tool
@@ -69,7 +70,7 @@ func spelling(tool string) string {
 	return strings.ReplaceAll(tool, ".", "_")
 }
 
-// names reports whether the rule is on a tool of that name.
+// names reports whether the rule is on a tool with this name.
 func (r *rule) names(tool string) bool {
 	if r.prefix {
 		return strings.HasPrefix(tool, r.tool)
@@ -77,8 +78,9 @@ func (r *rule) names(tool string) bool {
 	return r.tool == tool
 }
 
-// parseRule reads the text of a rule. root is what a pattern that begins with /
-// begins at. A rule with broken set has the tool name if it could be read.
+// parseRule parses the text of a rule. root is the folder at which patterns with a
+// leading / begin. If the rule is malformed, broken is set, and tool is set if the
+// name could be read.
 func parseRule(text string, order int, from origin, root string) rule {
 	r := rule{origin: from, text: text, order: order}
 	name, rest := strings.TrimSpace(text), ""
@@ -104,7 +106,7 @@ func parseRule(text string, order int, from origin, root string) rule {
 	return r
 }
 
-// parseName reads the name of a tool, or of a server of tools.
+// parseName parses the name of a tool or of an upstream server.
 func (r *rule) parseName(name string) error {
 	if name == "" {
 		return errors.New("it names no tool")
@@ -120,7 +122,7 @@ func (r *rule) parseName(name string) error {
 	server, upstream := strings.CutPrefix(base, upstreamMark)
 	switch {
 	case star && (!upstream || len(name)-len(base) > 1):
-		r.tool, r.prefix = base, true // what a broken deny rule covers
+		r.tool, r.prefix = base, true // the tools that a malformed deny rule covers
 		return errors.New(`"*" can stand only at the end of a name such as mcp__server__*`)
 	case upstream && server == "" && !star:
 		r.tool, r.prefix = base, true
@@ -138,8 +140,8 @@ func (r *rule) parseName(name string) error {
 	return nil
 }
 
-// onMeant makes a broken rule one on the tools of the server whose name was
-// written as mcpServers has it, and not as tools do.
+// onMeant sets the tools of a malformed rule to those of the server whose name was
+// written as in mcpServers, not as in the names of its tools.
 func (r *rule) onMeant(name string, star bool) {
 	server, upstream := strings.CutPrefix(name, upstreamMark)
 	if !upstream {
@@ -156,9 +158,9 @@ func isNameRune(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 }
 
-// parsePattern looks at the pattern of a Tool(pattern) rule. That of a tool
-// that does not work on files is the tool's own matter; it only must be
-// readable.
+// parsePattern parses the pattern of a Tool(pattern) rule. The pattern of a tool that
+// does not work on files is interpreted by that tool; here it only must be short
+// enough and readable.
 func (r *rule) parsePattern(root string) {
 	if r.pattern == "" {
 		r.broken = errors.New("the pattern is empty")
@@ -180,7 +182,7 @@ func (r *rule) parsePattern(root string) {
 	}
 }
 
-// effect says what a broken rule does.
+// effect describes what a malformed rule does.
 func (r *rule) effect(b Behavior) string {
 	switch {
 	case b == Allow || r.tool == "" && !r.prefix:

@@ -6,26 +6,25 @@ import (
 	"unicode"
 )
 
-// This file reads what the settings say of commands: what they may touch, and
-// which variables of the environment they get.
+// Settings of commands: the files and network they may use, and their environment.
 
-// The keys below sandbox and env.
+// Known keys below sandbox and env.
 var (
 	sandboxKeys = []string{"allowRead", "allowWrite", "caches", "network"}
 	envKeys     = []string{"pass", "scrub"}
 )
 
-// Sandbox is what commands may touch beside the workspace roots.
+// Sandbox describes what commands may access in addition to the workspace roots.
 type Sandbox struct {
-	AllowRead  []string // further files and folders to read: absolute, clean, not canonical; may not exist
-	AllowWrite []string // further folders to read and write in, likewise
-	Caches     bool     // the caches of build tools may be written
-	Network    bool     // the network may be used
+	AllowRead  []string // files and folders to read: absolute, clean, not canonical; they may not exist
+	AllowWrite []string // folders to read and write, with the same properties
+	Caches     bool     // whether the caches of build tools may be written
+	Network    bool     // whether the network may be used
 }
 
-// sandbox is the part of the settings that Sandbox is made of.
+// sandbox holds the settings from which Sandbox is made.
 type sandbox struct {
-	allowRead       []string // absolute, or begun at ~
+	allowRead       []string // absolute, or relative to ~ or an unknown root
 	allowWrite      []string
 	caches, network scalar[bool]
 }
@@ -66,10 +65,9 @@ func (s *Settings) readSandbox(f field) error {
 	return nil
 }
 
-// Sandbox returns what commands may touch. The folders are those of
-// sandbox.allowRead and sandbox.allowWrite, made absolute as in
-// AdditionalDirectories. Without a key, and with nil settings, there are none, and
-// caches and network may be used.
+// Sandbox returns what commands may access. The folders are those of sandbox.allowRead
+// and sandbox.allowWrite, made absolute as in AdditionalDirectories. For keys that are
+// not set, and if s is nil, there are no folders, and caches and network are allowed.
 func (s *Settings) Sandbox() Sandbox {
 	if s == nil {
 		return Sandbox{Caches: true, Network: true}
@@ -99,8 +97,8 @@ func (s *Settings) readEnv(f field) error {
 	return nil
 }
 
-// readVariables reads a list of names of variables, or patterns of them. One
-// that no variable can have has no effect and is warned about.
+// readVariables reads a list of variable names or patterns. It warns about entries
+// that cannot be a variable's name and leaves them out.
 func (s *Settings) readVariables(path string, n *node) ([]string, error) {
 	names, err := n.strings(path)
 	if err != nil {
@@ -117,9 +115,9 @@ func (s *Settings) readVariables(path string, n *node) ([]string, error) {
 	return out, nil
 }
 
-// Env are the lists env.scrub, the variables that commands must not get, and
-// env.pass, those that they are to get: names, or patterns in which * stands for
-// any text. Both are empty for nil settings.
+// Env returns two lists of variables: env.scrub, which commands must not inherit, and
+// env.pass, which they inherit. An entry is a name or a pattern in which * matches any
+// text. Both lists are nil if s is nil.
 func (s *Settings) Env() (scrub, pass []string) {
 	if s == nil {
 		return nil, nil

@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// secret is why the call's path may hold credentials, as written or where it
-// leads. What the session was given to read or write is only held by a known
-// name.
+// secret reports whether the canonical path or the path as written may hold
+// credentials, and why. In files that the session may read or write without a rule, it
+// considers only secrets that are Known.
 func (c *call) secret() (Secret, bool) {
 	if c.p.secrets == nil || c.r.Target == nil {
 		return Secret{}, false
@@ -23,8 +23,9 @@ func (c *call) secret() (Secret, bool) {
 	return Secret{}, false
 }
 
-// SecretPath reports whether a search must leave out the file at a canonical
-// path: it may hold credentials, and no rule allows reading it.
+// SecretPath reports whether a search must leave out the file with this canonical
+// path, because it may hold credentials and no rule allows reading it. It also returns
+// the decision on the path.
 func (p *Policy) SecretPath(tool string, aliases []string, path, dir string, readable []string) (Decision, bool) {
 	if p.secrets == nil {
 		return Decision{}, false
@@ -36,8 +37,8 @@ func (p *Policy) SecretPath(tool string, aliases []string, path, dir string, rea
 	return d, d.Behavior == Ask && d.Secret
 }
 
-// Credentials reports whether the file at a canonical path may hold credentials,
-// whatever the rules say of it.
+// Credentials reports whether the file with this canonical path may hold credentials,
+// regardless of rules.
 func (p *Policy) Credentials(path string) bool {
 	if p.secrets == nil {
 		return false
@@ -46,11 +47,11 @@ func (p *Policy) Credentials(path string) bool {
 	return ok
 }
 
-// SecretsBelow reports whether SecretPath may report a file in a folder at a
-// canonical path.
+// SecretsBelow reports whether SecretPath may return true for a file in a folder. The
+// folder must be a canonical path.
 func (p *Policy) SecretsBelow(folder string) bool { return p.secrets != nil && p.secrets.Below(folder) }
 
-// secretConcern is the concern about credentials in the file.
+// secretConcern returns the concern about credentials in the file.
 func (c *call) secretConcern(s Secret) *Decision {
 	path := c.real.path
 	return &Decision{
@@ -58,8 +59,8 @@ func (c *call) secretConcern(s Secret) *Decision {
 	}
 }
 
-// namesSecret returns what reports whether a pattern names a secret: one of its
-// names is that of the secret, or of a file below it.
+// namesSecret returns a function that reports whether a pattern contains the name of
+// secret s, or of a component of the call's path below it.
 func (c *call) namesSecret(s Secret) func(*pathPattern) bool {
 	var all []string
 	for _, path := range [...]string{c.real.path, c.written()} {
@@ -72,9 +73,9 @@ func (c *call) namesSecret(s Secret) func(*pathPattern) bool {
 	}
 }
 
-// must returns what a pattern of an allow rule has to name to lift what holds
-// for the call's path, nil if nothing does. Lifts reports whether something
-// has to be lifted at all.
+// must returns the condition that the pattern of an allow rule has to meet to lift the
+// restrictions on the call's path. The condition is nil if any pattern will do. lifts
+// reports whether there is a restriction to lift.
 func (c *call) must() (may func(*pathPattern) bool, lifts bool) {
 	if _, kernel := c.inKernel(); kernel {
 		return namesKernel, true

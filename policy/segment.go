@@ -8,14 +8,14 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// kind is how a segment matches. Most need no glob matcher.
+// kind selects how a segment matches. Most segments need no glob matcher.
 type kind uint8
 
 const (
-	exact    kind = iota // the name is head
+	exact    kind = iota // the name equals head
 	oneStar              // head*tail; either may be empty
 	glob                 // any other pattern
-	anyDepth             // **: any number of names, also none
+	anyDepth             // **: any number of names, including none
 )
 
 // segment is the part of a pattern between two slashes.
@@ -23,12 +23,12 @@ type segment struct {
 	kind kind
 	head string // literal before the first wildcard
 	tail string // literal after the last wildcard
-	glob string // of kind glob: the whole in the syntax of doublestar
-	name string // of kind exact: head as written, where head is folded
+	glob string // only for kind glob: the segment in the syntax of doublestar
+	name string // only for kind exact: the name as written (head is folded)
 }
 
-// match reports whether the segment matches one name of a path. It is not
-// asked of anyDepth.
+// match reports whether the segment matches one name of a path. Its kind must not be
+// anyDepth.
 func (s *segment) match(name string) bool {
 	switch s.kind {
 	case exact:
@@ -44,11 +44,11 @@ func (s *segment) fits(name string) bool {
 	return strings.HasPrefix(name, s.head) && strings.HasSuffix(name, s.tail)
 }
 
-// oneCase finds a range of characters with an upper-case letter at one end only,
-// which stands for others when it is folded.
+// oneCase matches a character range with an upper-case letter at exactly one end.
+// Folding would change which characters such a range contains.
 var oneCase = regexp.MustCompile(`\[[^\]]*(\p{Lu}-[^\p{Lu}\]]|[^\p{Lu}\[!^]-\p{Lu})`)
 
-// compileSegment takes the text between two slashes apart.
+// compileSegment parses the text between two slashes.
 func compileSegment(text string) (segment, error) {
 	if len(text) > 1 && strings.Trim(text, "*") == "" {
 		return segment{kind: anyDepth}, nil
@@ -76,18 +76,18 @@ func compileSegment(text string) (segment, error) {
 	return s, nil
 }
 
-// segmentWriter writes a segment in gitignore syntax as its literal ends and as
-// a doublestar pattern, and counts its wildcards.
+// segmentWriter converts a segment from gitignore syntax to its literal ends and a
+// doublestar pattern, and counts its wildcards.
 type segmentWriter struct {
-	rest    string // what is still to be read
+	rest    string // text not yet read
 	head    string
-	literal strings.Builder // since the last wildcard
+	literal strings.Builder // literal text since the last wildcard
 	pattern strings.Builder
 	stars   int
-	others  int // ? and [class]
+	others  int // number of ? and [class]
 }
 
-// step reads one thing: an escape, a class, a run of stars, a character.
+// step reads one element: an escape, a class, a run of stars or a character.
 func (w *segmentWriter) step() error {
 	switch w.rest[0] {
 	case '\\':
@@ -114,7 +114,7 @@ func (w *segmentWriter) step() error {
 	return nil
 }
 
-// wildcard ends the literal so far.
+// wildcard ends the present literal and counts a wildcard.
 func (w *segmentWriter) wildcard(count *int) {
 	if w.stars+w.others == 0 {
 		w.head = w.literal.String()
@@ -123,9 +123,8 @@ func (w *segmentWriter) wildcard(count *int) {
 	*count++
 }
 
-// write adds one byte that stands for itself. Braces are plain characters in
-// gitignore, so they are escaped with the rest of what doublestar gives a
-// meaning.
+// write adds one literal byte. Braces are literal in gitignore, so write escapes them,
+// like all other characters that are special to doublestar.
 func (w *segmentWriter) write(b string) {
 	w.literal.WriteString(b)
 	if strings.Contains(`*?[]{}\`, b) {
@@ -134,7 +133,7 @@ func (w *segmentWriter) write(b string) {
 	w.pattern.WriteString(b)
 }
 
-// class reads [...]. A "]" that stands first is a member of the class.
+// class reads [...]. A "]" at its beginning is a member of the class.
 func (w *segmentWriter) class() error {
 	i := 1
 	w.pattern.WriteByte('[')
@@ -165,7 +164,7 @@ func (w *segmentWriter) class() error {
 	return errors.New("a [ in it is not closed")
 }
 
-// segment is the cheapest segment that matches the same names.
+// segment returns the segment, with the cheapest kind that matches the same names.
 func (w *segmentWriter) segment() segment {
 	switch {
 	case w.stars+w.others == 0:

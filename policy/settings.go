@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// Settings is what a settings file says, or several do. It is made by
-// ParseSettings or Merge and never changes.
+// Settings holds the content of one or more settings files. ParseSettings and Merge
+// make it. It is immutable.
 type Settings struct {
-	source       string    // "" when of several files
-	root         string    // the same
+	source       string    // settings file; "" if there are several
+	root         string    // folder of relative paths; "" if there are several files
 	rules        [3][]rule // by Behavior
-	directories  []string  // absolute, or begun at ~
+	directories  []string  // absolute, or relative to ~ or an unknown root
 	mode         scalar[string]
 	features     map[string]feature
 	reminder     scalar[bool]
 	editGuard    scalar[string]
-	exempt       []string // models that get no reminder
+	exempt       []string // patterns of models that get no reminder
 	sandbox      sandbox
-	scrub, pass  []string // names of environment variables
+	scrub, pass  []string // names or patterns of environment variables
 	hooks        Hooks
 	classifier   []Stage
-	upstreams    []Upstream // each with a prefix of its own
+	upstreams    []Upstream // no two have the same prefix
 	denied       []serverEntry
 	allowed      scalar[allowedServers]
 	pin          scalar[bool]
-	loose        []Loose  // what Tightened leaves out
-	warnings     []string // of keys
+	loose        []Loose  // the entries that Tightened leaves out
+	warnings     []string // about keys
 	ruleWarnings []string
-	faults       []string // of keys; see Faults
+	faults       []string // about keys; see Faults
 }
 
-// ParseSettings reads settings from the text of a file. source names the file
-// in decisions and errors; root is what its /p patterns and relative
-// directories begin at. The text is one JSON object:
+// ParseSettings parses the text of a settings file. source is the name of the file in
+// decisions and errors. root is the folder at which /p patterns and relative
+// directories begin. The text is one JSON object:
 //
 //	{
 //	  "permissions": {
@@ -76,17 +76,16 @@ type Settings struct {
 //	  "upstream": {"pin": true or false}
 //	}
 //
-// A folder begins with / or ~, or at the root of the settings; a * in the name
-// of a model or variable stands for any text. Events and matchers are explained
-// at Event and Hooks.Matching. In what starts a server, ${NAME} and
-// ${NAME:-default} stand for variables (Upstream.Expand). A server of a list is a
-// name, {"serverName": name}, {"serverUrl": URL}, both with * for any text, or
+// A folder begins with / or ~, or is relative to the root of the settings. In the name
+// of a model or variable, * matches any text. Event and Hooks.Matching describe events
+// and matchers. In the settings that start a server, ${NAME} and ${NAME:-default} are
+// replaced by variables (see Upstream.Expand). A server in a list is a name,
+// {"serverName": name}, {"serverUrl": URL}, both with * for any text, or
 // {"serverCommand": [program, argument...]}.
 //
-// Every key may be missing. A key that stands twice or has a value of a wrong
-// type is an error with its line and path. A key that is probably a misspelling is
-// in Faults. Any other key that is not known, or a rule that is malformed or has no
-// effect, is in Warnings.
+// All keys are optional. A duplicate key or a value of a wrong type is an error with
+// its line and path. Faults reports keys that are probably misspelled. Warnings
+// reports other unknown keys and rules that are malformed or have no effect.
 func ParseSettings(data []byte, source, root string) (*Settings, error) {
 	s := &Settings{source: source, root: root, features: map[string]feature{}}
 	n, err := readJSON(data)
@@ -100,8 +99,8 @@ func ParseSettings(data []byte, source, root string) (*Settings, error) {
 	return s, nil
 }
 
-// Warnings says what in the settings is ignored or does something other than
-// what it seems to: unknown keys, malformed rules, rules without effect. Each
+// Warnings describes entries of the settings that are ignored or do something other
+// than they seem to: unknown keys, malformed rules, rules without effect. Each warning
 // is one line with its file and line number, safe to show.
 func (s *Settings) Warnings() []string {
 	if s == nil {
@@ -110,12 +109,12 @@ func (s *Settings) Warnings() []string {
 	return slices.Concat(s.warnings, s.ruleWarnings)
 }
 
-// warn adds a warning about a key on a line.
+// warn adds a warning about a line.
 func (s *Settings) warn(line int, format string, args ...any) {
 	s.warnings = append(s.warnings, origin{s.source, line}.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// Features are the switches in features.
+// Features returns the switches of features by name.
 func (s *Settings) Features() map[string]bool {
 	if s == nil {
 		return nil
@@ -127,19 +126,19 @@ func (s *Settings) Features() map[string]bool {
 	return out
 }
 
-// FeatureAt is where a switch of Features is written, as FILE:LINE, safe to show.
+// FeatureAt returns the place of a switch of Features as FILE:LINE, safe to show.
 func (s *Settings) FeatureAt(name string) string { return s.features[name].origin.String() }
 
-// feature is a switch and where it is written.
+// feature is a switch and its place in the settings.
 type feature struct {
 	origin
 	on bool
 }
 
-// AdditionalDirectories are the folders of permissions.additionalDirectories:
-// absolute and clean, with ~ as the home folder ($HOME) and relative ones begun
-// at the root of their settings. They are not canonical and may not exist. A
-// folder that begins at a home folder or root that is not known is left out.
+// AdditionalDirectories returns the folders of permissions.additionalDirectories. They
+// are absolute and clean: ~ is replaced by the home folder ($HOME), and relative ones
+// are joined with the root of their settings. They are not canonical and may not
+// exist. A folder relative to an unknown home folder or root is left out.
 func (s *Settings) AdditionalDirectories() []string {
 	if s == nil {
 		return nil
@@ -147,7 +146,8 @@ func (s *Settings) AdditionalDirectories() []string {
 	return expand(s.directories)
 }
 
-// expand makes folders absolute and clean; one that cannot be is left out.
+// expand makes folders absolute and clean. It leaves out those it cannot make
+// absolute.
 func expand(dirs []string) []string {
 	var out []string
 	for _, dir := range dirs {

@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown bounds one path or rule in a text, in bytes: longer than nearly any
-// real path, short enough that a hostile one cannot drown the sentence.
+// maxShown is the limit of one path or rule in a text, in bytes. It is longer than
+// nearly all real paths, but short enough that a hostile one cannot bury the sentence.
 const maxShown = 240
 
-// show makes text from outside safe to read: as it is when all of it is
-// printable, else quoted, so that control characters, terminal escapes, bidi
-// controls, invisible characters and invalid UTF-8 stand as escapes. The middle
-// of a long text is left out.
+// show makes text from outside safe to read. It returns printable text as it is and
+// quotes any other, so that control characters, terminal escapes, bidi controls,
+// invisible characters and invalid UTF-8 appear as escapes. It leaves out the middle
+// of a long text.
 func show(s string) string {
 	if !plain(s) {
-		// Each byte becomes at most ten; the rest of a huge text is not needed.
+		// A byte becomes at most ten when quoted. The rest of a huge text is not needed.
 		s = strconv.Quote(shorten(s, 4*maxShown))
 	}
 	return shorten(s, maxShown)
 }
 
-// plain reports whether every character of s shows, and shows as itself. A
-// quote at the beginning could be mistaken for quoting.
+// plain reports whether every character of s is printable. It also rejects a leading
+// quote, which could be mistaken for quoting.
 func plain(s string) bool {
 	if s == "" || s[0] == '"' || !utf8.ValidString(s) {
 		return false
@@ -32,8 +32,8 @@ func plain(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) < 0
 }
 
-// shorten leaves the middle out of s when it is longer than limit bytes. It
-// cuts between characters.
+// shorten removes the middle of s if s is longer than limit bytes. It never splits a
+// character.
 func shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// This file is about settings that nobody trusts: what holds of them, and what
-// a person is asked to trust.
+// Settings of projects that are not trusted yet: which of them apply, and what the
+// user is asked to trust.
 
-// Loose is something in settings that could make a decision laxer, or run a
+// Loose is an entry of the settings that could make a decision less strict, or run a
 // program.
 type Loose struct {
-	Key   string // "permissions.allow", "features.web"
+	Key   string // such as "permissions.allow" or "features.web"
 	Line  int    // 1-based
-	Value string // in full, in one line, safe to show; of env and headers of servers the name alone
+	Value string // complete, in one line, safe to show; for a server's env and headers only the name
 }
 
-// Loosens lists what Tightened leaves out, in the order of the file.
+// Loosens returns the entries that Tightened leaves out, in the order of the file.
 func (s *Settings) Loosens() []Loose {
 	if s == nil {
 		return nil
@@ -26,9 +26,10 @@ func (s *Settings) Loosens() []Loose {
 	return slices.Clone(s.loose)
 }
 
-// Tightened are the settings without all that could make a decision laxer: their
-// deny and ask rules, denied servers and upstream.pin alone. It is what holds of a project's file until a person
-// trusts the project. A warning names what is left out.
+// Tightened returns the settings without the entries that could make a decision less
+// strict. Only deny and ask rules, denied servers and a true upstream.pin remain.
+// These are the settings of a project that the user has not trusted yet. A warning
+// names the entries that are left out.
 func (s *Settings) Tightened() *Settings {
 	if s == nil {
 		return nil
@@ -65,15 +66,15 @@ func (s *Settings) looseKeys() string {
 	return strings.Join(out, ", ")
 }
 
-// noteTop remembers what is below a key of the file that Tightened leaves out.
+// noteTop records the entries of a top-level key that Tightened leaves out.
 func (s *Settings) noteTop(f field) {
 	switch f.key {
-	case "$schema", permissionsKey, "upstream": // these look at each key below
-	case deniedServersKey: // it holds
+	case "$schema", permissionsKey, "upstream": // permissions and upstream record their own entries
+	case deniedServersKey: // Tightened retains it
 	case serversKey:
 		s.noteServers(f)
 	case allowedServersKey:
-		if f.value.kind == isArray && len(f.value.items) == 0 { // it allows none, instead of another list
+		if f.value.kind == isArray && len(f.value.items) == 0 { // an empty list allows no server; a less authoritative list could allow some
 			s.loose = append(s.loose, Loose{f.key, f.line, f.value.json()})
 		}
 		s.note(f.key, f.value)
@@ -84,8 +85,8 @@ func (s *Settings) noteTop(f field) {
 	}
 }
 
-// noteServers is note for mcpServers. What is in env and headers is often a
-// secret, so of them only the names are shown.
+// noteServers is note for mcpServers. Values of env and headers are often secret, so
+// it records only their names.
 func (s *Settings) noteServers(f field) {
 	for _, server := range f.value.fields {
 		path := joinKey(f.key, server.key)
@@ -102,8 +103,8 @@ func (s *Settings) noteServers(f field) {
 	}
 }
 
-// note remembers what is below a key that Tightened leaves out: each item of a
-// list, each value of an object.
+// note records the entries of a key that Tightened leaves out: each item of a list,
+// each value of an object.
 func (s *Settings) note(key string, n *node) {
 	switch n.kind {
 	case isArray:
@@ -119,7 +120,7 @@ func (s *Settings) note(key string, n *node) {
 	}
 }
 
-// json is the value as JSON in one line, with all escaped that does not show.
+// json returns the value as JSON in one line, with non-printable characters escaped.
 func (n *node) json() string {
 	switch n.kind {
 	case isObject:
@@ -145,7 +146,7 @@ func (n *node) json() string {
 	}
 }
 
-// quoted is a folder as a word for a shell, if it can be shown.
+// quoted returns a folder as a word for a shell, if it is printable.
 func quoted(dir string) string {
 	if !plain(dir) || !strings.ContainsFunc(dir, func(r rune) bool {
 		return !strings.ContainsRune("/._-+,:@%", r) && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z')

@@ -12,15 +12,16 @@ import (
 	"strings"
 )
 
-// references are the variables in a text: ${NAME} or ${NAME:-default}.
+// references matches variables in a text: ${NAME} or ${NAME:-default}.
 var references = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
 const wantWeb = "its url is not one such as https://example.com/mcp, with an ASCII host"
 
-// Expand is the server with its variables replaced once by what getenv says, a
-// command with a slash and the working directory made absolute and clean. ~ is
-// home, which may be "". A variable that is not set or empty has to have a
-// default. An error names server, key and variable, and no value.
+// Expand returns the server with its variables replaced by their values from getenv.
+// Values are not expanded again. A command with a slash and the working directory
+// become absolute and clean; ~ is replaced by home, which may be "". A variable that
+// is unset or empty must have a default. Errors name the server, key and variable, but
+// contain no value.
 func (u Upstream) Expand(getenv func(string) string, home string) (Upstream, error) {
 	e := expander{getenv: getenv}
 	u.Command = e.text("command", u.Command)
@@ -47,7 +48,7 @@ func (u Upstream) Expand(getenv func(string) string, home string) (Upstream, err
 	return u, nil
 }
 
-// expander replaces variables and keeps the first error.
+// expander replaces variables and stores the first error.
 type expander struct {
 	getenv func(string) string
 	err    error
@@ -83,8 +84,8 @@ func (e *expander) text(key, text string) string {
 	return out
 }
 
-// texts are the values of env or headers, in the order of their names so that
-// the error is always the same.
+// texts expands the values of env or headers. It goes through them in the order of
+// their names, so that the first error is always the same.
 func (e *expander) texts(key string, texts map[string]string) map[string]string {
 	out := maps.Clone(texts)
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -112,8 +113,9 @@ func (e *expander) path(key, path, root, home string) string {
 	return filepath.Clean(path)
 }
 
-// isWeb reports whether a text is a URL that can be connected to. A host that is
-// not ASCII could be written in several ways, which lists could not know.
+// isWeb reports whether a text is a URL to which a client can connect. It rejects
+// hosts that are not ASCII: they can be written in several ways, which the server
+// lists do not recognize.
 func isWeb(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.Hostname() == "" {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// This file reads mcpServers, in the format that other clients have too: what
-// they alone know is warned about and ignored.
+// The key mcpServers. Other clients use the same format. Keys that only they know are
+// ignored with a warning.
 
-// serversKey is the key of the servers.
+// serversKey is the key that holds the servers.
 const serversKey = "mcpServers"
 
-// The keys of a server, and below upstream.
+// Known keys of a server and below upstream.
 var (
 	serverKeys   = []string{"args", "command", "cwd", "disabled", "eager", "env", "headers", "loading", "timeout", "type", "url"}
 	upstreamKeys = []string{"pin"}
 )
 
-// transports are the values of type, and whether that is HTTP.
+// transports maps the values of type to whether the transport is HTTP.
 var transports = map[string]bool{"stdio": false, "http": true, "streamable-http": true, "streamableHttp": true}
 
 func (s *Settings) readServers(f field) error {
@@ -44,7 +44,7 @@ func (s *Settings) readServers(f field) error {
 	return nil
 }
 
-// unusable says why no tool can be called by the name of a server.
+// unusable returns the reason why no tool can be called under a server's name, or "".
 func unusable(name string) string {
 	prefix := serverName(name)
 	switch {
@@ -58,7 +58,7 @@ func unusable(name string) string {
 	return ""
 }
 
-// readServer reads one server; ok says that there is something to keep.
+// readServer reads one server. ok reports whether the server is usable or disabled.
 func (s *Settings) readServer(g field) (u Upstream, ok bool, err error) {
 	path := joinKey(serversKey, g.key)
 	if g.value.kind != isObject {
@@ -77,7 +77,7 @@ func (s *Settings) readServer(g field) (u Upstream, ok bool, err error) {
 			return u, false, err
 		}
 	}
-	if u.Disabled { // whatever else it says, it is off, also in less authoritative files
+	if u.Disabled { // its other keys do not matter; it disables the server in less authoritative files too
 		return u, true, nil
 	}
 	if _, known := transports[kind]; !known && kind != "" {
@@ -87,7 +87,7 @@ func (s *Settings) readServer(g field) (u Upstream, ok bool, err error) {
 	return u, true, u.complete(g.value.line, kind)
 }
 
-// transport names a value of type that is none here.
+// transport names a value of type that is not supported.
 func transport(kind string) string {
 	if kind == "sse" {
 		return "sse, the transport before streamable HTTP,"
@@ -95,7 +95,7 @@ func transport(kind string) string {
 	return show(kind)
 }
 
-// readServerKey reads one key of a server but type.
+// readServerKey reads one key of a server, except type.
 func (s *Settings) readServerKey(u *Upstream, path string, f field) (err error) {
 	at := joinKey(path, f.key)
 	switch f.key {
@@ -137,7 +137,7 @@ func (s *Settings) readServerKey(u *Upstream, path string, f field) (err error) 
 	return err
 }
 
-// complete reports what is missing in a server, or too much.
+// complete returns an error if keys of a server are missing or contradict each other.
 func (u *Upstream) complete(line int, kind string) error {
 	fail := func(what string) error { return fmt.Errorf("line %d: %s: %s", line, joinKey(serversKey, u.Name), what) }
 	web, typed := transports[kind]
@@ -156,7 +156,7 @@ func (u *Upstream) complete(line int, kind string) error {
 	return nil
 }
 
-// readText reads a text that is not empty.
+// readText reads a string that is not blank.
 func (s *Settings) readText(path string, n *node) (string, error) {
 	if n.kind != isString || strings.TrimSpace(n.text) == "" {
 		return "", n.want(path, "a text")
@@ -165,8 +165,8 @@ func (s *Settings) readText(path string, n *node) (string, error) {
 	return n.text, nil
 }
 
-// readMap reads an object of strings. Its values may be secrets, so no message
-// has them.
+// readMap reads an object of strings. Its values may be secret, so messages do not
+// contain them.
 func (s *Settings) readMap(path string, n *node, fits func(key string) bool) (map[string]string, error) {
 	if n.kind != isObject {
 		return nil, fmt.Errorf("line %d: %s: want an object of strings, have %s", n.line, path, n.kind)
@@ -186,7 +186,7 @@ func (s *Settings) readMap(path string, n *node, fits func(key string) bool) (ma
 	return out, nil
 }
 
-// onceEach refuses headers that differ in upper and lower case only.
+// onceEach rejects headers whose names differ only in case.
 func onceEach(path string, n *node) error {
 	seen := map[string]bool{}
 	for _, f := range n.fields {
@@ -199,14 +199,14 @@ func onceEach(path string, n *node) error {
 	return nil
 }
 
-// isToken reports whether a text can be the name of a header.
+// isToken reports whether a text is valid as the name of a header.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 	})
 }
 
-// readReferences warns of what looks like a variable of another client.
+// readReferences warns about syntax that looks like a variable of another client.
 func (s *Settings) readReferences(path string, n *node) {
 	rest := references.ReplaceAllString(n.text, "")
 	if strings.Contains(rest, "${") {
@@ -214,9 +214,10 @@ func (s *Settings) readReferences(path string, n *node) {
 	}
 }
 
-// readMilliseconds reads a time limit.
+// readMilliseconds reads a timeout in milliseconds. It returns 0, the default, if the
+// value is too small.
 func (s *Settings) readMilliseconds(path string, n *node) time.Duration {
-	ms, err := strconv.ParseFloat(n.text, 64) // an error: it is infinite
+	ms, err := strconv.ParseFloat(n.text, 64) // err: the number overflows, and ms is infinite
 	switch {
 	case ms > float64(maxUpstreamTimeout.Milliseconds()):
 		s.warn(n.line, "%s: %s milliseconds is too long; %d is taken", path, show(n.text), maxUpstreamTimeout.Milliseconds())

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// This file is about deniedMcpServers and allowedMcpServers: which servers may be
+// The keys deniedMcpServers and allowedMcpServers: the servers that must not or may be
 // started or connected to.
 
-// The keys of the lists, and of their entries.
+// The keys of the lists.
 const (
 	deniedServersKey  = "deniedMcpServers"
 	allowedServersKey = "allowedMcpServers"
@@ -19,16 +19,16 @@ const (
 
 var serverEntryKeys = []string{"serverCommand", "serverName", "serverUrl"}
 
-// serverEntry is an entry of the lists. One of its fields is set, in an entry
-// that is malformed none.
+// serverEntry is an entry of a server list. Exactly one of name, command and url is
+// set, except in a malformed entry, in which none is.
 type serverEntry struct {
 	origin
-	name    string // with * for any text
+	name    string // * matches any text
 	command []string
 	url     *urlPattern
 }
 
-// allowedServers is the list of one file.
+// allowedServers holds the allowedMcpServers of one file.
 type allowedServers struct {
 	origin
 	entries []serverEntry
@@ -36,8 +36,8 @@ type allowedServers struct {
 
 const wantServer = `a name, or an object with one of "serverName", "serverCommand" and "serverUrl"`
 
-// readDenied reads deniedMcpServers. What cannot be understood might have denied
-// anything, so it is an error.
+// readDenied reads deniedMcpServers. An entry that it does not understand is an error,
+// since it might deny any server.
 func (s *Settings) readDenied(f field) error {
 	if f.value.kind != isArray {
 		return f.value.want(f.key, "an array")
@@ -52,7 +52,8 @@ func (s *Settings) readDenied(f field) error {
 	return nil
 }
 
-// readAllowed reads allowedMcpServers. What cannot be understood allows nothing.
+// readAllowed reads allowedMcpServers. An entry that it does not understand allows
+// nothing.
 func (s *Settings) readAllowed(f field) error {
 	if f.value.kind != isArray {
 		return f.value.want(f.key, "an array")
@@ -111,10 +112,10 @@ func (s *Settings) readServerEntry(at string, n *node) (e serverEntry, err error
 	return e, err
 }
 
-// UpstreamRefused reports whether a server, with its variables expanded, must not
-// be started or connected to, and why, as one phrase safe to show. Denied lists
-// of all files hold. Of the allowed lists that of the most authoritative file
-// holds that has one: a server that none of its entries covers is refused.
+// UpstreamRefused reports whether a server must not be started or connected to, and
+// why, as one phrase safe to show. The variables of u must be expanded. The denied
+// lists of all files apply. Of the allowed lists, only that of the most authoritative
+// file with such a list applies: it must cover the server.
 func (s *Settings) UpstreamRefused(u Upstream) (why string, refused bool) {
 	if s == nil {
 		return "", false
@@ -130,7 +131,7 @@ func (s *Settings) UpstreamRefused(u Upstream) (why string, refused bool) {
 	return "not among " + allowedServersKey + " in " + origin{source: s.allowed.value.source}.String(), true
 }
 
-// allows reports whether the entry, taken exactly, is about the server.
+// allows reports whether the entry matches the server exactly.
 func (e *serverEntry) allows(u Upstream) bool {
 	switch {
 	case e.name != "":
@@ -141,8 +142,8 @@ func (e *serverEntry) allows(u Upstream) bool {
 	return u.Command != "" && slices.Equal(e.command, append([]string{u.Command}, u.Args...)) && !u.loads()
 }
 
-// loads reports whether variables that the server is given decide which program
-// runs, or what it loads: the command alone does not say then what is started.
+// loads reports whether the server's variables may decide which program runs or what
+// it loads. The command alone does not determine then what is started.
 func (u Upstream) loads() bool {
 	for name := range u.Env {
 		name = strings.ToUpper(name)
@@ -153,8 +154,8 @@ func (u Upstream) loads() bool {
 	return false
 }
 
-// loaders are variables by which systems, shells and interpreters find programs
-// and load code; loaderPrefixes begin the names of others.
+// loaders lists variables by which systems, shells and interpreters find programs and
+// load code. loaderPrefixes lists the prefixes of the names of others.
 var (
 	loaders = []string{
 		"PATH", "PATHEXT", "HOME", "ENV", "BASH_ENV", "IFS", "SHELL", "CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS",
@@ -163,7 +164,7 @@ var (
 	loaderPrefixes = []string{"LD_", "DYLD_", "PYTHON", "PERL5", "NPM_CONFIG_", "UV_", "PIP_", "XDG_", "DOCKER_", "GIT_"}
 )
 
-// denies reports whether the entry is about the server, however that is spelled.
+// denies reports whether the entry matches the server in any spelling.
 func (e *serverEntry) denies(u Upstream) bool {
 	switch {
 	case e.name != "":
@@ -174,7 +175,7 @@ func (e *serverEntry) denies(u Upstream) bool {
 	if u.Command == "" || !slices.Equal(e.command[1:], u.Args) {
 		return false
 	}
-	// Where a program is found that has no path is not known.
+	// The location of a program without a path is unknown, so compare base names.
 	name, command := filepath.ToSlash(e.command[0]), filepath.ToSlash(u.Command)
 	if !strings.Contains(name, "/") || !strings.Contains(command, "/") {
 		return path.Base(name) == path.Base(command)
@@ -182,10 +183,11 @@ func (e *serverEntry) denies(u Upstream) bool {
 	return name == command
 }
 
-// fold is a text in which upper and lower case do not differ.
+// fold returns a text without differences in case.
 func fold(s string) string { return strings.ToLower(strings.ToUpper(strings.TrimSpace(s))) }
 
-// foldedPrefix is what tools of a server are called by, but for case; a * stays.
+// foldedPrefix returns the server's part of its tools' names, folded. It leaves each *
+// unchanged.
 func foldedPrefix(name string) string {
 	parts := strings.Split(strings.TrimSpace(name), wholeTool)
 	for i := range parts {

@@ -8,52 +8,51 @@ import (
 	"time"
 )
 
-// This file holds what the settings say of other MCP servers: those whose tools
-// are offered here, and which of them may be started. The package starts
-// nothing.
+// Settings of other MCP servers: the servers whose tools this server offers. This
+// package does not start them.
 
 const (
-	// maxServerName bounds the part of a tool's name that names its server, in
-	// bytes. Names of tools have at most 64; a longer one is cut and ends in a hash
-	// of 9 bytes, and a rule on the server has to know what stands before that.
+	// maxServerName is the limit of the part of a tool's name that names its server, in bytes.
+	// Names of tools have at most 64 bytes. A longer name is truncated and ends in a hash of 9
+	// bytes, and a rule on the server must match the part before the hash.
 	maxServerName = 64 - 9 - len(upstreamMark) - len(upstreamGap)
-	// minUpstreamTimeout is less than a call over a network may take. Below it
-	// somebody has mistaken the unit for seconds.
+	// minUpstreamTimeout is shorter than some calls over a network. A smaller value probably
+	// means that seconds were taken for the unit.
 	minUpstreamTimeout = time.Second
-	// maxUpstreamTimeout is longer than anybody waits without a sign of life.
+	// maxUpstreamTimeout is longer than any user waits for a call without progress.
 	maxUpstreamTimeout = time.Hour
 )
 
-// upstreamGap divides server and tool in the name of a tool.
+// upstreamGap is the separator of server and tool in the name of a tool.
 const upstreamGap = "__"
 
-// Upstream is one server of mcpServers. Texts are as they are written, with
-// their variables, until Expand.
+// Upstream describes one server of mcpServers. Its texts are as written in the
+// settings, including variables, until Expand replaces them.
 type Upstream struct {
 	Name    string
-	Command string // of one that is started here; "": URL
+	Command string // program of a server that is started here; "" if URL is set
 	Args    []string
 	Env     map[string]string
-	Dir     string // working directory; "": none given
+	Dir     string // working directory; "" if not set
 	URL     string
 	Headers map[string]string
 
-	Eager    bool          // to be connected when this server starts
-	Always   bool          // its tools are always loaded
-	Disabled bool          // not to be used
-	Timeout  time.Duration // of a call without a sign of life; 0: none given
+	Eager    bool          // whether to connect to it when this server starts
+	Always   bool          // whether its tools are always loaded, never deferred
+	Disabled bool          // whether it must not be used
+	Timeout  time.Duration // limit of a call without progress; 0 if not set
 
-	Root   string // the folder that a relative command or working directory begins at; may be ""
-	Source string // the settings file, not made safe to show
-	Line   int    // the line of its name there, 1-based
+	Root   string // folder to which a relative command or working directory is relative; may be ""
+	Source string // the settings file; not made safe to show
+	Line   int    // line of its name in Source, 1-based
 }
 
-// Prefix is what the names of the server's tools begin with, behind mcp__ and
-// before __: its name, in which every character is a _ that not every client
-// takes in the name of a tool. No two servers of the same Settings have the same.
+// Prefix returns the server's part in the names of its tools, between mcp__ and __. It
+// is the server's name with _ in place of every character that some clients do not
+// accept in tool names. No two servers of the same Settings have the same prefix.
 func (u Upstream) Prefix() string { return serverName(u.Name) }
 
-// serverName is a name as Upstream.Prefix has it.
+// serverName converts a server's name as described at Upstream.Prefix.
 func serverName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' || !isNameRune(r) {
@@ -63,9 +62,9 @@ func serverName(name string) string {
 	}, name)
 }
 
-// Upstreams are the servers of mcpServers of all files, sorted by name, without
-// those that are disabled. Of two with the same name the more authoritative
-// wins wholly. nil settings have none.
+// Upstreams returns the servers of mcpServers of all files, sorted by name, without
+// those that are disabled. Of two servers with the same name, the more authoritative
+// one replaces the other completely. Upstreams returns nil if s is nil.
 func (s *Settings) Upstreams() []Upstream {
 	if s == nil {
 		return nil
@@ -82,8 +81,8 @@ func (s *Settings) Upstreams() []Upstream {
 	return out
 }
 
-// UpstreamPrefixes are the prefixes of all servers, the disabled ones among them,
-// for Config.KnownServers. It is never nil.
+// UpstreamPrefixes returns the prefixes of all servers, including disabled ones, for
+// Config.KnownServers. The result is never nil.
 func (s *Settings) UpstreamPrefixes() []string {
 	out := []string{}
 	if s != nil {
@@ -94,13 +93,13 @@ func (s *Settings) UpstreamPrefixes() []string {
 	return out
 }
 
-// UpstreamPin is the value of upstream.pin: whether a tool of another server is
-// refused whose definition has changed since a person last looked at it. It is
-// false if the settings, which may be nil, have none.
+// UpstreamPin returns the value of upstream.pin: whether to refuse an upstream tool
+// whose definition has changed since the user last saw it. It returns false if s is
+// nil or has no such value.
 func (s *Settings) UpstreamPin() bool { return s != nil && s.pin.or(false) }
 
-// addUpstreams adds servers of less authoritative settings. Rules know a server
-// by its prefix, so one that shares it with another is left out.
+// addUpstreams adds servers of less authoritative settings. Rules identify a server by
+// its prefix, so addUpstreams leaves out a server whose prefix is taken.
 func (s *Settings) addUpstreams(less []Upstream) {
 	by := map[string]Upstream{}
 	for _, u := range s.upstreams {
@@ -119,5 +118,5 @@ func (s *Settings) addUpstreams(less []Upstream) {
 	}
 }
 
-// toolsOf is what the names of a server's tools begin with.
+// toolsOf returns the beginning of the names of a server's tools.
 func toolsOf(prefix string) string { return upstreamMark + prefix + upstreamGap }

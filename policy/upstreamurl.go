@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// This file holds URLs of servers against patterns in which * stands for any
-// text. One URL can be written in many ways, and what allows is not what denies:
+// Matching of server URLs with patterns in which * matches any text. One URL can be
+// written in many ways, so allowing and denying need different methods:
 //
-//   - A pattern that allows is held against each part of the URL by itself, so
-//     that https://*.example.com/* is not https://evil.com/?.example.com/, and
-//     against the path that is asked for: decoded and without "..".
-//   - A pattern that denies covers what it covers as text, and what it covers by
-//     parts, with and without what stands behind the "?".
+//   - An allow pattern is compared with each part of the URL separately, so that
+//     https://*.example.com/* does not match https://evil.com/?.example.com/. The path
+//     is decoded and free of "..", as a server would see it.
+//   - A deny pattern covers every URL that matches it as text or by parts, with and
+//     without the query.
 
-// webURL is a URL by parts.
+// webURL is a URL split into parts.
 type webURL struct {
 	scheme string // lower case
-	host   string // lower case, without a dot at its end; an address in its usual form
-	port   string // always given
-	path   string // decoded, clean, at least /
-	query  string // with the "?"; "" if there is none
+	host   string // lower case, without a trailing dot; an IP address in canonical form
+	port   string // never empty, except for an unknown scheme
+	path   string // decoded and clean, at least "/"
+	query  string // including the "?"; "" if there is none
 }
 
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
-// parts takes a URL apart. Who logs in and what stands behind a "#" is left out.
+// parts splits a URL. It drops user information and the fragment.
 func parts(text string) (webURL, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -53,7 +53,7 @@ func canonicalHost(host string) string {
 	return host
 }
 
-// cleanPath is a path as a server understands it. The slash at its end stays.
+// cleanPath returns a path as a server understands it. It retains a slash at the end.
 func cleanPath(p string) string {
 	clean := path.Clean("/" + p)
 	if strings.HasSuffix(p, "/") && clean != "/" {
@@ -62,16 +62,18 @@ func cleanPath(p string) string {
 	return clean
 }
 
-// urlPattern is a serverUrl.
+// urlPattern is a compiled serverUrl.
 type urlPattern struct {
 	text     string
-	anything bool // it is * alone
-	// By parts, each with * for any text; scheme is "" if the pattern is only a text.
-	scheme, host, port string // port "": the one that the scheme has
+	anything bool // whether the pattern is just *
+	// The pattern by parts, in which * matches any text. scheme is "" if the pattern is only
+	// compared as text.
+	scheme, host, port string // an empty port means the default of the scheme
 	path, query        string
 }
 
-// newURLPattern reads a pattern; nil: it is none, or could cover no URL.
+// newURLPattern compiles a pattern. It returns nil if the pattern is invalid or could
+// cover no URL.
 func newURLPattern(text string) *urlPattern {
 	p := &urlPattern{text: text, anything: text == wholeTool}
 	scheme, rest, ok := strings.Cut(text, "://")
@@ -86,7 +88,7 @@ func newURLPattern(text string) *urlPattern {
 		}
 		return p
 	case !web && scheme != wholeTool && scheme != "http*":
-		return p // such as *tps://: a text
+		return p // such as *tps://, compared as text
 	}
 	at := strings.IndexAny(rest, "/?")
 	if at < 0 {
@@ -97,7 +99,7 @@ func newURLPattern(text string) *urlPattern {
 		host, p.port = host[:i], strings.TrimLeft(host[i+1:], "0")
 	}
 	if host == "" || strings.ContainsAny(host, `@\`) || strings.ContainsFunc(host, func(r rune) bool { return r > '~' }) {
-		return nil // Expand lets no such URL through
+		return nil // Expand rejects such URLs
 	}
 	p.scheme, p.host = scheme, canonicalHost(strings.Trim(host, "[]"))
 	pathText, query, asked := strings.Cut(rest[at:], "?")
@@ -113,7 +115,7 @@ func newURLPattern(text string) *urlPattern {
 	return p
 }
 
-// onHost reports whether scheme, host and port are covered.
+// onHost reports whether the pattern covers the scheme, host and port of w.
 func (p *urlPattern) onHost(w webURL) bool {
 	port := p.port
 	if port == "" {
@@ -122,8 +124,8 @@ func (p *urlPattern) onHost(w webURL) bool {
 	return p.scheme != "" && wildcard(p.scheme, w.scheme) && wildcard(p.host, w.host) && wildcard(port, w.port)
 }
 
-// allows reports whether the pattern covers a URL, part by part. A path that
-// ends in * covers what is asked behind it, too.
+// allows reports whether the pattern covers a URL, part by part. A pattern whose path
+// ends in * covers any query as well.
 func (p *urlPattern) allows(text string) bool {
 	if p.anything {
 		return true
@@ -143,7 +145,7 @@ func (p *urlPattern) onText(text string) bool {
 	return wildcard(strings.ToLower(p.text), strings.ToLower(text))
 }
 
-// denies reports whether the pattern covers a URL, however that is spelled.
+// denies reports whether the pattern covers a URL in any spelling.
 func (p *urlPattern) denies(text string) bool {
 	w, ok := parts(text)
 	if p.anything || !ok || p.onText(text) {

@@ -11,20 +11,19 @@ import (
 
 var errNoAnchor = errors.New("the folder it begins at is not known")
 
-// knows reports whether the folder of an anchor is known when rules are read.
-// The working directory is known only with a Request.
+// knows reports whether the folder of an anchor is known before any Request. The
+// working directory becomes known with the Request, so knows returns true for it.
 func (p *Policy) knows(a anchor) bool {
 	return a != atHome || p.home.path != ""
 }
 
-// in names a rule and where it stands.
+// in names a rule and its place.
 func (r *rule) in(b Behavior) string {
 	return fmt.Sprintf("%s rule %s in %s", b, show(r.text), r.origin)
 }
 
-// judgeRules warns about what the rules of one file show by themselves: those
-// that are malformed, those that another one makes pointless, and allow rules
-// that open less than they seem to.
+// judgeRules warns about rules of one file that are malformed, that another rule of
+// the file makes ineffective, or that open less than they seem to.
 func (s *Settings) judgeRules() {
 	for b := range s.rules {
 		for i := range s.rules[b] {
@@ -47,13 +46,13 @@ func (s *Settings) judgeRules() {
 	}
 }
 
-// judgeMerged warns about rules that one of another file makes pointless.
+// judgeMerged warns about rules that a rule of another file makes ineffective.
 func (s *Settings) judgeMerged() {
 	for b := Ask; b <= Allow; b++ {
 		for i := range s.rules[b] {
 			r := &s.rules[b][i]
 			if _, q := s.before(b, r, sameFile); q != nil {
-				continue // the file's own warnings say so
+				continue // a warning of the file itself reports it
 			}
 			if before, q := s.before(b, r, anyFile); q != nil {
 				s.ruleWarnings = append(s.ruleWarnings, r.behind(b, before, q))
@@ -62,7 +61,7 @@ func (s *Settings) judgeMerged() {
 	}
 }
 
-// behind words that a rule of an earlier list takes the effect of r.
+// behind returns the warning that rule q of an earlier list makes r ineffective.
 func (r *rule) behind(b, before Behavior, q *rule) string {
 	return fmt.Sprintf("%s has no effect: the %s comes first", r.in(b), q.in(before))
 }
@@ -71,10 +70,10 @@ func anyFile(_, _ *rule) bool { return true }
 
 func sameFile(r, q *rule) bool { return r.source == q.source }
 
-// before finds a rule in a list before that of b which covers all that r does:
-// the same rule, or one on the whole tool. An Edit allow rule on paths always
-// does something: it opens them to reading. Only rules that concern accepts
-// are looked at. q is nil if there is none.
+// before finds a rule in a list before that of b that covers everything r covers: the
+// same rule, or one on the whole tool. It considers only rules that concern accepts. q
+// is nil if there is none. An Edit allow rule on paths always has an effect, because
+// it also opens the paths to reading.
 func (s *Settings) before(b Behavior, r *rule, concern func(r, q *rule) bool) (before Behavior, q *rule) {
 	if r.broken != nil || b == Allow && r.onPaths() && r.tool == Edit.String() {
 		return 0, nil
@@ -91,14 +90,14 @@ func (s *Settings) before(b Behavior, r *rule, concern func(r, q *rule) bool) (b
 	return 0, nil
 }
 
-// same reports whether two rules say the same. Of two files, a pattern with the
-// same text may begin at different folders.
+// same reports whether two rules are equivalent. Patterns with equal texts may begin
+// at different folders if they are from different files.
 func (r *rule) same(q *rule) bool {
 	return r.text == q.text && (!r.onFiles() || q.broken != nil || r.broken != nil || slices.Equal(r.path.segments, q.path.segments))
 }
 
-// ruleWarnings are the warnings that need the Config: rules on tools that do not
-// exist, rules that begin at a folder that is not known.
+// ruleWarnings returns the warnings that depend on the Config: rules on tools or
+// servers that do not exist, and rules that begin at an unknown folder.
 func (p *Policy) ruleWarnings(s *Settings, cfg Config) []string {
 	known := cfg.KnownTools
 	var out []string
@@ -122,8 +121,8 @@ func (p *Policy) ruleWarnings(s *Settings, cfg Config) []string {
 	return out
 }
 
-// server is the prefix of the server that the rule is on; ok says that it is on
-// one alone.
+// server returns the prefix of the upstream server that the rule is on. ok is false if
+// the rule is not on exactly one.
 func (r *rule) server() (prefix string, ok bool) {
 	name, ok := strings.CutPrefix(spelling(r.tool), upstreamMark)
 	if !ok || r.broken != nil {
@@ -140,14 +139,15 @@ func nearServer(server string, known []string) string {
 	return ""
 }
 
-// unknown reports whether the rule is on a tool that is not there. Without the
-// names of tools it reports false.
+// unknown reports whether the rule is on a tool that does not exist. It returns false
+// if known is nil.
 func (r *rule) unknown(known []string) bool {
 	return known != nil && r.tool != "" && !r.prefix && !isKnown(r.tool, known)
 }
 
-// isKnown also holds for the tools of upstream servers, which come and go, and
-// for Read and Edit, which stand for all that reads or changes a path.
+// isKnown reports whether a rule may name the tool. Besides known, these are the tools
+// of upstream servers, which come and go, and Read and Edit, which cover all tools
+// that read or change a path.
 func isKnown(tool string, known []string) bool {
 	_, family := familyOf[tool]
 	return slices.Contains(known, tool) || strings.HasPrefix(tool, upstreamMark) || family && (tool == Read.String() || tool == Edit.String())

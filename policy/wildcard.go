@@ -2,9 +2,9 @@ package policy
 
 import "strings"
 
-// wildcard matches a text with a pattern in which * stands for any text, in time
-// that does not grow with the number of stars: patterns may come from files that
-// nobody trusts.
+// wildcard reports whether text matches a pattern in which * matches any text. Its
+// time does not grow with the number of stars, because patterns may come from
+// untrusted files.
 func wildcard(pattern, text string) bool {
 	parts := strings.Split(pattern, wholeTool)
 	if len(parts) == 1 {
@@ -14,7 +14,7 @@ func wildcard(pattern, text string) bool {
 	last := len(parts) - 1
 	for _, part := range parts[1:last] {
 		var found bool
-		_, text, found = strings.Cut(text, part) // the first place leaves the most for the others
+		_, text, found = strings.Cut(text, part) // the first occurrence leaves the most text for the other parts
 		ok = ok && found
 	}
 	return ok && strings.HasSuffix(text, parts[last])
