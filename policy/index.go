@@ -3,7 +3,7 @@ package policy
 // pathIndex indexes path rules, so that a path is compared with few of them. A pattern
 // with a literal name covers only paths that contain this name.
 type pathIndex struct {
-	byName map[string][]*rule // by the pattern's literal name that occurs in the fewest patterns; each list in the order of the settings
+	byName map[string][]*rule // by the pattern's rarest literal name; lists are in the order of the settings
 	rest   []*rule            // rules whose pattern has no literal name
 }
 

@@ -10,7 +10,7 @@ type list struct {
 	servers  []*rule                  // rules on all tools of a server
 	broken   map[string]*rule         // the first malformed rule on each tool; empty in an allow list
 	paths    [2]pathIndex             // Read(p) and Edit(p), by Access
-	own      map[string][]*rule       // Tool(pattern) by tool name, including Read and Edit, for calls without a path
+	own      map[string][]*rule       // Tool(pattern) by tool; Read and Edit too, for calls without a path
 	commands commandIndex             // Bash(pattern)
 	others   map[string]*commandIndex // Tool(pattern) of other tools, by tool name
 }

@@ -149,7 +149,7 @@ func (c *commandPattern) mayCover(sure string) bool {
 // commandIndex indexes rules on commands, so that a command is compared with few of
 // them.
 type commandIndex struct {
-	byWord   map[string][]*rule // by the first word of the texts they cover; each list in the order of the settings
+	byWord   map[string][]*rule // by first word; lists are in the order of the settings
 	byFolded map[string][]*rule // the same rules, by this word in lower case
 	rest     []*rule
 }

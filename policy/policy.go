@@ -71,7 +71,7 @@ type Request struct {
 	Aliases  []string // former names of the tool, which rules may also use
 	Dir      string   // the session's working directory: absolute, canonical
 	Target   *Target  // nil for a call without a path
-	Parts    *Parts   // for a tool that does several things in one call, otherwise nil; Target and Match are ignored if it is set
+	Parts    *Parts   // for calls that do several things, or nil; replaces Target and Match
 	ReadOnly bool     // whether the call only reads
 
 	// Match is the tool's own matcher. It reports whether the pattern of a Tool(pattern) rule
@@ -134,12 +134,12 @@ type Decision struct {
 // ignored.
 type Config struct {
 	Settings   *Settings // the rules; nil if there are none
-	AddTo      string    // settings file to which texts ask the user to add rules; "" means the file of Settings, if it is a single one
+	AddTo      string    // settings file named in advice to add a rule; "" means that of Settings
 	Roots      []string  // workspace roots, canonical; Settings.AdditionalDirectories is not added to them
 	Closed     []string  // folders that no tool may access, such as the server's own state
 	Guarded    []string  // files and folders that no tool may change or replace, such as settings
 	Home       string    // home folder, for rules that begin with ~/; "" if unknown
-	KnownTools []string  // names of all tools, for warnings about rules on other tools; nil disables these warnings
+	KnownTools []string  // names of all tools; nil disables warnings about rules on others
 	Mode       Mode      // "" means ModeDefault
 
 	// Secrets reports which files may hold credentials. If nil, none does.

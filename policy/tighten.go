@@ -74,7 +74,8 @@ func (s *Settings) noteTop(f field) {
 	case serversKey:
 		s.noteServers(f)
 	case allowedServersKey:
-		if f.value.kind == isArray && len(f.value.items) == 0 { // an empty list allows no server; a less authoritative list could allow some
+		// An empty list has no entries to note, but overrides the list of another file.
+		if f.value.kind == isArray && len(f.value.items) == 0 {
 			s.loose = append(s.loose, Loose{f.key, f.line, f.value.json()})
 		}
 		s.note(f.key, f.value)

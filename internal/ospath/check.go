@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Fault is why a path cannot be used, by its text alone: one fact about the path,
-// which begins with a verb, and one next step.
+// Fault describes why the text of a path makes it unusable. Fact is one fact about the
+// path and begins with a verb. Next is one next step.
 type Fault struct{ Fact, Next string }
 
 func (f *Fault) Error() string { return "it " + f.Fact }
 
-// Check returns a *Fault for a clean absolute path that Windows would take for
-// another one, or for something that is not a file. A path that cannot
-// be judged by its text is refused, so that no second spelling evades a rule.
+// Check returns a *Fault for a clean absolute path that Windows would take for another
+// path or for something that is not a file. It also rejects a path that cannot be
+// judged by its text, so that no alternative spelling evades a rule.
 func (s Style) Check(p string) error {
 	if !s.windows {
 		return nil
@@ -41,7 +41,7 @@ func (s Style) Check(p string) error {
 	return nil
 }
 
-// checkName returns why one name of a path cannot be used; nil if it can.
+// checkName returns the reason why one name of a path is unusable, or nil.
 func checkName(name string) *Fault {
 	if name == "" {
 		return nil
@@ -66,8 +66,8 @@ func checkName(name string) *Fault {
 	return nil
 }
 
-// isReserved reports whether Windows takes a name, in any folder and with any
-// extension, for a device.
+// isReserved reports whether Windows takes a name for a device, in any folder and with
+// any extension.
 func isReserved(name string) bool {
 	base, _, _ := strings.Cut(name, ".")
 	base = strings.ToUpper(strings.TrimRight(base, " "))
@@ -82,9 +82,9 @@ func isReserved(name string) bool {
 	return ok && (len(port) == 1 && port[0] >= '0' && port[0] <= '9' || port == "¹" || port == "²" || port == "³")
 }
 
-// IsShort reports whether a name has the form of those that Windows makes for
-// programs which know only eight characters and an extension of three:
-// PROGRA~1.TXT. A file may have such a name of its own.
+// IsShort reports whether a name has the 8.3 form that Windows generates for old
+// programs, with at most eight characters and an extension of at most three:
+// PROGRA~1.TXT. A file may also have such a name as its real one.
 func (s Style) IsShort(name string) bool {
 	if !s.windows {
 		return false
@@ -94,9 +94,9 @@ func (s Style) IsShort(name string) bool {
 	return at >= 0 && len(base) <= 8 && len(ext) <= 3
 }
 
-// Share returns the server and the share that a clean absolute path is on, ""
-// for a path on a drive. Looking at a file there sends the user's credentials
-// to the server.
+// Share returns the server and the share of a clean absolute path, folded, or "" for a
+// path on a drive. Access to a file on a share sends the user's credentials to the
+// server.
 func (s Style) Share(p string) string {
 	if !s.windows {
 		return ""

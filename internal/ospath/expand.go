@@ -1,12 +1,12 @@
 package ospath
 
-// Expand makes path absolute and clean: "~" and "~/x" with home, a relative
-// path against dir, which is absolute. It looks at no file. An empty path stays
-// empty. "~user" is an ordinary relative name, and so is "~" when home is not an
-// absolute path.
+// Expand makes path absolute and clean. It resolves "~" and "~/x" against home and
+// relative paths against dir, which must be absolute. It accesses no files. An empty
+// path remains empty. "~user" is an ordinary relative name, and so is "~" if home is
+// not absolute.
 //
-// On Windows \x is on the drive of dir, and /c/x, as shells of Unix write it,
-// is C:\x.
+// On Windows, \x is on the drive of dir. /c/x, which is the form of Unix shells,
+// becomes C:\x.
 func (s Style) Expand(path, dir, home string) string {
 	switch {
 	case path == "":

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fold returns text in one case where the style ignores it. Texts that a file
-// system takes for one name are equal when folded: two letters are one if they
-// have the same upper-case letter.
+// Fold returns text with differences in case removed, if the style ignores case. Two
+// letters are equal when folded if they have the same upper-case letter. Names that a
+// file system takes for the same are therefore equal when folded.
 func (s Style) Fold(text string) string {
 	if !s.fold {
 		return text

@@ -1,8 +1,8 @@
-// Package ospath reads paths as an operating system does, by their text alone.
+// Package ospath interprets paths as an operating system does, by their text alone.
 //
-// A Style is a parameter, so that the rules of Windows are tested on every
-// system. Package path/filepath knows only the system it is built for, and it
-// does not refuse a path that Windows would take for another one.
+// The system is a parameter, the Style, so that the rules of Windows can be tested on
+// every system. Package path/filepath knows only the system it is built for, and does
+// not reject paths that Windows would take for other ones.
 package ospath
 
 import (
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Style is how a system writes and compares paths. The zero Style is Unix.
+// Style determines how a system writes and compares paths. The zero Style is Unix.
 type Style struct {
-	windows bool // drives, shares, and two separators
-	fold    bool // names that differ in case are usually one file
+	windows bool // has drives, shares, and two separators
+	fold    bool // names that differ only in case are usually one file
 }
 
 // The styles.
@@ -24,13 +24,13 @@ var (
 	Windows = Style{windows: true, fold: true}
 )
 
-// Host is the style of the system the program runs on.
+// Host is the style of the system on which the program runs.
 var Host = map[string]Style{"windows": Windows, "darwin": Darwin}[runtime.GOOS]
 
-// Folds reports whether names that differ in case are usually one file.
+// Folds reports whether names that differ only in case are usually one file.
 func (s Style) Folds() bool { return s.fold }
 
-// IsAbs reports whether a path begins at the top of a file system.
+// IsAbs reports whether a path is absolute.
 func (s Style) IsAbs(p string) bool {
 	if !s.windows {
 		return path.IsAbs(p)
@@ -39,10 +39,10 @@ func (s Style) IsAbs(p string) bool {
 	return v.kind == share || v.kind == device || v.kind == drive && v.rooted
 }
 
-// Clean returns the one way to write an absolute path that needs no look at a
-// file: without "." and "..", and on Windows with backslashes, an upper-case
-// drive letter and no \\?\. A path that is not absolute is cleaned of "." and
-// ".." only.
+// Clean returns the canonical spelling of an absolute path, without access to files.
+// The result contains no "." and "..". On Windows it has backslashes, an upper-case
+// drive letter and no \\?\ prefix. From a path that is not absolute, Clean removes
+// only redundant separators, "." and "..".
 func (s Style) Clean(p string) string {
 	if !s.windows {
 		return path.Clean(p)
@@ -55,8 +55,8 @@ func (s Style) Clean(p string) string {
 	return v.name + strings.ReplaceAll(path.Clean("/"+rest), "/", `\`)
 }
 
-// Top returns the top of the file system that a clean absolute path is on: /,
-// C:\, \\server\share\.
+// Top returns the root of the file system of a clean absolute path: /, C:\,
+// \\server\share\.
 func (s Style) Top(p string) string {
 	if !s.windows {
 		return "/"
@@ -64,17 +64,16 @@ func (s Style) Top(p string) string {
 	return readVolume(p).name + `\`
 }
 
-// Join returns the clean path of names below an absolute folder. Names are
-// separated by slashes.
+// Join returns the clean path of names below an absolute folder. Names are separated
+// by slashes.
 func (s Style) Join(dir, below string) string { return s.Clean(dir + "/" + below) }
 
-// Names returns the names of a clean absolute path below the file-system root,
-// as rules write them: C:\a\b is c, a, b, and \\server\share\a is UNC, server,
-// share, a. They are folded, so that names which are equal for the system are
-// equal.
+// Names returns the names of a clean absolute path below the file-system root, as
+// rules write them: c, a, b for C:\a\b and UNC, server, share, a for \\server\share\a.
+// The names are folded, so that names the system considers equal are equal.
 func (s Style) Names(p string) []string { return split(s.Fold(s.Slashed(p))) }
 
-// Split is Names as they are written.
+// Split is like Names, but does not fold the names.
 func (s Style) Split(p string) []string { return split(s.Slashed(p)) }
 
 func split(p string) []string {
@@ -84,8 +83,8 @@ func split(p string) []string {
 	return strings.Split(p[1:], "/")
 }
 
-// Slashed returns a clean absolute path as rules write it, with one root for
-// all drives and shares: /c/a/b, /UNC/server/share/a.
+// Slashed returns a clean absolute path as rules write it, with one root for all
+// drives and shares: /c/a/b, /UNC/server/share/a.
 func (s Style) Slashed(p string) string {
 	if !s.windows {
 		return p
@@ -101,8 +100,8 @@ func (s Style) Slashed(p string) string {
 	return rest
 }
 
-// Unslashed is the inverse of Slashed. A path that begins with no drive or share
-// becomes one that nothing is found at.
+// Unslashed is the inverse of Slashed. It turns a path that begins with neither a
+// drive nor a share into one at which no file exists.
 func (s Style) Unslashed(p string) string {
 	if !s.windows {
 		return p
@@ -117,7 +116,7 @@ func (s Style) Unslashed(p string) string {
 	return s.Clean(`\\?\` + strings.Join(names, `\`))
 }
 
-// Depth returns how many names a clean absolute path has.
+// Depth returns the number of names of a clean absolute path.
 func (s Style) Depth(p string) int {
 	p = s.Slashed(p)
 	if p == "/" {
@@ -126,8 +125,8 @@ func (s Style) Depth(p string) int {
 	return strings.Count(p, "/")
 }
 
-// Holds reports whether a clean absolute path is dir or lies below it, by whole
-// names. Names that differ in case are different ones.
+// Holds reports whether a clean absolute path is dir or is below it. It compares whole
+// names and distinguishes case.
 func (s Style) Holds(dir, p string) bool {
 	sep := byte('/')
 	if s.windows {
@@ -142,8 +141,7 @@ func (s Style) Holds(dir, p string) bool {
 	return p[len(dir)] == sep
 }
 
-// MayHold is Holds, except that names which differ in case are one where they
-// usually are one file.
+// MayHold is like Holds, but ignores case if the style usually does.
 func (s Style) MayHold(dir, p string) bool {
 	if !s.fold {
 		return s.Holds(dir, p)

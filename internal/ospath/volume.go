@@ -2,26 +2,26 @@ package ospath
 
 import "strings"
 
-// kind is the kind of root that a Windows path begins with.
+// kind is the kind of a Windows path's volume.
 type kind uint8
 
 const (
-	none   kind = iota // nothing: a, \a
+	none   kind = iota // no volume: a, \a
 	drive              // a drive: C:\a, C:a
-	share              // a share of a server: \\server\share\a
+	share              // a share on a server: \\server\share\a
 	device             // a device or a volume without a letter: \\.\COM1, \\?\Volume{...}
 )
 
-// volume is the beginning of a Windows path.
+// volume describes the beginning of a Windows path.
 type volume struct {
 	kind   kind
-	name   string // as Clean writes it: C:, \\server\share
-	length int    // in the path as it is written
-	rooted bool   // a separator follows
+	name   string // as in the result of Clean: C:, \\server\share
+	length int    // in bytes of the path as written
+	rooted bool   // whether a separator follows
 }
 
-// readVolume takes the beginning of a Windows path apart. \\?\C:\a and
-// \\?\UNC\server\share\a are other ways to write C:\a and \\server\share\a.
+// readVolume parses the beginning of a Windows path. \\?\C:\a and
+// \\?\UNC\server\share\a are alternative spellings of C:\a and \\server\share\a.
 func readVolume(p string) volume {
 	slashed := strings.ReplaceAll(p, "/", `\`)
 	prefix := 0
@@ -51,13 +51,13 @@ func readVolume(p string) volume {
 	return volume{}
 }
 
-// isUNC reports whether a path begins with \\?\UNC, in any case.
+// isUNC reports whether a path begins with \\?\UNC or \??\UNC, in any case.
 func isUNC(p string) bool {
 	head, rest := p[:min(len(p), 7)], p[min(len(p), 7):]
 	return (strings.EqualFold(head, `\\?\UNC`) || strings.EqualFold(head, `\??\UNC`)) && (rest == "" || rest[0] == '\\')
 }
 
-// readShare reads \\server\share from the server's name on.
+// readShare parses \\server\share in p. The server's name begins at from.
 func readShare(p string, from int) volume {
 	server, rest, _ := strings.Cut(p[from:], `\`)
 	name, _, _ := strings.Cut(rest, `\`)
@@ -68,7 +68,7 @@ func readShare(p string, from int) volume {
 	return v
 }
 
-// readDevice reads \\.\NAME or \\?\NAME.
+// readDevice parses \\.\NAME or \\?\NAME.
 func readDevice(p string) volume {
 	name, _, _ := strings.Cut(p[min(len(p), 4):], `\`)
 	return volume{device, `\\` + p[2:3] + `\` + name, min(len(p), 4) + len(name), true}

@@ -2,5 +2,5 @@
 
 package settings
 
-// managedFile returns the settings file of the administrator of the machine.
+// managedFile returns the path of the settings file of the machine's administrator.
 func managedFile() string { return "/etc/mcp-toolset/managed.json" }

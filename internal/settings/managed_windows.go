@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// managedFile returns the settings file of the administrator of the machine. It
-// is below Program Files, where only administrators may write: every user may
-// make folders at the top of a drive and in ProgramData. The system is asked,
-// since every user may set a variable.
+// managedFile returns the path of the settings file of the machine's administrator. It
+// is below Program Files, where only administrators may write; every user may make
+// folders at the top of a drive and in ProgramData. The path comes from the system and
+// not from a variable, because every user may set variables.
 func managedFile() string {
 	programs, err := windows.KnownFolderPath(windows.FOLDERID_ProgramFiles, 0)
 	if err != nil {

@@ -4,8 +4,8 @@ package settings
 
 import "io/fs"
 
-// hasOwners: access control lists say who can write a file, which mode bits do
-// not show. A user's profile is private by default.
+// hasOwners is false because access control lists determine who can write a file, and
+// mode bits do not show them. A user's profile is private by default.
 const hasOwners = false
 
 const noFollow = 0

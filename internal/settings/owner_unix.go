@@ -9,10 +9,10 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// hasOwners says that the mode bits tell who can write a file.
+// hasOwners is true because the mode bits show who can write a file.
 const hasOwners = true
 
-// noFollow has opening fail at a link, and not wait for a pipe.
+// noFollow makes opening a link fail and opening a pipe not wait.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 func rootOwns(info fs.FileInfo) bool {

@@ -27,7 +27,7 @@ func (f *Found) project(root string, trust *Trust, tools []string, seen map[stri
 		layer.Settings, layer.Trusted = p.Settings, true
 		f.faults = append(f.faults, p.Settings.Faults(tools)...)
 	case len(p.Settings.Loosens()) == 0:
-		layer.Settings, layer.Trusted = p.Settings, true // there is nothing to trust
+		layer.Settings, layer.Trusted = p.Settings, true // nothing needs the user's trust
 	default:
 		layer.Settings = p.Settings.Tightened()
 		if verdict == Changed {
@@ -43,8 +43,8 @@ func (f *Found) project(root string, trust *Trust, tools []string, seen map[stri
 	return nil
 }
 
-// verdict returns whether the project is trusted with the file it has, which may be
-// nil or malformed.
+// verdict reports whether the user trusts the project with its present settings file.
+// p may be nil, and its Settings may be nil if the file is malformed.
 func (f *Found) verdict(trust *Trust, p *ProjectSettings) Verdict {
 	if p == nil || p.Settings != nil && len(p.Settings.Loosens()) == 0 {
 		return Unknown
@@ -56,8 +56,8 @@ func (f *Found) verdict(trust *Trust, p *ProjectSettings) Verdict {
 	return verdict
 }
 
-// tellFaults warns of the faults in the settings of a project that nobody trusts.
-// Those of rules are among the warnings of the policy.
+// tellFaults warns about faults in the settings of a project that is not trusted.
+// Faults of rules are already among the warnings of the policy.
 func (f *Found) tellFaults(layer Layer, tools []string) {
 	for _, fault := range layer.Settings.Faults(nil) {
 		f.warn("%s", fault)

@@ -15,27 +15,27 @@ import (
 	"mcp-toolset/policy"
 )
 
-// This file reads settings files, each with the care that its place needs.
+// Reading of settings files, with checks that depend on their place.
 
-// maxSettings bounds a settings file, in bytes: some ten thousand rules. A
-// larger file is not one that somebody wrote.
+// maxSettings is the limit of a settings file, in bytes: about ten thousand rules.
+// Nobody writes a larger file by hand.
 const maxSettings = 1 << 20
 
-// owners says who must have written a file for it to be believed.
+// owners determines who must own a file for it to be accepted.
 type owners uint8
 
 const (
-	anyone   owners = iota // of a project: it only tightens, until it is trusted as it is
-	named                  // by the command line: the user or root
-	users                  // the same, in a folder where nobody else can put one
-	managers               // root alone, in such a folder
+	anyone   owners = iota // a project's file: it can only make decisions stricter until it is trusted
+	named                  // a file named on the command line: owned by the user or root
+	users                  // owned by the user or root, in a folder where no other user can put files
+	managers               // owned by root, in such a folder
 )
 
-// read reads a file outside of projects, through links. canonical is where they
-// lead. A file that is absent is an error that is fs.ErrNotExist.
+// read reads a file outside of projects and follows links. canonical is the file's
+// canonical path. If the file does not exist, the error is fs.ErrNotExist.
 func read(path string, by owners) (data []byte, canonical string, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, syscall.ENOTDIR) {
-		return nil, "", reading(path, fs.ErrNotExist) // such as below a home of /dev/null
+		return nil, "", reading(path, fs.ErrNotExist) // such as below a home folder of /dev/null
 	} else if errors.Is(err, fs.ErrPermission) && by == users {
 		return nil, "", fmt.Errorf("reading settings: %s: %w; set HOME or XDG_CONFIG_HOME to a folder of this user", plain.Line(path), cause(err))
 	} else if err != nil {
@@ -62,9 +62,9 @@ func read(path string, by owners) (data []byte, canonical string, err error) {
 	return data, canonical, nil
 }
 
-// readFile reads a canonical path. Errors name it as it is written.
+// readFile reads the file at canonical. Errors name it by path, as written.
 func readFile(path, canonical string, by owners) ([]byte, error) {
-	// Opening a pipe or a device would act on it.
+	// Check first, because opening a pipe or a device would have effects.
 	seen, err := os.Lstat(canonical)
 	if err != nil {
 		return nil, reading(path, cause(err))
@@ -97,7 +97,8 @@ func readFile(path, canonical string, by owners) ([]byte, error) {
 	return data, nil
 }
 
-// fits refuses what is no settings file, or not from whom it should be.
+// fits returns an error unless the file can be a settings file and has the owner and
+// mode that by requires.
 func fits(path string, info fs.FileInfo, by owners) error {
 	shown := plain.Line(path)
 	switch {
@@ -127,7 +128,7 @@ func reading(path string, err error) error {
 	return fmt.Errorf("reading settings: %s: %w", plain.Line(path), err)
 }
 
-// cause is an error without its path, which may not be safe to show.
+// cause returns err without its path, which may be unsafe to show.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -136,9 +137,9 @@ func cause(err error) error {
 	return err
 }
 
-// ProjectSettings are what the file of a project says.
+// ProjectSettings holds the settings file of a project.
 type ProjectSettings struct {
-	Dir      string // the project: canonical
+	Dir      string // folder of the project, canonical
 	Path     string
 	Hash     string           // SHA-256 of the file, in hexadecimal
 	Settings *policy.Settings // nil if the file is malformed
@@ -148,9 +149,9 @@ func projectFile(root string) string {
 	return filepath.Join(root, policy.ProjectFolder, policy.ProjectFile)
 }
 
-// ReadProject reads the settings of the project in a canonical folder; nil: it
-// has none. No link is followed below the folder. With an error about a file that
-// could be read and is malformed, the result has no Settings.
+// ReadProject reads the settings of the project in a canonical folder. It returns nil
+// if there are none. It follows no link below the folder. If the file is readable but
+// malformed, it returns an error and a result without Settings.
 func ReadProject(dir string) (*ProjectSettings, error) {
 	path := projectFile(dir)
 	info, err := os.Lstat(filepath.Dir(path))
@@ -181,9 +182,9 @@ func ReadProject(dir string) (*ProjectSettings, error) {
 	return p, err
 }
 
-// Load reads one file as --settings does, or as that of a project if it lies in a
-// folder of that name. All of it is in the result, whoever wrote it. A missing
-// file is an error.
+// Load reads one settings file as the option --settings does, or as a project's file
+// if it is in a folder with the name of project settings folders. The result is
+// complete, regardless of trust. A missing file is an error.
 func Load(path string) (*policy.Settings, error) {
 	by := named
 	if filepath.Base(filepath.Dir(path)) == policy.ProjectFolder {

@@ -1,7 +1,7 @@
-// Package settings finds the settings files of the machine, the command line,
-// the project and the user, reads each with the care that its place needs, and
-// makes one of them. What a project's own file allows holds only where a person
-// trusts the project (trust.go). Nothing here writes a settings file.
+// Package settings finds the settings files of the machine, the command line, the
+// project and the user, reads each with checks that depend on its place, and merges
+// them. Entries of a project's file that could make decisions less strict apply only
+// if the user trusts the project (see trust.go). The package writes no settings files.
 package settings
 
 import (
@@ -25,33 +25,33 @@ const (
 	User        = "user"
 )
 
-// Options say where to look. Paths are absolute.
+// Options determines where Find looks for settings. Paths are absolute.
 type Options struct {
-	Explicit string // the file of the command line; "": none
-	Home     string // "": none
+	Explicit string // the file named on the command line; "" if there is none
+	Home     string // home folder; "" if there is none
 	Getenv   func(string) string
 	Roots    []string // workspace roots, canonical
-	State    string   // the state folder; it need not exist
-	Tools    []string // names of the tools that rules may be on; nil: not looked at
-	Managed  string   // "": managedFile(); another one is for tests
+	State    string   // the state folder, which may not exist
+	Tools    []string // names of the tools that rules may be on; nil disables this check
+	Managed  string   // the administrator's file, for tests; "" means managedFile()
 }
 
-// Found is what there is.
+// Found is the result of Find.
 type Found struct {
-	Merged   *policy.Settings // all that holds; nil: no file was found
-	Layers   []Layer          // every place that was looked at, the most authoritative first
-	Warnings []string         // beside those of Merged: one line each, safe to show
-	AddTo    string           // the file in which a person adds a rule; "": not known
+	Merged   *policy.Settings // all settings that apply; nil if no file was found
+	Layers   []Layer          // all places that were searched, the most authoritative first
+	Warnings []string         // in addition to those of Merged: one line each, safe to show
+	AddTo    string           // the file to which the user can add rules; "" if unknown
 
-	// Notice is for the model of a client: what is wrong with the files of projects
-	// that nobody trusts. "": nothing.
+	// Notice is a text for the model of a client about faults in the files of projects that
+	// are not trusted. It is "" if there are none.
 	Notice string
 
-	faults []string // see policy.Settings.Faults: in files that hold wholly
+	faults []string // of files that apply in full; see policy.Settings.Faults
 
-	// Files are the files and folders of ours that no tool may write, existing or
-	// not, as written and as they are. Closed are the folders that no tool and no
-	// command may touch.
+	// Files lists the server's own files and folders that no tool may write. They may not
+	// exist. It includes each path as written and its canonical path. Closed lists the folders
+	// that no tool and no command may access.
 	Files, Closed []string
 }
 
@@ -59,17 +59,17 @@ type Found struct {
 type Layer struct {
 	Name     string
 	Path     string
-	Settings *policy.Settings // what holds of the file; nil: there is none
-	Trusted  bool             // all of it holds; else only what denies and asks
-	Changed  bool             // of a project that was trusted: it was another file
-	Broken   bool             // of a project that nobody trusts: it cannot be read, so nothing of it holds
+	Settings *policy.Settings // the settings of the file that apply; nil if there is no file
+	Trusted  bool             // whether the whole file applies; otherwise only entries that make decisions stricter do
+	Changed  bool             // whether the file of a project differs from the one the user trusted
+	Broken   bool             // whether the file of an untrusted project cannot be read, so that nothing of it applies
 }
 
-// Find finds all settings. An error names the file, and says what to do: one
-// that is broken, that others can write or that has faults is never passed over,
-// since the server would be laxer without it. The exception is the file of a project
-// that nobody trusts, which is only warned about: no repository can stop the server.
-// Only the file of the command line has to exist.
+// Find finds and merges all settings. It returns an error that names the file and a
+// remedy if a file is malformed, is writable by others or has faults: without the
+// file, the server would be less strict. The exception is the file of a project that
+// is not trusted, for which Find only adds a warning, so that no repository can stop
+// the server. Only the file of the command line must exist.
 func Find(o Options) (*Found, error) {
 	if o.Managed == "" {
 		o.Managed = managedFile()
@@ -77,7 +77,7 @@ func Find(o Options) (*Found, error) {
 	f := &Found{}
 	config := ConfigFolder(o.Getenv, o.Home)
 	if _, err := workspace.Canonical(config); errors.Is(err, syscall.ENOTDIR) {
-		config = "" // below a home such as /dev/null nothing can ever be
+		config = "" // no file can exist below a home folder such as /dev/null
 	}
 	user := ""
 	if config != "" {
@@ -116,10 +116,10 @@ func Find(o Options) (*Found, error) {
 	return f, nil
 }
 
-// ConfigFolder is the folder of the user's settings: mcp-toolset in the XDG
-// configuration folder, which is ~/.config by default. "": there is none.
+// ConfigFolder returns the folder of the user's settings: mcp-toolset in the XDG
+// configuration folder, which is ~/.config by default. It returns "" if there is none.
 func ConfigFolder(getenv func(string) string, home string) string {
-	// The XDG specification: a relative path in the variable is to be ignored.
+	// The XDG Base Directory Specification says to ignore relative paths in the variable.
 	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcp-toolset")
 	}
@@ -129,7 +129,7 @@ func ConfigFolder(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".config", "mcp-toolset")
 }
 
-// file adds the settings of a place that a person alone writes.
+// file adds the settings of a place outside of projects, whose content is trusted.
 func (f *Found) file(name, path string, by owners, tools []string, seen map[string]bool) error {
 	if path == "" {
 		return nil
@@ -141,7 +141,7 @@ func (f *Found) file(name, path string, by owners, tools []string, seen map[stri
 	case err != nil:
 		return err
 	case seen[canonical]:
-		return nil // of a place with more authority
+		return nil // it was read in a more authoritative place
 	default:
 		seen[canonical] = true
 		if layer.Settings, err = policy.ParseSettings(data, path, rootOf(path)); err != nil {
@@ -153,9 +153,9 @@ func (f *Found) file(name, path string, by owners, tools []string, seen map[stri
 	return nil
 }
 
-// rootOf is what /p patterns and relative folders of a file begin at: the folder
-// it lies in, or the parent when that is a dot folder: /app for
-// /app/.config/settings.json.
+// rootOf returns the folder at which /p patterns and relative folders of a settings
+// file begin. It is the file's folder, or the parent of that if the name of the folder
+// begins with a dot: /app for /app/.config/settings.json.
 func rootOf(path string) string {
 	root := filepath.Dir(path)
 	if strings.HasPrefix(filepath.Base(root), ".") {
@@ -168,19 +168,21 @@ func (f *Found) warn(format string, args ...any) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
 }
 
-// places lists all that is or could be a settings file of this server, and more.
+// places returns the paths that are or could be settings files of this server, and the
+// paths in more.
 func (f *Found) places(more ...string) []string {
 	var paths []string
 	for _, l := range f.Layers {
 		paths = append(paths, l.Path)
 	}
 	for _, dir := range f.Merged.AdditionalDirectories() {
-		paths = append(paths, projectFile(dir)) // a root of this server, too
+		paths = append(paths, projectFile(dir)) // these folders are roots as well
 	}
 	return both(append(paths, more...)...)
 }
 
-// both are paths as they are written and as they are; "" is left out.
+// both returns each path as written, followed by its canonical path. It leaves out ""
+// and duplicates.
 func both(paths ...string) []string {
 	var out []string
 	add := func(path string) {

@@ -18,29 +18,29 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// Trust is which projects the user trusts, kept in the state folder: of each the
-// hash that its settings file had when a person agreed to it.
+// Trust stores in the state folder which projects the user trusts: for each, the hash
+// of the settings file that the user agreed to.
 type Trust struct {
 	file  string
 	locks *filelock.Locks
 }
 
-// NewTrust is the trust kept in a state folder, which need not exist.
+// NewTrust returns the Trust in a state folder, which may not exist.
 func NewTrust(stateFolder string) *Trust {
 	return &Trust{file: filepath.Join(stateFolder, "trust.json"), locks: filelock.New(filepath.Join(stateFolder, "locks"))}
 }
 
-// Verdict says whether a project is trusted.
+// Verdict states whether a project is trusted.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Unknown Verdict = iota // nobody has trusted it
-	Changed                // somebody has, when its file was another
+	Unknown Verdict = iota // the user has not trusted the project
+	Changed                // the user has trusted it with a different settings file
 	Trusted
 )
 
-// Of says whether a project is trusted with the file it has.
+// Of returns the verdict on a project with its present settings file.
 func (t *Trust) Of(p *ProjectSettings) (Verdict, error) {
 	all, err := t.read()
 	if err != nil {
@@ -56,20 +56,20 @@ func (t *Trust) Of(p *ProjectSettings) (Verdict, error) {
 	}
 }
 
-// List are the folders of all trusted projects, sorted. Their files may have
-// changed.
+// List returns the folders of all trusted projects, sorted. Their settings files may
+// have changed since.
 func (t *Trust) List() ([]string, error) {
 	all, err := t.read()
 	return slices.Sorted(maps.Keys(all)), err
 }
 
-// Add trusts a project with the file it has.
+// Add trusts a project with its present settings file.
 func (t *Trust) Add(ctx context.Context, p *ProjectSettings) error {
 	return t.change(ctx, func(all map[string]string) { all[p.Dir] = p.Hash })
 }
 
-// Remove ends the trust in the project of a folder. It reports whether there was
-// any.
+// Remove ends the trust in the project in a folder. It reports whether the project was
+// trusted.
 func (t *Trust) Remove(ctx context.Context, dir string) (was bool, err error) {
 	err = t.change(ctx, func(all map[string]string) {
 		_, was = all[dir]
@@ -95,19 +95,19 @@ func (t *Trust) change(ctx context.Context, with func(map[string]string)) error 
 	return t.write(all)
 }
 
-// trustFile is the JSON of the file.
+// trustFile is the content of the file, as JSON.
 type trustFile struct {
 	Version  int               `json:"version"`
-	Projects map[string]string `json:"projects"` // hash by folder
+	Projects map[string]string `json:"projects"` // hash of the settings file, by folder
 }
 
 const trustVersion = 1
 
-// maxTrust bounds the file, in bytes: some ten thousand projects.
+// maxTrust is the limit of the file, in bytes: about ten thousand projects.
 const maxTrust = 2 << 20
 
-// read reads the file, in which nothing is let pass: who could change it could
-// have anything run.
+// read reads the file and accepts no irregularity: whoever can change the file can
+// make the server run any program.
 func (t *Trust) read() (map[string]string, error) {
 	all, err := t.parse()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -156,7 +156,7 @@ func (t *Trust) parse() (map[string]string, error) {
 
 func refusedFor(err error) error { return fmt.Errorf("cannot be read: %w", cause(err)) }
 
-// write replaces the file in one step, which outlives a crash.
+// write replaces the file atomically, so that a crash does not damage it.
 func (t *Trust) write(all map[string]string) error {
 	data, err := json.MarshalIndent(trustFile{trustVersion, all}, "", "  ")
 	if err != nil {
