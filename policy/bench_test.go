@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// thousand makes 1,000 rules such as grow in a large shared settings file, none
-// of which covers the calls of the benchmark.
+// thousand returns 1,000 rules as in a large shared settings file. None of them covers
+// the calls of the benchmark.
 func thousand(t testing.TB) *Settings {
 	var rules []entry
 	add := func(list, format string, n int) {
@@ -51,8 +51,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkDecideParts is a command of five parts that names three files, under
-// 1,000 rules of which 300 are on commands.
+// BenchmarkDecideParts measures a command of five parts that names three files, under
+// 1,000 rules, 300 of them on commands.
 func BenchmarkDecideParts(b *testing.B) {
 	var rules []entry
 	add := func(list, format string, n int) {

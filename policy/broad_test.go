@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNoBroadRule checks that no text recommends a rule on a folder of the
-// system, a home folder, a workspace root or what holds one.
+// TestNoBroadRule checks that no text suggests a rule on a system folder, a home
+// folder, a workspace root or a folder that contains one of them.
 func TestNoBroadRule(t *testing.T) {
 	broad := []string{
 		"/", "/etc", "/usr", "/usr/lib", "/home", "/home/other", "/home/me", "/Users/me", "/var/lib", "/nix/store", "/tmp", "/proc", "/dev",

@@ -6,7 +6,7 @@ import (
 
 // kernelFolders lists folders in which the kernel and its devices appear as files.
 // They hold secrets of processes (among them the environment of this server), endless
-// and blocking files, the terminal and network devices.
+// and blocking files, the terminal, and the connection to the client.
 var kernelFolders = []string{"/proc", "/sys", "/dev"}
 
 // Decide decides whether a call may run, and why.

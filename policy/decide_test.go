@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// world is the Config of the decision tables.
+// world returns the Config of the decision tables.
 func world(s *Settings) Config {
 	return Config{
 		Settings: s, Roots: []string{"/ws", "/lib"}, Closed: []string{"/state"}, Home: "/home/u",
@@ -18,10 +18,10 @@ func world(s *Settings) Config {
 	}
 }
 
-// entry is a rule and its list.
+// entry is a rule and the name of its list.
 type entry struct{ list, rule string }
 
-// settings makes the settings of a list of rules, by way of JSON as users do.
+// settings returns Settings with rules, parsed from JSON like those of users.
 func settings(t testing.TB, entries ...entry) *Settings {
 	t.Helper()
 	lists := map[string][]string{}
@@ -39,12 +39,12 @@ func settings(t testing.TB, entries ...entry) *Settings {
 	return s
 }
 
-// row is one call of a decision table and what is decided.
+// row is one call of a decision table with the expected decision.
 type row struct {
 	line  int
 	rules []entry
 	call  string
-	want  string // "behavior" by a rule, or "behavior:layer"
+	want  string // "behavior" for a decision by a rule, or "behavior:layer"
 	rule  string
 }
 
@@ -78,13 +78,13 @@ func decisions(t testing.TB) []row {
 	return rows
 }
 
-// edits are the tools of the tables that change their path.
+// edits lists the tools of the tables that change their path.
 var edits = map[string]bool{"Edit": true, "Write": true, "NotebookEdit": true, "Patch": true}
 
-// former are the former names of tools of the tables.
+// former maps tools of the tables to their former names.
 var former = map[string][]string{"Bash": {"Shell"}, "Edit": {"Replace"}, "mcp__srv__my_tool": {"mcp__srv__my.tool"}}
 
-// request reads a call of a table.
+// request parses a call of a table.
 func request(call string) Request {
 	call, dir, ok := strings.Cut(call, " @ ")
 	if !ok {
@@ -115,8 +115,8 @@ func request(call string) Request {
 	return r
 }
 
-// partsOf reads a list of commands, divided by ";", behind each of which files
-// may stand that it reads or changes: "<" or ">" and a path.
+// partsOf parses a list of commands separated by ";". Each command may be followed by
+// the files it reads or changes: "<" or ">" and a path.
 func partsOf(text string) *Parts {
 	p := &Parts{}
 	for command := range strings.SplitSeq(text, "; ") {
@@ -180,7 +180,7 @@ func TestDecideWithoutMatcher(t *testing.T) {
 			t.Errorf("%s: %v %s, want %s", tool, d.Behavior, d.Layer, want)
 		}
 	}
-	// A call with a path has something to hold the pattern against.
+	// The pattern of the rule can be matched with the path of a call.
 	p = New(world(settings(t, entry{"deny", "Write(x)"})))
 	for path, want := range map[string]Behavior{"/ws/x": Deny, "/ws/y": Allow} {
 		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
@@ -221,7 +221,7 @@ func TestConfigFolders(t *testing.T) {
 	}
 }
 
-// TestUnknownHome has rules that begin at a home folder nobody knows.
+// TestUnknownHome checks rules that begin at an unknown home folder.
 func TestUnknownHome(t *testing.T) {
 	decide := func(tool string, a Access, rules ...entry) string {
 		cfg := world(settings(t, rules...))

@@ -2,7 +2,7 @@ package policy
 
 import "testing"
 
-// TestKeptInRoots is about rules that can keep a file of a root from a command.
+// TestKeptInRoots checks which rules can hide files of a root from a command.
 func TestKeptInRoots(t *testing.T) {
 	for rule, want := range map[string]bool{
 		"Read(.env)": true, "Read(**/.env)": true, "Read(/x)": true, "Read(a/b)": true, "Read(//ws/a)": true, "Read(//ws/**)": true, "Read(//**)": true, "Read(//)": true, "Read(~/**)": true, "Read(~/ws2/*.key)": true,

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadsFreely: the short way of a policy without rules on files decides what
-// the long one does.
+// TestReadsFreely checks that the shortcut for policies without rules on files makes
+// the same decisions as the full evaluation.
 func TestReadsFreely(t *testing.T) {
 	rules, err := ParseSettings([]byte(`{"permissions":{"deny":["Bash(rm *)"]}}`), "/cfg/settings.json", "")
 	if err != nil {

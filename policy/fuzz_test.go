@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// dice makes choices of the bytes of a fuzzer.
+// dice makes choices from the bytes of a fuzzer.
 type dice struct {
 	data []byte
 	at   int
@@ -80,7 +80,7 @@ func (d *dice) request() Request {
 	return r
 }
 
-// FuzzDecide decides on any call under any rules in any mode.
+// FuzzDecide decides arbitrary calls under arbitrary rules in all modes.
 func FuzzDecide(f *testing.F) {
 	for i := range 64 {
 		f.Add(strings.Repeat(string(rune('0'+i)), 40), uint64(i)*2654435761)

@@ -111,7 +111,8 @@ func TestMatcher(t *testing.T) {
 	}
 }
 
-// TestBrokenMatcher: what could refuse a call runs for every call.
+// TestBrokenMatcher checks that a hook that could refuse calls runs for every call if
+// its matcher is malformed.
 func TestBrokenMatcher(t *testing.T) {
 	for matcher, why := range map[string]string{
 		`^(?!Read)`:    `^(?!Read) cannot be used (look-around such as (?! is not supported)`,

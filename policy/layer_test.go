@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestOwn: the tool's opinion beside what rules say.
+// TestOwn checks the tool's own decision in combination with rules.
 func TestOwn(t *testing.T) {
 	for _, c := range []struct {
-		list, own string // the list with a rule on the call, the tool's opinion
+		list, own string // the list with a rule on the call, and the tool's own decision
 		want      string
 	}{
 		{"", "", "allow default"},
@@ -16,7 +16,7 @@ func TestOwn(t *testing.T) {
 		{"", "ask", "ask tool"},
 		{"", "deny", "deny tool"},
 		{"allow", "", "allow rule"},
-		{"allow", "ask", "allow rule"}, // a person has agreed
+		{"allow", "ask", "allow rule"}, // the user has allowed it by a rule
 		{"allow", "deny", "deny tool"},
 		{"ask", "allow", "ask rule"},
 		{"ask", "ask", "ask rule"},
@@ -51,8 +51,8 @@ func named(behavior string) Behavior {
 	return Deny
 }
 
-// TestMatchKnowsBehavior: a matcher is told what the rule does, so that a rule
-// that denies or asks can cover more than one that allows.
+// TestMatchKnowsBehavior checks that a matcher receives the behavior of the rule, so
+// that a deny or ask rule can cover more than an allow rule.
 func TestMatchKnowsBehavior(t *testing.T) {
 	for list, want := range map[string]string{"deny": "deny rule", "ask": "ask rule", "allow": "allow default"} {
 		p := New(world(settings(t, entry{list, "Bash(rm)"})))
@@ -68,7 +68,7 @@ func TestMatchKnowsBehavior(t *testing.T) {
 	}
 }
 
-// TestOwnRule: where the tool says that a rule asks, nothing that allows lifts it.
+// TestOwnRule checks that nothing lifts an ask that the tool bases on a rule.
 func TestOwnRule(t *testing.T) {
 	for _, mode := range []Mode{ModeDefault, ModeAcceptEdits, ModeBypass} {
 		cfg := world(settings(t, entry{"allow", "ReadMcpResource"}))

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// parse makes the settings of one file of several.
+// parse returns the Settings of one of several files.
 func parse(t testing.TB, path, root, text string) *Settings {
 	t.Helper()
 	s, err := ParseSettings([]byte(text), path, root)
@@ -19,8 +19,9 @@ func parse(t testing.TB, path, root, text string) *Settings {
 	return s
 }
 
-// TestMergeValues: of a value that is not a list the most authoritative file
-// that sets it wins, whatever it sets it to; lists follow one another.
+// TestMergeValues checks that a value that is not a list comes from the most
+// authoritative file that sets it, whatever the value is, and that lists are
+// concatenated.
 func TestMergeValues(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
 	for _, c := range []struct {
@@ -61,8 +62,8 @@ func TestMergeValues(t *testing.T) {
 	}
 }
 
-// TestMergeRules: a rule is of the file it stands in: its line, and the folder
-// that its pattern begins at.
+// TestMergeRules checks that a rule retains the properties of its file: its line, and
+// the folder at which its pattern begins.
 func TestMergeRules(t *testing.T) {
 	one := parse(t, "/one/s.json", "/one", "{\"permissions\":{\n\"deny\":[\n\"Read(/a)\",\n\"Bash(rm)\"],\n\"allow\":[\"Read(/b)\"]}}")
 	two := parse(t, "/two/s.json", "/two", "{\"permissions\":{\"deny\":[\"Read(/a)\",\n\"Bash\"],\"ask\":[\n\"Edit(/c/*.x)\"],\n\"allow\":[\"Read(/b)\"]}}")
@@ -75,7 +76,7 @@ func TestMergeRules(t *testing.T) {
 		{"Read /two/b", "allow", "/two/s.json:4"},
 		{"Edit /two/c/a.x", "ask", "/two/s.json:3"},
 		{"Edit /two/c/a.y", "allow", ""},
-		{"Bash: rm", "deny", "/one/s.json:4"}, // the first file's rule comes first
+		{"Bash: rm", "deny", "/one/s.json:4"}, // the rule of the first file comes first
 		{"Bash: ls", "deny", "/two/s.json:2"},
 	} {
 		d := p.Decide(request(c.call))
@@ -98,9 +99,9 @@ func TestMergeRules(t *testing.T) {
 	}
 }
 
-// TestMergeWarnings: those of each file in order, then the rules that one of
-// another file makes pointless. The same text in two files is not the same rule
-// if it begins at different folders.
+// TestMergeWarnings checks the order of warnings: those of each file, then those about
+// rules that a rule of another file makes ineffective. Rules with the same text in two
+// files are different if they begin at different folders.
 func TestMergeWarnings(t *testing.T) {
 	one := parse(t, "/one/s.json", "/one", "{\"x\":1,\"permissions\":{\"deny\":[\"Fetch\",\"Read(/a)\",\"Grep(\"],\n\"ask\":[\"Move(a)\"],\"allow\":[\"Fetch(a)\",\"Copy\"]}}")
 	two := parse(t, "/two/s.json", "/two", "{\"y\":1,\"permissions\":{\"deny\":[\"Copy\"],\n\"ask\":[\"Read(/a)\",\"Fetch(b)\"],\n\"allow\":[\"Move(a)\",\"Fetch(b)\",\"Grep(x)\"]}}")
@@ -120,8 +121,7 @@ func TestMergeWarnings(t *testing.T) {
 	}
 }
 
-// TestTightened: of settings that nobody trusts only what forbids or asks
-// holds.
+// TestTightened checks that only deny and ask rules of untrusted settings apply.
 func TestTightened(t *testing.T) {
 	s := parse(t, "/ws/.mcp-toolset/settings.json", "/ws", `{"odd": 1,
 		"permissions": {"deny": ["Bash(rm)"], "ask": ["Read(//etc/**)", "Edit(/a)"],
@@ -177,8 +177,8 @@ func TestTightened(t *testing.T) {
 	}
 }
 
-// TestTightenedNeverLoosens: settings that nobody trusts beside those of the
-// user make no call of the tables freer.
+// TestTightenedNeverLoosens checks that untrusted settings, added to those of the
+// user, make no decision of the tables less strict.
 func TestTightenedNeverLoosens(t *testing.T) {
 	rows := decisions(t)
 	for i, r := range rows {
@@ -196,8 +196,8 @@ func TestTightenedNeverLoosens(t *testing.T) {
 	}
 }
 
-// TestBoundPatterns: what the containment of commands is told of patterns that
-// begin at the root of their file.
+// TestBoundPatterns checks what Kept returns for patterns that begin at the root of
+// their file.
 func TestBoundPatterns(t *testing.T) {
 	one := parse(t, "/one/s.json", "/one", `{"permissions":{"deny":["Read(/a/b)","Read(/*.key)","Read(/c/*.key)","Read(//d/*)","Read(//*/e)"]}}`)
 	two := parse(t, "/two/s.json", "/two", `{"permissions":{"deny":["Read(/a)"]}}`)
@@ -209,16 +209,16 @@ func TestBoundPatterns(t *testing.T) {
 	if diff := cmp.Diff([]string{"/d", "/one/c"}, sorted(p.Kept("/ws", true).Below(Read))); diff != "" {
 		t.Errorf("below (-want +have):\n%s", diff)
 	}
-	// The folders above a settings file are not named by its rules: neither one
-	// that is protected nor one of the kernel.
+	// The rules of a settings file do not name the folders above it, even if these have
+	// protected names or are kernel folders.
 	for root, call := range map[string]string{"/ws/.claude/tree": "Edit /ws/.claude/tree/.git/config", "/proc/self": "Read /proc/self/environ"} {
 		p := New(world(parse(t, "s.json", root, `{"permissions":{"allow":["Edit(/**)"]}}`)))
 		if d := p.Decide(request(call)); d.Behavior == Allow {
 			t.Errorf("%s is allowed by %s", call, d.Rule)
 		}
 	}
-	// Where the root of the file is not known, a rule on files holds for all of
-	// them, and one of another tool for what the tool's own matcher says.
+	// If the root of the file is unknown, a rule on files covers all files, and a rule on
+	// another tool covers what the tool's matcher reports.
 	p = New(world(parse(t, "s.json", "", `{"permissions":{"deny":["Patch(/x)","Edit(/x)"],"allow":["Read(/x)"]}}`)))
 	for call, want := range map[string]string{"Patch /ws/y": "Edit(/x)", "Read /ws/x": "", "Bash: x": ""} {
 		if d := p.Decide(request(call)); d.Rule != want {
@@ -230,8 +230,8 @@ func TestBoundPatterns(t *testing.T) {
 	}
 }
 
-// TestLoosens: a person is shown all that trust would give, item by item, with
-// nothing in it that could hide.
+// TestLoosens checks that Loosens lists everything that trust would permit, item by
+// item, and that no text in it can hide.
 func TestLoosens(t *testing.T) {
 	s := parse(t, "/p/s.json", "/p", `{"permissions": {"deny": ["Bash(rm)"],
 		"allow": ["Bash(a *)",

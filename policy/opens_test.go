@@ -2,8 +2,8 @@ package policy
 
 import "testing"
 
-// TestOpens is which of the files that a command names its containment is opened
-// for, by what allows the call.
+// TestOpens checks for which of the files that a command names the sandbox grants
+// access, depending on what allows the call.
 func TestOpens(t *testing.T) {
 	const command = "Bash$ cp /ws/a /etc/b < /ws/a > /ws/.git/config > /ws/c < /usr/x > /etc/b"
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestOpens(t *testing.T) {
 			t.Errorf("%s: %s, want %s (%s)", c.name, have, c.want, d.Reason)
 		}
 	}
-	// A mode allows all of it, except protected names.
+	// The mode bypassPermissions allows all of them, except protected names.
 	cfg := world(nil)
 	cfg.Mode = ModeBypass
 	if d := New(cfg).Decide(request("Bash$ cp < /etc/a > /srv/b")); d.Behavior != Allow || len(d.Opens) != 2 {

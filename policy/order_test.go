@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// voice is something that has a say in a decision.
+// voice is a source of a decision.
 type voice struct {
 	name string
-	kind string // of two voices of one kind only one can speak
+	kind string // two voices of the same kind exclude each other
 	say  func(*speech)
 	want string
 }
 
-// speech is a call of Bash and all that is said about it.
+// speech is a call of Bash with everything that influences the decision.
 type speech struct {
 	rules []entry
 	mode  Mode
@@ -27,7 +27,7 @@ func (s *speech) decide(t testing.TB) Decision {
 	return New(cfg).Decide(s.r)
 }
 
-// voices are all of them, the first that speaks decides.
+// voices lists all voices. The first one that applies decides.
 var voices = []voice{
 	{"deny rule", "", func(s *speech) { s.rules = append(s.rules, entry{"deny", "Bash(x:*)"}) }, "deny rule"},
 	{"closed folder", "target", func(s *speech) { s.target("/state/k", Read) }, "deny path"},
@@ -63,8 +63,8 @@ func newSpeech(said ...voice) *speech {
 	return s
 }
 
-// TestOrder: of any two voices that both speak the first decides, whatever a
-// third one behind them says.
+// TestOrder checks that, of any two voices that apply, the first decides, whatever a
+// third one after them says.
 func TestOrder(t *testing.T) {
 	n := 0
 	for i, first := range voices {
@@ -72,7 +72,7 @@ func TestOrder(t *testing.T) {
 			for k := j; k < len(voices); k++ {
 				second, third := voices[j], voices[k]
 				if clash(first, second) || clash(first, third) || clash(second, third) ||
-					first.name == "plan" && (second.kind == "reading" || third.kind == "reading") { // it has nothing against that
+					first.name == "plan" && (second.kind == "reading" || third.kind == "reading") { // plan mode does not object to reading
 					continue
 				}
 				n++
@@ -88,10 +88,10 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// clash reports whether two voices cannot both speak.
+// clash reports whether two voices exclude each other.
 func clash(a, b voice) bool { return a.name != b.name && a.kind != "" && a.kind == b.kind }
 
-// TestModes has what each mode makes of each voice.
+// TestModes checks the decision of each mode on each voice.
 func TestModes(t *testing.T) {
 	want := map[Mode]string{
 		ModeDefault:     "ask default|ask tool|allow read-only|allow default",
@@ -120,7 +120,7 @@ func TestModes(t *testing.T) {
 				t.Errorf("%s lifts %s", mode, v.name)
 			}
 		}
-		for _, v := range voices[6:8] { // nor an ask of somebody
+		for _, v := range voices[6:8] { // nor an ask of a rule or hook
 			s := newSpeech(v)
 			if s.mode = mode; s.decide(t).Behavior == Allow {
 				t.Errorf("%s lifts %s", mode, v.name)
@@ -132,8 +132,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestUnknownParts: what is not known is asked about where a rule may cover it,
-// whatever allows it.
+// TestUnknownParts checks that the user is asked about unknown parts if a rule may
+// cover them, whatever allows the call.
 func TestUnknownParts(t *testing.T) {
 	unresolved := func(p *Parts) { p.Unresolved = "it cannot be parsed" }
 	harmless := func(p *Parts) { p.Unresolved, p.Harmless = "it cannot be parsed", true }
@@ -144,7 +144,7 @@ func TestUnknownParts(t *testing.T) {
 		name  string
 		parts func(*Parts)
 		rule  entry
-		asked string // in which modes, of default and bypassPermissions
+		asked string // the modes, of default and bypassPermissions, in which the user is asked
 	}{
 		{"unresolved", unresolved, entry{}, "default"},
 		{"unresolved", unresolved, entry{"deny", "Bash(curl:*)"}, "default bypassPermissions"},
@@ -191,7 +191,7 @@ func TestUnknownParts(t *testing.T) {
 	}
 }
 
-// TestPartsAlone: beside parts a target and a matcher do not count.
+// TestPartsAlone checks that a target and a matcher are ignored if there are parts.
 func TestPartsAlone(t *testing.T) {
 	for _, target := range []Target{{}, {"/etc/x", "/etc/x", Edit}, {"/ws/.env", "/ws/.env", Read}, {"/state/k", "/state/k", Edit}} {
 		s := newSpeech()
@@ -203,7 +203,7 @@ func TestPartsAlone(t *testing.T) {
 	}
 }
 
-// TestClassified: a classifier decides on what is open, and on nothing else.
+// TestClassified checks that a classifier decides open calls and no others.
 func TestClassified(t *testing.T) {
 	open := newSpeech(voices[13]).decide(t)
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 func TestCommandPattern(t *testing.T) {
 	for _, one := range []struct {
 		pattern  string
-		yes, not string // separated by |
+		yes, not string // texts separated by |
 	}{
 		{"npm run build", "npm run build", "npm run|npm run build x|npm run buildx|anpm run build|"},
 		{"npm run *", "npm run|npm run build|npm run build --x|npm run ", "npm|npm runner|npm  run"},
@@ -50,8 +50,7 @@ func TestCommandPattern(t *testing.T) {
 	}
 }
 
-// TestMayCover: a beginning behind which nothing that the pattern covers can
-// stand.
+// TestMayCover checks beginnings of texts that the pattern cannot cover.
 func TestMayCover(t *testing.T) {
 	for pattern, no := range map[string]string{
 		"git push:*": "git l|git pull |gi t|x", "git push": "git push |git push x|git l", "ls*": "x|a ls", "git * main": "gitx |x git ", "npm run *": "npm t",
@@ -64,7 +63,7 @@ func TestMayCover(t *testing.T) {
 	}
 }
 
-// TestCaselessSearch checks that a caseless search finds rules by their word and
+// TestCaselessSearch checks that a caseless search finds rules by their first word and
 // does not compile the patterns of rules again.
 func TestCaselessSearch(t *testing.T) {
 	index := func(patterns ...string) *commandIndex {

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// marked reads parts: one per text, with the marks "r" (it only reads), "!" (a
-// risk), "i" (an earlier part runs it), "x" (no rule may allow it), "s" (only the
-// text is sure) and "b" (which files it changes is not known) in front.
+// marked parses texts into parts. Marks may precede a text: "r" (it only reads), "!"
+// (it has a risk), "i" (an earlier part runs it), "x" (no rule may allow it), "s"
+// (only the text itself is certain) and "b" (the files it changes are unknown).
 func marked(texts ...string) *Parts {
 	parts := &Parts{}
 	for _, text := range texts {
@@ -55,9 +55,9 @@ func TestExplainParts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		mode     Mode
-		readOnly bool // the call, not its parts
+		readOnly bool // for the call, not for its parts
 		parts    *Parts
-		rules    []entry // instead of rules
+		rules    []entry // replaces rules
 		want     []string
 	}{
 		"rules": {parts: marked("npm test", "curl x", "wget x", "git push o"), want: []string{
@@ -129,9 +129,9 @@ func TestExplainParts(t *testing.T) {
 	}
 }
 
-// TestExplainPartsAgrees makes calls of random commands, rules and modes: what
-// is decided on the parts is what is decided on the call, as long as nothing but
-// the parts matters.
+// TestExplainPartsAgrees makes calls of random commands, rules and modes. The
+// decisions on the parts must agree with the decision on the call, because nothing but
+// the parts matters in these calls.
 func TestExplainPartsAgrees(t *testing.T) {
 	const calls = 20_000
 	random := rand.New(rand.NewPCG(3, 4))
@@ -164,7 +164,7 @@ func TestExplainPartsAgrees(t *testing.T) {
 		cfg.Mode = Mode(pick(Modes))
 		p := New(cfg)
 		call, parts := p.Decide(r), p.ExplainParts(r)
-		worst, ruled := Allow, call.Layer != LayerRule || call.Behavior == Allow // of several rules that allow, one stands for all
+		worst, ruled := Allow, call.Layer != LayerRule || call.Behavior == Allow // of several allow rules, the call has only one
 		for _, d := range parts {
 			worst = min(worst, d.Behavior)
 			ruled = ruled || d.Behavior == call.Behavior && d.Rule == call.Rule && d.Layer == LayerRule
@@ -184,8 +184,8 @@ func TestExplainPartsAgrees(t *testing.T) {
 	}
 }
 
-// TestExplainPartsOfDecisions holds the parts of a call to Decide on the calls
-// of the table, and files that are named to what they are: no part of the call.
+// TestExplainPartsOfDecisions compares the decisions on parts with Decide for the
+// calls of the table. Named files are not parts of a call.
 func TestExplainPartsOfDecisions(t *testing.T) {
 	n := 0
 	for _, r := range decisions(t) {

@@ -2,8 +2,8 @@ package policy
 
 import "testing"
 
-// TestPartTexts holds what a model may see of a decision on a call of parts, and
-// of what others than rules decide.
+// TestPartTexts checks all texts that a model may see about a decision on a call with
+// parts, and about decisions of layers other than rules.
 func TestPartTexts(t *testing.T) {
 	const file = "/cfg/settings.json"
 	risk := func(text string, edit func(*Part)) func(*speech) {
@@ -75,7 +75,7 @@ func TestPartTexts(t *testing.T) {
 		s := newSpeech()
 		c.say(s)
 		if len(s.rules) == 0 {
-			s.rules = []entry{{"allow", "Bash(y)"}} // for the name of the file
+			s.rules = []entry{{"allow", "Bash(y)"}} // for the name of the settings file
 		}
 		d := s.decide(t)
 		if d.Reason != c.reason || d.Next != c.next {

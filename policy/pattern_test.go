@@ -84,7 +84,7 @@ func TestPathPattern(t *testing.T) {
 		for want, paths := range map[bool]string{true: c.in, false: c.out} {
 			for _, path := range strings.Fields(paths) {
 				if path == "/ws/." {
-					continue // cleaned to the folder
+					continue // Clean turns it into the folder
 				}
 				if match(path) != want {
 					t.Errorf("%s on %s: %v, want %v", c.pattern, path, !want, want)
@@ -134,7 +134,8 @@ func TestPathPatternErrors(t *testing.T) {
 	}
 }
 
-// slowMatch is the obvious version: every beginning of the path, by recursion.
+// slowMatch is the obvious implementation: it tries every beginning of the path, by
+// recursion.
 func slowMatch(pattern, path string) bool {
 	dir, anchored := "/ws", strings.Contains(strings.TrimRight(pattern, "/"), "/")
 	switch {
@@ -220,7 +221,7 @@ func slowClass(class []rune, r rune) (in bool, rest []rune) {
 			class = class[1:]
 			hi = next()
 		}
-		in = in || r == lo || lo <= r && r <= hi // git, too, takes the first of a range that runs backwards
+		in = in || r == lo || lo <= r && r <= hi // like git, it accepts the first character of a range that runs backwards
 	}
 	return in != not, class[1:]
 }
@@ -237,8 +238,8 @@ func FuzzPathPattern(f *testing.F) {
 		}
 		path = filepath.Clean("/" + path)
 		got := match(path)
-		// The slow version takes time exponential in the stars, and invalid
-		// UTF-8 has no characters to compare.
+		// slowMatch takes time exponential in the number of stars, and invalid UTF-8 has no
+		// characters to compare.
 		if strings.Count(pattern, "*") > 5 || len(path) > 40 || !utf8.ValidString(path) || strings.Contains(path, "\ufffd") {
 			return
 		}
@@ -248,7 +249,7 @@ func FuzzPathPattern(f *testing.F) {
 	})
 }
 
-// words makes a random string of pieces.
+// words returns a random string of pieces.
 func words(random *rand.Rand, most int, pieces ...string) string {
 	var b strings.Builder
 	for range 1 + random.IntN(most) {
@@ -257,8 +258,8 @@ func words(random *rand.Rand, most int, pieces ...string) string {
 	return b.String()
 }
 
-// TestRandomPatterns holds patterns of a small alphabet, where matches are
-// common, against the slow version.
+// TestRandomPatterns compares random patterns with slowMatch. Their alphabet is small,
+// so that matches are common.
 func TestRandomPatterns(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	matched := 0
@@ -282,9 +283,9 @@ func TestRandomPatterns(t *testing.T) {
 	}
 }
 
-// TestAgainstGit holds patterns against git's own reading of them. Two things
-// differ on purpose: here a pattern that ends in a slash, or in /**, covers the
-// path itself, which nobody has looked at. So only other patterns are tried.
+// TestAgainstGit compares patterns with git's interpretation. It leaves out patterns
+// that end in a slash or in /**. They differ on purpose: here they also cover the path
+// itself, because it is unknown whether the path is a folder.
 func TestAgainstGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is the judge of this test, and is not installed")
@@ -314,7 +315,7 @@ func TestAgainstGit(t *testing.T) {
 	}
 }
 
-// gitIgnored asks git which paths a .gitignore of one line would ignore.
+// gitIgnored returns the paths that git ignores with a .gitignore of one line.
 func gitIgnored(t *testing.T, pattern string, paths []string) map[string]bool {
 	t.Helper()
 	dir := t.TempDir()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestProtected: changes of protected names are asked about wherever they are
-// and however they are written; what only looks like one is not.
+// TestProtected checks that the user is asked about changes of protected names in
+// every place and spelling, and that similar names are not protected.
 func TestProtected(t *testing.T) {
 	p := New(Config{Roots: []string{"/ws"}})
 	for path, want := range map[string]Behavior{
@@ -23,10 +23,10 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// TestProtectedByRule: an allow rule opens the protected names that it names.
+// TestProtectedByRule checks that an allow rule opens the protected names it contains.
 func TestProtectedByRule(t *testing.T) {
 	for rule, want := range map[string]struct {
-		write  Behavior // of /ws/.cargo/config.toml
+		write  Behavior // decision on writing /ws/.cargo/config.toml
 		opened []string
 	}{
 		"Edit(.cargo/config.toml)":    {Allow, []string{".cargo/config.toml"}},
@@ -52,8 +52,9 @@ func TestProtectedByRule(t *testing.T) {
 	}
 }
 
-// The last name of each protected name is enough to look one up, and a letter
-// with three forms but k and s would need a line in folded.
+// TestProtectedNames checks what lookups in protectedParts depend on. The last
+// component of a protected name suffices to look it up. Any letter with three forms
+// other than k and s would need a line in folded.
 func TestProtectedNames(t *testing.T) {
 	for _, name := range protectedNames {
 		if got := protected(strings.Split(strings.ToUpper(name), "/")); !strings.EqualFold(got, name) {

@@ -78,8 +78,8 @@ func TestDeniedTool(t *testing.T) {
 	}
 }
 
-// TestDeniedToolDeniesCalls holds DeniedTool to Decide: a tool that is removed
-// could not have been used.
+// TestDeniedToolDeniesCalls compares DeniedTool with Decide: Decide must deny every
+// call of a removed tool.
 func TestDeniedToolDeniesCalls(t *testing.T) {
 	for _, r := range decisions(t) {
 		p, req := New(world(settings(t, r.rules...))), request(r.call)
@@ -91,9 +91,9 @@ func TestDeniedToolDeniesCalls(t *testing.T) {
 	}
 }
 
-// TestMoreRulesNeverLoosen adds rules of the table at random. More deny rules
-// never make a call freer, more ask rules never make an Allow of a Deny, and
-// more allow rules change neither a Deny nor an Ask of a rule.
+// TestMoreRulesNeverLoosen adds random rules of the table. More deny rules must never
+// make a decision less strict. More ask rules must never turn a deny into an allow.
+// More allow rules must change neither a deny nor a rule's ask.
 func TestMoreRulesNeverLoosen(t *testing.T) {
 	rows := decisions(t)
 	var pool []entry
@@ -123,9 +123,9 @@ func TestMoreRulesNeverLoosen(t *testing.T) {
 	}
 }
 
-// TestEveryRuleMatters deletes the rules that decide rows of the table, one at a
-// time: at least one row of the block must then be decided otherwise. A rule
-// whose deletion nobody notices is one that nobody tests.
+// TestEveryRuleMatters deletes the rules that decide rows of the table, one at a time.
+// Each deletion must change the decision of at least one row of the block. Otherwise
+// no row tests the rule.
 func TestEveryRuleMatters(t *testing.T) {
 	blocks := map[string][]row{}
 	for _, r := range decisions(t) {
@@ -159,9 +159,9 @@ func TestEveryRuleMatters(t *testing.T) {
 	}
 }
 
-// TestSampleDenyRules is TestEveryRuleMatters for one settings file such as
-// people write, where rules stand beside each other: without any one of its
-// deny rules, its call is no longer denied.
+// TestSampleDenyRules is TestEveryRuleMatters for a settings file like those of users,
+// whose rules interact. Without one of its deny rules, the call of that rule must no
+// longer be denied.
 func TestSampleDenyRules(t *testing.T) {
 	sample := map[string]string{
 		"Read(.env)":                 "Read /ws/a/.env",

@@ -36,8 +36,8 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// TestFoldersWithoutBeginning: a folder that begins nowhere known is left out,
-// not taken from the file-system root.
+// TestFoldersWithoutBeginning checks that a folder relative to an unknown one is left
+// out, not taken from the file-system root.
 func TestFoldersWithoutBeginning(t *testing.T) {
 	t.Setenv("HOME", "")
 	s, err := ParseSettings([]byte(`{"permissions":{"additionalDirectories":["lib","~/x","/a"]},"sandbox":{"allowWrite":["lib","~","/b"]}}`), "s", "")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// someSecrets holds what is below .ssh and .config/foo in /ws, a home folder, and
-// guesses at the latter.
+// someSecrets reports files below some folders of /ws, /out and /state as secrets.
+// Those with the value false are not Known.
 type someSecrets struct{}
 
 func (someSecrets) Secret(path string) (Secret, bool) {
@@ -20,8 +20,8 @@ func (someSecrets) Secret(path string) (Secret, bool) {
 
 func (someSecrets) Below(folder string) bool { return paths.Holds("/ws", folder) }
 
-// TestSecrets: a file that may hold credentials is asked about, whatever is done
-// with it, unless a rule names it or the mode bypasses questions.
+// TestSecrets checks that the user is asked about any access to a file that may hold
+// credentials, unless a rule names the file or the mode bypasses questions.
 func TestSecrets(t *testing.T) {
 	for _, c := range []struct {
 		call  string
@@ -38,7 +38,7 @@ func TestSecrets(t *testing.T) {
 		{call: "Read /ws/.ssh/key -> /ws/keys/key", asks: true},
 		{call: "Read /ws/.config/bar"},
 		{call: "Grep /ws"},
-		{call: "Read /state/results/s1/a"}, // the session's own
+		{call: "Read /state/results/s1/a"}, // the session's own result
 		{call: "Write /ws/.config/foo/new", mode: ModeAcceptEdits, asks: true},
 		{call: "Read /ws/.ssh/key", mode: ModeBypass},
 		{call: "Read /ws/.ssh/key", allow: "Read", asks: true},
@@ -49,7 +49,7 @@ func TestSecrets(t *testing.T) {
 		{call: "Read /ws/.ssh/key", allow: "Read(//ws/.ssh/**)"},
 		{call: "Read /ws/.ssh/key", allow: "Read(**/key)"},
 		{call: "Read /ws/.config/foo/a", allow: "Read(//ws/.config/foo/**)"},
-		{call: "Write /ws/.npmrc", allow: "Edit(.npmrc)"}, // a protected name, too
+		{call: "Write /ws/.npmrc", allow: "Edit(.npmrc)"}, // also a protected name
 		{call: "Write /ws/.ssh/key", allow: "Edit(**/key)", asks: true},
 		{call: "Read /out/.ssh/key", allow: "Read(//out/**)", asks: true},
 		{call: "Read /out/.ssh/key", allow: "Read(//out/.ssh/**)"},
@@ -72,7 +72,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretText has the words of a question about a secret.
+// TestSecretText checks the text of a question about a secret.
 func TestSecretText(t *testing.T) {
 	cfg := world(nil)
 	cfg.Secrets = someSecrets{}
@@ -86,7 +86,7 @@ func TestSecretText(t *testing.T) {
 			t.Errorf("%s: %+v", call, d)
 		}
 	}
-	// A command that names it is asked about as well.
+	// The user is also asked about a command that names it.
 	d := p.Decide(Request{Tool: "Bash", Dir: "/ws", Parts: &Parts{List: []Part{{Text: "x", Name: "x"}}, Targets: []Target{{Literal: "/ws/.ssh/key", Canonical: "/ws/.ssh/key"}}}})
 	if d.Behavior != Ask || !d.Secret {
 		t.Errorf("a command: %+v", d)

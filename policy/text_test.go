@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// plainLine reports what in a text is not safe to show.
+// plainLine returns what makes a text unsafe to show.
 func plainLine(s string) error {
 	if len(s) > 8*maxShown+1000 {
 		return fmt.Errorf("%d bytes long", len(s))
@@ -24,7 +24,7 @@ func plainLine(s string) error {
 	return nil
 }
 
-// TestTexts holds every text a model may see of a decision.
+// TestTexts checks all texts that a model may see about a decision.
 func TestTexts(t *testing.T) {
 	long := "/ws/" + strings.Repeat("x", 300)
 	for _, c := range []struct{ rules, call, reason, next string }{

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestUpstreamRefused holds servers against one entry, as one that denies and as
-// the only one that is allowed.
+// TestUpstreamRefused compares servers with one entry, as the only entry of a denied
+// list and of an allowed list.
 func TestUpstreamRefused(t *testing.T) {
 	t.Setenv("HOME", "/home/u")
 	for _, c := range []struct{ entry, server, refused string }{
-		// By name: what allows is exact.
+		// By name: allowing is exact.
 		{`"gh"`, "gh", "deny"},
 		{`"gh"`, "GH", "deny allow"},
 		{`"gh"`, " gh ", "deny allow"},
@@ -20,7 +20,7 @@ func TestUpstreamRefused(t *testing.T) {
 		{`"GH"`, "gh", "deny allow"},
 		{`"my server"`, "my server", "deny"},
 		{`"my server"`, "my.Server", "deny allow"},
-		{`"K"`, "\u212a", "deny allow"}, // the sign of the unit is a k in lower case
+		{`"K"`, "\u212a", "deny allow"}, // the Kelvin sign becomes k in lower case
 		{`"s"`, "\u017f", "deny allow"},
 		{`"gh*"`, "ghost", "deny"},
 		{`"gh*"`, "Ghost", "deny allow"},
@@ -125,8 +125,8 @@ func TestUpstreamRefused(t *testing.T) {
 	}
 }
 
-// TestUpstreamLists: denied lists of all files hold, of the allowed ones the
-// first, and what is denied is not allowed.
+// TestUpstreamLists checks that the denied lists of all files apply, that of the
+// allowed lists only the first does, and that a denied server is not allowed.
 func TestUpstreamLists(t *testing.T) {
 	for _, c := range []struct{ one, two, want string }{
 		{`{}`, `{}`, ""},
@@ -159,8 +159,8 @@ func TestUpstreamLists(t *testing.T) {
 	}
 }
 
-// TestWildcard holds the matcher against a slow one, and has it match what would
-// take a naive one for ever.
+// TestWildcard compares the matcher with a slow one, and runs it on inputs for which a
+// naive matcher would take practically for ever.
 func TestWildcard(t *testing.T) {
 	var slow func(pattern, text string) bool
 	slow = func(pattern, text string) bool {

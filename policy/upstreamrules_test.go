@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// foreign is a call of a tool of another server. Its matcher is that of such
-// tools: a pattern may mean any call.
+// foreign returns a call of an upstream tool. Its matcher is that of all such tools: a
+// pattern may mean any call.
 func foreign(own *Decision) Request {
 	return Request{
 		Tool: "mcp__srv__my_tool", Aliases: []string{"mcp__srv__my.tool"}, Dir: "/ws", Own: own,
@@ -17,16 +17,16 @@ func foreign(own *Decision) Request {
 	}
 }
 
-// TestForeignRules: what a rule decides on a tool of another server that itself
-// has nothing against the call, and on one that asks.
+// TestForeignRules checks the effect of a rule on an upstream tool, for a tool without
+// a decision of its own and for one that asks.
 func TestForeignRules(t *testing.T) {
 	doubt := &Decision{Behavior: Ask, Reason: "it may destroy something", Next: "ask the user to add a rule"}
 	for _, c := range []struct {
 		rule    string
 		mode    Mode
 		always  bool
-		want    string // of a call nothing speaks against
-		doubted string // of one that the tool asks about
+		want    string // decision if the tool has none of its own
+		doubted string // decision if the tool asks
 	}{
 		{rule: "", want: "allow default", doubted: "ask tool"},
 		{rule: "allow mcp__srv", want: "allow rule", doubted: "allow rule"},
@@ -72,7 +72,7 @@ func TestForeignRules(t *testing.T) {
 	}
 }
 
-// TestForeignDeniedTool: only a rule on all calls removes a tool.
+// TestForeignDeniedTool checks that only a rule on all calls removes a tool.
 func TestForeignDeniedTool(t *testing.T) {
 	for rule, want := range map[string]bool{
 		"mcp__srv": true, "mcp__srv__*": true, "mcp__*": true, "mcp__s*": true, "mcp__srv__my_tool": true, "mcp__srv__my.tool": true, "mcp__srv__my_tool(*)": true,
@@ -85,8 +85,8 @@ func TestForeignDeniedTool(t *testing.T) {
 	}
 }
 
-// TestServersOfRules: a rule on a server that is not there is warned about, if it
-// is known which are.
+// TestServersOfRules checks the warning about a rule on a server that does not exist.
+// There is none if the servers are unknown.
 func TestServersOfRules(t *testing.T) {
 	s := settings(t, entry{"deny", "mcp__github"}, entry{"deny", "mcp__my.srv__x"}, entry{"deny", "mcp__gone__x"}, entry{"deny", "mcp__*"}, entry{"deny", "mcp__x*"},
 		entry{"deny", "mcp__"}, entry{"deny", "Bash"}, entry{"ask", "mcp__gi.thub__*"}, entry{"allow", "mcp__web__get(x)"}, entry{"allow", "mcp__a___b"})

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUpstreams has the format of other clients, and what is ours in it.
+// TestUpstreams checks the format of other clients and our additions to it.
 func TestUpstreams(t *testing.T) {
 	var none *Settings
 	if _, refused := none.UpstreamRefused(Upstream{Name: "a"}); none.Upstreams() != nil || none.UpstreamPin() || refused || none.UpstreamPrefixes() == nil {
@@ -112,8 +112,8 @@ func TestUpstreamErrors(t *testing.T) {
 	}
 }
 
-// TestUpstreamWarnings: what other clients write is no error, and a server that
-// rules could not tell from another is left out.
+// TestUpstreamWarnings checks that keys of other clients are not errors, and that a
+// server is left out if rules could not distinguish it from another.
 func TestUpstreamWarnings(t *testing.T) {
 	s := parse(t, "/s.json", "/", `{"McpServers": {}, "upstream": {"pins": true},
 		"mcpServers": {
@@ -173,7 +173,7 @@ func TestExpand(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		u    Upstream
-		want Upstream // without name and root
+		want Upstream // without Name and Root
 		err  string
 	}{
 		{name: "nothing", u: Upstream{Command: "npx", Args: []string{"a", "$D", "~/x", "./y"}}, want: Upstream{Command: "npx", Args: []string{"a", "$D", "~/x", "./y"}}},
@@ -222,8 +222,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestMergeUpstreams: of one name the more authoritative file wins wholly, also
-// if it says that the server is off.
+// TestMergeUpstreams checks that of two servers with the same name the more
+// authoritative one replaces the other completely, even if it is disabled.
 func TestMergeUpstreams(t *testing.T) {
 	one := parse(t, "/one/s.json", "/one", `{"mcpServers":{"a":{"command":"one"},"b":{"command":"x","disabled":true},"c":{"disabled":true},"x y":{"command":"x"}}}`)
 	two := parse(t, "/two/s.json", "/two", `{"mcpServers":{"d":{"command":"./d"},"c":{"command":"two"},"b":{"command":"two"},`+"\n"+`"x.y":{"command":"y"},"a":{"url":"http://two","eager":true,"headers":{"A":"b"}}},"upstream":{"pin":true}}`)
@@ -249,8 +249,8 @@ func TestMergeUpstreams(t *testing.T) {
 	}
 }
 
-// TestTightenedUpstreams: of settings that nobody trusts no server is started,
-// and what they deny is denied.
+// TestTightenedUpstreams checks that no server of untrusted settings is started, and
+// that their denied list applies.
 func TestTightenedUpstreams(t *testing.T) {
 	s := parse(t, "/p/s.json", "/p", `{"mcpServers": {"a": {"command": "./x", "args": ["-c", "y\u001b[2K"],
 		"env": {"TOKEN": "s3cret", "B\u202e": "s3cret"}},

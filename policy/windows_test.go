@@ -7,8 +7,8 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// onWindows reads paths as Windows does for the rest of a test, which must not
-// run in parallel with others.
+// onWindows makes the package interpret paths as Windows does for the rest of a test.
+// The test must not run in parallel with others.
 func onWindows(t *testing.T) {
 	before := paths
 	paths = ospath.Windows
@@ -40,7 +40,7 @@ func TestWindowsDecisions(t *testing.T) {
 		`C:\Proj`:                         Allow,
 		`C:\Proj\a.txt`:                   Allow,
 		`C:\Proj\sub\a.txt`:               Allow,
-		`C:\PROJ\a.txt`:                   Ask, // a root is compared by the name that is stored
+		`C:\PROJ\a.txt`:                   Ask, // a root is compared by its stored name
 		`C:\Proj2\a.txt`:                  Ask,
 		`D:\Proj\a.txt`:                   Ask,
 		`C:\Proj\secret\a.txt`:            Deny,
@@ -48,7 +48,7 @@ func TestWindowsDecisions(t *testing.T) {
 		`C:\PROJ\SeCrEt`:                  Deny,
 		`C:\Proj\ſecret\a.txt`:            Deny,
 		`C:\Proj\key.pem`:                 Deny,
-		`C:\Proj\gen\a1.go`:               Allow, // a deny of Edit does not keep from reading
+		`C:\Proj\gen\a1.go`:               Allow, // an Edit deny rule does not prevent reading
 		`C:\Users\ME\private\x`:           Deny,
 		`C:\Users\me\STATE\token`:         Deny,
 		`C:\Users\me\a.txt`:               Ask,
@@ -80,8 +80,8 @@ func TestWindowsDecisions(t *testing.T) {
 	}
 }
 
-// TestWindowsSuggestions checks that the rule a decision suggests is one that
-// allows the path.
+// TestWindowsSuggestions checks that the rule that a decision suggests allows the
+// path.
 func TestWindowsSuggestions(t *testing.T) {
 	onWindows(t)
 	for path, want := range map[string]string{
@@ -165,7 +165,7 @@ func TestWindowsPatterns(t *testing.T) {
 	}
 }
 
-// TestWindowsKept checks what rules keep commands from, in paths of Windows.
+// TestWindowsKept checks which files rules hide from commands, for paths of Windows.
 func TestWindowsKept(t *testing.T) {
 	onWindows(t)
 	p := windowsPolicy(t, `{"permissions": {"deny": ["Read(//c/Proj/Secret)", "Read(~/Priv/*.key)", "Read(//**/x)"]}}`)

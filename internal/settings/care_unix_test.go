@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// deadline is reached by a failure only.
+// deadline is reached only if a test fails.
 const deadline = 20 * time.Second
 
-// TestCare: who else could have written a file, or put it there, and what is no
-// file.
+// TestCare checks that files which other users could have written or put there, and
+// files which are not regular, are rejected.
 func TestCare(t *testing.T) {
 	root := os.Geteuid() == 0
 	for _, c := range []struct {
 		what, file string
 		make       func(p *place, path string) error
-		want       string // "" if the file is taken
+		want       string // "" if the file is accepted
 	}{
 		{"group can write", userFile, chmod(0o664), "reading settings: others than its owner can write FILE (mode 0664); run chmod go-w FILE"},
 		{"all can write", userFile, chmod(0o646), "reading settings: others than its owner can write FILE (mode 0646); run chmod go-w FILE"},
@@ -53,7 +53,7 @@ func TestCare(t *testing.T) {
 		{"a link inside", workFile, link("../s.json"), "reading settings: FILE is a link; put the file itself there"},
 	} {
 		if c.make == nil {
-			continue // not as this user
+			continue // not possible as this user
 		}
 		p := newPlace(t)
 		for name, mode := range map[string]os.FileMode{"else.json": 0o644, "open.json": 0o666, "all/s.json": 0o644, "work/s.json": 0o644} {
@@ -69,7 +69,7 @@ func TestCare(t *testing.T) {
 			p.o.Explicit = path
 		}
 		if c.file == "etc/managed.json" && !root {
-			continue // it has to be root's
+			continue // the file must belong to root
 		}
 		if err := c.make(p, path); err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func TestCare(t *testing.T) {
 			}
 		}()
 		if c.file == workFile && want != "" {
-			want += untrusted // a project that nobody trusts does not stop the start
+			want += untrusted // an untrusted project does not stop the start
 		}
 		select {
 		case have := <-done:
@@ -98,7 +98,8 @@ func TestCare(t *testing.T) {
 	}
 }
 
-// untrusted ends the warning about the file of a project that cannot be read.
+// untrusted is the end of the warning about the file of an untrusted project that
+// cannot be read.
 const untrusted = "; nothing of the file holds, since the project is not trusted"
 
 func message(err error) string {
@@ -137,8 +138,8 @@ func link(to string) maker {
 	}
 }
 
-// TestProjectFolder: the folder of a project's settings may be absent or a file,
-// and must not be a link.
+// TestProjectFolder checks that the folder of a project's settings may be absent or a
+// file, but must not be a link.
 func TestProjectFolder(t *testing.T) {
 	p := newPlace(t)
 	p.file("work/.mcp-toolset", "a file")
@@ -154,7 +155,8 @@ func TestProjectFolder(t *testing.T) {
 	}
 }
 
-// TestFilesBehindLinks: what a user's settings are a link to is settings too.
+// TestFilesBehindLinks checks that the target of a link at a user's settings also
+// counts as a settings file.
 func TestFilesBehindLinks(t *testing.T) {
 	p := newPlace(t)
 	real := p.file("work/dotfiles/settings.json", "{}")
@@ -167,8 +169,8 @@ func TestFilesBehindLinks(t *testing.T) {
 	}
 }
 
-// TestHomeOfOthers: a home that cannot be looked into is no reason to do without
-// what may be there.
+// TestHomeOfOthers checks that an inaccessible home folder is an error: the settings
+// that may be in it must not be ignored.
 func TestHomeOfOthers(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root looks into every folder")
@@ -181,7 +183,7 @@ func TestHomeOfOthers(t *testing.T) {
 	}
 }
 
-// TestManagedOfUser: who is not root manages no machine.
+// TestManagedOfUser checks that a managed file of a user other than root is rejected.
 func TestManagedOfUser(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("the file is root's")

@@ -8,8 +8,8 @@ import (
 
 const faulty = "{\"permissions\":{\"deny\":[\"Bash(rm)\"],\n\"dney\":[\"Read(x)\"],\n\"ask\":[\"Raed(y)\"]}}"
 
-// TestFaults shows that faults stop the start, all of them at once, except in the
-// file of a project that nobody trusts as it is.
+// TestFaults checks that faults stop the start and are reported together, except
+// faults in the file of an untrusted project.
 func TestFaults(t *testing.T) {
 	p := newPlace(t)
 	p.o.Tools = []string{"Bash", "Read"}
@@ -39,7 +39,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: of the file hold %d, %d, %d rules", more, f.Merged.Count(0), f.Merged.Count(1), f.Merged.Count(2))
 		}
 	}
-	// Trusted as it is, the file is believed, and its faults stop the start.
+	// The present file is trusted, so its faults stop the start.
 	project, err := ReadProject(p.at("work"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestFaults(t *testing.T) {
 	if f := p.find(); !f.Layers[1].Changed || f.Notice != notice {
 		t.Errorf("changed: %+v", f)
 	}
-	// Neither a key of somebody else nor a tool that is far from all is a fault.
+	// A key of another program or a tool with a very different name is not a fault.
 	p.file(userFile, `{"other":1,"permissions":{"deny":["Frobnicate"],"disableBypassPermissionsMode":"disable"}}`)
 	p.file(workFile, `{"other":1}`)
 	if f := p.find(); f.Notice != "" || len(f.Warnings) > 0 {

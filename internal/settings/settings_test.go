@@ -13,7 +13,7 @@ import (
 	"mcp-toolset/policy"
 )
 
-// place is a made-up machine: a home, a project, a state folder.
+// place is a simulated machine: a home folder, a project and a state folder.
 type place struct {
 	t    *testing.T
 	base string
@@ -70,8 +70,8 @@ func (p *place) find() *Found {
 	return f
 }
 
-// layers is a Found in short: "name file[!]", ! for one that is not trusted, -
-// for one that is absent.
+// layers returns a short form of a Found: "name file", followed by ! if the file is
+// not trusted and by - if it is absent.
 func (p *place) layers(f *Found) string {
 	var out []string
 	for _, l := range f.Layers {
@@ -95,8 +95,8 @@ const (
 	workFile = "work/.mcp-toolset/settings.json"
 )
 
-// TestNothing: without any file there are no settings, and no error; nothing is
-// made.
+// TestNothing checks that without any file there are no settings and no error, and
+// that no file is created.
 func TestNothing(t *testing.T) {
 	p := newPlace(t)
 	f := p.find()
@@ -117,7 +117,7 @@ func TestNothing(t *testing.T) {
 	if diff := cmp.Diff([]string{p.at("state"), p.at("home/.config/mcp-toolset")}, f.Closed); diff != "" {
 		t.Errorf("closed (-want +have):\n%s", diff)
 	}
-	// A home that is none.
+	// A home folder that is not one.
 	p.o.Home = ""
 	if f := p.find(); f.AddTo != "" || len(f.Closed) != 1 {
 		t.Errorf("no home: %+v", f)
@@ -128,12 +128,12 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// manages reports whether a file of ours counts as one of who manages the
-// machine.
+// manages reports whether a file of the user running the tests can be the
+// administrator's file.
 func manages() bool { return !hasOwners || os.Geteuid() == 0 }
 
-// TestAuthority: of a value the most authoritative file wins, of each root its
-// own; each file once.
+// TestAuthority checks that the most authoritative file sets a value, that each root
+// has its own file, and that each file is read once.
 func TestAuthority(t *testing.T) {
 	p := newPlace(t)
 	p.folder("lib", 0o755)
@@ -165,7 +165,7 @@ func TestAuthority(t *testing.T) {
 	}
 	p.o.Explicit = given
 	if !manages() {
-		return // nobody but root could have written the next file
+		return // only root could have written the next file
 	}
 	p.file("etc/managed.json", guard("default"))
 	f := p.find()
@@ -175,8 +175,8 @@ func TestAuthority(t *testing.T) {
 	if have := p.layers(f); have != "managed etc/managed.json, command line given/.conf/s.json, project "+workFile+"-, project lib/.mcp-toolset/settings.json, user "+userFile {
 		t.Error(have)
 	}
-	// Patterns begin at the folder of their own file, at the parent of a dot
-	// folder, and at the project.
+	// Patterns begin at the folder of their own file, at the parent of a dot folder, and at
+	// the project.
 	rules := policy.New(policy.Config{Settings: f.Merged, Roots: []string{p.base}})
 	for _, path := range []string{"etc/default", "given/strict", "lib/x", "home/.config/mcp-toolset/off"} {
 		if d := rules.CheckPath("Read", nil, policy.Target{Literal: p.at(path), Canonical: p.at(path)}, p.base, nil); d.Behavior != policy.Deny {
@@ -185,7 +185,7 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
-// TestConfigFolder: the XDG folder is followed if it is absolute.
+// TestConfigFolder checks that the XDG folder is used if it is absolute.
 func TestConfigFolder(t *testing.T) {
 	for _, c := range []struct{ xdg, home, want string }{
 		{"", "/h", "/h/.config/mcp-toolset"}, {"/x", "/h", "/x/mcp-toolset"}, {"x", "/h", "/h/.config/mcp-toolset"}, {"", "", ""}, {"", "h", ""},
@@ -196,8 +196,8 @@ func TestConfigFolder(t *testing.T) {
 	}
 }
 
-// TestBroken shows that a file that cannot be read as settings stops the start, and
-// that the error names it. That of a project that nobody trusts is warned about.
+// TestBroken checks that a file that cannot be read as settings stops the start with
+// an error that names it. The file of an untrusted project causes only a warning.
 func TestBroken(t *testing.T) {
 	for _, name := range []string{"etc/managed.json", userFile, workFile, "given.json"} {
 		if strings.HasPrefix(name, "etc/") && !manages() {
@@ -226,8 +226,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestProjectTightens: of a file that nobody trusts only the denies and asks
-// hold; one that has nothing else needs no trust.
+// TestProjectTightens checks that only deny and ask rules of an untrusted file apply,
+// and that a file with nothing else needs no trust.
 func TestProjectTightens(t *testing.T) {
 	p := newPlace(t)
 	path := p.file(workFile, `{"permissions":{"deny":["Bash(rm)"]}}`)
@@ -242,7 +242,7 @@ func TestProjectTightens(t *testing.T) {
 	}
 }
 
-// TestServers: what each layer says of other servers.
+// TestServers checks the effect of each layer on other servers.
 func TestServers(t *testing.T) {
 	p := newPlace(t)
 	state := func(want string) {
@@ -277,7 +277,7 @@ func TestServers(t *testing.T) {
 		p.file("etc/managed.json", `{"deniedMcpServers":[{"serverCommand":["given"]}],"allowedMcpServers":["*"]}`)
 		state("b! given, c! user, d work")
 	}
-	// A list that denies and cannot be read stops the start.
+	// A malformed denied list stops the start.
 	p.file("given.json", `{"deniedMcpServers":[{"name":"x"}]}`)
 	if _, err := Find(p.o); err == nil || !strings.Contains(err.Error(), "deniedMcpServers[0]: want a name") {
 		t.Errorf("%v", err)

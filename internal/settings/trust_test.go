@@ -12,8 +12,8 @@ import (
 
 const loose = `{"permissions":{"allow":["Bash"]},"editGuard":"off"}`
 
-// TestTrust: a project is trusted as it is, until its file changes, and as soon
-// as it is what it was.
+// TestTrust checks that a project is trusted until its file changes, and again when
+// the file has its former content.
 func TestTrust(t *testing.T) {
 	p := newPlace(t)
 	p.file(workFile, loose)
@@ -61,7 +61,7 @@ func TestTrust(t *testing.T) {
 	if dirs, err := trust.List(); err != nil || len(dirs) != 1 || dirs[0] != p.at("work") {
 		t.Errorf("%q, %v", dirs, err)
 	}
-	// Another project with the same file is another project.
+	// Another project with the same file is not trusted.
 	p.file("other/.mcp-toolset/settings.json", loose+"\n")
 	p.o.Roots = []string{p.at("other")}
 	holds("not trusted")
@@ -77,13 +77,13 @@ func TestTrust(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	entries, err := os.ReadDir(p.at("state"))
-	if err != nil || len(entries) != 2 { // with the locks
+	if err != nil || len(entries) != 2 { // including the locks
 		t.Errorf("left: %v, %v", entries, err)
 	}
 }
 
-// TestTrustRefused: a file that somebody else could have written, or that is not
-// as we write it, trusts nobody, and the server starts.
+// TestTrustRefused checks that a trust file that another user could have written, or
+// that has another format than ours, trusts no project, and that the server starts.
 func TestTrustRefused(t *testing.T) {
 	hash := strings.Repeat("0", 64)
 	for _, c := range []struct {
@@ -119,7 +119,8 @@ func TestTrustRefused(t *testing.T) {
 	}
 }
 
-// TestTrustTogether: nobody's trust is lost when several are added at once.
+// TestTrustTogether checks that no trust is lost when several projects are added
+// concurrently.
 func TestTrustTogether(t *testing.T) {
 	p := newPlace(t)
 	const many = 20
