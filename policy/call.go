@@ -21,7 +21,7 @@ type view struct {
 	path   string
 	names  []string // folded: see ospath.Style.Names
 	below  [3]int   // by anchor: the number of names above the anchor; -1 if the path is not below it
-	starts []int    // the same for a relative deny or ask rule: below the working directory and below each root
+	starts []int    // the same for relative deny and ask rules: working directory and roots
 }
 
 func (c *call) prepare(p *Policy, r *Request) {

@@ -19,7 +19,7 @@ type Parts struct {
 	// there are deny or ask rules on commands.
 	Doubtful string
 	// Unnamed is the reason why Targets may lack files that the text names, if no sandbox
-	// keeps the command from other files; "" if it lacks none. The user is asked about such a
+	// hides other files from the command; "" if it lacks none. The user is asked about such a
 	// call if there are deny or ask rules on paths.
 	Unnamed string
 	// Targets lists the files that any part names.

@@ -164,7 +164,7 @@ func TestExplainPartsAgrees(t *testing.T) {
 		cfg.Mode = Mode(pick(Modes))
 		p := New(cfg)
 		call, parts := p.Decide(r), p.ExplainParts(r)
-		worst, ruled := Allow, call.Layer != LayerRule || call.Behavior == Allow // of several allow rules, the call has only one
+		worst, ruled := Allow, call.Layer != LayerRule || call.Behavior == Allow // a call has one of several allow rules
 		for _, d := range parts {
 			worst = min(worst, d.Behavior)
 			ruled = ruled || d.Behavior == call.Behavior && d.Rule == call.Rule && d.Layer == LayerRule

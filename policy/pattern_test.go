@@ -221,7 +221,7 @@ func slowClass(class []rune, r rune) (in bool, rest []rune) {
 			class = class[1:]
 			hi = next()
 		}
-		in = in || r == lo || lo <= r && r <= hi // like git, it accepts the first character of a range that runs backwards
+		in = in || r == lo || lo <= r && r <= hi // git, too, matches lo in a reversed range
 	}
 	return in != not, class[1:]
 }

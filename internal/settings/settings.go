@@ -60,9 +60,9 @@ type Layer struct {
 	Name     string
 	Path     string
 	Settings *policy.Settings // the settings of the file that apply; nil if there is no file
-	Trusted  bool             // whether the whole file applies; otherwise only entries that make decisions stricter do
+	Trusted  bool             // whether all of the file applies; if not, only its stricter entries do
 	Changed  bool             // whether the file of a project differs from the one the user trusted
-	Broken   bool             // whether the file of an untrusted project cannot be read, so that nothing of it applies
+	Broken   bool             // whether the file of an untrusted project is unusable and has no effect
 }
 
 // Find finds and merges all settings. It returns an error that names the file and a
