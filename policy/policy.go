@@ -13,7 +13,8 @@
 //     matter.
 //   - Paths are confined to the workspace roots. The user is asked about any other path.
 //     Only an allow rule that covers both the path as written and the canonical path
-//     lifts this; a rule on a whole tool never does. Nothing lifts a closed folder.
+//     lifts this; a rule on a whole tool never does. No rule opens a closed folder;
+//     Request.Readable may open folders in it for reading.
 //   - Every text that a model may see states one fact and one next step. It contains
 //     nothing that could control a terminal or hide from a reader.
 package policy
