@@ -90,7 +90,7 @@ func (b *body) release() {
 // unknown.
 func (b *body) grow(expected int64) error {
 	n := max(firstBody, 2*cap(b.data))
-	if want := int(min(expected, maxBody)) + 1; want > len(b.data) { // one byte more, to detect the end
+	if want := int(min(expected, maxBody)) + 1; want > len(b.data) { // plus one byte to detect the end
 		n = min(n, max(want, firstBody))
 	}
 	if !b.room.take(n) {

@@ -23,7 +23,7 @@ type guard struct {
 	HTTP
 	want    [sha256.Size]byte
 	next    http.Handler
-	any     bool          // listens on all addresses, so any IP address is a valid host
+	any     bool          // listens beyond loopback, so any IP address is a valid host
 	timeout time.Duration // for sending a body
 
 	mu       sync.Mutex
