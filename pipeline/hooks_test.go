@@ -92,8 +92,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHooksSeeAll: what a hook gets is the completed input, and the result
-// before it is cut.
+// TestHooksSeeAll checks that a hook gets the completed input, and the result
+// before it is truncated.
 func TestHooksSeeAll(t *testing.T) {
 	b := newBench(t, "{}")
 	var ins []hook.Input
