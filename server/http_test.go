@@ -358,8 +358,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStatelessRemembersNothing: what a modern request establishes is gone
-// with it, and it reads only results of requests like it.
+// TestStatelessRemembersNothing checks that the effects of a request without a
+// session end with it, and that it reads only results of such requests.
 func TestStatelessRemembersNothing(t *testing.T) {
 	g := newGate()
 	close(g.open)
@@ -419,8 +419,9 @@ func events(body string) []string {
 	return out
 }
 
-// TestHTTPNotifications: all progress of a call is on its own stream, ahead of
-// its answer, also with other calls and a listening stream of the session.
+// TestHTTPNotifications checks that all progress of a call is on its own stream
+// and before its answer, even with other calls and a listening stream of the
+// session.
 func TestHTTPNotifications(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
@@ -469,8 +470,8 @@ func TestHTTPNotifications(t *testing.T) {
 	wg.Wait()
 }
 
-// TestListenIsAcknowledged: the acknowledgement of a listen stream comes
-// before its end, every time.
+// TestListenIsAcknowledged checks that the acknowledgement of a listen stream
+// always comes before its end.
 func TestListenIsAcknowledged(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
@@ -484,8 +485,8 @@ func TestListenIsAcknowledged(t *testing.T) {
 	}
 }
 
-// TestHTTPCancel: a client cancels by a notification in its session, or by
-// going away; nobody else's call is touched.
+// TestHTTPCancel checks that a client cancels by a notification in its session
+// or by disconnecting, and that no other client's call is affected.
 func TestHTTPCancel(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
@@ -530,8 +531,8 @@ func TestHTTPCancel(t *testing.T) {
 	}
 }
 
-// TestHTTPShutdown: told to stop, the server ends listening streams at once
-// and lets calls finish.
+// TestHTTPShutdown checks that a server told to stop ends listening streams at
+// once and lets calls finish.
 func TestHTTPShutdown(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Wait", true))
@@ -568,7 +569,8 @@ func TestHTTPShutdown(t *testing.T) {
 	}
 }
 
-// TestHTTPShutdownCutsOff: a call that outlasts the drain time is cancelled.
+// TestHTTPShutdownCutsOff checks that a call longer than the drain time is
+// cancelled.
 func TestHTTPShutdownCutsOff(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, 50*time.Millisecond, g.tool("Wait", true))
@@ -616,8 +618,8 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// TestTLS: calls work over HTTP/2, and a call that has sent progress may then
-// be silent for longer than a write may take.
+// TestTLS checks that calls work over HTTP/2, and that a call that has sent
+// progress may then be silent for longer than the write timeout.
 func TestTLS(t *testing.T) {
 	g := newGate()
 	slow := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Slow", Prompt: "Is slow.",
@@ -655,7 +657,8 @@ func TestTLS(t *testing.T) {
 	w.client.CloseIdleConnections()
 }
 
-// TestLateNotifications: a goroutine that a tool left behind harms nobody.
+// TestLateNotifications checks that a goroutine left behind by a tool does no
+// harm.
 func TestLateNotifications(t *testing.T) {
 	late := make(chan func(), 1)
 	leaver := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Leaver", Prompt: "Leaves something behind.",
@@ -683,8 +686,8 @@ func TestLateNotifications(t *testing.T) {
 	}
 }
 
-// TestShutdownEndsModernListening: a listen stream that stays open, as it does
-// when lists can change, does not hold up the server's end.
+// TestShutdownEndsModernListening checks that an open listen stream, as with
+// lists that can change, does not delay the server's end.
 func TestShutdownEndsModernListening(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	s.mcp.AddPrompt(mcp.NewPrompt("p"), nil) // lists of prompts can change
