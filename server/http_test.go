@@ -102,7 +102,7 @@ func (w *web) do(method, url, body string, headers ...string) (status int, heade
 	return resp.StatusCode, resp.Header, string(data)
 }
 
-// session initializes and returns the session's header.
+// session initializes a session and returns its header.
 func (w *web) session() string {
 	w.t.Helper()
 	status, header, body := w.do("POST", w.url, initialize)
@@ -112,7 +112,7 @@ func (w *web) session() string {
 	return "Mcp-Session-Id: " + header.Get("Mcp-Session-Id")
 }
 
-// modern are the headers of a request of the era without sessions.
+// modern holds the headers of a request of a protocol version without sessions.
 func modern(method, name string) []string {
 	h := []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}
 	if name != "" {
@@ -123,8 +123,8 @@ func modern(method, name string) []string {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// TestGuard: what an HTTP request must get past. Every row but the last
-// refuses; the text is what a person debugging a client reads.
+// TestGuard checks the conditions that an HTTP request must meet. Each row
+// except the last is refused, with a text for users who debug a client.
 func TestGuard(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken, AllowOrigins: []string{"https://app.example"}, AllowHosts: []string{"mcp.example"}})
@@ -191,8 +191,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestNoBodyBeforeTheToken: nobody is waited for who announces a body and may
-// not call: the answer comes at once and the connection is closed.
+// TestNoBodyBeforeTheToken checks that the server does not wait for the body of
+// a client without the token. It answers at once and closes the connection.
 func TestNoBodyBeforeTheToken(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
@@ -217,8 +217,8 @@ func TestNoBodyBeforeTheToken(t *testing.T) {
 	}
 }
 
-// TestFailedAttempts: the first 20 are answered 401, then the client is told
-// to wait; the right token passes at any time.
+// TestFailedAttempts checks that the first 20 failed attempts get 401 and later
+// ones are told to wait. The right token is accepted at any time.
 func TestFailedAttempts(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
@@ -242,7 +242,8 @@ func TestNoAuth(t *testing.T) {
 	}
 }
 
-// TestSlowClients: who sends or takes slowly is cut off.
+// TestSlowClients checks that clients that send or receive too slowly are
+// disconnected.
 func TestSlowClients(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
@@ -285,8 +286,8 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestSessions: a session lasts until it is ended, and holds what its client
-// established; a modern request has none.
+// TestSessions checks that a session lasts until it is ended and stores its
+// client's state. A request of the new protocol has no session.
 func TestSessions(t *testing.T) {
 	g := newGate()
 	close(g.open)
@@ -325,8 +326,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsAreBounded: sessions nobody uses make room for new ones, in the
-// library too; one that failed to initialize is none.
+// TestSessionsAreBounded checks that unused sessions make room for new ones,
+// also in the library. A session whose initialization failed does not exist.
 func TestSessionsAreBounded(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	var ended atomic.Int64
