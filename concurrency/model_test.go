@@ -209,7 +209,7 @@ func (m *model) run(c *modelCall) {
 	m.at(m.now+c.leads, func() { m.work(c) })
 }
 
-// work is behind the lead.
+// work begins after the lead.
 func (m *model) work(c *modelCall) {
 	if c.Burst || c.cancelled > 0 && c.cancelled < m.now {
 		if c.key == "" {
@@ -285,7 +285,7 @@ func (m *model) cancel(c *modelCall, burst bool) {
 	}
 }
 
-// finish is before the tail.
+// finish begins the tail.
 func (m *model) finish(c *modelCall) {
 	if c.over {
 		return

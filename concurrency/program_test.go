@@ -163,7 +163,7 @@ func (st *stage) call(i int, c plan, ticket *Ticket) {
 	}
 }
 
-// work is what can be cancelled or shared, and the tail behind it.
+// work runs the part that can be cancelled or shared, and then the tail.
 func (st *stage) work(ctx context.Context, o *outcome, c plan, ticket *Ticket) {
 	body := func(ctx context.Context) (any, error) {
 		select {

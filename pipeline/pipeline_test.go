@@ -45,7 +45,7 @@ type doOut struct {
 	Said string `json:"said" jsonschema:"What was said"`
 }
 
-// doer is a tool that does what it is told; safe and kept decide its facts.
+// doer is a tool that acts as its input says; safe and kept set its facts.
 func doer(name string, change func(*tools.Def[doIn, doOut])) *tools.Tool {
 	d := tools.Def[doIn, doOut]{
 		Name: name, Prompt: "Does what it is told.",
@@ -195,8 +195,8 @@ func (b *bench) request(tool, args string) Request {
 	}
 }
 
-// run runs a call and returns its text with the paths of this test replaced,
-// behind "failed: " when the response is a failure.
+// run runs a call and returns its text with the paths of this test replaced.
+// The text of a failure begins with "failed: ".
 func (b *bench) run(t *testing.T, ctx context.Context, tool, args string) string {
 	t.Helper()
 	resp, err := b.Run(ctx, b.request(tool, args))

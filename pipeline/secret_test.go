@@ -12,7 +12,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// keys holds what is in a folder called .ssh.
+// keys holds the content of a folder named .ssh.
 type keys struct{}
 
 func (keys) Secret(path string) (policy.Secret, bool) {

@@ -175,8 +175,8 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// TestPermissionDigest: an answer is to what was shown, and the preview is part of
-// that.
+// TestPermissionDigest checks that an answer is bound to what the user was
+// shown, including the preview.
 func TestPermissionDigest(t *testing.T) {
 	q := pipeline.Question{Tool: "Write", Input: json.RawMessage(`{}`), Preview: tools.Preview{Text: "+a"}}
 	before := permission(q).digest

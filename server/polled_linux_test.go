@@ -126,7 +126,7 @@ func TestNotPolled(t *testing.T) {
 	}
 }
 
-// parked returns when somebody waits in the poller to read.
+// parked waits until a reader waits in the poller.
 func parked(t *testing.T) {
 	t.Helper()
 	buf := make([]byte, 1<<20)

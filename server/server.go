@@ -120,7 +120,7 @@ func New(c Config) (*Server, error) {
 type conversation struct {
 	session *session.Session
 	lane    *concurrency.Lane
-	results string // folder in the result store, which it holds
+	results string // folder in the result store that the conversation holds
 	asked   *questions
 	offer   offer
 }

@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// behind is how many calls wait: so many that some are not cancelled yet when
-// the one that runs has already made way.
+// behind is the number of waiting calls. It is so large that some are not
+// cancelled yet when the running call has already left.
 const behind = 300
 
-// queue sends a call that runs and those behind it, and waits for them.
+// queue sends a call that runs and the calls after it, and waits until they
+// have arrived.
 func queue(t *testing.T, s *Server, g *gate, in io.Writer) {
 	t.Helper()
 	var lines strings.Builder
