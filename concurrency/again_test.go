@@ -8,8 +8,9 @@ import (
 	"testing/synctest"
 )
 
-// TestAgain: a call that gives up its place holds up nobody, and takes one behind
-// all that have arrived since; what it held is free while it has none.
+// TestAgain checks that a call without a place delays no other call and gets a
+// new place after all calls that have arrived since. Its former place is free
+// meanwhile.
 func TestAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lane := New(Config{PerLane: 2, Queue: 2}).NewLane("")
@@ -34,14 +35,14 @@ func TestAgain(t *testing.T) {
 		if first.Lane() != lane || !first.Before(second) || second.Before(first) {
 			t.Error("who came first is not known")
 		}
-		first.Leave() // aside
+		first.Leave() // gives up its place
 		run(second, "second")
 		third := arrive()
 		again, err := first.Again()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := third.Again(); err != nil { // there is room for what it gave up
+		if _, err := third.Again(); err != nil { // its former place left room
 			t.Error(err)
 		}
 		run(again, "first")

@@ -12,8 +12,8 @@ func isSafe(context.Context) (bool, error)   { return true, nil }
 func isUnsafe(context.Context) (bool, error) { return false, nil }
 func nothing(context.Context) func()         { return nil }
 
-// BenchmarkRun is the overhead of the scheduler per call: bare, as a server has
-// it, which asks for the time, and as one that writes a trace has it.
+// BenchmarkRun measures the overhead of the scheduler per call: without Now and
+// Observe, with Now as in a server, and with Observe as for a trace.
 func BenchmarkRun(b *testing.B) {
 	for name, config := range map[string]Config{
 		"bare":     {},
@@ -42,9 +42,9 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkLanes is the same with a thousand lanes whose unsafe calls wait for
-// one another: of a safe call beside them, of an unsafe one that is disjoint
-// from them, and of themselves.
+// BenchmarkLanes measures the same with a thousand lanes whose unsafe calls
+// wait for one another. It measures a safe call, an unsafe call with disjoint
+// roots, and these calls themselves.
 func BenchmarkLanes(b *testing.B) {
 	const lanes = 1000
 	for name, roots := range map[string]string{"overlapping": "/a", "disjoint": ""} {
@@ -87,7 +87,8 @@ func BenchmarkLanes(b *testing.B) {
 	}
 }
 
-// exclusive is how many unsafe calls are at the head of their lane, or run.
+// exclusive returns the number of unsafe calls that run or are at the head of
+// their lane.
 func exclusive(s *Scheduler) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,16 +2,17 @@ package concurrency
 
 import "context"
 
-// doom is a cancelled burst: which kinds of calls it concerns, and why.
+// doom is a cancelled burst: the kinds of calls it concerns, and the cause.
 type doom struct {
 	concerns func(kind string) bool
 	cause    error
 }
 
-// CancelBurst cancels the calls that arrived in the lane while this one, which
-// still runs, was waiting or running, and those that run beside it: all of the
-// lane that have not left, but itself and those whose kind does not concern.
-// Who waits never starts; who runs has its context cancelled with the cause.
+// CancelBurst cancels the burst of a running call: the calls of its lane that
+// arrived while it was waiting or running, and those that run at the same time.
+// These are all calls of the lane that have not left, except t itself and calls
+// whose kind concerns rejects. A waiting call never starts. A running call has
+// its context cancelled with the cause.
 func (t *Ticket) CancelBurst(concerns func(kind string) bool, cause error) {
 	s := t.lane.s
 	s.lock()
@@ -25,8 +26,8 @@ func (t *Ticket) CancelBurst(concerns func(kind string) bool, cause error) {
 	t.lane.prune()
 }
 
-// arm makes the call one that can be cancelled, and reports whether it is to be
-// told of.
+// arm sets the context of Run, so that the call can be cancelled from now on.
+// It reports whether the caller must report the arrival to the observer.
 func (t *Ticket) arm(ctx context.Context, cancel context.CancelCauseFunc) bool {
 	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
@@ -37,8 +38,8 @@ func (t *Ticket) arm(ctx context.Context, cancel context.CancelCauseFunc) bool {
 	return first
 }
 
-// judge cancels the call if a burst that concerns it was cancelled. Before Run
-// that is not known.
+// judge cancels the call if a cancelled burst concerns it. Before Run the kind
+// is not known yet, so judge does nothing.
 func (t *Ticket) judge() {
 	if t.cancel == nil {
 		return

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// Group lets calls that are identical share one execution while it runs.
+// Group deduplicates identical calls: they share one execution while it runs.
 type Group struct {
 	s *Scheduler
 
 	mu      sync.Mutex
 	flights map[string]*flight
-	outside int // what may change files and is no call
+	outside int // number of running processes that may change files and are not calls
 }
 
-// NewGroup makes a group for the calls of a scheduler.
+// NewGroup returns a group for the calls of a scheduler.
 func NewGroup(s *Scheduler) *Group { return &Group{s: s, flights: map[string]*flight{}} }
 
 // flight is one execution.
@@ -23,33 +23,35 @@ type flight struct {
 	generation uint64
 	cancel     context.CancelFunc
 	done       chan struct{}
-	waiting    []*Ticket // calls that want its result; one of them holds the slot it uses
+	waiting    []*Ticket // calls that wait for its result; one of them holds the slot it uses
 
 	value    any
 	err      error
 	panicked *Panic
 }
 
-// Panic is what Do panics with when f did, perhaps for another call.
+// Panic is the value that Do panics with if f panicked, possibly for another
+// call.
 type Panic struct {
 	Value any
 	Stack []byte
 }
 
-// Do returns what f returns. Calls with one key that are made while f runs for
-// the first of them have its result, unless an unsafe call has begun or ended
-// since that started, or something is Outside: it may have changed what f saw.
-// They give back their slot meanwhile.
+// Do returns the result of f. Calls with the same key that arrive while f runs
+// share its result and give back their slots meanwhile. They run f themselves
+// if an unsafe call has begun or ended since f started, or if Outside is in
+// effect, because what f saw may have changed.
 //
-// f gets a context that ends when no call wants its result any more; Do itself
-// returns as soon as ctx ends, with its cause. shared says that f ran for
-// another call: the value must not be changed. t must be running and safe.
+// f gets a context that ends when no call waits for its result any more. If ctx
+// ends, Do returns its cause, after f has ended if no other call waits for f.
+// shared reports whether f ran for another call; such a value must not be
+// modified. t must be running and safe.
 func (g *Group) Do(ctx context.Context, t *Ticket, key string, f func(context.Context) (any, error)) (value any, shared bool, err error) {
 	g.mu.Lock()
 	fl := g.flights[key]
 	if fl != nil && g.outside == 0 && fl.generation == g.s.current() {
 		fl.waiting = append(fl.waiting, t)
-		t.Yield() // before another can pass it a slot
+		t.Yield() // before another call can pass it a slot
 		g.mu.Unlock()
 		g.s.count(t)
 		value, err = g.wait(ctx, t, key, fl)
@@ -73,8 +75,9 @@ func (g *Group) Do(ctx context.Context, t *Ticket, key string, f func(context.Co
 	return value, false, err
 }
 
-// Outside says that something which is no call may change what calls see, until
-// done: what an unsafe call has left running.
+// Outside reports that something other than a call may change what calls see,
+// until done is called. An example is a process that an unsafe call has left
+// running.
 func (g *Group) Outside() (done func()) {
 	change := func(n int) {
 		g.mu.Lock()
@@ -117,7 +120,7 @@ func (g *Group) wait(ctx context.Context, t *Ticket, key string, fl *flight) (an
 	}
 	left := len(fl.waiting)
 	if left == 0 && g.flights[key] == fl {
-		delete(g.flights, key) // nobody may join what is being stopped
+		delete(g.flights, key) // no call may join a flight that is being cancelled
 	}
 	if left > 0 {
 		t.pass(fl.waiting[0])
@@ -125,19 +128,20 @@ func (g *Group) wait(ctx context.Context, t *Ticket, key string, fl *flight) (an
 	g.mu.Unlock()
 	if left == 0 {
 		fl.cancel()
-		<-fl.done // what was begun for this call ends before its place is free
+		<-fl.done // work begun for this call must end before its place is free
 	}
 	return nil, context.Cause(ctx)
 }
 
-// current is the generation of what safe calls see.
+// current returns the generation, which changes whenever what safe calls see
+// may change.
 func (s *Scheduler) current() uint64 {
 	s.lock()
 	defer s.mu.Unlock()
 	return s.generation
 }
 
-// count counts a call that has the result of another.
+// count counts a call that shares the result of another.
 func (s *Scheduler) count(t *Ticket) {
 	s.lock()
 	defer s.mu.Unlock()

@@ -48,7 +48,7 @@ func (r *rig) goCall(ctx context.Context, l *Lane, safe bool, f func(context.Con
 	return ticket
 }
 
-// slots is how many are held.
+// slots returns the number of slots in use.
 func (r *rig) slots() int {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -71,8 +71,8 @@ func long(stopped *bool) func(context.Context) (any, error) {
 	}
 }
 
-// TestSharedCancel: whoever is cancelled leaves at once; the work goes on for
-// those who still want it, in a slot, and stops with the last.
+// TestSharedCancel checks that a cancelled call leaves at once. The shared work
+// continues for the other calls, in a slot, and stops with the last of them.
 func TestSharedCancel(t *testing.T) {
 	for name, order := range map[string][]int{"joiners first": {2, 1, 0}, "leader first": {0, 1, 2}, "the leader stays": {1, 2}} {
 		t.Run(name, func(t *testing.T) {
@@ -114,8 +114,8 @@ func TestSharedCancel(t *testing.T) {
 	}
 }
 
-// TestStoppedIsNotJoined: what is being stopped takes its time to end; a call
-// that comes meanwhile runs its own.
+// TestStoppedIsNotJoined checks that a call does not join an execution that was
+// cancelled and has not ended yet, but runs its own.
 func TestStoppedIsNotJoined(t *testing.T) {
 	withRig(t, Config{}, func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -140,8 +140,9 @@ func TestStoppedIsNotJoined(t *testing.T) {
 	})
 }
 
-// TestNotSharedAcrossUnsafe: an execution is not joined once an unsafe call has
-// begun or ended behind its start, and what starts then is.
+// TestNotSharedAcrossUnsafe checks that a call does not join an execution if an
+// unsafe call has begun or ended since its start. It joins an execution started
+// afterwards.
 func TestNotSharedAcrossUnsafe(t *testing.T) {
 	for _, when := range []string{"began", "ended", "no"} {
 		withRig(t, Config{}, func(t *testing.T, r *rig) {
@@ -174,7 +175,8 @@ func TestNotSharedAcrossUnsafe(t *testing.T) {
 	}
 }
 
-// TestSharedPanic: all who wanted the result panic, and each gives its place up.
+// TestSharedPanic checks that all calls that share a panicking execution panic
+// and leave their places.
 func TestSharedPanic(t *testing.T) {
 	withRig(t, Config{}, func(t *testing.T, r *rig) {
 		for range 3 {
@@ -191,8 +193,8 @@ func TestSharedPanic(t *testing.T) {
 	})
 }
 
-// TestYieldAndResume: a call that has yielded holds no slot, and waits for one
-// before it works on.
+// TestYieldAndResume checks that a call that has yielded holds no slot, and
+// waits for one in Resume.
 func TestYieldAndResume(t *testing.T) {
 	withRig(t, Config{PerLane: 1, Total: 1}, func(t *testing.T, r *rig) {
 		l := r.s.NewLane("")
@@ -204,7 +206,7 @@ func TestYieldAndResume(t *testing.T) {
 			if err := ticket.Resume(ctx); err != nil || r.slots() != 1 {
 				t.Errorf("%d slots are held, %v", r.slots(), err)
 			}
-			if err := ticket.Resume(ctx); err != nil { // it has one
+			if err := ticket.Resume(ctx); err != nil { // it already has a slot
 				t.Error(err)
 			}
 			if waited := time.Since(began); waited != time.Second {

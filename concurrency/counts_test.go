@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSameCallsSameSession: what the calls of a lane leave, and what each finds
-// that may depend on those before it, is the same however long they take.
+// TestSameCallsSameSession checks that the effects of a lane's calls, and the
+// effects each call sees, do not depend on how long the calls take.
 func TestSameCallsSameSession(t *testing.T) {
 	for seed := range uint64(seeds / 5) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
@@ -54,7 +54,8 @@ func TestSameCallsSameSession(t *testing.T) {
 	}
 }
 
-// TestWaited holds how long calls wait for what, while they do and behind that.
+// TestWaited checks the waiting times by reason, while calls wait and
+// afterwards.
 func TestWaited(t *testing.T) {
 	withRig(t, Config{PerLane: 1, Total: 2, Now: time.Now}, func(t *testing.T, r *rig) {
 		a, b := r.s.NewLane("a"), r.s.NewLane("b")
@@ -72,7 +73,7 @@ func TestWaited(t *testing.T) {
 		}
 		r.goCall(t.Context(), a, true, pause)
 		r.goCall(t.Context(), a, true, pause)  // 1 s for a slot
-		r.goCall(t.Context(), a, false, pause) // 2 s for those, 4 s for the other client
+		r.goCall(t.Context(), a, false, pause) // 2 s for safe calls, 4 s for the other client
 		r.goCall(t.Context(), a, true, pause)  // 7 s for its turn
 		r.goCall(t.Context(), b, false, func(context.Context, *Ticket) { time.Sleep(6 * time.Second) })
 		check([WaitKinds]time.Duration{}, [WaitKinds]int{WaitTurn: 1, WaitEarlier: 1, WaitSlot: 1}, [WaitKinds]int{})
@@ -91,7 +92,8 @@ func TestWaited(t *testing.T) {
 	})
 }
 
-// TestCancelledByStage: a call that is cancelled counts by what it did then.
+// TestCancelledByStage checks that a cancelled call is counted by its state at
+// that time.
 func TestCancelledByStage(t *testing.T) {
 	var mu sync.Mutex
 	var told []Stage
@@ -101,7 +103,7 @@ func TestCancelledByStage(t *testing.T) {
 		told = append(told, r.Stage)
 	}
 	withRig(t, Config{Observe: observe}, func(t *testing.T, r *rig) {
-		for _, heeds := range []bool{true, false} { // decide takes notice of the cancel, or has decided
+		for _, heeds := range []bool{true, false} { // whether decide reacts to the cancel
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
 			err := arrive(t, r.s.NewLane("")).Run(ctx, func(ctx context.Context) (bool, error) {
@@ -134,9 +136,9 @@ func TestCancelledByStage(t *testing.T) {
 	})
 }
 
-// TestHeads: unsafe calls of lanes that overlap in part run as soon as no
-// earlier one is in their way, also when that is cancelled, and leave nothing
-// with those they waited for.
+// TestHeads checks that unsafe calls of partly overlapping lanes run as soon as
+// no earlier one blocks them, also after that is cancelled. The calls they
+// waited for must not retain them.
 func TestHeads(t *testing.T) {
 	withRig(t, Config{}, func(t *testing.T, r *rig) {
 		var mu sync.Mutex
@@ -182,8 +184,8 @@ func TestHeads(t *testing.T) {
 	})
 }
 
-// TestCancelledAtTheHead: a call that is cancelled and has not left yet is not
-// started, and what runs meanwhile is shared still.
+// TestCancelledAtTheHead checks that a cancelled call that has not left yet
+// does not start, and that calls are still deduplicated meanwhile.
 func TestCancelledAtTheHead(t *testing.T) {
 	s := New(Config{})
 	cancelled, cancel := context.WithCancel(t.Context())

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Lane holds the calls of one conversation in arrival order.
+// Lane holds the calls of one client in order of arrival.
 type Lane struct {
 	s       *Scheduler
 	name    string
 	number  uint64
 	roots   []string
-	tickets []*Ticket // in arrival order, from the earliest not yet left
+	tickets []*Ticket // in order of arrival, from the earliest that has not left
 	next    int       // index in tickets of the first whose turn has not come
-	turn    *Ticket   // whose turn it is: deciding, or unsafe and not done; nil: nobody's
+	turn    *Ticket   // the call that has the turn: deciding, or unsafe and not done; nil: none
 	ready   []*Ticket // safe calls that wait for a slot
 	active  int       // safe calls settled and not done: ready, running or waiting for another's result
-	running int       // of those, holding a slot
-	calls   int       // that have arrived and not left
+	running int       // number of active calls that hold a slot
+	calls   int       // calls that have arrived and not left
 	batch   int       // safe calls settled since the last unsafe one
-	wanted  bool      // the lane is in Scheduler.want
+	wanted  bool      // whether the lane is in Scheduler.want
 }
 
-// NewLane opens a lane whose calls may touch what is below some folders, given
-// as absolute clean paths; none: anything. It needs no closing. The name is for
-// people.
+// NewLane opens a lane. Its calls may change only files below roots, which are
+// absolute clean paths; without roots, they may change any file. A lane needs
+// no closing. The name is shown to users.
 func (s *Scheduler) NewLane(name string, roots ...string) *Lane {
 	s.lock()
 	defer s.mu.Unlock()
@@ -33,16 +33,16 @@ func (s *Scheduler) NewLane(name string, roots ...string) *Lane {
 	return &Lane{s: s, name: name, number: s.opened, roots: roots}
 }
 
-// ErrFull is returned by Arrive when too many calls wait. The call may be sent
-// again later.
+// ErrFull is returned by Arrive if too many calls wait. The client may send the
+// call again later.
 var ErrFull = errors.New("too many calls are waiting")
 
-// unapplied bounds the calls of a lane whose effects wait for those of an
+// unapplied limits the calls of a lane whose effects wait for those of an
 // earlier call, as a multiple of Config.Queue.
 const unapplied = 10
 
-// Arrive gives a call its place, behind all that arrived before it. Every
-// ticket must be run or left.
+// Arrive gives a call its place, after all that arrived before it. The caller
+// must call Run or Leave on the ticket.
 func (l *Lane) Arrive() (*Ticket, error) {
 	t := &Ticket{lane: l, wake: make(chan struct{}, 1)}
 	if err := l.place(t); err != nil {
@@ -72,9 +72,10 @@ func (l *Lane) place(t *Ticket) error {
 	return nil
 }
 
-// retire forgets a call that is done, and applies the effects of the earliest
-// calls when they are. One without an effect need not wait for that: else calls
-// that are sent and cancelled behind a long one would pile up.
+// retire removes a call that is done, and applies the effects of the earliest
+// calls when they are done. A call without an effect is removed at once:
+// otherwise calls that are sent and cancelled after a long call would
+// accumulate.
 func (l *Lane) retire(t *Ticket) {
 	if i := slices.Index(l.tickets, t); t.effect == nil && i > 0 {
 		l.tickets = slices.Delete(l.tickets, i, i+1)
@@ -92,8 +93,9 @@ func (l *Lane) retire(t *Ticket) {
 	}
 }
 
-// advance gives the turn to the next call when nobody has it, and brings the
-// unsafe call whose turn it is to the head when all earlier ones are done.
+// advance gives the turn to the next call if no call has it. If the call with
+// the turn is unsafe and all earlier calls are done, advance brings it to the
+// head of the lane.
 func (l *Lane) advance() {
 	for l.turn == nil && l.next < len(l.tickets) {
 		t := l.tickets[l.next]
@@ -109,7 +111,7 @@ func (l *Lane) advance() {
 	}
 }
 
-// enlist puts the lane in line for slots when it has a use for one.
+// enlist queues the lane for slots if it can use one.
 func (l *Lane) enlist() {
 	if !l.wanted && len(l.ready) > 0 && l.running < l.s.config.PerLane {
 		l.wanted = true
@@ -117,8 +119,8 @@ func (l *Lane) enlist() {
 	}
 }
 
-// prune forgets calls that will not take the slot they waited for. A lane
-// without others loses its place in line.
+// prune removes calls that no longer wait for a slot. A lane without other
+// waiting calls leaves the queue.
 func (l *Lane) prune() {
 	l.ready = slices.DeleteFunc(l.ready, func(t *Ticket) bool { return t.state != ready || t.cancelled() })
 	if l.wanted && len(l.ready) == 0 {
@@ -126,8 +128,8 @@ func (l *Lane) prune() {
 	}
 }
 
-// overlap reports whether calls below some roots may touch what calls below
-// others do.
+// overlap reports whether calls below the roots a may touch the same files as
+// calls below the roots b.
 func overlap(a, b []string) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return true

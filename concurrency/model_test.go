@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// This file is the rules as a slow, obvious simulation. TestModel plays random
-// programs in it and in the scheduler under a fake clock, and compares.
+// The model implements the rules as a slow, obvious simulation. TestModel runs
+// random programs in it and in the scheduler, under a fake clock, and compares
+// the results.
 
-// phase is where a call of the model is.
+// phase is the state of a call in the model.
 type phase uint8
 
 const (
@@ -16,8 +17,8 @@ const (
 	inLine
 	beingDecided
 	wantsSlot // safe
-	wantsTurn // unsafe, behind calls of its lane
-	atHead    // unsafe, behind calls of other lanes
+	wantsTurn // unsafe, waits for calls of its lane
+	atHead    // unsafe, waits for calls of other lanes
 	runs
 	gone
 )
@@ -27,14 +28,14 @@ type modelCall struct {
 	outcome
 	phase phase
 	slot  bool
-	// abandoned says that a cancel came before the result of the flight.
+	// abandoned reports whether a cancel came before the result of the flight.
 	abandoned bool
-	doomed    bool // a burst that concerns it was cancelled
-	over      bool // what can be cancelled is over; the tail runs
+	doomed    bool // whether a burst that concerns it was cancelled
+	over      bool // whether the part that can be cancelled is over and the tail runs
 	effect    bool
 	applied   bool
 	flight    *modelFlight
-	position  int // at the head
+	position  int // order at the head
 }
 
 type modelFlight struct {
@@ -55,12 +56,12 @@ type model struct {
 	calls      []*modelCall
 	generation int
 	heads      int
-	line       []int // lanes in line for slots
+	line       []int // lanes that wait for slots, in order
 	flights    map[string]*modelFlight
 	result
 }
 
-// play is what the rules make of a program.
+// play returns the result of a program by the rules.
 func play(p program) result {
 	m := &model{program: p, flights: map[string]*modelFlight{}}
 	m.Memories = make([]memory, len(p.roots))
@@ -192,7 +193,7 @@ func (m *model) decided(c *modelCall) {
 	switch {
 	case c.phase != beingDecided:
 	case c.fate == fateRefused || c.fate == fatePanicsSoon:
-		c.Burst = false // its own end is what is told
+		c.Burst = false // it reports its own end
 		m.leave(c)
 	case c.Burst || c.cancelled > 0 && c.cancelled < m.now:
 		m.leave(c)
@@ -208,7 +209,7 @@ func (m *model) run(c *modelCall) {
 	m.at(m.now+c.leads, func() { m.work(c) })
 }
 
-// work is behind the lead.
+// work begins after the lead.
 func (m *model) work(c *modelCall) {
 	if c.Burst || c.cancelled > 0 && c.cancelled < m.now {
 		if c.key == "" {
@@ -267,7 +268,7 @@ func (m *model) abandon(c *modelCall) {
 }
 
 func (m *model) cancel(c *modelCall, burst bool) {
-	burst = burst && (c.cancelled == 0 || m.now < c.cancelled) // the first cause stays
+	burst = burst && (c.cancelled == 0 || m.now < c.cancelled) // the first cause remains
 	switch c.phase {
 	case absent, gone:
 		return
@@ -284,7 +285,7 @@ func (m *model) cancel(c *modelCall, burst bool) {
 	}
 }
 
-// finish is before the tail.
+// finish begins the tail.
 func (m *model) finish(c *modelCall) {
 	if c.over {
 		return

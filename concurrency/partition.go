@@ -1,18 +1,18 @@
 // Package concurrency decides when a call may run.
 //
-// The rule, for the calls of one lane (one client conversation) in the order
-// they arrived: maximal runs of concurrency-safe calls run together; every
-// other call runs alone, after all earlier calls and before all later ones.
-// Partition states it; Scheduler behaves by it for calls that arrive one at a
-// time, and a property test ties the two together.
+// The rule applies to the calls of one lane (the calls of one client) in order
+// of arrival. Maximal runs of concurrency-safe calls run together. Every other
+// call runs alone, after all earlier calls and before all later ones. Partition
+// states this rule for a complete list. Scheduler applies it to calls that
+// arrive one at a time. A property test compares the two.
 package concurrency
 
-// Partition splits calls, given as safe or not in arrival order, into the
-// batches they run in: indexes of maximal runs of safe calls, and every unsafe
-// call by itself.
+// Partition splits calls into the batches they run in. safe reports for each
+// call, in order of arrival, whether it is safe. A batch holds the indexes of a
+// maximal run of safe calls, or of one unsafe call.
 func Partition(safe []bool) [][]int {
 	var batches [][]int
-	open := false // the last batch is a run of safe calls
+	open := false // whether the last batch is a run of safe calls
 	for i, s := range safe {
 		if s && open {
 			last := len(batches) - 1

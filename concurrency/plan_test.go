@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// This file is what programs of calls there are, and what may become of them.
+// Random programs of calls are generated here, with the possible ends of each
+// call.
 
-// fate is what becomes of a call by itself.
+// fate is the way in which a call ends by itself.
 type fate uint8
 
 const (
@@ -26,12 +27,12 @@ type plan struct {
 	lane                                     int
 	safe                                     bool
 	fate                                     fate
-	key                                      string // calls of one key share
+	key                                      string // calls with the same key are deduplicated
 	arrives, cancelled, decides, leads, tail time.Duration
-	length                                   time.Duration // of what can be cancelled or shared
+	length                                   time.Duration // of the part that can be cancelled or shared
 }
 
-// program is what is played.
+// program is a sequence of calls to run.
 type program struct {
 	config Config
 	roots  [][]string
@@ -40,8 +41,8 @@ type program struct {
 
 var someRoots = [][]string{nil, {"/a"}, {"/a"}, {"/a/b"}, {"/ab"}, {"/c"}, {"/c", "/a/b/d"}}
 
-// random makes a program. All moments differ, so that what happens does not
-// depend on which goroutine is first.
+// random generates a program. No two events happen at the same time, so the
+// result does not depend on the order of goroutines.
 func random(seed uint64) program {
 	rnd := rand.New(rand.NewPCG(seed, 7))
 	moment := func(most time.Duration) time.Duration { return 1 + time.Duration(rnd.Int64N(int64(most))) }
@@ -78,15 +79,16 @@ func random(seed uint64) program {
 	return p
 }
 
-// outcome is what became of a call. Times are zero for what did not happen.
+// outcome is the result of one call. The time of an event that did not happen
+// is zero.
 type outcome struct {
 	Full, Ran, Shared, Burst bool
-	Saw                      int           // what it found in memory.Dir when its turn came
+	Saw                      int           // value of memory.Dir at its turn
 	Start, End               time.Duration // of its place
 }
 
-// memory is what a lane remembers. Each call changes it so that the order of
-// any two calls shows.
+// memory is the state of a lane. Each call changes it so that the order of any
+// two calls is visible.
 type memory struct {
 	List []int // calls
 	Last int   // the number of the last call, from 1
@@ -101,11 +103,11 @@ func (m *memory) apply(i int, safe bool) {
 	}
 }
 
-// result is what became of a program.
+// result is the result of a program.
 type result struct {
 	Calls     []outcome
-	Effects   []int // in the order they were applied
+	Effects   []int // calls, in the order their effects were applied
 	Memories  []memory
 	Cancelled Cancelled
-	Flights   int // executions of what is shared
+	Flights   int // number of shared executions
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestModel plays random programs over several lanes in the scheduler and in
-// the model: every call starts and ends when the rules say, shares what they
-// say, effects are applied in their order, the bounds hold at every moment, and
-// nothing is left behind.
+// TestModel runs random programs over several lanes in the scheduler and in the
+// model. Each call must start, end and share as the rules define. Effects must
+// be applied in order, the limits must hold at every moment, and nothing may
+// remain afterwards.
 func TestModel(t *testing.T) {
 	for seed := range uint64(seeds) {
 		p := random(seed)
@@ -28,8 +28,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// addWaits adds how long a call waited, by its times; all of an unsafe one's
-// behind its decision under WaitEarlier.
+// addWaits adds the waiting times of a call, computed from its times. For an
+// unsafe call, all waiting after its decision counts as WaitEarlier.
 func addWaits(to *[WaitKinds]time.Duration, r Record) {
 	until := func(times ...time.Time) time.Time {
 		for _, t := range times {
@@ -52,7 +52,7 @@ func addWaits(to *[WaitKinds]time.Duration, r Record) {
 
 var errBurst = errors.New("burst")
 
-// stage is a program being performed.
+// stage holds the state of a running program.
 type stage struct {
 	t     *testing.T
 	p     program
@@ -66,7 +66,7 @@ type stage struct {
 	observed []Record
 }
 
-// perform plays a program in the scheduler.
+// perform runs a program in the scheduler.
 func perform(t *testing.T, p program) result {
 	st := &stage{t: t, p: p, began: time.Now(), result: result{Calls: make([]outcome, len(p.calls)), Memories: make([]memory, len(p.roots))}}
 	p.config.Now = time.Now
@@ -135,7 +135,7 @@ func (st *stage) call(i int, c plan, ticket *Ticket) {
 		return c.safe, nil
 	}, func(ctx context.Context) func() {
 		o.Ran, o.Start = true, time.Since(st.began)
-		// A burst's cause stays its own though the call was cancelled as well.
+		// The cause of a burst remains even if the call was cancelled too.
 		defer func() {
 			o.End = time.Since(st.began)
 			o.Burst = errors.Is(context.Cause(ctx), errBurst)
@@ -163,7 +163,7 @@ func (st *stage) call(i int, c plan, ticket *Ticket) {
 	}
 }
 
-// work is what can be cancelled or shared, and the tail behind it.
+// work runs the part that can be cancelled or shared, and then the tail.
 func (st *stage) work(ctx context.Context, o *outcome, c plan, ticket *Ticket) {
 	body := func(ctx context.Context) (any, error) {
 		select {
@@ -204,7 +204,7 @@ func (st *stage) bounds() {
 		for _, t := range l.tickets {
 			slots += t.slots
 			if t.slots > 0 && t.shared {
-				passed++ // it goes on with the work of one that was cancelled
+				passed++ // it continues the work of a cancelled call
 			}
 			if t.slots > 0 && (t.state != running || !t.safe) {
 				st.t.Errorf("a call that does not run holds a slot")
@@ -311,8 +311,8 @@ func (st *stage) idle() {
 	if len(live) != 0 || left != int(want.Arrived) || full != int(want.Full) {
 		st.t.Errorf("%d lanes live, %d calls observed of %d, and %d refused of %d", len(live), left, want.Arrived, full, want.Full)
 	}
-	// For what an unsafe call waits is not in its times, nor when a call that has
-	// yielded waits again, which none here does.
+	// A call's times show neither what an unsafe call waits for, nor waiting
+	// after a yield, which no call here does.
 	unsafe := waited[WaitEarlier]
 	if waited[WaitEarlier], waited[WaitClients] = stats.Waited[WaitEarlier], unsafe-stats.Waited[WaitEarlier]; waited != stats.Waited {
 		st.t.Errorf("calls waited %v, counted %v", waited, stats.Waited)

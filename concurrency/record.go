@@ -6,44 +6,44 @@ import (
 	"time"
 )
 
-// Times are when a call passed the stages of its life. What it did not come to
-// is zero.
+// Times holds the times at which a call reached its stages. The time of a stage
+// it has not reached is zero.
 type Times struct {
 	Arrived time.Time
-	Turn    time.Time // its turn came; it was being decided from then on
-	Settled time.Time // it was known to be safe or not
+	Turn    time.Time // when its turn came and deciding began
+	Settled time.Time // when it was decided to be safe or unsafe
 	Started time.Time
 	Left    time.Time
 }
 
-// Stage is how far a call has come.
+// Stage is the progress of a call.
 type Stage uint8
 
 // Stages, in order. A call may leave from any of them.
 const (
 	StageArrived Stage = iota // waits for its turn
-	StageTurn                 // is being decided on
-	StageSettled              // is known to be safe or not, and waits for its place
+	StageTurn                 // is being decided
+	StageSettled              // is decided to be safe or unsafe, and waits to run
 	StageStarted
 	StageLeft
-	StageFull // instead of all others: was refused for lack of room
+	StageFull // instead of all others: refused because there was no room
 )
 
-// Record is what became of a call so far.
+// Record describes the progress of a call.
 type Record struct {
-	Stage       Stage // that Observe is told of; not in a Snapshot
+	Stage       Stage // the stage that Observe reports; not set in a Snapshot
 	Lane        string
 	LaneNumber  uint64 // unique in the process
 	Number      uint64 // of the call, in order of arrival; unique in the process
 	Kind, Title string
 	Safe        bool
 	Ran         bool
-	Shared      bool // it had the result of another call
-	Cancelled   bool // before it left
+	Shared      bool // whether it shared the result of another call
+	Cancelled   bool // whether it was cancelled before it left
 	Times
 }
 
-// tell tells the observer that the call has come to a stage.
+// tell reports to the observer that the call has reached a stage.
 func (t *Ticket) tell(stage Stage) {
 	s := t.lane.s
 	if s.config.Observe == nil {
@@ -63,26 +63,27 @@ func (t *Ticket) record() Record {
 	}
 }
 
-// Stats are counts since the start.
+// Stats holds counts and waiting times since the start.
 type Stats struct {
 	Arrived   uint64
 	Ran       uint64
 	Cancelled Cancelled
-	Shared    uint64 // had the result of another call
-	Full      uint64 // refused for lack of room
-	// Batches counts batches by their number of calls: index 0 those of 1 call,
-	// 1 of 2, 2 of up to 4, then up to 8, 16 and 32, and the last those of more.
+	Shared    uint64 // calls that shared the result of another
+	Full      uint64 // calls refused because there was no room
+	// Batches counts batches by their number of calls: index 0 batches of 1
+	// call, 1 of 2, 2 of up to 4, then up to 8, 16 and 32, and the last index
+	// larger ones.
 	Batches [7]uint64
-	// Waited is how long calls have waited for what, those that wait now
-	// included.
+	// Waited is the total time that calls have waited, by reason. It includes
+	// calls that wait now.
 	Waited [WaitKinds]time.Duration
 }
 
-// Cancelled counts calls whose context ended, by when it did.
+// Cancelled counts calls whose context ended, by the state they were in.
 type Cancelled struct {
 	Waiting  uint64
 	Deciding uint64
-	Running  uint64 // whether or not they took notice
+	Running  uint64 // whether or not they reacted
 }
 
 // batch counts a batch of n calls.
@@ -97,21 +98,21 @@ func (s *Stats) batch(n int) {
 	s.Batches[i]++
 }
 
-// Live is the calls of a lane as they are.
+// Live describes the present calls of a lane.
 type Live struct {
 	Lane    string
 	Number  uint64
-	Running []Record // in arrival order
+	Running []Record // in order of arrival
 	Queued  int
-	Waiting [WaitKinds]int // of those queued, by what they wait for
-	// Waits is what the first call that waits waits for, and Since when it
-	// began to; "" if none does.
+	Waiting [WaitKinds]int // number of queued calls by what they wait for
+	// Waits describes what the first waiting call waits for; "" if no call
+	// waits. Since is the time since which it waits.
 	Waits string
 	Since time.Time
 }
 
-// Snapshot is all counts, and the lanes that have calls, in the order in which
-// they were opened.
+// Snapshot returns all counts, and the lanes that have calls, in the order in
+// which they were opened.
 func (s *Scheduler) Snapshot() (Stats, []Live) {
 	s.lock()
 	defer s.mu.Unlock()
@@ -123,7 +124,7 @@ func (s *Scheduler) Snapshot() (Stats, []Live) {
 			switch t.state {
 			case running, deciding:
 				r := t.record()
-				if !t.begun { // it does not know yet that its turn has come
+				if !t.begun { // it has not noticed yet that its turn has come
 					r.Turn = t.since
 				}
 				live.Running = append(live.Running, r)

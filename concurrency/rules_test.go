@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOverlap: lanes are in each other's way where one's folder is in the other's.
+// TestOverlap checks that lanes overlap if a folder of one is inside a folder
+// of the other.
 func TestOverlap(t *testing.T) {
 	for _, tc := range []struct {
 		a, b []string
@@ -31,8 +32,9 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestUnsafeAcrossLanes: on overlapping roots one after the other in the order
-// of coming to the head of a lane, on disjoint ones together.
+// TestUnsafeAcrossLanes checks that unsafe calls with overlapping roots run one
+// after another, in the order of reaching the head of their lanes, and those
+// with disjoint roots together.
 func TestUnsafeAcrossLanes(t *testing.T) {
 	withRig(t, Config{}, func(t *testing.T, r *rig) {
 		began := time.Now()
@@ -54,8 +56,8 @@ func TestUnsafeAcrossLanes(t *testing.T) {
 	})
 }
 
-// TestFull: what is refused for lack of room took no place, and there is room
-// again when a call has left.
+// TestFull checks that a call refused for lack of room takes no place, and that
+// there is room again when a call has left.
 func TestFull(t *testing.T) {
 	s := New(Config{Queue: 2, QueueTotal: 3})
 	a, b := s.NewLane(""), s.NewLane("")
@@ -75,8 +77,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestMemory: calls that come and go behind a long one leave nothing, or are
-// refused when too much waits for it.
+// TestMemory checks that calls that come and go after a long call leave nothing
+// behind, or are refused if too many effects wait for it.
 func TestMemory(t *testing.T) {
 	for name, long := range map[string]bool{"safe": true, "unsafe": false} {
 		t.Run(name, func(t *testing.T) {
@@ -118,8 +120,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestLeaveOfARunningCall: a transport that gives up leaves the place to the
-// call, which still runs.
+// TestLeaveOfARunningCall checks that Leave does nothing to a running call.
 func TestLeaveOfARunningCall(t *testing.T) {
 	withRig(t, Config{}, func(t *testing.T, r *rig) {
 		l := r.s.NewLane("")
@@ -136,8 +137,8 @@ func TestLeaveOfARunningCall(t *testing.T) {
 	})
 }
 
-// TestBurstBeforeRun: a burst that is cancelled concerns calls of which only
-// the place is known yet, by the kind they turn out to have.
+// TestBurstBeforeRun checks that a cancelled burst also concerns calls that
+// have only a place yet, by the kind they get later.
 func TestBurstBeforeRun(t *testing.T) {
 	for _, labelled := range []bool{true, false} {
 		l := New(Config{}).NewLane("")
@@ -167,8 +168,8 @@ func TestBurstBeforeRun(t *testing.T) {
 	}
 }
 
-// TestBurstLosesItsPlace: a lane whose waiting calls are cancelled does not go
-// on being in line for a slot.
+// TestBurstLosesItsPlace checks that a lane whose waiting calls are cancelled
+// leaves the queue for slots.
 func TestBurstLosesItsPlace(t *testing.T) {
 	withRig(t, Config{PerLane: 2, Total: 1}, func(t *testing.T, r *rig) {
 		a, b := r.s.NewLane("a"), r.s.NewLane("b")
@@ -198,7 +199,7 @@ func names(lanes []*Lane) (out []string) {
 	return out
 }
 
-// TestWaits holds what a waiting call is said to wait for, and the live view.
+// TestWaits checks the reasons reported for waiting calls, and the snapshot.
 func TestWaits(t *testing.T) {
 	withRig(t, Config{PerLane: 1, Total: 1}, func(t *testing.T, r *rig) {
 		a, b := r.s.NewLane("a"), r.s.NewLane("b")
@@ -233,7 +234,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// TestBatchSizes: maximal runs of safe calls count as one.
+// TestBatchSizes checks that a maximal run of safe calls counts as one batch.
 func TestBatchSizes(t *testing.T) {
 	withRig(t, Config{}, func(t *testing.T, r *rig) {
 		l := r.s.NewLane("")
@@ -248,7 +249,8 @@ func TestBatchSizes(t *testing.T) {
 	})
 }
 
-// TestCosts is a bound far above what a call costs, against accidents.
+// TestCosts checks a limit far above the normal cost of a call, to detect
+// accidents.
 func TestCosts(t *testing.T) {
 	s := New(Config{Queue: 100_000, QueueTotal: 100_000})
 	l := s.NewLane("")

@@ -2,8 +2,8 @@ package concurrency
 
 import "mcp-toolset/internal/testscale"
 
-// The counts of the tests that have many cases.
+// Numbers of cases in property tests.
 var (
-	// seeds is how many random schedules each property test plays.
+	// seeds is the number of random schedules in each property test.
 	seeds = testscale.N(1000, 10000)
 )

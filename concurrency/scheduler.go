@@ -7,55 +7,58 @@ import (
 
 // Defaults of Config.
 const (
-	// DefaultPerLane is how many safe calls of one lane run at once: what
-	// agent hosts use, so that a model sees the parallelism it knows.
+	// DefaultPerLane is the number of safe calls of one lane that run at once.
+	// Agent hosts use the same number, so a model sees the parallelism it
+	// knows.
 	DefaultPerLane = 10
-	// DefaultTotal bounds all lanes together; beyond it more goroutines only
-	// take turns on the same disks and cores.
+	// DefaultTotal is the limit for all lanes together. More goroutines would
+	// only compete for the same disks and cores.
 	DefaultTotal = 64
-	// DefaultQueue and DefaultQueueTotal bound the calls of a lane, and of all,
-	// that have arrived and are not done, and with them memory.
+	// DefaultQueue and DefaultQueueTotal limit the calls of a lane, and of all
+	// lanes, that have arrived and are not done. So they limit memory too.
 	DefaultQueue      = 1000
 	DefaultQueueTotal = 10_000
 )
 
-// Config is what a scheduler works with. The zero value of a field is its default.
+// Config holds the limits and callbacks of a scheduler. A zero field has its
+// default.
 type Config struct {
-	PerLane int // safe calls of one lane that run at once
-	Total   int // safe calls of all lanes that run at once
+	PerLane int // limit of safe calls of one lane that run at once
+	Total   int // limit of safe calls of all lanes that run at once
 
-	Queue      int // calls of one lane that have arrived and are not done
-	QueueTotal int // calls of all lanes
+	Queue      int // limit of calls of one lane that have arrived and are not done
+	QueueTotal int // the same limit for all lanes together
 
-	// Now is asked for the times of a Record. nil: they are zero.
+	// Now returns the time for a Record. If nil, all times are zero.
 	Now func() time.Time
-	// Observe is told of each stage that a call comes to, without a lock held.
-	// Of one call it is told in order, of its arrival only when that is Run or
-	// left, so that its kind is known. nil: nobody is.
+	// Observe is called for each stage that a call reaches, without a lock
+	// held. The stages of one call are reported in order. The arrival is
+	// reported only when Run or Leave is called, because only then the kind of
+	// the call is known. It may be nil.
 	Observe func(Record)
 }
 
 // Scheduler orders the calls of all lanes. It is safe for concurrent use.
 //
-// Unsafe calls of lanes whose roots overlap exclude one another, first come
-// first served by their arrival at the head of their lane. Safe calls wait only
-// within their own lane and for a slot; slots go round the lanes that want one.
+// Unsafe calls of lanes whose roots overlap exclude one another. They run in
+// the order in which they reach the head of their lanes. Safe calls wait only
+// within their own lane and for a slot. Lanes that want slots get them in turn.
 type Scheduler struct {
 	config Config
 
 	mu         sync.Mutex
 	moment     time.Time // see now
-	calls      int       // that have arrived and not left
+	calls      int       // calls that have arrived and not left
 	running    int       // safe calls that hold a slot
-	want       []*Lane   // lanes with ready safe calls, next to be served first
-	unsafe     []*Ticket // unsafe calls at the head of their lane or running, in order of coming there
-	generation uint64    // counts beginnings and ends of unsafe calls
+	want       []*Lane   // lanes with ready safe calls, in the order of service
+	unsafe     []*Ticket // unsafe calls at the head of their lane or running, in order of reaching the head
+	generation uint64    // counts begins and ends of unsafe calls and of Outside
 	lanes      map[*Lane]struct{}
-	opened     uint64 // lanes, for their numbers
+	opened     uint64 // number of lanes opened
 	stats      Stats
 }
 
-// New makes a scheduler.
+// New returns a scheduler.
 func New(c Config) *Scheduler {
 	set := func(n *int, def int) {
 		if *n <= 0 {
@@ -69,14 +72,15 @@ func New(c Config) *Scheduler {
 	return &Scheduler{config: c, lanes: map[*Lane]struct{}{}}
 }
 
-// lock is how the scheduler is locked.
+// lock locks the scheduler and resets the time that now returns. Callers must
+// not lock mu in another way.
 func (s *Scheduler) lock() {
 	s.mu.Lock()
 	s.moment = time.Time{}
 }
 
-// now is the time of what happens under the lock, asked for once: what comes at
-// once has not waited.
+// now returns the same time throughout one locked section. So a call that
+// passes several states at once has not waited.
 func (s *Scheduler) now() time.Time {
 	if s.moment.IsZero() && s.config.Now != nil {
 		s.moment = s.config.Now()
@@ -84,7 +88,7 @@ func (s *Scheduler) now() time.Time {
 	return s.moment
 }
 
-// dispatch gives out slots.
+// dispatch gives free slots to waiting lanes.
 func (s *Scheduler) dispatch() {
 	for s.running < s.config.Total && len(s.want) > 0 {
 		l := s.want[0]

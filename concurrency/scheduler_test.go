@@ -35,11 +35,11 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// span is when a call ran, in fake time.
+// span is the time during which a call ran, in fake time.
 type span struct{ start, end time.Duration }
 
-// expected computes the schedule of one lane the slow way: batch after batch,
-// each batch on perLane workers in arrival order.
+// expected computes the schedule of one lane in the simple way: one batch after
+// another, each on perLane workers in order of arrival.
 func expected(safe []bool, length []time.Duration, perLane int) []span {
 	out := make([]span, len(safe))
 	var now time.Duration
@@ -55,9 +55,9 @@ func expected(safe []bool, length []time.Duration, perLane int) []span {
 	return out
 }
 
-// TestSchedulerBehavesAsPartition runs random sequences of calls through the
-// scheduler under a fake clock and compares when each ran with the schedule
-// that the partition rule gives.
+// TestSchedulerBehavesAsPartition runs random sequences of calls in the
+// scheduler under a fake clock. It compares the times with the schedule that
+// Partition defines.
 func TestSchedulerBehavesAsPartition(t *testing.T) {
 	for seed := range uint64(seeds) {
 		synctest.Test(t, func(t *testing.T) {
@@ -98,9 +98,9 @@ func TestSchedulerBehavesAsPartition(t *testing.T) {
 	}
 }
 
-// TestCancelAndLeave mixes calls that are cancelled at random moments, fail in
-// decide, panic, or leave without running: order holds for those that run, and
-// nothing is stuck.
+// TestCancelAndLeave mixes calls that are cancelled at random times, fail in
+// decide, panic, or leave without running. The order must hold for those that
+// run, and no call may hang.
 func TestCancelAndLeave(t *testing.T) {
 	for seed := range uint64(seeds) {
 		synctest.Test(t, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestCancelAndLeave(t *testing.T) {
 	}
 }
 
-// TestLimits: both bounds are reached and neither is passed.
+// TestLimits checks that both limits are reached and neither is exceeded.
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{PerLane: 2, Total: 3})
@@ -224,8 +224,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestLanesShareSlots: a lane with many queued calls delays another lane's
-// single call by one call's length at most.
+// TestLanesShareSlots checks that a lane with many queued calls delays a single
+// call of another lane by at most the length of one call.
 func TestLanesShareSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{PerLane: 2, Total: 2})
@@ -250,8 +250,8 @@ func TestLanesShareSlots(t *testing.T) {
 	})
 }
 
-// TestSafeCallsIgnoreOtherLanesUnsafe: a read never waits for another
-// client's long command.
+// TestSafeCallsIgnoreOtherLanesUnsafe checks that a read never waits for a long
+// command of another client.
 func TestSafeCallsIgnoreOtherLanesUnsafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{})

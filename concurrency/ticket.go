@@ -10,11 +10,11 @@ import (
 type state uint8
 
 const (
-	waiting  state = iota // for its turn
-	deciding              // its turn has come; safe or not is being settled
+	waiting  state = iota // waits for its turn
+	deciding              // has the turn; whether it is safe is being decided
 	ready                 // safe, waits for a slot
 	settled               // unsafe, waits for earlier calls of its lane
-	head                  // unsafe, waits for those of other lanes
+	head                  // unsafe, waits for calls of other lanes
 	running
 	done
 )
@@ -24,50 +24,52 @@ type Ticket struct {
 	lane   *Lane
 	number uint64
 	state  state
-	since  time.Time // it is in this state
+	since  time.Time // when it entered the state
 	safe   bool
-	slots  int           // it holds: 1 or 0
-	wake   chan struct{} // one token when the state advances to deciding or running
+	slots  int           // number of slots it holds: 1 or 0
+	wake   chan struct{} // gets one token when the state advances to deciding or running
 	effect func()
 
-	behind    *Ticket   // which it waits for at the head; see unsafe.go
-	followers []*Ticket // which wait for it
+	behind    *Ticket   // the call it waits for at the head; see unsafe.go
+	followers []*Ticket // the calls that wait for it
 
 	kind, title string
-	ctx         context.Context         // of Run; nil before it
-	cancel      context.CancelCauseFunc // its
+	ctx         context.Context         // the context of Run; nil before Run
+	cancel      context.CancelCauseFunc // cancels ctx
 	doom        []doom                  // bursts cancelled before Run
-	begun       bool                    // it is being, or was, decided on
+	begun       bool                    // whether deciding has begun
 	ran         bool
-	told        bool // its arrival was, or is about to be
-	shared      bool // it had the result of another call
-	gaveUp      bool // it was cancelled before it left
+	told        bool // whether the arrival was reported, or is being reported
+	shared      bool // whether it shared the result of another call
+	gaveUp      bool // whether it was cancelled before it left
 	times       Times
 }
 
-// ErrLeft is returned by Run for a ticket that was left or has run before.
+// ErrLeft is returned by Run for a ticket that has left its place or has run
+// before.
 var ErrLeft = errors.New("the call has left its place")
 
-// Label says what the call is: a kind, by which CancelBurst chooses and which
-// must be told before Run and stays, and one line for people.
+// Label sets the kind and title of the call. CancelBurst selects calls by kind,
+// so the kind must be set before Run and not change. The title is one line for
+// users.
 func (t *Ticket) Label(kind, title string) {
 	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
 	t.kind, t.title = kind, title
 }
 
-// Run carries the call through its place and leaves it.
+// Run takes the call through its place, and then leaves it.
 //
-// When the call's turn comes, that is when no earlier call of the lane is
-// unsafe or undecided, decide settles whether it is safe; its error ends the
-// call. Then exec runs when its place allows. It may return an effect, which
-// is applied once every earlier call of the lane is done, in arrival order; an
-// effect must be quick and must not call the scheduler.
+// The call's turn comes when no earlier call of the lane is unsafe or
+// undecided. Then decide returns whether the call is safe; its error ends the
+// call. exec runs when the place allows it. The effect it returns is applied in
+// order of arrival, once every earlier call of the lane is done. An effect must
+// be quick and must not call the scheduler.
 //
-// The context that decide and exec get ends with ctx, and when CancelBurst
-// chooses the call. When it ends before exec starts, exec never starts and Run
-// returns the cause. Run does not interrupt exec. A panic in decide or exec
-// leaves the place and goes on.
+// decide and exec get a context that ends with ctx, or when CancelBurst selects
+// the call. If it ends before exec starts, exec never starts and Run returns
+// the cause. Run does not interrupt exec. If decide or exec panics, Run leaves
+// the place and passes the panic on.
 func (t *Ticket) Run(ctx context.Context, decide func(context.Context) (safe bool, err error), exec func(context.Context) (effect func())) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -96,11 +98,11 @@ func (t *Ticket) Run(ctx context.Context, decide func(context.Context) (safe boo
 	return nil
 }
 
-// Leave gives up the place of a call that will not run. It does nothing to a
-// call that runs, whose place ends with Run, or that has left.
+// Leave gives up the place of a call that will not run. It does nothing if Run
+// was called, because Run leaves the place itself, or if the call has left.
 func (t *Ticket) Leave() { t.leave(nil, true) }
 
-// await waits for the next advance of the ticket's state.
+// await waits until the ticket's state advances or ctx ends.
 func (t *Ticket) await(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -109,7 +111,7 @@ func (t *Ticket) await(ctx context.Context) error {
 	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
 	switch {
-	case ctx.Err() != nil: // asked last, so that a call cancelled while its turn came does not start
+	case ctx.Err() != nil: // checked after the wait, so that a call cancelled as its turn came does not start
 		return context.Cause(ctx)
 	case t.state == done:
 		return ErrLeft
@@ -121,8 +123,8 @@ func (t *Ticket) await(ctx context.Context) error {
 	return nil
 }
 
-// settle gives a call that was decided on its place. It does not if that was
-// cancelled meanwhile.
+// settle records whether the call is safe and queues it accordingly. It returns
+// false if the call was cancelled meanwhile.
 func (t *Ticket) settle(safe bool) bool {
 	l, s := t.lane, t.lane.s
 	s.lock()
@@ -147,24 +149,25 @@ func (t *Ticket) settle(safe bool) bool {
 	return true
 }
 
-// start lets a call run whose turn has come.
+// start lets a waiting call run.
 func (t *Ticket) start() {
 	t.to(running)
 	t.wake <- struct{}{}
 }
 
-// cancelled reports whether the call is about to leave without having run.
+// cancelled reports whether the context of Run has ended, so that a waiting
+// call will leave without running.
 func (t *Ticket) cancelled() bool { return t.ctx.Err() != nil }
 
-// slot takes or gives back a slot.
+// slot takes (1) or gives back (-1) a slot.
 func (t *Ticket) slot(n int) {
 	t.slots += n
 	t.lane.running += n
 	t.lane.s.running += n
 }
 
-// Yield gives back the slot of a running safe call that only waits for the
-// result of another. It keeps its place.
+// Yield gives back the slot of a running safe call that only waits, for the
+// result of another call or for an answer. The call retains its place.
 func (t *Ticket) Yield() {
 	s := t.lane.s
 	s.lock()
@@ -176,8 +179,8 @@ func (t *Ticket) Yield() {
 	}
 }
 
-// Resume waits for a slot for a call that has yielded. It fails with the cause
-// when ctx ends first.
+// Resume waits for a slot for a call that has yielded. If ctx ends first, it
+// returns the cause.
 func (t *Ticket) Resume(ctx context.Context) error {
 	s := t.lane.s
 	s.lock()
@@ -190,7 +193,7 @@ func (t *Ticket) Resume(ctx context.Context) error {
 	return t.await(ctx)
 }
 
-// queue lets a safe call wait for a slot. It returns the time.
+// queue lets a safe call wait for a slot. It returns the present time.
 func (t *Ticket) queue() time.Time {
 	now := t.to(ready)
 	t.lane.ready = append(t.lane.ready, t)
@@ -199,9 +202,9 @@ func (t *Ticket) queue() time.Time {
 	return now
 }
 
-// pass hands the slot of a call that is about to leave, if it has one, to one
-// that has yielded: the work goes on for that. Its lane may then hold more than
-// its share.
+// pass gives the slot of a call that is about to leave to a call that has
+// yielded and for which the work continues. The other call's lane may then
+// exceed its limit.
 func (t *Ticket) pass(to *Ticket) {
 	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
@@ -213,7 +216,8 @@ func (t *Ticket) pass(to *Ticket) {
 	}
 }
 
-// leave gives up the place, if the call has one still; idle: unless it runs.
+// leave gives up the place if the call has not left yet, and reports that to
+// the observer. If idle is set, it does nothing after Run was called.
 func (t *Ticket) leave(effect func(), idle bool) {
 	told, left := t.vacate(effect, idle)
 	if left && !told {
@@ -224,8 +228,8 @@ func (t *Ticket) leave(effect func(), idle bool) {
 	}
 }
 
-// vacate is leave without telling anybody; told is whether the arrival was. An
-// effect that panics leaves nothing locked.
+// vacate is leave without reports to the observer. told is whether the arrival
+// was reported before. If an effect panics, the lock is released.
 func (t *Ticket) vacate(effect func(), idle bool) (told, left bool) {
 	l, s := t.lane, t.lane.s
 	s.lock()
@@ -286,7 +290,7 @@ func (t *Ticket) count(was state) {
 	}
 }
 
-// without is a list with one element taken out.
+// without removes the first element equal to e from list, in place.
 func without[E comparable](list []E, e E) []E {
 	if i := slices.Index(list, e); i >= 0 {
 		return slices.Delete(list, i, i+1)

@@ -2,23 +2,22 @@ package concurrency
 
 import "slices"
 
-// This file has the order of unsafe calls of different lanes. Those at the head
-// of their lane and those that run are in one list, in the order in which they
-// came there. A call may run when no earlier one of the list has overlapping
-// roots. It waits for the latest that has: until that leaves nothing can let it
-// run, and then only the calls before that are left to be looked at. So a call
-// looks at each of the list once in its life, and an event that has nothing to
-// do with it costs nothing.
+// Unsafe calls of different lanes are ordered by one list. It holds those at
+// the head of their lane and those that run, in the order in which they reached
+// the head. A call may run when no earlier call of the list has overlapping
+// roots. It waits for the latest such call. Until that leaves, nothing can let
+// it run, and afterwards only the calls before that one remain to be checked.
+// So a call checks each entry at most once, and unrelated events cost nothing.
 
-// exclude puts a call at the head of its lane in the list.
+// exclude adds a call at the head of its lane to the list.
 func (s *Scheduler) exclude(t *Ticket) {
 	t.to(head)
 	s.unsafe = append(s.unsafe, t)
 	s.follow(t, len(s.unsafe)-1)
 }
 
-// follow starts a call, or has it wait for the latest overlapping one of the
-// first n of the list.
+// follow starts a call, or makes it wait for the latest of the first n calls of
+// the list whose roots overlap.
 func (s *Scheduler) follow(t *Ticket, n int) {
 	for _, o := range slices.Backward(s.unsafe[:n]) {
 		if overlap(o.lane.roots, t.lane.roots) {
@@ -34,7 +33,7 @@ func (s *Scheduler) follow(t *Ticket, n int) {
 	}
 }
 
-// release takes a call out of the list.
+// release removes a call from the list.
 func (s *Scheduler) release(t *Ticket) {
 	n := slices.Index(s.unsafe, t)
 	s.unsafe = slices.Delete(s.unsafe, n, n+1)

@@ -2,18 +2,19 @@ package concurrency
 
 import "time"
 
-// Wait is what a call waits for.
+// Wait is the reason why a call waits.
 type Wait uint8
 
 const (
-	WaitTurn    Wait = iota // earlier calls of its lane: one that is not decided on, or unsafe and not done
-	WaitEarlier             // unsafe: safe calls of its lane that run
-	WaitClients             // unsafe: those of other lanes
-	WaitSlot                // safe: too many run at once
-	WaitKinds               // how many there are
+	WaitTurn    Wait = iota // earlier calls of its lane that are undecided, or unsafe and not done
+	WaitEarlier             // unsafe: running safe calls of its lane
+	WaitClients             // unsafe: calls of other lanes
+	WaitSlot                // safe: the limit of running calls
+	WaitKinds               // number of reasons
 )
 
-// wait is what a call in a state waits for, if it does.
+// wait returns the reason why a call in the state waits, and false if it does
+// not wait.
 func (s state) wait() (Wait, bool) {
 	switch s {
 	case waiting:
@@ -28,8 +29,8 @@ func (s state) wait() (Wait, bool) {
 	return 0, false
 }
 
-// to brings the call to a state, counts the time for which it has waited in the
-// last, and returns the time.
+// to changes the state of the call, adds the time spent in the previous state
+// to the statistics if the call waited, and returns the present time.
 func (t *Ticket) to(next state) time.Time {
 	s := t.lane.s
 	now := s.now()
@@ -40,7 +41,8 @@ func (t *Ticket) to(next state) time.Time {
 	return now
 }
 
-// WaitsFor says in a few words what the call waits for; "" if it does not.
+// WaitsFor returns a short text on what the call waits for, or "" if it does
+// not wait.
 func (t *Ticket) WaitsFor() string {
 	t.lane.s.lock()
 	defer t.lane.s.mu.Unlock()
@@ -72,7 +74,7 @@ func (t *Ticket) waitsFor() string {
 	return ""
 }
 
-// name is how a call is named to others of its lane.
+// name returns the name of the call in messages to other calls of its lane.
 func (t *Ticket) name() string {
 	switch {
 	case t.title != "":

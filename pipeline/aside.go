@@ -10,13 +10,13 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file is about calls of upstream servers that are not connected. Such a
-// call gives up its place until its server is, or is not going to be, and then
-// takes one behind what has arrived by then: a server that is slow or gone holds
-// up what needs it and nothing else. Calls of one conversation that wait for the
-// same server keep their order among themselves.
+// Calls of upstream servers that are not connected wait here. Such a call
+// leaves its lane until its server is connected or has failed to connect. It
+// then takes a new place after the calls that have arrived by then. So a slow
+// or missing server delays only the calls that need it. Calls of one lane that
+// wait for the same server stay in order among themselves.
 
-// asides are the calls that wait.
+// asides holds the waiting calls, by lane and server.
 type asides struct {
 	mu sync.Mutex
 	of map[asideKey][]*aside
@@ -27,13 +27,13 @@ type asideKey struct {
 	server string
 }
 
-// aside is one call that waits.
+// aside is one waiting call.
 type aside struct {
-	ticket *concurrency.Ticket // the place that it had
-	back   chan struct{}       // closed when it has a place again, or needs none
+	ticket *concurrency.Ticket // the ticket of its former place
+	back   chan struct{}       // closed when the call has a new place, or needs none
 }
 
-// enter adds a call, whose place is its own no more.
+// enter adds a call that is about to leave its place.
 func (a *asides) enter(key asideKey, t *concurrency.Ticket) *aside {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +45,7 @@ func (a *asides) enter(key asideKey, t *concurrency.Ticket) *aside {
 	return me
 }
 
-// leave removes a call.
+// leave removes a call and closes its channel back.
 func (a *asides) leave(key asideKey, me *aside) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,7 +55,7 @@ func (a *asides) leave(key asideKey, me *aside) {
 	close(me.back)
 }
 
-// earlier are the calls that wait and had arrived before one.
+// earlier returns the waiting calls that arrived before t.
 func (a *asides) earlier(key asideKey, t *concurrency.Ticket) (list []*aside) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,8 +67,9 @@ func (a *asides) earlier(key asideKey, t *concurrency.Ticket) (list []*aside) {
 	return list
 }
 
-// stepAside waits for a server without a place in the schedule. The request has
-// a new one afterwards. The error is that of wait, or that there is no room.
+// stepAside gives up the call's place, calls wait, and then takes a new place,
+// with a new r.Ticket. It returns the cause if ctx ends, the error of wait, or
+// a refusal if the lane has no room.
 func (p *Pipeline) stepAside(ctx context.Context, r *Request, server string, wait func(context.Context) error) error {
 	key := asideKey{r.Ticket.Lane(), server}
 	me := p.aside.enter(key, r.Ticket)
@@ -95,8 +96,10 @@ func (p *Pipeline) stepAside(ctx context.Context, r *Request, server string, wai
 	return nil
 }
 
-// connect has the server of a tool connected, if it is one's and is not. The tool
-// is then the one that it has now, which the call is decided on.
+// connect waits until the upstream server of t is connected. It returns the
+// tool as the server defines it then; the call is decided on that definition.
+// It returns t at once if t is not an upstream tool, or if its server is
+// connected and no earlier call waits for it.
 func (p *Pipeline) connect(ctx context.Context, r *Request, t *tools.Tool) (*tools.Tool, error) {
 	if t.Prepare == nil || p.isReady(t.Server) && len(p.aside.earlier(asideKey{r.Ticket.Lane(), t.Server}, r.Ticket)) == 0 {
 		return t, nil
@@ -118,9 +121,10 @@ func (p *Pipeline) isReady(server string) bool {
 	return i >= 0 && list[i].State == tools.Ready
 }
 
-// find finds a tool by name. One that may be of a server whose tools are not
-// known is waited for, if the call has a place to give up. The error is a
-// *tools.UnknownTool, or what ended the wait.
+// find looks a tool up by name. If no tool has the name, but it may belong to a
+// server whose tools are not known yet, find waits for that server. It does so
+// only for a call with a place to give up. The error is a *tools.UnknownTool or
+// the error that ended the wait.
 func (p *Pipeline) find(ctx context.Context, r *Request, name string) (*tools.Tool, error) {
 	t, err := p.Registry.Lookup(name)
 	var unknown *tools.UnknownTool

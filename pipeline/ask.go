@@ -10,69 +10,69 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Question is what a person is asked about a call.
+// Question describes a call to the user who is to approve it.
 type Question struct {
-	Tool    string          // its name
-	Title   string          // what the call does, in one line
-	Dir     string          // folder in which it runs
-	Input   json.RawMessage // all of it, as it will run
-	Preview tools.Preview   // what it would change; empty: Input shows that
-	Reason  string          // why somebody has to agree
-	Opens   string          // what the call may use beyond the workspace if it is allowed; "": nothing
-	Always  string          // what "always" also allows, as "future ..."; "": only once is on offer
+	Tool    string          // name of the tool
+	Title   string          // one line that describes the call
+	Dir     string          // folder in which the call runs
+	Input   json.RawMessage // the whole input, as the call will use it
+	Preview tools.Preview   // what the call would change; if empty, show Input
+	Reason  string          // why the call needs approval
+	Opens   string          // access beyond the workspace that an approval grants; "": none
+	Always  string          // what "always" also allows, as "future ..."; "": not offered
 }
 
-// Reply is a person's answer, as the client tells it.
+// Reply is the user's answer, as the client reports it.
 type Reply struct {
-	Allow  bool   // the call may run
-	Always bool   // and what Question.Always says is to be remembered; only with Allow
+	Allow  bool   // whether the call may run
+	Always bool   // whether to remember what Question.Always describes; only with Allow
 	How    string // one of the constants below
 }
 
-// How a question ended. Only Accepted allows.
+// Values of Reply.How. Only Accepted allows the call.
 const (
 	Accepted  = "accepted"
 	Declined  = "declined"
-	Cancelled = "cancelled" // put aside without an answer
+	Cancelled = "cancelled" // closed without an answer
 	TimedOut  = "timed out"
-	NoAnswer  = "no answer" // the client failed, or said what is no answer
+	NoAnswer  = "no answer" // the client failed, or its reply is not a valid answer
 )
 
-// Asker puts a question to the client's user and waits for the answer. It fails
-// with the cause when ctx ends first, and with an *InputRequired where the
-// answer can only come with another request.
+// Asker asks the client's user about a call and waits for the answer. If ctx
+// ends first, it returns the cause. If the answer can only come with another
+// request, it returns an *InputRequired.
 type Asker func(ctx context.Context, q Question) (Reply, error)
 
-// InputRequired is the error of Request.Ask and Request.Elicit where the answer
-// can only come with another request. The call ends with it; what it did until
-// then leaves nothing in its session, and no hooks run behind it. The client
-// sends the call once more with the answer.
+// InputRequired is the error of Request.Ask and Request.Elicit if the answer
+// can only come with another request. It ends the call: the call's effects are
+// dropped and no hooks run after it. The client then sends the call again,
+// together with the answer.
 type InputRequired struct {
-	Question any // as whoever made the error knows it
+	Question any // in the form that the creator of the error uses
 
-	// Kept is what was decided of the call so far, for Request.Resumed of the one
-	// that is sent again. Nobody may change it any more.
+	// Kept holds the decisions made for the call so far. The caller passes it
+	// as Request.Resumed when the call is sent again. It must not be modified.
 	Kept any
-	Size int // of Kept in memory, in bytes, about
+	Size int // approximate size of Kept in memory, in bytes
 }
 
 func (e *InputRequired) Error() string {
 	return "the client has to send the call again with its user's answer"
 }
 
-// pending reports whether an error is a question that the client has to answer.
+// pending reports whether err contains an *InputRequired.
 func pending(err error) bool {
 	var needed *InputRequired
 	return errors.As(err, &needed)
 }
 
-// before is what was settled before a call runs: what hooks said of it, and what
-// a person agreed to. A question takes it along, so that neither are asked again
-// when the answer comes with another request.
+// before holds the hooks' verdict and the user's approval, which come before
+// the call runs. An InputRequired carries it, so that neither is requested
+// again when the answer comes with another request.
 type before struct {
 	verdict hook.Verdict
 	input   json.RawMessage   // as the hooks saw it
-	agreed  *approval.Request // nil: nobody has agreed
+	agreed  *approval.Request // the approved request; nil: not approved
 }
 
 func (b *before) size() int {
@@ -86,7 +86,8 @@ func (b *before) size() int {
 	return n
 }
 
-// keep has a question that ends the call take along what was decided.
+// keep stores the decisions made so far in err if err contains an
+// *InputRequired. It returns err.
 func (c *call) keep(err error) error {
 	var needed *InputRequired
 	if errors.As(err, &needed) && c.before != nil {
@@ -95,8 +96,9 @@ func (c *call) keep(err error) error {
 	return err
 }
 
-// elicit puts a form of another server to the client's user, in the call's place
-// and without a slot. What comes of the answer is of this session alone.
+// elicit shows a form of an upstream server to the client's user. While it
+// waits, the call retains its place but not its slot. It marks the result as
+// private, because the answer is meant for this session only.
 func (c *call) elicit(ctx context.Context, f tools.Form) (tools.FormReply, error) {
 	c.private.Store(true)
 	f.Tool = c.tool.Name

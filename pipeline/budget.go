@@ -9,15 +9,18 @@ import (
 )
 
 const (
-	// budget is how many bytes the calls that run may take together for large
-	// inputs, largeInput how long one is for it to count, and copies what it takes
-	// beside itself: the input, the text in it, the file, and what is compared.
-	budget     = 256 << 20
+	// budget is the number of bytes that running calls may use together for
+	// large inputs.
+	budget = 256 << 20
+	// largeInput is the size in bytes from which an input counts towards the
+	// budget.
 	largeInput = 1 << 20
-	copies     = 4
+	// copies is the factor for the memory that a large input needs: the input,
+	// its text, the file and the texts to compare.
+	copies = 4
 )
 
-// room is a budget of bytes.
+// room is a semaphore over a number of bytes.
 type room struct {
 	*semaphore.Weighted
 	size int64
@@ -25,10 +28,11 @@ type room struct {
 
 func newRoom(size int64) room { return room{semaphore.NewWeighted(size), size} }
 
-// afford waits until there is room for the input of the call, in the order of
-// asking, and returns what gives the room back. A call that is larger than the
-// budget runs alone. Only calls that run ask, and what holds room waits for no
-// other call; a call made by another one has its room: so no two wait for each other.
+// afford waits, in order of request, until the budget has room for the call's
+// input. The caller must call done to release it. A call larger than the budget
+// runs alone. There is no deadlock: only running calls acquire room, a call
+// that holds room waits for no other call, and a nested call uses the room of
+// its outer call.
 func (c *call) afford(ctx context.Context) (done func(), err error) {
 	size := len(c.Arguments)
 	if size < largeInput || c.depth > 0 {
@@ -41,7 +45,7 @@ func (c *call) afford(ctx context.Context) (done func(), err error) {
 	return func() { c.p.room.Release(want) }, nil
 }
 
-// size returns the number of bytes in a response.
+// size returns the number of content bytes in a response.
 func size(resp *tools.Response) (n int) {
 	if resp == nil {
 		return 0

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 )
 
-// TestBudget has calls whose inputs together are larger than the budget: they run
-// one after the other, in order. One that is larger than the budget runs alone,
-// one that is cancelled does not wait, and small ones never do.
+// TestBudget runs calls whose inputs together exceed the budget. They must run
+// one after another, in order. A call larger than the budget runs alone, a
+// cancelled one stops waiting, and calls with small inputs never wait.
 func TestBudget(t *testing.T) {
 	const size = 16 << 20
 	b := newBench(t, "")
@@ -45,7 +45,7 @@ func TestBudget(t *testing.T) {
 			t.Fatalf("then: huge %t, third %t", huge(), third())
 		}
 		inner := &call{p: b.Pipeline, depth: 1, Request: Request{Arguments: make([]byte, 2*size)}}
-		if give, err := inner.afford(t.Context()); err != nil { // it has the room of the outer call
+		if give, err := inner.afford(t.Context()); err != nil { // it uses the room of the outer call
 			t.Error(err)
 		} else {
 			give()

@@ -8,12 +8,14 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file finds what a request calls. A wrapping tool (CallTool) stands for the
-// one it names, and from here on the call is one of that: nothing is judged,
-// scheduled, shown to hooks or written down as a call of the wrapper.
+// A tool with Unwrap, such as CallTool, wraps a call of another tool. The
+// pipeline replaces the wrapper by the inner tool before all other stages. So
+// decisions, scheduling, hooks and the audit log see only the inner call.
 
-// called is the tool that a request calls. Of a call of a wrapping tool the
-// request becomes the one that it names; bad says why that cannot be.
+// called returns the tool that r calls. If r calls a wrapping tool, called
+// unwraps it: r.Tool and r.Arguments become those of the inner call. It returns
+// the reason as bad if that is impossible. The error is a *tools.UnknownTool if
+// no tool has the name r.Tool.
 func (p *Pipeline) called(ctx context.Context, r *Request) (t *tools.Tool, bad *refusal, err error) {
 	t, err = p.find(ctx, r, r.Tool)
 	var unknown *tools.UnknownTool

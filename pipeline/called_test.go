@@ -15,8 +15,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// wrapping is a bench with a tool that stands for others, and one of another
-// server.
+// wrapping is a bench with a wrapping tool and a tool of an upstream server.
 func wrapping(t *testing.T, settings string, f tools.Foreign) *bench {
 	t.Helper()
 	b := newBench(t, settings)
@@ -58,8 +57,8 @@ func wrapping(t *testing.T, settings string, f tools.Foreign) *bench {
 	return b
 }
 
-// TestWrapped: a call of a wrapping tool is one of the tool that it names, at
-// every stage; nothing gets by a rule, a hook or the audit in it.
+// TestWrapped checks that a call of a wrapping tool is treated as a call of the
+// inner tool at each stage. It must not bypass a rule, a hook or the audit log.
 func TestWrapped(t *testing.T) {
 	var seen []string
 	b := wrapping(t, `{"permissions":{"deny":["Strict","mcp__secret","Do(deny.txt)"]}}`, tools.Foreign{})
@@ -114,7 +113,8 @@ func TestWrapped(t *testing.T) {
 // idle is a server whose tools are not known.
 var idle = []tools.Server{{Name: "maps", Prefix: "maps"}}
 
-// TestAwait: the tool of a server that is not connected is waited for.
+// TestAwait checks that a call waits for the tool of an upstream server that is
+// not connected.
 func TestAwait(t *testing.T) {
 	b := wrapping(t, "", tools.Foreign{})
 	servers := b.Registry.Catalogue().Servers()
@@ -147,8 +147,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestPrepare: what a tool needs is made ready before its call is decided on,
-// which is a call of what the tool is by then.
+// TestPrepare checks that Prepare runs before the decision, which is on the
+// tool as it is defined then.
 func TestPrepare(t *testing.T) {
 	var failing error
 	var b *bench
@@ -193,9 +193,9 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestStepAside: while a server is being connected, calls behind one of its tools
-// run, also those that change something; calls of the same server run in the order
-// in which they came.
+// TestStepAside checks that, while an upstream server is connecting, later
+// calls of other tools run, even unsafe ones. Calls of the same server run in
+// order of arrival.
 func TestStepAside(t *testing.T) {
 	begun, held := make(chan struct{}, 10), make(chan struct{})
 	var b *bench

@@ -5,8 +5,9 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Cascade is what the failure of a command cancels of its burst: the calls of
-// its lane that arrived while it was waiting or running.
+// Cascade selects which calls of a burst a failed command cancels. The burst
+// consists of the calls of its lane that arrived while it was waiting or
+// running.
 type Cascade uint8
 
 const (
@@ -15,15 +16,16 @@ const (
 	CascadeOff                     // nothing
 )
 
-// BatchFailed is why a call was cancelled: a command of its burst failed.
+// BatchFailed is the cancellation cause of a call if a command of its burst
+// failed.
 type BatchFailed struct{ Command string }
 
 func (b *BatchFailed) Error() string {
 	return "an earlier command of this batch failed: " + plain.Line(b.Command)
 }
 
-// cascade cancels the burst of a command that failed. Refused, invalid and
-// cancelled ones have not failed.
+// cascade cancels the burst of a command that failed. A refused, invalid or
+// cancelled command does not count as failed.
 func (c *call) cascade(resp *tools.Response, r *tools.Resolved) {
 	if resp == nil || !resp.Failed || !c.tool.Cascades || c.p.Cascade == CascadeOff {
 		return

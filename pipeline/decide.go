@@ -15,7 +15,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// env makes what the call may know, as the session is now.
+// env returns the environment for the tool, with the session's present state.
 func (c *call) env() *tools.Env {
 	progress := func(tools.Progress) {}
 	if c.Progress != nil {
@@ -26,8 +26,9 @@ func (c *call) env() *tools.Env {
 		Progress: progress, Now: c.p.Now, Hooked: c.hookedAfter(), Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
 		Catalogue: c.p.Registry.Catalogue, Wake: c.p.Wake,
 	}
-	// The policy judges a path again right before it is opened, and whatever
-	// else the call opens on its way: what was allowed is what is opened.
+	// The policy checks each path right before it is opened, and every other
+	// path the call opens. So the file that is opened is the one that was
+	// allowed.
 	more := readable(env.Session)
 	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
 		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
@@ -66,7 +67,7 @@ func (c *call) env() *tools.Env {
 		}
 		return c.p.Shared.Outside()
 	}
-	if c.Elicit != nil && c.depth == 0 { // no client can be asked in the middle of a call made by another
+	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
 	}
 	kept := c.p.Policy.Kept(env.Session.Dir, false)
@@ -82,22 +83,24 @@ func (c *call) env() *tools.Env {
 	return env
 }
 
-// granted reports whether a question about a path was settled with the call: the
-// path is its target or below it, and the same is asked about that.
+// granted reports whether the approval of the call also settles an ask decision
+// d about a path. The path must be the call's target or below it, and the same
+// rule or layer must have decided on both.
 func (c *call) granted(canonical string, d policy.Decision) bool {
 	t := c.target
 	return t != nil && workspace.Within(t.canonical, canonical) && d.Secret == t.asks.Secret &&
 		d.Layer == t.asks.Layer && d.Rule == t.asks.Rule && d.Source == t.asks.Source && d.Line == t.asks.Line
 }
 
-// readable is what a session may read beyond the roots.
+// readable returns the paths outside of the roots that a session may read.
 func readable(v session.View) []string { return append([]string{v.Results}, v.Outputs...) }
 
-// resolveTime is how long it may take to follow the links of a path: a call
-// that waits for that holds up those behind it.
+// resolveTime is the timeout for following the links of a path. While a call
+// waits for that, it blocks the later calls of its lane.
 const resolveTime = 10 * time.Second
 
-// decision asks the policy. A read-only call reads its path, any other edits it.
+// decision asks the policy about the call. The path of a read-only call is
+// checked for reading, that of any other call for editing.
 func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, hooks *policy.Opinion) (policy.Decision, error) {
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
@@ -143,13 +146,14 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 	return d, nil
 }
 
-// target is a path that would be asked about, and what by.
+// target is a path with the ask decision about it.
 type target struct {
 	canonical string
 	asks      policy.Decision
 }
 
-// decideOn asks the policy, with what persons have said of the same before.
+// decideOn asks the policy, after adding the user's earlier answers about the
+// same subject.
 func (c *call) decideOn(req policy.Request) policy.Decision {
 	if store := c.p.Approvals; store != nil {
 		v := c.Session.View()
@@ -167,8 +171,11 @@ func firstRoot(v session.View) string {
 	return v.Roots[0]
 }
 
-// follow is where a path leads. One that leads nowhere is broken, and stays what
-// it is: a path that may not be used does not tell why it does.
+// follow returns the canonical path. If the path cannot be resolved, follow
+// returns it unchanged, with the reason as broken. The reason is not an error
+// of the call yet: for a path the policy refuses, the model must not learn it.
+// follow fails if ctx ends, resolving exceeds resolveTime, or the path itself
+// is invalid.
 func follow(ctx context.Context, path string) (canonical string, broken, err error) {
 	canonical, err = bounded.Do(ctx, resolveTime, func(context.Context) (string, error) { return workspace.Canonical(path) })
 	switch {
@@ -181,7 +188,7 @@ func follow(ctx context.Context, path string) (canonical string, broken, err err
 		}
 	}
 	var wrong *ospath.Fault
-	if errors.As(err, &wrong) { // known without a look at what is there
+	if errors.As(err, &wrong) { // found without access to the file system
 		return "", nil, invalid(&tools.Fault{Fact: plain.Line(path) + " " + wrong.Fact, Next: wrong.Next})
 	}
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"mcp-toolset/policy"
 )
 
-// deciding returns the indexes of the parts because of which a call is asked about
-// or denied, as far as that is known: those that are decided on alike by
-// themselves, else those that name a path which the decision is about. An allowed
-// call has none.
+// deciding returns the indexes of the parts that cause an ask or deny decision,
+// as far as known. These are the parts that get the same decision by
+// themselves. If there are none, they are the parts that contain a path named
+// in the decision's reason. An allowed call has none.
 func deciding(d policy.Decision, parts []policy.PartDecision, dir, home string) (at []int) {
 	if d.Behavior == policy.Allow {
 		return nil
@@ -33,7 +33,7 @@ func deciding(d policy.Decision, parts []policy.PartDecision, dir, home string) 
 	return at
 }
 
-// pathsIn returns the absolute paths that a reason names.
+// pathsIn returns the absolute paths in the text of a reason.
 func pathsIn(reason string) (paths []string) {
 	for word := range strings.FieldsSeq(reason) {
 		if word = strings.Trim(word, `,;:()"'`); filepath.IsAbs(word) {
@@ -43,7 +43,7 @@ func pathsIn(reason string) (paths []string) {
 	return paths
 }
 
-// absolute returns a word of a command as an absolute path.
+// absolute returns a word of a command as an absolute path, with ~ expanded.
 func absolute(word, dir, home string) string {
 	switch {
 	case filepath.IsAbs(word):

@@ -15,20 +15,26 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Limits of looking for files that commands must be kept from.
+// Limits of the search for files that the sandbox must hide or protect from
+// changes.
 const (
 	deniedEntries = 500_000
 	deniedTime    = 10 * time.Second
 )
 
-// kept lists what commands must be kept from, for the containment, which knows no
-// patterns: the names that rules give in full, and whatever there is now that one
-// covers, in the roots and in the folders that patterns begin with. What a
-// pattern such as ~/**/*.key covers outside of the roots is not looked for. A
-// folder that cannot be looked into is hidden whole: a command could open it.
-// Protected names right below a root are kept from changes too, but for those of
-// git, which the containment knows better, and for what the call was granted. What
-// a person has agreed to is kept from by deny rules alone.
+// kept lists the paths that the sandbox must hide or protect from changes. The
+// sandbox knows no patterns. So kept lists the paths that rules name in full,
+// and the existing files that patterns cover, in the roots and in the folders
+// that patterns begin with. It does not search for files outside of the roots
+// that a pattern such as ~/**/*.key covers. If read rules exist, a folder that
+// cannot be listed is hidden as a whole, because a command could open it.
+//
+// Protected names right below a root are also protected from changes, except
+// those of git, which the sandbox handles itself, and those covered by grants.
+// If agreed is set, the call has been approved and only deny rules apply.
+//
+// kept fails if there are more than deniedEntries files or the search takes
+// longer than deniedTime.
 func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool, grants []tools.Grant) (out tools.Kept, err error) {
 	rules := p.Policy.Kept(dir, agreed)
 	reads, edits := rules.Any(policy.Read), rules.Any(policy.Edit)
@@ -92,7 +98,8 @@ func (p *Pipeline) kept(ctx context.Context, dir string, agreed bool, grants []t
 
 var errDenied = errors.New("too many files")
 
-// protected lists the protected names that there are right below the roots.
+// protected lists the existing protected names right below the roots, except
+// .git.
 func (p *Pipeline) protected() (out []string) {
 	for _, root := range p.Roots.Paths() {
 		for _, name := range policy.Protected() {
@@ -104,8 +111,8 @@ func (p *Pipeline) protected() (out []string) {
 	return out
 }
 
-// present are those of the paths that exist and are no links: only they can be
-// kept as they are.
+// present returns those of the paths that exist and are not links. Only these
+// can be protected from changes.
 func present(paths []string) (out []string) {
 	for _, path := range paths {
 		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink == 0 {

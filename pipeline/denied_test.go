@@ -14,7 +14,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestDenied: what commands have to be kept from, for each form of a rule.
+// TestDenied checks the paths to hide or protect from commands, for each form
+// of a rule.
 func TestDenied(t *testing.T) {
 	root, home, far := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range []string{
@@ -94,8 +95,8 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestDeniedNames: a command may not make protected names, except those that an
-// allow rule names and those that the call was granted.
+// TestDeniedNames checks that a command may not create protected names, except
+// those that an allow rule or a grant names.
 func TestDeniedNames(t *testing.T) {
 	root := t.TempDir()
 	roots, err := workspace.OpenRoots([]string{root})
@@ -124,8 +125,8 @@ func TestDeniedNames(t *testing.T) {
 	}
 }
 
-// TestChanging: an allowed call that changes a file is announced before it runs,
-// and no other call is.
+// TestChanging checks that Config.Changing is called before an allowed call
+// changes a file, and for no other call.
 func TestChanging(t *testing.T) {
 	b := newBench(t, `{"permissions":{"allow":["Edit(.vscode/**)"]}}`)
 	var told []string

@@ -44,14 +44,14 @@ func elicit(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], 
 	return r, nil
 }
 
-// rounds stands for a client that answers with another request: it sends a call
-// until that is done, each time with all that was answered before.
+// rounds simulates a client that answers with another request. It sends a call
+// again with all earlier answers until the call ends.
 type rounds struct {
 	b        *bench
-	ask      bool // it answers questions whether the call may run
+	ask      bool // whether it answers approval questions
 	answered []string
-	next     tools.FormReply // to the first form that has no answer yet
-	asked    []string        // what was shown, in order
+	next     tools.FormReply // the answer to the first unanswered form
+	asked    []string        // the questions shown, in order
 	kept     any
 }
 
@@ -107,9 +107,9 @@ func (c *rounds) all(t *testing.T, tool, args string) string {
 	return ""
 }
 
-// TestElicit: the answer reaches the tool as it is, and the form has the name of
-// the tool. Without a client that can be asked there is nobody, and none for
-// calls made by a call.
+// TestElicit checks that the tool gets the answer unchanged, and that the form
+// names the tool. Without a client that can ask its user, and in nested calls,
+// no form is available.
 func TestElicit(t *testing.T) {
 	b := newBench(t, "")
 	for _, want := range []tools.FormReply{{Action: "accept", Content: json.RawMessage(`{"n":12345678901234567890}`)}, {Action: "decline"}, {Action: "cancel"}} {
@@ -138,9 +138,9 @@ func TestElicit(t *testing.T) {
 	}
 }
 
-// TestElicitAgain: a call that asks in the middle ends and is sent again, any
-// number of times. Hooks run before it once and behind it once, a person agrees
-// once, and only what it does in the end has effects.
+// TestElicitAgain checks that a call that asks while it runs ends and is sent
+// again, any number of times. Hooks run once before and once after it, the user
+// approves once, and only the last run has effects.
 func TestElicitAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rules, args string
@@ -190,8 +190,8 @@ func TestElicitAgain(t *testing.T) {
 	}
 }
 
-// TestElicitWithGrant: an approval given by its number lets the call run once,
-// with all the questions that come in its middle; the next call needs another.
+// TestElicitWithGrant checks that an approval by number lets the call run once,
+// including all questions it asks. The next call needs another approval.
 func TestElicitWithGrant(t *testing.T) {
 	b := newBench(t, asks)
 	folder := b.approvals(t)
@@ -212,8 +212,8 @@ func TestElicitWithGrant(t *testing.T) {
 	}
 }
 
-// TestElicitAgreedToThis: what was agreed to holds for the same input alone, and
-// not where the reason to ask has become another.
+// TestElicitAgreedToThis checks that an approval holds only for the same input
+// and the same reason to ask.
 func TestElicitAgreedToThis(t *testing.T) {
 	const args = `{"do":"elicit","arg":"who","path":"ask.txt"}`
 	for name, change := range map[string]func(b *bench) (args string){
@@ -234,7 +234,7 @@ func TestElicitAgreedToThis(t *testing.T) {
 				t.Fatal("nothing was asked")
 			}
 		}
-		c.answered = nil // so that only what the pipeline kept lets it run
+		c.answered = nil // so that only the pipeline's Kept lets it run
 		again := change(b)
 		if _, done := c.send(t, "Do", again); done || len(c.asked) != 3 || c.asked[2] != "permission for Do" {
 			t.Errorf("%s: asked %q", name, c.asked)
@@ -250,7 +250,8 @@ func TestElicitAgreedToThis(t *testing.T) {
 	}
 }
 
-// TestElicitCancelled: a call cancelled while its user is asked is cancelled.
+// TestElicitCancelled checks that a call cancelled while its user is asked ends
+// as cancelled.
 func TestElicitCancelled(t *testing.T) {
 	b := newBench(t, "")
 	all := b.audited(nil)
@@ -267,8 +268,8 @@ func TestElicitCancelled(t *testing.T) {
 	}
 }
 
-// TestElicitHoldsNoSlot: who waits for a person in the middle of a call lets
-// others run.
+// TestElicitHoldsNoSlot checks that a call that waits for the user's answer
+// gives its slot to others.
 func TestElicitHoldsNoSlot(t *testing.T) {
 	b := newBench(t, "")
 	b.lane = concurrency.New(concurrency.Config{PerLane: 1, Total: 1}).NewLane("")
@@ -295,8 +296,8 @@ func TestElicitHoldsNoSlot(t *testing.T) {
 	}
 }
 
-// TestElicitWrapped: what asks in a call of a wrapping tool is the tool that it
-// names.
+// TestElicitWrapped checks that a form in a call of a wrapping tool names the
+// inner tool.
 func TestElicitWrapped(t *testing.T) {
 	b := wrapping(t, `{"permissions":{"ask":["mcp__maps"]}}`, tools.Foreign{
 		Call: func(ctx context.Context, env *tools.Env, _ json.RawMessage) (*tools.Response, error) {
@@ -316,8 +317,8 @@ func TestElicitWrapped(t *testing.T) {
 	}
 }
 
-// TestElicitNotShared: what one session's user is asked, and says, is nothing to
-// an identical call of another.
+// TestElicitNotShared checks that questions and answers of one session do not
+// reach an identical call of another session.
 func TestElicitNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, concurrency.Config{})

@@ -10,25 +10,26 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Explanation says what would become of a call.
+// Explanation describes what the pipeline would decide on a call.
 type Explanation struct {
-	Tool     string                // canonical name; as it was called, shortened, if no tool has that name
+	Tool     string                // canonical name, or the shortened unknown name
 	Decision policy.Decision       // a call that cannot be judged is denied, in policy.LayerInput
 	Facts    tools.Facts           // zero for a call that cannot be judged
-	Commands []string              // the simple commands that the call runs, as far as the tool has such
-	Parts    []policy.PartDecision // what is decided on each of Commands by itself
-	Deciding []int                 // indexes of the Parts because of which the call is not allowed, as far as known
-	Hooks    int                   // how many PreToolUse hooks would run before it is decided on; they may decide otherwise
-	Error    string                // why the call cannot be judged; "" if it was
+	Commands []string              // the simple commands of the call, if the tool has any
+	Parts    []policy.PartDecision // the decision on each of Commands by itself
+	Deciding []int                 // indexes of the Parts that cause an ask or deny, if known
+	Hooks    int                   // number of PreToolUse hooks that could change the decision
+	Error    string                // why the call cannot be judged; "" if it was judged
 }
 
-// Explain takes a call through the stages of Run up to the decision, and does
-// not run it. No hook and no classifier is started: what they would say is not in
-// the decision. A request without a session gets a new one in the first root; a
-// ticket is not needed. A call of a tool that a deny rule removed is denied by
-// that rule. What a tool's panic leaves open is denied, in policy.LayerTool.
+// Explain takes a call through the stages of Run up to the decision, without
+// running it. It starts no hook and no classifier; the decision leaves out
+// their opinions. If the request has no session, Explain makes one in the first
+// root. The request needs no ticket. A deny rule that removed a tool also
+// denies its calls. If the tool panics, the decision is deny, in
+// policy.LayerTool.
 //
-// When ctx ends, the explanation is not to be used.
+// The caller must discard the explanation if ctx has ended.
 func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 	if r.Session == nil {
 		r.Session = session.New(session.Config{Roots: p.Roots.Paths()})
@@ -68,7 +69,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 		return e
 	}
 	e.Decision, e.Facts = d, resolved.Facts
-	if present { // hooks never hear of a tool that a rule removed
+	if present { // a tool that a rule removed is never passed to hooks
 		e.Hooks = len(p.Hooks.Matching(policy.PreToolUse, tool.Name, tool.Aliases))
 	}
 	if parts := resolved.Parts(env); parts != nil {
@@ -82,7 +83,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 	return e
 }
 
-// refuse words the refusal of a call before it was decided on.
+// refuse turns a refusal before the decision into the decision.
 func (e *Explanation) refuse(r *refusal) {
 	e.Decision = policy.Decision{Layer: policy.LayerPath, Reason: r.fact, Next: r.next} // a path that cannot be followed
 	if r.stage == stageInvalid {
@@ -90,8 +91,9 @@ func (e *Explanation) refuse(r *refusal) {
 	}
 }
 
-// removed is the tool that a lookup did not find because a deny rule removed
-// it, nil if that is not why. The rule denies every call of it, too.
+// removed returns the tool that a lookup did not find because a deny rule
+// removed it. It returns nil for any other error. The rule also denies each
+// call of the tool.
 func (p *Pipeline) removed(err error) *tools.Tool {
 	var unknown *tools.UnknownTool
 	if !errors.As(err, &unknown) || unknown.Absent == nil {

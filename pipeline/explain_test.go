@@ -75,8 +75,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainAgreesWithRun: what is explained as allowed runs, and nothing else.
-// Explaining runs nothing.
+// TestExplainAgreesWithRun checks that exactly the calls explained as allowed
+// run, and that Explain runs nothing.
 func TestExplainAgreesWithRun(t *testing.T) {
 	b := newBench(t, `{"permissions":{"deny":["Read(secret/**)","Ruled(say never)"],"ask":["Do(ask.txt)"],"allow":["Strict"]}}`)
 	if err := os.Mkdir(filepath.Join(b.root, "sub"), 0o755); err != nil {

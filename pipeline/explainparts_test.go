@@ -13,7 +13,8 @@ import (
 	"mcp-toolset/policy"
 )
 
-// TestExplainParts: each part is explained, in the session's place.
+// TestExplainParts checks that each part is explained, in the session's working
+// directory.
 func TestExplainParts(t *testing.T) {
 	b := newBench(t, `{"permissions":{"ask":["Ruled(say please)"]}}`)
 	e := b.Explain(t.Context(), b.requestIn("Ruled", `{"do":"x","arg":"please"}`))
@@ -42,8 +43,8 @@ func TestExplainUnnamed(t *testing.T) {
 	}
 }
 
-// TestExplainStartsNothing: hooks are counted, and neither they nor a classifier
-// are started.
+// TestExplainStartsNothing checks that Explain counts hooks and starts neither
+// hooks nor a classifier.
 func TestExplainStartsNothing(t *testing.T) {
 	b := newBench(t, `{"permissions":{"deny":["Gone"],"ask":["Do(x)"]}}`)
 	s, err := policy.ParseSettings([]byte(`{"hooks":{

@@ -9,8 +9,9 @@ import (
 	"mcp-toolset/tools"
 )
 
-// openFor finds what the containment has to be opened for if the call runs. A
-// call that would fail all the same is denied: nobody is asked about it.
+// openFor sets c.grants to the accesses that the sandbox must add if the call
+// runs. If the call would fail in any case, openFor denies it, so that the user
+// is not asked about it.
 func (c *call) openFor(r *tools.Resolved, env *tools.Env, d policy.Decision) policy.Decision {
 	c.grants = nil
 	if d.Behavior == policy.Deny && !d.Open {
@@ -29,8 +30,9 @@ func (c *call) openFor(r *tools.Resolved, env *tools.Env, d policy.Decision) pol
 	return d
 }
 
-// checked takes the right to change a file back where that is a guess, of which the
-// policy does not know, and the policy would not let the call change it.
+// checked reduces guessed grants from edit to read if the policy would not let
+// the call change the file. Only guessed grants need this: the policy does not
+// know of them.
 func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 	for i, g := range grants {
 		if !g.Guess {
@@ -45,8 +47,9 @@ func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 	return grants
 }
 
-// opening describes what the call needs beyond the workspace. What somebody said
-// of a call holds for exactly that: a link may lead elsewhere later.
+// opening describes the access that the call needs beyond the workspace. It is
+// part of the approval's subject, so that an approval holds for exactly this
+// access: a link may point elsewhere later.
 func (c *call) opening(r *tools.Resolved, env *tools.Env, req policy.Request) string {
 	grants, err := r.Grants(env, c.p.Policy.Opens(req))
 	if err != nil {
@@ -61,8 +64,8 @@ func (c *call) opening(r *tools.Resolved, env *tools.Env, req policy.Request) st
 	return strings.Join(shown, ", ")
 }
 
-// mayChange reports whether the call was granted changes of a path, or of what
-// holds it.
+// mayChange reports whether a grant lets the call change path, a folder above
+// it or a path below it.
 func mayChange(grants []tools.Grant, path string) bool {
 	return slices.ContainsFunc(grants, func(g tools.Grant) bool {
 		return g.Access == policy.Edit && (g.Path == path || strings.HasPrefix(path, g.Path+"/") || strings.HasPrefix(g.Path, path+"/"))

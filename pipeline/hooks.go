@@ -13,11 +13,11 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file runs the hooks of a call: once before it is decided on, once behind
-// it, in its place in the schedule.
+// Hooks run twice for a call, both times in its place in the schedule: before
+// the decision and after the execution.
 
-// runBefore runs the hooks before the call. What they make of the input is
-// parsed, completed and validated as what a model sends.
+// runBefore runs the hooks before the call. Input that a hook has changed is
+// parsed, completed and validated like input of a model.
 func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Resolved, *policy.Opinion, error) {
 	if c.before == nil {
 		if c.before = c.resumed(r); c.before == nil {
@@ -52,8 +52,8 @@ func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env)
 	return r, opinion, nil
 }
 
-// resumed is what was settled when the call was sent before, nil if it was not,
-// or was another one.
+// resumed returns the decisions made when the same call was sent before. It
+// returns nil if there are none or the input differs.
 func (c *call) resumed(r *tools.Resolved) *before {
 	b, ok := c.Resumed.(*before)
 	if !ok || b == nil || c.depth > 0 || string(b.input) != string(r.Input()) {
@@ -62,7 +62,7 @@ func (c *call) resumed(r *tools.Resolved) *before {
 	return b
 }
 
-// hookedAfter reports whether hooks run behind the call.
+// hookedAfter reports whether any hooks run after the call.
 func (c *call) hookedAfter() bool {
 	for _, event := range []policy.Event{policy.PostToolUse, policy.PostToolUseFailure} {
 		if len(c.p.Hooks.Matching(event, c.tool.Name, c.tool.Aliases)) > 0 {
@@ -72,9 +72,9 @@ func (c *call) hookedAfter() bool {
 	return false
 }
 
-// runAfter runs the hooks behind a call that was done, in its place and before
-// the session has its effects: what a formatter makes of a file is what the next
-// call sees.
+// runAfter runs the hooks after the execution, before the session gets the
+// call's effects and before the next call. So the next call sees a file as a
+// formatter left it.
 func (c *call) runAfter(ctx context.Context, r *tools.Resolved, env *tools.Env, resp *tools.Response, err error, took time.Duration) {
 	if !c.hookedAfter() || ctx.Err() != nil {
 		return
@@ -109,7 +109,8 @@ func (c *call) runAfter(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 	}
 }
 
-// hear takes down what hooks said beside their decision.
+// hear records the notes, failures and changes that hooks returned, for the
+// answer and the audit log.
 func (c *call) hear(v hook.Verdict) {
 	c.notes = append(c.notes, v.Context...)
 	for _, f := range v.Failures {
@@ -130,7 +131,7 @@ func (c *call) hear(v hook.Verdict) {
 	}
 }
 
-// runHooks runs the hooks of an event that match.
+// runHooks runs the hooks that match the event and the tool.
 func (c *call) runHooks(ctx context.Context, event policy.Event, in hook.Input) hook.Verdict {
 	list := c.p.Hooks.Matching(event, c.tool.Name, c.tool.Aliases)
 	if len(list) == 0 {
@@ -150,8 +151,8 @@ func (c *call) hookInput(r *tools.Resolved, env *tools.Env) hook.Input {
 	}
 }
 
-// responseFor is a response as hooks get it: the output of the tool as JSON, or
-// its text where it has no other.
+// responseFor returns a response in the form that hooks get: the tool's output
+// as JSON, or its text if it has no such output.
 func responseFor(resp *tools.Response) json.RawMessage {
 	if data, ok := resp.HookResponse(); ok {
 		return data

@@ -10,7 +10,7 @@ import (
 	"mcp-toolset/policy"
 )
 
-// hooks has a function stand in for the hooks of an event on a tool.
+// hooks uses a function as the hooks of an event on a tool.
 func (b *bench) hooks(t *testing.T, f func(policy.Event, hook.Input) hook.Verdict, events ...string) {
 	t.Helper()
 	all := map[string]any{}
@@ -31,7 +31,7 @@ func (b *bench) hooks(t *testing.T, f func(policy.Event, hook.Input) hook.Verdic
 	}
 }
 
-// hookAfter has a function stand in for a hook behind calls of a tool.
+// hookAfter uses a function as the hook after calls of a tool.
 func (b *bench) hookAfter(t *testing.T, tool string, f func(hook.Input) hook.Verdict) {
 	t.Helper()
 	b.hooks(t, func(_ policy.Event, in hook.Input) hook.Verdict {
@@ -92,8 +92,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHooksSeeAll: what a hook gets is the completed input, and the result
-// before it is cut.
+// TestHooksSeeAll checks that a hook gets the completed input, and the result
+// before it is truncated.
 func TestHooksSeeAll(t *testing.T) {
 	b := newBench(t, "{}")
 	var ins []hook.Input

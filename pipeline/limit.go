@@ -9,15 +9,15 @@ import (
 	"mcp-toolset/tools"
 )
 
-// limit keeps a response within the tool's limit: what does not fit is stored
-// whole, and the model gets the part that the tool keeps, with what is missing
-// and where to find it.
+// limit reduces a response to the tool's limit. If the text is longer, limit
+// stores it whole and replaces it by the ends that the tool's Keep selects. A
+// note between them gives the size of the gap and the path of the stored text.
 func (p *Pipeline) limit(t *tools.Tool, v session.View, resp *tools.Response) {
 	limit := t.MaxResultSize
 	switch {
 	case resp == nil || limit == tools.Unlimited && !resp.Failed:
 		return
-	case limit == tools.Unlimited: // the tool bounds its results, not what others say in its errors
+	case limit == tools.Unlimited: // errors may hold text of other programs
 		limit = tools.DefaultResultSize
 	}
 	text := joinText(resp.Content)
@@ -36,7 +36,8 @@ func (p *Pipeline) limit(t *tools.Tool, v session.View, resp *tools.Response) {
 	resp.Content = content
 }
 
-// stored returns the note on where a whole result is, or why it is not stored.
+// stored returns the note for preview: where the whole result is stored, or why
+// it is not.
 func stored(path string, err error) func(from int) string {
 	return func(from int) string {
 		if err != nil {
@@ -46,7 +47,7 @@ func stored(path string, err error) func(from int) string {
 	}
 }
 
-// joinText is all text of a response, one block after the other.
+// joinText returns all text of a response, with a newline between blocks.
 func joinText(content []tools.Content) string {
 	var parts []string
 	for _, c := range content {
@@ -57,12 +58,12 @@ func joinText(content []tools.Content) string {
 	return strings.Join(parts, "\n")
 }
 
-// noticeSize is set aside for the notice, in characters.
+// noticeSize is the space reserved for the note in the gap, in characters.
 const noticeSize = 500
 
-// preview is the part of text that is kept, in whole lines where lines are not
-// longer than the part, with a notice in the gap. limit is in characters;
-// where says how to go on from a line number.
+// preview returns the ends of text that keep selects, with a note in the gap.
+// It cuts at line breaks unless lines are too long for that. limit is in
+// characters; where returns the text that names the line to continue from.
 func preview(text string, limit int, keep tools.Keep, where func(from int) string) string {
 	head, tail := shares(limit, keep)
 	first, last := cutHead(text, head), ""
@@ -74,7 +75,8 @@ func preview(text string, limit int, keep tools.Keep, where func(from int) strin
 	return e.text(where)
 }
 
-// shares returns the numbers of characters kept of the beginning and of the end.
+// shares divides limit into the characters shown of the beginning and of the
+// end.
 func shares(limit int, keep tools.Keep) (head, tail int) {
 	room := max(limit-noticeSize, limit/2)
 	head = room
@@ -87,7 +89,8 @@ func shares(limit int, keep tools.Keep) (head, tail int) {
 	return head, room - head
 }
 
-// excerpt is the two ends of a text, with the sizes of the gap and of the whole.
+// excerpt holds the two ends of a text, and the sizes of the gap and of the
+// whole text.
 type excerpt struct {
 	first, last        string
 	gapLines, gapRunes int
@@ -101,15 +104,15 @@ func (e excerpt) text(where func(from int) string) string {
 	}
 	out += fmt.Sprintf("[%s (%d characters) left out of %s (%d characters). %s]",
 		lines(e.gapLines), e.gapRunes, lines(e.lines), e.runes,
-		where(strings.Count(e.first, "\n")+1)) // the first line not, or not wholly, shown
+		where(strings.Count(e.first, "\n")+1)) // the first line that is not shown completely
 	if e.last != "" {
 		out += "\n" + e.last
 	}
 	return out
 }
 
-// cutHead is at most n characters from the beginning, in whole lines unless
-// that would leave less than half of them.
+// cutHead returns at most n characters from the beginning. It cuts at a line
+// break unless that would leave less than half of them.
 func cutHead(s string, n int) string {
 	end := runeIndex(s, n)
 	if line := strings.LastIndexByte(s[:end], '\n') + 1; line > end/2 {
@@ -118,7 +121,7 @@ func cutHead(s string, n int) string {
 	return s[:end]
 }
 
-// cutTail is at most n characters from the end, in the same way.
+// cutTail returns at most n characters from the end, cut in the same way.
 func cutTail(s string, n int) string {
 	start := runeIndex(s, utf8.RuneCountInString(s)-n)
 	if line := strings.IndexByte(s[start:], '\n') + 1; line > 0 && line < (len(s)-start)/2 {
@@ -127,7 +130,8 @@ func cutTail(s string, n int) string {
 	return s[start:]
 }
 
-// runeIndex is the byte index of the nth character, or the length.
+// runeIndex returns the byte index of character n, counted from 0, or len(s) if
+// s is shorter.
 func runeIndex(s string, n int) int {
 	if n <= 0 {
 		return 0
@@ -141,7 +145,8 @@ func runeIndex(s string, n int) int {
 	return len(s)
 }
 
-// countLines returns the number of lines; the last one needs no newline.
+// countLines returns the number of lines. A last line without a newline counts
+// too.
 func countLines(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
@@ -150,7 +155,7 @@ func countLines(s string) int {
 	return n
 }
 
-// lines returns a number of lines in words.
+// lines returns n with the word "line" or "lines".
 func lines(n int) string {
 	if n == 1 {
 		return "1 line"
@@ -158,11 +163,12 @@ func lines(n int) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-// wrapAt is the longest line of a stored result in characters: what is read on
-// by line numbers must have lines that fit an answer.
+// wrapAt is the maximum line length of a stored result, in characters. The
+// model continues a stored result by line number, so each line must fit into an
+// answer.
 const wrapAt = 10_000
 
-// wrap breaks lines that are too long, between characters.
+// wrap breaks lines longer than wrapAt, between characters.
 func wrap(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))

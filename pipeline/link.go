@@ -9,7 +9,11 @@ import (
 	"mcp-toolset/policy"
 )
 
-// protectedLinks are policy.Request.Links for the targets of a call.
+// protectedLink returns the protected name of a link that leads to canonical or
+// to a folder above it, or "" if there is none. For example, if .git is a link
+// to another folder, programs use that folder as .git, so it needs the same
+// protection. protectedLink examines the folders from the file's own up to its
+// root.
 func (p *Pipeline) protectedLinks(targets ...policy.Target) map[string]string {
 	var links map[string]string
 	for _, t := range targets {

@@ -9,8 +9,8 @@ import (
 	"mcp-toolset/policy"
 )
 
-// TestProtectedLink: a file is behind a link with a protected name, in its
-// folder or one above it, up to the root.
+// TestProtectedLink checks that a link with a protected name is found in the
+// file's folder and in the folders above it, up to the root.
 func TestProtectedLink(t *testing.T) {
 	b := newBench(t, `{}`)
 	for _, dir := range []string{"g/refs", "sub/real", "sub/.husky", "config"} {
@@ -43,7 +43,8 @@ func TestProtectedLink(t *testing.T) {
 	}
 }
 
-// TestBehindLink: what is behind such a link is not changed unasked.
+// TestBehindLink checks that a file behind such a link is not changed without
+// asking.
 func TestBehindLink(t *testing.T) {
 	b := newBench(t, `{}`)
 	if err := os.Mkdir(filepath.Join(b.root, "g"), 0o755); err != nil {

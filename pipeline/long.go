@@ -10,32 +10,34 @@ import (
 	"mcp-toolset/tools"
 )
 
-// longBuffer is how much of a text, in bytes, is gathered before it is stored.
+// longBuffer is the number of bytes collected before a text is stored.
 const longBuffer = 64 << 10
 
-// long is a text that is stored while it is written. Until it is longer than the
-// limit it is in memory, from then on only its ends are.
+// long is a text that is stored while it is written. A text within the limit
+// stays in memory. Of a longer text, only the two ends do.
 type long struct {
 	limit  int // in characters
 	keep   tools.Keep
 	create func() (*results.File, error)
 
 	longState
-	buf   []byte        // not yet stored
-	head  []byte        // the beginning, as long as it may be shown, and a little more
+	buf   []byte        // not stored yet
+	head  []byte        // the beginning, a little longer than can be shown
 	tail  []byte        // the end, likewise
-	file  *results.File // nil: not stored
+	file  *results.File // nil: nothing stored
 	ended bool
 }
 
-// longState is the size of a text written so far, and what made storing fail.
+// longState holds the size of the text written so far, and the error that ended
+// storing.
 type longState struct {
 	runes, breaks int // characters and newlines
-	column        int // characters in the last line
+	column        int // characters in the current line
 	err           error
 }
 
-// newLong begins a text of a call.
+// newLong returns an empty text for a result of the call. It calls private when
+// it first stores text in dir.
 func (c *call) newLong(private func(), dir string) *long {
 	limit := c.tool.MaxResultSize
 	if limit == tools.Unlimited {
@@ -47,7 +49,8 @@ func (c *call) newLong(private func(), dir string) *long {
 	}}
 }
 
-// Write adds to the text, with lines that are too long for Read broken.
+// Write appends p and breaks lines that are too long for Read. It never fails:
+// storing errors appear in the note of Text.
 func (l *long) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -74,7 +77,7 @@ func (l *long) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// add adds a piece of a line.
+// add appends a piece of a line.
 func (l *long) add(p []byte) {
 	l.runes += utf8.RuneCount(p)
 	if room := utf8.UTFMax*l.limit + utf8.UTFMax - len(l.head); room > 0 {
@@ -86,7 +89,8 @@ func (l *long) add(p []byte) {
 	}
 }
 
-// wholeRunes is as much of p as n bytes have room for.
+// wholeRunes returns the beginning of p with at most n bytes, cut between
+// characters.
 func wholeRunes(p []byte, n int) []byte {
 	if n >= len(p) {
 		return p
@@ -97,7 +101,7 @@ func wholeRunes(p []byte, n int) []byte {
 	return p[:n]
 }
 
-// flush stores what was gathered, and keeps the end of it.
+// flush stores the buffer and retains the end of the text in tail.
 func (l *long) flush() {
 	l.tail = append(l.tail, l.buf...)
 	if extra := len(l.tail) - utf8.UTFMax*l.limit; extra > 0 {
@@ -115,7 +119,8 @@ func (l *long) flush() {
 	l.buf = l.buf[:0]
 }
 
-// Mark returns a function that takes back what is written from now on.
+// Mark returns a function that removes everything written after the call of
+// Mark. A storing error remains.
 func (l *long) Mark() (undo func()) {
 	state, head := l.longState, len(l.head)
 	buf, tail := bytes.Clone(l.buf), bytes.Clone(l.tail)
@@ -132,10 +137,11 @@ func (l *long) Mark() (undo func()) {
 	}
 }
 
-// Text ends the text.
+// Text ends the text and returns it. A text over the limit is returned as an
+// excerpt.
 func (l *long) Text() string {
 	if l.ended = true; l.runes <= l.limit {
-		if l.file != nil { // what was too long was taken back
+		if l.file != nil { // undo has brought the text back within the limit
 			l.file.Discard()
 		}
 		return string(l.buf)
@@ -153,7 +159,8 @@ func (l *long) Text() string {
 	return l.excerpt(path)
 }
 
-// Discard ends the text and removes what was stored.
+// Discard ends the text. It removes the stored file unless Text was called
+// before.
 func (l *long) Discard() {
 	if !l.ended && l.file != nil {
 		l.file.Discard()
@@ -161,7 +168,7 @@ func (l *long) Discard() {
 	l.ended = true
 }
 
-// excerpt returns the ends of the text as preview shows them.
+// excerpt returns the ends of the text in the same form as preview.
 func (l *long) excerpt(path string) string {
 	head, tail := shares(l.limit, l.keep)
 	first, last := cutHead(string(l.head), head), ""

@@ -17,8 +17,9 @@ import (
 
 var storedIn = regexp.MustCompile(`in (\S+\.txt)`)
 
-// TestLong writes random texts in random pieces, some of which are taken back. What
-// the model gets, and what is stored, is the same as of the text made at once.
+// TestLong writes random texts in random pieces and undoes some of them. The
+// model's text and the stored text must equal those of the same text made at
+// once.
 func TestLong(t *testing.T) {
 	store := results.New(t.TempDir(), results.Quota, time.Now)
 	defer store.Close()
@@ -55,7 +56,7 @@ func TestLong(t *testing.T) {
 		file, wantFile := storedIn.FindStringSubmatch(got), storedIn.FindStringSubmatch(want)
 		if (file == nil) != (wantFile == nil) {
 			if l.runes > limit && utf8.RuneCountInString(all.String()) <= limit {
-				continue // it has more characters with its lines broken
+				continue // it has more characters when its lines are broken
 			}
 			t.Fatalf("%d: stored in %q, want %q", n, file, wantFile)
 		}
@@ -76,8 +77,8 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestLongUnstored has a text for which there is no room: the model gets its ends,
-// and nothing is left of what was stored.
+// TestLongUnstored checks a text that cannot be stored for lack of room. The
+// model gets its ends, and no stored part remains.
 func TestLongUnstored(t *testing.T) {
 	store := results.New(t.TempDir(), 100_000, time.Now)
 	defer store.Close()
@@ -95,8 +96,8 @@ func TestLongUnstored(t *testing.T) {
 	}
 }
 
-// TestLongTakenBack has all that was too long taken back: nothing is left of what was
-// stored.
+// TestLongTakenBack undoes everything that exceeded the limit. No stored part
+// may remain.
 func TestLongTakenBack(t *testing.T) {
 	store := results.New(t.TempDir(), results.Quota, time.Now)
 	defer store.Close()

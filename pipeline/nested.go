@@ -9,8 +9,9 @@ import (
 	"mcp-toolset/tools"
 )
 
-// nested runs a call made by a running call, inside its place: it is decided
-// on its own, and never waits for a place or a slot.
+// nested runs a call that a running call makes. It runs in the outer call's
+// place and slot and never waits for its own. The policy decides on it
+// separately. The inner call's effects are added to effects.
 func (c *call) nested(ctx context.Context, name string, args json.RawMessage, effects *[]session.Effect) (resp *tools.Response, err error) {
 	c.nesting.Lock()
 	defer c.nesting.Unlock()
@@ -18,8 +19,8 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 		return nil, context.Cause(ctx)
 	}
 	inner := c.Request
-	inner.Tool, inner.Arguments, inner.ID, inner.Ask, inner.Resumed = name, args, "", nil, nil // no client can be asked in the middle of a call
-	inner.Ticket = nil                                                                         // the place is the outer call's
+	inner.Tool, inner.Arguments, inner.ID, inner.Ask, inner.Resumed = name, args, "", nil, nil // the client cannot be asked during a nested call
+	inner.Ticket = nil                                                                         // the outer call has the place
 	tool, bad, err := c.p.called(ctx, &inner)
 	if err != nil {
 		return nil, err
@@ -57,8 +58,8 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 		}
 		*effects = append(*effects, out.effects...)
 	}
-	// An unsafe call is alone in its lane, so what it has done so far holds at
-	// once; beside others, effects wait for their order.
+	// An unsafe call runs alone in its lane, so its effects apply immediately.
+	// The effects of a safe call wait for the order of arrival.
 	if !c.safe {
 		c.apply(*effects)
 		*effects = nil

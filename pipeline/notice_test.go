@@ -7,8 +7,9 @@ import (
 	"mcp-toolset/session"
 )
 
-// TestNotice shows that the first result of each session, and of the requests
-// without one, ends in the notice: also a refusal or a long result, and only once.
+// TestNotice checks that the first result of each session, and of all requests
+// without a session, ends with the notice. It is added once, also to a refusal
+// or a long result.
 func TestNotice(t *testing.T) {
 	const notice = "[something is wrong]"
 	long := `{"do":"repeat","arg":"` + strings.Repeat("x", 100) + `"}`

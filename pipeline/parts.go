@@ -9,12 +9,12 @@ import (
 	"mcp-toolset/tools"
 )
 
-// maxGlob bounds the files that a pattern of a shell is taken for. What it
-// matches beyond is not known.
+// maxGlob is the maximum number of files that a shell pattern expands to.
+// Further matches are unknown.
 const maxGlob = 1000
 
-// parts completes what a call consists of: links are followed, and patterns
-// stand for what they match now.
+// parts converts the parts of a call for the policy. It follows links and
+// replaces shell patterns by the files they match now.
 func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, error) {
 	to := &policy.Parts{
 		List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless,
@@ -62,8 +62,9 @@ func (c *call) parts(ctx context.Context, from *tools.Parts) (*policy.Parts, err
 	return to, nil
 }
 
-// expand is what a pattern of the shell matches now, and the folder that it
-// begins in, so that one which matches nothing yet is judged by where it looks.
+// expand returns the files that a shell pattern matches now, and the folder
+// that the pattern begins in. So a pattern without a match is judged by that
+// folder.
 func expand(pattern string) []string {
 	i := strings.IndexAny(pattern, "*?[")
 	if i < 0 {

@@ -11,9 +11,10 @@ import (
 	"mcp-toolset/tools"
 )
 
-// permit has a person decide on a call that the policy asks about: one who has
-// already agreed to exactly this, the client's user, or somebody at this
-// machine, who is given a number. What they are shown is what runs.
+// permit gets the user's answer to an ask decision. It tries an earlier
+// approval of exactly this call, then the client's user, then an approval on
+// this machine by number. The call runs with exactly the input that the user
+// was shown.
 func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d policy.Decision) (policy.Decision, error) {
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
@@ -25,7 +26,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	}
 	agreed := policy.Decision{Behavior: policy.Allow, Layer: policy.LayerApproval, Reason: "the user agreed"}
 	if c.before.agreed != nil && reflect.DeepEqual(*c.before.agreed, about) {
-		return agreed, nil // when the call was sent before
+		return agreed, nil // approved when the call was sent before
 	}
 	if store != nil && store.Take(about) {
 		c.before.agreed = &about
@@ -33,7 +34,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	}
 	shown, preview := about, tools.Preview{}
 	if c.Ask != nil || c.numbered() {
-		// What the preview says may change, so it is not part of what was agreed to.
+		// The preview may change, so the approval does not cover it.
 		preview = c.previewOf(ctx, r, env)
 		shown.Preview, shown.Partial = preview.Text, preview.Partial
 	}
@@ -60,11 +61,12 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	return c.pend(d, shown)
 }
 
-// numbered reports whether the user can be asked outside of the client.
+// numbered reports whether the user can approve calls outside of the client, by
+// number.
 func (c *call) numbered() bool { return c.p.Approvals != nil && c.p.Pending }
 
-// pend refuses the call with the number by which the user can approve it outside
-// of the client. Where that is not offered, d stays.
+// pend refuses the call with the number by which the user can approve it
+// outside of the client. If that is not offered, it returns d unchanged.
 func (c *call) pend(d policy.Decision, about approval.Request) (policy.Decision, error) {
 	if !c.numbered() {
 		return d, nil
@@ -76,8 +78,8 @@ func (c *call) pend(d policy.Decision, about approval.Request) (policy.Decision,
 	return d, fault(approval.PendingText(number), d)
 }
 
-// always returns what the client's user is told that "always" also allows, "" if
-// that is nothing.
+// always returns the text that describes what "always" also allows, or "" if it
+// allows nothing more.
 func (c *call) always(about approval.Request) string {
 	if about.Once || c.p.Approvals == nil || about.Root == "" || about.Subject.Value == "" {
 		return ""
@@ -96,9 +98,10 @@ func (c *call) always(about approval.Request) string {
 	}
 }
 
-// notPermitted decides on a call that the client's user did not agree to. A
-// decline is remembered and final. Any other answer is none: hosts without a user
-// cancel every question at once, so the user is asked outside of the client.
+// notPermitted returns the decision on a call that the client's user did not
+// approve. A decline is remembered and final. Any other reply counts as no
+// answer, because hosts without a user cancel every question at once. The user
+// can then approve the call outside of the client.
 func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Request) (policy.Decision, error) {
 	if reply.How == Declined {
 		if c.p.Approvals != nil && about.Session != "" {
@@ -118,7 +121,7 @@ func (c *call) notPermitted(d policy.Decision, reply Reply, about approval.Reque
 	return policy.Decision{Behavior: policy.Deny, Layer: policy.LayerApproval, Reason: d.Reason + "; " + said, Next: d.Next}, nil
 }
 
-// fault is the refusal of a call that has to wait for a person.
+// fault returns the refusal of a call that waits for an approval.
 func fault(f *tools.Fault, d policy.Decision) *refusal {
 	next := f.Next
 	if d.Instead != "" {

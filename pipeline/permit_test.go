@@ -48,7 +48,8 @@ func (b *bench) ask(t *testing.T, tool, args string, asker Asker) string {
 
 const asks = `{"permissions":{"ask":["Do(ask.txt)"],"deny":["Do(no.txt)"]}}`
 
-// TestAsk: what a person is shown is what runs, and what they answer decides.
+// TestAsk checks that the call runs with exactly what the user is shown, and
+// that the answer decides.
 func TestAsk(t *testing.T) {
 	const outside = `{"do":"x","arg":"done","path":"/outside"}`
 	for name, tc := range map[string]struct {
@@ -83,8 +84,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAlways: a person may allow exactly this for good, but not what a rule asks
-// about each time; a decline is remembered too.
+// TestAlways checks that the user may allow exactly this call permanently, but
+// not one that a rule asks about each time. A decline is remembered too.
 func TestAlways(t *testing.T) {
 	b := newBench(t, asks)
 	b.approvals(t)
@@ -120,7 +121,7 @@ func TestAlways(t *testing.T) {
 	}
 }
 
-// TestPending: without a client that asks, the call gets a number.
+// TestPending checks that a call gets a number if the client cannot ask.
 func TestPending(t *testing.T) {
 	b := newBench(t, asks)
 	b.approvals(t)
@@ -183,8 +184,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestSentAgain: where the answer comes with another request, hooks run once,
-// and what they said holds for the same call only.
+// TestSentAgain checks that hooks run once if the answer comes with another
+// request, and that their verdict holds only for the same call.
 func TestSentAgain(t *testing.T) {
 	b := newBench(t, asks)
 	runs := 0
@@ -225,8 +226,8 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
-// TestAskHoldsNobodyElse: who waits for a person keeps the place in its own lane
-// and no slot.
+// TestAskHoldsNobodyElse checks that a call that waits for the user's answer
+// retains its place in its lane but holds no slot.
 func TestAskHoldsNobodyElse(t *testing.T) {
 	b := newBench(t, asks)
 	scheduler := concurrency.New(concurrency.Config{PerLane: 1, Total: 1})
@@ -263,7 +264,8 @@ func TestAskHoldsNobodyElse(t *testing.T) {
 	}
 }
 
-// TestClassifier is asked where nothing else decides.
+// TestClassifier checks that the classifier judges calls that nothing else
+// decides.
 func TestClassifier(t *testing.T) {
 	for name, tc := range map[string]struct {
 		opinion *policy.Opinion
@@ -322,8 +324,8 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatWasAsked: what a call of a folder is allowed for does not settle
-// what an ask rule asks about below it.
+// TestOnlyWhatWasAsked checks that an approval for a folder does not settle an
+// ask rule about a path below it.
 func TestOnlyWhatWasAsked(t *testing.T) {
 	b := newBench(t, `{"permissions":{"ask":["Edit(secret/**)"]}}`)
 	args, err := json.Marshal(map[string]string{"do": "open", "arg": filepath.Join(b.root, "secret", "key"), "path": b.root})
@@ -336,8 +338,8 @@ func TestOnlyWhatWasAsked(t *testing.T) {
 	}
 }
 
-// TestGrantedIsOneFolder: an approval of a folder opens what is below it, and
-// nothing else.
+// TestGrantedIsOneFolder checks that an approval of a folder opens only the
+// paths below it.
 func TestGrantedIsOneFolder(t *testing.T) {
 	out := t.TempDir()
 	b := newBench(t, asks)
@@ -355,7 +357,8 @@ func TestGrantedIsOneFolder(t *testing.T) {
 	}
 }
 
-// TestPendingInstead: a call that waits for an approval says first what needs none.
+// TestPendingInstead checks that a call that waits for an approval first names
+// an alternative that needs none.
 func TestPendingInstead(t *testing.T) {
 	d := policy.Decision{Reason: "/tmp/a is outside the workspace roots (/ws)"}
 	for instead, want := range map[string]string{

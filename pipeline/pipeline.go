@@ -1,11 +1,11 @@
-// Package pipeline is the one path every call takes, whatever the client and
-// the transport:
+// Package pipeline is the path that every call takes, for all clients and
+// transports:
 //
 //	lookup -> parse -> resolve -> validate -> hooks -> decide -> ask -> schedule -> execute -> hooks -> limit -> audit
 //
-// Read Run from top to bottom. Tools describe, policy decides, the scheduler
-// orders; only this package turns an error into an answer, and every refusal
-// says which stage it comes from.
+// Read Run from top to bottom. Tools describe, policy decides, and the
+// scheduler orders. Only this package turns an error into an answer, and each
+// refusal names its stage.
 package pipeline
 
 import (
@@ -36,11 +36,11 @@ import (
 	"mcp-toolset/tools"
 )
 
-// maxDepth bounds calls made by calls made by calls.
+// maxDepth is the maximum depth of nested calls.
 const maxDepth = 8
 
-// Config is what a pipeline works with. Fields are required but for Now and
-// those that say otherwise.
+// Config holds the parts that a pipeline uses. All fields are required except
+// Now and those with a documented zero value.
 type Config struct {
 	Registry *tools.Registry
 	Policy   *policy.Policy
@@ -48,61 +48,65 @@ type Config struct {
 	Results  *results.Store
 	Locks    *filelock.Locks
 	Home     string // the user's home folder, "" if there is none
-	Notice   string // added to the first result of each session; "": nothing
+	Notice   string // added to the first result of each session; "": none
 	Now      func() time.Time
 
-	// Snapshots are kept for as long as the pipeline is. nil: none are.
+	// Snapshots caches the content of files as sessions have seen them. It may
+	// be nil.
 	Snapshots *snapshot.Cache
 
-	// Await connects the upstream server that a name of a tool nobody has may be
-	// of, and Wake those that are not; see tools.Env. nil: there are none.
+	// Await connects the upstream server that an unknown tool name may belong
+	// to. Wake connects upstream servers that are not connected; see tools.Env.
+	// Both are nil without upstream servers.
 	Await func(ctx context.Context, tool string)
 	Wake  func(ctx context.Context, most time.Duration)
 
-	// Shared lets identical calls share one execution. nil: each runs.
+	// Shared deduplicates identical calls. If nil, each call runs.
 	Shared *concurrency.Group
 
-	// Cascade is what the failure of a command cancels of the calls sent with it.
+	// Cascade selects which calls of its burst a failed command cancels.
 	Cascade Cascade
 
-	// Hooks are commands of the user that run before and after calls, RunHooks is
-	// what runs them (hook.Runner.Run). nil: there are none.
+	// Hooks are commands of the user that run before and after calls. RunHooks
+	// runs them; it is hook.Runner.Run. Both are nil without hooks.
 	Hooks    *policy.Hooks
 	RunHooks func(context.Context, policy.Event, []policy.Hook, hook.Input) hook.Verdict
 
-	// Classify is asked about a call that nothing else decides; nil where it has
-	// no opinion, or is nil itself.
+	// Classify judges a call that nothing else decides. It returns nil if it
+	// has no opinion. It may be nil.
 	Classify func(context.Context, classifier.Question) *policy.Opinion
 
-	// Changing is called before an allowed call changes a file. nil: nobody is told.
+	// Changing is called before an allowed call changes a file. It may be nil.
 	Changing func(path string)
 
-	// Approvals are what persons have said of calls. With Pending they can be
-	// asked outside of the client too, by a number. nil: nothing is remembered.
+	// Approvals stores the user's earlier answers; if nil, none are remembered.
+	// Pending reports whether the user can approve calls outside of the client,
+	// by number.
 	Approvals *approval.Store
 	Pending   bool
 
-	// Instance tells conversations of this server from those of others, for hooks
-	// and the audit; "": they are not told apart.
+	// Instance identifies this server in session ids of hooks and the audit
+	// log, so that sessions of several servers differ. It may be empty.
 	Instance string
 
-	// Audit writes down a call that has ended, before it is answered. With
-	// AuditRequired no call is done that cannot be written down. nil: nothing is.
+	// Audit writes a call to the audit log after its end and before its answer.
+	// If AuditRequired is set, a call that cannot be logged is refused. If
+	// Audit is nil, nothing is logged.
 	Audit         func(context.Context, audit.Entry) error
 	AuditRequired bool
-	AuditReady    func(context.Context) error // why a call could not be written down now; nil: it is not asked
+	AuditReady    func(context.Context) error // returns why a call cannot be logged now; may be nil
 }
 
 // Pipeline runs calls. It is safe for concurrent use.
 type Pipeline struct {
 	Config
-	room     room // for large inputs
+	room     room // budget for large inputs
 	aside    asides
-	unlogged atomic.Bool // the last call could not be written to the audit log
-	noticed  atomic.Bool // a call without a session has got the notice
+	unlogged atomic.Bool // an audit write has failed; unlogged tries again
+	noticed  atomic.Bool // a call without a session has received the notice
 }
 
-// New makes a pipeline.
+// New returns a pipeline for the configuration.
 func New(c Config) *Pipeline {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -110,29 +114,28 @@ func New(c Config) *Pipeline {
 	return &Pipeline{Config: c, room: newRoom(budget)}
 }
 
-// Request is one call as it came from a client.
+// Request is one call of a client.
 type Request struct {
 	Tool      string
 	Arguments json.RawMessage
 	Session   *session.Session
-	Ticket    *concurrency.Ticket // the call's place, taken on arrival
+	Ticket    *concurrency.Ticket // the call's place in its lane, taken on arrival
 	Log       *slog.Logger
-	Progress  func(tools.Progress) // nil: nobody listens
-	ID        string               // the client's name for the call, for hooks and the audit; "": one is made
-	Ask       Asker                // puts a question to the client's user; nil: that cannot be
-	// Elicit puts a form of another server to the client's user, and fails as Ask
-	// does; nil: that cannot be.
+	Progress  func(tools.Progress) // nil: progress is not reported
+	ID        string               // the client's id of the call; "": one is generated
+	Ask       Asker                // asks the client's user; nil: not possible
+	// Elicit shows a form of an upstream server to the client's user. It fails
+	// as Ask does. If nil, that is not possible.
 	Elicit  func(context.Context, tools.Form) (tools.FormReply, error)
-	Resumed any // InputRequired.Kept of the question whose answer the request brings; nil: none
+	Resumed any // InputRequired.Kept of the question that this request answers; nil: none
 }
 
-// Run carries a call through every stage and answers it. Whatever goes wrong
-// is an answer with Failed set. Two things are errors, because the protocol has
-// an answer of its own for them: a name that no tool has (*tools.UnknownTool),
-// and a question that the client has to send the call again for
-// (*InputRequired).
+// Run takes a call through all stages and returns its answer. A failure is an
+// answer with Failed set, except for two errors that the protocol reports in
+// its own way: *tools.UnknownTool, if no tool has the name, and *InputRequired,
+// if the client must send the call again with an answer.
 func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
-	defer func() { r.Ticket.Leave() }() // the last that it had
+	defer func() { r.Ticket.Leave() }() // the ticket may have been replaced by then
 	defer func() { memory.Used(len(r.Arguments) + size(resp)) }()
 	tool, bad, err := p.called(ctx, &r)
 	if err != nil {
@@ -164,10 +167,10 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 		failure  error
 	)
 	defer c.watch(ctx)()
-	// Resolving, validating and deciding wait for the call's turn: only then
-	// is the session what all earlier unsafe calls of the conversation left.
-	// Hooks and persons are waited for in there too, with the turn and without
-	// a slot: calls of other conversations go on.
+	// Resolving, validating and deciding wait for the call's turn. Only then
+	// does the session have the effects of all earlier unsafe calls of its
+	// lane. Hooks and the user's answer are also waited for during the turn,
+	// but without a slot, so calls of other lanes continue.
 	err = r.Ticket.Run(ctx, func(ctx context.Context) (safe bool, err error) {
 		env = c.env()
 		if resolved, err = c.decide(ctx, parsed, env); err != nil {
@@ -179,7 +182,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 		c.stopWatch()
 		resp, failure = c.share(inner, resolved, env)
 		if failure != nil && ctx.Err() == nil && inner.Err() != nil && errors.Is(failure, context.Canceled) {
-			failure = context.Cause(inner) // a burst was cancelled
+			failure = context.Cause(inner) // the call's burst was cancelled
 		}
 		c.cascade(resp, resolved)
 		if len(c.effects) == 0 {
@@ -200,30 +203,30 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 	return resp, nil
 }
 
-// call is a request on its way through the pipeline.
+// call holds the state of a request in the pipeline.
 type call struct {
 	p *Pipeline
 	Request
 	tool    *tools.Tool
 	depth   int        // 0 for a client's call, 1 for a call made by that, ...
-	safe    bool       // settled as concurrency-safe
-	nesting sync.Mutex // one call made by this one at a time
+	safe    bool       // decided to be concurrency-safe
+	nesting sync.Mutex // allows one nested call at a time
 	access  policy.Access
-	target  *target // of a call that is asked about, or would be but for what allows it; nil: none
+	target  *target // the path of a call if the policy would ask about it; nil: none
 	subject approval.Subject
-	grants  []tools.Grant  // files beyond the workspace that it may use once it is allowed
-	agreed  bool           // a person, or a hook, has agreed to the call
-	asked   policy.Request // what the policy was asked last
+	grants  []tools.Grant  // files beyond the workspace that the allowed call may use
+	agreed  bool           // the user or a hook has approved the call
+	asked   policy.Request // the last request to the policy
 	effects []session.Effect
-	stop    func()       // of watch
-	waited  atomic.Int64 // the last progress that watch told, in ms
-	holdup  atomic.Value // string: what a call that is being decided on waits for
-	private atomic.Bool  // what it returns is this session's alone
-	preview atomic.Bool  // a preview is being made, which shows no credentials
+	stop    func()       // ends watch
+	waited  atomic.Int64 // the last progress that watch reported, in ms
+	holdup  atomic.Value // string: what the decision on the call waits for
+	private atomic.Bool  // the result is for this session only
+	preview atomic.Bool  // a preview is being made; it must not show credentials
 
-	record record   // for the audit
-	notes  []string // what hooks add to the answer
-	before *before  // what was settled before it runs; nil: the hooks have not run
+	record record   // for the audit log
+	notes  []string // texts that hooks add to the answer
+	before *before  // decisions made before the call runs; nil: the hooks have not run
 }
 
 func (p *Pipeline) newCall(r Request, tool *tools.Tool) *call {
@@ -235,7 +238,8 @@ func (p *Pipeline) newCall(r Request, tool *tools.Tool) *call {
 	return c
 }
 
-// decide judges the call, asks who can be asked, and refuses what is not allowed.
+// decide judges the call, asks the user if necessary, and refuses the call
+// unless it is allowed.
 func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (*tools.Resolved, error) {
 	r, d, err := c.judge(ctx, parsed, env, true)
 	if err != nil {
@@ -259,8 +263,8 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 	return r, nil
 }
 
-// judge completes the input, validates it, and asks hooks, policy, tool and
-// classifier. Unless it is live, it starts nothing: no hook, no classifier.
+// judge completes and validates the input, then asks hooks, policy, tool and
+// classifier. If live is false, it starts no hook and no classifier.
 func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, live bool) (*tools.Resolved, policy.Decision, error) {
 	r := parsed.Resolve(env)
 	if err := r.Validate(); err != nil {
@@ -290,8 +294,9 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, li
 	return r, d, nil
 }
 
-// classifierInput returns what the classifier is shown of the call: what the tool
-// makes for it, else the preview of what it would change, which begins with the path.
+// classifierInput returns the text that describes the call to the classifier.
+// It is the tool's own text, or the preview of the changes, which begins with
+// the path.
 func (c *call) classifierInput(ctx context.Context, r *tools.Resolved, env *tools.Env) string {
 	if in := r.ClassifierInput(); in != "" {
 		return in
@@ -299,22 +304,23 @@ func (c *call) classifierInput(ctx context.Context, r *tools.Resolved, env *tool
 	return c.previewOf(ctx, r, env).Text
 }
 
-// previewOf makes the preview of what the call would change. It shows no file that
-// may hold credentials.
+// previewOf returns the preview of the changes. It shows no file that may hold
+// credentials.
 func (c *call) previewOf(ctx context.Context, r *tools.Resolved, env *tools.Env) tools.Preview {
 	c.preview.Store(true)
 	defer c.preview.Store(false)
 	return r.Preview(ctx, env)
 }
 
-// outcome is what an execution leaves.
+// outcome holds the response and effects of an execution.
 type outcome struct {
 	resp    *tools.Response
 	effects []session.Effect
-	private bool // it is for the session that made the call alone
+	private bool // only for the session that made the call
 }
 
-// execute runs the tool. What it leaves counts though there is an error.
+// execute runs the tool and the hooks after it. The outcome's effects count
+// even if execute returns an error.
 func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (out outcome, err error) {
 	done, err := c.afford(ctx)
 	if err != nil {
@@ -331,7 +337,7 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 		defer done()
 		return r.Run(ctx, env)
 	}()
-	if pending(err) { // it runs again from its start, with the answer
+	if pending(err) { // the call will run again from the start, with the answer
 		return outcome{private: c.private.Load()}, err
 	}
 	var recorded *tools.Recorded
@@ -340,7 +346,7 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 	}
 	c.runAfter(ctx, r, env, resp, err, c.p.Now().Sub(began))
 	if resp != nil {
-		resp.HookFields = nil // which hold whole files
+		resp.HookFields = nil // these hold whole files
 	}
 	if err != nil {
 		return out, err
@@ -352,16 +358,16 @@ func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (
 	return out, nil
 }
 
-// recover answers a call whose tool panicked, at whatever stage: the log has
-// the panic and its stack, the answer has neither.
+// recover answers a call if its tool panicked, at any stage. The panic and its
+// stack are logged but are not in the answer.
 func (c *call) recover(resp **tools.Response) {
 	if v := recover(); v != nil {
 		*resp = c.refuse(c.panicked(v))
 	}
 }
 
-// panicked logs a panic of the tool, from within the deferred call that
-// recovered it, and words it.
+// panicked logs a panic of the tool and returns its refusal. Deferred functions
+// must call it before they return, so that the stack is that of the panic.
 func (c *call) panicked(v any) *refusal {
 	stack := debug.Stack()
 	if p, ok := v.(*concurrency.Panic); ok {
@@ -374,7 +380,7 @@ func (c *call) panicked(v any) *refusal {
 	}
 }
 
-// applyEffects changes the session; the scheduler calls it in arrival order.
+// applyEffects changes the session. The scheduler calls it in order of arrival.
 func (c *call) applyEffects() {
 	c.apply(c.effects)
 	c.effects = nil
@@ -386,7 +392,7 @@ func (c *call) apply(effects []session.Effect) {
 	}
 }
 
-// explain words an error of deciding, waiting or executing.
+// explain turns an error of deciding, waiting or executing into a refusal.
 func explain(ctx context.Context, err error) *refusal {
 	var r *refusal
 	var burst *BatchFailed

@@ -25,7 +25,7 @@ import (
 	"mcp-toolset/tools/read"
 )
 
-// bench is a pipeline with tools that do what their input says.
+// bench is a pipeline with tools that act as their input says.
 type bench struct {
 	*Pipeline
 	root    string
@@ -45,7 +45,7 @@ type doOut struct {
 	Said string `json:"said" jsonschema:"What was said"`
 }
 
-// doer is a tool that does what it is told; safe and kept decide its facts.
+// doer is a tool that acts as its input says; safe and kept set its facts.
 func doer(name string, change func(*tools.Def[doIn, doOut])) *tools.Tool {
 	d := tools.Def[doIn, doOut]{
 		Name: name, Prompt: "Does what it is told.",
@@ -195,8 +195,8 @@ func (b *bench) request(tool, args string) Request {
 	}
 }
 
-// run runs a call and returns its text with the paths of this test replaced,
-// behind "failed: " when the response is a failure.
+// run runs a call and returns its text with the paths of this test replaced.
+// The text of a failure begins with "failed: ".
 func (b *bench) run(t *testing.T, ctx context.Context, tool, args string) string {
 	t.Helper()
 	resp, err := b.Run(ctx, b.request(tool, args))
@@ -210,7 +210,7 @@ func (b *bench) run(t *testing.T, ctx context.Context, tool, args string) string
 	return text
 }
 
-// TestRefusals holds the text of every refusal of a stage of the pipeline.
+// TestRefusals checks the text of each refusal of a pipeline stage.
 func TestRefusals(t *testing.T) {
 	b := newBench(t, `{"permissions":{"deny":["Read(secret/**)","Look"],"ask":["Do(ask.txt)","Ruled(say please)"]}}`)
 	if err := os.Symlink("loop", filepath.Join(b.root, "loop")); err != nil {
@@ -252,8 +252,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestCheck: a tool's Deny always holds, its Ask unless an allow rule covers the
-// call, and a matcher is told what the rule does.
+// TestCheck checks that a tool's Deny always holds, that its Ask holds unless
+// an allow rule covers the call, and that a matcher gets the rule's behavior.
 func TestCheck(t *testing.T) {
 	doubt := `failed: Strict: refused by policy: Strict has doubts, and nobody can be asked here. Ask the user to allow it.`
 	for _, tc := range []struct{ rules, tool, args, want string }{
@@ -272,8 +272,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestDecidedOnWhatEarlierCallsLeft: a call sent behind one that moves the
-// session is resolved in the new place.
+// TestDecidedOnWhatEarlierCallsLeft checks that a call sent after one that
+// changes the working directory is resolved in the new one.
 func TestDecidedOnWhatEarlierCallsLeft(t *testing.T) {
 	b := newBench(t, "")
 	if err := os.Mkdir(filepath.Join(b.root, "sub"), 0o755); err != nil {
@@ -304,8 +304,8 @@ func TestCancelWhileRunning(t *testing.T) {
 	}
 }
 
-// TestFinish: a call past the point of no return completes and has its effect
-// though it was cancelled.
+// TestFinish checks that a call that must finish completes and has its effect
+// although it was cancelled.
 func TestFinish(t *testing.T) {
 	b := newBench(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -350,8 +350,8 @@ func TestNestedCalls(t *testing.T) {
 			t.Errorf("%s %s:\n got %s\nwant %s", tc.tool, tc.args, got, tc.want)
 		}
 	}
-	// What a nested call does holds for the next one, is limited, and is not
-	// begun after a cancel.
+	// The effects of a nested call hold for the next one. Its result is
+	// limited, and it does not start after a cancel.
 	if err := os.MkdirAll(filepath.Join(b.root, "deep"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -378,8 +378,8 @@ func TestNestedCalls(t *testing.T) {
 	}
 }
 
-// TestLimit: a result too long is stored whole, and Read can go on from where
-// the preview says.
+// TestLimit checks that a long result is stored whole, and that Read can
+// continue from the place named in the preview.
 func TestLimit(t *testing.T) {
 	b := newBench(t, "")
 	var lines strings.Builder
@@ -427,7 +427,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLongErrors: an error is kept within the limit like any result.
+// TestLongErrors checks that an error is limited like any result.
 func TestLongErrors(t *testing.T) {
 	b := newBench(t, "")
 	for tool, limit := range map[string]int{"Head": 1000, "Do": tools.DefaultResultSize} {
@@ -438,7 +438,8 @@ func TestLongErrors(t *testing.T) {
 	}
 }
 
-// TestLongLines: the lines of a stored result are short enough to read on.
+// TestLongLines checks that the lines of a stored result are short enough for
+// Read.
 func TestLongLines(t *testing.T) {
 	b := newBench(t, "")
 	whole := strings.Repeat("é", 25_000) + "\n" + strings.Repeat("x", 10_000) + "\nend"

@@ -15,8 +15,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestPreview: who is asked is shown what the call would change, read as the policy
-// allows. The preview is not part of what is agreed to.
+// TestPreview checks that the user is shown the changes of a call, read as the
+// policy allows. The preview is not part of the approval.
 func TestPreview(t *testing.T) {
 	b := newBench(t, `{"permissions":{"ask":["Put"],"deny":["Edit(no.txt)"]}}`)
 	folder := b.approvals(t)
@@ -80,8 +80,9 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestClassifierSeesPreview: a classifier is shown what a call would change as a
-// user is, without what may hold credentials, unless the tool has words of its own.
+// TestClassifierSeesPreview checks that a classifier gets the same preview as
+// the user, without files that may hold credentials, unless the tool has a text
+// of its own.
 func TestClassifierSeesPreview(t *testing.T) {
 	outside := t.TempDir()
 	if err := os.Mkdir(filepath.Join(outside, ".ssh"), 0o755); err != nil {

@@ -12,21 +12,22 @@ import (
 	"mcp-toolset/tools"
 )
 
-// record is what is noted of a call on its way, for the audit.
+// record collects facts about a call for the audit log.
 type record struct {
 	began    time.Time
-	parent   string          // the call that made it
-	input    json.RawMessage // as it runs, or as it came
+	parent   string          // id of the outer call
+	input    json.RawMessage // as it runs, or as the client sent it
 	decided  policy.Decision
-	original string   // text that a hook replaced
-	hooks    []string // what they did
-	stage    string   // of the refusal; "" if it was done
+	original string   // the text that a hook replaced
+	hooks    []string // what the hooks decided, changed or failed at
+	stage    string   // stage of the refusal; "" if not refused
 	fact     string
-	written  bool // or tried to be
+	written  bool // writing to the audit log was tried
 }
 
-// finish makes the answer what the client gets: with what hooks add, within the
-// tool's limit, and written down.
+// finish completes the answer: it adds the notes of hooks, reduces the response
+// to the tool's limit, and writes the call to the audit log. If AuditRequired
+// is set and the log fails, a refusal replaces the result.
 func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *tools.Response {
 	if resp != nil {
 		for _, note := range c.notes {
@@ -50,9 +51,9 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *too
 	return resp
 }
 
-// notice adds what every session is told once to the first result of the session.
-// Requests without a session are told once in all. It comes after the limit, so that
-// it is never cut.
+// notice adds Config.Notice to the first result of a session. Calls without a
+// session share one notice. It is added after the limit applies, so it is never
+// truncated.
 func (c *call) notice(resp *tools.Response) {
 	if c.p.Notice == "" || resp == nil || c.depth > 0 {
 		return
@@ -68,7 +69,7 @@ func (c *call) notice(resp *tools.Response) {
 	}
 }
 
-// entry is the call as it is written down.
+// entry returns the call's entry for the audit log.
 func (c *call) entry(resp *tools.Response, err error) audit.Entry {
 	v, d := c.Session.View(), c.record.decided
 	e := audit.Entry{
@@ -87,20 +88,22 @@ func (c *call) entry(resp *tools.Response, err error) audit.Entry {
 	}
 	switch {
 	case pending(err):
-		e.Outcome, e.Error = audit.Asked, err.Error() // it goes on with another request
+		e.Outcome, e.Error = audit.Asked, err.Error() // the call continues with another request
 	case err != nil && e.Error == "":
 		e.Outcome, e.Error = audit.Failed, err.Error()
 	}
 	return e
 }
 
-// outcomes are by the stage of the refusal.
+// outcomes maps the stage of a refusal to the outcome in the audit log.
 var outcomes = map[string]string{
 	"": audit.OK, stageInvalid: audit.Invalid, stageRefused: audit.Refused, "cancelled": audit.Cancelled, "failed": audit.Failed,
 }
 
-// unlogged is why the call may not be done: no call can be written down, as was
-// seen of an earlier one. That is tried again with this one.
+// unlogged returns the reason to refuse a call if AuditRequired is set and the
+// audit log is not ready or an earlier write has failed. It tries to write the
+// refused call; if that succeeds, later calls are accepted again. It returns
+// nil if the call may run.
 func (c *call) unlogged(ctx context.Context) *refusal {
 	if !c.p.AuditRequired || c.p.Audit == nil {
 		return nil
@@ -118,7 +121,7 @@ func (c *call) unlogged(ctx context.Context) *refusal {
 	return why
 }
 
-// instance names a conversation among those of all servers.
+// instance returns a session id that is unique among several servers.
 func (p *Pipeline) instance(id string) string {
 	if p.Instance == "" {
 		return id
@@ -126,11 +129,11 @@ func (p *Pipeline) instance(id string) string {
 	return p.Instance + "-" + id
 }
 
-// Refused writes down a call that did not come to Run: there was no room for it,
-// or it was malformed.
+// Refused writes a call to the audit log that did not reach Run, because it was
+// malformed or its lane had no room.
 func (p *Pipeline) Refused(ctx context.Context, r Request, err error) { p.auditUnknown(ctx, r, err) }
 
-// auditUnknown writes down a call of a tool that does not exist or is not offered.
+// auditUnknown writes a call of an unknown or removed tool to the audit log.
 func (p *Pipeline) auditUnknown(ctx context.Context, r Request, err error) {
 	if p.Audit == nil {
 		return

@@ -25,8 +25,8 @@ func (b *bench) audited(fail *error) *[]audit.Entry {
 	return &all
 }
 
-// TestAudit: one entry for each call, whatever became of it, with the input as it
-// ran.
+// TestAudit checks that each call has one entry, whatever its end, with the
+// input as it ran.
 func TestAudit(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -62,8 +62,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditOfQuestion: a call that its client is to send again with an answer is
-// written down each time.
+// TestAuditOfQuestion checks that a call that the client must send again with
+// an answer is logged each time.
 func TestAuditOfQuestion(t *testing.T) {
 	b := newBench(t, asks)
 	all := b.audited(nil)
@@ -81,7 +81,8 @@ func TestAuditOfQuestion(t *testing.T) {
 	}
 }
 
-// TestAuditOfHooks: what hooks did is noted, and what they replaced.
+// TestAuditOfHooks checks that the actions of hooks are logged, and the text
+// they replaced.
 func TestAuditOfHooks(t *testing.T) {
 	b := newBench(t, "")
 	all := b.audited(nil)
@@ -101,8 +102,8 @@ func TestAuditOfHooks(t *testing.T) {
 	}
 }
 
-// TestAuditRequired: what cannot be written down is not shown, and from then on
-// nothing is done until the log can be written again.
+// TestAuditRequired checks that a result is not shown if its call cannot be
+// logged, and that no call runs until the log works again.
 func TestAuditRequired(t *testing.T) {
 	b := newBench(t, "")
 	broken := errors.New("the disk is full")

@@ -10,16 +10,16 @@ import (
 	"mcp-toolset/tools"
 )
 
-// refusal is why a call was not done: the stage that stopped it, one fact, one
-// next step.
+// refusal is the reason why a call did not run: the stage that stopped it, one
+// fact and one next step.
 type refusal struct {
-	stage string // stageInvalid, "refused by policy", "failed", "cancelled"
+	stage string // stageInvalid, stageRefused, "failed" or "cancelled"
 	fact  string
 	next  string
 }
 
-// The stages of refusals that are more than words: before the policy is asked,
-// and by it.
+// Stages of refusals that the code compares with: before the policy decides,
+// and by the policy.
 const (
 	stageInvalid = "invalid input"
 	stageRefused = "refused by policy"
@@ -33,7 +33,7 @@ func (r *refusal) Error() string {
 	return text
 }
 
-// invalid is the refusal of input that does not parse or validate.
+// invalid returns the refusal of input that cannot be parsed or is not valid.
 func invalid(err error) *refusal {
 	var f *tools.Fault
 	if errors.As(err, &f) {
@@ -42,7 +42,7 @@ func invalid(err error) *refusal {
 	return &refusal{stageInvalid, err.Error(), ""}
 }
 
-// refused is the refusal of a call that the policy does not allow.
+// refused returns the refusal of a call that the policy does not allow.
 func refused(d policy.Decision) *refusal {
 	fact := d.Reason
 	if d.Behavior == policy.Ask {
@@ -51,7 +51,7 @@ func refused(d policy.Decision) *refusal {
 	return &refusal{stageRefused, fact, sentence(d.Next)}
 }
 
-// sentence makes a sentence of a phrase, "" of none.
+// sentence turns a phrase into a sentence. It returns "" for "".
 func sentence(phrase string) string {
 	r, size := utf8.DecodeRuneInString(phrase)
 	if size == 0 {
@@ -60,7 +60,7 @@ func sentence(phrase string) string {
 	return string(unicode.ToUpper(r)) + phrase[size:] + "."
 }
 
-// refuse answers the call with a refusal.
+// refuse records the refusal and returns it as the answer.
 func (c *call) refuse(r *refusal) *tools.Response {
 	c.record.stage, c.record.fact = r.stage, r.fact
 	c.Log.Debug("call not done", "tool", c.tool.Name, "stage", r.stage, "fact", r.fact)

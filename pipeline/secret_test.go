@@ -12,7 +12,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// keys holds what is in a folder called .ssh.
+// keys holds the content of a folder named .ssh.
 type keys struct{}
 
 func (keys) Secret(path string) (policy.Secret, bool) {
@@ -22,8 +22,9 @@ func (keys) Secret(path string) (policy.Secret, bool) {
 
 func (keys) Below(string) bool { return true }
 
-// TestGrantedIsNoSecret: an approval of a folder outside of the roots does not
-// open the files with credentials below it, one of such a file or folder does.
+// TestGrantedIsNoSecret checks that an approval of a folder outside of the
+// roots does not open files with credentials below it. An approval of such a
+// file or folder itself does.
 func TestGrantedIsNoSecret(t *testing.T) {
 	out := t.TempDir()
 	b := newBench(t, asks)
@@ -46,8 +47,8 @@ func TestGrantedIsNoSecret(t *testing.T) {
 	}
 }
 
-// TestPreviewShowsNoSecret: the preview of a change does not show what a file that
-// may hold credentials has, though the user is asked about that file.
+// TestPreviewShowsNoSecret checks that a preview does not show the content of a
+// file that may hold credentials, even if the user is asked about that file.
 func TestPreviewShowsNoSecret(t *testing.T) {
 	out := t.TempDir()
 	b := newBench(t, asks)

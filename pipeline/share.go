@@ -7,9 +7,10 @@ import (
 	"mcp-toolset/tools"
 )
 
-// share runs the tool, or waits for an identical call that is running and has
-// its result. What a session is to remember of it is remembered of each. Only
-// what reads and does not depend on its session is shared.
+// share runs the tool, or waits for an identical running call and returns a
+// copy of its result. Each of the calls gets the effects for its own session.
+// Only read-only calls whose result does not depend on the session are
+// deduplicated.
 func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Response, error) {
 	run := func(ctx context.Context) (outcome, error) { return c.execute(ctx, r, env) }
 	if !c.safe || !r.Facts.ReadOnly || !r.Shared(env) || c.p.Shared == nil || c.hookedAfter() || c.tool.Interrupt == tools.Finish {
@@ -23,7 +24,8 @@ func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*t
 	})
 	s, ok := value.(shareable)
 	if ok && shared && s.private && s.session != c.Session.View().ID {
-		// What it says is true of the other session, or is stored for it.
+		// The result is private to the other session, so this call runs by
+		// itself.
 		if err := c.Ticket.Resume(ctx); err != nil {
 			return nil, err
 		}
@@ -38,13 +40,13 @@ func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*t
 	return s.resp.Clone(), nil
 }
 
-// shareable is an outcome and whose it is.
+// shareable is an outcome with the id of the session it comes from.
 type shareable struct {
 	outcome
 	session string
 }
 
-// key tells calls apart whose results may differ.
+// key returns a key that is equal only for calls with the same result.
 func (c *call) key(r *tools.Resolved, env *tools.Env) string {
 	v := env.Session
 	return strings.Join(append([]string{c.tool.Name, string(r.Input()), v.Dir, v.Principal}, v.Roots...), "\x00")

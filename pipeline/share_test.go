@@ -26,11 +26,11 @@ type crowd struct {
 	scheduler *concurrency.Scheduler
 	sessions  []*session.Session
 	lanes     []*concurrency.Lane
-	logger    *slog.Logger // one, since it locks
+	logger    *slog.Logger // a single one, because it locks
 
 	mu   sync.Mutex
 	runs int
-	most int // at once
+	most int // maximum number at once
 	now  int
 }
 
@@ -139,8 +139,8 @@ func (c *crowd) start(t *testing.T, wg *sync.WaitGroup, session int, tool, do, a
 	return s
 }
 
-// TestSharing: who has the result of another's execution, and that each
-// session has its own effects.
+// TestSharing checks which calls share an execution, and that each session has
+// its own effects.
 func TestSharing(t *testing.T) {
 	for _, tc := range []struct {
 		name, tool, do string
@@ -183,8 +183,8 @@ func TestSharing(t *testing.T) {
 	}
 }
 
-// TestPrivateResultsTakeSlots: calls that cannot have the result they waited
-// for run like any other, within the bounds.
+// TestPrivateResultsTakeSlots checks that calls that cannot use the result they
+// waited for run like any other, within the limits.
 func TestPrivateResultsTakeSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, concurrency.Config{PerLane: 1, Total: 2})
@@ -200,8 +200,8 @@ func TestPrivateResultsTakeSlots(t *testing.T) {
 	})
 }
 
-// TestSharedPanicAnswers: a panic of the one execution is everybody's failure,
-// and nobody's end.
+// TestSharedPanicAnswers checks that a panic of a shared execution is a failure
+// of each call and ends no other.
 func TestSharedPanicAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, concurrency.Config{})
@@ -226,7 +226,7 @@ func TestSharedPanicAnswers(t *testing.T) {
 	})
 }
 
-// TestCascade holds what a failing command makes of the calls sent with it.
+// TestCascade checks which calls of its burst a failed command cancels.
 func TestCascade(t *testing.T) {
 	const cancelled = "an earlier command of this batch failed: nonzero a. Look at what failed, then send this call again if it still makes sense."
 	failed, ran := "failed: 1 said a", "1 said b"
@@ -273,8 +273,8 @@ func TestCascade(t *testing.T) {
 	}
 }
 
-// TestWaitingProgress: who listens hears what a call waits for, after a while
-// and then now and again, until it runs.
+// TestWaitingProgress checks that a client that wants progress learns what its
+// call waits for, after a delay and then repeatedly, until the call runs.
 func TestWaitingProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, concurrency.Config{})

@@ -21,9 +21,9 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestReadsLeaveOneSession: the same reads leave the same session one by one
-// and sent together, whatever finishes first and though they share executions:
-// the next reads are answered alike.
+// TestReadsLeaveOneSession checks that the same reads lead to the same session,
+// whether they run one by one or together, in any order and with deduplication.
+// The next reads must get the same answers.
 func TestReadsLeaveOneSession(t *testing.T) {
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
@@ -101,8 +101,8 @@ func (b *bench) together(t *testing.T, s *concurrency.Scheduler, reads []string,
 	return answers
 }
 
-// TestWatchOnlyWhoListens: nothing ticks for a call whose client did not ask
-// for progress, however long it waits.
+// TestWatchOnlyWhoListens checks that no timer runs for a call whose client did
+// not ask for progress.
 func TestWatchOnlyWhoListens(t *testing.T) {
 	for _, listens := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

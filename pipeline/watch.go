@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// waitQuiet is how long a call waits before its client hears what for, and
-	// waitAgain how often it hears again.
+	// waitQuiet is the delay before the client is informed that a call waits.
 	waitQuiet = 2 * time.Second
+	// waitAgain is the interval of further messages.
 	waitAgain = 10 * time.Second
 )
 
-// watch tells a client that listens what the call waits for, until stop.
+// watch reports to the client what the call waits for, until stop is called or
+// ctx ends. It does nothing if the client did not ask for progress.
 func (c *call) watch(ctx context.Context) (stop func()) {
 	c.stop = func() {}
 	if c.Progress == nil {
@@ -47,7 +48,7 @@ func (c *call) watch(ctx context.Context) (stop func()) {
 	return c.stop
 }
 
-// waitsFor is what keeps the call from running, "" if nothing does.
+// waitsFor returns what keeps the call from running, or "".
 func (c *call) waitsFor() string {
 	if why, _ := c.holdup.Load().(string); why != "" {
 		return why
@@ -55,14 +56,15 @@ func (c *call) waitsFor() string {
 	return c.Ticket.WaitsFor()
 }
 
-// heldUp notes what the call waits for while it is being decided on, until done.
+// heldUp records what the decision on the call waits for. The caller must call
+// done at the end.
 func (c *call) heldUp(by string) (done func()) {
 	c.holdup.Store(by)
 	return func() { c.holdup.Store("") }
 }
 
-// progress is the tool's progress, which goes on from that of watch, since it
-// has to grow.
+// progress forwards the tool's progress. It adds the progress that watch has
+// reported, because MCP requires progress to increase.
 func (c *call) progress(p tools.Progress) {
 	before := float64(c.waited.Load()) / 1000
 	if p.Done += before; p.Total > 0 {
@@ -71,5 +73,5 @@ func (c *call) progress(p tools.Progress) {
 	c.Progress(p)
 }
 
-// stopWatch ends watch: the call runs.
+// stopWatch ends watch when the call begins to run.
 func (c *call) stopWatch() { c.stop() }

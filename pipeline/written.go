@@ -10,12 +10,13 @@ import (
 	"mcp-toolset/tools"
 )
 
-// maxWritten is the largest file that is looked at again, in bytes: the largest
-// that the tools edit.
+// maxWritten is the size of the largest file that is hashed again, in bytes. It
+// equals the largest size that tools edit.
 const maxWritten = 64 << 20
 
-// stillWritten are the records of files that are what the call wrote: nobody
-// else has changed them before the hooks run.
+// stillWritten returns the records of files that still have the content the
+// call wrote. It is called before the hooks run, so nothing but the call has
+// changed these files.
 func stillWritten(env *tools.Env, e session.Effect) (written []*session.Read) {
 	for i := range e.Reads {
 		if r := &e.Reads[i]; r.Wrote {
@@ -27,9 +28,9 @@ func stillWritten(env *tools.Env, e session.Effect) (written []*session.Read) {
 	return written
 }
 
-// lookAgain takes what hooks did to the files that a call wrote for the
-// call's own: a file that a formatter changed at once is not one that somebody
-// else has changed. A file that cannot be read now stays what the call wrote.
+// lookAgain attributes the changes that hooks made to files to the call that
+// wrote them. So the edit guard does not treat a formatter's change as a
+// foreign one. If a file cannot be read, its record stays unchanged.
 func (c *call) lookAgain(env *tools.Env, written []*session.Read) {
 	for _, r := range written {
 		if now, data, err := readWritten(env.Files, r.Path); err == nil && now.Hash != r.Hash {
@@ -39,7 +40,8 @@ func (c *call) lookAgain(env *tools.Env, written []*session.Read) {
 	}
 }
 
-// readWritten returns what is recorded of a file as it is now.
+// readWritten returns the identity, hash and content of a file as it is now.
+// The hash is zero if the file is larger than maxWritten.
 func readWritten(files *workspace.Files, path string) (session.Read, []byte, error) {
 	file, info, err := files.Open(path)
 	if err != nil {

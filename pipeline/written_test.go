@@ -15,8 +15,8 @@ import (
 	"mcp-toolset/tools/write"
 )
 
-// TestFormatter: what a hook does to a file right after it was written is not
-// taken for somebody else's change; what comes later is.
+// TestFormatter checks that a hook's change right after a write is not treated
+// as a foreign change, and that a later change is.
 func TestFormatter(t *testing.T) {
 	b := newBench(t, "{}")
 	registry, err := tools.NewRegistry([]*tools.Tool{write.New(write.Options{})}, tools.Gates{})
@@ -52,8 +52,8 @@ func TestFormatter(t *testing.T) {
 	}
 }
 
-// TestFormatterAfterAStaleEdit: what somebody else had changed before is not
-// taken for the formatter's doing.
+// TestFormatterAfterAStaleEdit checks that an earlier foreign change is not
+// attributed to the formatter.
 func TestFormatterAfterAStaleEdit(t *testing.T) {
 	b := newBench(t, "{}")
 	registry, err := tools.NewRegistry([]*tools.Tool{read.New(read.Options{}), write.New(write.Options{}), edit.New(edit.Options{})}, tools.Gates{})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWithoutArguments: large arguments are taken out of a message whole, wherever
-// they are in it, and all else stays.
+// TestWithoutArguments checks that large arguments are removed from a message
+// as a whole, wherever they are, and that the rest stays.
 func TestWithoutArguments(t *testing.T) {
 	large := `{"content":"` + strings.Repeat("é\\\"}", largeArguments/4) + `","n":[1, {}]}`
 	for _, c := range []struct{ method, before, arguments, after string }{

@@ -15,40 +15,41 @@ import (
 	"mcp-toolset/tools"
 )
 
-// DefaultAskTimeout is how long a question waits for a person where the call
-// waits with it. It is below what hosts allow a call.
+// DefaultAskTimeout is the default timeout for the user's answer if the call
+// waits for it. It is shorter than the time that hosts allow for a call.
 const DefaultAskTimeout = 2 * time.Minute
 
-// question is what a client's user is asked, of whatever kind.
+// question is a question of any kind to the client's user.
 type question struct {
 	key    string // its name among the questions of a result
 	form   mcp.ElicitationParams
-	digest [sha256.Size]byte // of all that the user is shown
+	digest [sha256.Size]byte // of everything the user is shown
 }
 
 func newQuestion(key string, form mcp.ElicitationParams, shown ...[]byte) question {
 	return question{key, form, digest(append(shown, []byte(key))...)}
 }
 
-// putter puts a question and returns the result as the client sent it; how says
-// why there is none. It fails as a pipeline.Asker does.
+// putter asks a question and returns the client's result. If there is none, how
+// is the reason. It fails as a pipeline.Asker does.
 type putter func(context.Context, question) (result json.RawMessage, how string, err error)
 
-// user is how the user of a call's client can be asked. All of the zero user is
-// nil: that cannot be.
+// user holds the ways to ask the user of a call's client. In the zero value all
+// are nil: the user cannot be asked.
 type user struct {
 	ask     pipeline.Asker
 	elicit  func(context.Context, tools.Form) (tools.FormReply, error)
-	resumed any      // what was kept of the question that the request brings the answer to
+	resumed any      // InputRequired.Kept of the question that the request answers
 	rounder *rounder // nil: the call waits for answers
 }
 
-// user returns how the call's client can be asked. An error is one of the
-// request.
+// user returns the ways to ask the user of the call's client. It returns an
+// error if the request is invalid.
 //
-// There are two ways. Up to 2025-11-25 the server sends a request on the call's
-// own stream and the call waits, in its place. From 2026-07-28 on it cannot:
-// the call ends with the question and is sent again with the answer.
+// There are two ways. Up to protocol 2025-11-25 the server sends a request on
+// the call's own stream, and the call waits in its place. From 2026-07-28 on
+// this is impossible: the call ends with the question, and the client sends it
+// again with the answer.
 func (s *Server) user(ctx context.Context, in *incoming, out *notifier, req mcp.CallToolRequest, args json.RawMessage) (user, error) {
 	if !canBeAsked(ctx) {
 		return user{}, nil
@@ -75,7 +76,7 @@ func (s *Server) user(ctx context.Context, in *incoming, out *notifier, req mcp.
 	return u, nil
 }
 
-// askedBy is a user to whom questions are put in one of the two ways.
+// askedBy returns a user whose questions are asked by put.
 func (s *Server) askedBy(put putter) user {
 	return user{
 		ask: func(ctx context.Context, q pipeline.Question) (pipeline.Reply, error) {
@@ -96,8 +97,9 @@ func (s *Server) askedBy(put putter) user {
 	}
 }
 
-// canBeAsked reports whether the client declared that its user can be asked by
-// a form, for this request or, before 2026-07-28, when it initialized.
+// canBeAsked reports whether the client declared that it can show forms to its
+// user. It declares that with this request or, before 2026-07-28, at
+// initialization.
 func canBeAsked(ctx context.Context) bool {
 	var declared *mcp.ElicitationCapability
 	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
@@ -107,12 +109,13 @@ func canBeAsked(ctx context.Context) bool {
 	} else if c, ok := mcpserver.ClientSessionFromContext(ctx).(mcpserver.SessionWithClientInfo); ok {
 		declared = c.GetClientCapabilities().Elicitation
 	}
-	// Naming no mode means forms: there was nothing else at first.
+	// A declaration without a mode means forms, which at first were the only
+	// mode.
 	return declared != nil && (declared.Form != nil || declared.URL == nil)
 }
 
-// askNow asks by a request of ours and waits for its answer, in the call's own
-// place. Nothing is left of the question when it returns.
+// askNow sends a request to the client and waits for the answer, in the call's
+// own place. When it returns, the question is no longer registered.
 func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q question) (result json.RawMessage, how string, err error) {
 	id, answer := in.conv.asked.put()
 	defer in.conv.asked.forget(id)
@@ -148,7 +151,7 @@ func (s *Server) askNow(ctx context.Context, in *incoming, out *notifier, q ques
 	case <-in.deaf:
 	case <-ctx.Done():
 	}
-	// Who is still shown the question need not look at it any more.
+	// The client can close the question if it still shows it.
 	_ = out.open(func() error {
 		return in.notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
 	})

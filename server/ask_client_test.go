@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestRealClient has the protocol's TypeScript client asked. CLIENTS_DIR is
-// where the clients of the end-to-end checks are installed.
+// TestRealClient asks a user through the protocol's TypeScript client.
+// CLIENTS_DIR is the folder with the clients of the end-to-end checks.
 func TestRealClient(t *testing.T) {
 	clients := os.Getenv("CLIENTS_DIR")
 	if clients == "" {
@@ -31,8 +31,8 @@ func TestRealClient(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// TestAskFixture is not a test but the server that TestRealClient starts, over
-// the transport that ASK_FIXTURE names.
+// TestAskFixture is not a test. It is the server that TestRealClient starts,
+// over the transport that ASK_FIXTURE names.
 func TestAskFixture(t *testing.T) {
 	transport := os.Getenv("ASK_FIXTURE")
 	if transport == "" {

@@ -37,9 +37,9 @@ func watched(s *Server) <-chan *conversation {
 	return ended
 }
 
-// TestCancelWhileAsked: a call cancelled while a person is asked ends at once
-// and unanswered, the question is withdrawn, over HTTP by the end of its stream,
-// and nothing is left of it.
+// TestCancelWhileAsked checks that a call cancelled while its user is asked
+// ends at once without an answer. The question is withdrawn, over HTTP by the
+// end of its stream, and nothing of it remains.
 func TestCancelWhileAsked(t *testing.T) {
 	t.Run("stdio", cancelWhileAsked)
 	t.Run("http", func(t *testing.T) {
@@ -76,8 +76,8 @@ func cancelWhileAsked(t *testing.T) {
 	c.text("2") // and nothing before it
 }
 
-// TestCancelBeatsAnswer: a call that is cancelled does not run, though its
-// answer has come too.
+// TestCancelBeatsAnswer checks that a cancelled call does not run even if the
+// user's answer has arrived too.
 func TestCancelBeatsAnswer(t *testing.T) {
 	s := newAsking(t)
 	conv := s.open("test", false)
@@ -97,7 +97,8 @@ func TestCancelBeatsAnswer(t *testing.T) {
 	}
 }
 
-// TestAskedTooLate: what a call left behind asks nothing once it is answered.
+// TestAskedTooLate checks that a goroutine left behind by a call cannot ask
+// after the call's answer.
 func TestAskedTooLate(t *testing.T) {
 	s := newAsking(t)
 	conv := s.open("test", false)
@@ -119,9 +120,9 @@ func messageOf(t *testing.T, line string) message {
 	return m
 }
 
-// TestGoneWhileAsked: when no answer can come any more, nobody waits for one:
-// the input has ended, the client has hung up or ended its session, or the
-// server is told to stop.
+// TestGoneWhileAsked checks that no call waits when no answer can come any
+// more: the input has ended, the client has disconnected or ended its session,
+// or the server must stop.
 func TestGoneWhileAsked(t *testing.T) {
 	t.Run("stdio, end of input", func(t *testing.T) {
 		s := newAsking(t)

@@ -10,8 +10,8 @@ import (
 
 type connector = func(t *testing.T, capabilities string) *askClient
 
-// TestAnswers: what each answer to a question means. What is not clearly an
-// answer allows nothing, and an answer without more means once.
+// TestAnswers checks the meaning of each answer to a question. An unclear
+// answer allows nothing, and an acceptance without more means once.
 func TestAnswers(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		c := connect(t, canElicit)
@@ -48,7 +48,8 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// TestAlwaysNotOnOffer: a client cannot choose what it was not offered.
+// TestAlwaysNotOnOffer checks that a client cannot choose "always" if it was
+// not offered.
 func TestAlwaysNotOnOffer(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		c := connect(t, canElicit)
@@ -66,7 +67,7 @@ func TestAlwaysNotOnOffer(t *testing.T) {
 	})
 }
 
-// TestDeclared: only clients that say that they can be asked by a form are.
+// TestDeclared checks that only clients that declare forms are asked.
 func TestDeclared(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		for capabilities, asked := range map[string]bool{
@@ -86,8 +87,9 @@ func TestDeclared(t *testing.T) {
 	})
 }
 
-// TestAnswersAreNotMixed: of questions put at once, each gets its own answer;
-// one of another session, a second one and one to no question are dropped.
+// TestAnswersAreNotMixed checks that each of several simultaneous questions
+// gets its own answer. An answer of another session, a second answer and an
+// answer to no question are dropped.
 func TestAnswersAreNotMixed(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		a, b := connect(t, canElicit), connect(t, canElicit)
@@ -120,8 +122,8 @@ func TestAnswersAreNotMixed(t *testing.T) {
 	})
 }
 
-// TestOneAnswer: a second answer to a question is dropped though nobody has
-// taken the first yet.
+// TestOneAnswer checks that a second answer is dropped even if the first has
+// not been received yet.
 func TestOneAnswer(t *testing.T) {
 	q := newQuestions()
 	id, answer := q.put()
@@ -142,8 +144,8 @@ func TestOneAnswer(t *testing.T) {
 	}
 }
 
-// TestOtherCallsGoOn: a call that waits for a person keeps its place in its own
-// lane, and holds up nobody else's.
+// TestOtherCallsGoOn checks that a call that waits for the user retains its
+// place in its lane and delays no other lane.
 func TestOtherCallsGoOn(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		a, b := connect(t, canElicit), connect(t, canElicit)
@@ -175,8 +177,9 @@ func TestOtherCallsGoOn(t *testing.T) {
 	})
 }
 
-// TestAskTimesOut: a question without an answer denies when its time is over,
-// the client is told that it need not be answered, and a late answer is dropped.
+// TestAskTimesOut checks that a question without an answer denies the call
+// after the timeout, that the client gets a cancel for it, and that a late
+// answer is dropped.
 func TestAskTimesOut(t *testing.T) {
 	timesOut := func(t *testing.T, c *askClient) {
 		c.send(callLine(1, "Ask", `{"text":"it"}`))

@@ -65,8 +65,9 @@ func (c *askClient) asked() (state string) {
 
 const accept = `{"action":"accept"}`
 
-// TestModernAnswers: a call of 2026-07-28 ends with the question and is sent
-// again with the answer; what was decided before is not decided again.
+// TestModernAnswers checks that a call of protocol 2026-07-28 ends with the
+// question and is sent again with the answer. Earlier decisions are not
+// repeated.
 func TestModernAnswers(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		c := connect(t, "")
@@ -91,8 +92,8 @@ func TestModernAnswers(t *testing.T) {
 	})
 }
 
-// TestModernState: an answer counts once and for the very call and question
-// that it is to. With any other the question is put anew.
+// TestModernState checks that an answer counts once, and only for its call and
+// question. With any other state the question is asked again.
 func TestModernState(t *testing.T) {
 	const args = `{"text":"it"}`
 	flip := func(s string) string { // a bit that the encoding keeps
@@ -125,8 +126,9 @@ func TestModernState(t *testing.T) {
 	}
 }
 
-// TestModernSingleUse: an answer is used up by the call it comes with, whatever
-// it says, and so is a state without an answer; deciding is not done again then.
+// TestModernSingleUse checks that an answer is used up by the call that brings
+// it, whatever it is, and so is a state without an answer. Deciding is not
+// repeated then.
 func TestModernSingleUse(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		const args = `{"text":"it"}`
@@ -151,8 +153,8 @@ func TestModernSingleUse(t *testing.T) {
 	})
 }
 
-// TestModernQuestionChanged: an answer to what was shown does not answer what
-// would be shown now.
+// TestModernQuestionChanged checks that an answer does not count if the user
+// would be shown something else now.
 func TestModernQuestionChanged(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		const args = `{"text":"it","vary":true}`
@@ -166,7 +168,8 @@ func TestModernQuestionChanged(t *testing.T) {
 	})
 }
 
-// TestModernAskedTwice: one answer is to one question, however alike they are.
+// TestModernAskedTwice checks that one answer settles only one of two equal
+// questions.
 func TestModernAskedTwice(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		const args = `{"text":"it","twice":true}`
@@ -177,7 +180,8 @@ func TestModernAskedTwice(t *testing.T) {
 	})
 }
 
-// TestModernForeign: the state of one connection is of no use in another.
+// TestModernForeign checks that a state of one connection is useless in
+// another.
 func TestModernForeign(t *testing.T) {
 	const args = `{"text":"it"}`
 	s := newAsking(t)
@@ -193,7 +197,7 @@ func TestModernForeign(t *testing.T) {
 	a.outcome()
 }
 
-// TestModernExpiry: an answer that comes too late is none.
+// TestModernExpiry checks that a late answer does not count.
 func TestModernExpiry(t *testing.T) {
 	for late, want := range map[time.Duration]bool{roundLife: true, roundLife + 1: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -213,7 +217,8 @@ func TestModernExpiry(t *testing.T) {
 	}
 }
 
-// TestModernMalformed: what nobody was given is refused, in words.
+// TestModernMalformed checks that a state that was never issued is refused with
+// a clear error.
 func TestModernMalformed(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		c := connect(t, "")
@@ -228,8 +233,8 @@ func TestModernMalformed(t *testing.T) {
 	})
 }
 
-// TestModernParams holds what is refused before the library could take the
-// wrong one of two answers.
+// TestModernParams checks that parameters are refused if the library could
+// choose the wrong one of two answers.
 func TestModernParams(t *testing.T) {
 	s := newAsking(t)
 	c := askStdio(t, t.Context(), s, "")
@@ -249,8 +254,8 @@ func TestModernParams(t *testing.T) {
 	c.asked()
 }
 
-// TestModernNotDeclared: capabilities are those of the request, also where the
-// client has initialized with others; a state does not stand in for them.
+// TestModernNotDeclared checks that the capabilities of the request count, even
+// if the client initialized with others. A state does not replace them.
 func TestModernNotDeclared(t *testing.T) {
 	overBoth(t, func(t *testing.T, _ *Server, connect connector) {
 		without := func(c *askClient, more string) {

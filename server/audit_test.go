@@ -12,10 +12,10 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestUnknownAudited: a call of a tool that is not offered, for whatever reason, is
-// answered with -32602 and has its line in the audit, over both transports, whether
-// or not the audit is required, with its arguments even if the library does not get
-// them.
+// TestUnknownAudited checks that a call of a tool that is not offered is
+// answered with -32602 and logged with its arguments. It covers both
+// transports, an optional and a required audit log, and arguments that the
+// library does not get.
 func TestUnknownAudited(t *testing.T) {
 	calls := []struct{ tool, fault, line string }{
 		{"Reed", `there is no tool "Reed"; the nearest is Read`, "invalid Reed"},

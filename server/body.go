@@ -1,7 +1,7 @@
 package server
 
-// This file is how the body of an HTTP request is read: within the limits of
-// size and time, and of the bytes that all requests together may hold.
+// The body of an HTTP request is read within limits of size and time, and
+// within a limit on the memory of all requests together.
 
 import (
 	"errors"
@@ -15,36 +15,38 @@ import (
 const (
 	maxBody = 16 << 20 // bytes of one request
 
-	// maxBodies bounds the bytes that bodies of requests in progress take. Those
-	// that have not grown beyond smallBody have a share of their own, so that a
-	// cancel comes through when large ones take all the rest.
+	// maxBodies limits the bytes that the bodies of requests in progress use.
+	// Bodies up to smallBody have a part of their own, so that a cancel gets
+	// through when large bodies use all the rest.
 	maxBodies      = 256 << 20
 	smallBody      = 64 << 10
 	maxSmallBodies = 32 << 20
-	// maxParsing bounds the larger bodies that are parsed at once, which takes
-	// several times their size.
+	// maxParsing limits the number of larger bodies that are parsed at once.
+	// Parsing needs several times the size of a body.
 	maxParsing = 2
-	// firstBody is where a body begins to grow: most messages fit.
+	// firstBody is the initial capacity of a body. Most messages fit.
 	firstBody = 4 << 10
-	// oneByte is how long a byte of a body that found no room is waited for.
+	// oneByte is the timeout for one more byte of a body for which there was no
+	// room.
 	oneByte = 200 * time.Millisecond
-	// bodyRetry is when to come again who found no room, in seconds.
+	// bodyRetry is the value of Retry-After, in seconds, if there was no room.
 	bodyRetry = "1"
 )
 
-// room is what all bodies may still take, in bytes.
+// room is the number of bytes that further bodies may use.
 type room struct {
 	mu           sync.Mutex
 	small, large int
 
-	parsing chan struct{} // one element for each larger body that is being parsed
+	parsing chan struct{} // one element for each larger body being parsed
 }
 
 func newRoom(small, large int) *room {
 	return &room{small: small, large: large, parsing: make(chan struct{}, maxParsing)}
 }
 
-// share is what a buffer of n bytes is taken from. The caller holds mu.
+// share returns the part that a buffer of n bytes counts towards. The caller
+// holds mu.
 func (m *room) share(n int) *int {
 	if n <= smallBody {
 		return &m.small
@@ -71,23 +73,24 @@ func (m *room) give(n int) {
 
 var errNoRoom = errors.New("requests in progress take all the memory there is for them")
 
-// body is what has arrived of a request's body. It takes room as it grows, so
-// that one that is announced and does not come holds next to nothing.
+// body holds the bytes of a request's body that have arrived. It takes room as
+// it grows, so a body that is announced but not sent uses almost none.
 type body struct {
 	room *room
-	data []byte // all of its capacity is taken
+	data []byte // its whole capacity is taken from room
 }
 
-// release gives the room back. The data must not be used any more.
+// release gives the room back. The data must not be used afterwards.
 func (b *body) release() {
 	b.room.give(cap(b.data))
 	b.data = nil
 }
 
-// grow makes room for more, up to expected bytes if that is known.
+// grow enlarges the buffer. expected is the announced size, or negative if
+// unknown.
 func (b *body) grow(expected int64) error {
 	n := max(firstBody, 2*cap(b.data))
-	if want := int(min(expected, maxBody)) + 1; want > len(b.data) { // with one byte more to see the end
+	if want := int(min(expected, maxBody)) + 1; want > len(b.data) { // plus one byte to detect the end
 		n = min(n, max(want, firstBody))
 	}
 	if !b.room.take(n) {
@@ -119,8 +122,8 @@ func (b *body) readFrom(r io.Reader, expected int64) error {
 	}
 }
 
-// readBody reads a request's body. What it returns must be released when the
-// request is over, also beside a failure.
+// readBody reads a request's body. The caller must release the body at the end
+// of the request, even after a failure.
 func readBody(w http.ResponseWriter, r *http.Request, from *room, timeout time.Duration) (*body, *httpFailure) {
 	b := &body{room: from}
 	tooLong := &httpFailure{status: http.StatusRequestEntityTooLarge, text: fmt.Sprintf("the body is over %d MiB", maxBody>>20)}
@@ -136,9 +139,9 @@ func readBody(w http.ResponseWriter, r *http.Request, from *room, timeout time.D
 		return b, tooLong
 	case errors.Is(err, errNoRoom):
 		b.release()
-		// With one more byte net/http knows that it is to hang up on somebody who
-		// sends. It then waits a little with that: else the system might drop the
-		// answer for what was sent and not read.
+		// After a read beyond the limit, net/http closes the connection, with a
+		// short delay for a client that is still sending. Without the delay,
+		// the system might drop the answer because of the unread bytes.
 		_ = rc.SetReadDeadline(time.Now().Add(oneByte))
 		_, _ = http.MaxBytesReader(w, r.Body, 0).Read(make([]byte, 1))
 		return b, &httpFailure{status: http.StatusServiceUnavailable, rpc: &rpcError{
@@ -146,6 +149,6 @@ func readBody(w http.ResponseWriter, r *http.Request, from *room, timeout time.D
 	case err != nil:
 		return b, &httpFailure{status: http.StatusRequestTimeout, text: "the body did not arrive"}
 	}
-	_ = rc.SetReadDeadline(time.Time{}) // not before: the rest of a slow body must not be waited for
+	_ = rc.SetReadDeadline(time.Time{}) // only now: the rest of a slow body must not be waited for
 	return b, nil
 }

@@ -23,8 +23,8 @@ func (m *room) left() (small, large int) {
 	return m.small, m.large
 }
 
-// TestBody: a body is read whole whatever its size and however it comes, takes
-// room of its size while it is held, and none behind that.
+// TestBody checks that a body of any size is read completely, takes room of its
+// size while it is in use, and none afterwards.
 func TestBody(t *testing.T) {
 	const small, large = 1 << 20, 64 << 20
 	for _, size := range []int{0, 1, firstBody - 1, firstBody, firstBody + 1, smallBody, smallBody + 1, 1<<20 + 1, maxBody} {
@@ -74,8 +74,9 @@ func announce(t *testing.T, w *web, size int, begin string) net.Conn {
 	return conn
 }
 
-// TestNoRoom: what finds no room is told so, and to come again; small messages
-// pass beside large ones, and what is refused holds nothing.
+// TestNoRoom checks that a request without room is refused with a request to
+// retry. Small messages pass beside large ones, and a refused request holds no
+// room.
 func TestNoRoom(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	s.bodies = newRoom(1<<20, 32<<20)
@@ -117,8 +118,8 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestAnnouncedBodies: bodies that are announced and do not come take next to
-// nothing, and one that is announced too long is not waited for.
+// TestAnnouncedBodies checks that bodies that are announced and not sent use
+// almost no room, and that one announced as too long is refused at once.
 func TestAnnouncedBodies(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	s.bodies = newRoom(1<<20, 64<<20)
@@ -147,8 +148,8 @@ func TestAnnouncedBodies(t *testing.T) {
 	}
 }
 
-// TestManyLargeBodies: 100 clients that send large bodies at once and wait for
-// their answers take memory as the room allows, not as they send.
+// TestManyLargeBodies checks that the memory of 100 clients that send large
+// bodies at once is limited by the room.
 func TestManyLargeBodies(t *testing.T) {
 	const clients, fit = 100, 8
 	g := newGate()

@@ -15,15 +15,15 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Client is an MCP client in the server's own process. It talks to ServeStdio
-// over pipes, so that what it calls takes the very path of any other client.
+// Client is an MCP client in the server's process. It talks to ServeStdio over
+// pipes, so that its calls take the same path as those of any other client.
 type Client struct {
 	c      *client.Client
 	served chan error
 	stop   context.CancelFunc
 }
 
-// Connect starts a client and initializes it. It ends with Close.
+// Connect starts and initializes a client. The caller must close it.
 func (s *Server) Connect(ctx context.Context) (*Client, error) {
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
@@ -54,8 +54,9 @@ type eof struct{}
 
 func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
-// Call calls a tool. Result is the answer as its JSON, failed whether it is an
-// error result. An error is one of the protocol, such as an unknown tool.
+// Call calls a tool. It returns the content, the whole answer as JSON, and
+// whether it is an error result. An error is one of the protocol, such as an
+// unknown tool.
 func (c *Client) Call(ctx context.Context, tool string, args json.RawMessage) (content []tools.Content, result json.RawMessage, failed bool, err error) {
 	req := mcp.CallToolRequest{}
 	req.Params.Name, req.Params.Arguments = tool, args
@@ -109,8 +110,8 @@ func (c *Client) Close() error {
 	return errors.Join(err, <-c.served)
 }
 
-// List is the result of tools/list exactly as clients get it, the same bytes
-// in every process.
+// List returns the result of tools/list exactly as clients get it. The bytes
+// are the same in every process.
 func (s *Server) List(ctx context.Context) (json.RawMessage, error) {
 	answer := s.mcp.HandleMessage(ctx, json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`))
 	response, ok := answer.(mcp.JSONRPCResponse)

@@ -10,22 +10,23 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Keys in _meta that clients read. Sizes are in characters.
+// Keys in _meta that clients read.
 const (
 	metaAlwaysLoad = "anthropic/alwaysLoad"
 	metaSearchHint = "anthropic/searchHint"
 	metaMaxResult  = "anthropic/maxResultSizeChars"
-	// Clients send a result over clientResultSize to a file of their own,
-	// unless the tool says that its results may be longer, up to
+	// clientResultSize is the size in characters above which clients store a
+	// result in a file. A tool can declare a higher limit, up to
 	// clientResultMost.
 	clientResultSize = 50_000
 	clientResultMost = 500_000
 )
 
-// definition is a tool as tools/list shows it: with hints on loading or without,
-// load says that models are to have it from the start. All four hints of our own tools are always set: the defaults of
-// absent ones are the opposite of what most tools are. Those of other servers are
-// as these say.
+// definition returns a tool in the form of tools/list. With hints, it includes
+// hints on loading; load marks a tool that models need from the start. All four
+// annotations of built-in tools are always set, because the defaults of missing
+// ones do not fit most tools. Upstream tools have the annotations that their
+// server declared.
 func definition(t *tools.Tool, structured, hints, load bool) (mcp.Tool, error) {
 	in, err := t.InputSchema()
 	if err != nil {
@@ -70,8 +71,8 @@ func definition(t *tools.Tool, structured, hints, load bool) (mcp.Tool, error) {
 	return def, nil
 }
 
-// result is a response as tools/call answers it: always a fresh value, since
-// the library writes into what it is given.
+// result converts a response for tools/call. It always returns a new value,
+// because the library modifies it.
 func (s *Server) result(r *tools.Response) (*mcp.CallToolResult, error) {
 	out := &mcp.CallToolResult{IsError: r.Failed, Content: make([]mcp.Content, 0, len(r.Content))}
 	for _, c := range r.Content {

@@ -53,9 +53,9 @@ func listed(t *testing.T, answer string) string {
 	return strings.Join(names, " ")
 }
 
-// TestLegacyList: what a session of an old protocol has found joins its list, of
-// which it is told, and nobody else's; from 2026-07-28 on the list is the same
-// whatever was called.
+// TestLegacyList checks that tools found by a session of an old protocol are
+// added to its list only, and that its client is notified. From protocol
+// 2026-07-28 on, the list does not depend on calls.
 func TestLegacyList(t *testing.T) {
 	s, _ := newServerFor(t, time.Second, tools.DeferLegacyList, finder())
 	s.Registry.SetServers([]tools.Server{{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{upstreamTool(t, "maps", "place")}}})
@@ -95,9 +95,9 @@ func TestLegacyList(t *testing.T) {
 	}
 }
 
-// TestUpstreamList: tools of upstream servers follow our own, whose part of the
-// list keeps its bytes; their definitions are as they came; who listens is told of
-// changes; each can be called, listed or not.
+// TestUpstreamList checks that upstream tools follow the built-in ones, whose
+// part of the list keeps its bytes. Their definitions are unchanged, listening
+// clients are notified of changes, and each can be called, listed or not.
 func TestUpstreamList(t *testing.T) {
 	s, _ := newServerFor(t, time.Second, tools.DeferOff, finder())
 	list := func() string {
@@ -137,8 +137,9 @@ func TestUpstreamList(t *testing.T) {
 	}
 }
 
-// TestDeferredNames: the instructions name what is not listed, and count where
-// there is no room for names; they stay below where clients cut them.
+// TestDeferredNames checks that the instructions name the unlisted tools, or
+// give their number if there is no room, and stay below the size at which
+// clients truncate them.
 func TestDeferredNames(t *testing.T) {
 	r, err := tools.NewRegistry([]*tools.Tool{finder()}, tools.Gates{Deferral: tools.DeferDispatch})
 	if err != nil {
@@ -193,8 +194,8 @@ func upstreamToolOf(t *testing.T, server, name string) *tools.Tool {
 	return tool
 }
 
-// TestAlwaysUpstreamTold: where tools are searched for, clients are told of those
-// of other servers that are listed all the same, and of no others.
+// TestAlwaysUpstreamTold checks that, with deferral by search, clients are
+// notified of upstream tools that are always listed, and of no others.
 func TestAlwaysUpstreamTold(t *testing.T) {
 	for _, how := range []tools.Deferral{tools.DeferDispatch, tools.DeferLegacyList} {
 		s, _ := newServerFor(t, time.Second, how, finder())
@@ -224,8 +225,9 @@ func TestAlwaysUpstreamTold(t *testing.T) {
 	}
 }
 
-// TestListWakes: a list has those upstream servers connected whose tools it shows:
-// where tools are searched for, only those that are always loaded.
+// TestListWakes checks that a list connects the upstream servers whose tools it
+// shows. With deferral by search, these are only the ones that are always
+// loaded.
 func TestListWakes(t *testing.T) {
 	for how, want := range map[tools.Deferral]string{tools.DeferHints: "[true]", tools.DeferOff: "[true]", tools.DeferDispatch: "[false]", tools.DeferLegacyList: "[false]"} {
 		s, _ := newServerFor(t, time.Second, how)

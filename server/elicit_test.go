@@ -169,8 +169,8 @@ var formAnswers = map[string]string{
 	`"accept"`: "cancel",
 }
 
-// TestFormWaits: up to 2025-11-25 a form is put while the call waits, and what the
-// client says is handed on.
+// TestFormWaits checks that up to protocol 2025-11-25 a form is shown while the
+// call waits, and that the answer is passed on.
 func TestFormWaits(t *testing.T) {
 	formsOverBoth(t, `{}`, func(t *testing.T, _ *Server, _ func() string, connect connector) {
 		c := connect(t, canElicit)
@@ -204,8 +204,8 @@ func TestFormWaits(t *testing.T) {
 	})
 }
 
-// TestFormEndsCall: from 2026-07-28 on the call ends with a form and is sent
-// again, as often as it asks.
+// TestFormEndsCall checks that from protocol 2026-07-28 on the call ends with a
+// form and is sent again, as often as it asks.
 func TestFormEndsCall(t *testing.T) {
 	formsOverBoth(t, `{}`, func(t *testing.T, _ *Server, notes func() string, connect connector) {
 		c := connect(t, "")
@@ -234,8 +234,8 @@ func TestFormEndsCall(t *testing.T) {
 	})
 }
 
-// TestFormOfAskedCall: a call that a person has to agree to and that asks in its
-// middle asks for the agreement once, and hooks run once.
+// TestFormOfAskedCall checks that a call that needs approval and then asks by a
+// form is approved once, and that its hooks run once.
 func TestFormOfAskedCall(t *testing.T) {
 	formsOverBoth(t, `{"permissions":{"ask":["Form"]},`+allHooks+`}`, func(t *testing.T, _ *Server, notes func() string, connect connector) {
 		const args = `{"ask":"who\nwhat"}`
@@ -271,9 +271,9 @@ func TestFormOfAskedCall(t *testing.T) {
 	})
 }
 
-// TestFormState: a state of a form counts once and for its call. Without it, or
-// without the answer under the form's name, nothing was answered; with a state
-// that is not its own the call is as if sent for the first time.
+// TestFormState checks that a state of a form counts once and only for its
+// call. Without the state, or without an answer under the form's key, there is
+// no answer. With a foreign state the call is treated as new.
 func TestFormState(t *testing.T) {
 	formsOverBoth(t, `{"permissions":{"ask":["Form"]}}`, func(t *testing.T, s *Server, _ func() string, connect connector) {
 		const args = `{"ask":"who"}`
@@ -315,7 +315,8 @@ func TestFormState(t *testing.T) {
 	})
 }
 
-// TestFormForeignState: the state of one connection is of no use in another.
+// TestFormForeignState checks that a state of one connection is useless in
+// another.
 func TestFormForeignState(t *testing.T) {
 	s, _ := newEliciting(t, `{"permissions":{"ask":["Form"]}}`)
 	a, b := askStdio(t, t.Context(), s, ""), askStdio(t, t.Context(), s, "")
@@ -329,8 +330,8 @@ func TestFormForeignState(t *testing.T) {
 	a.outcome()
 }
 
-// TestFormExpiry: an answer that comes too late is none, and neither is what was
-// agreed to before.
+// TestFormExpiry checks that a late answer does not count, and neither does the
+// earlier approval.
 func TestFormExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newEliciting(t, `{"permissions":{"ask":["Form"]}}`)
@@ -347,8 +348,8 @@ func TestFormExpiry(t *testing.T) {
 	})
 }
 
-// TestFormWithoutEnd: a call that asks something else each time is cancelled
-// when it has asked often enough.
+// TestFormWithoutEnd checks that a call that always asks something new is
+// cancelled after maxQuestions questions.
 func TestFormWithoutEnd(t *testing.T) {
 	s, _ := newEliciting(t, `{}`)
 	c := askStdio(t, t.Context(), s, "")
@@ -364,7 +365,8 @@ func TestFormWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestFormNotShown: what is no form is declined, and who cannot be asked is not.
+// TestFormNotShown checks that an invalid form is declined, and that a client
+// that cannot be asked is not asked.
 func TestFormNotShown(t *testing.T) {
 	formsOverBoth(t, `{}`, func(t *testing.T, _ *Server, _ func() string, connect connector) {
 		args := `{"ask":"who","schema":"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"object\"}}}"}`
@@ -385,7 +387,8 @@ func TestFormNotShown(t *testing.T) {
 	})
 }
 
-// TestFormTimesOut: a form without an answer is cancelled when its time is over.
+// TestFormTimesOut checks that a form without an answer is cancelled after the
+// timeout.
 func TestFormTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, notes := newEliciting(t, `{}`)
@@ -404,8 +407,8 @@ func TestFormTimesOut(t *testing.T) {
 	})
 }
 
-// TestFormCancelled: a call cancelled while its user is asked in its middle ends
-// at once, and nothing is left of the question.
+// TestFormCancelled checks that a call cancelled while it shows a form ends at
+// once, and nothing of the question remains.
 func TestFormCancelled(t *testing.T) {
 	formsOverBoth(t, `{}`, func(t *testing.T, s *Server, notes func() string, connect connector) {
 		ended := watched(s)
@@ -429,8 +432,8 @@ func TestFormCancelled(t *testing.T) {
 	})
 }
 
-// TestFormParams: what another reader could take for the answer to a form is
-// refused.
+// TestFormParams checks that parameters are refused if another reader could
+// take something else for the answer to a form.
 func TestFormParams(t *testing.T) {
 	s, _ := newEliciting(t, `{}`)
 	c := askStdio(t, t.Context(), s, "")
@@ -442,7 +445,8 @@ func TestFormParams(t *testing.T) {
 	}
 }
 
-// TestFormsAreBounded: what the answers of a call take counts.
+// TestFormsAreBounded checks that the size of a call's answers counts towards
+// the limit.
 func TestFormsAreBounded(t *testing.T) {
 	r, err := newRounds()
 	if err != nil {

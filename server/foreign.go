@@ -1,8 +1,8 @@
 package server
 
-// This file is a form of another server, as the client's user is shown it. It
-// comes with a call that this user's model made, but from somebody whom nobody
-// here knows: that it is not we who ask has to be plain, whatever it says.
+// Forms of upstream servers are shown to the client's user here. The user's
+// model made the call, but the author of the form is unknown. So the text must
+// make plain that the upstream server asks, whatever the form contains.
 
 import (
 	"encoding/json"
@@ -17,16 +17,17 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Limits of a form of another server.
+// Limits of a form of an upstream server.
 const (
-	maxMessage = 4000     // characters of its message as it is shown: nobody reads more
-	maxSchema  = 16 << 10 // bytes of its schema: a form that a person could fill in has fewer
+	maxMessage = 4000     // characters of the message as shown; users do not read more
+	maxSchema  = 16 << 10 // bytes of the schema; forms that a user can fill in are smaller
 )
 
-// formKey names the question of another server.
+// formKey is the key of the question of an upstream server.
 const formKey = "form"
 
-// foreign is the question that another server asks. Its schema must be flat.
+// foreign returns the question for a form of an upstream server. The form's
+// schema must be flat.
 func foreign(f tools.Form) question {
 	form := mcp.ElicitationParams{
 		Message:         fmt.Sprintf("The server %s asks (in a call of %s):\n%s", plain.Line(f.Server), plain.Line(f.Tool), quoted(f.Message)),
@@ -35,8 +36,7 @@ func foreign(f tools.Form) question {
 	return newQuestion(formKey, form, []byte(f.Server), []byte(f.Tool), []byte(f.Message), f.Schema)
 }
 
-// quoted is a message with each of its lines marked, so that none looks like one
-// of ours.
+// quoted marks each line of a message, so that none looks like a line of ours.
 func quoted(message string) string {
 	head := message[:offset(message, maxMessage)]
 	var b strings.Builder
@@ -50,8 +50,8 @@ func quoted(message string) string {
 	return text
 }
 
-// formReply reads the result of an elicitation for the server that asked. What
-// is no answer cancels.
+// formReply converts the result of an elicitation for the upstream server. An
+// invalid answer counts as cancel.
 func formReply(result json.RawMessage) tools.FormReply {
 	action, content := readAnswer(result)
 	switch action {
@@ -68,9 +68,9 @@ func formReply(result json.RawMessage) tools.FormReply {
 	return tools.FormReply{Action: string(mcp.ElicitationResponseActionCancel)}
 }
 
-// flat reports whether a schema is one that the protocol has for forms, and no
-// larger than that needs: an object of single values and choices. Clients are
-// shown no other.
+// flat reports whether a schema is a form as the protocol defines it: an object
+// of single values and choices, within maxSchema. Clients are shown no other
+// schema.
 func flat(schema json.RawMessage) bool {
 	if len(schema) > maxSchema || !utf8.Valid(schema) || !shows(schema) {
 		return false
@@ -96,8 +96,8 @@ func flat(schema json.RawMessage) bool {
 	return true
 }
 
-// shows reports whether all text in a schema is such as a person sees: its titles
-// stand beside ours.
+// shows reports whether all text in a schema is plain and visible. This matters
+// because its titles appear next to our text.
 func shows(schema json.RawMessage) bool {
 	var v any
 	if json.Unmarshal(schema, &v) != nil {
@@ -122,8 +122,9 @@ func allText(v any, ok func(string) bool) bool {
 	return true
 }
 
-// field reports whether a schema is of a value of one of the types. With "",
-// which is none, among them it is of an array's items, which have to be listed.
+// field reports whether a schema describes a value of one of the types. If
+// types contains "" (no type), the schema is that of an array's items, which
+// must list their values.
 func field(schema json.RawMessage, types ...string) bool {
 	f, err := strictObject(schema, "type", "items", "enum", "oneOf", "anyOf")
 	if err != nil {
@@ -153,7 +154,7 @@ func field(schema json.RawMessage, types ...string) bool {
 	return true
 }
 
-// choices reports whether a value is a list of values with their titles.
+// choices reports whether a value is a list of values with titles.
 func choices(raw json.RawMessage) bool {
 	var list []map[string]json.RawMessage
 	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
@@ -172,7 +173,7 @@ func choices(raw json.RawMessage) bool {
 	return true
 }
 
-// scalars reports whether a value is a single one, or a list of such.
+// scalars reports whether a value is a single value or a list of single values.
 func scalars(raw json.RawMessage) bool {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

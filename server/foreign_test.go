@@ -12,8 +12,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestForeign holds what a person reads: whoever asks, it is said first who, and
-// nothing that a server says looks like a line of ours.
+// TestForeign checks the text that the user reads. It first names the server
+// that asks, and no line of the server's looks like one of ours.
 func TestForeign(t *testing.T) {
 	for _, tc := range []struct{ name, server, message, want string }{
 		{"plain", "other", "Which name?", "The server other asks (in a call of mcp__other__x):\n> Which name?"},
@@ -31,7 +31,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestLongMessage: a message is shown as far as a person reads, and says so.
+// TestLongMessage checks that a long message is truncated and says so.
 func TestLongMessage(t *testing.T) {
 	const note = "\n[The message is longer. The rest is not shown.]"
 	whole := strings.Repeat("é", maxMessage-2)
@@ -52,7 +52,8 @@ func TestLongMessage(t *testing.T) {
 	}
 }
 
-// TestForeignDigest: who asks, in a call of what, what and by which form counts.
+// TestForeignDigest checks that server, tool, message and form all change the
+// digest.
 func TestForeignDigest(t *testing.T) {
 	f := tools.Form{Server: "a", Tool: "b", Message: "c", Schema: json.RawMessage("{}")}
 	for _, other := range []tools.Form{
@@ -69,7 +70,7 @@ func TestForeignDigest(t *testing.T) {
 	}
 }
 
-// TestFlat: what the protocol has for forms is shown, anything else is not.
+// TestFlat checks that exactly the forms of the protocol are accepted.
 func TestFlat(t *testing.T) {
 	shown := []string{
 		`{"type":"string","title":"N","description":"d","minLength":1,"maxLength":5,"format":"email","default":"x"}`,

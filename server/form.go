@@ -1,8 +1,8 @@
 package server
 
-// This file is what a person reads and fills in when a call has to be agreed
-// to, and what an answer means. Everything in it that a call brought along is
-// made plain: it cannot hide, add lines of its own, or drive a terminal.
+// The form that asks for an approval is made here, and its answer is
+// interpreted. All text in it that comes from the call is made plain: it cannot
+// hide, add lines or control a terminal.
 
 import (
 	"bytes"
@@ -20,31 +20,32 @@ import (
 
 // Limits of a form, in characters.
 const (
-	// maxShown is how much of an input is shown: nobody reads more. Of a
-	// longer one the beginning and, a quarter of this, the end are shown.
+	// maxShown limits the part of an input that is shown; users do not read
+	// more. Of a longer input, the beginning and the end are shown. The end
+	// gets a quarter of the limit.
 	maxShown = 4000
-	// maxAlways is the longest text that may be remembered: what is agreed to
-	// for good is shown whole.
+	// maxAlways is the longest text that "always" can be offered for: a
+	// permanent approval must be shown in full.
 	maxAlways = 500
 )
 
-// The one field of a form. An answer without it means once.
+// The only field of a form and its values. An answer without it means once.
 const (
 	rememberField = "remember"
 	rememberOnce  = "once"
 	rememberAll   = "always"
 )
 
-// permissionKey names the question of a call that has to be agreed to.
+// permissionKey is the key of the question whether a call may run.
 const permissionKey = "permission"
 
-// permission is the question whether a call may run.
+// permission returns the question whether a call may run.
 func permission(q pipeline.Question) question {
 	return newQuestion(permissionKey, form(q), []byte(q.Tool), []byte(q.Title), []byte(q.Dir), q.Input, []byte(q.Preview.Text), []byte(q.Reason), []byte(q.Opens), []byte(q.Always))
 }
 
-// form is a question as clients take it: text, and a flat object without
-// required properties, since some clients accept with nothing filled in.
+// form returns a question as clients accept it: text and a flat object without
+// required properties, because some clients accept without filling anything in.
 func form(q pipeline.Question) mcp.ElicitationParams {
 	properties := map[string]any{}
 	if offersAlways(q) {
@@ -60,12 +61,12 @@ func form(q pipeline.Question) mcp.ElicitationParams {
 	}
 }
 
-// offersAlways reports whether "always" may be chosen.
+// offersAlways reports whether the user may choose "always".
 func offersAlways(q pipeline.Question) bool {
 	return q.Always != "" && utf8.RuneCountInString(plain.Text(q.Always)) <= maxAlways
 }
 
-// formText is the text of a form.
+// formText returns the text of a form.
 func formText(q pipeline.Question) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A tool call needs your permission.\n\nTool: %s\n", plain.Line(q.Tool))
@@ -89,8 +90,8 @@ func formText(q pipeline.Question) string {
 	return b.String()
 }
 
-// formInput is the part of a form that shows what the call would change, or its
-// input.
+// formInput returns the part of a form that shows the preview of the changes,
+// or the input.
 func formInput(q pipeline.Question) string {
 	sum := sha256.Sum256(q.Input)
 	if q.Preview.Text != "" {
@@ -108,13 +109,13 @@ func formInput(q pipeline.Question) string {
 	return fmt.Sprintf("%s\nInput:\n%s\n", caution, shown)
 }
 
-// shownInput is an input for reading, and how many characters of that are left
-// out.
+// shownInput returns an input as readable text, and the number of characters
+// left out.
 func shownInput(input json.RawMessage) (text string, left int) {
 	var b bytes.Buffer
 	if err := json.Indent(&b, unescapeHTML(input), "", "  "); err != nil {
 		b.Reset()
-		b.WriteString(plain.Text(string(input))) // never: an input is JSON
+		b.WriteString(plain.Text(string(input))) // cannot happen: an input is JSON
 	}
 	var safe strings.Builder
 	for line := range strings.Lines(b.String()) {
@@ -134,7 +135,7 @@ func shownInput(input json.RawMessage) (text string, left int) {
 	return fmt.Sprintf("%s\n[%d characters not shown]\n%s", text[:offset(text, maxShown-end)], left, text[offset(text, total-end):]), left
 }
 
-// offset is where the character n of a text begins.
+// offset returns the byte offset of character n of a text, counted from 0.
 func offset(text string, n int) int {
 	for i := range text {
 		if n == 0 {
@@ -145,8 +146,8 @@ func offset(text string, n int) int {
 	return len(text)
 }
 
-// unescapeHTML shows <, > and & as they are: encoding/json writes them as
-// escapes, and a person has to read commands full of them.
+// unescapeHTML replaces the escapes that encoding/json writes for <, > and &.
+// Commands that users have to read are full of them.
 func unescapeHTML(input []byte) []byte {
 	out := make([]byte, 0, len(input))
 	for i := 0; i < len(input); i++ {
@@ -173,11 +174,11 @@ func unescapeHTML(input []byte) []byte {
 	return out
 }
 
-// reply reads the result of an elicitation. What is not clearly an answer
-// allows nothing, and what does not clearly say "always" means once.
+// reply converts the result of an elicitation. An unclear answer allows
+// nothing, and an unclear "always" means once.
 //
-// An "accept" proves that the client says so. Most clients show the form to a
-// person; some accept or decline by themselves.
+// An "accept" shows only what the client says. Most clients show the form to a
+// user; some accept or decline by themselves.
 func reply(q pipeline.Question, result json.RawMessage) pipeline.Reply {
 	action, content := readAnswer(result)
 	switch action {
@@ -191,7 +192,7 @@ func reply(q pipeline.Question, result json.RawMessage) pipeline.Reply {
 	return pipeline.Reply{How: pipeline.NoAnswer}
 }
 
-// readAnswer splits the result of an elicitation. The action of what is no
+// readAnswer splits the result of an elicitation. The action of an invalid
 // answer is "".
 func readAnswer(result json.RawMessage) (action mcp.ElicitationResponseAction, content json.RawMessage) {
 	fields, err := strictObject(result, "action", "content", "_meta")

@@ -14,7 +14,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestForm holds what a person is asked, and the form as clients get it.
+// TestForm checks the text that the user is shown, and the form as clients get
+// it.
 func TestForm(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -122,8 +123,8 @@ Accepting allows this call once.`},
 	}
 }
 
-// TestLongForm: what a person is shown of a long input says so, before it, and
-// what part of it that is.
+// TestLongForm checks that a truncated input is announced before it is shown,
+// with the size of the missing part.
 func TestLongForm(t *testing.T) {
 	input := func(n int) json.RawMessage { // n characters as they are shown
 		return json.RawMessage(`{"a":"` + strings.Repeat("é", n-len("{\n  \"a\": \"\"\n}")) + `"}`)
@@ -174,8 +175,8 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// TestPermissionDigest: an answer is to what was shown, and the preview is part of
-// that.
+// TestPermissionDigest checks that an answer is bound to what the user was
+// shown, including the preview.
 func TestPermissionDigest(t *testing.T) {
 	q := pipeline.Question{Tool: "Write", Input: json.RawMessage(`{}`), Preview: tools.Preview{Text: "+a"}}
 	before := permission(q).digest

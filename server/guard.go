@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// guard is what every HTTP request passes first, cheapest check first, all of
-// it before a byte of the body is read: method, host, origin, token, content
-// type. It wraps the whole mux, so no route can be added outside it.
+// guard checks each HTTP request before anything else handles it. It checks
+// method, host, origin, token and content type, the cheapest first, before it
+// reads any of the body. It wraps the whole mux, so every route is guarded.
 type guard struct {
 	HTTP
 	want    [sha256.Size]byte
 	next    http.Handler
-	any     bool          // bound to every address: reached by any IP address
-	timeout time.Duration // to send a body
+	any     bool          // listens beyond loopback, so any IP address is a valid host
+	timeout time.Duration // for sending a body
 
 	mu       sync.Mutex
 	failures map[string]*failures // by client address
@@ -46,8 +46,8 @@ func newGuard(h HTTP, addr net.Addr, timeout time.Duration, next http.Handler) *
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// A client that announces a body and does not send it holds nothing for
-	// long, whatever it is answered.
+	// The deadline frees the connection of a client that announces a body and
+	// does not send it, whatever the answer.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(g.timeout))
 	origin := r.Header.Get("Origin")
@@ -77,7 +77,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	// A probe says nothing about the server but that it answers.
+	// A probe learns only that the server answers.
 	if r.URL.Path == "/healthz" && r.Method == http.MethodGet {
 		hangUp(w)
 		_, _ = io.WriteString(w, "ok\n")
@@ -103,21 +103,22 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// refuse answers a request that goes no further.
+// refuse answers a request that is not handled further.
 func refuse(w http.ResponseWriter, text string, status int) {
 	hangUp(w)
 	http.Error(w, text, status)
 }
 
-// hangUp closes the connection behind the answer, without waiting for a body:
-// net/http would read some of it first.
+// hangUp closes the connection after the answer without waiting for the body.
+// Otherwise net/http would read a part of it first.
 func hangUp(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 }
 
-// hostAllowed guards against DNS rebinding: a foreign page whose name suddenly
-// points here sends that name. The port does not matter for that.
+// hostAllowed protects against DNS rebinding: a foreign page whose name
+// resolves to this server sends that name as host. The port does not matter for
+// that.
 func (g *guard) hostAllowed(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -130,7 +131,8 @@ func (g *guard) hostAllowed(host string) bool {
 	return err == nil && (ip.IsLoopback() || g.any) // rebinding needs a name
 }
 
-// originAllowed refuses web pages of other origins; other clients send none.
+// originAllowed refuses web pages of other origins. Other clients send no
+// origin.
 func (g *guard) originAllowed(r *http.Request, origin string) bool {
 	if slices.Contains(g.AllowOrigins, origin) {
 		return true
@@ -159,11 +161,11 @@ func (g *guard) crossOrigin(w http.ResponseWriter, origin string) {
 	h.Set("Access-Control-Max-Age", "600")
 }
 
-// maxToken is the longest Authorization header looked at, in bytes.
+// maxToken is the maximum length of an Authorization header, in bytes.
 const maxToken = 4096
 
-// authentic reports whether the request carries the token. Hashes are
-// compared, so neither content nor length shows in the time taken.
+// authentic reports whether the request has the token. It compares hashes in
+// constant time, so the time reveals neither content nor length.
 func (g *guard) authentic(r *http.Request) bool {
 	given := r.Header.Values("Authorization")
 	if len(given) != 1 || len(given[0]) > maxToken {
@@ -174,9 +176,9 @@ func (g *guard) authentic(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(sum[:], g.want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// A client that keeps failing is told to slow down after failBurst attempts,
-// which come back over failWindow. The right token is never refused: many
-// clients can share an address.
+// A client address with more than failBurst failed attempts within failWindow
+// gets status 429. A request with the right token is never refused, because
+// many clients can share an address.
 const (
 	failBurst  = 20
 	failWindow = time.Minute
@@ -212,11 +214,11 @@ func (g *guard) reject(w http.ResponseWriter, r *http.Request) {
 	refuse(w, "a bearer token is required: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 }
 
-// httpFailure answers a request that never reaches the library.
+// httpFailure is the answer to a request that does not reach the library.
 type httpFailure struct {
 	status int
 	text   string
-	rpc    *rpcError // instead of text
+	rpc    *rpcError // used instead of text
 }
 
 func (f *httpFailure) write(w http.ResponseWriter) {
@@ -232,6 +234,6 @@ func (f *httpFailure) write(w http.ResponseWriter) {
 	_, _ = w.Write(append(f.rpc.encode(), '\n'))
 }
 
-// newHTTPLog sends what net/http has to say, mostly about broken clients, to
-// the debug log.
+// newHTTPLog sends the messages of net/http to the debug log. Most are about
+// broken clients.
 func newHTTPLog(l *slog.Logger) *log.Logger { return slog.NewLogLogger(l.Handler(), slog.LevelDebug) }

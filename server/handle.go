@@ -16,23 +16,23 @@ import (
 	"mcp-toolset/tools"
 )
 
-// incoming is what a transport knows of a request and the library has no place
-// for. It travels in the request's context, which is the only thing that
+// incoming holds what a transport knows about a request and the library has no
+// field for. It is a value of the request's context, because only the context
 // reaches a handler through the library.
 type incoming struct {
 	method    string
 	conv      *conversation
 	ticket    *concurrency.Ticket                   // place of a tools/call
-	notify    func(method string, params any) error // writes a notification ahead of the answer
-	send      func(message []byte) error            // writes a request of ours, as notify does
-	deaf      <-chan struct{}                       // closed when the transport takes no answers any more; nil: never
+	notify    func(method string, params any) error // writes a notification before the answer
+	send      func(message []byte) error            // writes a request of the server, as notify does
+	deaf      <-chan struct{}                       // closed when no more answers are accepted; nil: never
 	stream    *stream                               // the HTTP response; nil over stdio
 	request   *httpRequest                          // nil over stdio
-	tool      string                                // name of the tool that is called, set when that is known
-	arguments json.RawMessage                       // of the call, if the library does not get them; nil: it does
-	unknown   *tools.UnknownTool                    // set when the call names no tool
+	tool      string                                // name of the called tool, once known
+	arguments json.RawMessage                       // of the call, if the library does not get them
+	unknown   *tools.UnknownTool                    // set if no tool has the called name
 
-	initialized bool // set when an initialize succeeded
+	initialized bool // set after a successful initialize
 }
 
 type incomingKey struct{}
@@ -41,7 +41,7 @@ func withIncoming(ctx context.Context, in *incoming) context.Context {
 	return context.WithValue(ctx, incomingKey{}, in)
 }
 
-// callFrom returns what the transport said of the request; never nil.
+// callFrom returns the request's incoming from the context. It is never nil.
 func callFrom(ctx context.Context) *incoming {
 	if in, ok := ctx.Value(incomingKey{}).(*incoming); ok {
 		return in
@@ -49,20 +49,20 @@ func callFrom(ctx context.Context) *incoming {
 	return &incoming{}
 }
 
-// carrier is the one tool that the library knows. Which tools there are, and
-// which of them a client is shown, is not the library's to say: they come and go.
+// carrier is the name of the only tool that the library knows. Tools come and
+// go and clients see different lists, so the library cannot hold them.
 const carrier = "call"
 
-// resolveName runs before the library looks a tool up: it finds the tool, also by
-// a former name, and sends the call to the carrier. A call of a name no tool has is
-// written down here, since the library does not call the carrier for it; what to say
-// is remembered, since the library only says "not found".
+// resolveName runs before the library looks a tool up. It finds the tool, also
+// by a former name, and redirects the call to the carrier. For an unknown name
+// the library does not call the carrier. So resolveName writes the call to the
+// audit log and stores the error, because the library only answers "not found".
 func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 	in := callFrom(ctx)
 	t, err := s.Registry.Catalogue().For(s.offered(ctx)).Lookup(req.Params.Name)
 	if err != nil {
 		if in.unknown, _ = err.(*tools.UnknownTool); in.unknown != nil && in.unknown.Server != "" {
-			// Its server may have it: the call waits for that.
+			// The upstream server may have the tool; the call waits for it.
 			in.tool, in.unknown, req.Params.Name = req.Params.Name, nil, carrier
 			return
 		}
@@ -124,7 +124,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 	return result, nil
 }
 
-// refused has a call written down that is not run.
+// refused writes a call that does not run to the audit log.
 func (s *Server) refused(ctx context.Context, conv *conversation, req mcp.CallToolRequest, err error) {
 	if large := callFrom(ctx).arguments; large != nil {
 		req.Params.RawArguments = large
@@ -134,7 +134,7 @@ func (s *Server) refused(ctx context.Context, conv *conversation, req mcp.CallTo
 	}, err)
 }
 
-// callID is the name that a host has for a call, "" if it tells none.
+// callID returns the host's id of a call, or "" if it sends none.
 func callID(meta *mcp.Meta) string {
 	if meta == nil {
 		return ""
@@ -143,8 +143,8 @@ func callID(meta *mcp.Meta) string {
 	return id
 }
 
-// notifier sends the notifications of one call, while it is wanted and has no
-// answer: a goroutine that a tool left behind sends nothing.
+// notifier sends the notifications of one call until the call has its answer or
+// is cancelled. So a goroutine that a tool has left running sends nothing.
 type notifier struct {
 	ctx  context.Context
 	send func(method string, params any) error
@@ -162,7 +162,7 @@ func (n *notifier) notify(method string, params any) error {
 	})
 }
 
-// open writes by f, unless the call has its answer.
+// open calls write unless the call has its answer.
 func (n *notifier) open(write func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -172,14 +172,15 @@ func (n *notifier) open(write func() error) error {
 	return write()
 }
 
-// close returns when nothing is being sent, and nothing will be.
+// close waits for a notification in progress and prevents further ones.
 func (n *notifier) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
 }
 
-// progress returns how a call reports progress, nil when the client did not ask.
+// progress returns the function that reports a call's progress, or nil if the
+// client did not ask for it.
 func progress(out *notifier, meta *mcp.Meta) func(tools.Progress) {
 	if meta == nil || meta.ProgressToken == nil {
 		return nil
@@ -196,7 +197,8 @@ func progress(out *notifier, meta *mcp.Meta) func(tools.Progress) {
 	}
 }
 
-// clientLevel returns from which level on the client wants log messages.
+// clientLevel returns the minimum level of log messages that the client wants,
+// and whether it wants any.
 func clientLevel(ctx context.Context) (slog.Level, bool) {
 	level := mcp.LoggingLevel("")
 	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {

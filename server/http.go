@@ -19,41 +19,44 @@ const (
 	maxHeader  = 16 << 10  // bytes of a request's header
 	maxConns   = 2048      // open connections; more wait to be accepted
 	maxStreams = 64        // concurrent requests of one HTTP/2 connection
-	maxUnread  = 128 << 10 // bytes of bodies that an HTTP/2 connection holds before they are read
+	maxUnread  = 128 << 10 // bytes of unread bodies that an HTTP/2 connection buffers
 
-	// sessionIdle ends a session nobody uses. It is far above the longest
-	// call, because a call in progress does not count as use.
+	// sessionIdle is the time after which an unused session ends. It is far
+	// longer than the longest call, because the library does not count a call
+	// in progress as use.
 	sessionIdle = 4 * time.Hour
-	// heartbeat keeps an open listening stream's session in use.
+	// heartbeat is the interval by which an open listening stream marks its
+	// session as used.
 	heartbeat = time.Minute
-	// maxSessions bounds memory; beyond it the session unused for longest ends.
+	// maxSessions limits memory. Beyond it the least recently used session
+	// ends.
 	maxSessions = 1000
 )
 
-// timeouts bound what a slow client can hold on to.
+// timeouts limit how long a slow client can hold resources.
 type timeouts struct {
-	header time.Duration // to send the header
-	body   time.Duration // to send the body
-	write  time.Duration // to take what is written at once
+	header time.Duration // for sending the header
+	body   time.Duration // for sending the body
+	write  time.Duration // for receiving one write
 	idle   time.Duration // between requests of a connection
 }
 
 var defaultTimeouts = timeouts{header: 5 * time.Second, body: 30 * time.Second, write: 30 * time.Second, idle: 2 * time.Minute}
 
-// HTTP says how to serve HTTP.
+// HTTP holds the settings of the HTTP transport.
 type HTTP struct {
 	Token        string   // bearer token; "" only with NoAuth
-	NoAuth       bool     // loopback only: whoever reaches the port may call
+	NoAuth       bool     // for loopback only: every program that reaches the port may call
 	AllowOrigins []string // web origins that may call, as browsers send them
-	AllowHosts   []string // names the server is reached by, beside loopback names and IP addresses
+	AllowHosts   []string // host names of the server, besides loopback names and IP addresses
 	TLS          *tls.Config
-	Metrics      http.Handler // of /metrics, behind the token as all else; nil: there is none
+	Metrics      http.Handler // handler of /metrics, which needs the token too; may be nil
 }
 
-// ServeHTTP serves clients of the listener until ctx ends, then lets calls in
-// flight finish within the drain time.
+// ServeHTTP serves the listener until ctx ends. It then waits for calls in
+// progress, at most for the drain time.
 func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
-	// Calls end when hard ends, listening streams already when soft does.
+	// Calls end with hard; listening streams end earlier, with soft.
 	hard, stopCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCalls()
 	soft, stopStreams := context.WithCancel(hard)
@@ -107,8 +110,8 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h HTTP) error {
 	return nil
 }
 
-// httpHandler is the whole of what is served: the guard around everything,
-// then the library behind our request and response.
+// httpHandler returns the handler for all requests: the guard around
+// everything, and the library behind our own reading and writing.
 func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (handler http.Handler, stopRequests, closeSessions func()) {
 	sessions := newSessions(s)
 	transport := mcpserver.NewStreamableHTTPServer(s.mcp,
@@ -139,17 +142,18 @@ func (s *Server) httpHandler(streams context.Context, h HTTP, addr net.Addr) (ha
 	}
 }
 
-// httpPrincipal is whom the token stands for. There is one token.
+// httpPrincipal is the principal of all requests with the token. There is only
+// one token.
 const httpPrincipal = "http"
 
-// endpoint is /mcp: it reads and checks a message before the library does, and
-// owns the response the library writes to.
+// endpoint serves /mcp. It reads and checks a message before the library does,
+// and owns the response that the library writes to.
 type endpoint struct {
 	s         *Server
 	sessions  *sessions
 	transport *mcpserver.StreamableHTTPServer
 	bodies    *room
-	streams   context.Context // ends when listening streams must
+	streams   context.Context // ends when listening streams must end
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -170,8 +174,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	modern := m.modern() || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 	if modern && m.isCancel() {
-		// Without sessions the library finds the request by its id alone,
-		// so one client could cancel another's.
+		// Without sessions the library finds the request by its id alone, so
+		// one client could cancel a request of another.
 		fail := &httpFailure{status: http.StatusBadRequest, rpc: &rpcError{
 			code: mcp.INVALID_REQUEST, text: "to cancel a request in this protocol version, close its connection"}}
 		fail.write(w)
@@ -179,15 +183,15 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	session := ""
 	if !modern && m.method != string(mcp.MethodInitialize) {
-		// The library opens a session under any id a GET names.
+		// The library opens a session for any id in a GET.
 		var fail *httpFailure
 		if session, fail = e.needSession(r); fail != nil {
 			fail.write(w)
 			return
 		}
 		if r.Method == http.MethodPost && m.method == "" {
-			// The library would look for it among requests of its own, and it
-			// has none.
+			// The library would look for it among its own requests, but it has
+			// none.
 			e.sessions.answered(session, m)
 			w.WriteHeader(http.StatusAccepted)
 			return
@@ -196,7 +200,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.serve(w, r, m, data, session)
 }
 
-// readPost reads the message of a POST. Data is what the library is to read.
+// readPost reads the message of a POST. data is the message for the library.
 func (e *endpoint) readPost(b *body) (m message, data []byte, fail *httpFailure) {
 	if len(b.data) > smallBody {
 		e.bodies.parsing <- struct{}{}
@@ -215,12 +219,13 @@ func (e *endpoint) readPost(b *body) (m message, data []byte, fail *httpFailure)
 	return m, b.data, nil
 }
 
-// cancelOfNothing is what the library gets in place of a cancel, which is ours:
-// it knows neither queued requests nor "1" from 1.
+// cancelOfNothing replaces a cancel for the library. The server handles cancels
+// itself, because the library does not know queued requests and does not
+// distinguish "1" from 1.
 const cancelOfNothing = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}`
 
-// serve lets the library serve a request, data being its message. A session
-// given must be open, else the request is refused.
+// serve lets the library serve a request with the message data. If session is
+// not empty, it must be open, or the request is refused.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data []byte, session string) {
 	in := &incoming{method: m.method, arguments: m.apart}
 	ctx, cancel := context.WithCancel(withIncoming(r.Context(), in))
@@ -230,7 +235,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 		req.id = m.id
 	}
 	if r.Method == http.MethodDelete {
-		session = "" // it is no part of what it ends
+		session = "" // a DELETE is not part of the session it ends
 	}
 	if err := e.sessions.enter(in, req, session); err != nil {
 		noSession().write(w)
@@ -261,10 +266,11 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, m message, data
 	in.stream.end()
 }
 
-// errCutOff answers a request that was in progress when the server ended.
+// errCutOff is the answer to a request in progress when the server ends.
 const errCutOff = "the server was stopped before this was done; look at what is done before sending it again"
 
-// needSession is the id of a request's open session, or why there is none.
+// needSession returns the id of a request's open session, or the failure if
+// there is none.
 func (e *endpoint) needSession(r *http.Request) (string, *httpFailure) {
 	id := r.Header.Get(mcpserver.HeaderKeySessionID)
 	open := e.sessions.has

@@ -102,7 +102,7 @@ func (w *web) do(method, url, body string, headers ...string) (status int, heade
 	return resp.StatusCode, resp.Header, string(data)
 }
 
-// session initializes and returns the session's header.
+// session initializes a session and returns its header.
 func (w *web) session() string {
 	w.t.Helper()
 	status, header, body := w.do("POST", w.url, initialize)
@@ -112,7 +112,7 @@ func (w *web) session() string {
 	return "Mcp-Session-Id: " + header.Get("Mcp-Session-Id")
 }
 
-// modern are the headers of a request of the era without sessions.
+// modern holds the headers of a request of a protocol version without sessions.
 func modern(method, name string) []string {
 	h := []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}
 	if name != "" {
@@ -123,8 +123,8 @@ func modern(method, name string) []string {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// TestGuard: what an HTTP request must get past. Every row but the last
-// refuses; the text is what a person debugging a client reads.
+// TestGuard checks the conditions that an HTTP request must meet. Each row
+// except the last is refused, with a text for users who debug a client.
 func TestGuard(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken, AllowOrigins: []string{"https://app.example"}, AllowHosts: []string{"mcp.example"}})
@@ -191,8 +191,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestNoBodyBeforeTheToken: nobody is waited for who announces a body and may
-// not call: the answer comes at once and the connection is closed.
+// TestNoBodyBeforeTheToken checks that the server does not wait for the body of
+// a client without the token. It answers at once and closes the connection.
 func TestNoBodyBeforeTheToken(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
@@ -217,8 +217,8 @@ func TestNoBodyBeforeTheToken(t *testing.T) {
 	}
 }
 
-// TestFailedAttempts: the first 20 are answered 401, then the client is told
-// to wait; the right token passes at any time.
+// TestFailedAttempts checks that the first 20 failed attempts get 401 and later
+// ones are told to wait. The right token is accepted at any time.
 func TestFailedAttempts(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
@@ -242,7 +242,8 @@ func TestNoAuth(t *testing.T) {
 	}
 }
 
-// TestSlowClients: who sends or takes slowly is cut off.
+// TestSlowClients checks that clients that send or receive too slowly are
+// disconnected.
 func TestSlowClients(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
@@ -285,8 +286,8 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestSessions: a session lasts until it is ended, and holds what its client
-// established; a modern request has none.
+// TestSessions checks that a session lasts until it is ended and stores its
+// client's state. A request of the new protocol has no session.
 func TestSessions(t *testing.T) {
 	g := newGate()
 	close(g.open)
@@ -325,8 +326,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsAreBounded: sessions nobody uses make room for new ones, in the
-// library too; one that failed to initialize is none.
+// TestSessionsAreBounded checks that unused sessions make room for new ones,
+// also in the library. A session whose initialization failed does not exist.
 func TestSessionsAreBounded(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	var ended atomic.Int64
@@ -358,8 +359,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStatelessRemembersNothing: what a modern request establishes is gone
-// with it, and it reads only results of requests like it.
+// TestStatelessRemembersNothing checks that the effects of a request without a
+// session end with it, and that it reads only results of such requests.
 func TestStatelessRemembersNothing(t *testing.T) {
 	g := newGate()
 	close(g.open)
@@ -419,8 +420,9 @@ func events(body string) []string {
 	return out
 }
 
-// TestHTTPNotifications: all progress of a call is on its own stream, ahead of
-// its answer, also with other calls and a listening stream of the session.
+// TestHTTPNotifications checks that all progress of a call is on its own stream
+// and before its answer, even with other calls and a listening stream of the
+// session.
 func TestHTTPNotifications(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
@@ -469,8 +471,8 @@ func TestHTTPNotifications(t *testing.T) {
 	wg.Wait()
 }
 
-// TestListenIsAcknowledged: the acknowledgement of a listen stream comes
-// before its end, every time.
+// TestListenIsAcknowledged checks that the acknowledgement of a listen stream
+// always comes before its end.
 func TestListenIsAcknowledged(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
@@ -484,8 +486,8 @@ func TestListenIsAcknowledged(t *testing.T) {
 	}
 }
 
-// TestHTTPCancel: a client cancels by a notification in its session, or by
-// going away; nobody else's call is touched.
+// TestHTTPCancel checks that a client cancels by a notification in its session
+// or by disconnecting, and that no other client's call is affected.
 func TestHTTPCancel(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, time.Second, g.tool("Wait", true))
@@ -530,8 +532,8 @@ func TestHTTPCancel(t *testing.T) {
 	}
 }
 
-// TestHTTPShutdown: told to stop, the server ends listening streams at once
-// and lets calls finish.
+// TestHTTPShutdown checks that a server told to stop ends listening streams at
+// once and lets calls finish.
 func TestHTTPShutdown(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Wait", true))
@@ -568,7 +570,8 @@ func TestHTTPShutdown(t *testing.T) {
 	}
 }
 
-// TestHTTPShutdownCutsOff: a call that outlasts the drain time is cancelled.
+// TestHTTPShutdownCutsOff checks that a call longer than the drain time is
+// cancelled.
 func TestHTTPShutdownCutsOff(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, 50*time.Millisecond, g.tool("Wait", true))
@@ -616,8 +619,8 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// TestTLS: calls work over HTTP/2, and a call that has sent progress may then
-// be silent for longer than a write may take.
+// TestTLS checks that calls work over HTTP/2, and that a call that has sent
+// progress may then be silent for longer than the write timeout.
 func TestTLS(t *testing.T) {
 	g := newGate()
 	slow := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Slow", Prompt: "Is slow.",
@@ -655,7 +658,8 @@ func TestTLS(t *testing.T) {
 	w.client.CloseIdleConnections()
 }
 
-// TestLateNotifications: a goroutine that a tool left behind harms nobody.
+// TestLateNotifications checks that a goroutine left behind by a tool does no
+// harm.
 func TestLateNotifications(t *testing.T) {
 	late := make(chan func(), 1)
 	leaver := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Leaver", Prompt: "Leaves something behind.",
@@ -683,8 +687,8 @@ func TestLateNotifications(t *testing.T) {
 	}
 }
 
-// TestShutdownEndsModernListening: a listen stream that stays open, as it does
-// when lists can change, does not hold up the server's end.
+// TestShutdownEndsModernListening checks that an open listen stream, as with
+// lists that can change, does not delay the server's end.
 func TestShutdownEndsModernListening(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	s.mcp.AddPrompt(mcp.NewPrompt("p"), nil) // lists of prompts can change

@@ -7,23 +7,24 @@ import (
 	"mcp-toolset/tools"
 )
 
-// MaxInstructions bounds the instructions, in bytes. Clients cut them at 2,048 or
-// later, and every conversation pays for them.
+// MaxInstructions is the maximum size of the instructions, in bytes. Clients
+// truncate them at 2,048 bytes or later, and they use context in every
+// conversation.
 const MaxInstructions = 1500
 
-// minDeferred is kept for the tools that are not listed, in bytes.
+// minDeferred is the size reserved for the names of unlisted tools, in bytes.
 const minDeferred = 300
 
-// Conditions are what the instructions say about the decisions on calls.
+// Conditions describes how calls are decided, for the instructions.
 type Conditions struct {
-	Sandbox bool // commands run in a sandbox where the system has one
+	Sandbox bool // commands run in a sandbox if the system has one
 	Plan    bool // only read-only calls run
 	Asks    bool // the user can approve a call, in the client or in a terminal
 }
 
-// text returns the conditions in sentences. They are true whether or not the
-// sandbox holds on this system: that is not known yet when a client connects.
-// Commands are run by bash or by PowerShell, or not at all.
+// text returns the conditions in sentences. They are true with and without a
+// working sandbox, because that is not known yet when a client connects. bash
+// and powerShell report which of these tools exists; there may be neither.
 func (c Conditions) text(bash, powerShell bool) string {
 	text := ""
 	switch {
@@ -43,9 +44,9 @@ func (c Conditions) text(bash, powerShell bool) string {
 	return text
 }
 
-// instructions tell a model what it cannot see in the tools themselves: where it
-// is, how calls are decided and in which order they run, and which tools it is not
-// shown.
+// instructions returns the text that informs a model of what the tools do not
+// show: its folders, how calls are decided and ordered, and which tools are not
+// listed.
 func instructions(roots []string, r *tools.Registry, how tools.Deferral, c Conditions) string {
 	const (
 		head = "Tools for working on files on this machine, as a coding agent does.\n" +
@@ -73,9 +74,9 @@ func instructions(roots []string, r *tools.Registry, how tools.Deferral, c Condi
 	return text + deferred(r, how, MaxInstructions-len(text))
 }
 
-// deferred names the tools that are not listed, in at most so many bytes: by
-// name, and those of servers by their number where all names do not fit. It is ""
-// where everything is listed.
+// deferred names the tools that are not listed, in at most room bytes. If not
+// all names fit, it gives only the number of tools of each upstream server. It
+// returns "" if all tools are listed.
 func deferred(r *tools.Registry, how tools.Deferral, room int) string {
 	const lead = "\nFurther tools, found with ToolSearch and called with CallTool or by name: "
 	if !how.Searches() {
@@ -87,7 +88,7 @@ func deferred(r *tools.Registry, how tools.Deferral, room int) string {
 	var servers []string
 	for _, s := range r.Catalogue().Servers() {
 		if s.State == tools.Refused || len(s.Tools) > 0 && len(of[s.Name]) == 0 {
-			continue // it has none, or all are listed
+			continue // the server has no tools, or all are listed
 		}
 		servers = append(servers, s.Name)
 		if len(s.Tools) == 0 {
@@ -105,8 +106,8 @@ func deferred(r *tools.Registry, how tools.Deferral, room int) string {
 	return lead + text + "."
 }
 
-// unlisted are the names of the tools that are not listed: our own, and those of
-// each server.
+// unlisted returns the names of the tools that are not listed: built-in tools
+// in own, upstream tools by server in of.
 func unlisted(r *tools.Registry, how tools.Deferral) (own []string, of map[string][]string) {
 	listed := map[*tools.Tool]bool{}
 	for _, t := range r.Listed(how, nil) {
@@ -125,7 +126,8 @@ func unlisted(r *tools.Registry, how tools.Deferral) (own []string, of map[strin
 	return own, of
 }
 
-// counted is our own tools by name, and how many each server has.
+// counted returns the names of the built-in tools and the number of tools of
+// each upstream server.
 func counted(own, servers []string, of map[string][]string, room int) string {
 	parts, size := own, len(strings.Join(own, ", "))
 	for i, server := range servers {

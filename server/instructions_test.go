@@ -8,8 +8,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestInstructions: they stay within their bound whatever they have to say, and say
-// what holds here and nothing else.
+// TestInstructions checks that the instructions stay within their limit and
+// state exactly the conditions that apply.
 func TestInstructions(t *testing.T) {
 	many := make([]string, 500)
 	for i := range many {

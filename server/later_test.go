@@ -10,8 +10,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestListedLater: a tool of ours that is offered only later is announced to
-// clients of old protocols, and listed from then on.
+// TestListedLater checks that a built-in tool that is offered later is
+// announced to clients of old protocols, and listed from then on.
 func TestListedLater(t *testing.T) {
 	var ready atomic.Bool
 	extra := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Extra", Prompt: "Extra.", Loading: tools.LoadAlways,

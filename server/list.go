@@ -10,11 +10,10 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file is tools/list. The library knows the carrier only; what a client is
-// shown is made here, from the registry as it is.
+// The library knows only the carrier, so the result of tools/list is made here
+// from the registry.
 
-// shown are definitions as tools/list has them, made once for each tool and way
-// of offering it.
+// shown caches the definitions of tools in tools/list, by tool and deferral.
 type shown struct {
 	mu sync.Mutex
 	of map[shownKey]mcp.Tool
@@ -25,7 +24,7 @@ type shownKey struct {
 	how  tools.Deferral
 }
 
-// list fills in the answer to tools/list.
+// list completes the answer to tools/list.
 func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	how := s.offered(ctx)
 	if s.WakeListed != nil {
@@ -39,18 +38,18 @@ func (s *Server) list(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resul
 		}
 	}
 	list, err := s.definitions(s.Registry.Listed(how, loaded), how)
-	if err != nil { // never: those of our own were made at the start, and others cannot fail
+	if err != nil { // cannot happen: built-in tools were checked in New, others cannot fail
 		s.Log.Error("a tool cannot be listed", "error", err.Error())
 	}
 	result.Tools, result.NextCursor = list, ""
 }
 
-// definitions are tools as tools/list shows them where they are offered in a way.
+// definitions returns the definitions of tools in tools/list for a deferral.
 func (s *Server) definitions(list []*tools.Tool, how tools.Deferral) ([]mcp.Tool, error) {
 	s.shown.mu.Lock()
 	defer s.shown.mu.Unlock()
 	if known := len(s.shown.of); known > 4*len(s.Registry.Tools()) || s.shown.of == nil {
-		s.shown.of = map[shownKey]mcp.Tool{} // most are of tools that are gone
+		s.shown.of = map[shownKey]mcp.Tool{} // most are of removed tools
 	}
 	out := make([]mcp.Tool, 0, len(list))
 	start := s.Registry.FromStart()
@@ -58,7 +57,7 @@ func (s *Server) definitions(list []*tools.Tool, how tools.Deferral) ([]mcp.Tool
 		def, ok := s.shown.of[shownKey{t, how}]
 		if !ok {
 			var err error
-			load := how.Searches() || start(t) // what is listed where tools are searched for has been found
+			load := how.Searches() || start(t) // with search, a listed tool has been found
 			if def, err = definition(t, s.Structured, how != tools.DeferOff, load); err != nil {
 				return out, err
 			}
@@ -69,21 +68,21 @@ func (s *Server) definitions(list []*tools.Tool, how tools.Deferral) ([]mcp.Tool
 	return out, nil
 }
 
-// changes reports whether what tools/list shows can become another.
+// changes reports whether the result of tools/list can change.
 func (s *Server) changes() bool {
 	return s.Registry.Deferral() == tools.DeferLegacyList || s.WakeListed != nil || s.Registry.Later()
 }
 
-// tellChanged notifies clients of a list that has changed. Where tools are searched
-// for, those of most servers are not on it.
+// tellChanged notifies clients if a list has changed. With deferral by search,
+// most upstream tools are not on a list.
 func (s *Server) tellChanged() {
 	if s.last.update(s.Registry) {
 		s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)
 	}
 }
 
-// tellLoaded has the client of a session told when its list has grown, which is
-// only where found tools join it.
+// tellLoaded registers a notification for the client of a session when its list
+// grows. That happens only if found tools are added to the list.
 func (s *Server) tellLoaded(ctx context.Context, conv *conversation) {
 	if s.Registry.Deferral() != tools.DeferLegacyList || mcpserver.IsModernRequest(ctx) {
 		return

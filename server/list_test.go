@@ -20,9 +20,9 @@ type otherIn struct {
 	Word string `json:"word" jsonschema:"Another word"`
 }
 
-// TestListBytes: the list has the same bytes every time, in whatever order tools
-// are registered, and any change of a name, a description, a schema or the set
-// of tools changes them. The digest is of these bytes.
+// TestListBytes checks that the list always has the same bytes, whatever the
+// order of registration. Any change of a name, a description, a schema or the
+// set of tools changes them. The digest is of these bytes.
 func TestListBytes(t *testing.T) {
 	list := func(more ...*tools.Tool) []byte {
 		s, _ := newServer(t, time.Second, more...)
@@ -64,8 +64,8 @@ func build[In any](name, prompt string) *tools.Tool {
 		}})
 }
 
-// TestDefinition: all four hints are always set, and _meta has what clients
-// load by and cut by.
+// TestDefinition checks that all four annotations are always set, and that
+// _meta has the fields by which clients load tools and truncate results.
 func TestDefinition(t *testing.T) {
 	d := tools.Def[listIn, gateOut]{
 		Name: "Word", Title: "A word", Prompt: "Says a word.", SearchHint: "says one single word", Loading: tools.LoadAlways, MaxResultSize: 60_000,
@@ -96,8 +96,8 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// TestContent: every kind of content arrives as the protocol has it, and facts
-// for programs are in _meta.
+// TestContent checks that each kind of content arrives as the protocol defines
+// it, with facts for programs in _meta.
 func TestContent(t *testing.T) {
 	tool := tools.MustBuild(tools.Def[listIn, gateOut]{Name: "All", Prompt: "Returns everything.",
 		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
@@ -128,8 +128,8 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestNotEncodable: what JSON cannot hold is a failure of the call, not of the
-// protocol.
+// TestNotEncodable checks that a result that JSON cannot represent is a failure
+// of the call and not of the protocol.
 func TestNotEncodable(t *testing.T) {
 	tool := tools.MustBuild(tools.Def[listIn, gateOut]{Name: "NaN", Prompt: "Is not a number.",
 		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// mcpLevels pairs the protocol's levels with ours, least severe first.
+// mcpLevels maps the protocol's levels to ours, least severe first.
 var mcpLevels = []struct {
 	name  mcp.LoggingLevel
 	level slog.Level
@@ -23,8 +23,8 @@ var mcpLevels = []struct {
 	{mcp.LoggingLevelEmergency, slog.LevelError + 8},
 }
 
-// clientHandler sends the log records of one call to its client. It sends the
-// message and plain attributes; a stack stays in the server's log.
+// clientHandler sends the log records of one call to its client, with message
+// and attributes. The attribute stack is sent only to the server's log.
 type clientHandler struct {
 	notify func(method string, params any) error
 	level  slog.Level
@@ -60,10 +60,10 @@ func (h *clientHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &c
 }
 
-// WithGroup keeps attributes flat: a client shows a line, not a tree.
+// WithGroup returns h, so that attributes stay flat: a client shows a line.
 func (h *clientHandler) WithGroup(string) slog.Handler { return h }
 
-// teeHandler gives records to two handlers.
+// teeHandler passes records to two handlers.
 type teeHandler struct{ a, b slog.Handler }
 
 func (t *teeHandler) Enabled(ctx context.Context, l slog.Level) bool {
@@ -73,7 +73,7 @@ func (t *teeHandler) Enabled(ctx context.Context, l slog.Level) bool {
 func (t *teeHandler) Handle(ctx context.Context, r slog.Record) error {
 	for _, h := range []slog.Handler{t.a, t.b} {
 		if h.Enabled(ctx, r.Level) {
-			_ = h.Handle(ctx, r.Clone()) // one that fails must not silence the other
+			_ = h.Handle(ctx, r.Clone()) // a failing handler must not silence the other
 		}
 	}
 	return nil

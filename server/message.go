@@ -17,44 +17,44 @@ import (
 	"mcp-toolset/internal/jsontext"
 )
 
-// message is what a transport must know of a JSON-RPC message before the
+// message holds what a transport needs to know of a JSON-RPC message before the
 // library gets it.
 type message struct {
 	id       string // canonical; "" for a notification
 	rawID    json.RawMessage
 	method   string // "" for a response
 	cancels  string // canonical id that notifications/cancelled names
-	protocol string // protocol version in _meta, "" in the legacy era
+	protocol string // protocol version in _meta; "" before 2026-07-28
 
-	result json.RawMessage // of a response; nil: it is an error
+	result json.RawMessage // of a response; nil for an error
 
 	tool      string          // name in the parameters; "": none
-	arguments json.RawMessage // of a call, as a part of the message; nil: it has none
-	apart     json.RawMessage // those that the library does not get; nil: it gets all
+	arguments json.RawMessage // of a call, as a part of the message; nil: none
+	apart     json.RawMessage // arguments that the library does not get; nil: it gets all
 }
 
-// largeArguments are those that the library does not get, in bytes: it would make
-// several copies.
+// largeArguments is the size in bytes from which the library does not get the
+// arguments, because it would copy them several times.
 const largeArguments = 256 << 10
 
-// withoutArguments returns a message as the library is to read it, and arguments
-// that it does not get; nil if it gets them.
+// withoutArguments returns the message for the library, and the arguments that
+// were removed from it, or nil if none were.
 func withoutArguments(raw []byte, m message) (rest []byte, arguments json.RawMessage) {
 	if m.method != string(mcp.MethodToolsCall) || len(m.arguments) < largeArguments {
 		return raw, nil
 	}
-	at := cap(raw) - cap(m.arguments) // they are a part of raw, up to the end of its memory
+	at := cap(raw) - cap(m.arguments) // the arguments are a slice of raw, with the same end
 	return slices.Concat(raw[:at], []byte("{}"), raw[at+len(m.arguments):]), quoteHuge(m.arguments)
 }
 
-// rpcError is a JSON-RPC error with the id it answers.
+// rpcError is a JSON-RPC error with the id of its request.
 type rpcError struct {
 	code int
 	text string
 	id   json.RawMessage // nil: null
 }
 
-// encode is the error as a JSON-RPC message.
+// encode returns the error as a JSON-RPC message.
 func (e *rpcError) encode() []byte {
 	id := e.id
 	if id == nil {
@@ -64,14 +64,14 @@ func (e *rpcError) encode() []byte {
 		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.JSONRPCErrorDetails{Code: e.code, Message: e.text},
 	})
 	if err != nil {
-		panic(err) // an id is valid JSON, all else is ours
+		panic(err) // cannot happen: the id is valid JSON, all else is ours
 	}
 	return data
 }
 
-// readMessage reads the envelope of a message, strictly: encoding/json takes
-// the last of doubled keys and ignores case, so that what one reader judges is
-// not what the next one runs.
+// readMessage parses the envelope of a message strictly. encoding/json takes
+// the last of duplicate keys and ignores case, so two readers could understand
+// one message differently: what was checked might not be what runs.
 func readMessage(raw []byte) (message, *rpcError) {
 	var m message
 	raw = bytes.TrimSpace(raw)
@@ -168,15 +168,16 @@ func (m *message) readParams(raw json.RawMessage) error {
 	return nil
 }
 
-// isCancel reports whether the message is a notification that cancels.
+// isCancel reports whether the message is a cancel notification.
 func (m message) isCancel() bool {
 	return m.id == "" && m.method == string(mcp.MethodNotificationCancelled)
 }
 
-// modern reports whether the message belongs to the era without sessions.
+// modern reports whether the message uses a protocol version without sessions.
 func (m message) modern() bool { return mcp.IsModernProtocol(m.protocol) }
 
-// canonicalID makes ids comparable: "1" and 1 differ, 1 and 1.0 do not.
+// canonicalID returns an id in comparable form: "1" and 1 differ, 1 and 1.0 do
+// not.
 func canonicalID(raw json.RawMessage) (string, error) {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -201,17 +202,18 @@ func canonicalID(raw json.RawMessage) (string, error) {
 	}
 }
 
-// keyError is a key that is doubled or differs from a known one only by case.
+// keyError reports a key that is duplicated or differs from a known key only by
+// case.
 type keyError struct{ key string }
 
 func (e keyError) Error() string {
 	return fmt.Sprintf("key %.60q is doubled, or differs from a known key only by case", e.key)
 }
 
-// strictObject splits an object into its members. Keys that are doubled, and
-// keys that differ from another or from a known one only as encoding/json does
-// not tell apart, are refused: the error is then a keyError, and the fields are
-// those that nothing casts doubt on. Any other error is one of syntax.
+// strictObject splits an object into its members. It rejects duplicate keys,
+// and keys that differ from another or from a known key only in a way that
+// encoding/json ignores. The error is then a keyError, and the result has the
+// members that are not in doubt. Any other error is a syntax error.
 func strictObject(raw []byte, known ...string) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if tok, err := dec.Token(); err != nil {
@@ -241,13 +243,13 @@ func strictObject(raw []byte, known ...string) (map[string]json.RawMessage, erro
 		}
 		return fields, doubt
 	}
-	// The text is not valid: the decoder finds the error.
+	// The text is not valid JSON; the decoder finds the error.
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
 			return nil, syntax(err)
 		}
-		key := tok.(string) // the decoder gives nothing else in this place
+		key := tok.(string) // the decoder returns only strings here
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
 			return nil, syntax(err)
@@ -270,8 +272,8 @@ func syntax(err error) error {
 	return err
 }
 
-// fold maps keys that encoding/json takes for the same onto one: it ignores
-// case as Unicode's simple folding does, so that "paramſ" is "params".
+// fold maps keys that encoding/json treats as equal to one key. encoding/json
+// ignores case by Unicode's simple folding, so that "paramſ" equals "params".
 func fold(key string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -282,12 +284,13 @@ func fold(key string) string {
 	}, key)
 }
 
-// quoteHuge puts quotes around numbers that no float64 holds. The library
-// would refuse the whole message for one, in words about Go types that a model
-// may never see; quoted, it is refused as the argument it is.
+// quoteHuge puts numbers that do not fit into a float64 in quotes. The library
+// would refuse the whole message because of such a number, with an error about
+// Go types, which models must not see. As a string, it is refused as an invalid
+// argument.
 func quoteHuge(raw []byte) []byte {
 	var out []byte
-	from := 0 // what is not yet in out
+	from := 0 // start of the bytes not yet in out
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
 		case c == '"':

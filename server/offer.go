@@ -9,24 +9,24 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file decides how tools are offered to one client (tools.DeferAuto).
+// The way tools are offered to each client (tools.DeferAuto) is decided here.
 
-// offer is how tools are offered in one conversation. It does not change once they
-// were listed, so that a list never varies on a connection.
+// offer is the way tools are offered to one client. It does not change after
+// tools were listed, so that the list of a connection is stable.
 type offer struct {
 	mu    sync.Mutex
 	how   tools.Deferral // "": not decided
 	fixed bool           // tools were listed
-	news  int            // changes of the list that the client was notified of
+	news  int            // number of list changes that the client was notified of
 }
 
-// deferringClients are the clients, by their name at initialize, that defer tools
-// by themselves.
+// deferringClients lists the names at initialize of clients that defer tools
+// themselves.
 var deferringClients = []string{"claude-code"}
 
-// offered returns how tools are offered to the client of a request. A client that
-// has not initialized is judged by Defers; over HTTP it gets hints, because there
-// is no connection whose list could be decided once.
+// offered returns how tools are offered to the client of a request. For a
+// client that has not initialized, Config.Defers decides. A request without a
+// session gets hints, because it has no connection for which to decide once.
 func (s *Server) offered(ctx context.Context) tools.Deferral {
 	how, conv := s.Registry.Deferral(), callFrom(ctx).conv
 	switch {
@@ -45,7 +45,8 @@ func (s *Server) offered(ctx context.Context) tools.Deferral {
 	return conv.offer.how
 }
 
-// offerTo decides how tools are offered to a client that initializes under a name.
+// offerTo decides how tools are offered to a client that initializes with this
+// name.
 func (s *Server) offerTo(ctx context.Context, name string) tools.Deferral {
 	conv := callFrom(ctx).conv
 	if s.Registry.Deferral() == tools.DeferAuto && conv != nil {
@@ -66,27 +67,27 @@ func (s *Server) decide(o *offer, defers bool) {
 	o.news = s.last.changed(o.how)
 }
 
-// defersTools reports whether a client of a name defers tools by itself.
+// defersTools reports whether the client with this name defers tools itself.
 func defersTools(name string) bool {
 	return slices.ContainsFunc(deferringClients, func(known string) bool { return strings.EqualFold(known, name) })
 }
 
-// fix notes that tools were listed.
+// fix records that tools were listed.
 func (o *offer) fix() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.fixed = true
 }
 
-// told is the list at the last notification of a change, and the number of changes,
-// for each way in which tools are offered.
+// told holds, for each deferral, the list at the last notification and the
+// number of changes.
 type told struct {
 	mu      sync.Mutex
 	list    map[tools.Deferral][]*tools.Tool
 	changes map[tools.Deferral]int
 }
 
-// update records the lists as they are now, and reports whether one has changed.
+// update records the present lists and reports whether any has changed.
 func (t *told) update(r *tools.Registry) (changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,16 +108,16 @@ func (t *told) update(r *tools.Registry) (changed bool) {
 	return changed
 }
 
-// changed returns how often the list has changed for a way of offering tools.
+// changed returns how many times the list for a deferral has changed.
 func (t *told) changed(how tools.Deferral) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.changes[how]
 }
 
-// isNews reports whether the list of a conversation's client has changed since the
-// client was last notified. A change may be only on lists of clients to which tools
-// are offered in another way.
+// isNews reports whether the client's list has changed since its last
+// notification. A change may concern only the lists of clients with another
+// deferral.
 func (s *Server) isNews(conv *conversation) bool {
 	if s.Registry.Deferral() != tools.DeferAuto {
 		return true

@@ -34,8 +34,8 @@ const (
 	everything = "Read mcp__maps__t0 mcp__maps__t1 mcp__maps__t2 mcp__maps__t3 mcp__maps__t4 mcp__maps__t5 mcp__maps__t6 mcp__maps__t7"
 )
 
-// TestOffered: clients that defer tools by themselves get all of them; others get
-// ToolSearch once the list is too large, or may become so.
+// TestOffered checks that clients that defer tools themselves get all tools.
+// Others get ToolSearch if the list is too large or may become so.
 func TestOffered(t *testing.T) {
 	fits, large, unknown := bulky(t, 1), bulky(t, 8), tools.Server{Name: "slow", State: tools.Idle}
 	for _, c := range []struct {
@@ -79,8 +79,9 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-// TestOfferedHTTP: over HTTP a session has the list of its client, and a request
-// without one that of a client that defers tools by itself.
+// TestOfferedHTTP checks that over HTTP a session gets the list for its client,
+// and a request without a session the list for clients that defer tools
+// themselves.
 func TestOfferedHTTP(t *testing.T) {
 	s, _ := newServerFor(t, time.Second, tools.DeferAuto, finder())
 	s.Registry.SetServers([]tools.Server{bulky(t, 8)})
@@ -98,10 +99,10 @@ func TestOfferedHTTP(t *testing.T) {
 	}
 }
 
-// TestOfferNeverVaries: what a connection was offered first stays, whatever becomes
-// of upstream servers and whatever its client says later; clients are told of
-// changes of their own list only. A client that discovers first and then
-// initializes is judged by its name.
+// TestOfferNeverVaries checks that the first offer on a connection stays,
+// whatever happens to upstream servers and whatever its client sends later.
+// Clients are notified only of changes of their own list. The name decides for
+// a client that discovers first and initializes later.
 func TestOfferNeverVaries(t *testing.T) {
 	s, _ := newServerFor(t, time.Second, tools.DeferAuto, finder())
 	s.Registry.SetServers([]tools.Server{bulky(t, 7)})

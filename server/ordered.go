@@ -1,13 +1,13 @@
 package server
 
-// ordered is a call whose answer has its place.
+// ordered is a call with its place in the order of answers.
 type ordered struct {
 	m message
 	r *request
 }
 
-// queue gives the answer of a call its place behind those of earlier ones, if
-// answers are wanted in order.
+// queue gives the answer of a call its place after those of earlier calls, if
+// Config.Ordered is set.
 func (c *stdioConn) queue(m message, r *request) {
 	if !c.s.Ordered {
 		return
@@ -18,7 +18,8 @@ func (c *stdioConn) queue(m message, r *request) {
 	c.order = append(c.order, ordered{m, r})
 }
 
-// finish ends a request that was served, and writes what waited for its answer.
+// finish ends a request that was served, and writes the answers that waited for
+// it.
 func (c *stdioConn) finish(m message, r *request) {
 	if !r.queued {
 		c.exit(m, r)
@@ -34,7 +35,7 @@ func (c *stdioConn) finish(m message, r *request) {
 	c.flush()
 }
 
-// skip has the answers behind a cancelled call not wait for it.
+// skip writes answers that no longer wait because a call was cancelled.
 func (c *stdioConn) skip() {
 	if !c.s.Ordered {
 		return
@@ -44,8 +45,8 @@ func (c *stdioConn) skip() {
 	c.flush()
 }
 
-// flush writes the answers that wait for none any more. A call that was
-// cancelled and has not ended yet loses its place.
+// flush writes the answers that need not wait any more. A cancelled call that
+// has not ended yet loses its place.
 func (c *stdioConn) flush() {
 	for len(c.order) > 0 {
 		o := c.order[0]

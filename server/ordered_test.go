@@ -12,8 +12,9 @@ import (
 	"mcp-toolset/concurrency"
 )
 
-// TestOrderedResults: answers come in the order of the calls though the calls
-// are done in another; what is cancelled is passed over, also when it was done.
+// TestOrderedResults checks that answers come in the order of the calls
+// although the calls end in another. Cancelled calls are skipped, even if they
+// had ended.
 func TestOrderedResults(t *testing.T) {
 	slow, fast := newGate(), newGate()
 	close(fast.open)
@@ -63,7 +64,8 @@ func TestOrderedResults(t *testing.T) {
 	}
 }
 
-// TestUnorderedResults: without the option a call that is done is answered.
+// TestUnorderedResults checks that without the option each call is answered
+// when it ends.
 func TestUnorderedResults(t *testing.T) {
 	slow, fast := newGate(), newGate()
 	close(fast.open)
@@ -80,8 +82,8 @@ func TestUnorderedResults(t *testing.T) {
 	}
 }
 
-// TestOverload: a call there is no room for is refused in words that say to
-// send it again, and can be.
+// TestOverload checks that a call refused for lack of room gets a text that
+// asks to send it again, and that this works.
 func TestOverload(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Wait", true))
@@ -130,7 +132,8 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestMetricsRoute: behind the token, for GET only, and absent if not given.
+// TestMetricsRoute checks that /metrics needs the token, accepts only GET, and
+// is absent unless configured.
 func TestMetricsRoute(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	w := serveHTTP(t, s, HTTP{Token: goodToken, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "figures") })})

@@ -10,20 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// polled reads a file into which bytes come when they like: a pipe, a socket, a
-// terminal. It waits for them in the runtime's poller. A read that blocks keeps a
-// processor (P) until the runtime looks for such reads, up to 10 ms later, and so
-// long the calls just read have one less to run on.
+// polled reads a file that blocks until bytes arrive: a pipe, a socket or a
+// terminal. It waits in the runtime's poller. A blocking read would hold a
+// processor (P) until the runtime notices, up to 10 ms later. During that time
+// the calls just read have one processor less.
 //
-// The flags of the file stay as they are: others may have it open, too.
+// polled does not change the file's flags, because other processes may have the
+// file open too.
 type polled struct {
 	file  *os.File
-	ready *os.File        // an epoll instance, itself readable when the file is
+	ready *os.File        // an epoll instance, which is readable when the file is
 	wait  syscall.RawConn // of ready
 }
 
-// waitable is the same input, if it can be waited for in the poller; end ends a
-// Read that waits.
+// waitable returns an input that waits in the poller if possible, otherwise in.
+// end ends a Read that waits.
 func waitable(in io.Reader) (r io.Reader, end func()) {
 	if file, ok := in.(*os.File); ok {
 		if p, err := newPolled(file); err == nil {
@@ -33,7 +34,7 @@ func waitable(in io.Reader) (r io.Reader, end func()) {
 	return in, func() {}
 }
 
-// newPolled fails on regular files, of which nothing need be waited for.
+// newPolled fails for regular files, which never block.
 func newPolled(file *os.File) (*polled, error) {
 	conn, err := file.SyscallConn()
 	if err != nil {
@@ -43,7 +44,7 @@ func newPolled(file *os.File) (*polled, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.SetNonblock(poll, true); err != nil { // or the runtime does not try to poll it
+	if err := unix.SetNonblock(poll, true); err != nil { // or the runtime does not poll it
 		unix.Close(poll)
 		return nil, err
 	}
@@ -61,12 +62,12 @@ func newPolled(file *os.File) (*polled, error) {
 	return &polled{file, ready, wait}, nil
 }
 
-// Read waits until there are bytes or none will come.
+// Read waits until there are bytes to read or the input has ended.
 func (p *polled) Read(b []byte) (int, error) {
 	err := p.wait.Read(func(poll uintptr) bool {
 		var events [1]unix.EpollEvent
 		n, err := unix.EpollWait(int(poll), events[:], 0)
-		return n > 0 || err != nil // a failure is for the read to find
+		return n > 0 || err != nil // the read below will find the failure
 	})
 	if err != nil {
 		return 0, err

@@ -33,8 +33,9 @@ func standardInputs(t *testing.T) map[string][2]*os.File {
 	return files
 }
 
-// TestPolled: what is waited for comes whole and in order, the wait is the
-// runtime's and holds no processor, and the file stays as it was.
+// TestPolled checks that input arrives completely and in order, that waiting is
+// done by the runtime and holds no processor, and that the file's flags are
+// unchanged.
 func TestPolled(t *testing.T) {
 	for name, ends := range standardInputs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestPolled(t *testing.T) {
 	}
 }
 
-// TestPolledEnd: who waits is let go.
+// TestPolledEnd checks that a waiting Read ends.
 func TestPolledEnd(t *testing.T) {
 	for name, ends := range standardInputs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestPolledEnd(t *testing.T) {
 	}
 }
 
-// TestNotPolled: what need not be waited for is read as it is.
+// TestNotPolled checks that input that never blocks is read directly.
 func TestNotPolled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
@@ -125,7 +126,7 @@ func TestNotPolled(t *testing.T) {
 	}
 }
 
-// parked returns when somebody waits in the poller to read.
+// parked waits until a reader waits in the poller.
 func parked(t *testing.T) {
 	t.Helper()
 	buf := make([]byte, 1<<20)

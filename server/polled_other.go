@@ -4,5 +4,5 @@ package server
 
 import "io"
 
-// waitable is the same input: it is waited for by reading it.
+// waitable returns in unchanged: reading it blocks.
 func waitable(in io.Reader) (r io.Reader, end func()) { return in, func() {} }

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// questions are the requests that the client of one conversation was sent and
-// has not answered yet. An answer counts in the conversation it was asked for in
-// and once; any other is dropped.
+// questions holds the requests sent to one client that are not answered yet. An
+// answer counts once and only in the conversation that asked. Any other answer
+// is dropped.
 type questions struct {
 	mu      sync.Mutex
 	waiting map[string]chan message // by canonical id
@@ -20,12 +20,12 @@ func newQuestions() *questions {
 	return &questions{waiting: map[string]chan message{}, gone: make(chan struct{})}
 }
 
-// put makes room for an answer: id is that of the request to send. The caller
-// forgets it when it no longer waits.
+// put registers a question. id is the id for the request to send. The caller
+// must call forget when it stops waiting.
 func (q *questions) put() (id string, answer <-chan message) {
-	// The library numbers its requests; a word never collides with those. That
-	// nobody can guess it keeps one client from answering for another even
-	// where conversations were mixed up.
+	// The library numbers its requests, so a word never collides with them. The
+	// id is random, so that one client cannot answer for another even if
+	// conversations were mixed up.
 	id = "ask-" + rand.Text()
 	room := make(chan message, 1)
 	q.mu.Lock()
@@ -34,14 +34,15 @@ func (q *questions) put() (id string, answer <-chan message) {
 	return id, room
 }
 
-// forget drops an answer that nobody waits for.
+// forget removes a question; its answer will be dropped.
 func (q *questions) forget(id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.waiting, "s"+id)
 }
 
-// answer hands over what the client said, and reports whether it was asked.
+// answer delivers a client's answer, and reports whether the question was
+// registered.
 func (q *questions) answer(m message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -53,7 +54,7 @@ func (q *questions) answer(m message) bool {
 	return asked
 }
 
-// end says that no answer can come any more.
+// end closes gone: no answer can come any more.
 func (q *questions) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -63,7 +64,7 @@ func (q *questions) end() {
 	}
 }
 
-// encodeRequest is a request of ours as a message.
+// encodeRequest returns a request of the server as a message.
 func encodeRequest(id, method string, params any) ([]byte, error) {
 	return json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }

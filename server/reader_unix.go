@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readerGone reports whether whoever read from the other end of a pipe or socket
-// has closed it. It does not wait.
+// readerGone reports whether the reader of a pipe or socket has closed its end.
+// It does not block.
 func readerGone(out syscall.Conn) bool {
 	raw, err := out.SyscallConn()
 	if err != nil {
@@ -17,7 +17,7 @@ func readerGone(out syscall.Conn) bool {
 	}
 	gone := false
 	_ = raw.Control(func(fd uintptr) {
-		poll := []unix.PollFd{{Fd: int32(fd)}} // these two are told unasked
+		poll := []unix.PollFd{{Fd: int32(fd)}} // POLLERR and POLLHUP need not be requested
 		n, err := unix.Poll(poll, 0)
 		gone = err == nil && n > 0 && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
 	})

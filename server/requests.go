@@ -1,7 +1,7 @@
 package server
 
-// This file is what is known of HTTP requests while they are served: whose they
-// are, and how they are cancelled. A cancelled request is not answered.
+// HTTP requests in progress are recorded here, with their sessions, so that
+// they can be cancelled. A cancelled request gets no answer.
 
 import (
 	"cmp"
@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// earlyKept is how long a cancel that names no request in progress waits
-	// for it: sent on a connection of its own, it may overtake its request.
+	// earlyKept is the time for which a cancel waits for its request. Sent on
+	// its own connection, a cancel may overtake the request.
 	earlyKept = 5 * time.Second
-	// maxEarly bounds such cancels of a session; the oldest goes. Ids over
-	// maxEarlyID bytes do not wait.
+	// maxEarly limits the waiting cancels of a session; the oldest is dropped.
+	// Ids longer than maxEarlyID bytes do not wait.
 	maxEarly   = 100
 	maxEarlyID = 100
 )
@@ -27,23 +27,24 @@ type earlyCancel struct {
 	until time.Time
 }
 
-// httpRequest is one that is being served. Its fields belong to sessions.mu,
-// but for those that never change.
+// httpRequest is a request in progress. sessions.mu guards the fields that
+// change.
 type httpRequest struct {
 	number  uint64 // in order of arrival
-	id      string // canonical; "" if nothing answers it by an id
-	listens bool   // a stream for what the server sends by itself
+	id      string // canonical; "" if the request has no answer by id
+	listens bool   // a stream for messages of the server
 	cancel  context.CancelFunc
 
 	session   *httpSession // nil: none
 	answering bool         // too late to cancel
 	cancelled bool         // nothing more is written
-	stopped   bool         // cut off by the server's end
+	stopped   bool         // cut off because the server ends
 }
 
-// enter takes in a request, of an open session if it names one. A call has its
-// place from here on, and a cancel finds the request. The library must not see
-// one that was cancelled before it came. Every request that entered must leave.
+// enter registers a request, in the open session that it names, if any. From
+// then on a call has its place and a cancel finds the request. A request that
+// was cancelled before it arrived must not reach the library. The caller must
+// call leave for each request that entered.
 func (m *sessions) enter(in *incoming, r *httpRequest, sessionID string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,7 +66,7 @@ func (m *sessions) enter(in *incoming, r *httpRequest, sessionID string) error {
 	return nil
 }
 
-// join makes a request one of a session. The caller holds mu.
+// join adds a request to a session. The caller holds mu.
 func (m *sessions) join(in *incoming, r *httpRequest, h *httpSession) {
 	r.session, in.conv = h, h.conv
 	if h.used = time.Now(); !r.listens {
@@ -73,8 +74,8 @@ func (m *sessions) join(in *incoming, r *httpRequest, h *httpSession) {
 	}
 }
 
-// attach gives a request that entered without one the session that the library
-// opened for it, or a conversation of its own, which remembers nothing.
+// attach gives a request without a session the one that the library opened for
+// it, or a stateless conversation of its own.
 func (m *sessions) attach(in *incoming, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,8 +90,8 @@ func (m *sessions) attach(in *incoming, id string) {
 	in.arrive()
 }
 
-// arrive takes the place of a call. Without room there is none, and handle
-// says so.
+// arrive takes the place of a call. Without room, the ticket stays nil and
+// handle refuses the call.
 func (in *incoming) arrive() {
 	if in.method == string(mcp.MethodToolsCall) {
 		in.ticket, _ = in.conv.lane.Arrive()
@@ -119,8 +120,9 @@ func (m *sessions) leave(in *incoming) {
 	}
 }
 
-// cancelIn cancels the request of a session that has an id, or notes that it is
-// to be when it comes. One that is being answered is left alone.
+// cancelIn cancels the session's request with this id, or records the cancel
+// until the request arrives. It does nothing to a request whose answer is being
+// written.
 func (m *sessions) cancelIn(h *httpSession, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,8 +137,8 @@ func (m *sessions) cancelIn(h *httpSession, id string) {
 	}
 }
 
-// stopAll cuts every request off: the server ends. No client has cancelled
-// them, so they are told.
+// stopAll cuts off all requests because the server ends. They get an answer,
+// because no client has cancelled them.
 func (m *sessions) stopAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,7 +148,7 @@ func (m *sessions) stopAll() {
 	}
 }
 
-// cancelWhere cancels requests. The caller holds mu.
+// cancelWhere cancels the requests that which selects. The caller holds mu.
 func (m *sessions) cancelWhere(which func(*httpRequest) bool) {
 	for _, r := range m.choose(which) {
 		r.cancelled = r.id != "" || r.listens
@@ -154,9 +156,9 @@ func (m *sessions) cancelWhere(which func(*httpRequest) bool) {
 	}
 }
 
-// choose returns requests that have no answer yet, the latest first: that is how
-// they are cancelled, because when one that runs ends, those that waited for it
-// must not be about to start. The caller holds mu.
+// choose returns the selected requests without an answer, the latest first.
+// They must be cancelled in that order: otherwise the end of a running call
+// would start a waiting one that is about to be cancelled. The caller holds mu.
 func (m *sessions) choose(which func(*httpRequest) bool) []*httpRequest {
 	var chosen []*httpRequest
 	for r := range m.live {
@@ -168,8 +170,8 @@ func (m *sessions) choose(which func(*httpRequest) bool) []*httpRequest {
 	return chosen
 }
 
-// answer reports whether a request is to be answered, which it can then not be
-// kept from any more.
+// answer reports whether a request may be answered. If so, it cannot be
+// cancelled any more.
 func (m *sessions) answer(r *httpRequest) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,14 +179,14 @@ func (m *sessions) answer(r *httpRequest) bool {
 	return r.answering
 }
 
-// wanted reports whether something may still be written for a request.
+// wanted reports whether anything may still be written for a request.
 func (m *sessions) wanted(r *httpRequest) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !r.cancelled
 }
 
-// wasStopped reports whether the server's end has cut a request off.
+// wasStopped reports whether the request was cut off because the server ends.
 func (m *sessions) wasStopped(r *httpRequest) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -200,7 +202,8 @@ func (h *httpSession) addEarly(id string) {
 	h.early = append(h.early, earlyCancel{id, now.Add(earlyKept)})
 }
 
-// takeEarly reports whether a request was cancelled before it came.
+// takeEarly reports whether a request was cancelled before it arrived. It
+// removes that cancel.
 func (h *httpSession) takeEarly(id string) bool {
 	i := slices.IndexFunc(h.early, func(e earlyCancel) bool { return e.id == id && id != "" })
 	if i < 0 {

@@ -74,8 +74,9 @@ func (w *web) listen(session string) io.ReadCloser {
 	return resp.Body
 }
 
-// TestSessionEnds: the end of a session ends all it does: the call that runs is
-// cancelled, those that wait never start, and none is answered. Others go on.
+// TestSessionEnds checks that the end of a session cancels its running call,
+// prevents waiting ones from starting, and answers none. Other sessions
+// continue.
 func TestSessionEnds(t *testing.T) {
 	const queued = 20
 	for range endRuns {
@@ -126,8 +127,8 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// TestSessionClosesLast: a conversation is closed behind its last call, also
-// one that does not listen to its cancel.
+// TestSessionClosesLast checks that a conversation is closed after its last
+// call, even if that ignores its cancel.
 func TestSessionClosesLast(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Wait", true))
@@ -151,8 +152,8 @@ func TestSessionClosesLast(t *testing.T) {
 	await(t, ended)
 }
 
-// TestUnusedSessions: the library may end a session for being unused, not one
-// with a request in progress; its client may.
+// TestUnusedSessions checks that the library may end an unused session, but not
+// one with a request in progress. Its client may end both.
 func TestUnusedSessions(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	m := newSessions(s)
@@ -181,8 +182,9 @@ func TestUnusedSessions(t *testing.T) {
 	}
 }
 
-// TestHTTPCancelByID: a cancel ends the one request of its session that has
-// this id, running or waiting, with or without events; that gets no answer.
+// TestHTTPCancelByID checks that a cancel ends exactly the request of its
+// session with this id, running or waiting, with or without events. That
+// request gets no answer.
 func TestHTTPCancelByID(t *testing.T) {
 	g := newGate()
 	talks := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Talk", Prompt: "Talks.",
@@ -237,8 +239,8 @@ func TestHTTPCancelByID(t *testing.T) {
 	}
 }
 
-// TestCancelRightBehind: a cancel sent right behind its call, on another
-// connection, finds it every time, whichever comes first.
+// TestCancelRightBehind checks that a cancel sent right after its call on
+// another connection always finds it, whichever arrives first.
 func TestCancelRightBehind(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Block", false))
@@ -273,7 +275,8 @@ func TestCancelRightBehind(t *testing.T) {
 	}
 }
 
-// TestEarlyCancels: they wait for a while, for one request each, and are few.
+// TestEarlyCancels checks that early cancels wait for a limited time, for one
+// request each, and that their number is limited.
 func TestEarlyCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &httpSession{}
@@ -302,8 +305,9 @@ func TestEarlyCancels(t *testing.T) {
 	}
 }
 
-// TestServerEndsWithCalls: behind the drain time no call starts, and what was
-// cut off is told why: no client has cancelled it.
+// TestServerEndsWithCalls checks that no call starts after the drain time, and
+// that requests that were cut off get the reason, because no client has
+// cancelled them.
 func TestServerEndsWithCalls(t *testing.T) {
 	for range endRuns {
 		g := newGate()

@@ -14,31 +14,31 @@ import (
 	"mcp-toolset/pipeline"
 )
 
-// maxQuestions is how many questions a call may end with. Any more are
-// cancelled: a call that asks something else each time would never be done.
+// maxQuestions is the maximum number of questions of a call. Further questions
+// are cancelled: otherwise a call that asks something new each time would never
+// end.
 const maxQuestions = 10
 
-// answered is what the client said to questions of one call, by their digests
-// in it.
+// answered maps the digests of a call's questions to the client's answers.
 type answered map[[sha256.Size]byte]json.RawMessage
 
-// rounder asks by ending the call and having it sent again. The call then runs
-// from its start and puts the same questions, and those that were answered have
-// their answers.
+// rounder asks by ending the call; the client sends it again with the answer.
+// The call then runs from its start and asks the same questions. Those that
+// were answered return their answers.
 type rounder struct {
 	rounds  *rounds
 	binding binding
 
-	kept any // by the pipeline
-	used int // questions that the call has ended with so far
+	kept any // InputRequired.Kept of the pipeline
+	used int // number of questions that the call has ended with so far
 
 	mu      sync.Mutex
 	answers answered
-	times   map[[sha256.Size]byte]int // how often each question was put in this run
+	times   map[[sha256.Size]byte]int // how often each question was asked in this run
 }
 
-// resume goes on from the question that a state stands for, if there is one,
-// with the answer to that.
+// resume restores the state of a question and stores its answer. Without a
+// state, it starts anew.
 func (r *rounder) resume(state string, responses mcp.InputResponses) error {
 	r.answers, r.times = answered{}, map[[sha256.Size]byte]int{}
 	if state == "" {
@@ -50,13 +50,14 @@ func (r *rounder) resume(state string, responses mcp.InputResponses) error {
 	}
 	r.kept, r.used, r.answers = n.kept, n.used, n.answers
 	if response, given := responses[n.key]; given {
-		r.answers[n.question], _ = response.MarshalJSON() // the bytes that came
+		r.answers[n.question], _ = response.MarshalJSON() // the bytes as they arrived
 	}
 	return nil
 }
 
-// put returns the answer to a question if there is one: to this very question,
-// and as many of the same were put before it. Else the call has to end with it.
+// put returns the stored answer to this question. If the call asks the same
+// question several times, each has its own answer. Without an answer, put
+// returns an InputRequired, and the call must end.
 func (r *rounder) put(ctx context.Context, q question) (result json.RawMessage, how string, err error) {
 	if ctx.Err() != nil {
 		return nil, pipeline.NoAnswer, context.Cause(ctx)
@@ -74,8 +75,8 @@ func (r *rounder) put(ctx context.Context, q question) (result json.RawMessage, 
 	return nil, pipeline.NoAnswer, &pipeline.InputRequired{Question: q}
 }
 
-// end is the result of a call that ends with a question. What was answered
-// before is there again with the answer to it.
+// end returns the result of a call that ends with a question. Earlier answers
+// are stored and will be available with the next one.
 func (r *rounder) end(e *pipeline.InputRequired) *mcp.CallToolResult {
 	q, _ := e.Question.(question)
 	r.mu.Lock()

@@ -1,9 +1,9 @@
 package server
 
-// This file is how a question outlives its request: from 2026-07-28 on the
-// server answers a call with the question, and the client sends the call again
-// with the answer. What the client carries in between is sealed; what was
-// decided stays here.
+// Questions outlive their requests here. From protocol 2026-07-28 on, the
+// server answers a call with a question, and the client sends the call again
+// with the answer. The state that the client carries is encrypted and
+// authenticated. The decisions stay in the server.
 
 import (
 	"crypto/aes"
@@ -18,44 +18,45 @@ import (
 )
 
 // Limits of questions that wait for their call to be sent again. Beyond them
-// the oldest is forgotten, and its call asks anew.
+// the oldest is dropped, and its call asks again.
 const (
-	roundLife     = 10 * time.Minute // longer than a person takes, and than a client waits
+	roundLife     = 10 * time.Minute // longer than users need and than clients wait
 	maxRounds     = 1000
-	maxRoundBytes = 64 << 20 // of what is kept for them
+	maxRoundBytes = 64 << 20 // of the stored decisions and answers
 )
 
-// rounds are the questions that were put and not answered, of all clients that
-// are asked this way. It is safe for concurrent use.
+// rounds holds the unanswered questions of all clients that are asked this way.
+// It is safe for concurrent use.
 type rounds struct {
-	aead cipher.AEAD // its key dies with the process, as the records do
+	aead cipher.AEAD // its key lives as long as the process, like the records
 
 	mu      sync.Mutex
 	records map[roundID]*round
 	bytes   int
-	count   uint64 // rounds made, for their order
+	count   uint64 // number of rounds made, for their order
 }
 
 type roundID [16]byte
 
-// round is one question and what the answer to it resumes.
+// round is one question and the state that its answer resumes.
 type round struct {
-	question [sha256.Size]byte // its digest
+	question [sha256.Size]byte // digest of the question
 	key      string            // its name in the result
 	kept     any
-	used     int      // questions of the call up to this one
-	answers  answered // to those before it
+	used     int      // number of questions of the call, including this one
+	answers  answered // to the earlier questions
 	size     int
 	number   uint64
 	expires  time.Time
 }
 
-// binding is what a call must share with the one that was asked about.
+// binding identifies a call: the call that brings the answer must have the same
+// binding.
 type binding struct {
 	principal string
-	session   string // "" where requests have none
+	session   string // "" for requests without a session
 	tool      string
-	arguments []byte // as they were sent
+	arguments []byte // as the client sent them
 }
 
 func (b binding) digest() []byte {
@@ -64,7 +65,7 @@ func (b binding) digest() []byte {
 	return sum[:]
 }
 
-// digest is of the parts and where each ends.
+// digest returns a hash of the parts and their lengths.
 func digest(parts ...[]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	for _, p := range parts {
@@ -89,8 +90,8 @@ func newRounds() (*rounds, error) {
 	return &rounds{aead: aead, records: map[roundID]*round{}}, nil
 }
 
-// put remembers a question, whose expiry and number it sets, and returns the
-// state that the client sends back.
+// put stores a question and sets its expiry and number. It returns the state
+// that the client must send back.
 func (r *rounds) put(b binding, n *round) (state string) {
 	var id roundID
 	_, _ = rand.Read(id[:])
@@ -106,8 +107,8 @@ func (r *rounds) put(b binding, n *round) (state string) {
 	return base64.RawURLEncoding.EncodeToString(r.aead.Seal(nil, nil, id[:], b.digest()))
 }
 
-// makeRoom drops what has expired, and the oldest while there is too much. The
-// caller holds mu.
+// makeRoom removes expired questions, and the oldest ones while a limit is
+// exceeded. The caller holds mu.
 func (r *rounds) makeRoom(size int, now time.Time) {
 	for id, n := range r.records {
 		if now.After(n.expires) {
@@ -126,18 +127,18 @@ func (r *rounds) makeRoom(size int, now time.Time) {
 	}
 }
 
-// drop forgets a question. The caller holds mu.
+// drop removes a question. The caller holds mu.
 func (r *rounds) drop(id roundID) {
 	r.bytes -= r.records[id].size
 	delete(r.records, id)
 }
 
-// errBadState is of a state that nobody can have been given.
+// errBadState is the error for a state that this server cannot have issued.
 var errBadState = errors.New("the request state is not one that this server gave out")
 
-// take returns the question that a state stands for, once. It returns nil if
-// the state is forged, used, expired, or of another call, which all mean that
-// nothing was answered.
+// take removes and returns the question of a state. It returns nil if the state
+// is forged, used, expired or of another call. All of these mean that there is
+// no answer.
 func (r *rounds) take(b binding, state string) (*round, error) {
 	var id roundID
 	enc := base64.RawURLEncoding.Strict()

@@ -9,8 +9,8 @@ import (
 	"mcp-toolset/pipeline"
 )
 
-// TestBinding: a state opens with exactly what it was sealed with, and where
-// one part ends and the next begins counts too.
+// TestBinding checks that a state opens only with exactly the binding it was
+// sealed with, including the boundaries between its parts.
 func TestBinding(t *testing.T) {
 	r, err := newRounds()
 	if err != nil {
@@ -38,7 +38,8 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// TestTakenOnce: of many that bring the same answer at once, one has it.
+// TestTakenOnce checks that of many simultaneous requests with the same answer
+// only one gets it.
 func TestTakenOnce(t *testing.T) {
 	r, err := newRounds()
 	if err != nil {
@@ -61,7 +62,8 @@ func TestTakenOnce(t *testing.T) {
 	}
 }
 
-// TestQuestionDigest: all that a person is shown counts.
+// TestQuestionDigest checks that everything the user is shown changes the
+// digest.
 func TestQuestionDigest(t *testing.T) {
 	q := pipeline.Question{Tool: "t", Title: "u", Input: json.RawMessage("{}"), Reason: "r", Always: "a"}
 	for name, change := range map[string]func(*pipeline.Question){
@@ -80,8 +82,8 @@ func TestQuestionDigest(t *testing.T) {
 	}
 }
 
-// TestRoundsAreBounded: by number and by size; the oldest are forgotten, and the
-// bytes of what was used or forgotten are free again.
+// TestRoundsAreBounded checks the limits of number and size. The oldest rounds
+// are dropped, and the bytes of used or dropped ones are free again.
 func TestRoundsAreBounded(t *testing.T) {
 	r, err := newRounds()
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package server speaks MCP: over stdio, over streamable HTTP, and to a client
-// in the same process. It is the only package that knows the MCP library; what
-// a call is and does, the pipeline says.
+// Package server implements MCP over stdio, over streamable HTTP, and for a
+// client in the same process. Besides package upstream, only it imports the MCP
+// library. What a call is and does is defined by the pipeline.
 //
-// The library keeps the protocol (messages, eras, negotiation); what it gets
-// wrong under load is ours: the stdio loop (stdio.go), the order and the
-// cancelling of calls, and everything an HTTP request must pass before the
-// library sees it (guard.go).
+// The library handles messages, protocol versions and negotiation. This package
+// handles what the library does wrong under load: the stdio loop (stdio.go),
+// the order and cancelling of calls, and all checks of an HTTP request before
+// the library sees it (guard.go).
 package server
 
 import (
@@ -26,8 +26,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Config is what a server works with. All fields but the booleans and those that
-// say otherwise are required.
+// Config holds the parts that a server uses. All fields are required except the
+// booleans and those with a documented zero value.
 type Config struct {
 	Version    string
 	Registry   *tools.Registry
@@ -36,43 +36,42 @@ type Config struct {
 	Roots      *workspace.Roots
 	Results    *results.Store
 	Log        *slog.Logger
-	Ordered    bool // answer the calls of a stdio client in the order they came
-	Structured bool // send structuredContent and outputSchema too
-	// WakeListed has upstream servers connected whose tools are not known: all, or
-	// those whose tools are always loaded. It does not wait. nil: there are none, so
-	// the tools stay what they are.
+	Ordered    bool // answer the calls of a stdio client in order of arrival
+	Structured bool // also send structuredContent and outputSchema
+	// WakeListed connects upstream servers whose tools are not known: all of
+	// them, or those whose tools are always loaded. It does not block. It is
+	// nil if there are none.
 	WakeListed func(all bool)
-	Conditions Conditions // for the instructions; the zero value says nothing
-	// Defers reports that clients defer tools by themselves, whatever their names
-	// are: it decides where Registry.Deferral is tools.DeferAuto.
+	Conditions Conditions // for the instructions; the zero value adds nothing
+	// Defers reports that clients of any name defer tools themselves. It is
+	// used if Registry.Deferral is tools.DeferAuto.
 	Defers bool
-	// AskTimeout is how long a question to a client's user may wait for its
-	// answer; 0: DefaultAskTimeout.
+	// AskTimeout is the timeout for the user's answer; 0: DefaultAskTimeout.
 	AskTimeout time.Duration
-	// Gone is told of every conversation that has ended, but for requests without
-	// one; it must not block. nil: nobody is.
+	// Gone is called for each session that has ended, except stateless ones. It
+	// must not block. It may be nil.
 	Gone  func(session.View)
-	Drain time.Duration // how long calls in flight may go on when the client is gone or the server is told to stop
+	Drain time.Duration // time for calls in progress when the client is gone or the server must stop
 }
 
-// Server serves one set of tools. Transports share its scheduler.
+// Server serves one set of tools. All transports share its scheduler.
 type Server struct {
 	Config
 	mcp      *mcpserver.MCPServer
 	timeouts timeouts
-	maxLine  int   // bytes of a stdio message
-	bodies   *room // of HTTP requests
+	maxLine  int   // limit of a stdio message, in bytes
+	bodies   *room // for bodies of HTTP requests
 
-	shown  shown   // definitions as tools/list has them
-	last   told    // what clients know to be listed
-	rounds *rounds // questions put to clients that answer them with another call
+	shown  shown   // cached definitions for tools/list
+	last   told    // the lists that clients were notified of
+	rounds *rounds // questions that are answered by another call
 	run    func(context.Context, pipeline.Request) (*tools.Response, error)
 
 	mu    sync.Mutex
-	conns int // conversations opened, for their ids
+	conns int // number of conversations opened, for their ids
 }
 
-// New makes a server. It fails on a tool whose schema is bad.
+// New returns a server. It fails if the schema of a tool is invalid.
 func New(c Config) (*Server, error) {
 	if c.AskTimeout == 0 {
 		c.AskTimeout = DefaultAskTimeout
@@ -117,17 +116,17 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// conversation is the state of one client: its session and its lane.
+// conversation holds the state of one client: its session and its lane.
 type conversation struct {
 	session *session.Session
 	lane    *concurrency.Lane
-	results string // folder held in the result store
+	results string // folder in the result store that the conversation holds
 	asked   *questions
 	offer   offer
 }
 
 // open starts a conversation. A stateless one lasts for one request and shares
-// its principal's results.
+// the stored results of its principal.
 func (s *Server) open(principal string, stateless bool) *conversation {
 	s.mu.Lock()
 	s.conns++
@@ -148,7 +147,7 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 	}
 }
 
-// close ends a conversation with a client that is gone.
+// close ends the conversation of a client that is gone.
 func (s *Server) close(c *conversation) {
 	c.asked.end()
 	s.Results.Release(c.results)

@@ -11,24 +11,24 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// sessions are the conversations of HTTP clients of the legacy era, by session
-// id, and the requests that are being served. It stands in for the library's
-// manager, which accepts ids it never gave out or remembers ended ones for ever.
+// sessions holds the conversations of HTTP clients with sessions, by session
+// id, and the requests in progress. It replaces the library's manager, which
+// accepts ids that it never issued or remembers ended ones forever.
 type sessions struct {
 	s         *Server
-	transport http.Handler // the library's, which has state of its own for each session
+	transport http.Handler // the library's, which has its own state for each session
 
 	mu      sync.Mutex
 	byID    map[string]*httpSession
 	live    map[*httpRequest]struct{}
-	entered uint64 // requests, for their numbers
+	entered uint64 // number of requests, for their numbers
 }
 
 type httpSession struct {
 	conv   *conversation
 	used   time.Time
-	active int  // requests in progress, listening streams not counted
-	ending bool // its client has asked for its end
+	active int  // requests in progress, without listening streams
+	ending bool // its client has asked to end it
 	ended  bool
 	early  []earlyCancel
 }
@@ -39,8 +39,8 @@ func newSessions(s *Server) *sessions {
 	return &sessions{s: s, byID: map[string]*httpSession{}, live: map[*httpRequest]struct{}{}}
 }
 
-// Generate opens a session. When there are too many, the one unused for
-// longest ends; those with a request in progress stay.
+// Generate opens a session and returns its id. If there are too many, the least
+// recently used one without a request in progress ends.
 func (m *sessions) Generate() string {
 	conv := m.s.open(httpPrincipal, false)
 	id := rand.Text() // 128 bits
@@ -59,7 +59,8 @@ func (m *sessions) Generate() string {
 	return id
 }
 
-// end ends a session in the library too, by the request a client would send.
+// end ends a session, also in the library, by the request that a client would
+// send.
 func (m *sessions) end(id string) {
 	if id == "" || !m.has(id) {
 		return
@@ -69,7 +70,7 @@ func (m *sessions) end(id string) {
 	m.transport.ServeHTTP(nowhere{}, r)
 }
 
-// nowhere is the response to a request of our own.
+// nowhere discards the response to a request of the server itself.
 type nowhere struct{}
 
 func (nowhere) Header() http.Header         { return http.Header{} }
@@ -78,7 +79,8 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 var errNoSession = errors.New("there is no such session")
 
-// Validate accepts the ids of open sessions.
+// Validate returns an error unless the session is open. It marks the session as
+// used.
 func (m *sessions) Validate(id string) (terminated bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,9 +92,9 @@ func (m *sessions) Validate(id string) (terminated bool, err error) {
 	return false, nil
 }
 
-// Terminate ends a session, with all it is doing if its client has asked for
-// that. The library also ends sessions it takes for unused; one with a request
-// in progress is not.
+// Terminate ends a session. If its client has asked for that, the requests in
+// progress are cancelled. The library also ends sessions that it considers
+// unused; Terminate ignores that for a session with a request in progress.
 func (m *sessions) Terminate(id string) (notAllowed bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,8 +104,8 @@ func (m *sessions) Terminate(id string) (notAllowed bool, err error) {
 	return false, nil
 }
 
-// remove ends a session: its requests are cancelled, and its conversation is
-// closed when the last of them is over. The caller holds mu.
+// remove ends a session. It cancels the session's requests and closes its
+// conversation after the last of them. The caller holds mu.
 func (m *sessions) remove(id string) {
 	h := m.byID[id]
 	if h == nil {
@@ -124,7 +126,7 @@ func (m *sessions) has(id string) bool {
 	return m.byID[id] != nil
 }
 
-// answered hands an answer to the session that was asked.
+// answered passes a client's answer to the session with this id.
 func (m *sessions) answered(id string, a message) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,8 +140,8 @@ func (m *sessions) answered(id string, a message) {
 	}
 }
 
-// willEnd notes that a session's client asks for its end, and reports whether
-// the session is open.
+// willEnd records that a client ends its session, and reports whether the
+// session is open.
 func (m *sessions) willEnd(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,8 +153,8 @@ func (m *sessions) willEnd(id string) bool {
 	return true
 }
 
-// closeAll ends all sessions of a server that has ended. It waits for nobody:
-// a call that does not listen may still be running.
+// closeAll ends all sessions when the server has ended. It does not wait: a
+// call that ignores its cancel may still be running.
 func (m *sessions) closeAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,28 +18,29 @@ import (
 
 // Limits of a stdio connection.
 const (
-	// defaultMaxLine is the longest message. A Write of a large file is one line.
+	// defaultMaxLine is the limit of a message, in bytes. A Write of a large
+	// file is one line.
 	defaultMaxLine = 64 << 20
-	// maxInFlight and maxInFlightBytes bound requests not yet answered, and
-	// with them memory. A single request may be as long as a line.
+	// maxInFlight and maxInFlightBytes limit the requests not yet answered, and
+	// so memory. A single request may be as long as a line.
 	maxInFlight      = 1000
 	maxInFlightBytes = 256 << 20
-	// stopGrace is how long calls may take to notice that they are cancelled
-	// when the server is told to stop. Clients follow up with SIGKILL about
-	// half a second after the first signal.
+	// stopGrace is the time for cancelled calls to end when the server is told
+	// to stop. Clients send SIGKILL about half a second after the first signal.
 	stopGrace = 200 * time.Millisecond
-	// codeOverload is the JSON-RPC code of a request refused for lack of room.
+	// codeOverload is the JSON-RPC error code of a request refused because
+	// there was no room.
 	codeOverload = -32000
 )
 
 // ServeStdio serves one client until it closes in, or until ctx ends, which
-// cancels everything at once.
+// cancels all calls.
 //
-// Messages are read in order, and before the next line is read a call has its
-// place in the schedule and can be cancelled. Requests run on goroutines of
-// their own. When in ends, calls in flight have the drain time to finish and
-// are answered, as long as somebody reads out. Behind that none starts. After a
-// cancel nothing is answered.
+// Messages are read in order. Before the next line is read, a call has its
+// place in the schedule and can be cancelled. Each request runs in its own
+// goroutine. When in ends, calls in progress have the drain time to finish, and
+// are answered if the client still reads out. After that no call starts. A
+// cancelled request gets no answer.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -59,7 +60,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	var err error
 	select {
 	case err = <-read:
-		c.conv.asked.end() // so that no call in flight waits for an answer
+		c.conv.asked.end() // so that no call in progress waits for an answer
 		c.drain(ctx, s.Drain)
 	case <-ctx.Done():
 	}
@@ -87,27 +88,27 @@ type stdioConn struct {
 
 	mu       sync.Mutex
 	inflight map[string]*request // by id: not cancelled and not yet answered
-	active   int                 // requests being served, also cancelled ones
-	bytes    int                 // of these requests
-	entered  uint64              // requests, for their numbers
-	ended    bool                // nothing starts any more
-	idle     chan struct{}       // closed when active is 0; nil: nobody waits
+	active   int                 // number of requests being served, including cancelled ones
+	bytes    int                 // total size of these requests
+	entered  uint64              // number of requests, for their numbers
+	ended    bool                // no call may start any more
+	idle     chan struct{}       // closed when active becomes 0; nil: not waited for
 
 	orderMu sync.Mutex
-	order   []ordered // calls in arrival order, from the earliest not answered
+	order   []ordered // calls in order of arrival, from the earliest not answered
 	barrier chan chan struct{}
 }
 
-// request is one that is being served.
+// request is a request being served.
 type request struct {
 	cancel    context.CancelCauseFunc
 	number    uint64 // in order of arrival
-	size      int    // bytes of its message
-	listen    bool   // an open listen stream, which ends only by a cancel
+	size      int    // size of its message in bytes
+	listen    bool   // an open listen stream, which ends only when cancelled
 	answering bool   // too late to cancel
 	queued    bool   // its answer waits for those of earlier calls
 	finished  bool
-	skipped   bool   // cancelled before it ended: it has no place any more
+	skipped   bool   // cancelled before it ended, so it has lost its place
 	held      []byte // the answer that waits
 }
 
@@ -142,8 +143,8 @@ func (c *stdioConn) readAll(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-// accept takes in one message. When it returns, a call has its place and a
-// cancel on a later line will find it.
+// accept handles one message. When it returns, a call has its place, and a
+// cancel on a later line finds it.
 func (c *stdioConn) accept(ctx context.Context, line []byte) {
 	m, bad := readMessage(line)
 	if bad != nil {
@@ -155,7 +156,7 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		c.cancel(m.cancels)
 		c.skip()
 		return
-	case m.method == "": // an answer, to a request of ours
+	case m.method == "": // an answer to a request of the server
 		if !c.conv.asked.answer(m) {
 			c.s.Log.Debug("an answer to no request was dropped")
 		}
@@ -164,7 +165,8 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		c.handle(c.s.mcp.WithContext(ctx, c.client), line)
 		return
 	}
-	// Not by ctx: that would cancel calls in any order, and end does not.
+	// ctx must not cancel the request directly: calls would be cancelled in any
+	// order. end cancels them in the right order.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	req := &request{cancel: cancel, size: len(line), listen: m.method == string(mcp.MethodSubscriptionsListen)}
 	if bad := c.enter(m, req); bad != nil {
@@ -196,14 +198,14 @@ func (c *stdioConn) accept(ctx context.Context, line []byte) {
 		c.answer(m, req, in, c.handle(withIncoming(c.s.mcp.WithContext(ctx, c.client), in), line))
 	}
 	if m.method == string(mcp.MethodInitialize) {
-		serve() // what follows may rely on what was negotiated
+		serve() // later messages may depend on the negotiation
 		return
 	}
 	go serve()
 }
 
-// handle gives a message to the library. A panic in there must not take the
-// other calls down.
+// handle passes a message to the library. A panic in the library must not end
+// the other calls.
 func (c *stdioConn) handle(ctx context.Context, line []byte) (answer mcp.JSONRPCMessage) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -237,14 +239,15 @@ func (c *stdioConn) enter(m message, r *request) *rpcError {
 	return nil
 }
 
-// refused has a call written down that is not run. Other messages are not.
+// refused writes a call that does not run to the audit log. It ignores other
+// messages.
 func (c *stdioConn) refused(ctx context.Context, m message, err error) {
 	if m.method == string(mcp.MethodToolsCall) {
 		c.s.Pipeline.Refused(ctx, pipeline.Request{Tool: m.tool, Arguments: m.arguments, Session: c.conv.session}, err)
 	}
 }
 
-// exit forgets a request that was served.
+// exit removes a request that was served.
 func (c *stdioConn) exit(m message, r *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -258,7 +261,7 @@ func (c *stdioConn) exit(m message, r *request) {
 	}
 }
 
-// cancel ends a request that has no answer yet: it will get none.
+// cancel cancels a request that has no answer yet. It will not be answered.
 func (c *stdioConn) cancel(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

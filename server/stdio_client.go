@@ -8,7 +8,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// stdioClient is what the library keeps of the client of a stdio connection.
+// stdioClient holds the library's state of the client of a stdio connection.
 type stdioClient struct {
 	id            string
 	initialized   atomic.Bool
@@ -30,8 +30,8 @@ var (
 	_ mcpserver.SessionWithSubscriptionFilter = (*stdioClient)(nil)
 )
 
-// notificationBuffer holds what the library sends before the pump writes it;
-// it drops what finds no room.
+// notificationBuffer is the number of notifications of the library that wait
+// for the pump. The library drops further ones.
 const notificationBuffer = 256
 
 func newStdioClient(id string) *stdioClient {
@@ -48,7 +48,7 @@ func (c *stdioClient) NotificationChannel() chan<- mcp.JSONRPCNotification {
 	return c.notifications
 }
 
-// locked runs f with the fields to itself.
+// locked runs f with mu held.
 func (c *stdioClient) locked(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,7 +1,7 @@
 package server
 
-// This file is how a stdio connection ends: calls in flight finish as long as
-// somebody waits for them, and behind that nothing starts any more.
+// A stdio connection ends here: calls in progress finish as long as the client
+// reads answers, and no further call starts.
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// readerEvery is how often a server whose input has ended looks whether anybody
-// still reads its answers.
+// readerEvery is the interval at which a server whose input has ended checks
+// whether the client still reads answers.
 const readerEvery = 20 * time.Millisecond
 
-// drain waits for calls in flight, at most for d and as long as there is
-// somebody to answer; listen streams end at once.
+// drain waits for calls in progress, at most for d and while the client still
+// reads. It ends listen streams at once.
 func (c *stdioConn) drain(ctx context.Context, d time.Duration) {
 	c.mu.Lock()
 	for _, r := range c.inflight {
@@ -40,9 +40,9 @@ func (c *stdioConn) drain(ctx context.Context, d time.Duration) {
 	<-watched
 }
 
-// watchReader ends the connection when nobody can read what is written any more.
-// A client that has died closes its input and output at once, and would be found
-// out only by the first answer: until then queued calls would go on to start.
+// watchReader ends the connection when the client no longer reads. A client
+// that has died closes its input and output at once. Without watchReader, only
+// the first answer would show that, and until then queued calls would start.
 func (c *stdioConn) watchReader(ctx context.Context) {
 	out, ok := c.out.(syscall.Conn)
 	if !ok {
@@ -69,12 +69,12 @@ func (c *stdioConn) busy() bool {
 
 // lose ends the connection to a client that is gone.
 func (c *stdioConn) lose(err error) {
-	c.stop(fmt.Errorf("writing standard output: %w", err)) // first: what ends finds no reader either
+	c.stop(fmt.Errorf("writing standard output: %w", err)) // first: ending requests also find no reader
 	c.end()
 }
 
-// wait waits until no request is being served, at most for d or until early
-// is closed, and returns how many still are.
+// wait waits until no request is being served, at most for d or until early is
+// closed. It returns the number of requests that remain.
 func (c *stdioConn) wait(d time.Duration, early <-chan struct{}) (left int) {
 	c.mu.Lock()
 	if c.active == 0 {
@@ -98,9 +98,9 @@ func (c *stdioConn) wait(d time.Duration, early <-chan struct{}) (left int) {
 	return c.active
 }
 
-// end cancels all that has no answer yet, the latest first: when a call that
-// runs ends, those that waited for it must not be about to start. What comes
-// later is cancelled as it comes.
+// end cancels all requests without an answer, the latest first. In another
+// order, the end of a running call would start a waiting one that is about to
+// be cancelled. Requests that arrive later are cancelled at once.
 func (c *stdioConn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,11 +13,12 @@ import (
 	"time"
 )
 
-// behind is how many calls wait: so many that some are not cancelled yet when
-// the one that runs has already made way.
+// behind is the number of waiting calls. It is so large that some are not
+// cancelled yet when the running call has already left.
 const behind = 300
 
-// queue sends a call that runs and those behind it, and waits for them.
+// queue sends a call that runs and the calls after it, and waits until they
+// have arrived.
 func queue(t *testing.T, s *Server, g *gate, in io.Writer) {
 	t.Helper()
 	var lines strings.Builder
@@ -38,8 +39,8 @@ func (g *gate) onlyFirst(t *testing.T) {
 	}
 }
 
-// TestNothingStartsBehindTheDrain: when the drain time is over, the call that
-// runs is cancelled, and those behind it never start, though it makes way.
+// TestNothingStartsBehindTheDrain checks that after the drain time the running
+// call is cancelled and the calls that wait for it never start.
 func TestNothingStartsBehindTheDrain(t *testing.T) {
 	for range endRuns {
 		g := newGate()
@@ -54,7 +55,8 @@ func TestNothingStartsBehindTheDrain(t *testing.T) {
 	}
 }
 
-// TestNothingStartsBehindTheStop: the same when the server is told to stop.
+// TestNothingStartsBehindTheStop checks the same when the server is told to
+// stop.
 func TestNothingStartsBehindTheStop(t *testing.T) {
 	for range endRuns {
 		g := newGate()
@@ -72,8 +74,9 @@ func TestNothingStartsBehindTheStop(t *testing.T) {
 	}
 }
 
-// TestNothingStartsForNobody: a client that dies closes its input and output;
-// what waited for it is not started, long before the drain time is over.
+// TestNothingStartsForNobody checks that calls of a client that dies do not
+// start, long before the drain time is over. Such a client closes its input and
+// output.
 func TestNothingStartsForNobody(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it is found out there by the first answer")
@@ -99,8 +102,8 @@ func TestNothingStartsForNobody(t *testing.T) {
 	}
 }
 
-// TestNothingStartsWhenAWriteFails: an answer that finds no reader ends what
-// waits.
+// TestNothingStartsWhenAWriteFails checks that a failed write of an answer ends
+// waiting calls.
 func TestNothingStartsWhenAWriteFails(t *testing.T) {
 	for range endRuns {
 		g := newGate()
@@ -121,9 +124,9 @@ func TestNothingStartsWhenAWriteFails(t *testing.T) {
 	}
 }
 
-// TestEndOfInputWithAReader: as long as somebody reads, everything is answered,
-// whatever the output is; a client that is gone when nothing is left to do is
-// no failure.
+// TestEndOfInputWithAReader checks that all calls are answered while the client
+// reads, for each kind of output. It is no failure if the client is gone when
+// no call remains.
 func TestEndOfInputWithAReader(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	var in strings.Builder

@@ -1,7 +1,7 @@
 package server
 
-// This file is how bytes come in and go out over stdio: whole lines in, whole
-// messages out, one at a time, notifications ahead of the answer they belong to.
+// Stdio input is read by whole lines. Output is written by whole messages, one
+// at a time, with notifications before the answer they belong to.
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 
 var errLineTooLong = errors.New("the line is too long")
 
-// readLine reads a line without its end; also a last one that has none. A line
-// over the limit is read to its end and dropped.
+// readLine returns a line without its line ending. The last line may have none.
+// A line over the limit is read to its end and dropped.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {
@@ -44,8 +44,8 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// encodeAnswer is the library's answer as bytes, with the id exactly as it was
-// sent and with our words for a name that no tool has.
+// encodeAnswer encodes the library's answer, with the id exactly as sent and
+// with our error for an unknown tool.
 func encodeAnswer(m message, in *incoming, answer mcp.JSONRPCMessage) []byte {
 	fail := func(err error) []byte {
 		return (&rpcError{mcp.INTERNAL_ERROR, "encoding the answer: " + err.Error(), m.rawID}).encode()
@@ -71,8 +71,8 @@ func encodeAnswer(m message, in *incoming, answer mcp.JSONRPCMessage) []byte {
 	return data
 }
 
-// encodeResult asks a result for its JSON directly: going through json.Marshal
-// would scan a large text once more.
+// encodeResult encodes a result by its own MarshalJSON if it has one, because
+// json.Marshal would scan a large text once more.
 func encodeResult(result any) ([]byte, error) {
 	if m, ok := result.(json.Marshaler); ok {
 		return m.MarshalJSON()
@@ -80,8 +80,8 @@ func encodeResult(result any) ([]byte, error) {
 	return json.Marshal(result)
 }
 
-// notify writes a notification at once, and so before the answer of the
-// request it belongs to.
+// notify writes a notification at once, so it comes before the answer of its
+// request.
 func (c *stdioConn) notify(method string, params any) error {
 	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
 	if err != nil {
@@ -91,13 +91,14 @@ func (c *stdioConn) notify(method string, params any) error {
 	return nil
 }
 
-// send writes a request of ours.
+// send writes a request of the server.
 func (c *stdioConn) send(message []byte) error {
 	c.write(message)
 	return nil
 }
 
-// write writes one message. When the client is gone, everything stops.
+// write writes one message. If that fails, the client is gone and the
+// connection ends.
 func (c *stdioConn) write(data []byte) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
@@ -106,7 +107,7 @@ func (c *stdioConn) write(data []byte) {
 	}
 }
 
-// pump writes the notifications that the library itself sends.
+// pump writes the notifications that the library sends.
 func (c *stdioConn) pump(ctx context.Context) {
 	for {
 		select {
@@ -132,8 +133,9 @@ func (c *stdioConn) writeNotification(n mcp.JSONRPCNotification) {
 	}
 }
 
-// flushNotifications returns when what the library sent for a listen stream is
-// written, so that its answer comes behind it.
+// flushNotifications waits until the library's notifications are written, so
+// that the answer of a listen stream comes after them. It does nothing for
+// other requests.
 func (c *stdioConn) flushNotifications(r *request) {
 	if !r.listen {
 		return

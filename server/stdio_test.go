@@ -17,8 +17,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestProtocolErrors holds what the stdio loop itself answers, and that the
-// connection lives on after each.
+// TestProtocolErrors checks the errors that the stdio loop itself returns, and
+// that the connection works after each.
 func TestProtocolErrors(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	p := connect(t, t.Context(), s)
@@ -60,8 +60,8 @@ func TestProtocolErrors(t *testing.T) {
 	}
 }
 
-// TestBurstHalfCancelled: of 200 calls sent in one write, the cancelled half is
-// never answered and starts no later than its cancel; the other half is
+// TestBurstHalfCancelled sends 200 calls in one write and cancels half of them.
+// These are never answered and start no later than their cancel. The others are
 // answered.
 func TestBurstHalfCancelled(t *testing.T) {
 	for _, tool := range []string{"Block", "Wait"} {
@@ -114,8 +114,8 @@ func burst(t *testing.T, tool string) {
 	}
 }
 
-// TestFinishedThoughCancelled: a call past the point of no return completes
-// and has its effect when it is cancelled, and nobody is answered.
+// TestFinishedThoughCancelled checks that a cancelled call that must finish
+// completes and has its effect, without an answer.
 func TestFinishedThoughCancelled(t *testing.T) {
 	g := newGate()
 	look := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
@@ -139,8 +139,8 @@ func TestFinishedThoughCancelled(t *testing.T) {
 	}
 }
 
-// TestPipedBurst: what is written before the input ends is answered whole,
-// also a last line without its newline.
+// TestPipedBurst checks that all input before its end is answered, including a
+// last line without a newline.
 func TestPipedBurst(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	var in bytes.Buffer
@@ -166,7 +166,7 @@ func TestPipedBurst(t *testing.T) {
 	}
 }
 
-// TestOrder: a call that is not safe runs alone, in wire order, whatever
+// TestOrder checks that an unsafe call runs alone, in the order sent, whatever
 // follows it in the same write.
 func TestOrder(t *testing.T) {
 	g := newGate()
@@ -188,7 +188,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestEarlyStart: a call is answered while the next line is half written.
+// TestEarlyStart checks that a call is answered while the next line is half
+// written.
 func TestEarlyStart(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	p := connect(t, t.Context(), s)
@@ -209,8 +210,9 @@ func TestEarlyStart(t *testing.T) {
 	}
 }
 
-// TestNotificationsComeFirst: progress and log messages of a call are written
-// before its answer, in both eras, and only if asked for.
+// TestNotificationsComeFirst checks that progress and log messages of a call
+// are written before its answer, in old and new protocols, and only if
+// requested.
 func TestNotificationsComeFirst(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Block", false))
@@ -256,8 +258,8 @@ func TestNotificationsComeFirst(t *testing.T) {
 	}
 }
 
-// TestDiscoverBeforeInitialize: a client of the new era asks first and never
-// initializes.
+// TestDiscoverBeforeInitialize checks a client of the new protocol, which
+// discovers first and never initializes.
 func TestDiscoverBeforeInitialize(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	p := connect(t, t.Context(), s)
@@ -284,8 +286,8 @@ func TestDiscoverBeforeInitialize(t *testing.T) {
 	}
 }
 
-// TestFormerNames: a call by a former name reaches the tool, which is listed
-// under its present name only.
+// TestFormerNames checks that a call by a former name reaches the tool, which
+// is listed only under its present name.
 func TestFormerNames(t *testing.T) {
 	g := newGate()
 	close(g.open)
@@ -333,8 +335,8 @@ func TestLimitsOfAConnection(t *testing.T) {
 	}
 }
 
-// TestLongLines: a line up to the limit is served, a longer one is refused
-// without being kept, and the connection lives on.
+// TestLongLines checks that a line up to the limit is served. A longer line is
+// refused without being stored, and the connection continues.
 func TestLongLines(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	if s.maxLine != 64<<20 {
@@ -390,8 +392,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestDrain: when the input ends, calls in flight have the drain time; then
-// they are cancelled and the server ends.
+// TestDrain checks that after the end of input calls in progress have the drain
+// time, and are then cancelled before the server ends.
 func TestDrain(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, 50*time.Millisecond, g.tool("Block", false))
@@ -404,9 +406,9 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestStop: when the server is told to stop, it ends soon (the promise is 300
-// ms; here it must only not wait for anything), also with a call that does not
-// listen and a client that does not read.
+// TestStop checks that the server ends soon when told to stop, even with a call
+// that ignores its cancel and a client that does not read. The promise is 300
+// ms; the test only checks that the server waits for nothing.
 func TestStop(t *testing.T) {
 	g := newGate()
 	defer close(g.open)
@@ -433,8 +435,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestClientVanishes: when nothing can be written any more, the server ends
-// with the reason.
+// TestClientVanishes checks that the server ends with the reason when it cannot
+// write any more.
 func TestClientVanishes(t *testing.T) {
 	s, _ := newServer(t, deadline)
 	inR, inW := io.Pipe()
@@ -450,8 +452,8 @@ func TestClientVanishes(t *testing.T) {
 	_ = inW.Close()
 }
 
-// TestTwoConnections: two clients of one server do not disturb each
-// other: the same ids, a cancel of one.
+// TestTwoConnections checks that two clients of one server do not disturb each
+// other, with equal ids and a cancel of one.
 func TestTwoConnections(t *testing.T) {
 	g := newGate()
 	s, _ := newServer(t, deadline, g.tool("Wait", true))

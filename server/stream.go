@@ -15,27 +15,29 @@ import (
 
 const eventStream = "text/event-stream"
 
-// stream is the response to one HTTP request, written to by the library and,
-// for notifications of the request, by us.
+// stream is the response to one HTTP request. The library writes to it, and the
+// server writes the request's notifications.
 //
 // The library sends notifications through a channel that all requests of a
-// session share: they can end up on the stream of another request, and those
-// sent just before the answer are often lost. Written here, they are on the
-// right stream and ahead of the answer. The first one turns the response into
-// an event stream; the library does not know and still writes its answer as
-// one JSON object, which then becomes the last event.
+// session share. They can appear on the stream of another request, and those
+// sent just before the answer are often lost. Notifications written here are on
+// the right stream and before the answer. The first one turns the response into
+// an event stream. The library does not know that and writes its answer as one
+// JSON object, which becomes the last event.
 type stream struct {
-	w       http.ResponseWriter
-	head    http.Header // the library's, w's when it writes; it sets them while we may be opening the stream
+	w http.ResponseWriter
+	// head is the library's header. It is copied to w when the library writes.
+	// The library may set fields while the server opens the stream.
+	head    http.Header
 	rc      *http.ResponseController
 	in      *incoming
 	timeout time.Duration // of one write
 
-	wanted func() bool // reports whether the request was not cancelled
-	answer func() bool // the same, and it cannot be cancelled any more
+	wanted func() bool // reports whether the request is not cancelled
+	answer func() bool // the same; if true, it cannot be cancelled any more
 
 	mu        sync.Mutex
-	ours      bool          // we turned it into an event stream
+	ours      bool          // we turned the response into an event stream
 	header    bool          // the header is written
 	answering bool          // the answer is being written
 	event     chan struct{} // closed when the library has written an event
@@ -57,7 +59,7 @@ func (s *stream) notify(method string, params any) error {
 	return nil
 }
 
-// send writes a message of ours as an event.
+// send writes a message of the server as an event.
 func (s *stream) send(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +76,7 @@ func (s *stream) send(data []byte) error {
 	return s.flush()
 }
 
-// openStream makes the response an event stream. The caller holds mu.
+// openStream turns the response into an event stream. The caller holds mu.
 func (s *stream) openStream() {
 	s.header = true
 	s.w.Header().Set("Content-Type", eventStream)
@@ -82,9 +84,9 @@ func (s *stream) openStream() {
 	s.w.WriteHeader(http.StatusOK)
 }
 
-// end ends the response. That of a cancelled request is an event stream without
-// the answer, and without events if there were none: the only response to a
-// request that clients take for ended, not for broken.
+// end ends the response. The response to a cancelled request is an event stream
+// without the answer, possibly without any event. Clients treat only such a
+// response as ended and not as broken.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +95,7 @@ func (s *stream) end() {
 	}
 }
 
-// fail answers with an error, if nothing else was answered.
+// fail answers with an error unless the request has an answer.
 func (s *stream) fail(e *rpcError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,28 +124,30 @@ func (s *stream) writeEvent(data []byte) error {
 	})
 }
 
-// flush sends what is written. The caller holds mu.
+// flush sends the written data to the client. The caller holds mu.
 func (s *stream) flush() error { return s.bounded(s.rc.Flush) }
 
-// bounded runs a write that has to end within the timeout: a client that takes
-// nothing is gone. The deadline does not outlive the write: over HTTP/2 it
-// would end the stream with nothing to write.
+// bounded runs a write with the timeout: a client that reads nothing is gone.
+// It removes the deadline afterwards, because over HTTP/2 an expired deadline
+// ends the stream even when nothing is written.
 func (s *stream) bounded(write func() error) error {
 	_ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout))
 	defer func() { _ = s.rc.SetWriteDeadline(time.Time{}) }()
 	return write()
 }
 
-// Header is for the library; nobody else reads it before that has ended.
+// Header returns the library's header. Only the library reads it before it
+// writes the response.
 func (s *stream) Header() http.Header { return s.head }
 
-// writeHeader writes the library's header, for the library. The caller holds mu.
+// writeHeader writes the library's header. The caller holds mu.
 func (s *stream) writeHeader(status int) {
 	s.header = true
 	maps.Copy(s.w.Header(), s.head)
 	s.w.WriteHeader(status)
 }
 
+// Write writes an event or a JSON object of the library.
 func (s *stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +161,7 @@ func (s *stream) WriteHeader(status int) {
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	length := len(p) // of what came; what is written may be other words
+	length := len(p) // of the library's text; the text written may differ
 	isEvent := bytes.HasPrefix(p, []byte("event: "))
 	if isAnswer := !isEvent || answers(p); isAnswer && !s.mayAnswer() || !s.wanted() {
 		return length, nil
@@ -187,19 +191,20 @@ func (s *stream) Write(p []byte) (int, error) {
 	})
 }
 
-// Flush makes the library see that the response can stream.
+// Flush implements http.Flusher, so that the library sees that the response can
+// stream.
 func (s *stream) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.header { // else net/http would write one of its own
+	if s.header { // otherwise net/http would write a header of its own
 		_ = s.flush()
 	}
 }
 
-// CanStream says what Flush does.
+// CanStream reports that Flush works.
 func (s *stream) CanStream() bool { return true }
 
-// awaitEvent waits until the library has written an event.
+// awaitEvent waits until the library has written an event or ctx ends.
 func (s *stream) awaitEvent(ctx context.Context) {
 	select {
 	case <-s.event:
@@ -208,21 +213,21 @@ func (s *stream) awaitEvent(ctx context.Context) {
 }
 
 // answers reports whether an event of the library is the answer of a request,
-// rather than a notification or a request of its own.
+// not a notification or a request.
 func answers(event []byte) bool {
 	_, data, _ := bytes.Cut(event, []byte("data: "))
 	var m struct{ Method string }
 	return json.Unmarshal(data, &m) == nil && m.Method == ""
 }
 
-// explainUnknown puts our words for a name that no tool has into the library's
-// error.
+// explainUnknown replaces the text of the library's error by ours for an
+// unknown tool.
 func explainUnknown(p []byte, in *incoming) []byte {
 	var e mcp.JSONRPCError
 	if json.Unmarshal(p, &e) != nil || e.Error.Code != mcp.INVALID_PARAMS && e.Error.Code != mcp.INTERNAL_ERROR {
 		return p
 	}
-	// The library takes an error of the carrier, which it called, for an internal one.
+	// The library reports an error of the carrier as an internal error.
 	e.Error.Code, e.Error.Message = mcp.INVALID_PARAMS, in.unknown.Error()
 	data, err := json.Marshal(e)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAnswerOrSilence: a cancel takes the whole answer or nothing of it,
-// whatever the moment it comes, and nothing is written behind it.
+// TestAnswerOrSilence checks that a cancel at any time suppresses the whole
+// answer or none of it, and that nothing is written after it.
 func TestAnswerOrSilence(t *testing.T) {
 	const answer = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	event := func(data string) string { return "event: message\ndata: " + data + "\n\n" }
@@ -69,8 +69,8 @@ func TestAnswerOrSilence(t *testing.T) {
 	}
 }
 
-// TestOwnHeader: the library sets headers without our lock, while we may be
-// opening the stream. Both in one map ended the process.
+// TestOwnHeader checks that the library can set headers without our lock while
+// we open the stream. Using one map for both ended the process.
 func TestOwnHeader(t *testing.T) {
 	for range 100 {
 		rec := httptest.NewRecorder()

@@ -2,14 +2,14 @@ package session
 
 import "slices"
 
-// maxFailures bounds what is remembered of failed calls: a model that is stuck
-// repeats one or two of them.
+// maxFailures is the maximum number of failed calls to remember. A model that
+// is stuck repeats only one or two of them.
 const maxFailures = 100
 
-// failures counts failed calls by a key of the tool's own making.
+// failures counts failed calls by a key that the tool defines.
 type failures struct {
 	count map[string]int
-	order []string // the latest last
+	order []string // keys, the latest last
 }
 
 func (f *failures) add(key string) {
@@ -24,7 +24,7 @@ func (f *failures) add(key string) {
 	}
 }
 
-// Failures returns how often a call with this key has failed.
+// Failures returns how many calls with this key have failed.
 func (v View) Failures(key string) int {
 	if v.of == nil {
 		return 0

@@ -8,51 +8,52 @@ import (
 	"mcp-toolset/internal/workspace"
 )
 
-// Bounds of the read record of one session: beyond them the oldest is
-// forgotten. That is far more than one conversation reads, and some five
-// megabytes at the very most.
+// Limits of the read records of one session. Beyond them the oldest records are
+// dropped. They allow far more than one conversation reads, and need about five
+// megabytes at most.
 const (
 	maxReads  = 4096 // files
 	maxRanges = 8    // ranges of one file
 )
 
-// RepeatedFor is how long a model is taken to have what it read: longer, and
-// its context may well have been cut.
+// RepeatedFor is the time for which a model is assumed to have a text in its
+// context. After a longer time the context may have been truncated.
 const RepeatedFor = 10 * time.Minute
 
-// Range is the part of a file that a call asked for.
+// Range is the part of a file that a call requested.
 type Range struct {
 	Offset, Limit       int  // lines or cells, 1-based; a negative offset counts from the end; 0: not given
 	FirstPage, LastPage int  // pages, 1-based; 0: not given
-	Pictures            bool // pages as pictures
+	Pictures            bool // whether pages were requested as pictures
 }
 
-// Read records that a file was read: which part, and what the file was then.
+// Read is the record of one read: the part that was read and the state of the
+// file at that time.
 type Read struct {
 	Path  string // canonical
 	Range Range
 	File  workspace.Identity
-	Hash  [sha256.Size]byte // SHA-256 of the whole file's bytes; zero: not known
-	Large bool              // the file is too large for a hash; File tells its states apart
+	Hash  [sha256.Size]byte // SHA-256 of the whole file; zero: unknown
+	Large bool              // the file is too large to hash; only File identifies its state
 	At    time.Time
 
-	// First to Last are the lines, or cells, that the answer had, of Total; a
-	// Last of 0 is all of the file, any other below First nothing. A Total of 0 or
-	// less is not known.
+	// First and Last are the first and last line or cell in the answer, out of
+	// Total. If Last is 0, the answer had the whole file; any other Last below
+	// First means nothing. If Total is 0 or less, it is unknown.
 	First, Last, Total int
 
-	Shown bool // the answer had the content; not for a file that the model wrote
-	Told  bool // it was repeated since, so that an answer may have been only that nothing has changed; the session sees to it
-	Wrote bool // the call wrote the file, and this is what it wrote
-	Moved bool // since the model saw it, cells have other places than then
+	Shown bool // the answer had the content; false for a file that the model wrote
+	Told  bool // the read was repeated, so a later answer may have been only "unchanged"; set by the session
+	Wrote bool // the call wrote the file with this content
+	Moved bool // cells have changed places since the model saw the file
 }
 
-// RepeatedBy reports whether a later read asks for what this one has shown, of
-// the same state of the file and not long behind it. An equal identity does not
-// say that the content is what it was: files of /proc have no size and no times
-// that tell, and two writes may fall into one tick of a clock. So the content
-// is compared, unless it is too much; then the file must not have been written
-// shortly before it was read.
+// RepeatedBy reports whether later requests what r has shown, of the same state
+// of the file and within RepeatedFor. An equal identity does not prove equal
+// content: files in /proc have no useful size or times, and two writes may fall
+// into one tick of the clock. So RepeatedBy compares the hashes. For a file too
+// large to hash, it requires instead that the file was not written shortly
+// before r.
 func (r Read) RepeatedBy(later Read) bool {
 	if !r.Shown || !later.Shown || r.Range != later.Range || r.File != later.File || later.At.Sub(r.At) > RepeatedFor {
 		return false
@@ -63,7 +64,7 @@ func (r Read) RepeatedBy(later Read) bool {
 	return r.Hash != [sha256.Size]byte{} && r.Hash == later.Hash
 }
 
-// Seen returns what the session has seen of a canonical path.
+// Seen returns what the session has seen of the file with this canonical path.
 func (v View) Seen(path string) (Seen, bool) {
 	if v.of == nil {
 		return Seen{}, false
@@ -74,12 +75,12 @@ func (v View) Seen(path string) (Seen, bool) {
 	return s, ok
 }
 
-// LastRead returns the latest record of a canonical path.
+// LastRead returns the latest record of the file with this canonical path.
 func (v View) LastRead(path string) (Read, bool) {
 	return v.read(path, func(Read) bool { return true })
 }
 
-// ReadOf returns the latest record of a range of a canonical path.
+// ReadOf returns the latest record of this range of the file.
 func (v View) ReadOf(path string, r Range) (Read, bool) {
 	return v.read(path, func(had Read) bool { return had.Range == r })
 }
@@ -98,9 +99,9 @@ func (v View) read(path string, fits func(Read) bool) (Read, bool) {
 	return Read{}, false
 }
 
-// OnRead calls f after every record of a successful read, in order, once the
-// session has it; stop ends that. f is called while the scheduler waits: it
-// must neither wait nor panic.
+// OnRead registers f to be called after each record of a successful read, in
+// order, once the session has stored the record. stop removes f. The scheduler
+// waits for f, so f must neither block nor panic.
 func (s *Session) OnRead(f func(Read)) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +114,7 @@ func (s *Session) OnRead(f func(Read)) (stop func()) {
 	}
 }
 
-// reads are the records of a session.
+// reads holds the read records of a session.
 type reads struct {
 	of    map[string][]Read // by path, the latest last
 	seen  map[string]Seen   // by path
@@ -122,8 +123,8 @@ type reads struct {
 
 func newReads() reads { return reads{of: map[string][]Read{}, seen: map[string]Seen{}} }
 
-// add remembers a read, in place of what was known of the same range and of
-// other states of the file, and returns what is known now.
+// add stores a read and returns it as stored. It replaces records of the same
+// range and of other states of the file.
 func (m *reads) add(r Read) Read {
 	m.see(r)
 	r = m.repeat(r)
@@ -135,10 +136,11 @@ func (m *reads) add(r Read) Read {
 	return r
 }
 
-// repeat makes of a read that repeats another what it leaves. How it was
-// answered does not count: reads that run together are all answered in full,
-// and leave what they would have left one by one. The first repeat, for which a
-// short answer is enough, renews nothing; behind it the content was shown again.
+// repeat returns the record for a read that may repeat an earlier one. It does
+// not depend on how the read was answered: reads that run together are all
+// answered in full, but must leave the same records as one after the other. A
+// short answer is enough for the first repeat, so it does not renew the time.
+// After it, the content was shown again.
 func (m *reads) repeat(r Read) Read {
 	for _, had := range m.of[r.Path] {
 		if had.RepeatedBy(r) {
@@ -151,7 +153,7 @@ func (m *reads) repeat(r Read) Read {
 	return r
 }
 
-// see remembers what was seen of a file.
+// see updates what the session has seen of the file.
 func (m *reads) see(r Read) {
 	had, again := m.seen[r.Path]
 	if again {

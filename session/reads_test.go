@@ -46,8 +46,8 @@ func TestRangesOfOneFile(t *testing.T) {
 	}
 }
 
-// TestListeners: they hear of a read when the record has it, in order, and
-// not after they stopped.
+// TestListeners checks that listeners are called in order, after the session
+// has stored the read, and not after stop.
 func TestListeners(t *testing.T) {
 	s := New(Config{Roots: []string{"/w"}})
 	var heard []string
@@ -73,8 +73,8 @@ func TestStatelessTellsNobody(t *testing.T) {
 	s.Apply(Effect{Reads: []Read{{Path: "/w/a"}}})
 }
 
-// TestRepeats: what is left of a read behind another of the same range, however
-// it was answered.
+// TestRepeats checks the record that remains after two reads of the same range.
+// It must not depend on how they were answered.
 func TestRepeats(t *testing.T) {
 	at := time.Unix(1000, 0)
 	first := Read{Path: "/w/a", Range: Range{Offset: 1}, File: workspace.Identity{Size: 3, ModTime: 1}, Hash: [32]byte{1}, At: at, Shown: true}

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// maxParts bounds the parts of one file that are remembered: a model that reads
-// on and on reads neighbours, which are one part.
+// maxParts is the maximum number of parts of one file to remember. A model that
+// reads a file step by step reads adjacent parts, which are joined.
 const maxParts = 64
 
-// Seen is what a session has seen of a file: one state of it, and parts of a
-// later one. Who sees a part of a file that has changed has not seen what
-// changed in the rest of it.
+// Seen describes what a session has seen of a file: one state of it, and parts
+// of a later state. A model that has seen a part of a changed file has not seen
+// the changes in the rest.
 type Seen struct {
-	Read                    // of the state that was seen; the first read of a file counts, whatever part it was of
-	Later [sha256.Size]byte // the hash of a later state
-	Parts []Part            // what was shown of that, in order and apart from each other; must not be modified
+	Read                    // of the state that was seen; the first read counts, whatever part it covers
+	Later [sha256.Size]byte // hash of a later state
+	Parts []Part            // parts shown of the later state, in order and disjoint; must not be modified
 }
 
-// Part is lines or cells that were shown, numbered from 1.
+// Part is a range of shown lines or cells, numbered from 1.
 type Part struct{ First, Last int }
 
-// with is what has been seen after a further read.
+// with returns what the session has seen after a further read.
 func (s Seen) with(r Read) Seen {
 	none := [sha256.Size]byte{}
 	if s.Path == "" || r.Last == 0 || r.Hash == none || r.Hash == s.Hash && !s.Moved {
@@ -36,7 +36,8 @@ func (s Seen) with(r Read) Seen {
 	return s
 }
 
-// join adds a part to others.
+// join adds a part to sorted parts and joins those that touch it. It returns at
+// most maxParts parts, the last in the file.
 func join(parts []Part, p Part) []Part {
 	if p.Last < p.First {
 		return parts

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSeen: a part of a file that has changed does not stand for the whole.
+// TestSeen checks that a part of a changed file does not count as the whole
+// file.
 func TestSeen(t *testing.T) {
 	was, is := [32]byte{1}, [32]byte{2}
 	for name, tc := range map[string]struct {

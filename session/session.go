@@ -1,11 +1,10 @@
-// Package session holds what one client conversation has established: its
-// workspace roots, its working directory, what it has read, which tools it has
-// loaded.
+// Package session holds the state of one client between calls: its workspace
+// roots, its working directory, its read records and its loaded tools.
 //
-// Tools see a session only as a View, which they can read but not change. What
-// a call wants to change it returns as an Effect, and whoever
-// schedules calls applies effects in arrival order, so the same calls always
-// leave the same session, whichever of them finished first.
+// Tools see a session only as a View, which they can read but not change. A
+// call returns its changes as an Effect. The scheduler applies effects in order
+// of arrival. So the same calls always lead to the same session, whichever of
+// them ends first.
 package session
 
 import (
@@ -13,16 +12,17 @@ import (
 	"sync"
 )
 
-// Config is what a session starts with.
+// Config holds the initial values of a session.
 type Config struct {
 	ID        string   // unique within the server process
-	Principal string   // whom the transport authenticated; "" for the local user
+	Principal string   // the user that the transport authenticated; "" for the local user
 	Roots     []string // canonical workspace roots; the first is the initial working directory
-	Results   string   // folder that holds this session's stored results, which it may read
-	Stateless bool     // one request, no conversation: nothing is remembered
+	Results   string   // folder of this session's stored results, which it may read
+	Stateless bool     // for a single request; the session remembers nothing
 }
 
-// Session is the state of one client conversation. It is safe for concurrent use.
+// Session is the state of one client between calls. It is safe for concurrent
+// use.
 type Session struct {
 	mu        sync.Mutex
 	view      View
@@ -34,7 +34,7 @@ type Session struct {
 	noticed   bool
 }
 
-// New starts a session whose working directory is its first root.
+// New returns a session whose working directory is its first root.
 func New(c Config) *Session {
 	v := View{
 		ID: c.ID, Principal: c.Principal, Roots: slices.Clone(c.Roots),
@@ -48,25 +48,27 @@ func New(c Config) *Session {
 	return s
 }
 
-// maxOutputs bounds Outputs: a rule that names a file is held against each.
+// maxOutputs is the maximum length of View.Outputs. A rule that names a file is
+// compared with each of them.
 const maxOutputs = 200
 
-// View is what a call may know of its session: its fields as they were when
-// the call's turn came, its records as they are. Slices must not be modified.
+// View is the part of a session that a call may read. Its fields are as they
+// were at the call's turn; its methods return the present records. Slices must
+// not be modified.
 type View struct {
 	ID        string
 	Principal string
 	Dir       string   // working directory: absolute, canonical
 	Roots     []string // workspace roots: absolute, canonical
 	Results   string   // folder of stored results; may not exist yet
-	Outputs   []string // files with what its commands printed, which it may read
-	Stateless bool     // nothing is remembered between calls
-	Reminded  bool     // an answer had the full reminder that file content is data
+	Outputs   []string // output logs of its commands, which it may read
+	Stateless bool     // the session remembers nothing between calls
+	Reminded  bool     // an answer contained the full reminder that file content is data
 
 	of *Session
 }
 
-// Loaded reports whether a deferred tool was loaded in this session.
+// Loaded reports whether the session has loaded a deferred tool.
 func (v View) Loaded(tool string) bool {
 	if v.of == nil {
 		return false
@@ -76,8 +78,8 @@ func (v View) Loaded(tool string) bool {
 	return v.of.loaded[tool]
 }
 
-// Notice reports whether this is its first call for the session. It says who tells
-// the client what every session is told once.
+// Notice reports whether this is its first call for the session. The caller for
+// which it returns true sends the notice that each session gets once.
 func (s *Session) Notice() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,23 +88,24 @@ func (s *Session) Notice() bool {
 	return first
 }
 
-// View returns the session as it is now.
+// View returns the session's present state.
 func (s *Session) View() View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.view
 }
 
-// Effect is what a call changes in its session. The zero value changes nothing.
+// Effect holds the changes that a call makes to its session. The zero value
+// changes nothing.
 type Effect struct {
-	Dir    string   // new working directory; "" keeps it
-	Output string   // a file with what a command printed, for Outputs; "": none
-	Reads  []Read   // what was read of files
-	Unread []Read   // files that were read and could not be shown, for Seen
-	Loaded []string // tools loaded
-	Failed []string // keys of calls that failed, for Failures
+	Dir    string   // new working directory; "": unchanged
+	Output string   // output log of a command, for Outputs; "": none
+	Reads  []Read   // records of files that were read
+	Unread []Read   // files that were read but could not be shown, for Seen
+	Loaded []string // names of loaded tools
+	Failed []string // keys of failed calls, for Failures
 
-	Reminded bool // the answer has the full reminder that file content is data
+	Reminded bool // the answer contains the full reminder that file content is data
 }
 
 // IsZero reports whether applying e would change nothing.
@@ -110,8 +113,8 @@ func (e Effect) IsZero() bool {
 	return e.Dir == "" && e.Output == "" && len(e.Reads) == 0 && len(e.Unread) == 0 && len(e.Loaded) == 0 && len(e.Failed) == 0 && !e.Reminded
 }
 
-// Apply changes the session, then tells who listens. A stateless session
-// forgets everything at once, so for it Apply does nothing.
+// Apply changes the session and then calls the listeners. For a stateless
+// session it does nothing.
 func (s *Session) Apply(e Effect) {
 	done := s.apply(e)
 	for _, tell := range done.listeners {
@@ -124,15 +127,16 @@ func (s *Session) Apply(e Effect) {
 	}
 }
 
-// applied is what an effect changed, and who is to hear of it.
+// applied holds the changes that an effect made, and the listeners to call.
 type applied struct {
-	reads     []Read // with what is known of the files
+	reads     []Read // as stored
 	listeners []*func(Read)
-	loaded    func() // nil: no further tool was loaded, or nobody listens
+	loaded    func() // nil: no further tool was loaded, or no listener is registered
 }
 
-// OnLoaded calls f when tools were loaded that were not before. f is called while
-// the scheduler waits: it must neither wait nor panic. A later f replaces it.
+// OnLoaded registers f to be called when tools are loaded that were not loaded
+// before. A later f replaces it. The scheduler waits for f, so f must neither
+// block nor panic.
 func (s *Session) OnLoaded(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +153,8 @@ func (s *Session) apply(e Effect) (done applied) {
 		s.view.Dir = e.Dir
 	}
 	if e.Output != "" {
-		// A view that was given out keeps what it had.
+		// The append copies, because views already returned share the old
+		// slice.
 		s.view.Outputs = append(s.view.Outputs[:len(s.view.Outputs):len(s.view.Outputs)], e.Output)
 		s.view.Outputs = s.view.Outputs[max(0, len(s.view.Outputs)-maxOutputs):]
 	}
