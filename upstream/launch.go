@@ -16,8 +16,8 @@ import (
 )
 
 // Command describes a stdio server to start.
-type Command struct { // as in the settings; may be searched for in the PATH
-	Program string // as the settings have it
+type Command struct {
+	Program string // as in the settings; may be searched for in the PATH
 	Args    []string
 	Env     []string // the whole environment
 	Dir     string   // absolute

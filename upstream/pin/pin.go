@@ -57,8 +57,8 @@ func New(folder string, locks *filelock.Locks, now func() time.Time) *Store {
 }
 
 // Cached returns the last listing of a server, as received except for white
-// space. config is a digest of what is started. ok is false if the last listing
-// is that of another config.
+// space. config is a digest of what is started. ok is false if there is
+// none, or one of another config.
 func (s *Store) Cached(server, config string) (list []json.RawMessage, ok bool) {
 	r, err := s.read(server)
 	if err != nil || r == nil || r.Config != config {
