@@ -36,8 +36,8 @@ type server struct {
 }
 
 // dialing is one attempt to connect.
-type dialing struct { // closed when the attempt has ended
-	done chan struct{} // closed when it is over
+type dialing struct {
+	done chan struct{} // closed when the attempt has ended
 	err  error
 }
 
