@@ -247,7 +247,7 @@ func TestCrash(t *testing.T) {
 }
 
 // TestListChanged checks that a server that reports changes repeatedly is
-// listed once a second, and that unchanged tools keep their objects.
+// listed once a second, and that unchanged tools retain their objects.
 func TestListChanged(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -65,7 +65,7 @@ func (s *server) recall() {
 	}
 }
 
-// apply makes list the current listing. Unchanged tools keep their objects, so
+// apply makes list the current listing. Unchanged tools retain their objects, so
 // that clients are not notified without a change.
 func (s *server) apply(list []json.RawMessage, changed map[string]string) {
 	list = slices.Clone(list)
@@ -150,7 +150,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 }
 
 // begin returns a connection to the server, which the caller must leave, or
-// else the running attempt to make one.
+// the running attempt to make one.
 func (s *server) begin() (*conn, *dialing, error) {
 	s.mu.Lock()
 	switch {

@@ -188,8 +188,6 @@ func TestKilled(t *testing.T) {
 
 // TestLongPath checks that the socket is in another private folder if the path
 // of the state folder is too long.
-
-// private.
 func TestLongPath(t *testing.T) {
 	temp := shortDir(t)
 	t.Setenv("TMPDIR", temp)

@@ -212,7 +212,7 @@ var (
 )
 
 // alike maps keys that some reader may take for the same key to the same text.
-// Such keys keep their order, because the last one may count.
+// The order of such keys is preserved, because the last one may count.
 func alike(key []byte) []byte {
 	if utf8.Valid(key) && !bytes.Contains(key, []byte(`\ud`)) && !bytes.ContainsRune(key, utf8.RuneError) {
 		return key

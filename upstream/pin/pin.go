@@ -127,7 +127,7 @@ func (s *Store) Diff(server string) ([]Change, error) {
 	return r.changes(), nil
 }
 
-// Looked returns when the user last looked, or else when the server was first
+// Looked returns when the user last looked, or when the server was first
 // listed. It returns ErrUnknown if nothing is remembered of the server.
 func (s *Store) Looked(server string) (time.Time, error) {
 	r, err := s.known(server)
