@@ -26,7 +26,7 @@ var (
 // hung is the number of abandoned starts that still run.
 var hung atomic.Int32
 
-// Start starts a command like cmd.Start, with a timeout of startTime. A process
+// Start starts a command like cmd.Start, with a timeout of 5 s. A process
 // can hang before it executes the new program, and cmd.Start waits for it
 // without a limit. If ctx ends first, Start returns its cause. After ErrTime or
 // a cause of ctx, the caller must not use cmd any more: it may still start, and
