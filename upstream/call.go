@@ -16,41 +16,41 @@ import (
 	"mcp-toolset/tools"
 )
 
-// call is one request of a tool that runs at a server.
+// call is one request that a tool makes to a server, from begin to end.
 type call struct {
 	*capture
 	conn   *conn
 	env    *tools.Env
-	token  string // what its progress comes with
+	token  string // the token that its progress notifications carry
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	progress chan tools.Progress
-	alive    chan struct{} // holds one word: there was a sign of life
-	asking   atomic.Int32  // questions a person has not answered
-	reads    bool          // it reads a resource
+	alive    chan struct{} // has a value after a sign of life
+	asking   atomic.Int32  // number of questions that the user has not answered
+	reads    bool          // whether the call reads a resource
 
 	mu      sync.Mutex
-	outcome error // what the call ends with, whatever the server says
+	outcome error // overrides the outcome of the request if it is set
 }
 
-// maxProgress is how often in a second progress is handed on.
+// maxProgress is the limit of progress reports passed on per second.
 const maxProgress = 20
 
 type callKey struct{}
 
-// callOf is the call of a context; nil: it has none.
+// callOf returns the call of a context, or nil if it has none.
 func callOf(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{}).(*call)
 	return c
 }
 
-// withCall is a context that knows the call.
+// withCall returns a context that carries the call.
 func (c *call) withCall(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }
 
-// begin makes a call on a connection that was entered.
+// begin creates a call on a connection that the caller has entered.
 func (c *conn) begin(ctx context.Context, env *tools.Env, reads bool) *call {
 	n := &call{
 		conn: c, env: env, reads: reads, token: fmt.Sprintf("call-%d", c.s.m.count.Add(1)),
@@ -65,7 +65,7 @@ func (c *conn) begin(ctx context.Context, env *tools.Env, reads bool) *call {
 	return n
 }
 
-// end is the end of the call and of the use of the connection.
+// end ends the call and leaves the connection.
 func (c *call) end() {
 	c.cancel(context.Canceled)
 	c.conn.mu.Lock()
@@ -74,7 +74,8 @@ func (c *call) end() {
 	c.conn.leave()
 }
 
-// tell hands on progress. It does not wait: too much of it is dropped.
+// tell passes on progress without blocking. It drops progress if the channel is
+// full.
 func (c *call) tell(p tools.Progress) {
 	select {
 	case c.progress <- p:
@@ -82,7 +83,7 @@ func (c *call) tell(p tools.Progress) {
 	}
 }
 
-// touch is a sign of life.
+// touch records a sign of life.
 func (c *call) touch() {
 	select {
 	case c.alive <- struct{}{}:
@@ -90,7 +91,8 @@ func (c *call) touch() {
 	}
 }
 
-// finish ends the call with an error that has to come out of it as it is.
+// finish cancels the call and makes it end with err, whatever the server
+// answers. The first error counts.
 func (c *call) finish(err error) {
 	c.mu.Lock()
 	if c.outcome == nil {
@@ -100,14 +102,15 @@ func (c *call) finish(err error) {
 	c.cancel(err)
 }
 
-// do makes the request and waits for its end, that of the context or for silence.
+// do makes the request. It returns when the request or its context ends, or
+// when the server gives no sign of life for the timeout of calls.
 func (c *call) do(request func(context.Context) error) error {
 	limit := c.conn.s.Timeout
 	done := make(chan error, 1)
 	go func() { done <- request(c.ctx) }()
 	silent := time.NewTimer(limit)
 	defer silent.Stop()
-	var second time.Time // in which progress was handed on so often
+	var second time.Time // start of the second that handed counts
 	handed := 0
 	for {
 		select {
@@ -131,7 +134,7 @@ func (c *call) do(request func(context.Context) error) error {
 		case <-c.ctx.Done():
 			return context.Cause(c.ctx)
 		case err := <-done:
-			for len(c.progress) > 0 { // what came before the result
+			for len(c.progress) > 0 { // progress from before the result
 				c.env.Progress(<-c.progress)
 			}
 			if c.ctx.Err() != nil {
@@ -142,8 +145,8 @@ func (c *call) do(request func(context.Context) error) error {
 	}
 }
 
-// prepare connects to the server, so that a call that waits for it holds up no
-// other.
+// prepare connects to the server ahead of a call, so that a call that waits for
+// the connection does not delay others.
 func (s *server) prepare(ctx context.Context) error {
 	c, err := s.connect(ctx)
 	if err == nil {
@@ -152,7 +155,7 @@ func (s *server) prepare(ctx context.Context) error {
 	return err
 }
 
-// call calls a tool by the name that the server has for it.
+// call calls a tool by the name it has on the server.
 func (s *server) call(ctx context.Context, env *tools.Env, tool string, args json.RawMessage) (*tools.Response, error) {
 	raw, err := s.request(ctx, env, false, func(ctx context.Context, c *call) error {
 		var r mcp.CallToolRequest
@@ -167,8 +170,8 @@ func (s *server) call(ctx context.Context, env *tools.Env, tool string, args jso
 	return s.response(raw)
 }
 
-// request makes a request of a call and returns the raw result. One that a server
-// did certainly not take is made again, once, on a new connection.
+// request makes a request of a call and returns the raw result. If the server
+// certainly did not take the request, it is repeated once on a new connection.
 func (s *server) request(ctx context.Context, env *tools.Env, reads bool, send func(context.Context, *call) error) (json.RawMessage, error) {
 	for again := true; ; again = false {
 		conn, err := s.connect(ctx)
@@ -185,8 +188,8 @@ func (s *server) request(ctx context.Context, env *tools.Env, reads bool, send f
 	}
 }
 
-// once makes a request. stale says why the connection is of no use any more, and
-// that the server did not take the request.
+// once makes a request. If stale is not nil, the server did not take the
+// request and the connection is no longer usable; stale says why.
 func (s *server) once(ctx context.Context, conn *conn, c *call, send func(context.Context, *call) error) (raw json.RawMessage, stale *failure, err error) {
 	defer c.end()
 	err = c.do(func(ctx context.Context) error { return send(ctx, c) })
@@ -203,7 +206,7 @@ func (s *server) once(ctx context.Context, conn *conn, c *call, send func(contex
 		return nil, nil, context.Cause(ctx)
 	case errors.Is(err, errSilent):
 	case x.raw != nil && !asksInput(x.raw):
-		return x.raw, nil, nil // the library does not understand it; that is for us to say
+		return x.raw, nil, nil // the library cannot decode it; the caller reports that
 	case notRun(x, err):
 		f := unused(conn, x, err)
 		return nil, f, s.unreachable(f)
@@ -211,7 +214,7 @@ func (s *server) once(ctx context.Context, conn *conn, c *call, send func(contex
 	return nil, nil, c.failed(err)
 }
 
-// unused says why a server did not take a request.
+// unused returns the reason why a server did not take a request.
 func unused(conn *conn, x *answer, err error) *failure {
 	switch {
 	case conn.peer != nil && conn.isLost():
@@ -228,7 +231,7 @@ func unused(conn *conn, x *answer, err error) *failure {
 	return &failure{why: "it does not know the session any more"}
 }
 
-// asksInput reports whether a result is a question.
+// asksInput reports whether a result is a question to the user.
 func asksInput(raw json.RawMessage) bool {
 	var r struct {
 		Type mcp.ResultType `json:"resultType"`

@@ -14,7 +14,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Progress comes to the call it is of, before its result, and keeps it alive.
+// TestProgress checks that progress arrives at its call, before the result, and
+// extends its timeout.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{tools: []string{plainTool("slow")}, calls: map[string]func(*fakeConn, fakeRequest){
@@ -41,7 +42,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// A call without a sign of life is cancelled at the server.
+// TestSilence checks that a call without a sign of life is cancelled at the
+// server.
 func TestSilence(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -63,7 +65,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A call whose context ends returns at once, also of a server that does not read.
+// TestCancelled checks that a call whose context ends returns at once, even if
+// the server does not read.
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := errors.New("stop")
@@ -83,7 +86,7 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// Results come as the server sent them.
+// TestResults checks that results are passed on as the server sent them.
 func TestResults(t *testing.T) {
 	results := []string{
 		`{"content":[{"type":"text","text":"a"},{"type":"image","data":"aGk=","mimeType":"image/png"},{"type":"audio","data":"aGk=","mimeType":"audio/wav"}]}`,
@@ -119,8 +122,8 @@ func TestResults(t *testing.T) {
 	golden(t, "results", out)
 }
 
-// TestProgressFlood: of progress that comes too often some is handed on, in one
-// line with nothing hidden in it.
+// TestProgressFlood checks that frequent progress is thinned out, and passed on
+// as one line without hidden characters.
 func TestProgressFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{caps: `{"tools":{}}`, calls: map[string]func(*fakeConn, fakeRequest){"a": func(c *fakeConn, r fakeRequest) {

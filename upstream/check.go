@@ -8,12 +8,12 @@ import (
 	"mcp-toolset/tools"
 )
 
-// check is what speaks against a call of a tool, unless a person has said that it
-// may be made.
+// check returns a decision that applies unless a rule of the user allows the
+// call, or nil if there is no objection.
 func (s *server) check(f *tools.Foreign, tool json.RawMessage, change string) *policy.Decision {
 	name := line(s.Name)
 	if s.m.PinRefuses && change != "" && s.m.Pins != nil && s.m.Pins.Seen(s.Name, s.config, tool) {
-		change = "" // a person has looked since
+		change = "" // the user has looked in the meantime
 	}
 	switch {
 	case s.m.PinRefuses && change != "":

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A server ends with the Manager, soon, also one that does not listen, and so
-// does all it started.
+// TestClosed checks that a server and its descendants end soon after the
+// Manager is closed, even if it ignores requests to end.
 func TestClosed(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	stubborn := Server{Name: "x", Prefix: "x", Command: "/bin/sh", Args: []string{"-c",

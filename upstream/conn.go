@@ -11,27 +11,28 @@ import (
 	"mcp-toolset/tools"
 )
 
-// conn is one connection to a server. Calls enter and leave it; what is of no use
-// any more is retired, and closed when the last call has left.
+// conn is one connection to a server. Its users enter and leave it. A
+// connection that is no longer usable is retired: it closes when the last user
+// has left.
 type conn struct {
 	s      *server
 	client *client.Client
 	peer   *peer  // nil over HTTP
-	hangUp func() // closes what is idle over HTTP; nil over stdio
+	hangUp func() // closes idle HTTP connections; nil over stdio
 
 	modern, hasTools, listChanges, hasResources bool
 
-	ctx    context.Context // ends when it is closed
+	ctx    context.Context // ends when the connection is closed
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when it is lost
-	stale  chan struct{} // holds one word: the tools have changed
+	ended  chan struct{} // closed when the connection is lost
+	stale  chan struct{} // has a value when the tools have changed
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex
-	cause   error // why it is lost
-	inside  int   // calls that have entered
+	cause   error // why the connection is lost
+	inside  int   // number of users that have entered
 	retired bool
-	calls   []*call // that run, in the order they began
+	calls   []*call // running calls, in the order they began
 	closing sync.Once
 }
 
@@ -44,7 +45,8 @@ func newConn(s *server) *conn {
 	return c
 }
 
-// enter is the begin of a use; false: it is of no use any more.
+// enter begins a use of the connection. It returns false if the connection is
+// no longer usable.
 func (c *conn) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +57,7 @@ func (c *conn) enter() bool {
 	return true
 }
 
-// leave is the end of a use.
+// leave ends a use of the connection.
 func (c *conn) leave() {
 	c.mu.Lock()
 	c.inside--
@@ -66,7 +68,7 @@ func (c *conn) leave() {
 	}
 }
 
-// retire has the connection closed when nobody uses it any more.
+// retire makes the connection close as soon as it has no users.
 func (c *conn) retire() {
 	c.mu.Lock()
 	was := c.retired
@@ -81,7 +83,7 @@ func (c *conn) retire() {
 // closeLater closes the connection in the background.
 func (c *conn) closeLater() {
 	if !c.s.m.enter() {
-		return // the manager closes all there are
+		return // the manager closes all connections
 	}
 	go func() {
 		defer c.s.m.alive.Done()
@@ -89,7 +91,8 @@ func (c *conn) closeLater() {
 	}()
 }
 
-// lost is told that the server says no more.
+// lost records that the server sends nothing more. Only the first call has an
+// effect.
 func (c *conn) lost(cause error) {
 	c.mu.Lock()
 	first := c.cause == nil
@@ -102,9 +105,9 @@ func (c *conn) lost(cause error) {
 	}
 	close(c.ended)
 	if c.ctx.Err() != nil || !c.s.m.enter() {
-		return // it is being closed
+		return // the connection is being closed
 	}
-	go func() { // not on the loop that reads
+	go func() { // must not block the read loop
 		defer c.s.m.alive.Done()
 		c.s.dropped(c, c.lostError())
 	}()
@@ -122,7 +125,7 @@ func (c *conn) isTooLong() bool {
 	return errors.Is(c.cause, errTooLong)
 }
 
-// lostError says why the connection was lost.
+// lostError returns the reason why the connection was lost.
 func (c *conn) lostError() *failure {
 	c.mu.Lock()
 	cause := c.cause
@@ -136,7 +139,8 @@ func (c *conn) lostError() *failure {
 	return byNetwork(cause)
 }
 
-// close ends the connection and its server. It returns when nothing is left.
+// close ends the connection and, over stdio, the server. It returns after both
+// have ended.
 func (c *conn) close() {
 	c.closing.Do(func() {
 		c.mu.Lock()
@@ -159,12 +163,12 @@ func (c *conn) close() {
 	})
 }
 
-// notified takes what a server tells. It is called on the loop that reads, and
-// does not wait.
+// notified handles a notification of the server. It is called on the read loop
+// and does not block.
 func (c *conn) notified(n mcp.JSONRPCNotification) {
 	switch n.Method {
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationSubscriptionsAcknowledged):
-		c.changed() // what changed before the subscription was not told
+		c.changed() // changes before the subscription were not reported
 	case string(mcp.MethodNotificationProgress):
 		c.progressed(n.Params.AdditionalFields)
 	case string(mcp.MethodNotificationMessage):
@@ -173,7 +177,7 @@ func (c *conn) notified(n mcp.JSONRPCNotification) {
 	}
 }
 
-// progressed hands progress to the call it is of.
+// progressed passes progress on to the call with its token.
 func (c *conn) progressed(fields map[string]any) {
 	token, _ := fields["progressToken"].(string)
 	c.mu.Lock()

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// maxName is what every model API accepts as a tool name, in bytes.
+	// maxName is the longest tool name that every model API accepts, in bytes.
 	maxName = 64
-	// cut marks a description that was longer than clients show.
+	// cut marks a truncated description.
 	cut = "… (cut)"
 )
 
 // definition is a tool as a server lists it.
 type definition struct {
 	raw         json.RawMessage
-	called      string // what a model calls it here
+	called      string // the name that models use here
 	Name        string
 	Title       string
 	Description string
@@ -40,15 +40,15 @@ type definition struct {
 	}
 }
 
-// own is a tool and the name that its server has for it.
+// own is a tool of a server, with the name it has there.
 type own struct {
 	name string
 	raw  json.RawMessage
 	*tools.Tool
 }
 
-// define makes tools of a listing, sorted by the name they are called here. One
-// that cannot be offered is left out and logged.
+// define makes tools of a listing, sorted by the names that models use. It
+// leaves out and logs definitions that cannot be offered.
 func (s *server) define(list []json.RawMessage, changed map[string]string) []own {
 	var all []definition
 	seen := map[string]bool{}
@@ -78,8 +78,8 @@ func (s *server) define(list []json.RawMessage, changed map[string]string) []own
 	return out
 }
 
-// called is what a model calls a tool: as short as model APIs want it, and
-// another name for each.
+// called returns the name by which a model calls a tool. It fits the limits of
+// model APIs, and a hash makes it unique if necessary.
 func (s *server) called(name string, taken map[string]bool) string {
 	whole := s.toolPrefix() + strings.Map(func(r rune) rune {
 		switch {
@@ -96,7 +96,8 @@ func (s *server) called(name string, taken map[string]bool) string {
 	return whole[:min(len(whole), maxName-len(mark))] + mark
 }
 
-// foreign is the tool of a definition; change is what of it a person has not seen.
+// foreign returns the tool of a definition. change describes the difference to
+// the definition that the user last saw, or is "".
 func (s *server) foreign(d definition, change string) tools.Foreign {
 	f := tools.Foreign{
 		Server: s.Name, Name: d.called, Title: oneOf(line(d.Title), line(d.Annotations.Title)), Prompt: s.prompt(d.Description),
@@ -108,7 +109,7 @@ func (s *server) foreign(d definition, change string) tools.Foreign {
 		Prepare: s.prepare,
 	}
 	if whole := s.toolPrefix() + d.Name; whole != d.called {
-		f.Aliases = []string{whole} // rules may have it as its server has it
+		f.Aliases = []string{whole} // rules may use the server's own name
 	}
 	if s.Always {
 		f.Loading = tools.LoadAlways
@@ -141,16 +142,16 @@ func oneOf(a, b string) string {
 	return b
 }
 
-// sentence makes a phrase one.
+// sentence makes a sentence of a phrase.
 func sentence(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	return strings.ToUpper(string(r)) + s[size:] + "."
 }
 
-// prompt is a description as it came, but with nothing that a terminal or reader
-// would not show, and no longer than clients show.
+// prompt returns a description without characters that a terminal or reader
+// would not show, truncated to the limit that clients show.
 func (s *server) prompt(text string) string {
-	const some = 8 * tools.MaxPrompt // what is far beyond the cut need not be looked at
+	const some = 8 * tools.MaxPrompt // limit of the text to process, far beyond the limit of the result
 	text = text[:min(len(text), some)]
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
 	lines := strings.Split(text, "\n")
@@ -171,11 +172,13 @@ func (s *server) prompt(text string) string {
 	return text[:end] + cut
 }
 
-// keepSame has tools that are as they were stay the same ones.
+// keepSame returns now with each unchanged tool replaced by its object in
+// before.
 func keepSame(before, now []own) []own {
 	for i, t := range now {
 		j := slices.IndexFunc(before, func(old own) bool { return old.name == t.name })
-		// One that is refused as changed has to be judged by its very definition.
+		// A tool that may be refused as changed must be judged by its exact
+		// definition.
 		if j >= 0 && alike(before[j].Tool, t.Tool) && (t.Notice == "" || bytes.Equal(before[j].raw, t.raw)) {
 			now[i] = before[j]
 		}
@@ -183,7 +186,7 @@ func keepSame(before, now []own) []own {
 	return now
 }
 
-// alike reports whether two tools of a name are one and the same to everybody.
+// alike reports whether two tools of a server are the same to every client.
 func alike(a, b *tools.Tool) bool {
 	inA, _ := a.InputSchema()
 	inB, _ := b.InputSchema()

@@ -9,7 +9,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Definitions come as the server sent them, and are called what a model can.
+// TestDefinitions checks that definitions are passed on as sent, under names
+// that models accept.
 func TestDefinitions(t *testing.T) {
 	long := strings.Repeat("long_name_", 9)
 	list := []string{
@@ -50,7 +51,7 @@ func TestDefinitions(t *testing.T) {
 	}
 	golden(t, "definitions", out)
 
-	// The order of a listing says nothing.
+	// The order of a listing has no effect.
 	before := fmt.Sprint(names(s))
 	for i, j := 0, len(raw)-1; i < j; i, j = i+1, j-1 {
 		raw[i], raw[j] = raw[j], raw[i]
@@ -76,7 +77,8 @@ func names(s *server) (out []string) {
 	return out
 }
 
-// A tool that was renamed to what is called the same is another.
+// TestRenamed checks that a tool with a new name on the server is a different
+// tool, even if models use the same name for it.
 func TestRenamed(t *testing.T) {
 	s := newServer(New(Config{}), Server{Name: "x", Prefix: "x"})
 	s.apply([]json.RawMessage{json.RawMessage(`{"name":"a.b","description":"d"}`)}, nil)
@@ -98,7 +100,7 @@ func TestRenamed(t *testing.T) {
 	}
 }
 
-// A listing is read by pages within bounds.
+// TestPages checks that a listing is read page by page within limits.
 func TestPages(t *testing.T) {
 	for name, c := range map[string]struct {
 		page  func(cursor string) string

@@ -13,22 +13,22 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// dial connects to the server and lists its tools. A connection that comes with
-// an error has to be closed.
+// dial connects to the server and lists its tools. The caller must close a
+// connection that is returned with an error.
 func (s *server) dial(ctx context.Context) (*conn, []json.RawMessage, error) {
 	s.mu.Lock()
 	legacy := s.legacy
 	s.mu.Unlock()
 	c, err := s.open(ctx, legacy, false)
 	if err != nil && ctx.Err() == nil && c != nil && c.peer != nil && !legacy && c.isLost() {
-		// Some servers of before protocol 2026-07-28 end at a question they do not
-		// know.
+		// Some servers from before protocol 2026-07-28 exit when they receive
+		// an unknown request.
 		c.close()
 		c, err = s.open(ctx, true, false)
 	}
 	if err == nil && c.peer == nil && !c.modern && c.listChanges {
-		// Such a server tells of changes on a stream that has to be asked for from
-		// the start.
+		// Over HTTP such a server reports changes on a stream that must be
+		// requested at the start.
 		c.close()
 		c, err = s.open(ctx, true, true)
 	}
@@ -46,7 +46,7 @@ func (s *server) dial(ctx context.Context) (*conn, []json.RawMessage, error) {
 	return c, list, nil
 }
 
-// open makes one connection and shakes hands.
+// open makes one connection and does the handshake.
 func (s *server) open(ctx context.Context, legacy, listen bool) (*conn, error) {
 	c := newConn(s)
 	tap, err := s.transport(ctx, c, listen)
@@ -83,7 +83,8 @@ func (s *server) open(ctx context.Context, legacy, listen bool) (*conn, error) {
 	return c, nil
 }
 
-// transport reaches the server.
+// transport returns the transport to the server. Over stdio, it starts the
+// server.
 func (s *server) transport(ctx context.Context, c *conn, listen bool) (transport.Interface, error) {
 	log := slog.New(quiet{s.m.Log.Handler()}).With("server", s.Name)
 	if s.URL != "" {
@@ -101,7 +102,7 @@ func (s *server) transport(ctx context.Context, c *conn, listen bool) (transport
 	return &stdioTap{Stdio: io, lost: c.ended}, nil
 }
 
-// follow keeps up with changes of the tools.
+// follow starts to watch for changes of the tools.
 func (c *conn) follow() {
 	c.wg.Go(c.relisting)
 	if c.modern && c.listChanges {
@@ -109,7 +110,7 @@ func (c *conn) follow() {
 	}
 }
 
-// listening keeps a subscription to changes of the tools.
+// listening maintains a subscription to changes of the tools.
 func (c *conn) listening() {
 	const most = time.Minute
 	for wait := time.Second; ; wait = min(2*wait, most) {
@@ -117,7 +118,7 @@ func (c *conn) listening() {
 		begun := time.Now()
 		_ = c.client.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true})
 		if got.answer().rpc != nil {
-			return // it has no subscriptions
+			return // the server has no subscriptions
 		}
 		if time.Since(begun) > most {
 			wait = time.Second
@@ -126,12 +127,12 @@ func (c *conn) listening() {
 		case <-c.ctx.Done():
 			return
 		case <-time.After(wait):
-			c.changed() // what was missed
+			c.changed() // changes may have been missed
 		}
 	}
 }
 
-// relisting lists the tools again when they have changed.
+// relisting lists the tools again after they have changed.
 func (c *conn) relisting() {
 	for {
 		select {
@@ -156,7 +157,7 @@ func (c *conn) relisting() {
 	}
 }
 
-// changed has the tools listed again. It does not wait.
+// changed requests a new listing of the tools. It does not block.
 func (c *conn) changed() {
 	select {
 	case c.stale <- struct{}{}:
@@ -164,8 +165,8 @@ func (c *conn) changed() {
 	}
 }
 
-// quiet has what the library logs at debug level, since none of it is for a
-// person who runs the server.
+// quiet lowers all log records of the library to debug level, because they do
+// not help the user.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {

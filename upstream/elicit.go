@@ -10,9 +10,9 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Elicit is called by the library with a question of the server to the user. It
-// goes to the client's user of the call that it comes from; where that is not
-// known, to nobody.
+// Elicit answers a question of the server to the user; the library calls it. It
+// passes the question to the client whose call caused it. If that call is not
+// known, it declines.
 func (c *conn) Elicit(ctx context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
 	asked := callOf(ctx)
 	if asked == nil {
@@ -41,8 +41,9 @@ func (c *conn) Elicit(ctx context.Context, r mcp.ElicitationRequest) (*mcp.Elici
 	return answerForm(reply), nil
 }
 
-// schemaOf is the schema of a question, as it was sent if it is in a result: in
-// the order of its properties.
+// schemaOf returns the schema of a question. If the question is part of a
+// result, it returns the schema as it was sent, which preserves the order of
+// the properties.
 func schemaOf(result json.RawMessage, p mcp.ElicitationParams) (json.RawMessage, error) {
 	plain, err := json.Marshal(p.RequestedSchema)
 	if err != nil {
@@ -68,8 +69,8 @@ func schemaOf(result json.RawMessage, p mcp.ElicitationParams) (json.RawMessage,
 	return plain, nil
 }
 
-// sole is the call that a question must be of which comes without saying so: the
-// latest, if all calls that run are of one session.
+// sole returns the call to which a question without a call belongs: the latest
+// call, if all running calls belong to one session. Otherwise it returns nil.
 func (c *conn) sole() *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +87,7 @@ func (c *conn) sole() *call {
 	return last
 }
 
-// answerForm is a reply as the server gets it.
+// answerForm converts a reply to the form that is sent to the server.
 func answerForm(reply tools.FormReply) *mcp.ElicitationResult {
 	out := &mcp.ElicitationResult{}
 	out.Action = mcp.ElicitationResponseAction(reply.Action)

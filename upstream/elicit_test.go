@@ -13,13 +13,13 @@ import (
 	"mcp-toolset/tools"
 )
 
-// errAgain is an error of Elicit that the server's own machinery looks for.
+// errAgain is an error of Elicit that the server package recognizes.
 type errAgain struct{ n int }
 
 func (e *errAgain) Error() string { return "come again" }
 
-// A question of a server reaches the user of the call, in both eras and over
-// both transports.
+// TestElicit checks that a question of a server reaches the user of the call,
+// in both eras and over both transports.
 func TestElicit(t *testing.T) {
 	for _, era := range eras {
 		for _, over := range []string{"stdio", "http"} {
@@ -71,7 +71,8 @@ func TestElicit(t *testing.T) {
 	}
 }
 
-// While a person thinks the server need not show that it is alive.
+// TestElicitTakesTime checks that a server needs no sign of life while the user
+// answers.
 func TestElicitTakesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{caps: `{"tools":{}}`, calls: map[string]func(*fakeConn, fakeRequest){"ask": func(c *fakeConn, r fakeRequest) {
@@ -102,8 +103,8 @@ func TestElicitTakesTime(t *testing.T) {
 	})
 }
 
-// A question that does not say which call it is of goes to the user of all calls
-// that run, if there is only one.
+// TestWhoseQuestion checks that a question without a call goes to the user of
+// all running calls, if there is only one.
 func TestWhoseQuestion(t *testing.T) {
 	some := func(context.Context, tools.Form) (tools.FormReply, error) { return tools.FormReply{}, nil }
 	env := func(id, who string, stateless, asks bool) *tools.Env {
@@ -115,7 +116,7 @@ func TestWhoseQuestion(t *testing.T) {
 	}
 	for i, c := range []struct {
 		calls []*tools.Env
-		want  int // which is asked; -1: none
+		want  int // index of the call to ask; -1 for none
 	}{
 		{nil, -1},
 		{[]*tools.Env{env("a", "p", false, true)}, 0},

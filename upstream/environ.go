@@ -10,26 +10,29 @@ import (
 	"strings"
 )
 
-// passed are the variables of this process that a stdio server gets: what MCP
-// clients hand on, where the user is and how the network is reached. Anything
-// else, which may be a secret, is given by name in the settings.
+// passed lists the variables of this process that a stdio server inherits:
+// those that MCP clients pass on, the user's name and folders and the network
+// settings. Other variables may be secrets, so the settings must set them by
+// name.
 var passed = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*",
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 }
 
-// passedOnWindows are further ones there, whose names have no case.
+// passedOnWindows lists additional variables for Windows, where names ignore
+// case.
 var passedOnWindows = []string{
 	"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES",
 	"SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// environment is that of a stdio server.
+// environment returns the environment of a stdio server. ours is that of this
+// process.
 func (s *Server) environment(ours []string, system string) []string {
 	vars := map[string]string{}
 	for _, entry := range ours {
-		// A value that is a function of a shell is code.
+		// A value that defines a shell function is code.
 		if name, value, ok := strings.Cut(entry, "="); ok && isPassed(name, system) && !strings.HasPrefix(value, "()") {
 			vars[name] = value
 		}
@@ -57,8 +60,8 @@ func isPassed(name, system string) bool {
 	})
 }
 
-// lookPath finds a program as the server itself would: in the PATH of its
-// environment, or from its folder if the name has a slash.
+// lookPath finds a program as the server would: in the PATH of env, or relative
+// to dir if the name has a slash.
 func lookPath(program, dir string, env []string) (string, bool) {
 	if strings.ContainsRune(program, '/') || strings.ContainsRune(program, filepath.Separator) {
 		if !filepath.IsAbs(program) {
@@ -75,7 +78,7 @@ func lookPath(program, dir string, env []string) (string, bool) {
 	}
 	for _, folder := range filepath.SplitList(path) {
 		if !filepath.IsAbs(folder) {
-			continue // a folder of whoever placed the settings
+			continue // relative to a folder that others may control
 		}
 		if found, err := exec.LookPath(filepath.Join(folder, program)); err == nil {
 			return found, true
@@ -84,7 +87,8 @@ func lookPath(program, dir string, env []string) (string, bool) {
 	return "", false
 }
 
-// workingDir is the folder a stdio server runs in.
+// workingDir returns the working directory of a stdio server: the one of the
+// settings, other, or our own, whichever is the first absolute path.
 func (s *Server) workingDir(other string) string {
 	for _, dir := range []string{s.Dir, other} {
 		if filepath.IsAbs(dir) {

@@ -20,21 +20,22 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// This file words what goes wrong. What a server says is foreign text: one line,
-// bounded, with nothing hidden in it.
+// Text from a server is untrusted: before it appears in an error, it is reduced
+// to one line of limited length without hidden characters.
 
-// line makes foreign text one line that is safe to show.
+// line reduces untrusted text to one line that is safe to show.
 func line(s string) string { return plain.Line(strings.Join(strings.Fields(s), " ")) }
 
-// failure is why a server is not connected: one phrase that begins with "it".
+// failure is the reason why a server is not connected, as a phrase that begins
+// with "it".
 type failure struct {
 	why  string
-	next string // what helps, if a person has to do it; "": trying again
+	next string // the step that helps, if the user must do it; "" if trying again may help
 }
 
 func (f *failure) Error() string { return f.why }
 
-// Errors that connections end with.
+// Errors that end connections and calls.
 var (
 	errSilent   = errors.New("no sign of life")
 	errTooLong  = errors.New("an answer is too long")
@@ -46,7 +47,8 @@ func errClosing() error {
 	return fault.New("this server is ending", "Nothing more can be called.")
 }
 
-// again says when a server that failed is tried again. The caller holds the lock.
+// again returns when a failed server is tried again, as a phrase. The caller
+// must hold the lock.
 func (s *server) again(now time.Time) string {
 	if wait := s.retry.Sub(now); wait > 0 {
 		return "it is tried again in " + seconds(wait)
@@ -54,13 +56,13 @@ func (s *server) again(now time.Time) string {
 	return "it is tried again with the next call"
 }
 
-// seconds is a time rounded up, so that it is over when it has passed.
+// seconds formats a duration, rounded up to full seconds.
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", (d+time.Second-1)/time.Second)
 }
 
-// unreachable is the error of a call for want of a connection. The caller holds
-// the lock, or is the only one who knows f.
+// unreachable returns the error of a call that has no connection. The caller
+// must hold the lock, or be the only user of f.
 func (s *server) unreachable(f *failure) error {
 	next := "Do it another way; " + s.again(s.m.Now()) + "."
 	if f.next != "" {
@@ -69,7 +71,7 @@ func (s *server) unreachable(f *failure) error {
 	return fault.New(fmt.Sprintf("the server %s cannot be reached: %s", line(s.Name), f.why), next)
 }
 
-// barred is the error of a call to a server that is never started.
+// barred returns the error of a call to a server that is never started.
 func (s *server) barred() error {
 	if s.Refused != "" {
 		return fault.New(fmt.Sprintf("the server %s may not be used: %s", line(s.Name), line(s.Refused)), "Do it another way.")
@@ -77,7 +79,7 @@ func (s *server) barred() error {
 	return fault.New(fmt.Sprintf("the server %s cannot be started: %s", line(s.Name), line(s.Broken)), "Ask the user to mend it in the settings, or do it another way.")
 }
 
-// explain says why an attempt to connect failed.
+// explain returns the reason why an attempt to connect failed.
 func (s *server) explain(ctx context.Context, err error) *failure {
 	var f *failure
 	switch x := answered(err); {
@@ -97,7 +99,7 @@ func (s *server) explain(ctx context.Context, err error) *failure {
 	return byNetwork(err)
 }
 
-// byStatus explains an HTTP status; nil: it explains nothing.
+// byStatus explains an HTTP status. It returns nil if the status is no error.
 func byStatus(status int) *failure {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -116,8 +118,8 @@ func byStatus(status int) *failure {
 	return nil
 }
 
-// byNetwork explains an error of the network without its words, which are for
-// programmers.
+// byNetwork explains a network error without its original text, which is meant
+// for programmers.
 func byNetwork(err error) *failure {
 	var dns *net.DNSError
 	var version mcp.UnsupportedProtocolVersionError
@@ -143,18 +145,18 @@ func byNetwork(err error) *failure {
 	return &failure{why: "the connection to it failed"}
 }
 
-// isNonsense reports whether the library could not make out what was answered. It
-// has no errors of its own for that.
+// isNonsense reports whether the library could not decode an answer. The
+// library has no error values for that, so the text is searched.
 func isNonsense(err error) bool {
 	return !errors.Is(err, io.ErrUnexpectedEOF) && slices.ContainsFunc(
 		[]string{"unexpected content type", "unmarshal", "decode", "should contain RPC id"},
 		func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// lastPart is what the innermost of nested errors says.
+// lastPart returns the text of the innermost wrapped error.
 func lastPart(s string) string { return s[strings.LastIndex(s, ": ")+1:] }
 
-// failed words why a call that was sent has no result.
+// failed returns the error of a call that was sent but has no result.
 func (c *call) failed(err error) error {
 	s, x := c.conn.s, c.answer()
 	name := line(s.Name)
@@ -201,12 +203,12 @@ func (c *call) failed(err error) error {
 	return unsure(fmt.Sprintf("the connection to the server %s was lost while the call ran", name))
 }
 
-// unsure is the error of a call that may have taken effect.
+// unsure returns the error of a call that may have taken effect.
 func unsure(fact string) error {
 	return fault.New(fact+"; whether it took effect is not known", "Look before you repeat it.")
 }
 
-// refusal is the error that a server answered with.
+// refusal returns the error for an error answer of the server.
 func refusal(name string, e *mcp.JSONRPCErrorDetails, reads bool) error {
 	fact := fmt.Sprintf("the server %s answered with an error: %s", name, line(e.Message))
 	if line(e.Message) == "" {
@@ -223,8 +225,8 @@ func refusal(name string, e *mcp.JSONRPCErrorDetails, reads bool) error {
 	return fault.New(fact, "Correct what it names, or do it another way.")
 }
 
-// notRun reports whether an error says for certain that the server did not take
-// the request, for a reason that a new connection may mend.
+// notRun reports whether an error proves that the server did not take the
+// request, for a reason that a new connection may remove.
 func notRun(x *answer, err error) bool {
 	var dial *net.OpError
 	switch {
@@ -233,9 +235,10 @@ func notRun(x *answer, err error) bool {
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return true
 	}
-	// Servers made with the TypeScript SDK say so about a session they do not know.
+	// Servers made with the TypeScript SDK answer like this to an unknown
+	// session.
 	return x.status == http.StatusBadRequest && x.rpc != nil && strings.Contains(strings.ToLower(x.rpc.Message), "session")
 }
 
-// sizeText is a size in whole MiB.
+// sizeText formats a size in whole MiB.
 func sizeText(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

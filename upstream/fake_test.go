@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// fake is a stdio server in memory that says exactly what a test has it say. It
-// has no clock of its own, so that it can be in a bubble.
+// fake is an in-memory stdio server that says exactly what a test defines. It
+// has no clock of its own, so that it works in a synctest bubble.
 type fake struct {
 	modern bool
 	tools  []string                                // definitions
 	calls  map[string]func(*fakeConn, fakeRequest) // by the tool's name
 	other  map[string]func(*fakeConn, fakeRequest) // by method
-	caps   string                                  // "": {"tools":{"listChanged":true}}
-	stalls bool                                    // it reads nothing behind the first call
-	stays  bool                                    // it does not end with its input
-	refuse func(attempt int) error                 // of Start; nil: none
+	caps   string                                  // capabilities; "" means {"tools":{"listChanged":true}}
+	stalls bool                                    // read nothing after the first call
+	stays  bool                                    // do not end with the input
+	refuse func(attempt int) error                 // error of Start; may be nil
 
 	mu    sync.Mutex
 	conns []*fakeConn
@@ -88,7 +88,7 @@ func (c *fakeConn) fail(r fakeRequest, code int, message string) {
 	c.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, r.ID, code, text)
 }
 
-// start is Config.Start.
+// start implements Config.Start.
 func (f *fake) start(context.Context, Command) (Process, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,7 +165,7 @@ func (c *fakeConn) handle(r fakeRequest) {
 	}
 }
 
-// count is how many requests of a method there were.
+// count returns the number of requests with a method.
 func (f *fake) count(method string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,14 +178,14 @@ func (f *fake) count(method string) int {
 	return n
 }
 
-// last is the newest process.
+// last returns the newest process.
 func (f *fake) last() *fakeConn {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.conns[len(f.conns)-1]
 }
 
-// token is the progress token of a request.
+// token returns the progress token of a request.
 func (r fakeRequest) token() string {
 	var p struct {
 		Meta struct{ ProgressToken string } `json:"_meta"`
@@ -194,7 +194,7 @@ func (r fakeRequest) token() string {
 	return p.Meta.ProgressToken
 }
 
-// beginFake makes a manager of one fake, called x.
+// beginFake returns a manager of one fake with the name x.
 func beginFake(t testing.TB, f *fake, c Config) (*Manager, *board) {
 	t.Helper()
 	c.Start = f.start
@@ -204,12 +204,12 @@ func beginFake(t testing.TB, f *fake, c Config) (*Manager, *board) {
 	return begin(t, c)
 }
 
-// plainTool is a definition without anything special.
+// plainTool returns a minimal definition.
 func plainTool(name string) string {
 	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name)
 }
 
-// says is a call that answers a text.
+// says returns a call handler that answers with a text.
 func says(text string) func(*fakeConn, fakeRequest) {
 	return func(c *fakeConn, r fakeRequest) {
 		c.answer(r, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, text))

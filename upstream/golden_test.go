@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden holds lines against a file.
+// golden compares lines with a golden file.
 func golden(t testing.TB, name string, lines []string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")

@@ -15,14 +15,15 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 )
 
-// endSession is how long a server may take to hear that its session is over.
+// endSession is the timeout for the request that ends a session.
 const endSession = 300 * time.Millisecond
 
-// maxMisses is how often a server is asked in vain for its stream of changes. The
-// library would ask each second for ever, unless it is told that there is none.
+// maxMisses is the number of failed attempts in a row to open the stream of
+// changes, after which it is given up. The library would try every second for
+// ever unless the answer is status 405.
 const maxMisses = 5
 
-// reach makes the transport of a server over HTTP.
+// reach makes the transport to a server over HTTP.
 func (s *server) reach(c *conn, listen bool, log *slog.Logger) (transport.Interface, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -48,7 +49,7 @@ func (s *server) reach(c *conn, listen bool, log *slog.Logger) (transport.Interf
 
 func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
 
-// sameOrigin follows redirects within an origin only.
+// sameOrigin allows redirects only within an origin.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	const most = 5
 	if origin(req.URL) != origin(via[0].URL) {
@@ -60,17 +61,17 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// door is what all requests to a server go through: it adds the headers of the
-// settings, bounds what comes back and remembers how it went.
+// door is the HTTP transport for all requests to a server. It adds the headers
+// of the settings, limits the size of responses, and records their status.
 type door struct {
 	next    http.RoundTripper
 	origin  string
 	headers map[string]string
-	opened  func()       // is told that the stream of changes has begun
-	misses  atomic.Int32 // streams of changes in a row that could not be had
+	opened  func()       // called when the stream of changes has begun
+	misses  atomic.Int32 // failed attempts in a row to open the stream of changes
 }
 
-// RoundTrip makes one request.
+// RoundTrip makes one request. It refuses requests to another origin.
 func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 	if origin(req.URL) != d.origin {
 		return nil, errRedirect
@@ -111,12 +112,13 @@ func (d *door) RoundTrip(req *http.Request) (*http.Response, error) {
 
 type streamKey struct{}
 
-// streaming is a context whose answer has no end: only its events are bounded.
+// streaming returns a context for a response without an end: the size limit
+// applies to each event.
 func streaming(ctx context.Context) context.Context {
 	return context.WithValue(ctx, streamKey{}, true)
 }
 
-// body is a response of bounded length.
+// body is a response body with a size limit.
 type body struct {
 	io.ReadCloser
 	cancel  context.CancelFunc
@@ -125,7 +127,7 @@ type body struct {
 	left    int64
 }
 
-// Read reads until there is too much.
+// Read returns errTooLong when the limit is exceeded.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.stream && (bytes.Contains(p[:n], []byte("\n\n")) || bytes.Contains(p[:n], []byte("\r\n\r\n"))) {
@@ -138,7 +140,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the request, too: closing alone may wait for the rest.
+// Close cancels the request and closes the body. Closing alone might wait for
+// the rest of the response.
 func (b *body) Close() error {
 	b.cancel()
 	return b.ReadCloser.Close()

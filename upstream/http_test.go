@@ -22,20 +22,21 @@ import (
 	"mcp-toolset/tools"
 )
 
-// interceptor may answer a request with a JSON-RPC method; true: it has.
+// interceptor may answer a request with the given JSON-RPC method. It reports
+// whether it did.
 type interceptor func(http.ResponseWriter, *http.Request, string) bool
 
-// web is a server over HTTP made with the library.
+// web is an HTTP server made with the library.
 type web struct {
 	*httptest.Server
 	handler  atomic.Pointer[mcpserver.StreamableHTTPServer]
 	legacy   bool
 	requests atomic.Int32
-	seen     chan string // HTTP and JSON-RPC methods of requests
+	seen     chan string // the HTTP and JSON-RPC methods of requests
 	answer   atomic.Pointer[interceptor]
 }
 
-// forget replaces the server by one that knows no session.
+// forget replaces the server by one without sessions.
 func (w *web) forget() {
 	w.handler.Store(mcpserver.NewStreamableHTTPServer(fixture(), mcpserver.WithStateful(w.legacy)))
 }
@@ -78,7 +79,7 @@ func newWeb(t testing.TB, era string) *web {
 
 func (w *web) intercept(f interceptor) { w.answer.Store(&f) }
 
-// until waits for a request of a method.
+// until waits for a request with a method.
 func (w *web) until(t testing.TB, method string) {
 	t.Helper()
 	for late := time.After(failTime); ; {
@@ -116,7 +117,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// What goes wrong over HTTP is said in one sentence, when connecting and in calls.
+// TestHTTPErrors checks that each HTTP error results in one sentence, when
+// connecting and in calls.
 func TestHTTPErrors(t *testing.T) {
 	t.Parallel()
 	elsewhere := newWeb(t, "modern")
@@ -192,7 +194,7 @@ func TestHTTPErrors(t *testing.T) {
 	}
 	_ = gone.Listener.Close()
 	gone.CloseClientConnections()
-	_, _ = invoke(t, m, "x", "echo", `{}`, nil) // may still go into a connection that is closing
+	_, _ = invoke(t, m, "x", "echo", `{}`, nil) // may still be sent on a connection that is closing
 	_, err := invoke(t, m, "x", "echo", `{}`, nil)
 	out = append(out, "gone: "+err.Error())
 	golden(t, "http", out)
@@ -201,7 +203,8 @@ func TestHTTPErrors(t *testing.T) {
 	}
 }
 
-// Headers go with every request, and to nobody else.
+// TestHeaders checks that the headers are sent with every request to the
+// server, and to no other server.
 func TestHeaders(t *testing.T) {
 	for _, era := range eras {
 		w := newWeb(t, era)
@@ -225,7 +228,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A redirect within the server is followed.
+// TestRedirectWithin checks that a redirect within the server is followed.
 func TestRedirectWithin(t *testing.T) {
 	w := newWeb(t, "modern")
 	w.intercept(func(rw http.ResponseWriter, r *http.Request, _ string) bool {
@@ -241,7 +244,8 @@ func TestRedirectWithin(t *testing.T) {
 	}
 }
 
-// A server that lost its session did not run the call, which is made again, once.
+// TestSessionLost checks that a call is repeated once if the server has lost
+// the session and did not run it.
 func TestSessionLost(t *testing.T) {
 	w := newWeb(t, "legacy")
 	m, b := begin(t, Config{Servers: []Server{{Name: "x", Prefix: "x", URL: w.URL}}})
@@ -274,7 +278,8 @@ func TestSessionLost(t *testing.T) {
 	}
 }
 
-// Changes of the tools arrive over HTTP in both eras.
+// TestHTTPListChanged checks that changes of the tools arrive over HTTP in both
+// eras.
 func TestHTTPListChanged(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
@@ -294,13 +299,14 @@ func TestHTTPListChanged(t *testing.T) {
 	}
 }
 
-// A call that is cancelled is cancelled at the server, too, over both transports.
+// TestCancelArrives checks that cancelling a call also cancels it at the
+// server, over both transports.
 func TestCancelArrives(t *testing.T) {
 	for _, over := range []string{"http", "stdio"} {
 		for _, era := range eras {
 			t.Run(over+" "+era, func(t *testing.T) {
 				t.Parallel()
-				file := filepath.Join(t.TempDir(), "cancelled") // removed behind the server, which may still write it
+				file := filepath.Join(t.TempDir(), "cancelled") // removed after the server has ended, which may still write it
 				s := stdioServer(t, "x", era)
 				if over == "http" {
 					s = Server{Name: "x", Prefix: "x", URL: newWeb(t, era).URL}
@@ -316,7 +322,7 @@ func TestCancelArrives(t *testing.T) {
 					t.Fatal(err)
 				}
 				if over == "http" && era == "legacy" {
-					return // the end of the stream is all there is
+					return // the server only sees the end of the stream
 				}
 				for end := time.Now().Add(failTime); ; time.Sleep(time.Millisecond) {
 					if _, err := os.Stat(file); err == nil {
@@ -331,7 +337,7 @@ func TestCancelArrives(t *testing.T) {
 	}
 }
 
-// A response that is too long ends the call, not this program.
+// TestTooLong checks that a response that is too long ends only the call.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
 	w := newWeb(t, "modern")

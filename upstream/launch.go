@@ -15,31 +15,32 @@ import (
 	"mcp-toolset/internal/process"
 )
 
-// Command is a stdio server to start.
+// Command describes a stdio server to start.
 type Command struct {
-	Program string // as the settings have it
+	Program string // as in the settings; may be searched for in the PATH
 	Args    []string
 	Env     []string // the whole environment
 	Dir     string   // absolute
 }
 
-// Process is a stdio server that was started. The three streams are closed by
-// whoever started it.
+// Process is a running stdio server. The code that started it must close the
+// three streams.
 type Process interface {
-	Input() io.WriteCloser // what it reads
-	Output() io.ReadCloser // what it writes
-	Errors() io.ReadCloser // what it says to people
-	// Done is closed when it and all it started have ended; How says then how, as
-	// in "with exit code 1".
+	Input() io.WriteCloser // the server's standard input
+	Output() io.ReadCloser // the server's standard output
+	Errors() io.ReadCloser // the server's standard error
+	// Done is closed when the process tree has ended. How then returns how the
+	// server ended, such as "with exit code 1".
 	Done() <-chan struct{}
 	How() string
-	// End ends it and all it started: told to first, killed after grace.
+	// End ends the process tree: it asks the server to end, and kills what is
+	// left after grace.
 	End(grace time.Duration) error
 }
 
-// local starts processes, each under a supervisor that ends all it started, also
-// when this process is killed. They get no PID namespace: servers start
-// containers, and look at processes of the machine.
+// local starts each server under a supervisor. The supervisor ends the process
+// tree of the server, even if this process is killed. Servers get no PID
+// namespace, because some start containers or inspect processes of the machine.
 type local struct {
 	log *slog.Logger
 
@@ -80,7 +81,7 @@ func (l *local) start(ctx context.Context, c Command) (Process, error) {
 	return p, nil
 }
 
-// notFound is the failure for a program that is not there.
+// notFound returns the failure for a program that cannot be found or run.
 func notFound(program string) *failure {
 	if filepath.Base(program) == program {
 		return &failure{
@@ -94,7 +95,7 @@ func notFound(program string) *failure {
 	}
 }
 
-// get is the runner, made on first use; nil: it is closed.
+// get returns the runner, which it creates on first use, or nil after close.
 func (l *local) get() *process.Runner {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,13 +126,14 @@ func (l *local) close() error {
 	return nil
 }
 
-// pipes makes pipes.
+// pipes creates pipes and holds the ends that the server uses.
 type pipes struct {
 	theirs []*os.File
 	err    error
 }
 
-// new is our end of a new pipe.
+// new creates a pipe and returns our end. write reports whether we write to it.
+// An error is stored in p.err.
 func (p *pipes) new(write bool) *os.File {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -161,7 +163,7 @@ func (c *child) Input() io.WriteCloser { return c.input }
 func (c *child) Output() io.ReadCloser { return c.output }
 func (c *child) Errors() io.ReadCloser { return c.errors }
 
-// How says how it ended.
+// How describes how the server ended.
 func (c *child) How() string {
 	switch exit := c.Wait(); {
 	case exit.Lost != nil:

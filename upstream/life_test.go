@@ -18,8 +18,9 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Nothing is started before it is needed; a cached listing is offered at once and
-// not asked for again; eager servers are connected.
+// TestBegin checks that no server starts before it is needed, that a cached
+// listing is offered at once and not requested again, and that eager servers
+// are connected.
 func TestBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{tools: []string{plainTool("a")}}
@@ -75,7 +76,7 @@ func TestBegin(t *testing.T) {
 	})
 }
 
-// show is the state in words.
+// show returns the state as text.
 func (b *board) show() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +91,7 @@ func (b *board) show() []string {
 	return out
 }
 
-// fakePins remember in memory.
+// fakePins implements Pins in memory.
 type fakePins struct {
 	mu      sync.Mutex
 	lists   map[string][]json.RawMessage
@@ -119,8 +120,9 @@ func (p *fakePins) Seen(_, _ string, tool json.RawMessage) bool {
 	return p.changed[nameOf(tool)] == ""
 }
 
-// The first failure may be tried again at once, further ones later and later; in
-// the meantime calls fail at once and say when. A success forgets it all.
+// TestBackoff checks that the first failure can be retried at once, and further
+// ones after growing delays. Until then, calls fail at once and name the time.
+// A success resets the delay.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		works := false
@@ -171,8 +173,8 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// Calls that want a server at once make one connection; one that gives up holds
-// up nobody.
+// TestOneConnection checks that concurrent calls make one connection, and that
+// a cancelled call does not delay the others.
 func TestOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{tools: []string{plainTool("a")}, calls: map[string]func(*fakeConn, fakeRequest){"a": says("ok")}}
@@ -204,7 +206,8 @@ func TestOneConnection(t *testing.T) {
 	})
 }
 
-// A crash ends the calls that run there with what is known, and no other.
+// TestCrash checks that a crash ends the calls of that server with an
+// explanation, and no other calls.
 func TestCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{caps: `{"tools":{}}`, calls: map[string]func(*fakeConn, fakeRequest){
@@ -243,8 +246,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// A server that tells of changes again and again is listed once a second; what
-// stays the same stays the same tool.
+// TestListChanged checks that a server that reports changes repeatedly is
+// listed once a second, and that unchanged tools retain their objects.
 func TestListChanged(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -270,7 +273,7 @@ func TestListChanged(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 			time.Sleep(2 * time.Second)
-			if got := f.count("tools/list") - told; got != 4 { // at 0, 1 and 2 s, and one more for what came since
+			if got := f.count("tools/list") - told; got != 4 { // at 0, 1 and 2 s, and one for the changes since then
 				t.Errorf("it was listed %d times", got)
 			}
 			if b.tool("mcp__x__a") != before {
@@ -284,7 +287,8 @@ func TestListChanged(t *testing.T) {
 	}
 }
 
-// A subscription that ends is taken up again, unless the server has none.
+// TestSubscription checks that an ended subscription is renewed, unless the
+// server does not support it.
 func TestSubscription(t *testing.T) {
 	for _, has := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -298,7 +302,7 @@ func TestSubscription(t *testing.T) {
 			}}
 			m, _ := beginFake(t, f, Config{})
 			m.Wake(t.Context(), time.Second)
-			time.Sleep(8 * time.Second) // 0, 1, 3, 7
+			time.Sleep(8 * time.Second) // attempts at 0, 1, 3 and 7 s
 			if got, want := f.count("subscriptions/listen"), map[bool]int{true: 4, false: 1}[has]; got != want {
 				t.Errorf("%v: %d subscriptions", has, got)
 			}
@@ -306,7 +310,7 @@ func TestSubscription(t *testing.T) {
 	}
 }
 
-// Await connects the server that a name may be of, and no other.
+// TestAwait checks that Await connects only the server that may have the name.
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{tools: []string{plainTool("a")}}
@@ -324,7 +328,8 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// A server that says nothing costs a call no more than the time to connect.
+// TestNoAnswer checks that a silent server delays a call no longer than the
+// connect timeout.
 func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{other: map[string]func(*fakeConn, fakeRequest){"initialize": func(*fakeConn, fakeRequest) {}, "server/discover": func(*fakeConn, fakeRequest) {}}}
@@ -342,7 +347,8 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// What is known of a legacy server is not asked again.
+// TestLegacyRemembered checks that a server is asked only once whether it is a
+// legacy server.
 func TestLegacyRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{tools: []string{plainTool("a")}, calls: map[string]func(*fakeConn, fakeRequest){"a": says("ok")},
@@ -359,7 +365,7 @@ func TestLegacyRemembered(t *testing.T) {
 	})
 }
 
-// A tool's own opinion: what a person has to agree to.
+// TestCheck checks which calls the user must approve.
 func TestCheck(t *testing.T) {
 	list := []json.RawMessage{}
 	for _, said := range []string{`{}`, `{"readOnlyHint":true}`, `{"destructiveHint":true}`, `{"destructiveHint":false}`} {
@@ -387,7 +393,8 @@ func TestCheck(t *testing.T) {
 	golden(t, "check", out)
 }
 
-// Close ends what is being connected, what runs and what does not listen.
+// TestClose checks that Close ends attempts to connect, running calls and
+// servers that do not react.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{caps: `{"tools":{}}`, calls: map[string]func(*fakeConn, fakeRequest){"hang": func(*fakeConn, fakeRequest) {}}}
@@ -423,7 +430,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// What a person has looked at since is no longer refused, without a new listing.
+// TestPinAccepted checks that a tool that the user has accepted is allowed
+// without a new listing.
 func TestPinAccepted(t *testing.T) {
 	pins := &fakePins{changed: map[string]string{"a": "it is new since the user last looked"}}
 	m := New(Config{PinRefuses: true, Pins: pins})
@@ -440,8 +448,8 @@ func TestPinAccepted(t *testing.T) {
 	}
 }
 
-// TestWakeListed: a list starts what it shows and is not known: all servers, or
-// those whose tools are always loaded.
+// TestWakeListed checks that a list of tools connects the servers without a
+// known listing: all, or only those whose tools are always loaded.
 func TestWakeListed(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -9,14 +9,14 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Limits of a listing. What is beyond is left out and logged.
+// Limits of a listing. Items beyond them are left out, and a warning is logged.
 const (
 	maxPages = 100
 	maxItems = 2000
 	maxList  = 16 << 20
 )
 
-// list are the tools' definitions as the server sends them.
+// list returns the definitions of the server's tools as received.
 func (c *conn) list(ctx context.Context) ([]json.RawMessage, error) {
 	if !c.hasTools {
 		return nil, nil
@@ -26,15 +26,15 @@ func (c *conn) list(ctx context.Context) ([]json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The library leaves out tools that the protocol has a client leave out.
+		// The library omits tools that the protocol requires clients to omit.
 		return func(name string) bool {
 			return slices.ContainsFunc(result.Tools, func(t mcp.Tool) bool { return t.Name == name })
 		}, nil
 	})
 }
 
-// pages lists items of a kind. ask makes the request for a page, and says which of
-// its items stand; nil: all.
+// pages lists all items of a kind. ask requests one page and returns a function
+// that reports by name whether an item is valid; nil accepts all.
 func (c *conn) pages(ctx context.Context, kind string, ask func(context.Context, mcp.PaginatedRequest) (func(string) bool, error)) (list []json.RawMessage, err error) {
 	var request mcp.PaginatedRequest
 	seen := map[mcp.Cursor]bool{}
@@ -73,7 +73,7 @@ func (c *conn) pages(ctx context.Context, kind string, ask func(context.Context,
 	return list, nil
 }
 
-// page reads the items of one page.
+// page decodes the items of one page, and the cursor of the next.
 func page(raw json.RawMessage, kind string) (items []json.RawMessage, next mcp.Cursor, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {

@@ -23,10 +23,10 @@ import (
 	"mcp-toolset/tools"
 )
 
-// modeVar has the test binary be a stdio server.
+// modeVar makes the test binary a stdio server.
 const modeVar = "UPSTREAM_TEST_MODE"
 
-// failTime is what only a failure takes.
+// failTime is a timeout that only failing tests reach.
 const failTime = time.Minute
 
 func TestMain(m *testing.M) {
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// beServer is a stdio server made with the library. Modes are words apart by
-// commas.
+// beServer runs a stdio server made with the library. mode is a comma-separated
+// list of words.
 func beServer(mode string) {
 	has := func(word string) bool { return strings.Contains(","+mode+",", ","+word+",") }
 	if has("dies") {
@@ -62,8 +62,8 @@ func beServer(mode string) {
 	_ = mcpserver.NewStdioServer(srv).Listen(context.Background(), in, os.Stdout)
 }
 
-// withoutDiscover answers as servers did of before protocol 2026-07-28: with an
-// error, not at all, or by ending.
+// withoutDiscover makes a server react to server/discover as servers did before
+// protocol 2026-07-28: with an error, with silence, or by exiting.
 func withoutDiscover(in io.Reader, fragile, mute bool) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -91,7 +91,7 @@ func withoutDiscover(in io.Reader, fragile, mute bool) io.Reader {
 	return r
 }
 
-// fixture is a server with tools for every purpose.
+// fixture returns a server with tools for all tests.
 func fixture() *mcpserver.MCPServer {
 	s := mcpserver.NewMCPServer("fixture", "1", mcpserver.WithToolCapabilities(true), mcpserver.WithResourceCapabilities(false, false), mcpserver.WithElicitation())
 	add := func(name string, f mcpserver.ToolHandlerFunc) {
@@ -162,7 +162,7 @@ func fixture() *mcpserver.MCPServer {
 	return s
 }
 
-// stdioServer is the test binary as a server.
+// stdioServer returns the test binary as a stdio server.
 func stdioServer(t testing.TB, name, mode string) Server {
 	t.Helper()
 	self, err := os.Executable()
@@ -172,7 +172,7 @@ func stdioServer(t testing.TB, name, mode string) Server {
 	return Server{Name: name, Prefix: name, Command: self, Env: map[string]string{modeVar: mode}}
 }
 
-// board is what a registry was told.
+// board records what a registry received.
 type board struct {
 	mu   sync.Mutex
 	last []tools.Server
@@ -191,7 +191,7 @@ func (b *board) set(list []tools.Server) {
 	b.bell = make(chan struct{})
 }
 
-// until waits until a state is reached.
+// until waits until a condition is met.
 func (b *board) until(t testing.TB, is func([]tools.Server) bool) {
 	t.Helper()
 	late := time.After(failTime)
@@ -221,7 +221,7 @@ func (b *board) server(name string) tools.Server {
 	return tools.Server{}
 }
 
-// tool is a tool of a server by the name it is called here.
+// tool returns a tool by the name that models use.
 func (b *board) tool(name string) *tools.Tool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -235,7 +235,7 @@ func (b *board) tool(name string) *tools.Tool {
 	return nil
 }
 
-// begin makes a manager of servers that ends with the test.
+// begin returns a manager that is closed at the end of the test.
 func begin(t testing.TB, c Config) (*Manager, *board) {
 	t.Helper()
 	b := newBoard()
@@ -261,7 +261,7 @@ func testLog(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// testEnv is the environment of a call.
+// testEnv returns the environment of a call.
 func testEnv() *tools.Env {
 	return &tools.Env{Session: session.View{ID: "s", Principal: "p"}, Progress: func(tools.Progress) {}}
 }
@@ -277,7 +277,7 @@ func invoke(t testing.TB, m *Manager, server, tool, args string, env *tools.Env)
 	return m.find(server).call(ctx, env, tool, json.RawMessage(args))
 }
 
-// text is the text of a response.
+// text returns the text of a response.
 func text(t testing.TB, r *tools.Response, err error) string {
 	t.Helper()
 	if err != nil {

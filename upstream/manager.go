@@ -1,9 +1,10 @@
-// Package upstream makes other MCP servers' tools ours: it starts or reaches the
-// servers, keeps what they say of their tools, and passes calls on.
+// Package upstream offers the tools of upstream servers. It starts or connects
+// to the servers, remembers the definitions of their tools, and passes calls on
+// to them.
 //
-// A Manager holds the servers. Each has a state of its own, so that one that is
-// slow, broken or gone holds up nobody but who calls it. What a server says is
-// passed on as it came: definitions and results are read from the raw bytes.
+// A Manager holds the servers. Each has its own state, so that a slow, broken
+// or lost server delays only the calls to itself. Definitions and results are
+// read from the raw bytes, so that they are passed on as received.
 package upstream
 
 import (
@@ -22,101 +23,104 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Server is one to connect to, with variables expanded.
+// Server describes an upstream server, with variables expanded.
 type Server struct {
-	Name   string // as the settings have it
-	Prefix string // its tools are called mcp__PREFIX__tool
+	Name   string // as in the settings
+	Prefix string // its tools are named mcp__PREFIX__tool
 
-	// Over stdio: the program, which is searched for in the PATH that it gets, its
-	// arguments, what its environment has beside what every server gets, and its
-	// working directory, "": Config.Dir.
+	// Fields for stdio. Command is searched for in the PATH of the server. Env
+	// adds to the variables that every server gets. Dir is the working
+	// directory; "" means Config.Dir.
 	Command string
 	Args    []string
 	Env     map[string]string
 	Dir     string
 
-	// Over HTTP.
+	// Fields for HTTP.
 	URL     string
 	Headers map[string]string
 
-	Eager   bool          // connected from the start
-	Always  bool          // its tools are always loaded
-	Timeout time.Duration // of a call without a sign of life; 0: 5 minutes
-	Refused string        // why it may not be started; "": it may
-	Broken  string        // why it cannot be, such as a variable that is not set; "": it can
+	Eager   bool          // connect at the start
+	Always  bool          // always load its tools
+	Timeout time.Duration // limit of a call without a sign of life; 0 means 5 minutes
+	Refused string        // why the server must not be started; "" if it may be
+	Broken  string        // why the server cannot be started, such as an unset variable; "" if it can be
 }
 
-// Config is what a Manager needs to know.
+// Config holds the settings of a Manager.
 type Config struct {
 	Servers []Server
-	Environ []string // of this process; servers get little of it, see environ.go
-	Dir     string   // working directory of stdio servers without one, absolute
-	Version string   // of this program, which servers are told
+	Environ []string // environment of this process; servers inherit little of it, see environ.go
+	Dir     string   // absolute working directory of stdio servers that set none
+	Version string   // version of this program, sent to servers
 
-	// AskAlways has every call asked about, whatever its annotations say.
+	// AskAlways makes every call an ask decision, whatever its annotations are.
 	AskAlways bool
-	// Pins remember listings; nil: nothing is remembered. PinRefuses has tools
-	// refused whose definition a person has not seen.
+	// Pins remembers listings; nil means that nothing is remembered. PinRefuses
+	// denies calls of tools whose definition the user has not seen.
 	Pins       Pins
 	PinRefuses bool
 
-	// Registry is handed the state of all servers, in their order, after each
-	// change; one call at a time. nil: nobody is told.
+	// Registry receives the state of all servers, in the order of Servers,
+	// after each change. Calls to it do not overlap. It may be nil.
 	Registry func([]tools.Server)
 
-	// Start starts a stdio server; nil: as a process that ends when this one does.
+	// Start starts a stdio server; nil means a local process, which ends when
+	// this one does.
 	Start func(context.Context, Command) (Process, error)
 
-	ConnectTimeout time.Duration    // of one attempt to connect and list; 0: 30 s
-	Log            *slog.Logger     // nil: nowhere
-	Now            func() time.Time // nil: time.Now
+	ConnectTimeout time.Duration    // limit of one attempt to connect and list; 0 means 30 s
+	Log            *slog.Logger     // nil discards all records
+	Now            func() time.Time // nil means time.Now
 }
 
-// Pins remember what servers listed, and what of it a person has seen.
+// Pins remembers what servers listed, and which definitions the user has seen.
 type Pins interface {
-	// Cached is the last listing of a server; config is a digest of what is started.
+	// Cached returns the last listing of a server. config is a digest of what
+	// is started.
 	Cached(server, config string) (list []json.RawMessage, ok bool)
-	// Update stores a listing. changed has, by the tool's own name, one phrase on
-	// what is not as it was when a person last looked.
+	// Update stores a listing. It returns a phrase for each tool that differs
+	// from what the user last saw, by the server's own names.
 	Update(server, config string, list []json.RawMessage) (changed map[string]string, err error)
-	// Changed is the same for what is cached.
+	// Changed returns the same for the cached listing.
 	Changed(server, config string) map[string]string
-	// Seen reports whether a person has seen a definition as it is. What is listed
-	// elsewhere, or cannot be read, does not make it so.
+	// Seen reports whether the user has seen a definition in exactly this form
+	// under config. It returns false if the record cannot be read.
 	Seen(server, config string, tool json.RawMessage) bool
 }
 
-// Limits of time.
+// Timeouts and intervals.
 const (
 	connectTimeout = 30 * time.Second
 	callTimeout    = 5 * time.Minute
-	// discoverTimeout is what a server of before protocol 2026-07-28 that says
-	// nothing to a question it does not know costs, once.
+	// discoverTimeout is the timeout for the first request of the current
+	// protocol. A server from before protocol 2026-07-28 may not answer an
+	// unknown request; connecting to it takes this much longer, once.
 	discoverTimeout = 2 * time.Second
-	// relistEvery is how often at most a server that says that its tools changed
-	// is asked for them.
+	// relistEvery is the shortest time between two listings of a server that
+	// reports changed tools.
 	relistEvery = time.Second
 )
 
-// Manager holds the servers. It is safe for concurrent use.
+// Manager holds the upstream servers. It is safe for concurrent use.
 type Manager struct {
 	Config
 	servers []*server
 	local   local
-	count   atomic.Int64 // of calls
+	count   atomic.Int64 // number of calls made
 
-	ctx    context.Context // ends with Close
+	ctx    context.Context // canceled by Close
 	cancel context.CancelFunc
 
-	publishing sync.Mutex // one state after the other reaches the registry
+	publishing sync.Mutex // held while a state is passed to the registry, to preserve the order
 
 	mu     sync.Mutex
 	closed bool
-	conns  map[*conn]struct{} // that are not closed
-	alive  sync.WaitGroup     // what Close waits for
+	conns  map[*conn]struct{} // connections that are not closed
+	alive  sync.WaitGroup     // work that Close waits for
 }
 
-// New makes a Manager. It starts nothing.
+// New returns a Manager. It starts no server.
 func New(c Config) *Manager {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -142,9 +146,9 @@ func New(c Config) *Manager {
 	return m
 }
 
-// Begin hands the first state to the registry, with what is remembered of the
-// tools, and connects eager servers in the background. Nothing else connects
-// before a Wake, an Await or a call.
+// Begin passes the first state, with the remembered tools, to the registry, and
+// connects eager servers in the background. Other servers connect on a Wake, an
+// Await or a call.
 func (m *Manager) Begin() {
 	for _, s := range m.servers {
 		s.recall()
@@ -157,8 +161,8 @@ func (m *Manager) Begin() {
 	}
 }
 
-// Wake connects in the background what is idle and of which nothing is known, and
-// waits at most a time until nothing is being connected.
+// Wake connects idle servers without a known listing in the background. It
+// waits until all attempts to connect have ended, but no longer than most.
 func (m *Manager) Wake(ctx context.Context, most time.Duration) {
 	for _, s := range m.servers {
 		if !s.isKnown() {
@@ -168,8 +172,9 @@ func (m *Manager) Wake(ctx context.Context, most time.Duration) {
 	m.settle(ctx, most)
 }
 
-// WakeListed connects in the background what a list of tools shows and of which
-// nothing is known: all servers, or only those whose tools are always loaded.
+// WakeListed connects servers without a known listing in the background, before
+// a list of tools is shown: all of them, or only those whose tools are always
+// loaded.
 func (m *Manager) WakeListed(all bool) {
 	for _, s := range m.servers {
 		if (all || s.Always) && !s.isKnown() {
@@ -178,7 +183,7 @@ func (m *Manager) WakeListed(all bool) {
 	}
 }
 
-// WakeAll is Wake of all servers, whatever is known of them.
+// WakeAll is like Wake, but also connects servers with a known listing.
 func (m *Manager) WakeAll(ctx context.Context, most time.Duration) {
 	for _, s := range m.servers {
 		s.wake()
@@ -186,10 +191,11 @@ func (m *Manager) WakeAll(ctx context.Context, most time.Duration) {
 	m.settle(ctx, most)
 }
 
-// Await is told the name of a tool that nobody has. If it may be one of a server
-// that is not connected, that is connected and waited for.
+// Await is called with the name of an unknown tool. It connects the servers
+// whose prefix the name has, and waits for the attempts to end.
 func (m *Manager) Await(ctx context.Context, tool string) {
-	// An attempt to connect ends by itself, and then says why.
+	// An attempt to connect ends by its own timeout, which is shorter, and then
+	// gives the reason.
 	ctx, cancel := context.WithTimeout(ctx, m.ConnectTimeout+time.Second)
 	defer cancel()
 	for _, s := range m.servers {
@@ -201,7 +207,8 @@ func (m *Manager) Await(ctx context.Context, tool string) {
 	}
 }
 
-// settle waits until nothing is being connected.
+// settle waits until all attempts to connect have ended, but no longer than
+// most.
 func (m *Manager) settle(ctx context.Context, most time.Duration) {
 	if most <= 0 {
 		return
@@ -219,7 +226,7 @@ func (m *Manager) settle(ctx context.Context, most time.Duration) {
 	}
 }
 
-// publish hands the state of all servers to the registry.
+// publish passes the state of all servers to the registry.
 func (m *Manager) publish() {
 	if m.Registry == nil {
 		return
@@ -233,7 +240,7 @@ func (m *Manager) publish() {
 	m.Registry(list)
 }
 
-// enter counts something that Close has to wait for; false: it is closed.
+// enter registers work that Close waits for. It returns false after Close.
 func (m *Manager) enter() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -244,8 +251,7 @@ func (m *Manager) enter() bool {
 	return true
 }
 
-// Close ends all connections and servers. It returns when nothing is left of
-// them.
+// Close ends all connections and servers. It returns after all have ended.
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -253,11 +259,11 @@ func (m *Manager) Close() error {
 	m.cancel()
 	m.closeConns()
 	m.alive.Wait()
-	m.closeConns() // what was just being made
+	m.closeConns() // connections made in the meantime
 	return m.local.close()
 }
 
-// closeConns closes all connections.
+// closeConns closes all connections, in parallel.
 func (m *Manager) closeConns() {
 	m.mu.Lock()
 	all := slices.Collect(maps.Keys(m.conns))
@@ -269,7 +275,7 @@ func (m *Manager) closeConns() {
 	wg.Wait()
 }
 
-// find is the server of a name, nil if there is none.
+// find returns the server with a name, or nil if there is none.
 func (m *Manager) find(name string) *server {
 	i := slices.IndexFunc(m.servers, func(s *server) bool { return s.Name == name })
 	if i < 0 {
@@ -278,10 +284,10 @@ func (m *Manager) find(name string) *server {
 	return m.servers[i]
 }
 
-// digest stands for what is started. Values of variables and headers are secrets
-// that change, and no part of it.
+// digest identifies what is started. It leaves out the values of variables and
+// headers, which are secrets and change.
 func (s Server) digest() string {
-	text, _ := json.Marshal([]any{s.Command, s.Args, s.URL}) // strings always can be
+	text, _ := json.Marshal([]any{s.Command, s.Args, s.URL}) // marshaling strings cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }

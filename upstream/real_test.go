@@ -19,7 +19,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Servers that greet, do not know server/discover or end at it work all the same.
+// TestOddServers checks that servers work that print a greeting, or that do not
+// answer server/discover or exit on it.
 func TestOddServers(t *testing.T) {
 	for _, mode := range []string{"modern,garbage", "legacy,garbage", "legacy,mute", "fragile"} {
 		t.Run(mode, func(t *testing.T) {
@@ -32,7 +33,8 @@ func TestOddServers(t *testing.T) {
 	}
 }
 
-// Why a stdio server cannot be reached is said in one sentence.
+// TestStdioErrors checks that each reason why a stdio server cannot be reached
+// results in one sentence.
 func TestStdioErrors(t *testing.T) {
 	t.Parallel()
 	none := t.TempDir()
@@ -67,7 +69,8 @@ func TestStdioErrors(t *testing.T) {
 	golden(t, "stdio", out)
 }
 
-// A server gets little of our environment, and what the settings give it.
+// TestEnvironment checks that a server inherits few of our variables, and gets
+// those of the settings.
 func TestEnvironment(t *testing.T) {
 	s := Server{Env: map[string]string{"TOKEN": "given", "HOME": "/elsewhere"}}
 	ours := []string{
@@ -89,7 +92,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A program is looked for in the PATH that the server gets.
+// TestLookPath checks that a program is searched for in the PATH of the server.
 func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"tool", "sub/tool2"} {
@@ -116,7 +119,7 @@ func TestLookPath(t *testing.T) {
 	}
 }
 
-// Resources of all servers, and what is in them.
+// TestResources checks the resources of all servers and their contents.
 func TestResources(t *testing.T) {
 	m, _ := begin(t, Config{Servers: []Server{
 		stdioServer(t, "b", "legacy"), {Name: "a", Prefix: "a", URL: newWeb(t, "modern").URL},
@@ -164,7 +167,8 @@ func TestResources(t *testing.T) {
 	golden(t, "resources", append(out, "none: "+err.Error()))
 }
 
-// A line without end closes the connection with its reason.
+// TestHugeLine checks that an endless line closes the connection and is given
+// as the reason.
 func TestHugeLine(t *testing.T) {
 	f := &fake{stays: true, caps: `{"tools":{}}`, calls: map[string]func(*fakeConn, fakeRequest){"huge": func(c *fakeConn, _ fakeRequest) {
 		for part := []byte(strings.Repeat("x", 1<<20)); ; {
@@ -189,7 +193,8 @@ func TestHugeLine(t *testing.T) {
 	}
 }
 
-// A server that reads nothing holds up neither a cancelled call nor the end.
+// TestNotReading checks that a server that does not read delays neither a
+// cancelled call nor Close.
 func TestNotReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{caps: `{"tools":{}}`, stalls: true}

@@ -16,18 +16,18 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Resource is one that a server has.
+// Resource describes a resource that an upstream server lists.
 type Resource struct {
 	Server, URI, Name, Title, Description, MIMEType string
-	Size                                            int64 // in bytes; 0: it does not say
+	Size                                            int64 // in bytes; 0 if unknown
 }
 
-// Problem is a server whose resources are not known, and why: one line safe to
-// show.
+// Problem names a server whose resources are unknown, with the reason as one
+// line that is safe to show.
 type Problem struct{ Server, Why string }
 
-// Resources are the resources of all servers, or of one, sorted by server and
-// URI. Servers are connected for it.
+// Resources returns the resources of one server, or of all if server is "",
+// sorted by server and URI. It connects the servers if necessary.
 func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, []Problem) {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*m.ConnectTimeout, fault.New("it does not answer", ""))
 	defer cancel()
@@ -62,7 +62,7 @@ func (m *Manager) Resources(ctx context.Context, server string) ([]Resource, []P
 	return out, problems
 }
 
-// why is the fact of an error.
+// why returns the fact of an error.
 func why(err error) string {
 	var f *fault.Fault
 	if errors.As(err, &f) {
@@ -135,7 +135,7 @@ func (m *Manager) ReadResource(ctx context.Context, server, uri string, env *too
 	return out, nil
 }
 
-// unknown is the error for a server that there is not.
+// unknown returns the error for the name of a server that does not exist.
 func (m *Manager) unknown(server string) error {
 	var names []string
 	for _, s := range m.servers {

@@ -11,11 +11,11 @@ import (
 	"mcp-toolset/tools"
 )
 
-// ownMeta is how keys in _meta begin that are of one connection between a client
-// and a server, and not passed on.
+// ownMeta is the prefix of keys in _meta that concern one connection between a
+// client and a server. They are not passed on.
 const ownMeta = "io.modelcontextprotocol/"
 
-// response reads the result of a call.
+// response converts the raw result of a call.
 func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
 	var r struct {
 		Content    []json.RawMessage
@@ -34,7 +34,7 @@ func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
 		out.Content = append(out.Content, block(item))
 	}
 	if !isNull(r.Structured) {
-		if !r.IsError { // structured output is that of a success
+		if !r.IsError { // structured output belongs to success only
 			out.Structured = func() (json.RawMessage, error) { return r.Structured, nil }
 		}
 		if len(out.Content) == 0 {
@@ -44,12 +44,13 @@ func (s *server) response(raw json.RawMessage) (*tools.Response, error) {
 	return out, nil
 }
 
-// nonsense is the error for an answer that is none by the protocol.
+// nonsense returns the error for an answer that violates the protocol.
 func (s *server) nonsense(what string) error {
 	return fault.New(fmt.Sprintf("what the server %s answered to the %s is not MCP; whether it took effect is not known", line(s.Name), what), "Look before you repeat it.")
 }
 
-// meta are the facts for programs that a result comes with.
+// meta returns the metadata of a result that is passed on, or nil if there is
+// none.
 func meta(fields map[string]json.RawMessage) map[string]any {
 	maps.DeleteFunc(fields, func(key string, _ json.RawMessage) bool { return strings.HasPrefix(key, ownMeta) })
 	if len(fields) == 0 {
@@ -57,12 +58,12 @@ func meta(fields map[string]json.RawMessage) map[string]any {
 	}
 	out := map[string]any{}
 	for key, value := range fields {
-		out[key] = value // as it came
+		out[key] = value // unchanged
 	}
 	return out
 }
 
-// item is any block of content.
+// item holds the fields of all kinds of content blocks.
 type item struct {
 	Type        string
 	Text        *string
@@ -75,7 +76,7 @@ type item struct {
 	Resource    *contents
 }
 
-// contents are those of a resource.
+// contents holds the contents of a resource.
 type contents struct {
 	URI      string
 	MIMEType string `json:"mimeType"`
@@ -83,8 +84,8 @@ type contents struct {
 	Blob     *string
 }
 
-// block is a block of content. What is not known or is broken is shown as it
-// came.
+// block converts a content block. Unknown and broken blocks become text as
+// received.
 func block(raw json.RawMessage) tools.Content {
 	var b item
 	if err := json.Unmarshal(raw, &b); err != nil {
@@ -111,7 +112,8 @@ func block(raw json.RawMessage) tools.Content {
 	return tools.Text{Text: string(raw)}
 }
 
-// content is the resource, nil if it is none.
+// content converts the contents of a resource. It returns nil if they are
+// invalid.
 func (c *contents) content() tools.Content {
 	switch {
 	case c.Text != nil:

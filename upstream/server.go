@@ -12,8 +12,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// server is one server and what is known of it: idle, then pending while it is
-// being connected, then ready or failed.
+// server holds the state of one server: idle, then pending during an attempt to
+// connect, then ready or failed.
 type server struct {
 	Server
 	m      *Manager
@@ -21,23 +21,23 @@ type server struct {
 
 	mu      sync.Mutex
 	state   tools.ServerState
-	conn    *conn     // with Ready
-	dialing *dialing  // with Pending
-	failure *failure  // why it is Failed
-	failed  int       // how often one after the other
-	retry   time.Time // it is not tried again before
-	legacy  bool      // it answers to initialize and not to server/discover
+	conn    *conn     // set if state is Ready
+	dialing *dialing  // set if state is Pending
+	failure *failure  // why state is Failed
+	failed  int       // number of failures in a row
+	retry   time.Time // when the next attempt is allowed
+	legacy  bool      // whether it answers to initialize but not to server/discover
 
-	known   bool // a listing of it is
+	known   bool // whether list is a listing of the server
 	list    []json.RawMessage
-	changed map[string]string // by the tool's own name
+	changed map[string]string // by the server's own names of the tools
 	tools   []own
-	offered []*tools.Tool // the same; never written to
+	offered []*tools.Tool // the same tools; the slice is never modified
 }
 
 // dialing is one attempt to connect.
 type dialing struct {
-	done chan struct{} // closed when it is over
+	done chan struct{} // closed when the attempt has ended
 	err  error
 }
 
@@ -54,8 +54,8 @@ func newServer(m *Manager, s Server) *server {
 
 func (s *server) toolPrefix() string { return "mcp__" + s.Prefix + "__" }
 
-// recall takes up what is remembered of the tools. Those of a server that may
-// not be started are not offered.
+// recall loads the remembered tools. A server that cannot be started offers no
+// tools.
 func (s *server) recall() {
 	if s.m.Pins == nil || s.Refused != "" || s.Broken != "" {
 		return
@@ -65,8 +65,8 @@ func (s *server) recall() {
 	}
 }
 
-// apply makes a listing the one in force. A tool that is as it was stays the
-// same, so that nobody is told of a change that is none.
+// apply makes list the current listing. Unchanged tools retain their objects, so
+// that clients are not notified without a change.
 func (s *server) apply(list []json.RawMessage, changed map[string]string) {
 	list = slices.Clone(list)
 	made := s.define(list, changed)
@@ -80,14 +80,15 @@ func (s *server) apply(list []json.RawMessage, changed map[string]string) {
 	s.known, s.list, s.changed = true, list, changed
 }
 
-// seen is the server as others see it.
+// seen returns the state of the server for the registry.
 func (s *server) seen() tools.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return tools.Server{Name: s.Name, Prefix: s.Prefix, State: s.state, Note: s.note(), Tools: s.offered}
 }
 
-// note says why the server is in its state.
+// note returns the reason for the state of the server. The caller must hold the
+// lock.
 func (s *server) note() string {
 	switch {
 	case s.Refused != "":
@@ -115,18 +116,18 @@ func (s *server) pending() *dialing {
 	return s.dialing
 }
 
-// wake has the server connected in the background unless it is, or may not be
-// for now.
+// wake connects the server in the background, unless it is connected or must
+// not be connected now.
 func (s *server) wake() {
 	if c, _, err := s.begin(); err == nil && c != nil {
 		c.leave()
 	}
 }
 
-// connect is a connection to the server, made if there is none. The caller has
-// to leave it.
+// connect returns a connection to the server, and makes one if necessary. The
+// caller must leave it.
 func (s *server) connect(ctx context.Context) (*conn, error) {
-	const attempts = 2 // a connection may be lost before it is used
+	const attempts = 2 // a connection may be lost before its first use
 	for range attempts {
 		c, d, err := s.begin()
 		if c != nil || err != nil {
@@ -148,7 +149,8 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// begin is a connection to the server, or the attempt to make one.
+// begin returns a connection to the server, which the caller must leave, or
+// the running attempt to make one.
 func (s *server) begin() (*conn, *dialing, error) {
 	s.mu.Lock()
 	switch {
@@ -198,11 +200,11 @@ func (s *server) run(d *dialing) {
 	}
 	if err != nil {
 		if errors.Is(err, errLost) {
-			err = c.lostError() // which takes a moment, and so not with the lock
+			err = c.lostError() // may block, so not under the lock
 		}
 		f := s.explain(ctx, err)
 		if c != nil {
-			c.retire() // which takes a moment that nobody has to wait
+			c.retire() // closes in the background, so that nothing waits for it
 		}
 		s.m.Log.Info("an upstream server could not be connected", "server", s.Name, "error", f.why)
 		s.mu.Lock()
@@ -214,7 +216,7 @@ func (s *server) run(d *dialing) {
 	s.m.publish()
 }
 
-// remember takes up a fresh listing.
+// remember stores a new listing and applies it.
 func (s *server) remember(list []json.RawMessage) {
 	var changed map[string]string
 	if s.m.Pins != nil {
@@ -226,8 +228,8 @@ func (s *server) remember(list []json.RawMessage) {
 	s.apply(list, changed)
 }
 
-// fail records a failure. The first may be tried again at once; the caller holds
-// the lock.
+// fail records a failure. A retry is allowed at once after the first failure,
+// and then with growing delay. The caller must hold the lock.
 func (s *server) fail(f *failure) {
 	const most = time.Minute
 	s.failed++
@@ -238,8 +240,8 @@ func (s *server) fail(f *failure) {
 	}
 }
 
-// dropped is told that a connection is of no use any more. Calls that run on it
-// go on; it is closed behind the last.
+// dropped records that a connection is no longer usable. Running calls
+// continue; the connection closes after the last one.
 func (s *server) dropped(c *conn, f *failure) {
 	s.mu.Lock()
 	was := s.conn == c

@@ -13,33 +13,37 @@ import (
 	"time"
 )
 
-// Limits of a stdio server.
+// Limits and timeouts of a stdio server.
 const (
-	// maxAnswer bounds a line over stdio, and a response over HTTP.
+	// maxAnswer is the limit of a line over stdio and of a response over HTTP,
+	// in bytes.
 	maxAnswer = 64 << 20
-	// maxUnsent is what may wait for a server that does not read.
+	// maxUnsent is the limit of the messages that wait for a server that does
+	// not read, in bytes.
 	maxUnsent = 64 << 20
-	// maxWords is what is kept of what a server says on its standard error.
+	// maxWords is the size of the stored end of a server's standard error, in
+	// bytes.
 	maxWords = 4 << 10
-	// closeWait is how long a server may take to end by itself when its input has
-	// ended, endGrace how long when it was told to: a client kills us after half a
-	// second.
+	// closeWait is the timeout for a server to end after its input has ended.
+	// endGrace is the timeout after it was asked to end. Both are short because
+	// a client kills us after half a second.
 	closeWait = 100 * time.Millisecond
 	endGrace  = 150 * time.Millisecond
-	// lastWords is how long the end of a server is waited for to tell how it ended.
+	// lastWords is the timeout for learning how a server has ended.
 	lastWords = 500 * time.Millisecond
 )
 
-// peer is a stdio server that runs: the streams to it and its words.
+// peer is a running stdio server with its streams.
 type peer struct {
 	Process
 	in    *queue
 	out   *lines
 	words words
-	said  chan struct{} // closed when it says no more
+	said  chan struct{} // closed at the end of its standard error
 }
 
-// newPeer takes over a process. lost is called once, when it says no more.
+// newPeer takes over a process. It calls lost once, when the output of the
+// server ends or has a line that is too long.
 func newPeer(p Process, log *slog.Logger, lost func(error)) *peer {
 	out := &peer{Process: p, in: newQueue(p.Input()), said: make(chan struct{})}
 	out.out = &lines{r: p.Output(), lost: lost}
@@ -50,8 +54,8 @@ func newPeer(p Process, log *slog.Logger, lost func(error)) *peer {
 	return out
 }
 
-// epitaph says how the server ended, and its last words. It waits a moment for
-// them.
+// epitaph describes how the server ended, with the last lines of its standard
+// error. It waits up to lastWords for the end.
 func (p *peer) epitaph() string {
 	late := time.NewTimer(lastWords)
 	defer late.Stop()
@@ -69,7 +73,7 @@ func (p *peer) epitaph() string {
 	return text
 }
 
-// end ends the server: its input ends, then it is told, then it is killed.
+// end ends the server: it closes its input, then asks it to end, then kills it.
 func (p *peer) end() {
 	_ = p.in.Close()
 	wait := time.NewTimer(closeWait)
@@ -85,15 +89,16 @@ func (p *peer) end() {
 	<-p.in.done
 }
 
-// lines reads lines of bounded length.
+// lines limits the length of lines that are read.
 type lines struct {
 	r    io.Reader
 	lost func(error)
 	once sync.Once
-	long int // what was read of the line
+	long int // bytes read of the present line
 }
 
-// Read reads until the server has closed its output or a line is too long.
+// Read reads until the server closes its output or a line is too long. It then
+// calls lost.
 func (l *lines) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	if i := bytes.LastIndexByte(p[:n], '\n'); i >= 0 {
@@ -108,17 +113,17 @@ func (l *lines) Read(p []byte) (int, error) {
 		cause := err
 		l.once.Do(func() { l.lost(cause) })
 		if !errors.Is(err, errTooLong) {
-			err = io.EOF // the library logs anything else as its own error
+			err = io.EOF // the library logs any other error
 		}
 	}
 	return n, err
 }
 
-// queue writes without ever making the writer wait, for a server that does not
-// read holds up nobody who cancels a call.
+// queue writes messages without blocking its caller, so that a server that does
+// not read cannot block the cancelling of a call.
 type queue struct {
 	w    io.WriteCloser
-	done chan struct{} // closed when nothing is written any more
+	done chan struct{} // closed when writing has ended
 
 	mu      sync.Mutex
 	wake    chan struct{}
@@ -133,7 +138,7 @@ func newQueue(w io.WriteCloser) *queue {
 	return q
 }
 
-// Write takes a message.
+// Write queues a message. It returns errNotSent if the queue is closed or full.
 func (q *queue) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -152,7 +157,8 @@ func (q *queue) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close ends the server's input; what was not read by then is dropped.
+// Close closes the server's input. Messages that the server has not read are
+// dropped.
 func (q *queue) Close() error {
 	q.mu.Lock()
 	was := q.closed
@@ -174,7 +180,7 @@ func (q *queue) run() {
 		q.mu.Unlock()
 		for _, p := range batch {
 			if _, err := q.w.Write(p); err != nil {
-				return // its output ends as well
+				return // the server's output ends as well
 			}
 			q.mu.Lock()
 			q.size -= len(p)
@@ -183,17 +189,17 @@ func (q *queue) run() {
 	}
 }
 
-// words are the last that a server says on its standard error.
+// words holds the end of a server's standard error.
 type words struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// read reads to the end.
+// read reads until the end.
 func (w *words) read(r io.Reader, log *slog.Logger) {
 	in := bufio.NewReaderSize(r, maxWords)
 	for {
-		part, err := in.ReadSlice('\n') // of a line too long, a piece
+		part, err := in.ReadSlice('\n') // a part of the line if it is too long
 		if len(part) > 0 {
 			w.mu.Lock()
 			w.text = append(w.text, part...)
@@ -209,8 +215,8 @@ func (w *words) read(r io.Reader, log *slog.Logger) {
 	}
 }
 
-// last is the line that most likely says what went wrong: the last that speaks of
-// an error, else the last.
+// last returns the line that most likely describes what went wrong: the last
+// one that is not indented and mentions an error, otherwise the last one.
 func (w *words) last() string {
 	w.mu.Lock()
 	text := string(w.text)

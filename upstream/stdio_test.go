@@ -7,7 +7,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// eras are the modes of a stdio server of both eras.
+// eras lists the modes of stdio servers of both eras.
 var eras = []string{"modern", "legacy"}
 
 func TestStdio(t *testing.T) {

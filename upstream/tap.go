@@ -12,20 +12,20 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// The library decodes what a server says into structs and loses what it does not
-// know. A tap sits around its transport and keeps the raw answer for whoever made
-// the request, found through the request's context.
+// The library decodes messages into structs and loses fields it does not know.
+// A tap wraps its transport and captures the raw answer for the code that made
+// the request. The context of the request identifies the capture.
 
-// answer is what became of the last request of a context.
+// answer holds the outcome of the last request of a context.
 type answer struct {
 	raw     json.RawMessage          // the result
 	rpc     *mcp.JSONRPCErrorDetails // the error that the server answered with
-	status  int                      // HTTP status, 0 over stdio
+	status  int                      // HTTP status; 0 over stdio
 	tooLong bool
 	err     error // why there is no answer
 }
 
-// capture collects answers.
+// capture holds the last answer of a context.
 type capture struct {
 	mu   sync.Mutex
 	last answer
@@ -33,13 +33,13 @@ type capture struct {
 
 type captureKey struct{}
 
-// capturing is a context whose requests are captured.
+// capturing returns a context whose requests are captured.
 func capturing(ctx context.Context) (context.Context, *capture) {
 	c := &capture{}
 	return context.WithValue(ctx, captureKey{}, c), c
 }
 
-// captureOf is the capture of a context; nil: there is none.
+// captureOf returns the capture of a context, or nil if there is none.
 func captureOf(ctx context.Context) *capture {
 	c, _ := ctx.Value(captureKey{}).(*capture)
 	return c
@@ -61,20 +61,20 @@ func (c *capture) answer() *answer {
 	return &last
 }
 
-// sent records how a request ended.
+// sent records the outcome of a request.
 func (c *capture) sent(resp *transport.JSONRPCResponse, err error) {
 	c.set(func(a *answer) {
 		a.err = err
 		if err == nil && resp != nil {
 			a.raw, a.rpc = resp.Result, resp.Error
 			if a.rpc != nil && a.rpc.Code == 0 {
-				a.rpc = nil // it is an error of something before the server
+				a.rpc = nil // an error from something in front of the server
 			}
 		}
 	})
 }
 
-// answeredError is an error with the answer behind it.
+// answeredError is an error with the answer that caused it.
 type answeredError struct {
 	answer *answer
 	err    error
@@ -83,7 +83,7 @@ type answeredError struct {
 func (e *answeredError) Error() string { return e.err.Error() }
 func (e *answeredError) Unwrap() error { return e.err }
 
-// answered is the answer behind an error, nil if there is none.
+// answered returns the answer that caused an error, or nil if there is none.
 func answered(err error) *answer {
 	var e *answeredError
 	if errors.As(err, &e) {
@@ -92,16 +92,16 @@ func answered(err error) *answer {
 	return nil
 }
 
-// errNotSent is the error of a request that did not leave this process.
+// errNotSent is the error of a request that was not sent.
 var errNotSent = errors.New("the request was not sent")
 
-// stdioTap taps standard input and output.
+// stdioTap captures answers over standard input and output.
 type stdioTap struct {
 	*transport.Stdio
-	lost <-chan struct{} // closed when the connection is over
+	lost <-chan struct{} // closed when the connection is lost
 }
 
-// SendRequest sends a request and keeps the answer.
+// SendRequest sends a request and captures the answer.
 func (t *stdioTap) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	c := captureOf(ctx)
 	c.set(func(a *answer) { *a = answer{} })
@@ -116,7 +116,7 @@ func (t *stdioTap) SendRequest(ctx context.Context, r transport.JSONRPCRequest) 
 	return resp, err
 }
 
-// httpTap taps streamable HTTP.
+// httpTap captures answers over streamable HTTP.
 type httpTap struct {
 	*transport.StreamableHTTP
 	url    string
@@ -127,7 +127,7 @@ type httpTap struct {
 	protocol string
 }
 
-// SendRequest sends a request and keeps the answer.
+// SendRequest sends a request and captures the answer.
 func (t *httpTap) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	c := captureOf(ctx)
 	c.set(func(a *answer) { *a = answer{} })
@@ -136,7 +136,7 @@ func (t *httpTap) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (
 	return resp, err
 }
 
-// SetProtocolVersion is told the version in force.
+// SetProtocolVersion records the negotiated version.
 func (t *httpTap) SetProtocolVersion(version string) {
 	t.mu.Lock()
 	t.protocol = version
@@ -144,9 +144,10 @@ func (t *httpTap) SetProtocolVersion(version string) {
 	t.StreamableHTTP.SetProtocolVersion(version)
 }
 
-// SetRequestHandler has a question to the user answered as long as the call
-// lasts: the library gives a handler half a minute, which is less than a person
-// takes. So the answer is posted here.
+// SetRequestHandler sets the handler for requests of the server. A question to
+// the user may take as long as the call lasts. The library limits handlers to
+// half a minute, which is too short, so the answer to a question is posted
+// here.
 func (t *httpTap) SetRequestHandler(h transport.RequestHandler) {
 	t.StreamableHTTP.SetRequestHandler(func(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 		if r.Method != string(mcp.MethodElicitationCreate) {
@@ -171,7 +172,7 @@ func (t *httpTap) post(ctx context.Context, resp *transport.JSONRPCResponse) {
 	if err != nil {
 		return
 	}
-	ctx = context.WithValue(ctx, captureKey{}, (*capture)(nil)) // it is not the call's own request
+	ctx = context.WithValue(ctx, captureKey{}, (*capture)(nil)) // not the call's own request
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))
 	if err != nil {
 		return

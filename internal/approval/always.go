@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Entry is what is always allowed: exactly Subject, by one tool, in the
-// workspaces whose first root is among Roots.
+// Entry is one thing that is always allowed: exactly Subject, by one tool, in
+// the workspaces whose first root is in Roots.
 type Entry struct {
-	Number int    `json:"number"` // that people forget it by
+	Number int    `json:"number"` // the number by which users forget it
 	Tool   string `json:"tool"`
 	Subject
 	Roots []string  `json:"roots"`
@@ -24,10 +24,10 @@ func (e *Entry) covers(tool string, subject Subject, root string) bool {
 	return e.Tool == subject.of(tool) && e.Subject == subject && root != "" && slices.Contains(e.Roots, root)
 }
 
-// Always reports whether a person has always allowed this, by this tool, in the
-// workspace of this first root. What any server of the user remembers, and what
-// is removed, counts at once. A file that others could have written allows
-// nothing.
+// Always reports whether the user has always allowed subject for this tool in
+// the workspace with this first root. Changes by other servers and by the
+// command line take effect at once. A file that other users could have written
+// allows nothing.
 func (s *Store) Always(tool string, subject Subject, root string) bool {
 	if subject.Value == "" {
 		return false
@@ -37,8 +37,8 @@ func (s *Store) Always(tool string, subject Subject, root string) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool { return e.covers(tool, subject, root) })
 }
 
-// Remember allows for always what a request is about: exactly that, by its tool,
-// in its workspace.
+// Remember always allows the subject of a request, for its tool and in its
+// workspace.
 func (s *Store) Remember(r Request) error { return s.remember(r, patience) }
 
 func (s *Store) remember(r Request, wait time.Duration) error {
@@ -57,7 +57,7 @@ func (s *Store) remember(r Request, wait time.Duration) error {
 
 var errFull = errors.New("there is no room for more; see `mcp-toolset approvals` and forget some")
 
-// add adds what a request is about, or its root to what is there.
+// add adds an entry for a request, or adds the root to the existing entry.
 func (c *content) add(r Request, now time.Time) error {
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Tool == r.Tool && e.Subject == r.Subject {
@@ -77,8 +77,8 @@ func (c *content) add(r Request, now time.Time) error {
 	return nil
 }
 
-// Entries is what is always allowed in a state folder, as it was given. It needs
-// no server.
+// Entries returns all entries in a state folder, in order of creation. It needs
+// no running server.
 func Entries(stateFolder string) ([]Entry, error) {
 	c, _, err := readAlways(filepath.Join(folderOf(stateFolder), alwaysName))
 	if err != nil {
@@ -87,14 +87,14 @@ func Entries(stateFolder string) ([]Entry, error) {
 	return c.Entries, nil
 }
 
-// ForgetEntry removes what is always allowed by its number. It needs no server,
-// and servers that run know it at once.
+// ForgetEntry removes the entry with a number and returns it. It needs no
+// running server. Running servers notice the change at once.
 func ForgetEntry(stateFolder string, number int) (Entry, error) {
 	folder := folderOf(stateFolder)
 	f := alwaysFile{path: filepath.Join(folder, alwaysName)}
 	unknown := fmt.Errorf("nothing is always allowed by number %d", number)
 	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
-		return Entry{}, unknown // and nothing is made to look
+		return Entry{}, unknown // without creating any file
 	}
 	var gone Entry
 	err := f.change(locksOf(folder), patience, func(c *content) error {

@@ -22,7 +22,8 @@ import (
 
 func (s *server) allows(r Request) bool { return s.Always(r.Tool, r.Subject, r.Root) }
 
-// Always allows exactly what was shown, in that workspace.
+// TestAlways checks that Always allows exactly the subject shown, in that
+// workspace only.
 func TestAlways(t *testing.T) {
 	s := newServer(t, "")
 	base := call("npm test")
@@ -51,7 +52,7 @@ func TestAlways(t *testing.T) {
 			t.Errorf("allowed with another %s", name)
 		}
 	}
-	// A star is a star.
+	// A star is not a pattern.
 	star := call("npm *")
 	if err := s.Remember(star); err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestNotAlways(t *testing.T) {
 	}
 }
 
-// If it cannot be remembered, nothing is granted.
+// TestAlwaysFails checks that nothing is granted if the entry cannot be stored.
 func TestAlwaysFails(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("a"))
@@ -102,7 +103,8 @@ func TestAlwaysFails(t *testing.T) {
 	}
 }
 
-// What one server remembers and what a person removes counts in all at once.
+// TestAlwaysShared checks that new and removed entries take effect in all
+// servers at once.
 func TestAlwaysShared(t *testing.T) {
 	s := newServer(t, "")
 	other := startServer(t, s.state)
@@ -128,7 +130,7 @@ func TestAlwaysShared(t *testing.T) {
 			t.Errorf("once it was removed, the other server says %s", got)
 		}
 	}
-	// And it outlives them.
+	// The entries outlive the servers.
 	if err := s.Remember(call("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +139,8 @@ func TestAlwaysShared(t *testing.T) {
 	}
 }
 
-// An old file is not read again, a changed one is: also one of the same length.
+// TestAlwaysChanged checks that an unchanged old file is not read again, and a
+// changed one is, even with the same length.
 func TestAlwaysChanged(t *testing.T) {
 	s := newServer(t, "")
 	if err := s.Remember(call("a")); err != nil {
@@ -238,8 +241,8 @@ func TestAlwaysForm(t *testing.T) {
 	}
 }
 
-// A file that somebody else could have written, or that is not understood,
-// allows nothing; the log says so once, and again when it is another problem.
+// TestAlwaysRefused checks that a file that other users could have written, or
+// that is invalid, allows nothing. Each new problem is logged once.
 func TestAlwaysRefused(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no modes")
@@ -280,7 +283,7 @@ func TestAlwaysRefused(t *testing.T) {
 			}
 		}
 		said := s.log.String()[before:]
-		known := tc.name == "world" || tc.name == "link" // that is what was said before
+		known := tc.name == "world" || tc.name == "link" // the same problem as before
 		if strings.Count(said, "level=WARN") > 1 || known != (said == "") || !known && !strings.Contains(said, strings.ReplaceAll(tc.want, `"`, `\"`)) {
 			t.Errorf("%s: the log says %q", tc.name, said)
 		}
@@ -298,7 +301,8 @@ func TestAlwaysRefused(t *testing.T) {
 
 func write(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
 
-// A file of another user's is refused, though its mode be right.
+// TestAlwaysOwner checks that a file of another user is rejected even with a
+// private mode.
 func TestAlwaysOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file away")
@@ -341,7 +345,8 @@ func TestAlwaysFull(t *testing.T) {
 	wants(t, s.Remember(long), "remembering what is always allowed: "+errFull.Error())
 }
 
-// Servers that remember at once lose nothing of each other's.
+// TestRememberAtOnce checks that servers that store entries concurrently lose
+// none.
 func TestRememberAtOnce(t *testing.T) {
 	state := filepath.Join(shortDir(t), "state")
 	servers := []*server{newServer(t, state), newServer(t, state), newServer(t, state)}

@@ -18,35 +18,36 @@ import (
 
 const (
 	alwaysName = "always.json"
-	// alwaysVersion is the form of the file. Another is not read.
+	// alwaysVersion is the version of the file format. Other versions are
+	// rejected.
 	alwaysVersion = 1
-	// maxAlways and maxAlwaysSize bound what every ask compares with, in entries
-	// and bytes.
+	// maxAlways and maxAlwaysSize limit the data that every ask decision is
+	// compared with, in entries and bytes.
 	maxAlways     = 1000
 	maxAlwaysSize = 4 << 20
-	// settled is when the time of a change tells it from the next one, on the
-	// coarsest file systems.
+	// settled is the age after which a modification time distinguishes two
+	// changes, even on the coarsest file systems.
 	settled = 2 * time.Second
 )
 
-// content is the file.
+// content is the content of the file.
 type content struct {
 	Version int     `json:"version"`
-	Last    int     `json:"last"` // number that was given last; none is used again
+	Last    int     `json:"last"` // the last number assigned; numbers are not reused
 	Entries []Entry `json:"entries"`
 }
 
-// alwaysFile is what is always allowed, read again when it has changed.
+// alwaysFile caches the entries of the file, and reads it again after a change.
 type alwaysFile struct {
 	path string
 
 	mu      sync.Mutex
-	seen    fs.FileInfo // of what entries are from; nil to read anew
+	seen    fs.FileInfo // the file that entries were read from; nil to read it again
 	entries []Entry
-	problem string // as last logged
+	problem string // the last problem logged
 }
 
-// current is what is in the file now.
+// current returns the present entries of the file.
 func (f *alwaysFile) current() ([]Entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +64,8 @@ func (f *alwaysFile) current() ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A file that was written just now may be replaced by one with the same stamp.
+	// A file that was just written could be replaced by one with the same time
+	// and size.
 	if info != nil && time.Since(info.ModTime()) > settled {
 		f.seen = info
 	}
@@ -75,7 +77,7 @@ func same(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
 
-// report tells of a problem once.
+// report passes a problem to tell, unless it is the same as the last one.
 func (f *alwaysFile) report(err error, tell func(problem string)) {
 	problem := ""
 	if err != nil {
@@ -90,8 +92,8 @@ func (f *alwaysFile) report(err error, tell func(problem string)) {
 	}
 }
 
-// readAlways reads the file, unless somebody else could have written it. None
-// is empty.
+// readAlways reads the file, unless another user could have written it. A
+// missing file counts as empty.
 func readAlways(path string) (content, fs.FileInfo, error) {
 	empty := content{Version: alwaysVersion}
 	data, info, err := state.ReadTrusted(path, maxAlwaysSize)
@@ -108,7 +110,8 @@ func readAlways(path string) (content, fs.FileInfo, error) {
 	return c, info, nil
 }
 
-// parseAlways is strict: what is not understood may be what limits an entry.
+// parseAlways decodes the file. It rejects unknown fields, because one may
+// restrict an entry.
 func parseAlways(data []byte) (content, error) {
 	var c content
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -125,8 +128,8 @@ func parseAlways(data []byte) (content, error) {
 	return c, nil
 }
 
-// change writes the file anew with the change, of which there is one at a time
-// among all processes.
+// change applies a change to the file and replaces it. A lock serializes the
+// changes of all processes.
 func (f *alwaysFile) change(locks *filelock.Locks, wait time.Duration, change func(*content) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
@@ -145,7 +148,7 @@ func (f *alwaysFile) change(locks *filelock.Locks, wait time.Duration, change fu
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ") // for people
+	enc.SetIndent("", "  ") // readable for users
 	if err := enc.Encode(c); err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// maxAncestors is more than any process has. A chain that is longer is one that
-// changes while it is read.
+// maxAncestors is more than any process has. A longer chain means that it
+// changed while it was read.
 const maxAncestors = 1000
 
 var (
@@ -16,24 +16,25 @@ var (
 	errUnknown = errors.New("it is not known whether the server started the process that asks")
 )
 
-// relative is a process as its children and we see it.
+// relative describes a process in a chain of ancestors.
 type relative struct {
 	pid    int
 	parent int
-	start  string // when it was started; ids are used again
-	ours   bool   // it runs this program
+	start  string // start time, because process ids are reused
+	ours   bool   // whether it runs this program
 }
 
 // errForeign is the error for a process of another user, which cannot be inspected.
 var errForeign = errors.New("another user's process")
 
-// checkAncestors refuses a process that is below the server's, or below one
-// that runs this program as the server does: a supervisor or another server.
-// The server's own process is not below itself. Two looks have to agree,
-// since a process whose parent ends gets another one.
+// checkAncestors rejects a process that descends from the server's process, or
+// from one that runs this program, which is a supervisor or another server. The
+// server's own process does not count as its descendant. The chain is read
+// twice and must not change, because a process gets a new parent when its
+// parent ends.
 func checkAncestors(pid, server int, look func(pid int) (relative, error)) error {
 	if pid <= 0 {
-		return errUnknown // of another PID namespace
+		return errUnknown // in another PID namespace
 	}
 	first, err := chain(pid, look)
 	if err != nil {
@@ -51,8 +52,8 @@ func checkAncestors(pid, server int, look func(pid int) (relative, error)) error
 	return nil
 }
 
-// chain is a process and all that are above it, as far as can be seen: nothing
-// of ours is above what belongs to another user.
+// chain returns a process and its ancestors. It stops at a process of another
+// user: none of our processes is above one.
 func chain(pid int, look func(pid int) (relative, error)) ([]relative, error) {
 	var all []relative
 	for pid > 0 {

@@ -15,28 +15,30 @@ import (
 	"time"
 )
 
-// answerWithin is how long a server may say nothing: while others are served
-// that ask for what is long, or while a busy machine has no time for it.
+// answerWithin is the timeout for a server to send something. It covers the
+// time in which a server sends long answers to others, or in which a busy
+// machine does not run it.
 const answerWithin = 10 * time.Second
 
-// ErrNoServer says that no server that runs waits for approvals, or ever did.
+// ErrNoServer reports that no running server has had an approval to wait for.
 var ErrNoServer = errors.New("nothing is waiting for approval")
 
-// Overview is what all servers of a user wait for and were told.
+// Overview holds the approvals and declines of all servers of a user.
 type Overview struct {
-	Servers  int // that answered
+	Servers  int // number of servers that answered
 	Items    []Item
 	Declined []Refusal
-	Silent   []string // folders of servers that run and did not answer, and why
+	Silent   []string // running servers that did not answer, with the reason
 }
 
-// remote is a server that was asked.
+// remote is a server that has answered.
 type remote struct {
 	socket string
 	answer answer
 }
 
-// List asks all servers of a state folder. number is 0 for all.
+// List returns the approvals of all servers of a state folder. A number other
+// than 0 selects one.
 func List(ctx context.Context, stateFolder string, number int) (Overview, error) {
 	remotes, silent, err := askAll(ctx, stateFolder, question{Do: doList, Number: number})
 	if err != nil {
@@ -55,18 +57,19 @@ func List(ctx context.Context, stateFolder string, number int) (Overview, error)
 	return o, nil
 }
 
-// Approve grants a pending approval for one run, or for always as well, and
-// returns what it was.
+// Approve grants a pending approval for one run, or always as well, and returns
+// the approval.
 func Approve(ctx context.Context, stateFolder string, number int, always bool) (Item, error) {
 	return decide(ctx, stateFolder, question{Do: doApprove, Number: number, Always: always})
 }
 
-// Deny declines a pending approval, or takes back one that was not used.
+// Deny declines a pending approval, or revokes a granted one that was not used.
+// It returns the approval.
 func Deny(ctx context.Context, stateFolder string, number int) (Item, error) {
 	return decide(ctx, stateFolder, question{Do: doDeny, Number: number})
 }
 
-// decide asks for the one server that has the number, and tells it.
+// decide finds the one server that holds the number, and sends it the decision.
 func decide(ctx context.Context, stateFolder string, q question) (Item, error) {
 	remotes, silent, err := askAll(ctx, stateFolder, question{Do: doList, Number: q.Number})
 	if err != nil {
@@ -87,7 +90,7 @@ func decide(ctx context.Context, stateFolder string, q question) (Item, error) {
 	return having[0].answer.Items[0], err
 }
 
-// Lift forgets what conversations were declined by a number.
+// Lift removes what was declined under a number, and returns it.
 func Lift(ctx context.Context, stateFolder string, number int) (Refusal, error) {
 	remotes, _, err := askAll(ctx, stateFolder, question{Do: doList, Number: number})
 	if err != nil {
@@ -106,7 +109,8 @@ func Lift(ctx context.Context, stateFolder string, number int) (Refusal, error) 
 	return Refusal{}, fmt.Errorf("nothing was declined by number %d; `mcp-toolset approvals` has the numbers", number)
 }
 
-// noApproval says why there is nothing to decide on, and what there is.
+// noApproval returns the error for a number without an approval. It lists the
+// numbers that exist.
 func noApproval(number int, remotes []remote, silent []string) error {
 	if len(remotes) == 0 && len(silent) == 0 {
 		return ErrNoServer
@@ -129,8 +133,8 @@ func noApproval(number int, remotes []remote, silent []string) error {
 	return fmt.Errorf("%s; pending: %s", fact, strings.Trim(strings.ReplaceAll(fmt.Sprint(pending), " ", ", "), "[]"))
 }
 
-// askAll asks all servers that run, at once. A server that refuses is an error,
-// since all would.
+// askAll sends a question to all running servers in parallel. If one refuses,
+// it returns an error, because all would refuse.
 func askAll(ctx context.Context, stateFolder string, q question) (remotes []remote, silent []string, err error) {
 	if !offered {
 		return nil, nil, errNotOffered
@@ -156,7 +160,7 @@ func askAll(ctx context.Context, stateFolder string, q question) (remotes []remo
 			return nil, nil, errors.New(answers[i].answer.Refused)
 		case errs[i] == nil:
 			remotes = append(remotes, answers[i])
-		case errors.Is(errs[i], fs.ErrNotExist) || errors.Is(errs[i], syscall.ECONNREFUSED): // it was killed, or has just ended
+		case errors.Is(errs[i], fs.ErrNotExist) || errors.Is(errs[i], syscall.ECONNREFUSED): // the server was killed or has just ended
 		default:
 			silent = append(silent, fmt.Sprintf("the server of %s does not answer: %v", folder, errs[i]))
 		}
@@ -164,8 +168,9 @@ func askAll(ctx context.Context, stateFolder string, q question) (remotes []remo
 	return remotes, silent, nil
 }
 
-// serverFolders are the folders of servers, dead ones among them. None is no
-// error; one that others can write to is.
+// serverFolders returns the folders of servers, including those that were
+// killed. A missing folder is no error. A folder that is not private is an
+// error.
 func serverFolders(folder string) ([]string, error) {
 	info, err := os.Lstat(folder)
 	switch {
@@ -189,7 +194,7 @@ func serverFolders(folder string) ([]string, error) {
 	return out, nil
 }
 
-// ask asks one server.
+// ask sends a question to one server and returns its answer.
 func ask(ctx context.Context, socket string, q question) (answer, error) {
 	dialing, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -203,7 +208,8 @@ func ask(ctx context.Context, socket string, q question) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	// Who is refused may find the connection closed already; the answer is there.
+	// A peer that is refused may find the connection closed. The answer can
+	// still be read.
 	_ = conn.SetWriteDeadline(time.Now().Add(answerWithin))
 	_, writeErr := conn.Write(append(data, '\n'))
 	a, err := readAnswer(patient{ctx, conn}, maxAnswer)
@@ -213,7 +219,7 @@ func ask(ctx context.Context, socket string, q question) (answer, error) {
 	return a, nil
 }
 
-// patient reads from a server as long as something comes.
+// patient reads from a server, with a timeout for each read.
 type patient struct {
 	ctx  context.Context
 	conn conn
@@ -221,7 +227,7 @@ type patient struct {
 
 func (p patient) Read(b []byte) (int, error) {
 	_ = p.conn.SetReadDeadline(time.Now().Add(answerWithin))
-	if p.ctx.Err() != nil { // and its deadline has just been overwritten
+	if p.ctx.Err() != nil { // its deadline was overwritten just now
 		return 0, context.Cause(p.ctx)
 	}
 	return p.conn.Read(b)

@@ -2,14 +2,14 @@ package approval
 
 import "fmt"
 
-// approve grants a pending approval, for always as well if that is asked for.
+// approve grants a pending approval, and always allows it if requested.
 func (s *Store) approve(n int, always bool) error {
 	r, err := s.decidable(n, always)
 	if err != nil {
 		return err
 	}
 	if always {
-		// Nothing is granted unless all of it is.
+		// If the entry cannot be stored, nothing is granted.
 		if err := s.remember(r, socketPatience); err != nil {
 			return err
 		}
@@ -20,7 +20,7 @@ func (s *Store) approve(n int, always bool) error {
 	switch {
 	case i != nil && i.granted.IsZero():
 		i.granted = s.config.Now()
-	case always: // it is remembered, whatever became of the one call
+	case always: // the entry is stored, whatever happened to the one call
 	case i != nil:
 		return errApproved(n)
 	default:
@@ -29,8 +29,8 @@ func (s *Store) approve(n int, always bool) error {
 	return nil
 }
 
-// decidable is the request of a number that is held. One that was approved
-// already can still be allowed for always.
+// decidable returns the request with a number. A granted request can still be
+// always allowed.
 func (s *Store) decidable(n int, always bool) (Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Store) decidable(n int, always bool) (Request, error) {
 	return i.request, nil
 }
 
-// deny declines what is pending, or takes back what was granted and not used.
+// deny declines a pending approval, or revokes a granted one that was not used.
 func (s *Store) deny(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,8 @@ func errApproved(n int) error {
 	return fmt.Errorf("approval %d was given already; the same call has to be sent again", n)
 }
 
-// unknown says what became of a number.
+// unknown returns the error for a number without an item, with its outcome if
+// that is known.
 func (s *Store) unknown(n int) error {
 	if fate, ok := s.fates[n]; ok {
 		return fmt.Errorf("approval %d %s", n, fate)

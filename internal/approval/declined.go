@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// declined is what a conversation was declined.
+// declined is a subject that the user declined in a session.
 type declined struct {
-	number  int // that people lift it by
+	number  int // the number by which users lift it
 	session string
 	tool    string
 	subject Subject
 	since   time.Time
 }
 
-// Decline remembers for a conversation that a person did not want something.
-// People see it in the list and lift it there, by a number that is drawn for it.
-// Without a conversation, or when nothing says what it was, nothing is
-// remembered.
+// Decline records that the user declined something in a session. The user sees
+// it in the list and can lift it by a new number. Without a session or a
+// subject, nothing is recorded.
 func (s *Store) Decline(session, tool string, subject Subject) {
 	if session == "" || subject.Value == "" {
 		return
 	}
-	// It holds in any case. Without a socket or a number nobody can lift it
-	// before the conversation ends.
+	// The decline applies in any case. Without a socket or a number it cannot
+	// be lifted before the session ends.
 	err := s.open()
 	n := 0
 	if err == nil {
@@ -38,7 +37,7 @@ func (s *Store) Decline(session, tool string, subject Subject) {
 	s.decline(n, session, tool, subject)
 }
 
-// decline needs the lock.
+// decline records a subject as declined. The caller must hold the lock.
 func (s *Store) decline(n int, session, tool string, subject Subject) {
 	tool = subject.of(tool)
 	if session == "" || subject.Value == "" || s.isDeclined(session, tool, subject) {
@@ -50,7 +49,7 @@ func (s *Store) decline(n int, session, tool string, subject Subject) {
 	}
 }
 
-// Declined reports whether a person declined this in the conversation.
+// Declined reports whether the user declined this subject in the session.
 func (s *Store) Declined(session, tool string, subject Subject) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +63,7 @@ func (s *Store) isDeclined(session, tool string, subject Subject) bool {
 	})
 }
 
-// lift forgets what was declined by a number.
+// lift removes what was declined under a number.
 func (s *Store) lift(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// socketListener is a unix socket.
+// socketListener listens on a unix socket.
 type socketListener struct{ *net.UnixListener }
 
 func (l socketListener) accept() (conn, error) { return l.AcceptUnix() }
@@ -25,12 +25,13 @@ func dial(ctx context.Context, socket string) (conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 }
 
-// private reports whether a folder belongs to this user and is closed to others.
+// private reports whether a folder belongs to this user and is closed to other
+// users.
 func private(info fs.FileInfo) bool {
 	return info.IsDir() && state.Ours(info) && info.Mode().Perm()&0o077 == 0
 }
 
-// present reports whether others still find the socket.
+// present reports whether other processes can still find the socket.
 func (d *door) present() bool {
 	path, err := socketOf(d.folder)
 	if err == nil {
@@ -39,7 +40,7 @@ func (d *door) present() bool {
 	return err == nil
 }
 
-// listen makes the socket. Its folder is private before there is one.
+// listen creates the socket. Its folder is private before the socket exists.
 func (d *door) listen() (err error) {
 	path := filepath.Join(d.folder, socketName)
 	if len(path) > maxSocketPath {
@@ -55,8 +56,8 @@ func (d *door) listen() (err error) {
 	return os.Chmod(path, 0o600)
 }
 
-// elsewhere makes a folder for the socket where paths are short, and writes its
-// path to the server's folder.
+// elsewhere creates a folder for the socket with a shorter path, and writes the
+// socket's path to the server's folder.
 func (d *door) elsewhere() (string, error) {
 	dir, err := os.MkdirTemp("", tempPattern) // mode 0700
 	if err != nil {
@@ -70,8 +71,8 @@ func (d *door) elsewhere() (string, error) {
 	return path, os.WriteFile(filepath.Join(d.folder, pointerName), []byte(path), 0o600)
 }
 
-// tempOf is the folder of a server's socket, if that is not the server's; "" if it
-// is.
+// tempOf returns the folder of a server's socket, or "" if that is the server's
+// own folder.
 func tempOf(folder string) string {
 	if socket, err := pointer(folder); err == nil {
 		return filepath.Dir(socket)
@@ -79,7 +80,7 @@ func tempOf(folder string) string {
 	return ""
 }
 
-// socketOf is the path of a server's socket.
+// socketOf returns the path of a server's socket.
 func socketOf(folder string) (string, error) {
 	path := filepath.Join(folder, socketName)
 	if _, err := os.Lstat(path); err == nil {
@@ -88,8 +89,8 @@ func socketOf(folder string) (string, error) {
 	return pointer(folder)
 }
 
-// pointer is where the socket of a server is if that is not in its folder. What
-// is not in a private folder as we make them is nothing of ours.
+// pointer returns the path of a socket outside of the server's folder. It
+// rejects paths that are not in a private folder with a name that we use.
 func pointer(folder string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(folder, pointerName))
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"mcp-toolset/internal/process"
 )
 
-// pipePrefix begins the names of pipes. What follows is random.
+// pipePrefix is the prefix of pipe names. The rest is random.
 const pipePrefix = `\\.\pipe\mcp-toolset-approval-`
 
-// pipeBuffer is the size of the buffers of a pipe, in bytes: a hint.
+// pipeBuffer is the suggested size of the buffers of a pipe, in bytes.
 const pipeBuffer = maxMessage
 
-// pipeListener is a named pipe, of which each client gets an instance.
+// pipeListener listens on a named pipe. Each client gets an instance of it.
 type pipeListener struct {
 	name    *uint16
 	access  *windows.SecurityAttributes
@@ -31,7 +31,7 @@ type pipeListener struct {
 	stopped windows.Handle // event
 }
 
-// newPipeListener makes a pipe that only this user can open, and only on this
+// newPipeListener creates a pipe that only this user can open, and only on this
 // machine. It fails if a pipe of that name exists.
 func newPipeListener(name string) (*pipeListener, error) {
 	_, access, err := process.OnlyThisUser()
@@ -81,11 +81,11 @@ func (l *pipeListener) accept() (conn, error) {
 		_ = windows.CloseHandle(h)
 		return nil, fmt.Errorf("waiting for a client of a pipe: %w", err)
 	}
-	l.next, _ = l.instance(0) // or with the next call
+	l.next, _ = l.instance(0) // if this fails, the next call tries again
 	return newPipeConn(h), nil
 }
 
-// connect waits until an instance has a client or the listener is stopped.
+// connect waits until the instance has a client or the listener is stopped.
 func (l *pipeListener) connect(h windows.Handle) error {
 	event, err := windows.CreateEvent(nil, 1, 0, nil)
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *pipeListener) connect(h windows.Handle) error {
 
 func (l *pipeListener) stop() { _ = windows.SetEvent(l.stopped) }
 
-// Close removes the pipe, when accept has returned.
+// Close removes the pipe. It must not be called before accept has returned.
 func (l *pipeListener) Close() error {
 	if l.next != 0 {
 		_ = windows.CloseHandle(l.next)
@@ -124,7 +124,7 @@ func (l *pipeListener) Close() error {
 	return windows.CloseHandle(l.stopped)
 }
 
-// pipeConn is one end of an instance.
+// pipeConn is one end of a pipe instance.
 type pipeConn struct {
 	*os.File
 	handle windows.Handle // of the file
@@ -139,7 +139,7 @@ func dial(ctx context.Context, name string) (conn, error) {
 		return nil, err
 	}
 	for {
-		// A server learns who asks and cannot act in their name.
+		// The server can identify the client but cannot impersonate it.
 		h, err := windows.CreateFile(path, windows.GENERIC_READ|windows.GENERIC_WRITE, 0, nil, windows.OPEN_EXISTING,
 			windows.FILE_FLAG_OVERLAPPED|windows.SECURITY_SQOS_PRESENT|windows.SECURITY_IDENTIFICATION, 0)
 		switch {
@@ -159,7 +159,8 @@ func dial(ctx context.Context, name string) (conn, error) {
 
 var errOwner = errors.New("the pipe with the name of a server belongs to another user")
 
-// checkOwner refuses a pipe that another user has made in place of a server's.
+// checkOwner rejects a pipe that another user has created under the name of a
+// server's pipe.
 func checkOwner(h windows.Handle) error {
 	sid, err := process.OwnSID()
 	if err != nil {
@@ -176,7 +177,7 @@ func checkOwner(h windows.Handle) error {
 	return nil
 }
 
-// listen makes the pipe and writes its name to the server's folder.
+// listen creates the pipe and writes its name to the server's folder.
 func (d *door) listen() error {
 	name := pipePrefix + rand.Text()
 	l, err := newPipeListener(name)
@@ -187,13 +188,13 @@ func (d *door) listen() error {
 	return os.WriteFile(filepath.Join(d.folder, pointerName), []byte(name), 0o600)
 }
 
-// present reports whether others still find the pipe.
+// present reports whether other processes can still find the pipe.
 func (d *door) present() bool {
 	_, err := socketOf(d.folder)
 	return err == nil
 }
 
-// socketOf is the name of a server's pipe.
+// socketOf returns the name of a server's pipe.
 func socketOf(folder string) (string, error) {
 	at := filepath.Join(folder, pointerName)
 	data, err := os.ReadFile(at)
@@ -207,9 +208,9 @@ func socketOf(folder string) (string, error) {
 	return name, nil
 }
 
-// tempOf is empty: a pipe has no folder.
+// tempOf returns "", because a pipe has no folder.
 func tempOf(string) string { return "" }
 
-// private relies on the access control list that a folder inherits from the user's
-// profile.
+// private reports whether info is a folder. Access is limited by the access
+// control list that it inherits from the user's profile.
 func private(info fs.FileInfo) bool { return info.IsDir() }

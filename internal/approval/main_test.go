@@ -20,7 +20,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A test's binary is also the other servers and clients of its test.
+// TestMain also runs the test binary as the other servers and clients of a
+// test.
 func TestMain(m *testing.M) {
 	switch os.Getenv("APPROVAL_CHILD") {
 	case "server":
@@ -40,13 +41,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// order is what a test tells a server in a process of its own.
+// order is a command of a test to a server in another process.
 type order struct {
 	Do      string
 	Request Request
 }
 
-// serveChild does what it is told by lines until its input ends.
+// serveChild executes one order per line until its input ends.
 func serveChild(state string) {
 	s := New(Config{Folder: state, Server: "child", Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	defer s.Close()
@@ -106,7 +107,7 @@ func startServer(t *testing.T, state string) *child {
 	return c
 }
 
-// say tells the server something and returns what it answers.
+// say sends an order to the server and returns the answer.
 func (c *child) say(do string, r Request) string {
 	c.t.Helper()
 	line, err := json.Marshal(order{do, r})
@@ -123,7 +124,7 @@ func (c *child) say(do string, r Request) string {
 	return text[:len(text)-1]
 }
 
-// clock is a time that tests set.
+// clock is a settable clock.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -141,7 +142,7 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// logged is a log that tests read.
+// logged is a log that tests can read.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -159,7 +160,7 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-// server is a store with what it is made of.
+// server is a Store with its parts.
 type server struct {
 	*Store
 	state string
@@ -167,7 +168,7 @@ type server struct {
 	log   *logged
 }
 
-// newServer makes a store on a state folder, "" for one of its own.
+// newServer returns a store on a state folder; "" means a new one.
 func newServer(t *testing.T, state string) *server {
 	t.Helper()
 	if state == "" {
@@ -183,7 +184,8 @@ func newServer(t *testing.T, state string) *server {
 	return s
 }
 
-// shortDir is a temporary folder whose path leaves room for that of a socket.
+// shortDir returns a temporary folder whose path leaves room for the path of a
+// socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "a")
@@ -194,11 +196,11 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// call is a request to run a command.
+// call returns a request to run a command.
 func call(command string) Request {
 	input, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
-		panic(err) // a string
+		panic(err) // cannot happen: marshaling a string
 	}
 	return Request{
 		Session: "s1", Tool: "Bash", Title: "Run " + command, Dir: "/work/sub", Root: "/work", Input: input,
@@ -215,7 +217,7 @@ func (s *server) pend(t *testing.T, r Request) int {
 	return n
 }
 
-// wants fails unless an error says something.
+// wants fails unless err has the given text.
 func wants(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || err.Error() != want {

@@ -2,7 +2,7 @@
 
 package approval
 
-// Processes that only tests on Windows start.
+// These processes are started only by tests on Windows.
 
 func beOrphan()      {}
 func beMiddle()      {}

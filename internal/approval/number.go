@@ -17,14 +17,15 @@ import (
 const (
 	counterName = "counter"
 
-	// patience is how long another server may hold a lock of ours; writing a
-	// small file takes no second. Who waits at the socket waits for less.
+	// patience is the timeout for a lock that another server holds. Writing a
+	// small file takes less than a second. socketPatience is the timeout while
+	// a client waits at the socket.
 	patience       = 10 * time.Second
 	socketPatience = time.Second
 )
 
-// nextNumber draws a number. None is ever used again: who types one that they
-// have read before must not approve another call.
+// nextNumber draws a number. Numbers are never reused: a user who types a
+// number from an earlier message must not approve another call.
 func (s *Store) nextNumber() (n int, err error) {
 	path := filepath.Join(s.folder, counterName)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -35,9 +36,9 @@ func (s *Store) nextNumber() (n int, err error) {
 	}
 	defer release()
 	if n, err = readCounter(path); err == nil {
-		// Somebody may have removed the file while we run.
+		// The file may have been removed while we run.
 		n = max(n, int(s.last.Load())) + 1
-		s.last.Store(int64(n)) // nobody else has the lock
+		s.last.Store(int64(n)) // only the holder of the lock writes it
 		err = state.Replace(path, []byte(strconv.Itoa(n)+"\n"))
 	}
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Store) nextNumber() (n int, err error) {
 	return n, nil
 }
 
-// readCounter is the last number that was drawn.
+// readCounter returns the last number drawn.
 func readCounter(path string) (int, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,6 +2,6 @@
 
 package approval
 
-// maxSocketPath is the longest path of a socket in bytes: sun_path has 104, one
-// of them for the end.
+// maxSocketPath is the longest path of a socket, in bytes. sun_path has 104
+// bytes, including the final NUL.
 const maxSocketPath = 103

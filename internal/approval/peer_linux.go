@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkPeer refuses who must not decide: other users, and what runs below this
-// server or another one. Root could do anything.
+// checkPeer rejects peers that must not decide: other users, and descendants of
+// this server or another one. Root is accepted, because it could do anything.
 func checkPeer(c conn) error {
 	raw, err := c.(*net.UnixConn).SyscallConn()
 	if err != nil {
@@ -34,18 +34,18 @@ func checkPeer(c conn) error {
 	if fdErr == nil {
 		defer unix.Close(fd)
 	} else if fdErr != unix.ENOPROTOOPT && fdErr != unix.ENOSYS { // before Linux 6.5
-		return errUnknown // it has ended
+		return errUnknown // the peer has ended
 	}
 	if err := checkAncestors(int(cred.Pid), os.Getpid(), look); err != nil {
 		return err
 	}
 	if fdErr == nil && ended(fd) {
-		return errUnknown // so that another process may have its id
+		return errUnknown // another process may have its id
 	}
 	return nil
 }
 
-// checkUser: the mode of the socket says the same.
+// checkUser rejects other users. The mode of the socket does the same.
 func checkUser(peer, own int) error {
 	if peer != own && peer != 0 {
 		return fmt.Errorf("user %d cannot decide on approvals of user %d", peer, own)
@@ -53,14 +53,14 @@ func checkUser(peer, own int) error {
 	return nil
 }
 
-// ended reports whether the process of a descriptor has ended.
+// ended reports whether the process of a pidfd has ended.
 func ended(pidfd int) bool {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)
 	return err != nil || n != 0
 }
 
-// look reads /proc, which may be mounted so that it hides other users'
-// processes.
+// look reads a process from /proc, which may be mounted so that it hides the
+// processes of other users.
 func look(pid int) (relative, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	data, err := os.ReadFile(dir + "/stat")
@@ -70,7 +70,7 @@ func look(pid int) (relative, error) {
 		}
 		return relative{}, err
 	}
-	// pid (comm) state ppid ..., where comm may hold anything.
+	// The format is "pid (comm) state ppid ...". comm may contain any bytes.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	const parent, start = 1, 19
 	if len(fields) <= start {
@@ -84,8 +84,8 @@ func look(pid int) (relative, error) {
 	return r, nil
 }
 
-// sameProgram reports whether a process runs the program that we do. What may
-// not be looked at is another user's.
+// sameProgram reports whether a process runs the same program as this one. It
+// returns false for a process of another user, which cannot be inspected.
 func sameProgram(exe string) bool {
 	theirs, err := os.Stat(exe)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the server started, at any remove, decides on nothing: not here, and not
-// at another server.
+// TestBelow checks that descendants of a server, however remote, cannot decide
+// at that server or at another one.
 func TestBelow(t *testing.T) {
 	s := newServer(t, "")
 	if n := s.pend(t, call("a")); n != 1 {
@@ -39,8 +39,8 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// An orphan stays below whom the system gives it to: as a supervisor does for
-// its commands, this process adopts.
+// TestOrphan checks that an orphan remains a descendant of the process that
+// adopts it. This process adopts orphans as a supervisor does for its commands.
 func TestOrphan(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Skip(err)
@@ -97,8 +97,9 @@ func TestUsers(t *testing.T) {
 }
 
 func TestAncestors(t *testing.T) {
-	// init, a daemon of another user's, a shell, and a client in it; the server 50
-	// with its supervisor 60, a command 70 and what that started.
+	// These are init, a daemon of another user, a shell, and a client in it;
+	// the server 50 with its supervisor 60, a command 70, and a process that 70
+	// started.
 	base := map[int]relative{
 		1: {pid: 1}, 10: {pid: 10, parent: 1}, 20: {pid: 20, parent: 10}, 30: {pid: 30, parent: 20, ours: true},
 		50: {pid: 50, parent: 20, ours: true}, 60: {pid: 60, parent: 50, ours: true}, 70: {pid: 70, parent: 60}, 80: {pid: 80, parent: 70, ours: true},
@@ -135,11 +136,12 @@ func TestAncestors(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tc.name, err, tc.want)
 		}
 	}
-	// The program need not be the same for the server's own.
+	// Descendants of the server itself are found even if it runs another
+	// program.
 	if err := checkAncestors(70, 50, func(pid int) (relative, error) { r := base[pid]; r.ours = false; return r, nil }); err != errBelow {
 		t.Errorf("with another program: %v", err)
 	}
-	// An id that passes to another process between two looks.
+	// The id is reused by another process between two looks.
 	looks := 0
 	if err := checkAncestors(30, 50, func(pid int) (relative, error) {
 		looks++

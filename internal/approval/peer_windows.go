@@ -12,9 +12,9 @@ import (
 	"mcp-toolset/internal/process"
 )
 
-// checkPeer refuses processes below this server or another one: commands by their
-// job object, other processes that a server starts by their parents. The descriptor
-// of the pipe keeps other users out.
+// checkPeer rejects descendants of this server or another one. It identifies
+// commands by their job object, and other processes by their ancestors. The
+// security descriptor of the pipe excludes other users.
 func checkPeer(c conn) error {
 	pipe := c.(pipeConn)
 	var pid uint32
@@ -25,7 +25,7 @@ func checkPeer(c conn) error {
 	if err != nil {
 		return errUnknown
 	}
-	defer windows.CloseHandle(peer) // until then its number is not reused
+	defer windows.CloseHandle(peer) // until then, its id is not reused
 	below, err := process.StartedByServer(pid)
 	if err != nil {
 		return errUnknown
@@ -36,16 +36,16 @@ func checkPeer(c conn) error {
 	if err := checkAncestors(int(pid), os.Getpid(), lookFrom(int(pid))); err != nil {
 		return err
 	}
-	// A process that has ended may have ended before it was opened, and its number
-	// may have been reused.
+	// The process may have ended before it was opened, and its id may have been
+	// reused.
 	if event, err := windows.WaitForSingleObject(peer, 0); err != nil || event == windows.WAIT_OBJECT_0 {
 		return errUnknown
 	}
 	return nil
 }
 
-// lookFrom returns a function that looks at processes, which lists all anew each
-// time that it is asked for the first of a chain.
+// lookFrom returns a look function for checkAncestors. It lists all processes
+// again at the first process of each chain.
 func lookFrom(first int) func(pid int) (relative, error) {
 	var parents map[uint32]uint32
 	return func(pid int) (r relative, err error) {
@@ -58,8 +58,8 @@ func lookFrom(first int) func(pid int) (relative, error) {
 	}
 }
 
-// look returns the parent, start and program of a process. The parent is 0 if it
-// has ended: Windows assigns no other.
+// look returns a process with its parent, start time and program. The parent is
+// 0 if it has ended: Windows assigns no other.
 func look(pid int, parents map[uint32]uint32) (relative, error) {
 	start, image, err := looks(uint32(pid))
 	if err != nil {
@@ -73,13 +73,13 @@ func look(pid int, parents map[uint32]uint32) (relative, error) {
 	switch began, _, err := looks(parent); {
 	case errors.Is(err, errForeign):
 		r.parent = int(parent)
-	case err == nil && began <= start: // else the number was reused by a later process
+	case err == nil && began <= start: // otherwise a later process has the parent's id
 		r.parent = int(parent)
 	}
 	return r, nil
 }
 
-// looks returns when a process was started, and its program.
+// looks returns the start time and the program of a process.
 func looks(pid uint32) (start int64, image string, err error) {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) {
@@ -101,7 +101,7 @@ func looks(pid uint32) (start int64, image string, err error) {
 	return created.Nanoseconds(), image, nil
 }
 
-// listParents returns which process has started each that runs.
+// listParents maps each running process to its parent.
 func listParents() (map[uint32]uint32, error) {
 	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
@@ -119,7 +119,7 @@ func listParents() (map[uint32]uint32, error) {
 	return parents, nil
 }
 
-// ownProgram is the file that this process runs.
+// ownProgram returns the executable file of this process.
 var ownProgram = sync.OnceValues(func() (os.FileInfo, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -128,7 +128,7 @@ var ownProgram = sync.OnceValues(func() (os.FileInfo, error) {
 	return os.Stat(own)
 })
 
-// sameProgram reports whether image is the program that this process runs.
+// sameProgram reports whether image is the executable of this process.
 func sameProgram(image string) bool {
 	if image == "" {
 		return false

@@ -18,7 +18,8 @@ import (
 //
 //	GOOS=windows go test -c -o /tmp/approval.exe ./internal/approval && wine /tmp/approval.exe
 
-// TestBelow checks that what a server started decides on nothing, by its parents.
+// TestBelow checks that a process that a server started, found by its parents,
+// cannot decide.
 func TestBelow(t *testing.T) {
 	s := newServer(t, "")
 	s.pend(t, call("a"))
@@ -38,8 +39,8 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestOrphan checks that a command is known by its job when the process that
-// started it has ended, so that nothing of a server is above it.
+// TestOrphan checks that a command is recognized by its job object even if its
+// parent has ended, so that no server is among its ancestors.
 func TestOrphan(t *testing.T) {
 	s := newServer(t, "")
 	s.pend(t, call("a"))
@@ -50,7 +51,8 @@ func TestOrphan(t *testing.T) {
 	defer r.Close()
 	runner := process.NewRunner(process.Config{})
 	defer runner.Close(0)
-	// A copy is not the program of a server, so that only the job tells.
+	// A copy is not the program of a server, so that only the job object
+	// identifies it.
 	data, err := os.ReadFile(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -76,11 +78,11 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
-// wine reports whether the tests run there.
+// wine reports whether the tests run under Wine.
 var wine = windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 
-// beOrphan starts a process that starts a client and ends. It hands on what the
-// client prints.
+// beOrphan starts a process that starts a client and ends. It passes on the
+// output of the client.
 func beOrphan() {
 	r, w, _ := os.Pipe()
 	_ = childOf("middle", w).Run()
@@ -88,7 +90,8 @@ func beOrphan() {
 	_, _ = io.Copy(os.Stdout, r)
 }
 
-// childOf returns this program as a child of a test, apart from its console.
+// childOf returns a command that runs this program as a child of a test,
+// detached from its console.
 func childOf(what string, out *os.File) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "APPROVAL_CHILD="+what)
@@ -103,13 +106,13 @@ func beMiddle() { _ = childOf("waiting client", os.Stdout).Start() }
 func waitForParent() {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(os.Getppid()))
 	if err != nil {
-		return // it has ended
+		return // the parent has ended
 	}
 	defer windows.CloseHandle(h)
 	_, _ = windows.WaitForSingleObject(h, windows.INFINITE)
 }
 
-// TestLook checks what is known of a process.
+// TestLook checks the facts about a process.
 func TestLook(t *testing.T) {
 	self, err := lookFrom(os.Getpid())(os.Getpid())
 	if err != nil || self.parent != os.Getppid() && self.parent != 0 || !self.ours || self.start == "" {
@@ -120,7 +123,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestPipe checks who can open a pipe, and that nobody takes the place of a server.
+// TestPipe checks who can open a pipe, and that no process can take the name of
+// a server's pipe.
 func TestPipe(t *testing.T) {
 	name := pipePrefix + "test"
 	l, err := newPipeListener(name)
@@ -128,7 +132,7 @@ func TestPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if other, err := newPipeListener(name); err == nil {
-		if !wine { // which does not look at the flag
+		if !wine { // Wine ignores the flag
 			t.Error("two servers have one pipe")
 		}
 		_ = other.Close()
@@ -141,7 +145,7 @@ func TestPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All rights of a pipe, of one user, inherited by nobody and from nobody.
+	// One user has all rights of the pipe, and nothing is inherited.
 	if got := sd.String(); !strings.HasPrefix(got, "O:"+sid) || strings.Count(got, "(A;") != 1 || !strings.HasSuffix(got, ";;;"+sid+")") || !strings.Contains(got, "D:P") {
 		t.Errorf("the descriptor is %s, want all rights for %s alone", got, sid)
 	}
@@ -157,8 +161,8 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestPipeName checks that a file leads to pipes of servers only, and that a server
-// which has gone is none that does not answer.
+// TestPipeName checks that a file can only name pipes of servers, and that a
+// server that has ended does not count as one that does not answer.
 func TestPipeName(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("a"))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What became of a number.
+// Outcomes of a number.
 const (
 	fateExpired = "has expired"
 	fateUsed    = "was approved, and the call was sent again"
@@ -14,17 +14,17 @@ const (
 	fateEnded   = "was of a conversation that has ended"
 )
 
-// item is an approval that is pending or granted.
+// item is a pending or granted approval.
 type item struct {
 	number   int
 	key      key
 	request  Request
-	sessions []string // conversations that wait for it
+	sessions []string // sessions that wait for it
 	since    time.Time
-	granted  time.Time // zero while it is pending
+	granted  time.Time // zero while pending
 }
 
-// ends is when it is over by itself.
+// ends returns when the item expires.
 func (i *item) ends() time.Time {
 	if i.granted.IsZero() {
 		return i.since.Add(pendingFor)
@@ -32,11 +32,12 @@ func (i *item) ends() time.Time {
 	return i.granted.Add(GrantedFor)
 }
 
-// Pend notes that a person has to decide on a call and returns the number that
-// they decide by. A call that is pending, or granted and not taken, keeps its
-// number. The number is unique among the servers of this user on this machine.
+// Pend adds a call that the user must decide on, and returns the number to
+// decide by. A call that is already pending, or granted and not used, retains
+// its number. Numbers are unique among the servers of this user on this
+// machine.
 //
-// An error says that nobody can be asked this way.
+// An error means that the user cannot be asked this way.
 func (s *Store) Pend(r Request) (number int, err error) {
 	if err := r.check(); err != nil {
 		return 0, err
@@ -55,7 +56,7 @@ func (s *Store) Pend(r Request) (number int, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := s.find(k); i != nil { // another was quicker
+	if i := s.find(k); i != nil { // added by another call in the meantime
 		i.join(r.Session)
 		return i.number, nil
 	}
@@ -66,8 +67,8 @@ func (s *Store) Pend(r Request) (number int, err error) {
 	return n, nil
 }
 
-// again is the number of a call that is held; 0 if it is not. What the call would
-// change is as it is now.
+// again returns the number of a request that is already held, or 0. It updates
+// the preview, because the same call may now change other things.
 func (s *Store) again(k key, r *Request) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,15 +81,15 @@ func (s *Store) again(k key, r *Request) int {
 	return i.number
 }
 
-// join adds a conversation to those that wait.
+// join adds a session to those that wait.
 func (i *item) join(session string) {
 	if !slices.Contains(i.sessions, session) {
 		i.sessions = append(i.sessions, session)
 	}
 }
 
-// find is the item of a call, nil if there is none. It needs the lock, as all
-// below do.
+// find returns the item of a call, or nil. The caller must hold the lock. This
+// applies to all methods below that do not take it.
 func (s *Store) find(k key) *item {
 	s.prune()
 	for _, i := range s.items {
@@ -99,7 +100,7 @@ func (s *Store) find(k key) *item {
 	return nil
 }
 
-// number is the item of a number, nil if there is none.
+// number returns the item with a number, or nil.
 func (s *Store) number(n int) *item {
 	s.prune()
 	for _, i := range s.items {
@@ -110,7 +111,7 @@ func (s *Store) number(n int) *item {
 	return nil
 }
 
-// prune ends what is over, and the oldest that are too many.
+// prune removes expired items, and the oldest ones if the limits are exceeded.
 func (s *Store) prune() {
 	now := s.config.Now()
 	for _, i := range slices.Clone(s.items) {
@@ -140,7 +141,7 @@ func (s *Store) prune() {
 	}
 }
 
-// end forgets an item but for what became of it.
+// end removes an item and records its outcome.
 func (s *Store) end(i *item, fate string) {
 	at := slices.Index(s.items, i)
 	s.items = slices.Delete(s.items, at, at+1)
@@ -151,9 +152,9 @@ func (s *Store) end(i *item, fate string) {
 	}
 }
 
-// Take reports whether a person has approved this very call, and uses that up:
-// of calls that take it at the same time one gets it. What was approved for
-// always is not used up; ask Always behind Take.
+// Take reports whether the user has approved exactly this call, and uses up the
+// approval. Of several concurrent calls, only one gets it. Take does not check
+// what is always allowed; call Always after it.
 func (s *Store) Take(r Request) bool {
 	k := r.key()
 	s.mu.Lock()
@@ -166,8 +167,8 @@ func (s *Store) Take(r Request) bool {
 	return true
 }
 
-// Forget ends a conversation: what it was declined is forgotten, and what only
-// it waits for is not pending any more.
+// Forget ends a session. It drops what the session was declined, and the
+// pending approvals that no other session waits for.
 func (s *Store) Forget(session string) {
 	if session == "" {
 		return

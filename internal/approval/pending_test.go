@@ -26,7 +26,8 @@ func TestNothingAtStart(t *testing.T) {
 	}
 }
 
-// Everything that a person sees of a call is bound, and whom it is for.
+// TestBound checks that an approval is bound to everything the user sees of a
+// call, and to its principal.
 func TestBound(t *testing.T) {
 	base := call("ls")
 	other := map[string]func(*Request){
@@ -70,7 +71,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// What the caller does with its bytes later changes nothing.
+// TestKept checks that later changes to the caller's bytes have no effect.
 func TestKept(t *testing.T) {
 	s := newServer(t, "")
 	r := call("ls")
@@ -94,7 +95,7 @@ func TestNumbers(t *testing.T) {
 	if n := s.pend(t, call("a")); n != 1 {
 		t.Errorf("the same call has number %d", n)
 	}
-	// One that was given keeps its number until it is taken.
+	// A granted approval retains its number until it is taken.
 	if err := s.approve(1, false); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestNumbers(t *testing.T) {
 	if n := s.pend(t, call("a")); n != 3 {
 		t.Errorf("the same call, once it has run, has number %d", n)
 	}
-	// Whoever removes the file does not make two of one number.
+	// Removing the counter file does not make a number be used twice.
 	if err := os.Remove(s.folder + "/" + counterName); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// An approval that was asked for longer ago than grants live is still good.
+// TestApprovedLate checks that the lifetime of a grant counts from the
+// approval, not from the request.
 func TestApprovedLate(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("a"))
@@ -205,7 +207,7 @@ func TestBounds(t *testing.T) {
 	if err := s.approve(first, false); err != nil {
 		t.Fatal(err)
 	}
-	// Beside the socket, so as not to write a file a thousand times.
+	// The items are added without the socket, to avoid a thousand file writes.
 	s.mu.Lock()
 	for i := range maxPending {
 		r := call(fmt.Sprint(i))
@@ -217,13 +219,13 @@ func TestBounds(t *testing.T) {
 	}
 	s.pend(t, call("last"))
 	wants(t, s.deny(100), "approval 100 was given up for newer ones")
-	if len(s.items) != maxPending+1 { // and one that was given
+	if len(s.items) != maxPending+1 { // and one that was granted
 		t.Errorf("%d are held", len(s.items))
 	}
 	if !s.Take(call("first")) {
 		t.Error("one that was given had to go")
 	}
-	// Large ones sooner.
+	// Fewer large items exceed the limit.
 	large := json.RawMessage(`"` + strings.Repeat("x", maxInput/2) + `"`)
 	for i := range 2 * maxHeld / maxInput {
 		s.pend(t, Request{Tool: fmt.Sprint(i), Input: large})
@@ -263,7 +265,7 @@ func TestDeclined(t *testing.T) {
 		want          bool
 	}{
 		{"s1", "Bash", r.Subject, true},
-		{"s2", "Bash", r.Subject, true}, // which waited for it as well
+		{"s2", "Bash", r.Subject, true}, // it waited for the approval as well
 		{"s3", "Bash", r.Subject, false},
 		{"", "Bash", r.Subject, false},
 		{"s1", "BashReadOnly", r.Subject, false},
@@ -275,7 +277,7 @@ func TestDeclined(t *testing.T) {
 			t.Errorf("%+v: declined is %v", tc, got)
 		}
 	}
-	// One that was declined by other ways has a number to lift it by, too.
+	// A subject declined in another way also has a number to lift it by.
 	path := Subject{Kind: "path", Access: "Edit", Value: "/work/a"}
 	s.Decline("s1", "Write", path)
 	s.Decline("s1", "Write", path)
@@ -292,7 +294,7 @@ func TestDeclined(t *testing.T) {
 	if !s.Declined("s1", "Bash", r.Subject) {
 		t.Error("lifting one lifted another")
 	}
-	// What nobody can name is not remembered.
+	// A decline without a session or a subject is not recorded.
 	s.Decline("", "Write", path)
 	s.Decline("s1", "Write", Subject{Kind: "input"})
 	if s.Declined("", "Write", path) || s.Declined("s1", "Write", Subject{Kind: "input"}) {
@@ -306,7 +308,7 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// A denial takes back what was given and not used.
+// TestTakenBack checks that a denial revokes a grant that was not used.
 func TestTakenBack(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("rm"))

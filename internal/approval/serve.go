@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Item is a pending or granted approval as people are shown it: all that it is
-// bound to.
+// Item is a pending or granted approval as shown to users. It contains
+// everything the approval is bound to.
 type Item struct {
 	Number    int       `json:"number"`
-	Server    string    `json:"server"` // what people know it by
+	Server    string    `json:"server"` // name of the server for users
 	Process   int       `json:"process"`
 	Since     time.Time `json:"since"`
-	Approved  bool      `json:"approved"` // and not used yet
+	Approved  bool      `json:"approved"` // approved and not used yet
 	Ends      time.Time `json:"ends"`
 	Principal string    `json:"principal"` // "" for the local user
 	Tool      string    `json:"tool"`
@@ -27,14 +27,14 @@ type Item struct {
 	Input     []byte    `json:"input"` // JSON, byte for byte
 	Reason    string    `json:"reason"`
 	Subject   Subject   `json:"subject"`
-	Preview   string    `json:"preview,omitempty"` // what it would change; "": Input shows that
-	Partial   bool      `json:"partial,omitempty"` // Preview leaves something out
-	Always    string    `json:"always"`            // why "always" is not on offer; "" if it is
+	Preview   string    `json:"preview,omitempty"` // what the call would change; "" if Input shows it
+	Partial   bool      `json:"partial,omitempty"` // Preview is incomplete
+	Always    string    `json:"always"`            // why "always" is not offered; "" if it is
 }
 
-// Refusal is what a conversation was declined.
+// Refusal is a subject that the user declined in a session.
 type Refusal struct {
-	Number  int       `json:"number"` // that it is lifted by; 0: it cannot be
+	Number  int       `json:"number"` // the number to lift it by; 0 if it cannot be lifted
 	Server  string    `json:"server"`
 	Process int       `json:"process"`
 	Since   time.Time `json:"since"`
@@ -42,8 +42,8 @@ type Refusal struct {
 	Subject Subject   `json:"subject"`
 }
 
-// serve answers at a door until ctx ends, a connection at a time each and some
-// at once.
+// serve accepts connections until ctx ends. It answers up to maxConnections at
+// once.
 func (s *Store) serve(ctx context.Context, d *door) {
 	var busy sync.WaitGroup
 	defer busy.Wait()
@@ -55,7 +55,8 @@ func (s *Store) serve(ctx context.Context, d *door) {
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			// Out of descriptors, say. Trying again at once would only burn time.
+			// An error may mean that no descriptors are free. The pause avoids
+			// a busy loop.
 			if !pause(ctx, 100*time.Millisecond) {
 				return
 			}
@@ -91,13 +92,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 // converse answers the one question of a connection.
 func (s *Store) converse(conn conn) {
 	a := answer{}
-	// First of all, while the peer is the process that connected.
+	// This check comes first, while the peer is still the process that
+	// connected.
 	err := checkPeer(conn)
 	if err != nil {
 		s.config.Log.Warn("refused to talk about approvals", "error", err.Error())
 	}
-	_ = conn.SetDeadline(time.Now().Add(connectionFor)) // what came before does not depend on the peer
-	// Read in any case: what is left unread may cost the peer the answer.
+	_ = conn.SetDeadline(time.Now().Add(connectionFor)) // starts here because the time before does not depend on the peer
+	// Read the question in any case: unread data may make the peer lose the
+	// answer.
 	q, unread := readQuestion(conn)
 	if err == nil {
 		err = unread
@@ -110,14 +113,14 @@ func (s *Store) converse(conn conn) {
 	}
 	data, err := json.Marshal(a)
 	if err != nil {
-		s.config.Log.Error("answering about approvals", "error", err.Error()) // a defect
+		s.config.Log.Error("answering about approvals", "error", err.Error()) // a bug
 		return
 	}
 	_ = conn.SetDeadline(time.Now().Add(connectionFor + perByte*time.Duration(len(data))))
-	_ = writeAnswer(conn, data) // or it has gone
+	_ = writeAnswer(conn, data) // the peer may have gone
 }
 
-// answer does what is asked for.
+// answer executes a question.
 func (s *Store) answer(q question) (answer, error) {
 	switch q.Do {
 	case doApprove:
@@ -130,7 +133,7 @@ func (s *Store) answer(q question) (answer, error) {
 	return s.list(q.Number), nil
 }
 
-// list is all that people may see, or what is known of one number.
+// list returns all approvals and declines, or those of one number.
 func (s *Store) list(number int) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

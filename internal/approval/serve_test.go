@@ -64,7 +64,7 @@ func TestStory(t *testing.T) {
 	if _, err := Approve(t.Context(), s.state, l, true); err != nil || !s.allows(call("c")) {
 		t.Errorf("not allowed for always: %v", err)
 	}
-	// One that was given once can still be given for always.
+	// An approval that was granted once can still be always allowed.
 	if _, err := Approve(t.Context(), s.state, 4, false); err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +73,8 @@ func TestStory(t *testing.T) {
 	}
 }
 
+// TestWhole checks that the user sees the whole of the longest input, and of
+// many.
 func TestWhole(t *testing.T) {
 	s := newServer(t, "")
 	var all []Request
@@ -96,6 +98,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
+// dial connects to a server's socket.
 func (s *server) dial(t *testing.T) conn {
 	t.Helper()
 	path, err := socketOf(s.door.folder)
@@ -142,14 +145,14 @@ func TestMalformed(t *testing.T) {
 	if s.Take(call("a")) {
 		t.Error("granted")
 	}
-	// Half a message is none.
+	// An incomplete message has no effect.
 	conn := s.dial(t)
 	if _, err := io.WriteString(conn, `{"do":"approve","number":1}`); err != nil {
 		t.Fatal(err)
 	}
 	half, ok := conn.(interface{ CloseWrite() error })
 	if !ok {
-		return // a pipe has no half
+		return // a pipe cannot be closed halfway
 	}
 	if err := half.CloseWrite(); err != nil {
 		t.Fatal(err)
@@ -159,6 +162,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
+// TestSilentPeers checks that a silent peer is disconnected, and that
+// connections above the limit wait.
 func TestSilentPeers(t *testing.T) {
 	s := newServer(t, "")
 	n := s.pend(t, call("a"))
@@ -169,7 +174,8 @@ func TestSilentPeers(t *testing.T) {
 	if _, err := Approve(t.Context(), s.state, n, false); err != nil {
 		t.Errorf("%v", err)
 	}
-	// By then one of them must have been hung up on, and can be read to its end.
+	// By now, at least one of the connections must have been closed by the
+	// server.
 	if !slices.ContainsFunc(conns, func(conn conn) bool {
 		_ = conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 		_, err := conn.Read(make([]byte, 1))
@@ -185,6 +191,9 @@ func TestSilentPeers(t *testing.T) {
 	}
 }
 
+// TestClosedWhileServing checks that a server that stops does not wait for
+// silent peers, and that a client that waits for a server that does not answer
+// gets an error.
 func TestClosedWhileServing(t *testing.T) {
 	s := newServer(t, "")
 	s.pend(t, call("a"))
@@ -218,12 +227,14 @@ func TestClosedWhileServing(t *testing.T) {
 	}
 }
 
+// TestManyClients checks that of many concurrent decisions on one approval,
+// exactly one succeeds.
 func TestManyClients(t *testing.T) {
 	s := newServer(t, "")
 	other := newServer(t, s.state)
 	clients := 50
 	if runtime.GOOS == "windows" {
-		clients = 10 // Wine asks one process about all others
+		clients = 10 // in Wine one process answers all queries about processes
 	}
 	n := s.pend(t, call("a"))
 	m := other.pend(t, call("b"))
@@ -260,6 +271,7 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
+// TestManyPending checks that concurrent calls each get their own number.
 func TestManyPending(t *testing.T) {
 	s := newServer(t, "")
 	other := newServer(t, s.state)
@@ -279,7 +291,7 @@ func TestManyPending(t *testing.T) {
 	}
 	wg.Wait()
 	slices.Sort(numbers)
-	if distinct := slices.Compact(numbers); len(distinct) != 20 { // ten calls in each
+	if distinct := slices.Compact(numbers); len(distinct) != 20 { // ten calls in each server
 		t.Errorf("%d numbers: %v", len(distinct), distinct)
 	}
 	if o, err := List(t.Context(), s.state, 0); err != nil || len(o.Items) != 20 {
@@ -305,6 +317,7 @@ func TestReadAnswer(t *testing.T) {
 	wants(t, err, "the answer is longer than 1048576 bytes")
 }
 
+// endless is an answer without an end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

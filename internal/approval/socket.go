@@ -17,28 +17,31 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// A server has a folder of its own in that of approvals, with a random name and
-// a lock beside it that is free once the server is gone, however it ended. In
-// it is its socket or, where the path would be too long for one, a file that
-// names the socket; on Windows a file that names a pipe.
+// Each server has its own folder within the folder of approvals. Its name is
+// random, and the lock beside it is free once the server has ended for any
+// reason. The folder contains the socket. If the path would be too long, it
+// contains a file with the path of the socket instead; on Windows, a file with
+// the name of a pipe.
 const (
 	socketName  = "s"
 	pointerName = "at"
 
-	// tempPattern is what a folder for such a socket is called by.
+	// tempPattern is the name pattern of folders for sockets outside of the
+	// server's folder.
 	tempPattern = "mcp-toolset-approval-*"
 
-	// nameLength is how much of a random name is used, in characters of 5 bits:
-	// nobody guesses it, and it leaves room in a socket's path.
+	// nameLength is the length of a server folder's random name, in characters
+	// of 5 bits each: enough to be unguessable, and short enough for the path
+	// of a socket.
 	nameLength = 16
 )
 
 var errNotOffered = fmt.Errorf("approvals from outside are not offered on %s", runtime.GOOS)
 
-// listener is where a door waits for others.
+// listener accepts connections at a door.
 type listener interface {
 	accept() (conn, error)
-	stop() // ends accept
+	stop() // makes accept return
 	io.Closer
 }
 
@@ -50,17 +53,17 @@ type conn interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// door is where other processes come in.
+// door is the socket or pipe of a server, with its folder.
 type door struct {
-	folder   string // of this server
+	folder   string // folder of this server
 	lock     io.Closer
-	temp     string // folder of the socket, if that is not folder
+	temp     string // folder of the socket, if it is not in the server's folder
 	listener listener
 	stop     context.CancelFunc
 	served   sync.WaitGroup
 }
 
-// makeFolder makes the folder of all approvals.
+// makeFolder creates the folder of all approvals.
 func (s *Store) makeFolder() error {
 	if err := state.EnsurePrivate(s.config.Folder); err != nil {
 		return err
@@ -68,7 +71,7 @@ func (s *Store) makeFolder() error {
 	return state.EnsurePrivate(s.folder)
 }
 
-// open makes the socket if there is none.
+// open creates the socket if there is none.
 func (s *Store) open() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -80,7 +83,7 @@ func (s *Store) open() error {
 	case s.door != nil && s.door.present():
 		return nil
 	}
-	if err := s.shut(); err != nil { // somebody cleaned up
+	if err := s.shut(); err != nil { // another process removed it
 		s.config.Log.Warn("the socket of approvals is gone", "error", err.Error())
 	}
 	if err := s.makeFolder(); err != nil {
@@ -98,7 +101,7 @@ func (s *Store) open() error {
 	return nil
 }
 
-// newDoor makes the folder of a server and listens there.
+// newDoor creates the folder of a server and listens there.
 func newDoor(folder string) (*door, error) {
 	lock, err := state.OwnFolder(folder)
 	if err != nil {
@@ -111,8 +114,8 @@ func newDoor(folder string) (*door, error) {
 	return d, nil
 }
 
-// Close ends what is pending and removes the socket. What is always allowed
-// stays.
+// Close drops all pending approvals and removes the socket. What is always
+// allowed is unchanged.
 func (s *Store) Close() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -123,7 +126,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// shut closes the door if there is one. The caller holds s.opening.
+// shut closes the door, if there is one. The caller must hold s.opening.
 func (s *Store) shut() error {
 	d := s.door
 	if d == nil {
@@ -135,23 +138,24 @@ func (s *Store) shut() error {
 	return d.remove()
 }
 
-// remove takes away all of a door that nobody is served at any more.
+// remove removes everything of a door that is no longer served.
 func (d *door) remove() error {
 	if d.listener != nil {
-		_ = d.listener.Close() // which also removes a socket
+		_ = d.listener.Close() // this also removes a socket
 	}
 	var errs []error
-	// The lock's file goes while it is locked, so that nobody locks one that goes.
+	// The lock file is removed while it is locked, so that no other process
+	// locks a file that is being removed.
 	for _, err := range []error{removeFolder(d.folder, d.temp), os.Remove(d.folder + state.LockExt), d.lock.Close()} {
-		if !errors.Is(err, fs.ErrNotExist) { // somebody may have cleaned up
+		if !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// removeFolder removes the folder of a server and, where it is another, that of
-// its socket: only what we put there.
+// removeFolder removes the folder of a server, and the separate folder of its
+// socket, if any. It removes only files that we created.
 func removeFolder(folder, temp string) error {
 	_ = os.Remove(filepath.Join(folder, socketName))
 	_ = os.Remove(filepath.Join(folder, pointerName))
@@ -162,7 +166,7 @@ func removeFolder(folder, temp string) error {
 	return os.Remove(folder)
 }
 
-// sweep removes what servers left that were killed.
+// sweep removes the files of servers that were killed.
 func sweep(folder string) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
@@ -178,10 +182,10 @@ func sweep(folder string) {
 func sweepServer(folder string) {
 	lock, err := state.TryLock(folder + state.LockExt)
 	if err != nil {
-		return // it lives
+		return // the server is running
 	}
 	temp := tempOf(folder)
-	// A folder that has more in it stays, and with it what it is called by.
+	// A folder with other files is left in place, and so is its lock file.
 	if err := removeFolder(folder, temp); err == nil || errors.Is(err, fs.ErrNotExist) {
 		_ = os.Remove(folder + state.LockExt)
 	}

@@ -12,8 +12,6 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// A person sees all of the longest input, and of many.
-
 func TestModes(t *testing.T) {
 	s := newServer(t, "")
 	s.pend(t, call("a"))
@@ -40,8 +38,7 @@ func TestModes(t *testing.T) {
 	wants(t, err, ErrNoServer.Error())
 }
 
-// servers lists what servers have in the folder of approvals.
-
+// servers lists the files of servers in the folder of approvals.
 func servers(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -56,8 +53,8 @@ func servers(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Without a server there is nothing to decide on, and nothing is made.
-
+// TestNoServer checks that without a server there is nothing to decide on, and
+// that no file is created.
 func TestNoServer(t *testing.T) {
 	dir := filepath.Join(shortDir(t), "state")
 	o, err := List(t.Context(), dir, 0)
@@ -79,8 +76,8 @@ func TestNoServer(t *testing.T) {
 	wants(t, err, "looking for servers: "+folderOf(dir)+" is not a private folder of this user")
 }
 
-// Servers of one user have numbers of their own, and a person one list.
-
+// TestTwoServers checks that servers of one user use different numbers, and
+// that the user gets one list.
 func TestTwoServers(t *testing.T) {
 	s := newServer(t, "")
 	other := startServer(t, s.state)
@@ -121,10 +118,10 @@ func TestTwoServers(t *testing.T) {
 	_, err = Deny(t.Context(), s.state, 3)
 	wants(t, err, "approval 3 was denied; pending: 1")
 	other.end()
-	if left := servers(t, s.folder); len(left) != 2 { // ours, and its lock
+	if left := servers(t, s.folder); len(left) != 2 { // our folder and its lock
 		t.Errorf("a server that ended left %v", left)
 	}
-	// One that starts anew knows nothing of before.
+	// A restarted server knows nothing of earlier approvals.
 	again := startServer(t, s.state)
 	if got := again.say("pend", call("c")); got != "4 <nil>" {
 		t.Errorf("the server answers %s", got)
@@ -133,8 +130,8 @@ func TestTwoServers(t *testing.T) {
 	wants(t, err, "there is no approval 2; pending: 1, 4")
 }
 
-// Should two have one number after all, nobody decides on both.
-
+// TestSameNumber checks that a number that two servers have cannot be decided
+// on.
 func TestSameNumber(t *testing.T) {
 	s := newServer(t, "")
 	other := newServer(t, s.state)
@@ -148,8 +145,8 @@ func TestSameNumber(t *testing.T) {
 	}
 }
 
-// What a server that was killed left is passed over, and swept by the next.
-
+// TestKilled checks that the files of a killed server are ignored, and removed
+// by the next server.
 func TestKilled(t *testing.T) {
 	for name, dir := range map[string]string{"short": "s", "long": strings.Repeat("long/", 25) + "s"} {
 		t.Run(name, func(t *testing.T) {
@@ -189,10 +186,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// Where the state folder's path is too long for a socket it is elsewhere, as
-
-// private.
-
+// TestLongPath checks that the socket is in another private folder if the path
+// of the state folder is too long.
 func TestLongPath(t *testing.T) {
 	temp := shortDir(t)
 	t.Setenv("TMPDIR", temp)
@@ -204,7 +199,7 @@ func TestLongPath(t *testing.T) {
 	if _, err := Approve(t.Context(), s.state, n, false); err != nil || !s.Take(call("a")) {
 		t.Errorf("%v", err)
 	}
-	// Nobody is led elsewhere.
+	// A pointer to another place is not followed.
 	at := filepath.Join(s.door.folder, pointerName)
 	for _, path := range []string{temp + "/other/s", s.door.temp + "/other", "s", s.door.temp + "/../s", ""} {
 		if err := os.WriteFile(at, []byte(path), 0o600); err != nil {
@@ -238,10 +233,8 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// Who removes the state folder while a server runs costs it what was pending
-
-// there, and no more.
-
+// TestStateRemoved checks that removing the state folder while a server runs
+// loses only its pending approvals.
 func TestStateRemoved(t *testing.T) {
 	s := newServer(t, "")
 	s.pend(t, call("a"))
@@ -262,17 +255,3 @@ func TestStateRemoved(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// dial connects to a server's socket.
-
-// A peer that says nothing is hung up on; more than the most at once wait.
-
-// A server that stops does not wait for who says nothing, and who waits for a
-
-// server that does not answer is told.
-
-// Of many who decide on one approval at once, one does.
-
-// All at once: what is pending gets numbers of its own, one to a call.
-
-// endless is an answer without an end.

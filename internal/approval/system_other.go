@@ -2,7 +2,8 @@
 
 package approval
 
-// offered: sockets have no permissions here, so any user could approve.
+// offered is false because sockets have no permissions here: any user could
+// approve.
 const offered = false
 
 const maxSocketPath = 0

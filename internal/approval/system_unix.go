@@ -2,5 +2,5 @@
 
 package approval
 
-// offered: the mode of its folder keeps other users from a socket.
+// offered is true because the mode of the folder excludes other users.
 const offered = true

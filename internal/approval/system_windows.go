@@ -1,4 +1,5 @@
 package approval
 
-// offered: the descriptor of a pipe keeps other users from it.
+// offered is true because the security descriptor of the pipe excludes other
+// users.
 const offered = true

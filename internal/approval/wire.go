@@ -11,50 +11,53 @@ import (
 	"time"
 )
 
-// The protocol at the socket: one connection, one question, which is a line of
-// JSON, one answer, which is a JSON document cut into lines and ends with an
-// empty one. No line is longer than maxMessage, in bytes.
+// The protocol of the socket: each connection carries one question and one
+// answer. A question is a line of JSON. An answer is a JSON document, split
+// into lines and terminated by an empty line. No line is longer than
+// maxMessage, in bytes.
 const (
 	maxMessage = 64 << 10
-	// maxAnswer is more than what a server can hold takes: an input in base64, or
-	// text whose every character is escaped.
+	// maxAnswer is the limit of an answer, in bytes. It exceeds the size of
+	// everything a server can hold, even with inputs in base64 and every
+	// character of text escaped.
 	maxAnswer = 8 * maxHeld
 
 	maxConnections = 16
-	// connectionFor is how long a peer may take to ask, and again to read what is
-	// short. A long answer has as much more as perByte gives it: 1 s per MiB, for
-	// machines that do much else.
+	// connectionFor is the timeout for a peer to send its question, and again
+	// to read a short answer. perByte adds 1 s per MiB for a long answer, for
+	// busy machines.
 	connectionFor = 2 * time.Second
 	perByte       = time.Second >> 20
 )
 
-// What a question is about.
+// Operations of a question.
 const (
-	doList    = "list" // all, or of one number
+	doList    = "list" // all, or those of one number
 	doApprove = "approve"
 	doDeny    = "deny"
 	doLift    = "lift"
 )
 
-// question is what another process asks.
+// question is a request of another process.
 type question struct {
 	Do     string `json:"do"`
 	Number int    `json:"number,omitempty"`
 	Always bool   `json:"always,omitempty"`
 }
 
-// answer is what it is told.
+// answer is the answer to a question.
 type answer struct {
 	Refused  string    `json:"refused,omitempty"` // why nothing was done
-	Fate     string    `json:"fate,omitempty"`    // what became of the number asked for
-	Pending  []int     `json:"pending,omitempty"` // numbers
+	Fate     string    `json:"fate,omitempty"`    // outcome of the number asked for
+	Pending  []int     `json:"pending,omitempty"` // numbers of pending approvals
 	Items    []Item    `json:"items,omitempty"`
 	Declined []Refusal `json:"declined,omitempty"`
 }
 
 var errMessage = errors.New("the message is not understood")
 
-// readQuestion reads a question, which is strict JSON of one line.
+// readQuestion reads a question. It rejects unknown fields and invalid
+// combinations.
 func readQuestion(r io.Reader) (question, error) {
 	var q question
 	line, err := readLine(bufio.NewReaderSize(r, maxMessage))
@@ -80,8 +83,8 @@ func readQuestion(r io.Reader) (question, error) {
 	return question{}, errMessage
 }
 
-// readLine reads one line of maxMessage bytes at most from a reader that has
-// room for it.
+// readLine reads one line of up to maxMessage bytes. The buffer of r must be
+// that large.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -90,8 +93,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-// writeAnswer writes the document of an answer, which has no line breaks, in
-// lines, and an empty one behind it.
+// writeAnswer writes an answer in lines, followed by an empty line. data must
+// not contain line breaks.
 func writeAnswer(w io.Writer, data []byte) error {
 	out := bufio.NewWriterSize(w, maxMessage)
 	for part := range slices.Chunk(data, maxMessage-1) {
@@ -99,10 +102,10 @@ func writeAnswer(w io.Writer, data []byte) error {
 		_ = out.WriteByte('\n')
 	}
 	_ = out.WriteByte('\n')
-	return out.Flush() // which has the error of all
+	return out.Flush() // returns the error of any write
 }
 
-// readAnswer reads an answer of that many bytes at most.
+// readAnswer reads an answer of up to most bytes.
 func readAnswer(r io.Reader, most int) (answer, error) {
 	var a answer
 	var data []byte

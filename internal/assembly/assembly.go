@@ -1,6 +1,6 @@
 // Package assembly puts a server together: tools, rules, roots, scheduler,
-// pipeline, transports. The command line and the test servers do it here, so
-// that a test server differs from the shipped one in its tools only.
+// pipeline, transports. The command line and the test servers use it, so that a
+// test server differs from the shipped one only in its tools.
 package assembly
 
 import (
@@ -27,41 +27,42 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Config is what a server is made of. Tools, Roots, State and Log are required.
+// Config holds the parts and settings of a server. Tools, Roots, State and Log
+// are required.
 type Config struct {
 	Version    string
 	Tools      []*tools.Tool
-	Settings   *policy.Settings // nil: no rules
-	Mode       policy.Mode      // "": that of Settings
-	Features   map[string]bool  // switched features
-	Deferral   tools.Deferral   // how tools are offered that are not always loaded; "": DeferHints
-	Defers     bool             // clients defer tools by themselves, whatever their names are
-	Upstream   Upstream         // other servers; nil: none
-	Roots      []string         // workspace folders, absolute; further ones may come from Settings
+	Settings   *policy.Settings // nil means no rules
+	Mode       policy.Mode      // "" means the mode of Settings
+	Features   map[string]bool  // features switched on or off
+	Deferral   tools.Deferral   // how tools that are not always loaded are offered; "" means DeferHints
+	Defers     bool             // clients defer tools by themselves, whatever the client's name is
+	Upstream   Upstream         // upstream servers; may be nil
+	Roots      []string         // workspace folders, absolute; Settings may add more
 	State      string           // state folder, absolute; it need not exist
-	Closed     []string         // further files and folders that no tool may touch, absolute
+	Closed     []string         // additional files and folders that no tool may access, absolute
 	Guarded    []string         // files and folders that no tool may change or replace, absolute
-	AddTo      string           // settings file where texts ask the user to add a rule; "": that of Settings if it is one
-	Home       string           // the user's home folder, "" if there is none
-	Notice     string           // added to the first result of each session; "": nothing
-	Secrets    policy.Secrets   // which files may hold credentials; nil: none
+	AddTo      string           // settings file to which texts ask the user to add a rule; "" means that of Settings, if there is one
+	Home       string           // the user's home folder; "" if there is none
+	Notice     string           // text added to the first result of each session; may be ""
+	Secrets    policy.Secrets   // files that may hold credentials; may be nil
 	Scheduler  concurrency.Config
 	Cascade    pipeline.Cascade // what the failure of a command cancels
-	Ordered    bool             // answers over stdio in the order of calls
+	Ordered    bool             // answer over stdio in the order of calls
 	Structured bool
 	Drain      time.Duration
-	Gone       func(session.View) // a conversation has ended; nil: nobody is told
-	Changing   func(path string)  // a tool is about to change a file; nil: nobody is told
-	Later      func(func())       // calls its argument when a tool may be offered that was not; nil: never
+	Gone       func(session.View) // called when a session has ended; may be nil
+	Changing   func(path string)  // called when a tool is about to change a file; may be nil
+	Later      func(func())       // calls its argument whenever more tools may be offered; may be nil
 	HookEnv    []string           // environment of hooks, as NAME=value
-	Audit      *audit.Log         // nil: calls are not written down
-	Sandbox    bool               // commands run in a sandbox where the system has one
-	Approvals  bool               // persons at this machine can be asked about calls
+	Audit      *audit.Log         // nil means no audit log
+	Sandbox    bool               // run commands in a sandbox if the system has one
+	Approvals  bool               // the user at this machine can be asked about calls
 	Log        *slog.Logger
-	Closers    []io.Closer // what the tools use, closed with the server
+	Closers    []io.Closer // used by the tools; closed with the server
 }
 
-// Upstream connects other servers (upstream.Manager).
+// Upstream connects upstream servers (upstream.Manager).
 type Upstream interface {
 	Begin(tell func([]tools.Server))
 	Wake(ctx context.Context, most time.Duration)
@@ -70,21 +71,21 @@ type Upstream interface {
 	Close() error
 }
 
-// Assembly is a server with what it consists of.
+// Assembly is a server with its parts.
 type Assembly struct {
 	Server    *server.Server
 	Registry  *tools.Registry
 	Scheduler *concurrency.Scheduler
-	State     string // state folder with links resolved
+	State     string // canonical path of the state folder
 	Mode      policy.Mode
 	pipeline  *pipeline.Pipeline
 	log       *slog.Logger
 	closers   []io.Closer
-	wake      func(context.Context, time.Duration) // nil: there are no upstream servers
+	wake      func(context.Context, time.Duration) // nil if there are no upstream servers
 }
 
-// New puts a server together. It has no side effect but opening folders; what
-// it opened, Close closes. Rules without effect are warned about in the log.
+// New puts a server together. Its only side effect is to open folders, which
+// Close closes. It logs a warning for each rule without effect.
 func New(c Config) (*Assembly, error) {
 	a := &Assembly{log: c.Log, closers: slices.Clone(c.Closers)}
 	if c.Upstream != nil {
@@ -106,8 +107,7 @@ func (a *Assembly) assemble(c Config) error {
 		return err
 	}
 	a.closers = append(a.closers, roots)
-	// Links are resolved so that the folder is recognised however a path to it
-	// is spelled.
+	// Links are resolved so that a folder is recognized under any path.
 	workspace.TrustShares(slices.Concat(c.Closed, []string{c.State, c.Home})...)
 	if a.State, err = workspace.Canonical(c.State); err != nil {
 		return fmt.Errorf("resolving the state folder: %w", err)
@@ -166,28 +166,28 @@ func (a *Assembly) assemble(c Config) error {
 	return err
 }
 
-// setServers takes in what is known of upstream servers.
+// setServers registers the present state of the upstream servers.
 func (a *Assembly) setServers(list []tools.Server) {
 	for _, err := range a.Registry.SetServers(list) {
 		a.log.Warn("a tool of another server is left out", "error", err.Error())
 	}
 }
 
-// Explain says what would become of a call of a client that has just connected,
-// without running it. A panic of a tool is in the log.
+// Explain returns what would happen to a call from a newly connected client,
+// without running it. It logs a panic of a tool.
 func (a *Assembly) Explain(ctx context.Context, tool string, input json.RawMessage) pipeline.Explanation {
 	return a.pipeline.Explain(ctx, pipeline.Request{Tool: tool, Arguments: input, Log: a.log})
 }
 
-// Wake has upstream servers connected whose tools are not known, and waits for
-// that, at most for a time.
+// Wake connects the upstream servers without a known listing, and waits for the
+// attempts to end, but no longer than most.
 func (a *Assembly) Wake(ctx context.Context, most time.Duration) {
 	if a.wake != nil {
 		a.wake(ctx, most)
 	}
 }
 
-// Close closes what New opened, the latest first.
+// Close closes what New opened, in reverse order.
 func (a *Assembly) Close() error {
 	var errs []error
 	for i := len(a.closers) - 1; i >= 0; i-- {
@@ -196,7 +196,7 @@ func (a *Assembly) Close() error {
 	return errors.Join(errs...)
 }
 
-// names are those that rules may be on: former ones hold as well.
+// names returns the names that rules may use, including former names.
 func names(list []*tools.Tool) []string {
 	var out []string
 	for _, t := range list {

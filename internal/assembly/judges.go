@@ -14,8 +14,8 @@ import (
 	"mcp-toolset/session"
 )
 
-// judges adds who else is heard about calls, beside the rules: hooks, a
-// classifier, persons; and what writes down what became of them.
+// judges adds the parts that judge calls besides the rules (hooks, a
+// classifier, approvals), and the audit log.
 func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 	project := ""
 	if len(roots) > 0 {
@@ -47,7 +47,7 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 	}
 }
 
-// gone tells all who keep something of a conversation that it has ended.
+// gone returns a function that drops the state of an ended session.
 func (a *Assembly) gone(c Config, approvals *approval.Store) func(session.View) {
 	return func(v session.View) {
 		if approvals != nil {

@@ -5,37 +5,38 @@ import (
 	"strings"
 )
 
-// This file knows secrets by the name they are given: NAME=value, "name":
-// value, --name value, and the keys of JSON.
+// The functions below recognize secrets by their names: NAME=value, "name":
+// value, --name value, and the keys of JSON objects.
 
 const (
-	// longestKey is how much of a name is looked at, its end, in bytes.
+	// longestKey is the length of the end of a name that is examined, in bytes.
 	longestKey = 64
-	// mostBlanks is how many blanks may stand between a name, its sign and the
-	// value: text is aligned that way.
+	// mostBlanks is the limit of blanks between a name, its sign and the value.
+	// Aligned text has several.
 	mostBlanks = 16
 
 	header = "authorization"
 )
 
 var (
-	// secretWords make a name secret wherever they stand in it, and lastWords
-	// where they stand last.
+	// secretWords make a name secret at any position, and lastWords at the end.
 	secretWords = []string{"authorization", "credential", "credentials", "passphrase", "passwd", "password", "secret", "secrets"}
 	lastWords   = []string{"accesskey", "accesstoken", "apikey", "apitoken", "authtoken", "bearer", "cookie", "jwt", "privatekey", "secretkey", "token"}
-	// keyWords make a name secret as the last but one before "key".
+	// keyWords make a name secret directly before a final "key".
 	keyWords = []string{"access", "account", "api", "auth", "client", "encryption", "master", "private", "secret", "shared", "signing", "storage"}
-	// plainWords make a name harmless as the last: it is about the secret.
+	// plainWords make a name harmless at the end: the value only describes a
+	// secret.
 	plainWords = []string{"count", "dir", "enabled", "env", "expires", "expiry", "field", "file", "folder", "format", "hint", "id", "index", "label",
 		"len", "length", "limit", "manager", "max", "min", "name", "names", "path", "pattern", "policy", "prompt", "regex", "required", "rules",
 		"size", "stdin", "store", "strength", "ttl", "type", "uri", "url"}
-	// placeWords before "token" say that it is a place in something.
+	// placeWords make a final "token" harmless: it is then a position in
+	// something.
 	placeWords = []string{"bos", "cancel", "continuation", "cursor", "eos", "next", "pad", "page", "progress", "special", "stop"}
-	// schemes stand before what the header has to hide.
+	// schemes are words that precede the secret in an Authorization header.
 	schemes = []string{"basic", "bearer", "token", "apikey", "negotiate"}
 )
 
-// secretKey reports whether the name of a value says that it is secret.
+// secretKey reports whether a name suggests that its value is secret.
 func secretKey(name string) bool {
 	var buf [longestKey]byte
 	var list [longestKey]string
@@ -56,14 +57,14 @@ func secretKey(name string) bool {
 		return !slices.Contains(placeWords, before)
 	case "key":
 		return slices.Contains(keyWords, before)
-	case "pass", "pwd": // alone they count tests, and name a folder
+	case "pass", "pwd": // alone, they usually count tests or name a folder
 		return before != ""
 	}
 	return slices.Contains(lastWords, last) || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(secretWords, w) })
 }
 
 // splitName yields the words of a name in lower case, without digits: apiKey2
-// is api, key.
+// yields api and key.
 func splitName(name string, buf []byte) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(name); i++ {
@@ -86,7 +87,7 @@ func splitName(name string, buf []byte) func(yield func(string) bool) {
 	}
 }
 
-// findAssignments finds the values behind = and : of names that sound secret.
+// findAssignments adds the values after = and : whose names suggest a secret.
 func findAssignments(spans []span, s string) []span {
 	for at := 0; at < len(s); at++ {
 		if s[at] != '=' && s[at] != ':' {
@@ -113,7 +114,7 @@ func findAssignments(spans []span, s string) []span {
 	return spans
 }
 
-// nameBefore is the name that ends before s[at], within quotes or not.
+// nameBefore returns the name that ends before s[at], with or without quotes.
 func nameBefore(s string, at int) string {
 	end := at
 	for end > 0 && at-end < mostBlanks && isBlank(s[end-1]) {
@@ -129,8 +130,8 @@ func nameBefore(s string, at int) string {
 	return s[from:end]
 }
 
-// valueAt is the value that begins at s[from], behind blanks and a quote. It
-// ends before what a shell would run, since a log must show that.
+// valueAt returns the value at s[from], after blanks and a quote. The value
+// ends before a command substitution, because a log must show commands.
 func valueAt(s string, from int) span {
 	begin := from
 	for from < len(s) && from-begin < mostBlanks && isBlank(s[from]) {
@@ -167,8 +168,8 @@ func valueAt(s string, from int) span {
 	return span{from, min(to, len(s))}
 }
 
-// skipScheme leaves out the word before the secret of an Authorization header,
-// which is all of the value that is not within quotes.
+// skipScheme removes the word before the secret of an Authorization header.
+// Without quotes, v is only that word, and the secret follows it.
 func skipScheme(s string, v span) span {
 	word, rest, more := strings.Cut(s[v.from:v.to], " ")
 	switch {
@@ -180,13 +181,13 @@ func skipScheme(s string, v span) span {
 	next := span{v.to, v.to}
 	if v.to < len(s) && isBlank(s[v.to]) {
 		if next = valueAt(s, v.to); isQuote(s[next.from-1]) {
-			return span{v.to, v.to} // the end of the header
+			return span{v.to, v.to} // the closing quote of the header
 		}
 	}
 	return next
 }
 
-// findFlags finds the values of --name value and -name value.
+// findFlags adds the values of --name value and -name value.
 func findFlags(spans []span, s string) []span {
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], '-')

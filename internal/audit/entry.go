@@ -1,10 +1,10 @@
-// Package audit is the log of calls: one JSON line for each, written before
+// Package audit writes the audit log: one JSON line per call, written before
 // the answer is sent.
 //
-// An Entry becomes a line in the caller's goroutine (redact.go, secret.go,
-// assign.go take out what looks like a secret), one goroutine writes the lines
-// in the order they came (writer.go), and the file is rotated by size and may
-// be shared by several servers (file.go).
+// An Entry becomes a line in the caller's goroutine, where redact.go, secret.go
+// and assign.go remove text that looks like a secret. One goroutine writes the
+// lines in order of arrival (writer.go). The file is rotated by size and may be
+// shared by several servers (file.go).
 package audit
 
 import (
@@ -14,43 +14,45 @@ import (
 )
 
 const (
-	// mostText bounds a text that is not the input, in bytes: names, ids, rules.
+	// mostText is the limit of a text other than the input, in bytes: names,
+	// ids, rules.
 	mostText = 4 << 10
-	// mostHooks bounds the texts of hooks, and mostHook each of them in bytes.
+	// mostHooks is the limit of the number of hook texts, and mostHook that of
+	// each text in bytes.
 	mostHooks = 32
 	mostHook  = 1 << 10
 )
 
-// The outcomes of a call.
+// Outcomes of a call.
 const (
 	OK        = "ok"        // the tool answered
-	Failed    = "failed"    // the tool gave an error
-	Refused   = "refused"   // the decision was no
-	Cancelled = "cancelled" // it was broken off
-	Invalid   = "invalid"   // the input was never judged
-	Asked     = "asked"     // its client was asked, and sends it again with the answer
+	Failed    = "failed"    // the tool returned an error
+	Refused   = "refused"   // the decision was deny
+	Cancelled = "cancelled" // the call was cancelled
+	Invalid   = "invalid"   // the input was invalid, so there was no decision
+	Asked     = "asked"     // the client was asked, and sends the call again with the answer
 )
 
-// Entry is one call. As a line, texts are redacted and bounded, and what is
-// empty is left out, but for the figures.
+// Entry describes one call. In the log line, texts are redacted and truncated.
+// Empty fields are left out, except numbers.
 type Entry struct {
-	Time       time.Time       `json:"time"`              // when it ended; the zero time is now
-	Call       string          `json:"call,omitempty"`    // its id
-	Parent     string          `json:"parent,omitempty"`  // id of the call that made it
-	Session    string          `json:"session,omitempty"` //
+	Time       time.Time       `json:"time"`             // end of the call; the zero time means now
+	Call       string          `json:"call,omitempty"`   // id of the call
+	Parent     string          `json:"parent,omitempty"` // id of the call that made this one
+	Session    string          `json:"session,omitempty"`
 	Principal  string          `json:"principal,omitempty"`
 	Tool       string          `json:"tool,omitempty"`
-	Input      json.RawMessage `json:"input,omitempty"`    // as it ran; what is not JSON becomes a string
+	Input      json.RawMessage `json:"input,omitempty"`    // as it ran; becomes a string if it is not JSON
 	Original   string          `json:"original,omitempty"` // the text that a hook replaced
 	Decision   Decision        `json:"decision,omitzero"`
-	Hooks      []string        `json:"hooks,omitempty"` // what hooks did, a short text each
+	Hooks      []string        `json:"hooks,omitempty"` // a short text for each action of a hook
 	DurationMS float64         `json:"duration_ms"`     // from arrival to answer
 	Outcome    string          `json:"outcome,omitempty"`
-	Bytes      int             `json:"bytes"` // of the result's text
+	Bytes      int             `json:"bytes"` // size of the result's text
 	Error      string          `json:"error,omitempty"`
 }
 
-// Decision is what was decided on a call, and why.
+// Decision describes the decision on a call, with its reason.
 type Decision struct {
 	Behavior string `json:"behavior,omitempty"` // "allow", "ask" or "deny"
 	Layer    string `json:"layer,omitempty"`
@@ -60,8 +62,8 @@ type Decision struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// line is the entry as one line of JSON with its line break. It is at most
-// some 300 KiB long, whatever the entry holds.
+// line returns the entry as one line of JSON, including the line break. It is
+// at most about 300 KiB long, whatever the entry holds.
 func (e *Entry) line(now func() time.Time) []byte {
 	at := e.Time
 	if at.IsZero() {
@@ -93,7 +95,7 @@ func (e *Entry) line(now func() time.Time) []byte {
 	return append(b, "}\n"...)
 }
 
-// builder is a line that grows by fields.
+// builder is a line to which fields are appended.
 type builder []byte
 
 func (b *builder) key(name string) {
@@ -112,7 +114,7 @@ func (b *builder) number(name string, n int) {
 
 func (b *builder) text(name, s string) { b.long(name, s, mostText) }
 
-// long adds a text of at most limit bytes; an empty one is left out.
+// long adds a text truncated to limit bytes. It leaves out an empty text.
 func (b *builder) long(name, s string, limit int) {
 	if s == "" {
 		return

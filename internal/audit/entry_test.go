@@ -28,7 +28,7 @@ func TestEntryLine(t *testing.T) {
 	if diff := cmp.Diff(want, have.String()); diff != "" {
 		t.Errorf("lines (-want +have):\n%s", diff)
 	}
-	// The tags of Entry are what line writes.
+	// line writes exactly the JSON fields of Entry.
 	dec := json.NewDecoder(strings.NewReader(have.String()))
 	dec.DisallowUnknownFields()
 	var back Entry
@@ -41,8 +41,8 @@ func TestEntryLine(t *testing.T) {
 	}
 }
 
-// TestEntryBounded: a line is bounded whatever the entry holds, and all of it
-// is redacted.
+// TestEntryBounded checks that a line has a limited length and is redacted,
+// whatever the entry holds.
 func TestEntryBounded(t *testing.T) {
 	huge := strings.Repeat("\x01 "+github, 20_000)
 	hooks := make([]string, 1000)

@@ -17,45 +17,44 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// This file is the log on the disk. No line in it is ever changed: lines are
-// appended, each batch by one write, so those of several servers do not mix.
-// Only who rotates takes a lock; the others see that the name leads elsewhere.
+// The log on disk is append-only. Each batch of lines is appended by one write,
+// so the lines of several servers do not mix. Only a server that rotates takes
+// a lock. The others notice that the path names another file.
 
 const (
-	// lockWait is how long another server may take to rotate: it renames a few
-	// files. Until it is done, lines go where they went before.
+	// lockWait is the timeout for another server to rotate, which takes a few
+	// renames. Without the lock, lines go to the present file.
 	lockWait = 500 * time.Millisecond
-	// rotateAgain is how long rotating is left alone when it failed.
+	// rotateAgain is the delay after a failed rotation.
 	rotateAgain = time.Minute
-	// tornWait is how long another server may take to write a line.
+	// tornWait is the timeout for another server to finish writing a line.
 	tornWait = 100 * time.Millisecond
-	// private is the mode of the log and its lock.
+	// private is the mode of the log and its lock file.
 	private = 0o600
 )
 
-// file is a sink.
+// file is a sink that writes to the log file and rotates it.
 type file struct {
 	path    string
-	max     int64 // bytes
-	keep    int   // rotated files
-	durable bool  // what is left behind by rotating is synced first
+	max     int64 // size limit in bytes
+	keep    int   // number of rotated files to retain
+	durable bool  // sync a file before leaving it for a new one
 	log     *slog.Logger
 
-	f       *os.File // nil after an error of open
+	f       *os.File // nil until opened, and after an error of open
 	info    fs.FileInfo
-	torn    bool // the last line has no end
-	dirty   bool // something is not synced
+	torn    bool // the last line has no line break
+	dirty   bool // there is data that is not synced
 	patient time.Time
 }
 
-// open opens what the path leads to now, or makes it, and looks whether it can
-// be trusted.
+// open opens or creates the file at path, and checks that it can be trusted.
 func (d *file) open() error {
 	if err := checkFolder(filepath.Dir(d.path)); err != nil {
 		return err
 	}
-	// Looking first, since opening a device may do something; openFlags is for
-	// what comes in between.
+	// Lstat comes first, because opening a device may have effects. openFlags
+	// covers a change in between.
 	if info, err := os.Lstat(d.path); err == nil && !info.Mode().IsRegular() {
 		return check(info)
 	}
@@ -81,7 +80,7 @@ func (d *file) open() error {
 	return nil
 }
 
-// bare is the error without the path, which is named already.
+// bare returns the error without the path, which the caller adds.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -104,8 +103,7 @@ func check(info fs.FileInfo) error {
 	return nil
 }
 
-// checkFolder refuses a folder in which everybody can put another file into the
-// log's place.
+// checkFolder rejects a folder in which every user can replace the log.
 func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -121,9 +119,9 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// staysTorn is endsTorn of a file that other servers may be writing to: its size
-// grows while a line is being written, so a line without an end counts only if
-// nothing comes for a while.
+// staysTorn is like endsTorn for a file that other servers may be writing to.
+// The file grows while a line is written, so a missing line break counts only
+// if the size is unchanged for tornWait.
 func staysTorn(f *os.File) (torn bool, err error) {
 	last, since := int64(-1), time.Now()
 	for ; ; time.Sleep(tornWait / 20) {
@@ -142,8 +140,8 @@ func staysTorn(f *os.File) (torn bool, err error) {
 	}
 }
 
-// endsTorn reports whether a file's last line has no end: its writer's disk was
-// full, or the power was lost.
+// endsTorn reports whether a file's last line has no line break, because its
+// writer's disk was full or power was lost.
 func endsTorn(f *os.File, size int64) (bool, error) {
 	if size == 0 {
 		return false, nil
@@ -155,7 +153,8 @@ func endsTorn(f *os.File, size int64) (bool, error) {
 	return last[0] != '\n', nil
 }
 
-// append writes whole lines. Those before a failure may have been written.
+// append writes complete lines. If it fails, some of them may have been
+// written.
 func (d *file) append(lines []byte) error {
 	size, err := d.current()
 	if err != nil {
@@ -183,9 +182,9 @@ func (d *file) append(lines []byte) error {
 	return bare(err)
 }
 
-// untear takes away the beginning of a line that did not fit, unless another
-// server has written behind it. That one could do so in between only if there
-// was room again in this very moment.
+// untear truncates an incomplete line at the end, unless another server has
+// written after it. A write between the check and the truncation would be lost.
+// It needs room on the disk that becomes free at just that moment.
 func (d *file) untear(length int64) {
 	end, err := d.f.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -196,8 +195,8 @@ func (d *file) untear(length int64) {
 	}
 }
 
-// current makes sure that the open file is the one that the path leads to, and
-// returns its size.
+// current makes sure that the open file is the one at path, and returns its
+// size.
 func (d *file) current() (int64, error) {
 	info, err := os.Lstat(d.path)
 	if d.f != nil && err == nil && os.SameFile(info, d.info) {
@@ -215,7 +214,7 @@ func (d *file) current() (int64, error) {
 	return d.info.Size(), nil
 }
 
-// rotated reports whether the open file is one of the rotated ones.
+// rotated reports whether the open file is one of the rotated files.
 func (d *file) rotated() bool {
 	for i := 1; i <= d.keep; i++ {
 		if info, err := os.Lstat(d.old(i)); err == nil && os.SameFile(info, d.info) {
@@ -236,14 +235,14 @@ func (d *file) leave() {
 
 func (d *file) old(i int) string { return d.path + "." + strconv.Itoa(i) }
 
-// rotate moves the file of this size away, unless another server just did. It
-// may leave no file open.
+// rotate renames the present file, unless another server has just done so. size
+// is the size that the caller saw. There may be no open file afterwards.
 func (d *file) rotate(size int64) error {
 	lock, err := os.OpenFile(d.path+".lock", os.O_RDWR|os.O_CREATE|openFlags, private)
 	if err != nil {
 		return fmt.Errorf("locking: %w", err)
 	}
-	defer lock.Close() // which is the end of the lock
+	defer lock.Close() // closing releases the lock
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
 	if err := filelock.Lock(ctx, lock); err != nil {
@@ -252,7 +251,7 @@ func (d *file) rotate(size int64) error {
 	if info, err := os.Lstat(d.path); err != nil || !os.SameFile(info, d.info) || info.Size() < size {
 		return nil
 	}
-	d.leave() // where an open file has to keep its name
+	d.leave() // on some systems, an open file cannot be renamed
 	for i := d.keep - 1; i >= 1; i-- {
 		if err := os.Rename(d.old(i), d.old(i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// openFlags: package os has none for links here.
+// openFlags is 0, because package os has no flags for links here.
 const openFlags = 0
 
-// othersWrite is left to the folder's access control list where there are no
-// owners in the mode bits.
+// othersWrite returns false: without owners in the mode bits, the folder's
+// access control list limits access.
 func othersWrite(fs.FileInfo) bool { return false }
 
 func anybodys(fs.FileInfo) bool { return false }

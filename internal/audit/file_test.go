@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is a Timeout that only a failure, or a very busy machine, reaches.
+// patience is a timeout that only a failure or a very busy machine reaches.
 const patience = time.Minute
 
 func open(t *testing.T, c Config) *Log {
@@ -42,7 +42,8 @@ func write(t *testing.T, l *Log, call string) {
 	}
 }
 
-// calls are those logged in a file, in order. It fails on a line that is none.
+// calls returns the ids of the calls logged in a file, in order. It fails on an
+// invalid line.
 func calls(t *testing.T, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -100,8 +101,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestWriters: several logs on one file, many calls at once, rotated often: no
-// line is lost, torn or there twice.
+// TestWriters checks that no line is lost, torn or duplicated if several logs
+// on one file write many concurrent calls and rotate often.
 func TestWriters(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -134,7 +135,7 @@ func TestWriters(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// TestRotatedOnce: of two who find the file full, one rotates it.
+// TestRotatedOnce checks that only one of two logs rotates a full file.
 func TestRotatedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	var both []*file
@@ -167,7 +168,7 @@ func TestRotatedOnce(t *testing.T) {
 	}
 }
 
-// checkAll looks that each of want calls is logged once.
+// checkAll checks that each of want calls is logged exactly once.
 func checkAll(t *testing.T, path string, want int) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -193,7 +194,7 @@ func checkAll(t *testing.T, path string, want int) {
 	}
 }
 
-// TestKept: lines of an earlier server stay.
+// TestKept checks that lines of an earlier server are unchanged.
 func TestKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	for _, call := range []string{"a", "b"} {
@@ -208,7 +209,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestTornEnd: what another left without an end does not swallow a line.
+// TestTornEnd checks that an incomplete last line of another server does not
+// swallow the next line.
 func TestTornEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.WriteFile(path, []byte(`{"time":"20`), 0o600); err != nil {
@@ -224,8 +226,8 @@ func TestTornEnd(t *testing.T) {
 	}
 }
 
-// TestReplaced: when the file is moved or removed, a new one is begun and that
-// is told.
+// TestReplaced checks that a new file is created after the file was moved or
+// removed, and that a warning is logged.
 func TestReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	var out bytes.Buffer
@@ -243,7 +245,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestNotRotated: a log that cannot be rotated goes on, and that is told once.
+// TestNotRotated checks that a log that cannot be rotated still accepts lines,
+// and that one warning is logged.
 func TestNotRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.MkdirAll(filepath.Join(path+".1", "in the way"), 0o700); err != nil {

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A test's binary is also the other processes of its test.
+// TestMain also runs the test binary as the other processes of a test.
 func TestMain(m *testing.M) {
 	var err error
 	switch path := os.Getenv("AUDIT_PATH"); os.Getenv("AUDIT_CHILD") {
@@ -60,7 +60,7 @@ func child(t *testing.T, what, path string) *exec.Cmd {
 	return cmd
 }
 
-// TestProcesses: as TestWriters, with processes.
+// TestProcesses is like TestWriters, with processes.
 func TestProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	const processes = 4
@@ -80,10 +80,11 @@ func TestProcesses(t *testing.T) {
 	checkAll(t, path, processes*many)
 }
 
-// fileLimit is the disk of TestDiskFull, in bytes.
+// fileLimit is the size of the disk of TestDiskFull, in bytes.
 const fileLimit = 1000
 
-// writeFull writes until the disk is full, and once more when it is not.
+// writeFull writes until the disk is full, and once more after there is room
+// again.
 func writeFull(path string) error {
 	var old unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
@@ -114,8 +115,8 @@ func writeFull(path string) error {
 	return l.Close()
 }
 
-// TestDiskFull: a call that does not fit fails and leaves nothing of its line,
-// and another is written when there is room again.
+// TestDiskFull checks that a call that does not fit fails and leaves no part of
+// its line, and that another call is written when there is room again.
 func TestDiskFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	cmd := child(t, "full", path)
@@ -137,8 +138,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestUntear: what another server has written behind a line that did not fit
-// stays.
+// TestUntear checks that lines of another server after an incomplete line are
+// unchanged.
 func TestUntear(t *testing.T) {
 	for _, behind := range []string{"", "{\"call\":\"another\"}\n"} {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -171,7 +172,8 @@ func TestUntear(t *testing.T) {
 	}
 }
 
-// TestRefused: files that others can change or that are none, without waiting.
+// TestRefused checks that the log rejects files that others can change and
+// files that are not regular, without blocking.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -219,11 +221,11 @@ func TestRefused(t *testing.T) {
 	if err := os.Chmod(at("open"), 0o777|fs.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
-	open(t, Config{Path: filepath.Join(at("open"), "a")}) // as /tmp is
+	open(t, Config{Path: filepath.Join(at("open"), "a")}) // sticky, like /tmp
 	open(t, Config{Path: plain("read", 0o644)})
 }
 
-// TestOwner: the log of another user is refused.
+// TestOwner checks that the log of another user is rejected.
 func TestOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -237,7 +239,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestPrivate: the log, its lock and the rotated files are this user's alone.
+// TestPrivate checks that only this user can access the log, its lock and the
+// rotated files.
 func TestPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	l := open(t, Config{Path: path, MaxSize: 300, Keep: 3})
@@ -255,7 +258,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestSwapped: a link in the place of the open log is not written to.
+// TestSwapped checks that a link that replaces the open log is not written to.
 func TestSwapped(t *testing.T) {
 	dir := t.TempDir()
 	path, target := filepath.Join(dir, "a"), filepath.Join(dir, "target")
@@ -285,8 +288,8 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// TestLockHeld: who was stopped while it rotated does not keep others from
-// writing.
+// TestLockHeld checks that a server that was stopped during rotation does not
+// prevent others from writing.
 func TestLockHeld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
@@ -310,7 +313,7 @@ func TestLockHeld(t *testing.T) {
 	}
 }
 
-// TestReady: that a line could not be written is known before.
+// TestReady checks that Ready reports in advance that a line cannot be written.
 func TestReady(t *testing.T) {
 	l, err := Open(Config{Path: filepath.Join(t.TempDir(), "log")})
 	if err != nil {
@@ -331,7 +334,7 @@ func TestReady(t *testing.T) {
 	if err := os.Remove(l.path); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Ready(t.Context()); err != nil { // it is begun anew
+	if err := l.Ready(t.Context()); err != nil { // the file will be created again
 		t.Error(err)
 	}
 	if err := os.Symlink("elsewhere", l.path); err != nil {

@@ -14,42 +14,42 @@ import (
 	"mcp-toolset/internal/bounded"
 )
 
-// The defaults of a Config.
+// Defaults of a Config.
 const (
 	DefaultMaxSize = 100 << 20
 	DefaultKeep    = 5
 	DefaultTimeout = 2 * time.Second
 )
 
-// complainEvery is how often the log of the server is told that calls are not
-// logged: a full disk would else fill it up, too.
+// complainEvery is the shortest time between two warnings in the server's log.
+// More warnings could fill up a full disk further.
 const complainEvery = time.Minute
 
-// Sync is when lines are made to reach the disk, so that they outlive a loss of
-// power. A server that is killed loses none in any case.
+// Sync is a policy for syncing lines to the disk, so that they survive a power
+// loss. A killed server loses no written lines under any policy.
 type Sync string
 
-// The policies of Sync.
+// Values of Sync.
 const (
 	Always   Sync = "always"   // before Write returns
-	Interval Sync = "interval" // a second after they were written at the latest
-	Never    Sync = "never"    // when the system likes
+	Interval Sync = "interval" // at most a second after writing
+	Never    Sync = "never"    // when the operating system does
 )
 
-// Config says where the log is and what holds for it.
+// Config holds the location and settings of a log.
 type Config struct {
-	Path     string        // of the file, which is made for this user alone
-	MaxSize  int64         // of the file in bytes, before it is rotated; 0: DefaultMaxSize
-	Keep     int           // how many rotated files are kept, Path.1 being the youngest; 0: DefaultKeep
-	Sync     Sync          // "": Interval
-	Timeout  time.Duration // how long Write and Close take at most; 0: DefaultTimeout
-	Required bool          // what Required says
-	Log      *slog.Logger  // what goes wrong, at most once a minute; nil: nowhere
+	Path     string        // path of the file, which is created for this user only
+	MaxSize  int64         // size in bytes at which the file is rotated; 0 means DefaultMaxSize
+	Keep     int           // number of rotated files to retain, Path.1 being the newest; 0 means DefaultKeep
+	Sync     Sync          // "" means Interval
+	Timeout  time.Duration // timeout of Write and Close; 0 means DefaultTimeout
+	Required bool          // the result of Log.Required
+	Log      *slog.Logger  // receives problems, at most once a minute; nil discards them
 	Now      func() time.Time
 }
 
 // Log is an open audit log. It is safe for concurrent use, and several servers
-// may have the same file.
+// may use the same file.
 type Log struct {
 	path     string
 	required bool
@@ -61,12 +61,12 @@ type Log struct {
 	mu         sync.Mutex
 	timeout    time.Duration
 	lost       uint64
-	told       uint64    // of those, how many the log was told of
-	complained time.Time // when; zero: never
+	told       uint64    // number of lost calls that were reported
+	complained time.Time // time of the last report; zero if none
 }
 
-// Open opens the log, or begins it. It refuses a file that others can change or
-// that is not an ordinary one, and a link.
+// Open opens or creates the log. It refuses links, files that are not regular,
+// and files that other users can change.
 func Open(c Config) (*Log, error) {
 	if err := c.complete(); err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
@@ -120,15 +120,14 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// Write logs a call. It returns when the line is written as the policy of Sync
-// demands, or with an error when that failed or took too long; such a call may
-// still be logged later. What is logged before Write returns stands before what
-// is logged by a Write that is called then.
+// Write logs a call. It returns when the line is written as the Sync policy
+// requires. It returns an error if that failed or timed out; the line may still
+// be written later. A line logged before Write returns precedes the lines of
+// later Writes.
 //
-// That ctx has ended changes nothing: calls that were cancelled are logged, too,
-// and the wait is bounded by Config.Timeout. Write counts what it could not
-// write and tells the server's log. Whether a call that is not logged may be
-// done is for the caller to say, see Required.
+// Write ignores ctx: cancelled calls are logged too, and Config.Timeout limits
+// the wait. Write counts lost calls and warns in the server's log. The caller
+// decides whether a call that is not logged may run, see Required.
 func (l *Log) Write(_ context.Context, e Entry) error {
 	err := l.w.write(e.line(l.now))
 	if err != nil {
@@ -141,18 +140,18 @@ func (l *Log) Write(_ context.Context, e Entry) error {
 	return err
 }
 
-// room is what has to be free for a line: a long one, and those of calls that
-// run beside, in bytes.
+// room is the disk space that Ready requires, in bytes: a long line, and those
+// of concurrent calls.
 const room = 1 << 20
 
-// Ready says why a line could not be written now, as far as that can be told
-// without one: the file cannot be opened, or the disk is full. It takes no longer
-// than Config.Timeout.
+// Ready returns the reason why a line could not be written now: the file cannot
+// be opened, or the disk is full. It writes nothing, so it does not detect
+// every problem. It takes no longer than Config.Timeout.
 func (l *Log) Ready(ctx context.Context) error {
 	_, err := bounded.Do(ctx, l.timeout, func(context.Context) (struct{}, error) {
 		f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|openFlags, 0)
 		if errors.Is(err, fs.ErrNotExist) {
-			return struct{}{}, nil // somebody took it away; it is begun anew
+			return struct{}{}, nil // the file was removed and will be created again
 		}
 		if err != nil {
 			return struct{}{}, err
@@ -166,19 +165,19 @@ func (l *Log) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Required reports what Config.Required was: a call that cannot be logged is to
-// be refused.
+// Required returns Config.Required: whether to refuse a call that cannot be
+// logged.
 func (l *Log) Required() bool { return l.required }
 
-// Lost is how many calls could not be logged.
+// Lost returns the number of calls that could not be logged.
 func (l *Log) Lost() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lost
 }
 
-// complain tells the server's log what is wrong, and how many calls were lost
-// since it was told last.
+// complain warns in the server's log of an error, and of the number of calls
+// lost since the last warning.
 func (l *Log) complain(err error) {
 	l.mu.Lock()
 	now := l.now()
@@ -193,8 +192,8 @@ func (l *Log) complain(err error) {
 	l.log.Warn("the audit log is not complete", "path", l.path, "calls lost", lost, "error", err)
 }
 
-// Close writes what is waiting, and gives up after Config.Timeout. Calling it
-// again returns the same.
+// Close writes the waiting lines, and gives up after Config.Timeout. Further
+// calls return the same error.
 func (l *Log) Close() error {
 	err := l.close()
 	l.mu.Lock()

@@ -12,29 +12,29 @@ import (
 	"unicode/utf8"
 )
 
-// This file takes what looks like a secret out of JSON and of text, and cuts
-// what is long. It errs on the side of taking out: a word too many is missing
-// in a log, a word too few is a secret in it. Doing it again changes nothing.
+// Redaction removes text that looks like a secret from JSON and plain text, and
+// truncates long text. If in doubt, it removes: a lost word is better than a
+// leaked secret. Redacting twice has the same result as once.
 
 const (
-	// mostString is how long a text of the input may be, in bytes: commands are
-	// shorter, contents of files are what is to be cut.
+	// mostString is the limit of a text of the input, in bytes. Commands are
+	// shorter; contents of files are what should be truncated.
 	mostString = 16 << 10
-	// shortString is the same where the input is longer than mostInput.
+	// shortString is the limit of a text if the input still exceeds mostInput.
 	shortString = 1 << 10
-	// mostInput is how long an input may be, in bytes of JSON.
+	// mostInput is the limit of an input, in bytes of JSON.
 	mostInput = 64 << 10
-	// beyond is how far behind a cut secrets are looked for, so that one which
-	// is cut through is known.
+	// beyond is the number of bytes after the limit that are searched for
+	// secrets, to recognize one that crosses the limit.
 	beyond = 8 << 10
 
 	redacted = "[redacted]"
 )
 
-// Redact returns the JSON of an input without line breaks, with "[redacted]"
-// in the place of what looks like a secret, and at most 64 KiB long. A text of
-// more than 16 KiB (1 KiB, if the input is still too long) is cut and ends in
-// its length and SHA-256. What is not JSON becomes a JSON string.
+// Redact returns an input as JSON without line breaks, at most 64 KiB long.
+// Text that looks like a secret is replaced by "[redacted]". A text of more
+// than 16 KiB (1 KiB, if the input is still too long) is truncated and ends
+// with its length and SHA-256. An input that is not JSON becomes a JSON string.
 func Redact(input []byte) json.RawMessage {
 	if !utf8.Valid(input) {
 		input = bytes.ToValidUTF8(input, []byte("\ufffd"))
@@ -60,11 +60,11 @@ func Redact(input []byte) json.RawMessage {
 type walker struct {
 	in, out []byte
 	at      int
-	limit   int  // of a text
-	shallow bool // a long value of the outermost object is cut, too
+	limit   int  // limit of a text
+	shallow bool // truncate long values of the outermost object too
 }
 
-// next skips white space and returns what comes then.
+// next skips white space and returns the next byte without consuming it.
 func (w *walker) next() byte {
 	for {
 		switch c := w.in[w.at]; c {
@@ -109,7 +109,8 @@ func (w *walker) list(depth int, end byte, each func(depth int)) {
 	w.take(end)
 }
 
-// member copies a key and its value, unless that is secret or too long.
+// member copies a key and its value. It replaces a value that is secret or too
+// long.
 func (w *walker) member(depth int) {
 	w.next()
 	key := w.text()
@@ -127,7 +128,7 @@ func (w *walker) member(depth int) {
 	}
 }
 
-// holdsSecret reports whether the value of a key that sounds secret may be one.
+// holdsSecret reports whether a value whose name suggests a secret may be one.
 func holdsSecret(raw []byte) bool {
 	switch string(raw) {
 	case "true", "false", "null", `""`:
@@ -136,7 +137,7 @@ func holdsSecret(raw []byte) bool {
 	return true
 }
 
-// text copies a string and returns what it was.
+// text copies a string, redacted, and returns the original.
 func (w *walker) text() string {
 	begin, asIs := w.at, true
 	w.at++
@@ -152,7 +153,7 @@ func (w *walker) text() string {
 	s := string(raw[1 : len(raw)-1])
 	if !asIs {
 		if err := json.Unmarshal(raw, &s); err != nil {
-			panic(err) // all of it is valid
+			panic(err) // cannot happen: the JSON is valid
 		}
 	}
 	clean, changed := redactText(s, w.limit)
@@ -164,12 +165,12 @@ func (w *walker) text() string {
 	return s
 }
 
-// span is a part of a text, from and to in bytes.
+// span is a part of a text, as byte offsets. to is exclusive.
 type span struct{ from, to int }
 
-// redactText puts "[redacted]" where a secret seems to be, cuts what is longer
-// than limit bytes, and reports whether it changed anything. It takes time in
-// proportion to limit, but for the hash of what it cuts.
+// redactText replaces apparent secrets by "[redacted]", truncates text longer
+// than limit bytes, and reports whether it changed anything. Its time is
+// proportional to limit, except for the hash of a truncated text.
 func redactText(s string, limit int) (string, bool) {
 	seen := s[:min(len(s), limit+beyond)]
 	spans := secrets(nil, seen)
@@ -178,7 +179,7 @@ func redactText(s string, limit int) (string, bool) {
 	}
 	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
 	var b strings.Builder
-	at := 0 // up to which seen is copied
+	at := 0 // end of the part of seen that is done
 	shown := min(len(s), limit)
 	for i := 0; i < len(spans) && spans[i].from < shown; {
 		to := spans[i].to
@@ -199,15 +200,15 @@ func redactText(s string, limit int) (string, bool) {
 	return out, out != s
 }
 
-// note stands for what is cut.
+// note returns the text that replaces what is truncated.
 func note(data []byte) string {
 	sum := sha256.Sum256(data)
 	return fmt.Sprintf("[cut: %d bytes, sha256 %s]", len(data), hex.EncodeToString(sum[:]))
 }
 
-// cut shortens s to limit bytes with the note behind it. It cuts neither a
-// character nor a short word, since a part of "Bearer" is a secret to the next
-// reader, nor "[redacted]".
+// cut truncates s so that it fits into limit bytes with note appended. It
+// splits no character and no "[redacted]". It also splits no short word,
+// because a part of "Bearer" could become a secret for the next redaction.
 func cut(s, note string, limit int) string {
 	const shortWord = 32
 	end := min(len(s), limit-len(note))
@@ -229,8 +230,8 @@ func cut(s, note string, limit int) string {
 	return s[:end] + note
 }
 
-// appendQuoted appends s as a JSON string. What does not print, and could drive
-// the terminal of who reads the log, is escaped.
+// appendQuoted appends s as a JSON string. It escapes unprintable characters,
+// which could control the terminal of a reader.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, r := range s {

@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Parts of the examples are put together here, so that no scanner of
-// repositories takes them for real.
+// The examples are concatenated so that secret scanners do not report them.
 const (
 	aws    = "AKIA" + "IOSFODNN7EXAMPLE"
 	github = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
@@ -50,7 +49,7 @@ func TestSecretsInText(t *testing.T) {
 		"https://:pw@host/":                           "https://:[redacted]@host/",
 		"redis://u:p@ss/w?rd@host:1/0 next":           "redis://u:[redacted]@host:1/0 next",
 		"http://a:b@c,http://d:e@f":                   "http://a:[redacted]@c,http://d:[redacted]@f",
-		`git remote add o "https://u:$(pass gh)@x/y"`: `git remote add o "https://u:$(pass gh)@x/y"`, // what is run shows
+		`git remote add o "https://u:$(pass gh)@x/y"`: `git remote add o "https://u:$(pass gh)@x/y"`, // the log shows command substitutions
 
 		"curl -H 'Authorization: Bearer abc' https://x/":         "curl -H 'Authorization: Bearer [redacted]' https://x/",
 		`curl -H "Authorization: Basic dXNlcjpwYXNz" x`:          `curl -H "Authorization: Basic [redacted]" x`,
@@ -94,15 +93,15 @@ func TestSecretsInText(t *testing.T) {
 	}
 }
 
-// TestNoSecrets: what stays as it is.
+// TestNoSecrets checks texts that are not redacted.
 func TestNoSecrets(t *testing.T) {
 	for _, in := range []string{
 		"", "git status", "go test ./... -run TestToken -count=1",
-		"3b18e512dba79e4c8300dd08aeb37f8e728b8dad", // a commit
+		"3b18e512dba79e4c8300dd08aeb37f8e728b8dad", // a commit id
 		"123e4567-e89b-12d3-a456-426614174000",
 		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-		"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", // a picture
-		"eyJhIjoiYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5eiJ9",                                                     // the base64 of some JSON
+		"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", // an image
+		"eyJhIjoiYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5eiJ9",                                                     // the base64 of JSON that is no token
 		"data:image/png;base64,iVBORw0KGgo=",
 		strings.Repeat("Donaudampfschifffahrt", 20),
 		"sk-learn-like-estimators-and-pipelines-v2", "risk-assessment-of-long-words-12345678901234567890",
@@ -145,7 +144,8 @@ func TestRedactJSON(t *testing.T) {
 	}
 }
 
-// TestCut: long texts, and inputs of many, end in what they were.
+// TestCut checks that long texts, and inputs with many texts, end with their
+// length and hash.
 func TestCut(t *testing.T) {
 	input := func(v any) []byte {
 		data, err := json.Marshal(v)
@@ -196,7 +196,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutThroughSecret: no part of a secret that the cut goes through remains.
+// TestCutThroughSecret checks that truncation leaves no part of a secret.
 func TestCutThroughSecret(t *testing.T) {
 	for shift := range 500 {
 		in := strings.Repeat("x", mostString-shift) + " db://u:" + strings.Repeat("Pp", 150) + "@h " + github + " " + pemKey + strings.Repeat(" x", 100)
@@ -215,8 +215,8 @@ func hash(s string) string {
 	return sum
 }
 
-// TestLinear: texts made to be looked at again and again take their time once.
-// A quadratic one takes minutes here.
+// TestLinear checks that texts constructed to be examined repeatedly take
+// linear time. A quadratic algorithm takes minutes here.
 func TestLinear(t *testing.T) {
 	const size = 1 << 19
 	began := time.Now()
@@ -290,7 +290,7 @@ func BenchmarkRedact(b *testing.B) {
 	}
 }
 
-// TestTokensBegin: the list of first letters is that of the tokens.
+// TestTokensBegin checks that beginsToken agrees with the list of tokens.
 func TestTokensBegin(t *testing.T) {
 	first := map[byte]bool{}
 	for _, token := range tokens {

@@ -2,8 +2,8 @@ package audit
 
 import "strings"
 
-// This file knows secrets by their own looks. Each look is found in time
-// proportional to the text: what was looked at once is not looked at again.
+// The functions below recognize secrets by their form. Each takes time
+// proportional to the text: no byte is examined twice for one form.
 
 // secrets adds the parts of s that seem to be secrets, in no order.
 func secrets(spans []span, s string) []span {
@@ -15,12 +15,12 @@ func secrets(spans []span, s string) []span {
 	return findAssignments(spans, s)
 }
 
-// token is a kind of secret that begins in a way of its own.
+// token describes a kind of secret with a typical prefix.
 type token struct {
 	prefix string
-	least  int                    // bytes behind the prefix
-	is     func(c byte) bool      // what those are
-	proof  func(rest string) bool // nil: none is needed
+	least  int                    // minimum number of bytes after the prefix
+	is     func(c byte) bool      // reports whether a byte may follow the prefix
+	proof  func(rest string) bool // an additional test of the bytes after the prefix; may be nil
 }
 
 var tokens = []token{
@@ -42,7 +42,7 @@ var tokens = []token{
 	{"xoxr-", 10, isBase64URL, nil},
 	{"xoxs-", 10, isBase64URL, nil},
 	{"xapp-", 10, isBase64URL, nil},
-	{"sk-", 20, isBase64URL, isRandom}, // OpenAI, Anthropic and those who do as they do
+	{"sk-", 20, isBase64URL, isRandom}, // OpenAI, Anthropic and others with the same form
 	{"sk_live_", 16, isWord, nil},      // Stripe
 	{"sk_test_", 16, isWord, nil},
 	{"rk_live_", 16, isWord, nil},
@@ -55,7 +55,7 @@ var tokens = []token{
 	{"eyJ", 20, isDotted, isJWT},
 }
 
-// findTokens finds tokens where words begin.
+// findTokens adds tokens that start at the beginning of a word.
 func findTokens(spans []span, s string) []span {
 	for at := 0; at < len(s); at++ {
 		if at > 0 && isWord(s[at-1]) || !beginsToken(s[at]) {
@@ -78,7 +78,8 @@ func findTokens(spans []span, s string) []span {
 	return spans
 }
 
-// beginsToken spares most words a look at the list.
+// beginsToken reports whether a token may start with c. It is a prefilter for
+// the list.
 func beginsToken(c byte) bool {
 	switch c {
 	case 'A', 'S', 'e', 'g', 'h', 'n', 'p', 'r', 's', 'x', 'y':
@@ -87,7 +88,7 @@ func beginsToken(c byte) bool {
 	return false
 }
 
-// run is the beginning of s of which every byte is as said.
+// run returns the longest prefix of s whose bytes all satisfy is.
 func run(s string, is func(c byte) bool) string {
 	n := 0
 	for n < len(s) && is(s[n]) {
@@ -106,8 +107,8 @@ func isBearer(c byte) bool    { return isDotted(c) || c == '~' || c == '+' || c 
 func isBlank(c byte) bool     { return c == ' ' || c == '\t' }
 func isQuote(c byte) bool     { return c == '"' || c == '\'' || c == '`' }
 
-// isRandom tells a key from words with dashes between them: it has a digit, and
-// a capital or 16 characters without a dash.
+// isRandom distinguishes a key from words joined by dashes: it has a digit, and
+// a capital letter or 16 characters without a dash or underscore.
 func isRandom(s string) bool {
 	digit, capital, longest, length := false, false, 0, 0
 	for i := range len(s) {
@@ -122,13 +123,15 @@ func isRandom(s string) bool {
 	return digit && (capital || longest >= 16)
 }
 
-// isJWT tells a signed token from the base64 of any JSON: it has a second part.
+// isJWT distinguishes a signed token from the base64 of other JSON: it has a
+// second part.
 func isJWT(rest string) bool {
 	head, body, ok := strings.Cut(rest, ".")
 	return ok && len(head) >= 8 && len(run(body, isBase64URL)) >= 8
 }
 
-// findKeys finds private keys in PEM, to their end or to that of the text.
+// findKeys adds private keys in PEM format. A key without an end extends to the
+// end of the text.
 func findKeys(spans []span, s string) []span {
 	const begin, end, dashes, longest = "-----BEGIN ", "-----END ", "-----", 64
 	for at := 0; ; {
@@ -154,8 +157,8 @@ func findKeys(spans []span, s string) []span {
 	}
 }
 
-// findLogins finds the password of scheme://user:password@host. It may hold
-// what belongs behind the host, if that is no port.
+// findLogins adds the password of scheme://user:password@host. The password may
+// contain a slash, ? or #, unless the text before that looks like host:port.
 func findLogins(spans []span, s string) []span {
 	for at := 0; ; {
 		i := strings.Index(s[at:], "://")
@@ -177,8 +180,8 @@ func findLogins(spans []span, s string) []span {
 	}
 }
 
-// address is the beginning of s that may belong to an address. It ends before
-// another one, and before what a shell would run.
+// address returns the longest prefix of s that may belong to a URL. It ends
+// before the next URL, and before a command substitution.
 func address(s string) string {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -191,7 +194,7 @@ func address(s string) string {
 	return s
 }
 
-// findBearers finds what stands behind the word Bearer.
+// findBearers adds the text after the word Bearer.
 func findBearers(spans []span, s string) []span {
 	const least = 16
 	for at := 0; ; {

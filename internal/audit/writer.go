@@ -8,43 +8,45 @@ import (
 )
 
 const (
-	// mostWaiting is how many lines wait to be written: a burst of all calls
-	// that a server runs at once, many times over.
+	// mostWaiting is the limit of waiting lines: several times the number of
+	// calls that a server runs at once.
 	mostWaiting = 256
-	// mostBatch is how many bytes of lines are written in one go, beside the
-	// first line: those that came while the disk was busy share its next turn.
+	// mostBatch is the limit of lines that are written together with the first,
+	// in bytes. Lines that arrive while the disk is busy share the next write.
 	mostBatch = 256 << 10
-	// syncEvery is how long a written line may be in memory only, at Interval.
+	// syncEvery is the longest time that a written line is not synced under
+	// Interval.
 	syncEvery = time.Second
 )
 
 var (
-	// ErrTime says that a line was not seen to be written in time.
+	// ErrTime is the error for a line that was not written before the timeout.
 	ErrTime = errors.New("the disk does not answer")
 	// ErrClosed is the error of Write after Close.
 	ErrClosed = errors.New("the audit log is closed")
 )
 
-// sink is where lines go. Its methods are called by one goroutine and may hang.
+// sink is the destination of lines. One goroutine calls its methods, which may
+// hang.
 type sink interface {
-	append(lines []byte) error // whole lines
-	sync() error               // to the disk
+	append(lines []byte) error // lines must be complete
+	sync() error               // syncs to the disk
 	close() error
 }
 
-// writer hands lines to a sink, in the order they come. A goroutine of its own
-// does, so that who waits for a sink that hangs can go.
+// writer passes lines to a sink in order of arrival. It does so in a goroutine
+// of its own, so that callers can give up on a sink that hangs.
 type writer struct {
 	sink    sink
 	policy  Sync
 	timeout time.Duration
-	trouble func(error) // told of what no caller is told
+	trouble func(error) // receives errors that no caller gets
 
 	queue   chan *job
-	closing chan struct{} // closed: no more jobs come
-	done    chan struct{} // closed: none is written any more
-	failed  error         // of the last sync and close; read behind done
-	began   atomic.Int64  // when the sink was asked last, in Unix ns; 0: it is not being asked
+	closing chan struct{} // closed when no more jobs are accepted
+	done    chan struct{} // closed when no more jobs are written
+	failed  error         // error of the last sync and close; read it only after done
+	began   atomic.Int64  // start of the running call of the sink, in Unix ns; 0 if there is none
 }
 
 // job is a line to write.
@@ -54,11 +56,11 @@ type job struct {
 	done  chan error
 }
 
-// The states of a job: who moves it on from waiting has it.
+// States of a job. Whoever changes the state from waiting owns the job.
 const (
 	waiting int32 = iota
 	taken         // by the writer
-	left          // by the caller, who no longer waits
+	left          // by the caller, who gave up
 )
 
 func newWriter(s sink, policy Sync, timeout time.Duration, trouble func(error)) *writer {
@@ -70,8 +72,8 @@ func newWriter(s sink, policy Sync, timeout time.Duration, trouble func(error)) 
 	return w
 }
 
-// write returns when the line is written, or with an error when that failed or
-// the timeout is over. A line that hung may still come to be written.
+// write returns when the line is written, or with an error if that failed or
+// timed out. After a timeout, the line may still be written.
 func (w *writer) write(line []byte) error {
 	select {
 	case <-w.closing:
@@ -79,7 +81,7 @@ func (w *writer) write(line []byte) error {
 	default:
 	}
 	if began := w.began.Load(); began != 0 && time.Since(time.Unix(0, began)) >= w.timeout {
-		return ErrTime // nobody waits for what is known to hang
+		return ErrTime // do not wait for a sink that is known to hang
 	}
 	timer := time.NewTimer(w.timeout)
 	defer timer.Stop()
@@ -99,12 +101,12 @@ func (w *writer) write(line []byte) error {
 		case err := <-j.done:
 			return err
 		default:
-			return ErrClosed // it came behind the last
+			return ErrClosed // it arrived after the last batch
 		}
 	case <-timer.C:
 		if !j.state.CompareAndSwap(waiting, left) {
 			select {
-			case err := <-j.done: // just now
+			case err := <-j.done: // it ended just now
 				return err
 			default:
 			}
@@ -113,8 +115,8 @@ func (w *writer) write(line []byte) error {
 	}
 }
 
-// close writes what is waiting and closes the sink, or gives up after the
-// timeout. It is called once.
+// close writes the waiting lines and closes the sink, or gives up after the
+// timeout. It must be called only once.
 func (w *writer) close() error {
 	close(w.closing)
 	timer := time.NewTimer(w.timeout)
@@ -129,7 +131,7 @@ func (w *writer) close() error {
 
 func (w *writer) run() {
 	defer close(w.done)
-	var tick <-chan time.Time // when to sync; nil: all is on the disk, or need not be
+	var tick <-chan time.Time // time of the next sync; nil if there is nothing to sync
 	for {
 		select {
 		case j := <-w.queue:
@@ -148,7 +150,7 @@ func (w *writer) run() {
 	}
 }
 
-// finish writes what came before the end.
+// finish writes the waiting lines, then syncs and closes the sink.
 func (w *writer) finish(dirty bool) {
 	for {
 		select {
@@ -165,15 +167,15 @@ func (w *writer) finish(dirty bool) {
 	w.failed = errors.Join(w.failed, w.ask(w.sink.close))
 }
 
-// batch writes a line and those that wait behind it, and answers. It reports
-// whether something was written.
+// batch writes a line and those waiting after it, and sends each its error. It
+// reports whether something was written.
 func (w *writer) batch(j *job) bool {
 	var jobs []*job
 	var lines []byte
 	for more := true; more; {
 		if j.state.CompareAndSwap(waiting, taken) {
 			if jobs = append(jobs, j); lines == nil {
-				lines = j.line // mostly there is no other
+				lines = j.line // usually there is only one line
 			} else {
 				lines = append(lines, j.line...)
 			}
@@ -201,7 +203,7 @@ func (w *writer) batch(j *job) bool {
 	return err == nil
 }
 
-// ask calls f, of the sink, such that it is seen how long it takes.
+// ask calls f, which uses the sink, and records when the call began.
 func (w *writer) ask(f func() error) error {
 	w.began.Store(time.Now().UnixNano())
 	defer w.began.Store(0)

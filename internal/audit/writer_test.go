@@ -17,13 +17,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// disk is a sink in memory that may be slow, full or gone. Who wants to look at
-// it waits until the writer is idle.
+// disk is an in-memory sink that can be slow, full or hanging. Tests may read
+// its fields only while the writer is idle.
 type disk struct {
 	lines  []string
 	did    []string      // "append N", "sync", "close"
-	slow   time.Duration // appending takes
-	hangs  chan struct{} // nil: does not; appending takes until it is closed
+	slow   time.Duration // time that append takes
+	hangs  chan struct{} // append blocks until it is closed; nil does not block
 	full   error
 	syncs  error
 	closed bool
@@ -54,7 +54,7 @@ func (d *disk) close() error {
 	return nil
 }
 
-// over is a Log over a sink.
+// over returns a Log that writes to a sink.
 func over(s sink, policy Sync, out *bytes.Buffer) *Log {
 	l := &Log{path: "/log", log: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -67,7 +67,7 @@ func over(s sink, policy Sync, out *bytes.Buffer) *Log {
 	return l
 }
 
-// TestSync: when the disk is asked to keep what was written.
+// TestSync checks when each policy syncs.
 func TestSync(t *testing.T) {
 	for policy, want := range map[Sync][]string{
 		Always:   {"append 1", "sync", "append 1", "sync", "append 1", "sync", "close"},
@@ -100,8 +100,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestSyncAtMostEachSecond: calls that keep coming do not put off the sync, nor
-// have more of them.
+// TestSyncAtMostEachSecond checks that continuous calls neither delay the sync
+// nor cause more of them.
 func TestSyncAtMostEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{}
@@ -127,8 +127,8 @@ func TestSyncAtMostEachSecond(t *testing.T) {
 	})
 }
 
-// TestOrderAndBatches: lines stand in the order of the calls, and those that
-// came while the disk was busy go there together.
+// TestOrderAndBatches checks that lines are in the order of the calls, and that
+// lines that arrive while the disk is busy are written together.
 func TestOrderAndBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{slow: DefaultTimeout / 4}
@@ -175,8 +175,9 @@ func TestOrderAndBatches(t *testing.T) {
 	})
 }
 
-// TestHangs: a disk that does not answer is waited for once, then known; what
-// was left waiting is not written, and when it answers all is well.
+// TestHangs checks that only the first calls wait for a hanging disk, that
+// abandoned lines are not written, and that writing continues when the disk
+// answers again.
 func TestHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{hangs: make(chan struct{})}
@@ -204,7 +205,7 @@ func TestHangs(t *testing.T) {
 		}
 		close(d.hangs)
 		synctest.Wait()
-		if err := l.Write(ctx, Entry{Call: "third"}); err != nil { // also cancelled calls are logged
+		if err := l.Write(ctx, Entry{Call: "third"}); err != nil { // cancelled calls are logged too
 			t.Error(err)
 		}
 		if err := l.Close(); err != nil {
@@ -222,7 +223,8 @@ level=WARN msg="the audit log is not complete" path=/log "calls lost"=11
 	})
 }
 
-// TestQueueFull: more than wait are held up, and not without end.
+// TestQueueFull checks that calls beyond the queue's limit block, but not
+// without end.
 func TestQueueFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{hangs: make(chan struct{})}
@@ -236,7 +238,7 @@ func TestQueueFull(t *testing.T) {
 				}
 			})
 			if i == 0 {
-				synctest.Wait() // it is the one that hangs
+				synctest.Wait() // the first line hangs in the sink
 			}
 		}
 		wg.Wait()
@@ -255,7 +257,8 @@ func TestQueueFull(t *testing.T) {
 	})
 }
 
-// TestFull: each call is told, the log once a minute.
+// TestFull checks that each call gets an error, and the server's log one
+// warning a minute.
 func TestFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{full: errors.New("no space left on device")}
@@ -281,7 +284,8 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// TestSyncFails: at Interval nobody waits for the sync, so the log is told.
+// TestSyncFails checks that a failed sync under Interval is logged, because no
+// caller waits for it.
 func TestSyncFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{syncs: errors.New("input/output error")}
@@ -304,8 +308,8 @@ func TestSyncFails(t *testing.T) {
 	})
 }
 
-// TestCloseWrites: what waits when the log is closed is written, and a Write
-// beside Close ends either way.
+// TestCloseWrites checks that Close writes the waiting lines, and that a
+// concurrent Write returns in any case.
 func TestCloseWrites(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	for range 100 {

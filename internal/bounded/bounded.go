@@ -1,8 +1,8 @@
-// Package bounded waits for what cannot be broken off.
+// Package bounded limits the time for operations that cannot be cancelled.
 //
-// A system call on a file system that does not answer returns when it likes. Do
-// leaves it behind when its time is up; how many are left behind is bounded,
-// because each keeps a thread.
+// A system call on a file system that does not answer can block without a
+// limit. Do abandons it at its timeout. The number of abandoned operations is
+// limited, because each occupies a thread.
 package bounded
 
 import (
@@ -14,22 +14,24 @@ import (
 	"time"
 )
 
-// maxHung bounds what goes on although nobody waits for it any more.
+// maxHung is the limit of abandoned operations that still run.
 const maxHung = 32
 
 var (
-	// ErrTime says that time was up.
+	// ErrTime reports that the timeout passed.
 	ErrTime = errors.New("the file system does not answer")
-	// ErrHung says that nothing was begun, because too much is left behind.
+	// ErrHung reports that the operation was not started, because too many
+	// abandoned ones still run.
 	ErrHung = errors.New("too much still waits for a file system that does not answer")
 )
 
-// hung counts what is left behind. It is of the process, as threads are.
+// hung is the number of abandoned operations that still run. It is global
+// because threads belong to the process.
 var hung atomic.Int32
 
-// Do runs f and returns what it returns, but for the cause of ctx when that
-// ends first, and ErrTime after limit. f's context ends then, too. A panic of f
-// is one of Do, with the stack of f.
+// Do runs f and returns its results. If ctx ends first, Do returns the cause of
+// ctx; after limit, it returns ErrTime. The context of f ends at the same time.
+// If f panics before that, Do panics with the stack of f.
 func Do[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if hung.Load() >= maxHung {
@@ -43,7 +45,7 @@ func Do[T any](ctx context.Context, limit time.Duration, f func(context.Context)
 		panicked any
 	}
 	done := make(chan outcome, 1)
-	var left atomic.Bool // one side has gone
+	var left atomic.Bool // set by whichever of f and the wait ends first
 	go func() {
 		var o outcome
 		defer func() {
@@ -66,7 +68,7 @@ func Do[T any](ctx context.Context, limit time.Duration, f func(context.Context)
 	case <-ctx.Done():
 		hung.Add(1)
 		if !left.CompareAndSwap(false, true) {
-			hung.Add(-1) // it ended just now
+			hung.Add(-1) // f ended just now
 		}
 		return none, context.Cause(ctx)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// hang waits for something that does not heed its context.
+// hang returns a function that waits for until and ignores its context.
 func hang(until <-chan struct{}) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) {
 		<-until

@@ -1,6 +1,6 @@
-// Package classifier asks a program or a server of this machine, which the
-// settings name, what it thinks of a call. Whatever goes wrong with it, it has
-// no opinion then: it is never the reason why a call is allowed or refused.
+// Package classifier asks a program or a server on this machine for an opinion
+// on a call. The settings name it. If anything fails, it has no opinion: a
+// failure is never a reason to allow or refuse a call.
 package classifier
 
 import (
@@ -18,45 +18,45 @@ import (
 )
 
 const (
-	// mostAnswer is how much a stage may answer, in bytes.
+	// mostAnswer is the limit of a stage's answer, in bytes.
 	mostAnswer = 64 << 10
-	// mostReason is how much of a reason is shown, in characters.
+	// mostReason is the limit of a reason that is shown, in characters.
 	mostReason = 300
 )
 
 var errLong = fmt.Errorf("it answered more than %d bytes", mostAnswer)
 
-// Config is what a Classifier is made of.
+// Config holds the settings of a Classifier.
 type Config struct {
-	Stages []policy.Stage // who is asked, in order; none: nobody has an opinion
-	Log    *slog.Logger   // why there was no opinion; nil: nowhere
+	Stages []policy.Stage // classifiers in the order of asking; none means no opinion
+	Log    *slog.Logger   // receives reasons for a missing opinion; nil discards them
 }
 
-// Classifier asks for opinions. It keeps nothing between two questions and is
-// safe for concurrent use.
+// Classifier asks for opinions. It stores nothing between questions and is safe
+// for concurrent use.
 type Classifier struct {
 	stages []policy.Stage
 	log    *slog.Logger
 	client *http.Client
 }
 
-// Question is a call to have an opinion on.
+// Question describes the call to judge.
 type Question struct {
 	Tool    string `json:"tool"`    // its name
-	Summary string `json:"summary"` // the input for people
-	Input   string `json:"input"`   // the input for classifiers, as the tool makes it; whole
-	Mode    string `json:"mode"`    // of permissions
-	Dir     string `json:"cwd"`     // the session's working directory
+	Summary string `json:"summary"` // the input for users
+	Input   string `json:"input"`   // the complete input for classifiers, as the tool presents it
+	Mode    string `json:"mode"`    // the permission mode
+	Dir     string `json:"cwd"`     // working directory of the session
 }
 
 // Answer is an opinion.
 type Answer struct {
 	Behavior policy.Behavior
 	Reason   string // one line, safe to show, at most 300 characters; "" if none was given
-	Stage    int    // whose opinion it is, from 1
+	Stage    int    // the stage that gave it, from 1
 }
 
-// New makes a Classifier.
+// New returns a Classifier.
 func New(c Config) *Classifier {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -64,10 +64,10 @@ func New(c Config) *Classifier {
 	return &Classifier{stages: c.Stages, log: c.Log, client: newClient()}
 }
 
-// Ask returns an opinion on a call, and false if there is none. A further stage
-// is asked only when those before it do not allow; the last that has an opinion
-// counts. Ask takes as long as the timeouts of its stages at most, and little
-// more to end a command. A nil Classifier has no opinion.
+// Ask returns an opinion on a call, or false if there is none. It asks stages
+// in order until one allows the call, and returns the last opinion. Ask takes
+// at most the sum of the timeouts of its stages, and little more to end a
+// command. A nil Classifier has no opinion.
 func (c *Classifier) Ask(ctx context.Context, q Question) (answer Answer, ok bool) {
 	if c == nil || len(c.stages) == 0 {
 		return Answer{}, false
@@ -83,7 +83,7 @@ func (c *Classifier) Ask(ctx context.Context, q Question) (answer Answer, ok boo
 		}
 		a, err := c.ask(ctx, stage, line)
 		if err != nil && ctx.Err() != nil {
-			break // the call was given up, which says nothing about the stage
+			break // the call was cancelled, which is no failure of the stage
 		}
 		if err != nil {
 			c.log.Warn("the classifier has no opinion", "stage", i+1, "tool", q.Tool, "error", err)
@@ -95,8 +95,8 @@ func (c *Classifier) Ask(ctx context.Context, q Question) (answer Answer, ok boo
 	return answer, ok
 }
 
-// encode makes the line that is asked. It is compact, and what a shell has in
-// its commands stays legible.
+// encode returns the question as one line of JSON. Shell operators such as &
+// and < are not escaped.
 func encode(q Question) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -131,8 +131,8 @@ func (c *Classifier) ask(ctx context.Context, stage policy.Stage, line []byte) (
 	return a, nil
 }
 
-// parse reads an answer: one object, with nothing in it that is not known.
-// encoding/json alone would take the last of two keys, and keys in capitals.
+// parse decodes an answer: one object without unknown keys. encoding/json alone
+// would accept duplicate keys and keys in capitals.
 func parse(data []byte) (Answer, error) {
 	if !utf8.Valid(data) {
 		return Answer{}, errors.New("it is not UTF-8")
@@ -150,7 +150,7 @@ func parse(data []byte) (Answer, error) {
 		if err != nil {
 			return Answer{}, err
 		}
-		key, _ := t.(string) // all keys are, in valid JSON
+		key, _ := t.(string) // always a string in valid JSON
 		if key != "decision" && key != "reason" {
 			return Answer{}, fmt.Errorf("it has the key %s; only decision and reason may be there", plain.Line(key))
 		}
@@ -175,7 +175,7 @@ func parse(data []byte) (Answer, error) {
 	return Answer{}, errors.New(`its decision is not "allow", "deny" or "ask"`)
 }
 
-// shorten makes a reason safe to show.
+// shorten makes a reason safe to show and truncates it.
 func shorten(reason string) string {
 	runes := []rune(plain.Text(reason))
 	if len(runes) > mostReason {

@@ -21,14 +21,14 @@ import (
 	"mcp-toolset/policy"
 )
 
-// patience is a timeout that only a failure, or a very busy machine, reaches.
+// patience is a timeout that only a failure or a very busy machine reaches.
 const patience = time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var question = Question{Tool: "Bash", Summary: "Run <ls>", Input: "ls && cat <x>\n", Mode: "default", Dir: "/w"}
 
-// ask asks stages, and returns what was logged as well.
+// ask asks stages. It also returns the text of the log.
 func ask(t *testing.T, stages ...policy.Stage) (Answer, bool, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -37,7 +37,7 @@ func ask(t *testing.T, stages ...policy.Stage) (Answer, bool, string) {
 	return a, ok, out.String()
 }
 
-// server is a stage that answers by a handler.
+// server returns a stage that is answered by a handler.
 func server(t *testing.T, h http.HandlerFunc) policy.Stage {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -45,8 +45,8 @@ func server(t *testing.T, h http.HandlerFunc) policy.Stage {
 	return policy.Stage{URL: s.URL, Timeout: patience}
 }
 
-// untilGone waits until the client has hung up, which is seen only behind the
-// end of what it sent.
+// untilGone waits until the client has disconnected. The server notices that
+// only after reading the whole request.
 func untilGone(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -66,7 +66,8 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// TestStages: whose opinion counts, and who is asked. "-" has none.
+// TestStages checks which stages are asked and whose opinion counts. "-" stands
+// for no opinion.
 func TestStages(t *testing.T) {
 	for _, c := range []struct{ first, second, want string }{
 		{"allow", "", "allow 1"}, {"ask", "", "ask 1"}, {"deny", "", "deny 1"}, {"-", "", "-"},
@@ -109,7 +110,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestQuestion: what is sent, to whom.
+// TestQuestion checks the question that is sent and its recipients.
 func TestQuestion(t *testing.T) {
 	const want = `{"tool":"Bash","summary":"Run <ls>","input":"ls && cat <x>\n","mode":"default","cwd":"/w"}` + "\n"
 	var have, kind, method string
@@ -141,7 +142,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNoAnswers: anything but one answer is none.
+// TestNoAnswers checks that anything except a single valid answer is no
+// opinion.
 func TestNoAnswers(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                       "it is not JSON",
@@ -189,7 +191,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestEndpoint: what goes wrong with a server is no opinion.
+// TestEndpoint checks that an error of a server is no opinion.
 func TestEndpoint(t *testing.T) {
 	var asked atomic.Bool
 	other := server(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -223,15 +225,15 @@ func TestEndpoint(t *testing.T) {
 			t.Errorf("%s: opinion %v, other asked %v, logged %s", name, ok, asked.Load(), out)
 		}
 	}
-	// The longest answer is still one.
+	// The longest answer is accepted.
 	body := `{"decision":"allow","reason":""}`
 	if _, ok, out := ask(t, server(t, says(body+strings.Repeat(" ", mostAnswer-len(body))))); !ok {
 		t.Error(out)
 	}
 }
 
-// TestEndpointSlow: neither a server that does not answer nor one that never
-// ends to is waited for.
+// TestEndpointSlow checks that Ask does not wait for a server that does not
+// answer, or whose answer does not end.
 func TestEndpointSlow(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"silent": func(_ http.ResponseWriter, r *http.Request) { untilGone(r) },
@@ -250,7 +252,7 @@ func TestEndpointSlow(t *testing.T) {
 	}
 }
 
-// TestHere: which addresses are of this machine.
+// TestHere checks which addresses count as this machine.
 func TestHere(t *testing.T) {
 	for address, want := range map[string]bool{
 		"127.0.0.1:80": true, "127.9.9.9:1": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true,
@@ -263,8 +265,8 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// TestElsewhere: what leads elsewhere is not connected to, whatever the settings
-// let through.
+// TestElsewhere checks that addresses of other machines are not connected to,
+// even if the settings allow them.
 func TestElsewhere(t *testing.T) {
 	listener, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
@@ -281,7 +283,7 @@ func TestElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosts := []string{"0.0.0.0"} // which some systems connect to themselves
+	hosts := []string{"0.0.0.0"} // some systems connect it to this machine
 	if addresses, err := net.InterfaceAddrs(); err == nil {
 		for _, a := range addresses {
 			if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
@@ -300,7 +302,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestCancelled: a call that is given up is no reason to complain.
+// TestCancelled checks that a cancelled call is not logged as a failure.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

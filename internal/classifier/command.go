@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// afterEnd is how long the output of a command that has ended, or was
-	// killed, may be held open by what it started.
+	// afterEnd is the timeout for descendants of a command to close its output
+	// after it has ended or was killed.
 	afterEnd = time.Second
-	// mostWords is what is kept of a command's standard error, in bytes: the
-	// error, not the log that led to it.
+	// mostWords is the size of the stored beginning of a command's standard
+	// error, in bytes: enough for an error, but not for a log.
 	mostWords = 1 << 10
 )
 
-// run gives the question to a command and returns what it printed. A command
-// that does not end well has not answered. When time is up, it prints too much
-// or something it started holds its output, its process group is killed.
+// run passes the question to a command and returns its standard output. It
+// returns an error if the command fails. It kills the command's process group
+// at the timeout, if the output is too long, or if a descendant holds the
+// output open.
 func run(ctx context.Context, stage policy.Stage, question []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -57,11 +58,11 @@ func run(ctx context.Context, stage policy.Stage, question []byte) ([]byte, erro
 	return out.text, nil
 }
 
-// limited keeps the beginning of what is written to it.
+// limited stores the beginning of what is written to it.
 type limited struct {
 	text []byte
 	most int
-	over func() // called when there is more; nil: not
+	over func() // called when there is more; may be nil
 }
 
 func (l *limited) Write(p []byte) (int, error) {

@@ -39,8 +39,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestCommandFails: a command that does not end well has no opinion, whatever
-// it printed.
+// TestCommandFails checks that a command that fails has no opinion, whatever it
+// printed.
 func TestCommandFails(t *testing.T) {
 	const allow = `echo '{"decision":"allow"}'`
 	for script, want := range map[string]string{
@@ -61,14 +61,15 @@ func TestCommandFails(t *testing.T) {
 	if _, ok, out := ask(t, stage); ok || !strings.Contains(out, "running /no/such/program: ") || !strings.Contains(out, "no such file") {
 		t.Errorf("opinion %v, logged %s", ok, out)
 	}
-	// One that talks much beside its answer, or does not read the question, has one.
+	// A command with long standard error, or one that does not read the
+	// question, still has an opinion.
 	if _, ok, out := ask(t, sh(`exec <&-; head -c 1000000 /dev/zero >&2; `+allow)); !ok {
 		t.Error(out)
 	}
 }
 
-// TestCommandLong: a question longer than a pipe holds reaches who reads it,
-// and does not hold up who does not.
+// TestCommandLong checks that a question longer than the buffer of a pipe
+// reaches a command that reads it, and does not block one that does not.
 func TestCommandLong(t *testing.T) {
 	long := Question{Input: strings.Repeat("x", 1<<20)}
 	for script, want := range map[string]string{
@@ -82,7 +83,8 @@ func TestCommandLong(t *testing.T) {
 	}
 }
 
-// TestCommandTime: a command is not waited for, nor what it printed believed.
+// TestCommandTime checks that a command that times out is not waited for, and
+// that its output is ignored.
 func TestCommandTime(t *testing.T) {
 	stage := sh(`echo '{"decision":"allow"}'; sleep 1000`)
 	stage.Timeout = 100 * time.Millisecond
@@ -92,7 +94,8 @@ func TestCommandTime(t *testing.T) {
 	}
 }
 
-// starts is a script that starts a child, and a function that waits for it.
+// starts returns a script that starts a child, and a function that waits for
+// the child and returns its id.
 func starts(t *testing.T) (script string, child func() int) {
 	path := filepath.Join(t.TempDir(), "pid")
 	return `sleep 1000 & echo $! >` + path + `.new; mv ` + path + `.new ` + path + `; `, func() int {
@@ -120,7 +123,7 @@ func waitGone(t *testing.T, pid int) {
 	}
 }
 
-// TestCommandGroup: the whole process group is killed.
+// TestCommandGroup checks that the whole process group is killed.
 func TestCommandGroup(t *testing.T) {
 	script, child := starts(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -135,8 +138,8 @@ func TestCommandGroup(t *testing.T) {
 	waitGone(t, <-pid)
 }
 
-// gone reports whether a process has ended; who inherited it may not have seen
-// that yet.
+// gone reports whether a process has ended, including one that its new parent
+// has not yet reaped.
 func gone(pid int) bool {
 	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 		return true
@@ -146,7 +149,8 @@ func gone(pid int) bool {
 	return err == nil && strings.HasPrefix(rest, "Z")
 }
 
-// TestCommandLeft: what holds the output open is not waited for without end.
+// TestCommandLeft checks that a process that holds the output open is not
+// waited for without end.
 func TestCommandLeft(t *testing.T) {
 	script, child := starts(t)
 	_, ok, out := ask(t, sh(script+`echo '{"decision":"allow"}'`))

@@ -13,22 +13,22 @@ import (
 	"syscall"
 )
 
-// newClient makes a client that reaches this machine only: neither a proxy, nor
-// a redirect, nor a name that leads elsewhere takes the question away.
+// newClient returns an HTTP client that connects only to this machine: no
+// proxy, redirect or host name can send the question elsewhere.
 func newClient() *http.Client {
 	dialer := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return here(address) }}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DialContext:            dialer.DialContext,
-			DisableKeepAlives:      true, // connecting to this machine is cheap
+			DisableKeepAlives:      true, // connecting locally is cheap
 			DisableCompression:     true,
 			MaxResponseHeaderBytes: mostAnswer,
 		},
 	}
 }
 
-// here refuses an address, as it is about to be connected to, of elsewhere.
+// here returns an error unless the resolved address is on this machine.
 func here(address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err == nil && to.Addr().Unmap().IsLoopback() {
@@ -37,7 +37,7 @@ func here(address string) error {
 	return fmt.Errorf("%s is not this machine", address)
 }
 
-// post sends the question to a URL and returns what it answers.
+// post sends the question to a URL and returns the body of the answer.
 func (c *Classifier) post(ctx context.Context, to string, question []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(question))
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Classifier) post(ctx context.Context, to string, question []byte) ([]by
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
-			err = u.Err // the URL may have a password in it
+			err = u.Err // the URL may contain a password
 		}
 		return nil, fmt.Errorf("asking %s: %w", request.URL.Host, err)
 	}

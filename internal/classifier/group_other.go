@@ -4,6 +4,6 @@ package classifier
 
 import "os/exec"
 
-// apart leaves the command as it is: where there are no process groups, only
-// the command itself is ended.
+// apart does nothing: without process groups, only the command itself is
+// killed.
 func apart(*exec.Cmd) {}

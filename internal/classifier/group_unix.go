@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// apart starts a command in a process group of its own and makes it end with
-// all that is in there.
+// apart starts a command in a process group of its own. Cancelling the command
+// kills the whole group.
 func apart(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {

@@ -11,7 +11,8 @@ import (
 	"mcp-toolset/policy"
 )
 
-// A command that hangs as it starts is waited for no longer than its context.
+// TestCommandHangsAsItStarts checks that a command whose start hangs is waited
+// for no longer than its context.
 func TestCommandHangsAsItStarts(t *testing.T) {
 	dir := t.TempDir()
 	end := silentfs.Mount(t, dir)

@@ -6,8 +6,9 @@ import (
 	"syscall"
 )
 
-// Descriptors returns the fault of an error that reports that no file descriptors
-// are left, and nil for any other error. what names what failed.
+// Descriptors returns the fault for an error that means that no file
+// descriptors are left, and nil for any other error. what names the operation
+// that failed.
 func Descriptors(what string, err error) *Fault {
 	switch {
 	case errors.Is(err, syscall.EMFILE):

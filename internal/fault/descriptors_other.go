@@ -2,5 +2,6 @@
 
 package fault
 
-// mostDescriptors is unknown: there is no limit for a process.
+// mostDescriptors reports that the limit is unknown: there is none for a
+// process.
 func mostDescriptors() (n uint64, ok bool) { return 0, false }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDescriptors holds the words for a process, and a system, that has no file
-// descriptors left.
+// TestDescriptors checks the faults for a process and for a system without free
+// file descriptors.
 func TestDescriptors(t *testing.T) {
 	limit, known := mostDescriptors()
 	shown, higher := "", ""

@@ -4,7 +4,7 @@ package fault
 
 import "syscall"
 
-// mostDescriptors is how many file descriptors this process may have.
+// mostDescriptors returns the limit of file descriptors of this process.
 func mostDescriptors() (n uint64, ok bool) {
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)

@@ -1,13 +1,14 @@
-// Package fault is the error of a caller's making: one fact and one next step.
+// Package fault defines the errors that a caller can fix: one fact and one next
+// step.
 package fault
 
-// Fault is an error that is the caller's to fix.
+// Fault is an error that the caller can fix.
 type Fault struct {
-	Fact string // what is so, without a full stop
-	Next string // what to do; "" when the fact says it
+	Fact string // what is wrong, without a full stop
+	Next string // what to do; "" if Fact is enough
 }
 
-// New makes a fault.
+// New returns a fault.
 func New(fact, next string) *Fault { return &Fault{Fact: fact, Next: next} }
 
 func (f *Fault) Error() string {

@@ -1,5 +1,5 @@
-// Package filelock is advisory locks between processes and within one. A lock
-// is of use among those that take it: it keeps nobody from the file it is for.
+// Package filelock provides advisory locks between processes and within one. A
+// lock only affects code that takes it: it does not block access to the file.
 package filelock
 
 import (
@@ -15,47 +15,49 @@ import (
 )
 
 const (
-	// buckets is how many lock files there are, whatever the number of names:
-	// the folder never grows, and few calls that run at once share a bucket.
+	// buckets is the number of lock files, whatever the number of names: the
+	// folder does not grow, and few concurrent calls share a bucket.
 	buckets = 256
 
-	// patience is how long another process may keep a lock from us: far longer
-	// than any write takes, short enough that a call whose lock is held by a
-	// process that was stopped still gets its answer.
+	// patience is the timeout for a lock that another process holds. It is much
+	// longer than any write. It is short enough that a call still gets its
+	// answer if the lock is held by a stopped process.
 	patience = 30 * time.Second
 
-	// Another process is asked again after these: the first is what a write
-	// takes without its fsync; with the last, a waiter costs next to nothing.
+	// firstPause and lastPause are the first and the longest pause between
+	// attempts to lock. firstPause is the time of a write without its fsync.
+	// With lastPause, waiting costs almost nothing.
 	firstPause = 100 * time.Microsecond
 	lastPause  = 50 * time.Millisecond
 
-	// lookEvery is how often a waiter looks whether its lock file is still the
-	// one that others would open.
+	// lookEvery is the interval at which a waiter checks that its lock file is
+	// still the one at the path.
 	lookEvery = time.Second
 )
 
-// ErrHeld says that another process did not let go of a lock in half a minute.
+// ErrHeld reports that another process held a lock for longer than half a
+// minute.
 var ErrHeld = errors.New("another server holds it")
 
-// Locks are locks by name, kept in a folder that all who share them name. It
-// is safe for concurrent use.
+// Locks holds locks by name, in a folder that all processes sharing them use.
+// It is safe for concurrent use.
 type Locks struct {
 	dir    string
 	queues [buckets]queue
 }
 
-// queue is those of one Locks who want one bucket.
+// queue holds the waiters for one bucket of a Locks.
 type queue struct {
-	turn chan struct{} // full while one of them has the bucket or asks for it
+	turn chan struct{} // full while a waiter holds the bucket or tries to lock it
 
-	// gaveUp is when the last of them met ErrHeld. It belongs to who has the
-	// turn.
+	// gaveUp is the time at which a waiter last got ErrHeld. Only the waiter
+	// with the turn may access it.
 	gaveUp time.Time
 }
 
-// New returns the locks in the folder dir, which is made, for this user alone,
-// when the first lock is taken. Nothing in it is ever removed: who removes it
-// while locks are held lets others take them once more.
+// New returns the locks in the folder dir. The folder is created, for this user
+// only, when the first lock is taken. Lock files are never removed: removing
+// them while locks are held lets other processes take the same locks.
 func New(dir string) *Locks {
 	l := &Locks{dir: dir}
 	for i := range l.queues {
@@ -64,14 +66,14 @@ func New(dir string) *Locks {
 	return l
 }
 
-// Take locks what name stands for, the canonical path of a file, until release
-// is called, and waits for it until ctx ends or, with ErrHeld, another process
-// has held it for too long. Waiters of one Locks get it in the order they came;
-// between processes there is no order. A process that ends, however it ends,
-// holds nothing any more.
+// Take locks name, the canonical path of a file, until release is called. It
+// waits until ctx ends, or returns ErrHeld if another process holds the lock
+// for too long. Waiters of one Locks get the lock in order of arrival; between
+// processes there is no order. A process that has ended, for any reason, holds
+// no lock.
 //
-// Two names may share a lock, so who holds one must not take another.
-// Calling release again does nothing.
+// Two names may share a lock, so the holder of one must not take another.
+// Calling release again has no effect.
 func (l *Locks) Take(ctx context.Context, name string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, waiting(name, err)
@@ -80,7 +82,7 @@ func (l *Locks) Take(ctx context.Context, name string) (release func(), err erro
 	q := &l.queues[n]
 	came := time.Now()
 	select {
-	case q.turn <- struct{}{}: // senders on a full channel are served as they came
+	case q.turn <- struct{}{}: // a channel serves blocked senders in order
 	case <-ctx.Done():
 		return nil, waiting(name, ctx.Err())
 	}
@@ -93,17 +95,18 @@ func (l *Locks) Take(ctx context.Context, name string) (release func(), err erro
 		return nil, waiting(name, err)
 	}
 	return sync.OnceFunc(func() {
-		// Closing would do, but for a child that is just being started: it has
-		// the descriptor until it runs its own program.
+		// Closing the file is not enough: a child process that is just being
+		// started has the descriptor until it executes its program.
 		_ = unlock(file)
 		_ = file.Close()
 		<-q.turn
 	}), nil
 }
 
-// deadline is when who came then, and has the turn now, is to give up. Waiting
-// for one's turn does not count, since others work meanwhile, unless they too
-// only waited: so all who wait for a process that was stopped give up in time.
+// deadline returns when a waiter that arrived at came, and now has the turn,
+// must give up. The time of waiting for the turn does not count, because others
+// work meanwhile. It counts if they only waited too. So all waiters for a
+// stopped process give up in time.
 func (q *queue) deadline(came time.Time) time.Time {
 	if came.Before(q.gaveUp) {
 		return came.Add(patience)
@@ -121,7 +124,7 @@ func bucket(name string) int {
 	return int(h.Sum32() % buckets)
 }
 
-// lock returns the lock file at path once this process alone has it.
+// lock returns the lock file at path, locked by this process.
 func (l *Locks) lock(ctx context.Context, path string, deadline time.Time) (*os.File, error) {
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -137,19 +140,20 @@ func (l *Locks) lock(ctx context.Context, path string, deadline time.Time) (*os.
 	return nil, err
 }
 
-// Lock waits for the lock of an open file, as TryLock takes it, until ctx ends.
-// One that is free is taken even then.
+// Lock takes the lock of an open file as TryLock does, and waits for it until
+// ctx ends. It takes a free lock even if ctx has ended.
 func Lock(ctx context.Context, file *os.File) error {
 	return poll(ctx, func() (bool, error) { return TryLock(file) })
 }
 
-// poll calls try, at least once, until it is done or fails or ctx ends.
+// poll calls try at least once, until it is done, it fails, or ctx ends.
 func poll(ctx context.Context, try func() (done bool, err error)) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if done, err := try(); done || err != nil {
 			return err
 		}
-		// Not all of the pause, or those who began together stay together.
+		// The pause is random, so that waiters that began together do not stay
+		// in step.
 		timer := time.NewTimer(pause/2 + rand.N(pause/2))
 		select {
 		case <-timer.C:

@@ -16,12 +16,13 @@ import (
 
 const name = "/work/a.txt"
 
-// lockFile is the lock file of name in dir, as another process asks for it.
+// lockFile returns a waiter for the lock file of name in dir, as another
+// process would use it.
 func lockFile(dir string) *waiter {
 	return &waiter{dir: dir, path: filepath.Join(dir, fmt.Sprintf("%02x.lock", bucket(name)))}
 }
 
-// free reports whether w takes its lock.
+// free reports whether w can take its lock.
 func free(t *testing.T, w *waiter) bool {
 	t.Helper()
 	t.Cleanup(w.drop)
@@ -34,7 +35,7 @@ func free(t *testing.T, w *waiter) bool {
 
 func take(t *testing.T, l *Locks, name string) (release func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // only a failure waits for it
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // only a failing test waits this long
 	defer cancel()
 	release, err := l.Take(ctx, name)
 	if err != nil {
@@ -43,7 +44,8 @@ func take(t *testing.T, l *Locks, name string) (release func()) {
 	return release
 }
 
-// Waiters get the lock in the order they came, one at a time.
+// TestOrder checks that waiters get the lock in order of arrival, one at a
+// time.
 func TestOrder(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +56,7 @@ func TestOrder(t *testing.T) {
 		for i := range 50 {
 			wg.Go(func() {
 				release := take(t, l, name)
-				got = append(got, i) // the race detector sees what the lock does not order
+				got = append(got, i) // the race detector reports accesses that the lock does not order
 				release()
 			})
 			synctest.Wait() // until it waits in its place
@@ -67,7 +69,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Names do not wait for each other unless they share one of the lock files.
+// TestNames checks that names do not wait for each other unless they share a
+// lock file.
 func TestNames(t *testing.T) {
 	l := New(filepath.Join(t.TempDir(), "a", "locks"))
 	used := map[int]bool{bucket(name): true}
@@ -90,7 +93,7 @@ func TestNames(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	dir := t.TempDir()
-	held, other := New(dir), New(dir) // of two Locks each is as another process
+	held, other := New(dir), New(dir) // the two act like different processes
 	release := take(t, held, name)
 	for who, l := range map[string]*Locks{"the same": held, "another process": other} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -101,8 +104,8 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 	release()
-	release()              // does not free what another has taken since
-	take(t, other, name)() // nobody who gave up is in the way
+	release()              // does not release a lock taken by another since then
+	take(t, other, name)() // waiters that gave up do not block it
 	again := take(t, held, name)
 	release()
 	if w := lockFile(dir); free(t, w) {
@@ -116,7 +119,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Cleaning the state folder stops nobody.
+// TestFolderRemoved checks that locks still work after the state folder was
+// cleaned.
 func TestFolderRemoved(t *testing.T) {
 	l := New(filepath.Join(t.TempDir(), "locks"))
 	release := take(t, l, name)
@@ -128,8 +132,8 @@ func TestFolderRemoved(t *testing.T) {
 	take(t, l, name)()
 }
 
-// A process that does not let go is waited for half a minute, by all who want
-// its lock together, and those who come later wait as long.
+// TestHeld checks that all present waiters give up after half a minute if
+// another process holds the lock, and that later ones wait as long.
 func TestHeld(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +166,8 @@ func TestHeld(t *testing.T) {
 	})
 }
 
-// Waiting for calls of one's own does not count.
+// TestLongQueue checks that waiting for calls of the same process does not
+// count.
 func TestLongQueue(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -183,13 +188,14 @@ func TestLongQueue(t *testing.T) {
 	})
 }
 
-// Nor is another process given less time for that.
+// TestHeldAfterQueue checks that waiting in the queue does not shorten the
+// timeout for another process.
 func TestHeldAfterQueue(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		l, other := New(dir), New(dir)
 		q := &l.queues[bucket(name)]
-		q.turn <- struct{}{} // a long call of our own
+		q.turn <- struct{}{} // a long call of this process
 		release := take(t, other, name)
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -208,7 +214,7 @@ func TestHeldAfterQueue(t *testing.T) {
 	})
 }
 
-// Lock waits for the holder of an open file.
+// TestLock checks that Lock waits for the holder of an open file.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	open := func() *os.File {
@@ -243,7 +249,7 @@ func TestFolderRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := New(file)
-	for range 2 { // and the queue is free again
+	for range 2 { // the queue is released after the error
 		if _, err := l.Take(t.Context(), name); err == nil || !strings.Contains(err.Error(), "is not a folder") {
 			t.Errorf("%v", err)
 		}

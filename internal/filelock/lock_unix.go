@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags: a link in a lock file's place is an error. Every file that
-// package os opens is closed in children.
+// openFlags makes opening fail on a link. Package os closes all its files in
+// child processes.
 const openFlags = unix.O_NOFOLLOW
 
-// TryLock takes the lock of an open file and reports whether it could; false
-// without an error says that another has it. The lock is of this opening of
-// the file and ends when it is closed.
+// TryLock tries to take the lock of an open file. It returns false without an
+// error if the lock is held elsewhere. The lock belongs to this opening of the
+// file and ends when it is closed.
 func TryLock(file *os.File) (bool, error) {
 	err := onDescriptor(file, unix.LOCK_EX|unix.LOCK_NB)
 	if err == unix.EWOULDBLOCK {

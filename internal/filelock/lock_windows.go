@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openFlags: the folder is the user's own, and following a link in it is all
-// that opening could do wrong.
+// openFlags is 0: the folder belongs to the user, and the only risk of opening
+// a file in it is to follow a link.
 const openFlags = 0
 
-// TryLock takes the lock of an open file and reports whether it could; false
-// without an error says that another has it. The lock is of this opening of
-// the file and ends when it is closed.
+// TryLock tries to take the lock of an open file. It returns false without an
+// error if the lock is held elsewhere. The lock belongs to this opening of the
+// file and ends when it is closed.
 func TryLock(file *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(file.Fd()),
 		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, farAway())
@@ -26,8 +26,8 @@ func unlock(file *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, farAway())
 }
 
-// farAway is the byte that is locked. Here a lock keeps others from reading
-// what it covers, so it covers what no file has.
+// farAway returns the position of the byte to lock. On Windows a lock prevents
+// others from reading the locked range, so it covers a byte that no file has.
 func farAway() *windows.Overlapped {
 	return &windows.Overlapped{Offset: 0xfffffffe, OffsetHigh: 0x7fffffff}
 }

@@ -24,7 +24,7 @@ const (
 	increments = 200
 )
 
-// A test's binary is also the other processes of its test.
+// TestMain also runs the test binary as the other processes of a test.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("FILELOCK_DIR")
 	switch os.Getenv("FILELOCK_CHILD") {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	case "hold":
 		release, err := New(dir).Take(context.Background(), name)
 		fail(err)
-		defer release() // not reached: it is killed
+		defer release() // not reached: the process is killed
 		idle()
 	case "idle":
 		idle()
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// idle says that the process is ready, and waits for the parent to end it.
+// idle reports that the process is ready, and waits for the parent to end it.
 func idle() {
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
@@ -55,7 +55,7 @@ func fail(err error) {
 	}
 }
 
-// count adds one to the number in a file, reading and writing with the lock.
+// count increments the number in a file while holding the lock.
 func count(dir string) error {
 	l := New(dir)
 	for range increments {
@@ -69,7 +69,7 @@ func count(dir string) error {
 		}
 		n, err := strconv.Atoi(string(text))
 		if err != nil {
-			return err // another was writing
+			return err // another process was writing
 		}
 		if err := os.WriteFile(filepath.Join(dir, "number"), []byte(strconv.Itoa(n+1)), 0o600); err != nil {
 			return err
@@ -87,7 +87,7 @@ func child(t *testing.T, what, dir string) *exec.Cmd {
 	return cmd
 }
 
-// start runs a child that says one line once it is ready.
+// start runs a child that prints one line when it is ready.
 func start(t *testing.T, what, dir string) (end func()) {
 	t.Helper()
 	_, end = startProcess(t, what, dir)
@@ -156,7 +156,8 @@ func TestHolderKilled(t *testing.T) {
 	take(t, l, name)()
 }
 
-// A process that is stopped while it holds a lock is not waited for without end.
+// TestHolderStopped checks that a stopped process that holds a lock is not
+// waited for without end.
 func TestHolderStopped(t *testing.T) {
 	dir := t.TempDir()
 	cmd, end := startProcess(t, "hold", dir)
@@ -171,7 +172,8 @@ func TestHolderStopped(t *testing.T) {
 	})
 }
 
-// A child of the holder, started while it holds the lock, does not keep it.
+// TestNotInherited checks that a child started while the lock is held does not
+// retain it.
 func TestNotInherited(t *testing.T) {
 	dir := t.TempDir()
 	l := New(dir)
@@ -181,7 +183,7 @@ func TestNotInherited(t *testing.T) {
 	}
 	end := start(t, "idle", dir)
 	defer end()
-	w.drop() // not unlocked, as if the process had died
+	w.drop() // closed without unlocking, as if the process had died
 	take(t, l, name)()
 }
 

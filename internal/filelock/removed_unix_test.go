@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Who waits for a lock file that was removed does not wait for its holder, and
-// who gets one that was removed meanwhile does not take that for the lock.
+// TestFileRemoved checks that a waiter for a removed lock file does not wait
+// for its holder, and that locking a removed file does not count as having the
+// lock.
 func TestFileRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -18,7 +19,7 @@ func TestFileRemoved(t *testing.T) {
 		defer take(t, l, name)()
 		path := lockFile(dir).path
 		go func() {
-			time.Sleep(10 * lastPause) // the other waits by then
+			time.Sleep(10 * lastPause) // the other goroutine waits by then
 			_ = os.Remove(path)
 		}()
 		start := time.Now()

@@ -9,14 +9,16 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// waiter asks for one lock file, which it opens once and not for each question.
+// waiter tries to lock one lock file. It opens the file once, not for each
+// attempt.
 type waiter struct {
 	dir, path string
 	file      *os.File  // nil while it is not open
-	looked    time.Time // when path was last seen to lead to file
+	looked    time.Time // when path was last known to lead to file
 }
 
-// try reports whether file is locked now and is what others find at path.
+// try locks the file, and reports whether it is locked and still the one at
+// path.
 func (w *waiter) try() (bool, error) {
 	if w.file != nil && time.Since(w.looked) > lookEvery && !w.current() {
 		w.drop()
@@ -28,14 +30,14 @@ func (w *waiter) try() (bool, error) {
 	}
 	ok, err := TryLock(w.file)
 	if ok && !w.current() {
-		w.drop() // the folder was cleaned before this was locked
+		w.drop() // the folder was cleaned before the file was locked
 		return false, nil
 	}
 	return ok, err
 }
 
-// open opens the lock file, or leaves file nil if the folder was removed in
-// this moment.
+// open opens the lock file. It leaves file nil if the folder was removed at
+// that moment.
 func (w *waiter) open() error {
 	if err := state.EnsurePrivate(w.dir); err != nil {
 		return err
@@ -51,7 +53,7 @@ func (w *waiter) open() error {
 	return nil
 }
 
-// current looks whether path leads to file.
+// current reports whether path still leads to file.
 func (w *waiter) current() bool {
 	w.looked = time.Now()
 	there, err := os.Stat(w.path)
@@ -62,7 +64,7 @@ func (w *waiter) current() bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// drop closes the file, and with it lets go of its lock.
+// drop closes the file, which releases its lock.
 func (w *waiter) drop() {
 	if w.file != nil {
 		_ = w.file.Close()

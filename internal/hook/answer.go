@@ -9,20 +9,20 @@ import (
 	"mcp-toolset/policy"
 )
 
-// blocks is the exit code by which a hook objects, with its standard error as
+// blocks is the exit code with which a hook objects. Its standard error is then
 // the reason.
 const blocks = 2
 
-// maxSaid is how much is looked at of what a failed hook printed, in bytes, of
-// which one line is shown.
+// maxSaid is the limit of a failed hook's output that is used, in bytes. One
+// line of it is shown.
 const maxSaid = 4 << 10
 
-// answer is what came of one hook: what it said, or why it said nothing.
+// answer is the outcome of one hook: its output, or the reason why it has none.
 type answer struct {
 	hook      policy.Hook
 	output    output
-	failure   string // in words that follow the command; "": it did not fail
-	cancelled bool   // the call ended before the hook; it has not failed
+	failure   string // a phrase that follows the command; "" if the hook did not fail
+	cancelled bool   // the call ended before the hook, which is no failure
 }
 
 // ask runs one hook and reads its answer.
@@ -49,7 +49,8 @@ func (r *Runner) ask(ctx context.Context, event policy.Event, h policy.Hook, dir
 	return a
 }
 
-// read reads what a hook printed that ended well.
+// read parses the standard output of a hook that succeeded. The string it
+// returns is the failure, or "".
 func (r *Runner) read(event policy.Event, h policy.Hook, stdout *capture) (output, string) {
 	text := bytes.TrimSpace(stdout.bytes())
 	if !bytes.HasPrefix(text, []byte("{")) {

@@ -1,8 +1,9 @@
 package hook
 
-// Close kills the hooks that still run, with what they started; none runs from
-// then on. It is for a server that exits: that does not wait until they have
-// ended, and what it had stopped to find its kin would stay stopped for ever.
+// Close kills the running hooks with their process trees. Hooks started later
+// are killed at once. Close is for a server that exits without waiting for
+// hooks to end: processes that were stopped while searching for descendants
+// would otherwise stay stopped for ever.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -13,7 +14,7 @@ func (r *Runner) Close() error {
 	return nil
 }
 
-// entered notes that a hook runs, and kills it if that is too late.
+// entered registers a running hook, and kills it if the Runner is closed.
 func (r *Runner) entered(p *process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -23,7 +24,8 @@ func (r *Runner) entered(p *process) {
 	}
 }
 
-// left is called before the number of the hook's group may be another's.
+// left removes a hook. It must be called before the id of the hook's process
+// group can be reused.
 func (r *Runner) left(p *process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestClose: a server that exits leaves no hook behind, also none that does not
-// want to end; and none lasts from then on.
+// TestClose checks that Close leaves no hook running, even one that ignores
+// requests to end, and that hooks started later are killed.
 func TestClose(t *testing.T) {
 	mark := newMark(t)
 	w := newWorld(t, mark.add)

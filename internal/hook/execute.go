@@ -13,32 +13,32 @@ import (
 	"mcp-toolset/policy"
 )
 
-// Limits of a run.
+// Limits and timeouts of a run.
 const (
-	// maxOutput is what is kept of each output, in bytes; the rest is read and
-	// forgotten, so that the hook can go on.
+	// maxOutput is the limit of each stored output, in bytes. The rest is read
+	// and discarded, so that the hook can continue.
 	maxOutput = 1 << 20
-	// settle is how long a process that a hook has left behind may hold its
-	// output open: the other end of a pipeline is often a moment behind.
+	// settle is the timeout for processes that a hook left behind to close its
+	// output. The other end of a pipeline often ends slightly later.
 	settle = 500 * time.Millisecond
-	// grace is how long a hook may take to end when it is told to.
+	// grace is the timeout for a hook to end after it was asked to.
 	grace = 500 * time.Millisecond
-	// killWait is how long what was killed is waited for. What hangs in the
-	// kernel is left to it.
+	// killWait is the timeout for killed processes to end. A process that hangs
+	// in the kernel is abandoned.
 	killWait = 5 * time.Second
 )
 
-// ended is how a hook ended.
+// ended describes how a hook ended.
 type ended struct {
-	err            error // it was never started
-	late           bool  // its time was over
+	err            error // why it was not started
+	late           bool  // its timeout has passed
 	cancelled      bool  // the call ended before it
-	code           int   // exit code, -1 if a signal ended it
+	code           int   // exit code; -1 if a signal ended it
 	state          string
 	stdout, stderr *capture
 }
 
-// execute runs one hook until it has ended or is ended.
+// execute runs one hook. It returns when the hook has ended or was killed.
 func (r *Runner) execute(ctx context.Context, h policy.Hook, dir string, input []byte) ended {
 	switch {
 	case ctx.Err() != nil:
@@ -48,7 +48,7 @@ func (r *Runner) execute(ctx context.Context, h policy.Hook, dir string, input [
 	case !filepath.IsAbs(dir):
 		return ended{err: fmt.Errorf("its folder %q is not an absolute path", dir)}
 	}
-	if _, err := os.Stat(dir); err != nil { // the error of starting would name the shell
+	if _, err := os.Stat(dir); err != nil { // an error from the start would name the shell
 		return ended{err: err}
 	}
 	cmd := exec.Command(r.shell, "-c", h.Command)
@@ -92,17 +92,17 @@ func (r *Runner) execute(ctx context.Context, h policy.Hook, dir string, input [
 	return e
 }
 
-// process is a hook that was started.
+// process is a started hook.
 type process struct {
 	cmd            *exec.Cmd
-	input          *os.File // the end to write
+	input          *os.File // the end to write to
 	stdout, stderr *capture
 	exited         chan struct{} // closed when the shell has exited
-	reap           func()        // waits for the exited shell; the number of its group is free then
+	reap           func()        // waits for the exited shell; after that, the id of its group can be reused
 	kin            kin
 }
 
-// start starts a command and gives it its input.
+// start starts a command and writes its input in the background.
 func start(ctx context.Context, cmd *exec.Cmd, input []byte) (*process, error) {
 	var files []*os.File
 	closeAll := func() {
@@ -126,10 +126,10 @@ func start(ctx context.Context, cmd *exec.Cmd, input []byte) (*process, error) {
 	files[3].Close()
 	files[5].Close()
 	p := &process{cmd: cmd, input: files[1], stdout: newCapture(files[2]), stderr: newCapture(files[4]), exited: make(chan struct{})}
-	p.reap = sync.OnceFunc(func() { _ = cmd.Wait() }) // the state says it all
+	p.reap = sync.OnceFunc(func() { _ = cmd.Wait() }) // ProcessState has all information
 	go func() {
 		defer p.input.Close()
-		_, _ = p.input.Write(input) // an error: the hook did not want to know
+		_, _ = p.input.Write(input) // an error means that the hook did not read its input
 	}()
 	go func() {
 		p.awaitExit()
@@ -147,8 +147,8 @@ func (p *process) isOver() bool {
 	}
 }
 
-// said waits until nobody can print any more, for a while at most, and reports
-// whether that is so.
+// said waits until all writers have closed both outputs, but no longer than
+// limit, and reports whether they have.
 func (p *process) said(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -164,9 +164,9 @@ func (p *process) said(ctx context.Context, limit time.Duration) bool {
 	return true
 }
 
-// end ends the hook and what it started: it is told to, and killed if it has
-// not ended after grace. What has closed the output and goes on is killed with
-// the others.
+// end ends the hook and its descendants. It asks them to end, and kills them
+// after grace. A process that has closed the output and continues is killed
+// too.
 func (p *process) end() {
 	p.signal(false)
 	timer := time.NewTimer(grace)
@@ -188,15 +188,14 @@ func (p *process) end() {
 	}
 }
 
-// close lets go of the pipes. Who still has the other end is told so when it
-// writes.
+// close closes our ends of the pipes. Later writes at the other ends fail.
 func (p *process) close() {
 	p.input.Close()
 	p.stdout.from.Close()
 	p.stderr.from.Close()
 }
 
-// capture keeps the beginning of what comes out of a pipe.
+// capture stores the beginning of the data from a pipe.
 type capture struct {
 	from *os.File
 	done chan struct{} // closed at the end of the pipe

@@ -28,7 +28,7 @@ func fifo(t *testing.T, elements ...string) string {
 	return path
 }
 
-// TestParallel: each hook waits for the other.
+// TestParallel checks that hooks run in parallel: each waits for the other.
 func TestParallel(t *testing.T) {
 	w := newWorld(t)
 	fifo(t, w.dir, "a")
@@ -48,7 +48,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestStandardInput: who does not read what it is told neither hangs nor fails.
+// TestStandardInput checks that a hook that does not read its input neither
+// hangs nor fails.
 func TestStandardInput(t *testing.T) {
 	w := newWorld(t)
 	in := w.input()
@@ -79,8 +80,8 @@ func mustLine(t *testing.T, in Input) []byte {
 	return line
 }
 
-// TestMuchOutput: a hook that prints 10 MB can go on, and only the beginning is
-// kept.
+// TestMuchOutput checks that a hook can print 10 MB, and that only the
+// beginning is stored.
 func TestMuchOutput(t *testing.T) {
 	var stored string
 	w := newWorld(t)
@@ -99,7 +100,8 @@ func TestMuchOutput(t *testing.T) {
 	}
 }
 
-// TestTime: what is late is ended with all that it started, and decides nothing.
+// TestTime checks that a hook that times out is ended with its descendants, and
+// decides nothing.
 func TestTime(t *testing.T) {
 	for _, command := range []string{
 		"sleep 1000",
@@ -120,7 +122,7 @@ func TestTime(t *testing.T) {
 		}
 		mark.gone(t, command)
 	}
-	for i := range 20 { // what has hardly begun
+	for i := range 20 { // processes that have only just started
 		for _, command := range []string{"(trap '' TERM; timeout 1000 sleep 1000); :", "timeout 1000 timeout 1000 sleep 1000 & wait"} {
 			mark := newMark(t)
 			w := newWorld(t, mark.add)
@@ -135,8 +137,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestCancel: the end of the call ends its hooks, and an allow of one does not
-// stand for the others.
+// TestCancel checks that the end of a call ends its hooks, and that the allow
+// of one hook does not count for the others.
 func TestCancel(t *testing.T) {
 	for _, event := range []policy.Event{pre, post} {
 		mark := newMark(t)
@@ -166,7 +168,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestTold: a hook is told to end before it is killed.
+// TestTold checks that a hook is asked to end before it is killed.
 func TestTold(t *testing.T) {
 	w := newWorld(t)
 	started := fifo(t, w.dir, "started")
@@ -181,8 +183,9 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: who holds the output of a hook that has ended does not keep
-// the call waiting, and is ended; who has let go of it stays.
+// TestLeftBehind checks that a process that holds the output of an ended hook
+// does not delay the call and is ended, and that one that has closed the output
+// continues.
 func TestLeftBehind(t *testing.T) {
 	for _, command := range []string{
 		"sleep 1000 & echo said >&2; exit 2",
@@ -197,7 +200,7 @@ func TestLeftBehind(t *testing.T) {
 			t.Errorf("%s: %+v", command, v)
 		}
 		goleak.VerifyNone(t, before)
-		if strings.Contains(command, "setsid") { // out of reach
+		if strings.Contains(command, "setsid") { // not found: it has left the session and lost its parent
 			mark.kill()
 		} else {
 			mark.gone(t, command)
@@ -219,7 +222,8 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestLastWords: what the other end of a pipeline says behind the exit is heard.
+// TestLastWords checks that output from the other end of a pipeline, after the
+// exit of the shell, is read.
 func TestLastWords(t *testing.T) {
 	w := newWorld(t)
 	fifo(t, w.dir, "go")

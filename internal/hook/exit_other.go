@@ -2,6 +2,6 @@
 
 package hook
 
-// awaitExit waits until the shell has exited. A process group that somebody
-// makes at that moment under the same number would be taken for the hook's.
+// awaitExit waits until the shell has exited. A process group that is created
+// at that moment with the same id would be mistaken for the hook's.
 func (p *process) awaitExit() { p.reap() }

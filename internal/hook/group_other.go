@@ -4,12 +4,13 @@ package hook
 
 import "syscall"
 
-// kin would be the processes that a hook started, if they could be told.
+// kin is empty: the descendants of a hook cannot be found on this system.
 type kin struct{}
 
 func ownGroup() *syscall.SysProcAttr { return nil }
 
-// signal kills the shell. What it started is not reached here.
+// signal kills the shell. It does not reach the shell's descendants on this
+// system.
 func (p *process) signal(kill bool) {
 	if kill {
 		_ = p.cmd.Process.Kill()

@@ -4,12 +4,13 @@ package hook
 
 import "syscall"
 
-// ownGroup puts a hook at the head of a process group, and of a session, which
-// what it starts leaves less often. It has no terminal then.
+// ownGroup makes a hook the leader of a process group and of a session, because
+// processes leave a session less often than a group. The hook has no terminal
+// then.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// signal tells the hook and what it started to end, or kills them. Those that
-// have left the group are looked for first, while their parents are there.
+// signal asks the hook and its descendants to end, or kills them. It first
+// searches for those that have left the group, while their parents still exist.
 func (p *process) signal(kill bool) {
 	leader := p.cmd.Process.Pid
 	p.kin.freeze(leader)
@@ -19,14 +20,14 @@ func (p *process) signal(kill bool) {
 		p.kin.release()
 		return
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // what is stopped does not hear the first
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // a stopped process handles SIGTERM only after SIGCONT
 		_ = syscall.Kill(-leader, sig)
 		p.kin.signal(leader, sig)
 	}
 }
 
-// kill kills the hook and what it started, as far as one look finds it. It may
-// be called while the hook is being ended.
+// kill kills the hook and the descendants that a single search finds. It may be
+// called concurrently with end.
 func (p *process) kill() {
 	leader := p.cmd.Process.Pid
 	var k kin

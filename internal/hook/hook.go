@@ -1,12 +1,12 @@
-// Package hook runs the hooks of a call: commands of the user that are told of
-// the call in JSON, and that may refuse it, change it, or add to its result.
+// Package hook runs the hooks of a call: commands of the user that receive the
+// call as JSON, and that may refuse it, change it, or add to its result.
 //
-// The package starts the commands, reads what they say and makes one Verdict of
-// it. Which hooks match is policy's, what becomes of a Verdict the pipeline's:
-// an allow of a hook lifts no rule, and an updated input is validated and judged
-// again.
+// The package starts the commands, reads their output and combines it into one
+// Verdict. Package policy selects the hooks, and the pipeline acts on the
+// Verdict: an allow of a hook overrides no rule, and an updated input is
+// validated and judged again.
 //
-// Hooks are trusted as the settings are: they run without a sandbox, with the
+// Hooks are trusted like the settings: they run without a sandbox, with the
 // rights of the server.
 package hook
 
@@ -25,38 +25,38 @@ import (
 	"mcp-toolset/policy"
 )
 
-// Config is what a Runner needs to know.
+// Config holds the settings of a Runner.
 type Config struct {
-	// Shell runs the commands, by -c: a path, or a name to be found in PATH.
-	// Empty: sh.
+	// Shell runs the commands with -c. It is a path, or a name that is searched
+	// for in PATH. "" means sh.
 	Shell string
-	// Environ is the environment of hooks as NAME=value. Whoever makes it has
-	// taken out what hooks must not see. The variables of the project folder and
-	// PWD are set by the Runner.
+	// Environ is the environment of hooks, as NAME=value. The caller must
+	// remove variables that hooks must not see. The Runner adds PWD and the
+	// variables of the project folder.
 	Environ []string
-	// ProjectDir is the folder that CLAUDE_PROJECT_DIR and
-	// MCP_TOOLSET_PROJECT_DIR name: absolute.
+	// ProjectDir is the absolute path in CLAUDE_PROJECT_DIR and
+	// MCP_TOOLSET_PROJECT_DIR.
 	ProjectDir string
-	// FailClosed makes a PreToolUse hook that fails or is late deny the call.
+	// FailClosed makes a PreToolUse hook that fails or times out deny the call.
 	FailClosed bool
-	Log        *slog.Logger // failures, and what hooks say that has no effect; nil: nowhere
+	Log        *slog.Logger // receives failures, and output without effect; nil discards them
 }
 
-// Runner runs hooks. It keeps nothing between runs and is safe for concurrent
+// Runner runs hooks. It stores nothing between runs and is safe for concurrent
 // use.
 type Runner struct {
 	cfg      Config
 	shell    string
-	shellErr error // every hook fails with it
+	shellErr error // why there is no shell; every hook fails with it
 	log      *slog.Logger
 
 	mu      sync.Mutex
-	running map[*process]bool // not reaped yet
+	running map[*process]bool // hooks that are not reaped
 	closed  bool
 }
 
-// New makes a Runner. The shell is looked for now; that there is none is told as
-// the failure of each hook.
+// New returns a Runner. It searches for the shell. If there is none, each hook
+// fails with that error.
 func New(cfg Config) *Runner {
 	r := &Runner{cfg: cfg, log: cfg.Log, running: map[*process]bool{}}
 	if r.log == nil {
@@ -65,34 +65,34 @@ func New(cfg Config) *Runner {
 	if cfg.Shell == "" {
 		cfg.Shell = "sh"
 	}
-	r.shell, r.shellErr = exec.LookPath(cfg.Shell) // an error also for one in the current folder
+	r.shell, r.shellErr = exec.LookPath(cfg.Shell) // also fails for a program in the current folder
 	if r.shellErr == nil {
 		r.shell, r.shellErr = filepath.Abs(r.shell)
 	}
 	return r
 }
 
-// Input is what hooks are told of a call.
+// Input holds the facts about a call that hooks receive.
 type Input struct {
 	SessionID      string
-	Dir            string // working directory of the session, and of the hooks: absolute
+	Dir            string // absolute working directory of the session and of the hooks
 	PermissionMode string
 	Tool           string          // canonical name
 	ToolInput      json.RawMessage // with absolute paths
 	ToolUseID      string
 
-	// Spill stores a text too long to be shown and returns where. The name says
-	// what the text is, in letters, digits and -; it is not unique. It may be
-	// called by several goroutines. Nil: such a text is cut.
+	// Spill stores a text that is too long to be shown and returns its path.
+	// The name describes the text in letters, digits and -; it is not unique.
+	// Spill may be called concurrently. If it is nil, such texts are truncated.
 	Spill func(name, text string) (path string, err error)
 
-	// Behind the call only.
-	Response json.RawMessage // what the tool answered, any JSON; nil: nothing
-	Duration time.Duration   // how long the tool ran
-	Error    string          // what went wrong, for PostToolUseFailure
+	// Fields for events after the call.
+	Response json.RawMessage // the answer of the tool, any JSON; nil if there is none
+	Duration time.Duration   // running time of the tool
+	Error    string          // the error of the tool, for PostToolUseFailure
 }
 
-// line is the input as one line of JSON, for an event.
+// line returns the input as one line of JSON for an event.
 func (in Input) line(event policy.Event) ([]byte, error) {
 	msg := struct {
 		SessionID      string          `json:"session_id"`
@@ -120,7 +120,7 @@ func (in Input) line(event policy.Event) ([]byte, error) {
 		msg.Error = in.Error
 	}
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b) // it ends the line
+	enc := json.NewEncoder(&b) // it adds the line break
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(msg); err != nil {
 		return nil, fmt.Errorf("writing the call as JSON: %w", err)
@@ -128,50 +128,52 @@ func (in Input) line(event policy.Event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Verdict is what all hooks of an event say together. Its texts are safe to
-// show: Reason, Block and Context may have several lines, the others have one.
+// Verdict is the combined result of all hooks of an event. Its texts are safe
+// to show. Reason, Block and Context may have several lines, other texts have
+// one.
 type Verdict struct {
-	// Decided says that Behavior holds, which only PreToolUse hooks decide. The
-	// most severe of what they say counts.
+	// Decided reports that Behavior is set, which happens only for PreToolUse.
+	// Behavior is the most severe decision of all hooks.
 	Decided  bool
 	Behavior policy.Behavior
-	Reason   string // why, of all hooks that say so, in the order of the settings
+	Reason   string // the reasons of all hooks with this decision, in the order of the settings
 	Next     string // one next step for a call that is not allowed
-	By       string // the first of the hooks that decided or blocked, shortened; "" if none did
+	By       string // the first hook that decided or blocked, shortened; "" if there is none
 
-	// UpdatedInput is the whole input to run instead, a JSON object that nobody
-	// has validated; nil: as it is.
+	// UpdatedInput replaces the whole input. It is a JSON object that is not
+	// validated. It is nil if the input is unchanged.
 	UpdatedInput json.RawMessage
-	// Context is what to append to the result.
+	// Context lists texts to append to the result.
 	Context []string
-	// Block is what to tell the model behind a call that a hook objects to; "":
-	// none does.
+	// Block is the text for the model if a hook objects after the call, or "".
 	Block string
-	// Replace is what the model sees instead of the tool's output: a JSON string,
-	// or any JSON. It is as the hook wrote it, of any length. Nil: the output
-	// stays. Only for PostToolUse.
+	// Replace is shown to the model instead of the tool's output. It is any
+	// JSON, as the hook wrote it and of any length. It is nil if the output is
+	// unchanged. Only PostToolUse sets it.
 	Replace json.RawMessage
-	// Failures are the hooks that said nothing because they failed or were late.
+	// Failures lists the hooks without an answer because they failed or timed
+	// out.
 	Failures []Failure
 }
 
-// Failure is a hook that failed.
+// Failure describes a hook that failed.
 type Failure struct {
 	Command string // shortened, in one line
-	Why     string // in one line, to be read behind the command
+	Why     string // in one line, to be read after the command
 }
 
-// Run runs hooks in parallel, each exactly once, and returns when all have
-// ended: by themselves, because their time was over, or because ctx ended. In the
-// last two cases they are ended with all that they started, but for what made a
-// session of its own and lost its parent on Linux, and for what left their
-// process group elsewhere.
+// Run runs hooks in parallel, each exactly once. It returns when all have
+// ended: by themselves, by their timeout, or because ctx ended. In the last two
+// cases their descendants are ended too. The exceptions on Linux are processes
+// that have both created a session and lost their parent; on other systems,
+// those that have left the process group.
 //
-// What a hook leaves in the background goes on if it has let go of the hook's
-// output; if not, it is ended, since the hook may not have said all.
+// A background process of a hook may continue if it has closed the hook's
+// output. Otherwise it is ended, because the output of the hook may be
+// incomplete.
 //
-// When ctx ends before all PreToolUse hooks have answered, the call is denied:
-// the one that was to refuse it may be among them.
+// If ctx ends before all PreToolUse hooks have answered, the call is denied,
+// because one of the missing hooks might have refused it.
 func (r *Runner) Run(ctx context.Context, event policy.Event, hooks []policy.Hook, in Input) Verdict {
 	if len(hooks) == 0 {
 		return Verdict{}

@@ -16,8 +16,8 @@ import (
 	"mcp-toolset/policy"
 )
 
-// TestInput is what hooks get: the line on standard input, the environment and
-// the folder.
+// TestInput checks what hooks receive: the line on standard input, the
+// environment and the working directory.
 func TestInput(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Environ = append(c.Environ, "CLAUDE_PROJECT_DIR=/other", "MARK=1") })
 	in := Input{
@@ -56,7 +56,7 @@ func TestNothingToRun(t *testing.T) {
 	}
 }
 
-// specific is a command that prints hookSpecificOutput.
+// specific returns a command that prints hookSpecificOutput.
 func specific(event policy.Event, rest string) string {
 	return prints(`{"hookSpecificOutput":{"hookEventName":"` + string(event) + `",` + rest + `}}`)
 }
@@ -66,7 +66,7 @@ const (
 	askNext  = "the user can change the hook in /s.json"
 )
 
-// TestBefore holds what hooks can say before a call.
+// TestBefore checks the possible outputs of hooks before a call.
 func TestBefore(t *testing.T) {
 	allow, ask, deny := specific(pre, `"permissionDecision":"allow"`), specific(pre, `"permissionDecision":"ask"`), specific(pre, `"permissionDecision":"deny"`)
 	input := func(n int) string {
@@ -120,7 +120,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestBehind holds what hooks can say behind a call.
+// TestBehind checks the possible outputs of hooks after a call.
 func TestBehind(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -146,8 +146,8 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// TestFailures holds what is said of hooks that fail, and what it means when
-// they must not.
+// TestFailures checks the descriptions of failed hooks, and the effect of
+// FailClosed.
 func TestFailures(t *testing.T) {
 	for _, c := range []struct{ command, why string }{
 		{"exit 1", "ended with exit code 1"},
@@ -197,7 +197,8 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// TestLinkedFolder: the name of the folder is the one that the session has.
+// TestLinkedFolder checks that a hook sees its folder under the name that the
+// session uses.
 func TestLinkedFolder(t *testing.T) {
 	w := newWorld(t)
 	in := w.input()
@@ -210,7 +211,7 @@ func TestLinkedFolder(t *testing.T) {
 	}
 }
 
-// TestShell: the shell is found once and by its absolute path.
+// TestShell checks that the shell is found once, and run by its absolute path.
 func TestShell(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "mysh"), []byte("#!/bin/sh\necho '{\"decision\":\"block\",\"reason\":\"'$1 $2 $0'\"}'\n"), 0o700); err != nil {

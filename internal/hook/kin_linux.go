@@ -9,23 +9,25 @@ import (
 	"time"
 )
 
-// Limits of looking, for a hook that starts processes faster than they are found.
+// Limits of the search, for a hook that starts processes faster than they are
+// found.
 const (
-	maxKin    = 1000 // processes
-	maxRounds = 100  // a millisecond each, which a busy machine may need several of
+	maxKin    = 1000 // number of processes
+	maxRounds = 100  // one millisecond each; a busy machine may need several
 )
 
-// kin are the processes that a hook has started, for those among them that have
-// left its process group. They are known by the hook's session, which timeout
-// does not leave, or by their parents, who tell of what setsid started. Who has
-// left the session and lost the parent is not found.
+// kin holds the descendants of a hook, in particular those that have left its
+// process group. They are found by the hook's session, which timeout(1) does
+// not leave, or by their parents, which finds processes started with setsid(1).
+// A process that has both left the session and lost its parent is not found.
 type kin struct {
-	found []*os.Process // by a descriptor, so that no other process is meant
+	found []*os.Process // by a descriptor, so that a reused id cannot be hit
 }
 
-// freeze stops the hook and all that is below it until all are found: what runs
-// could start a process, or end and leave it without a parent, while it is looked
-// for. A process that was told to stop may be starting another one right now.
+// freeze stops the hook and its descendants, and repeats the search until it
+// finds no more. A running process could start another one, or end and leave
+// one without a parent, during the search. A process that received SIGSTOP may
+// still be starting another one.
 func (k *kin) freeze(leader int) {
 	for range maxRounds {
 		before := len(k.found)
@@ -42,12 +44,13 @@ func (k *kin) freeze(leader int) {
 	}
 }
 
-// look adds what now belongs to the hook or is below what was found before.
+// look adds the processes that belong to the hook or descend from those already
+// found.
 func (k *kin) look(leader int) {
 	all := processes()
 	ours := map[int]bool{leader: true}
 	for _, p := range k.found {
-		if p.Signal(syscall.Signal(0)) == nil { // else its number may be another's now
+		if p.Signal(syscall.Signal(0)) == nil { // otherwise its id may have been reused
 			ours[p.Pid] = true
 		}
 	}
@@ -67,28 +70,28 @@ func (k *kin) add(pid int, s status) {
 	if err != nil {
 		return
 	}
-	if now, ok := look(pid); ok && now.started == s.started { // the number has not passed to another
+	if now, ok := look(pid); ok && now.started == s.started { // the id has not been reused
 		k.found = append(k.found, p)
 		return
 	}
 	_ = p.Release()
 }
 
-// status is what is known of a process.
+// status holds the relevant fields of /proc/PID/stat.
 type status struct {
 	state           byte
 	parent, session int
-	started         string // when, in ticks
+	started         string // start time in ticks since boot
 }
 
-// isStill reports whether a process starts no other now: it is stopped or has
-// ended.
+// isStill reports whether a process can start no other now, because it is
+// stopped or has ended.
 func isStill(pid int) bool {
 	s, ok := look(pid)
 	return !ok || s.state != 'R' && s.state != 'S' && s.state != 'D'
 }
 
-// processes are all there are, by number.
+// processes returns all processes by id.
 func processes() map[int]status {
 	all := map[int]status{}
 	dir, err := os.Open("/proc")
@@ -112,7 +115,8 @@ func look(pid int) (s status, ok bool) {
 	if err != nil {
 		return s, false
 	}
-	// pid (comm) state parent group session ..., where comm may hold anything.
+	// The format is "pid (comm) state parent group session ...". comm may
+	// contain any bytes.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	const state, parent, session, started = 0, 1, 3, 19
 	if len(fields) <= started {
@@ -124,11 +128,12 @@ func look(pid int) (s status, ok bool) {
 	return s, true
 }
 
-// signal sends a signal to those that a signal to a group does not reach.
+// signal sends a signal to the processes outside of the group, which a signal
+// to the group does not reach.
 func (k *kin) signal(group int, sig syscall.Signal) {
 	for _, p := range k.found {
 		if now, err := syscall.Getpgid(p.Pid); err != nil || now != group {
-			_ = p.Signal(sig) // an error: it has ended
+			_ = p.Signal(sig) // an error means that it has ended
 		}
 	}
 }

@@ -4,8 +4,8 @@ package hook
 
 import "syscall"
 
-// kin would be the processes of a hook that have left its process group;
-// there is no quick way to find them here.
+// kin is empty: there is no fast way to find processes that have left the
+// process group on this system.
 type kin struct{}
 
 func (*kin) freeze(int)                 {}

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a Runner with a folder of its own.
+// world is a Runner with its own folder.
 type world struct {
 	spill func(name, text string) (string, error)
 	*Runner
@@ -51,7 +51,7 @@ func (w world) input() Input {
 	return Input{Dir: w.dir, Tool: "T", ToolInput: []byte(`{}`), Spill: w.spill}
 }
 
-// run runs commands that have a minute each, which none needs.
+// run runs commands with a timeout of a minute, which none of them reaches.
 func (w world) run(t *testing.T, event policy.Event, commands ...string) Verdict {
 	t.Helper()
 	return w.Run(t.Context(), event, hooks(time.Minute, commands...), w.input())
@@ -65,7 +65,7 @@ func hooks(timeout time.Duration, commands ...string) []policy.Hook {
 	return list
 }
 
-// prints is a command that prints a text.
+// prints returns a command that prints a text.
 func prints(text string) string { return "printf %s '" + text + "'" }
 
 func readFile(t *testing.T, elements ...string) string {
@@ -77,7 +77,7 @@ func readFile(t *testing.T, elements ...string) string {
 	return string(data)
 }
 
-// logText is a log to be read.
+// logText is a log that tests can read.
 type logText struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// mark is a variable that all processes of a hook have.
+// mark is an environment variable that all processes of a hook inherit.
 type mark string
 
 func newMark(*testing.T) mark { return mark("HOOK_MARK=" + rand.Text()) }
@@ -30,7 +30,8 @@ func (m mark) pids() []int {
 	return pids
 }
 
-// gone waits until no process has the mark: what was killed takes a moment.
+// gone waits until no process has the mark, because killed processes end with a
+// delay.
 func (m mark) gone(t *testing.T, what string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

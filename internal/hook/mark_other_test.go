@@ -4,7 +4,7 @@ package hook
 
 import "testing"
 
-// mark would find the processes of a hook.
+// mark is empty: the processes of a hook cannot be found by a variable here.
 type mark struct{}
 
 func newMark(*testing.T) mark        { return mark{} }

@@ -12,22 +12,22 @@ import (
 	"mcp-toolset/policy"
 )
 
-// output is what a hook said. The zero output says nothing.
+// output holds the decoded output of a hook. The zero value has no effect.
 type output struct {
 	decided  bool // before the call
 	behavior policy.Behavior
-	blocked  bool   // behind the call
-	reason   string // of either; "" if it gave none
+	blocked  bool   // after the call
+	reason   string // of the decision or block; "" if none was given
 	input    json.RawMessage
 	context  string
 	replace  json.RawMessage
-	message  string   // for the log
+	message  string   // for the server's log
 	ignored  []string // keys that have no effect
 }
 
-// parseOutput reads a JSON object that a hook printed. It is all or nothing: an
-// error means that nothing of it holds. Keys that are not known are left alone,
-// since hooks are written for other programs too.
+// parseOutput decodes a JSON object that a hook printed. If it returns an
+// error, no part of the object has an effect. Unknown keys are not an error,
+// because hooks are also written for other programs.
 func parseOutput(event policy.Event, text []byte) (output, error) {
 	var o output
 	if !utf8.Valid(text) {
@@ -65,7 +65,7 @@ func parseOutput(event policy.Event, text []byte) (output, error) {
 	return o, nil
 }
 
-// specific reads hookSpecificOutput.
+// specific decodes hookSpecificOutput.
 func (o *output) specific(event policy.Event, raw json.RawMessage) error {
 	f, err := readFields(raw)
 	if err != nil {
@@ -104,7 +104,7 @@ func (o *output) specific(event policy.Event, raw json.RawMessage) error {
 	return nil
 }
 
-// object has the hook refuse the call, or object to its result.
+// object makes the hook deny the call, or block its result.
 func (o *output) object(event policy.Event, reason string) {
 	if event == policy.PreToolUse {
 		o.decide(event, policy.Deny, reason)
@@ -115,8 +115,8 @@ func (o *output) object(event policy.Event, reason string) {
 	}
 }
 
-// decide takes a decision on a call that has not been done. Of several in one
-// output the most severe holds.
+// decide records a decision before the call. Of several decisions in one
+// output, the most severe counts.
 func (o *output) decide(event policy.Event, b policy.Behavior, reason string) {
 	if event != policy.PreToolUse {
 		return
@@ -126,15 +126,15 @@ func (o *output) decide(event policy.Event, b policy.Behavior, reason string) {
 	}
 }
 
-// fields are the fields of a JSON object, each of which is taken once. Null
-// stands for a field that is not there. The first error stays.
+// fields holds the fields of a JSON object. Each can be taken once. A null
+// counts as a missing field. The first error is stored.
 type fields struct {
 	raw map[string]json.RawMessage
 	err error
 }
 
-// readFields reads an object that is valid JSON. A key that stands twice is an
-// error: which of the two holds would be a guess.
+// readFields decodes an object that is valid JSON. Duplicate keys are an error,
+// because which of them counts would be a guess.
 func readFields(text []byte) (*fields, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
@@ -146,7 +146,7 @@ func readFields(text []byte) (*fields, error) {
 		if err != nil {
 			return nil, err
 		}
-		key, _ := token.(string) // all keys are, in valid JSON
+		key, _ := token.(string) // always a string in valid JSON
 		if _, twice := f.raw[key]; twice {
 			return nil, fmt.Errorf("the key %q stands twice", key)
 		}
@@ -168,14 +168,14 @@ func (f *fields) take(key string) json.RawMessage {
 	return value
 }
 
-// text takes a string, "" if there is none.
+// text takes a string, or "" if there is none.
 func (f *fields) text(key string) string {
 	var s string
 	f.decode(key, &s, "a string")
 	return s
 }
 
-// boolean takes a boolean.
+// boolean takes a boolean. given reports whether there is one.
 func (f *fields) boolean(key string) (value, given bool) {
 	given = f.decode(key, &value, "a boolean")
 	return value, given
@@ -193,7 +193,7 @@ func (f *fields) decode(key string, to any, want string) bool {
 	return true
 }
 
-// rest are the keys that were not taken, behind a prefix.
+// rest returns the keys that were not taken, with a prefix added.
 func (f *fields) rest(prefix string) []string {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(f.raw)) {

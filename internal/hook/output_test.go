@@ -103,8 +103,8 @@ func TestParseOutputErrors(t *testing.T) {
 	}
 }
 
-// FuzzParseOutput: whatever a hook prints, an allow comes only from JSON in which
-// encoding/json, which is more lenient, sees the words for it too.
+// FuzzParseOutput checks that an allow comes only from JSON in which
+// encoding/json, which is more lenient, also finds the words for it.
 func FuzzParseOutput(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"decision":"approve"}`, `{"decision":"block","reason":"r"}`, `{"continue":false}`, `{"decision":"approve","decision":"block"}`,

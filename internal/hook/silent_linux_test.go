@@ -10,7 +10,8 @@ import (
 	"mcp-toolset/policy"
 )
 
-// A hook that hangs as it starts is waited for no longer than its call.
+// TestHookHangsAsItStarts checks that a hook whose start hangs delays its call
+// no longer than the call's context.
 func TestHookHangsAsItStarts(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()

@@ -11,16 +11,17 @@ import (
 
 // Limits of texts, in characters.
 const (
-	// maxText is the longest text of a hook that a model is shown as a whole.
+	// maxText is the limit of a hook's text that is shown to a model as a
+	// whole.
 	maxText = 10_000
-	// headText is what it is shown of a longer one that is stored: enough to
-	// see whether the rest is worth reading.
+	// headText is the length of the part shown of a longer text that is stored.
+	// It is enough to see whether the rest is worth reading.
 	headText = 2_000
-	// maxCommand is the longest command that is named as a whole.
+	// maxCommand is the limit of a command that is shown as a whole.
 	maxCommand = 120
 )
 
-// short names a hook by its command, in one line.
+// short returns a hook's command as one line, truncated to maxCommand.
 func short(command string) string {
 	r := []rune(plain.Line(strings.TrimSpace(command)))
 	if len(r) > maxCommand {
@@ -29,8 +30,8 @@ func short(command string) string {
 	return string(r)
 }
 
-// fit makes a text of the i-th hook fit to be shown. One that is too long is
-// stored, and its beginning is shown with the path of the rest.
+// fit prepares a text of the i-th hook to be shown. If it is too long, fit
+// stores it and returns its beginning with the path of the whole text.
 func (r *jury) fit(i int, kind, text string) string {
 	text = strings.TrimSpace(lines(text))
 	total := utf8.RuneCountInString(text)
@@ -47,7 +48,7 @@ func (r *jury) fit(i int, kind, text string) string {
 	return fmt.Sprintf("%s\n(these are the first %d of %d characters; the others could not be stored, so have the hook say less)", head(text, maxText), maxText, total)
 }
 
-// head is the first n characters of a text that has more.
+// head returns the first n characters of a text.
 func head(text string, n int) string {
 	for i := range text {
 		if n--; n < 0 {
@@ -57,9 +58,10 @@ func head(text string, n int) string {
 	return text
 }
 
-// lines takes out of a text what does not show: escape sequences of terminals
-// as a whole, control, format and bidirectional characters. Line breaks and tabs
-// stay, other spaces become one, invalid UTF-8 becomes U+FFFD.
+// lines removes invisible characters from a text: complete terminal escape
+// sequences, and control, format and bidirectional characters. Line breaks and
+// tabs are unchanged. Other spaces become a plain space, and invalid UTF-8
+// becomes U+FFFD.
 func lines(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	var b strings.Builder
@@ -80,18 +82,18 @@ func lines(s string) string {
 	return b.String()
 }
 
-// escapeLen is the length of the escape sequence that a text begins with. One
-// that does not end is only as long as what can belong to it, so that it hides
-// nothing behind it.
+// escapeLen returns the length of the escape sequence at the beginning of s. An
+// incomplete sequence extends only to the last character that can belong to it,
+// so that it hides no other text.
 func escapeLen(s string) int {
-	at, first := len("\u009b"), '@' // the first of the characters that end it
+	at, first := len("\u009b"), '@' // the lowest character that ends the sequence
 	if s[0] == '\x1b' {
 		at, first = 1, '0'
 		if len(s) > 1 {
 			switch s[1] {
 			case '[':
 				at, first = 2, '@'
-			case ']', 'P', 'X', '^', '_': // a string, which ends in BEL or ESC \
+			case ']', 'P', 'X', '^', '_': // a control string, which ends with BEL or ESC \
 				return stringLen(s)
 			}
 		}
@@ -107,7 +109,8 @@ func escapeLen(s string) int {
 	return len(s)
 }
 
-// stringLen is the length of a control string, if it ends in its line.
+// stringLen returns the length of a control string, or of its first two bytes
+// if it does not end on the same line.
 func stringLen(s string) int {
 	for i := 2; i < len(s) && s[i] != '\n'; i++ {
 		if s[i] == '\a' {

@@ -10,14 +10,14 @@ import (
 	"mcp-toolset/policy"
 )
 
-// jury makes one verdict of what hooks say of one call.
+// jury combines the answers of all hooks of one call.
 type jury struct {
 	*Runner
 	event policy.Event
 	spill func(name, text string) (path string, err error) // see Input
 }
 
-// verdict makes one of the answers, which are in the order of the settings.
+// verdict combines answers, which are in the order of the settings.
 func (r *jury) verdict(answers []answer) Verdict {
 	var v Verdict
 	for _, a := range answers {
@@ -44,7 +44,7 @@ func (r *jury) verdict(answers []answer) Verdict {
 	return v
 }
 
-// first keeps the first of what only one hook can say.
+// first sets have to said unless an earlier hook has set it.
 func (r *jury) first(have *json.RawMessage, said json.RawMessage, h policy.Hook, key string) {
 	switch {
 	case said == nil:
@@ -55,14 +55,14 @@ func (r *jury) first(have *json.RawMessage, said json.RawMessage, h policy.Hook,
 	}
 }
 
-// say is what a hook has to say to a decision that is to be made.
+// say is the decision of one hook.
 type say struct {
 	behavior     policy.Behavior
 	reason, next string
 }
 
-// position is what an answer says of a call that has not been done; ok says that
-// it says something.
+// position returns the decision of an answer before the call. ok is false if it
+// has none.
 func (r *jury) position(i int, a answer) (s say, ok bool) {
 	name, source := short(a.hook.Command), settingsFile(a.hook)
 	switch {
@@ -88,8 +88,8 @@ func (r *jury) position(i int, a answer) (s say, ok bool) {
 	return s, true
 }
 
-// decide takes the most severe of the decisions, with the reasons of all hooks
-// that made it.
+// decide sets the most severe decision, with the reasons of all hooks that made
+// it.
 func (r *jury) decide(v *Verdict, answers []answer) {
 	if r.event != policy.PreToolUse {
 		return
@@ -109,7 +109,7 @@ func (r *jury) decide(v *Verdict, answers []answer) {
 	v.Reason = strings.Join(reasons, "\n")
 }
 
-// block collects what hooks object to in a call that was done.
+// block collects the objections of hooks after the call.
 func (r *jury) block(v *Verdict, answers []answer) {
 	var reasons []string
 	for i, a := range answers {

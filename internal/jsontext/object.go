@@ -1,26 +1,27 @@
-// Package jsontext takes JSON apart without copying it: an input may be as long as
-// a message.
+// Package jsontext analyzes JSON text without copying it, because an input may
+// be as long as a message.
 package jsontext
 
 import (
 	"encoding/json"
 )
 
-// Member is a member of an object: its key as it is written, and where its value
-// is in the text.
+// Member is a member of an object: its decoded key, and the byte offsets of its
+// value in the text.
 type Member struct {
 	Key      string
 	From, To int
 }
 
-// Members returns the members of the object that a text is, in their order. ok is
-// false if the text is not valid JSON, or not an object.
+// Members returns the members of the object in text, in order. ok is false if
+// the text is not valid JSON or not an object.
 func Members(text []byte) (list []Member, ok bool) {
 	at := space(text, 0)
 	if at == len(text) || text[at] != '{' || !json.Valid(text) {
 		return nil, false
 	}
-	// From here on the text is known to be valid: what is expected is there.
+	// From here on the text is known to be valid, so expected characters are
+	// present.
 	for at = space(text, at+1); text[at] != '}'; at = space(text, at) {
 		if text[at] == ',' {
 			at = space(text, at+1)
@@ -37,7 +38,7 @@ func Members(text []byte) (list []Member, ok bool) {
 	return list, true
 }
 
-// space is the first place from at on that is not white space.
+// space returns the offset of the first byte from at that is not white space.
 func space(text []byte, at int) int {
 	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r') {
 		at++
@@ -45,7 +46,7 @@ func space(text []byte, at int) int {
 	return at
 }
 
-// value is where the value that begins at a place ends.
+// value returns the end of the value that begins at the offset at.
 func value(text []byte, at int) int {
 	depth := 0
 	for ; at < len(text); at++ {
@@ -65,11 +66,11 @@ func value(text []byte, at int) int {
 			if depth--; depth == 0 {
 				return at + 1
 			}
-			if depth < 0 { // of what the value is in
+			if depth < 0 { // the end of the enclosing value
 				return at
 			}
 		case ',', ' ', '\t', '\n', '\r':
-			if depth == 0 { // behind a number or a word
+			if depth == 0 { // the end of a number or word
 				return at
 			}
 		}

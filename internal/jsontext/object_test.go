@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// reference is Members by the decoder of the standard library.
+// reference implements Members with the decoder of the standard library.
 func reference(text []byte) (keys []string, values []string, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// expectations are what JSON needs at a place, by a part of the error that
-// encoding/json has for it.
+// expectations maps a part of an error text of encoding/json to the text that
+// JSON requires at that position.
 var expectations = []struct{ worded, expected string }{
 	{"looking for beginning of object key string", "a quoted key"},
 	{"looking for beginning of value", "a value"},
@@ -26,9 +26,10 @@ var expectations = []struct{ worded, expected string }{
 	{"in literal", "true, false or null"},
 }
 
-// Fault returns where a text stops being JSON, and what is expected there. err is
-// the error that encoding/json has for the text, and whole names the text, such as
-// "file". Lines and columns count from 1, columns in characters.
+// Fault returns the position where a text stops being JSON, and what is
+// expected there. err is the error of encoding/json for the text. whole names
+// the text, such as "file". Lines and columns count from 1, columns in
+// characters.
 func Fault(text []byte, err *json.SyntaxError, whole string) (line, column int, fact string) {
 	end := strings.HasPrefix(err.Error(), "unexpected end")
 	at := int(min(max(err.Offset, 1), int64(len(text)))) - 1 // the offset is after the character

@@ -1,4 +1,4 @@
-// Package launch starts programs without waiting for one that hangs.
+// Package launch starts programs without waiting for a start that hangs.
 package launch
 
 import (
@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// startTime is how long a program may take to start.
+	// startTime is the timeout for a program to start.
 	startTime = 5 * time.Second
-	// maxHung bounds the starts that hang, because each keeps a thread.
+	// maxHung is the limit of hanging starts, because each occupies a thread.
 	maxHung = 32
 )
 
@@ -23,16 +23,18 @@ var (
 	ErrHung = errors.New("too many programs hang as they start")
 )
 
-// hung counts the starts that go on although nobody waits for them.
+// hung is the number of abandoned starts that still run.
 var hung atomic.Int32
 
-// Start starts a command as cmd.Start does, within a few seconds. A process can
-// hang before it becomes another program, and cmd.Start waits for it without a
-// limit. When ctx ends earlier, the error is its cause. After ErrTime, or a cause
-// of ctx, cmd must not be used any more: it may still start, and is killed then.
+// Start starts a command like cmd.Start, with a timeout of 5 s. A process
+// can hang before it executes the new program, and cmd.Start waits for it
+// without a limit. If ctx ends first, Start returns its cause. After ErrTime or
+// a cause of ctx, the caller must not use cmd any more: it may still start, and
+// is then killed.
 //
-// over is called once after a start that failed, in the background if it goes
-// on: what the process was to use may be closed then. It may be nil.
+// Start calls over once if the start fails. If the start is abandoned, it does
+// so in the background, when the start has ended. over may then close the files
+// that the process was to use. It may be nil.
 func Start(ctx context.Context, cmd *exec.Cmd, over func()) error {
 	return start(ctx, cmd, cmd.Start, over)
 }
@@ -47,7 +49,7 @@ func start(ctx context.Context, cmd *exec.Cmd, begin func() error, over func()) 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, ErrTime)
 	defer cancel()
-	done := make(chan error) // without a buffer: what is not received is late
+	done := make(chan error) // unbuffered: an abandoned result is not received
 	go func() {
 		err := begin()
 		select {
@@ -73,7 +75,7 @@ func start(ctx context.Context, cmd *exec.Cmd, begin func() error, over func()) 
 	}
 }
 
-// end kills a process that has just started, and waits for it.
+// end kills a process that has just started, and waits for its end.
 func end(cmd *exec.Cmd) {
 	if cmd.Cancel == nil || cmd.Cancel() != nil {
 		_ = cmd.Process.Kill()

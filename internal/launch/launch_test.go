@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A start that hangs is left behind when its time is up; when too many hang, no
-// more are begun.
+// TestStartHangs checks that a hanging start is abandoned at the timeout, and
+// that no program is started when too many hang.
 func TestStartHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer, over := make(chan struct{}), 0
@@ -49,7 +49,8 @@ func TestStartHangs(t *testing.T) {
 	})
 }
 
-// A process that starts too late is killed and waited for.
+// TestStartLate checks that a process that starts too late is killed and
+// reaped.
 func TestStartLate(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -61,7 +62,7 @@ func TestStartLate(t *testing.T) {
 	over := make(chan struct{})
 	err = start(ctx, cmd, func() error {
 		cancel()
-		for hung.Load() == 0 { // nobody waits any more
+		for hung.Load() == 0 { // until the start is abandoned
 			time.Sleep(time.Millisecond)
 		}
 		return cmd.Start()

@@ -1,5 +1,5 @@
-// Package lossy writes a log without ever waiting for its reader: what the reader
-// leaves no room for is dropped and counted.
+// Package lossy writes a log without waiting for its reader. Lines that do not
+// fit into the buffer are dropped and counted.
 package lossy
 
 import (
@@ -10,28 +10,30 @@ import (
 	"time"
 )
 
-// room is how much may wait to be written, in bytes.
+// room is the limit of buffered data, in bytes.
 const room = 1 << 20
 
-// Writer passes on what is written to it, in order, from a goroutine of its own. It
-// is safe for concurrent use.
+// Writer passes on data in order, from a goroutine of its own. It is safe for
+// concurrent use.
 type Writer struct {
 	out io.Writer
 
 	mu      sync.Mutex
 	waiting []byte
-	dropped int           // writes since the last report
-	idle    chan struct{} // closed when nothing is being written; nil: nothing was yet
+	dropped int           // number of writes since the last report
+	idle    chan struct{} // closed when nothing is being written; nil before the first Write
 }
 
-// New makes a Writer that passes on to out. It starts nothing.
+// New returns a Writer that passes data on to out. It starts no goroutine.
 func New(out io.Writer) *Writer { return &Writer{out: out} }
 
-// Write takes all of p or drops all of it, and never fails. p is best a whole line.
+// Write buffers all of p or drops all of it. It never fails. p should be a
+// whole line.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Between what was dropped and what follows stands the report.
+	// After a drop, nothing is accepted until the report is added, so that the
+	// report stands where lines are missing.
 	if w.dropped > 0 || len(w.waiting)+len(p) > room {
 		w.dropped++
 		return len(p), nil
@@ -44,7 +46,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pass writes until nothing waits.
+// pass writes until the buffer is empty.
 func (w *Writer) pass(idle chan struct{}) {
 	for {
 		w.mu.Lock()
@@ -59,18 +61,18 @@ func (w *Writer) pass(idle chan struct{}) {
 		if dropped > 0 {
 			p = append(p, report(dropped)...)
 		}
-		_, _ = w.out.Write(p) // there is nowhere else to say that it fails
+		_, _ = w.out.Write(p) // an error cannot be reported anywhere else
 	}
 }
 
-// report returns the log's line on what was dropped.
+// report returns a log line on the number of dropped lines.
 func report(n int) []byte {
 	var b bytes.Buffer
 	slog.New(slog.NewTextHandler(&b, nil)).Warn("lines of this log were dropped, since nobody was reading it", "count", n)
 	return b.Bytes()
 }
 
-// Flush waits until all that was taken is written, and not longer than limit.
+// Flush waits until everything accepted is written, but no longer than limit.
 func (w *Writer) Flush(limit time.Duration) {
 	w.mu.Lock()
 	idle := w.idle

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// stuck is a writer that waits until it is let go.
+// stuck is a writer that blocks until it is released.
 type stuck struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -24,15 +24,15 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// TestWriter: a reader that does not read holds nobody up; what there was no room
-// for is counted where it would have been.
+// TestWriter checks that a reader that does not read blocks no writer, and that
+// the report on dropped lines stands in their place.
 func TestWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &stuck{open: make(chan struct{})}
 		w := New(out)
 		line := strings.Repeat("x", 1023) + "\n"
 		fmt.Fprint(w, "first\n")
-		synctest.Wait() // it is being written
+		synctest.Wait() // the line is being written
 		const more = 7
 		for range room/len(line) - 1 {
 			if n, err := fmt.Fprint(w, line); n != len(line) || err != nil {
@@ -40,7 +40,7 @@ func TestWriter(t *testing.T) {
 			}
 		}
 		fmt.Fprint(w, strings.Repeat("y", len(line)*more)+"\n")
-		fmt.Fprint(w, "small\n") // there is room for it, but it would come before the report
+		fmt.Fprint(w, "small\n") // it would fit, but must not precede the report
 		before := time.Now()
 		w.Flush(time.Second)
 		if took := time.Since(before); took != time.Second {
@@ -59,7 +59,8 @@ func TestWriter(t *testing.T) {
 	})
 }
 
-// TestConcurrently: lines of many goroutines come whole and once.
+// TestConcurrently checks that lines of many goroutines are passed on complete
+// and once.
 func TestConcurrently(t *testing.T) {
 	out := &stuck{open: make(chan struct{})}
 	close(out.open)
@@ -83,7 +84,7 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
-// TestClosed: a reader that is gone is no error.
+// TestClosed checks that a closed reader causes no error.
 func TestClosed(t *testing.T) {
 	r, p, err := os.Pipe()
 	if err != nil {

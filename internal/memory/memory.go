@@ -1,5 +1,5 @@
-// Package memory keeps the memory of the process small: a soft limit below which
-// garbage is collected in time, and memory given back when much was used.
+// Package memory limits the memory of the process: it sets a soft limit for the
+// garbage collector, and returns memory to the system after large calls.
 package memory
 
 import (
@@ -14,16 +14,19 @@ import (
 )
 
 const (
-	// defaultLimit is the soft limit unless a control group has a lower one. The indexes of
-	// searches and the listings of large trees take a half of it at most.
+	// defaultLimit is the soft limit in bytes, unless a control group has a
+	// lower one. The indexes of searches and the listings of large trees use at
+	// most half of it.
 	defaultLimit = 512 << 20
-	// share is how much of a control group's limit, in percent, is the soft limit.
-	// The rest is for what the runtime does not count, and for processes started.
+	// share is the soft limit as a percentage of a control group's limit. The
+	// rest is for memory that the runtime does not count, and for child
+	// processes.
 	share = 60
-	// large is how many bytes of input or output make a call one after which
-	// memory is given back.
+	// large is the size of input and output, in bytes, from which a call counts
+	// as large.
 	large = 4 << 20
-	// quiet is how long no such call must have ended before that is done.
+	// quiet is the time without the end of a large call after which memory is
+	// returned.
 	quiet = 2 * time.Second
 )
 
@@ -39,8 +42,8 @@ func Limit() {
 	debug.SetMemoryLimit(limit)
 }
 
-// groupLimit returns the lowest memory limit, in bytes, of the control groups that
-// the process is in; math.MaxInt64 if there is none.
+// groupLimit returns the lowest memory limit of the control groups of the
+// process, in bytes, or math.MaxInt64 if there is none.
 func groupLimit(read func(string) ([]byte, error)) int64 {
 	least := int64(math.MaxInt64)
 	groups, err := read("/proc/self/cgroup")
@@ -53,7 +56,8 @@ func groupLimit(read func(string) ([]byte, error)) int64 {
 			continue
 		}
 		for _, at := range mounts(fields[1]) {
-			// In a container the path is that of the host, and the mount is the group's own.
+			// In a container, the path is relative to the host's root, and the
+			// mount is the group's own folder.
 			for dir := path.Clean("/" + fields[2]); ; dir = path.Dir(dir) {
 				text, err := read(path.Join(at.folder, dir, at.file))
 				if n, failed := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && failed == nil && n > 0 {
@@ -70,8 +74,8 @@ func groupLimit(read func(string) ([]byte, error)) int64 {
 
 type mount struct{ folder, file string }
 
-// mounts returns where the limits of a hierarchy are. Version 2 has no controllers in
-// /proc/self/cgroup.
+// mounts returns the folders and files that can hold the memory limits of a
+// hierarchy. Version 2 has an empty controller list in /proc/self/cgroup.
 func mounts(controllers string) []mount {
 	switch {
 	case controllers == "":
@@ -87,9 +91,9 @@ var (
 	timer *time.Timer
 )
 
-// Used notes the end of a call with that many bytes of input and output. After a
-// large call, memory is returned to the system as soon as no large call has ended
-// for a while.
+// Used records the end of a call, with the bytes of its input and output. After
+// a large call, memory is returned to the system as soon as no large call has
+// ended for a while.
 func Used(bytes int) {
 	if bytes < large {
 		return

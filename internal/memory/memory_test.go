@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGroupLimit reads the limits of control groups of both versions: of the group,
-// of those above it, and within a container.
+// TestGroupLimit checks the limits of control groups of both versions: of the
+// group itself, of its ancestors, and within a container.
 func TestGroupLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string

@@ -1,5 +1,5 @@
-// Package metrics shows what the scheduler does: to programs in the text format
-// of Prometheus, to people as a live view.
+// Package metrics exports the figures of the scheduler: in the text format of
+// Prometheus, and as a live view for users.
 package metrics
 
 import (
@@ -15,21 +15,21 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// Source is where the figures are.
+// Source provides the figures.
 type Source struct {
 	Scheduler *concurrency.Scheduler
-	Repeats   func() uint64 // repeated reads answered in short
+	Repeats   func() uint64 // number of repeated reads with a short answer
 	Now       func() time.Time
 }
 
-// maxLanes is how many lanes are shown by themselves, those with the longest
-// queues: clients come and go, and a series for each would be kept for ever.
+// maxLanes is the number of lanes shown individually, those with the longest
+// queues. Clients come and go, and a series for each would be stored for ever.
 const maxLanes = 10
 
-// sizes name the counters of concurrency.Stats.Batches.
+// sizes labels the counters of concurrency.Stats.Batches.
 var sizes = [...]string{"1", "2", "3-4", "5-8", "9-16", "17-32", "33+"}
 
-// waits name what calls wait for, for programs and for people.
+// waits names the kinds of waiting, for programs and for users.
 var waits = [concurrency.WaitKinds]struct{ label, text string }{
 	concurrency.WaitTurn:    {"turn", "their turn"},
 	concurrency.WaitEarlier: {"earlier", "earlier calls"},
@@ -37,11 +37,11 @@ var waits = [concurrency.WaitKinds]struct{ label, text string }{
 	concurrency.WaitSlot:    {"slot", "a slot"},
 }
 
-// totals are the calls of all lanes as they are.
+// totals holds the present numbers of calls in all lanes.
 type totals struct {
 	running, deciding, queued int
 	waiting                   [concurrency.WaitKinds]int
-	queues                    []int // of lanes, the longest first, at most maxLanes
+	queues                    []int // lengths of the lanes' queues, longest first, at most maxLanes
 }
 
 func sum(lanes []concurrency.Live) (t totals) {
@@ -64,7 +64,7 @@ func sum(lanes []concurrency.Live) (t totals) {
 	return t
 }
 
-// Handler serves the figures in Prometheus' text format.
+// Handler serves the figures in the text format of Prometheus.
 func (s *Source) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
@@ -72,11 +72,12 @@ func (s *Source) Handler() http.Handler {
 	})
 }
 
-// exposition is text in Prometheus' format, version 0.0.4.
+// exposition is text in the format of Prometheus, version 0.0.4.
 type exposition struct{ bytes.Buffer }
 
-// family begins the series of a metric and returns a function that adds one: by
-// its labels, in pairs of name and value, which need no escaping.
+// family writes the header of a metric. It returns a function that adds a
+// series with at most one label, as name and value. The label value is written
+// with Go quoting, so it must not need any escaping.
 func (e *exposition) family(kind, name, help string) func(value float64, labels ...string) {
 	name = "mcp_toolset_" + name
 	fmt.Fprintf(e, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
@@ -97,7 +98,7 @@ func (e *exposition) gauge(name, help string) func(float64, ...string) {
 	return e.family("gauge", name, help)
 }
 
-// collect returns the figures as they are.
+// collect returns the present figures.
 func (s *Source) collect() *exposition {
 	stats, lanes := s.Scheduler.Snapshot()
 	now := sum(lanes)
@@ -134,7 +135,8 @@ func (s *Source) collect() *exposition {
 	return e
 }
 
-// Live is the figures and what runs and waits, for a person.
+// Live returns the figures, and the running and waiting calls, as text for
+// users.
 func (s *Source) Live() string {
 	var b strings.Builder
 	stats, lanes := s.Scheduler.Snapshot()

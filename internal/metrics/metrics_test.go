@@ -15,8 +15,8 @@ import (
 	"mcp-toolset/concurrency"
 )
 
-// TestFigures holds both forms, of one lane with a command, a call behind it,
-// and many other lanes.
+// TestFigures checks both forms of the figures, for one lane with a command and
+// a call after it, and many other lanes.
 func TestFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := concurrency.New(concurrency.Config{Now: time.Now, Queue: 2, PerLane: 1})
@@ -100,7 +100,8 @@ func TestFigures(t *testing.T) {
 	})
 }
 
-// TestLanesAreBounded: however many clients there are, there are few series.
+// TestLanesAreBounded checks that the number of series is limited, whatever the
+// number of clients.
 func TestLanesAreBounded(t *testing.T) {
 	var lanes []concurrency.Live
 	for i := range 1000 {

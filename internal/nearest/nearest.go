@@ -1,4 +1,4 @@
-// Package nearest finds the name somebody probably meant.
+// Package nearest finds names that were probably meant by a misspelled name.
 package nearest
 
 import (
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Names returns up to max of the candidates that are close to name, nearest
-// first, ties in byte order. Close means: equal but for case, one contains the
-// other (three letters or more), or at most a third of the letters mistyped,
-// a swap of two neighbours counting as one typo (Damerau 1964, restricted).
+// Names returns up to max candidates that are close to name, nearest first,
+// ties in byte order. Close means: equal except for case, one contains the
+// other (three letters or more), or at most a third of the letters mistyped. A
+// swap of two neighbours counts as one typo (Damerau 1964, restricted).
 func Names(name string, candidates []string, max int) []string {
 	type hit struct {
 		name string
@@ -41,9 +41,9 @@ func Names(name string, candidates []string, max int) []string {
 	return out
 }
 
-// Typo returns the candidate that name is a misspelling of: equal but for case, or
-// with at most a third of the letters mistyped. It returns "" if there is none.
-// Unlike Names it does not take a name that merely contains another for close.
+// Typo returns the candidate that name is a misspelling of: equal except for
+// case, or with at most a third of the letters mistyped. It returns "" if there
+// is none. Unlike Names, it ignores names that merely contain each other.
 func Typo(name string, candidates []string) string {
 	best, least := "", 0
 	for _, c := range candidates {
@@ -56,18 +56,18 @@ func Typo(name string, candidates []string) string {
 	return best
 }
 
-// mistyped reports whether a name at this distance is likely a misspelling of the
-// candidate.
+// mistyped reports whether a name at this distance is likely a misspelling of
+// the candidate.
 func mistyped(cost int, candidate string) bool {
 	length := len([]rune(candidate))
 	return cost*3 <= length || cost == 1 && length > 1
 }
 
-// maxLen bounds the work of one comparison; longer names are compared by their
-// beginnings.
+// maxLen is the number of characters of each name that are compared. It bounds
+// the work of one comparison.
 const maxLen = 128
 
-// distance is the restricted Damerau-Levenshtein distance in runes.
+// distance returns the restricted Damerau-Levenshtein distance in characters.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	x, y = x[:min(len(x), maxLen)], y[:min(len(y), maxLen)]

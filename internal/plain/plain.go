@@ -1,5 +1,6 @@
-// Package plain makes text from outside, such as a file's name, safe to show
-// in a sentence: nothing in it can end the line, hide, or drive a terminal.
+// Package plain makes untrusted text, such as a file's name, safe to show in a
+// sentence. Nothing in the result can end the line, be hidden, or control a
+// terminal.
 package plain
 
 import (
@@ -13,11 +14,11 @@ import (
 	"unicode/utf8"
 )
 
-// most is the longest text shown, in characters: longer than any path a person
-// can read.
+// most is the limit of a text shown, in characters. It is longer than any path
+// that people can read.
 const most = 500
 
-// Line is Text in which a text too long is cut in the middle.
+// Line is like Text, but removes the middle of a text that is too long.
 func Line(s string) string {
 	s = Text(s)
 	if len(s) <= most {
@@ -30,8 +31,8 @@ func Line(s string) string {
 	return string(r[:most/2]) + "…" + string(r[len(r)-most/2:])
 }
 
-// Text returns s in one line. Characters that do not print (control, format
-// and bidirectional characters, invalid UTF-8) appear as Go escapes.
+// Text returns s as one line. Unprintable characters (control, format and
+// bidirectional characters, invalid UTF-8) become Go escapes.
 func Text(s string) string {
 	if printsASCII(s) || strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
 		return s
@@ -54,7 +55,7 @@ func Text(s string) string {
 	return b.String()
 }
 
-// Lines makes each line of s plain as Text does, and keeps line breaks and tabs.
+// Lines applies Text to each line of s. Line breaks and tabs are unchanged.
 func Lines(s string) string {
 	var b strings.Builder
 	for rest, more := s, true; more; {
@@ -69,7 +70,8 @@ func Lines(s string) string {
 	return b.String()
 }
 
-// printsASCII tells whether s has only ASCII that prints, as most texts do.
+// printsASCII reports whether s consists of printable ASCII only, as most texts
+// do.
 func printsASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -79,8 +81,8 @@ func printsASCII(s string) bool {
 	return true
 }
 
-// JSON returns a JSON text in one line, in which what does not print is escaped
-// as JSON does: the value is the same. What is not valid UTF-8 becomes U+FFFD.
+// JSON returns a JSON text on one line. Unprintable characters become JSON
+// escapes, so the value is the same. Invalid UTF-8 becomes U+FFFD.
 func JSON(raw []byte) (string, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {

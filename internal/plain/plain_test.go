@@ -30,7 +30,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestJSON: what hides is escaped, and the value is what it was.
+// TestJSON checks that hidden characters are escaped and that the value is
+// unchanged.
 func TestJSON(t *testing.T) {
 	for in, want := range map[string]string{
 		`{ "a" : [1, "x y"] }`:        `{"a":[1,"x y"]}`,
@@ -53,7 +54,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestLines: line breaks and tabs stay, and nothing else that does not print.
+// TestLines checks that line breaks and tabs are unchanged and other
+// unprintable characters are escaped.
 func TestLines(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "a": "a", "a\n": "a\n", "\n\ta\tb\n\nc": "\n\ta\tb\n\nc", "a\r\nb\x1b[2J\u202e\u2028\xff": "a\\r\nb\\x1b[2J\\u202e\\u2028\\xff",

@@ -1,5 +1,5 @@
-// Package snapshot keeps the content of files as they were read or written, by
-// hash, so that a later change of a file can be shown.
+// Package snapshot caches the contents of files as they were read or written,
+// by hash, so that a later change of a file can be shown.
 package snapshot
 
 import (
@@ -9,30 +9,30 @@ import (
 	"sync"
 )
 
-// Hash is the SHA-256 of a content. The zero Hash is that of an unknown one.
+// Hash is the SHA-256 of a content. The zero Hash means an unknown content.
 type Hash = [sha256.Size]byte
 
-// Limits of what is kept.
+// Limits of the cache.
 const (
-	// MaxFile is the largest content kept, in bytes: hardly any text that people
-	// write is larger.
+	// MaxFile is the limit of one content, in bytes. Hardly any text written by
+	// people is larger.
 	MaxFile = 8 << 20
-	// Total bounds the memory of all content kept, in bytes: hundreds of files. The
-	// garbage collector lets a heap grow to twice its content, so this is a fifth of
-	// the 100 MB that a server with 100 clients may take.
+	// Total is the memory limit of all contents, in bytes: enough for hundreds
+	// of files. The garbage collector lets a heap grow to twice its content, so
+	// this is a fifth of the 100 MB that a server with 100 clients may use.
 	Total = 10 << 20
-	// overhead is the memory of an item beside its content, in bytes.
+	// overhead is the memory of an item in addition to its content, in bytes.
 	overhead = 200
 )
 
-// Cache is content by hash; what was not used for the longest goes first. It is
-// safe for concurrent use. A nil Cache keeps nothing.
+// Cache maps hashes to file contents. It evicts the least recently used. It is
+// safe for concurrent use. A nil Cache stores nothing.
 type Cache struct {
 	mu    sync.Mutex
 	total int
 	used  int
 	items map[Hash]*list.Element
-	order list.List // of item, the latest used first
+	order list.List // of item, most recently used first
 }
 
 type item struct {
@@ -40,10 +40,11 @@ type item struct {
 	data []byte
 }
 
-// New makes a cache of at most total bytes.
+// New returns a cache limited to total bytes.
 func New(total int) *Cache { return &Cache{total: total, items: map[Hash]*list.Element{}} }
 
-// Put keeps data, which must not change any more, unless it is too large.
+// Put stores data under its hash. The caller must not modify data afterwards.
+// Put ignores data that is larger than MaxFile or than the cache.
 func (c *Cache) Put(hash Hash, data []byte) {
 	if c == nil || len(data) > MaxFile || len(data)+overhead > c.total {
 		return
@@ -54,7 +55,7 @@ func (c *Cache) Put(hash Hash, data []byte) {
 		c.order.MoveToFront(e)
 		return
 	}
-	if cap(data)-len(data) > len(data)/8+bytes.MinRead { // what counts is memory, too
+	if cap(data)-len(data) > len(data)/8+bytes.MinRead { // unused capacity counts as memory too
 		data = bytes.Clone(data)
 	}
 	c.items[hash] = c.order.PushFront(item{hash, data})
@@ -67,11 +68,11 @@ func (c *Cache) Put(hash Hash, data []byte) {
 	}
 }
 
-// size returns the memory that a content takes in the cache, in bytes.
+// size returns the memory of a content in the cache, in bytes.
 func size(data []byte) int { return cap(data) + overhead }
 
-// Get returns the content with this hash if it is still kept. It must not be
-// changed.
+// Get returns the content with this hash, if it is cached. The caller must not
+// modify it.
 func (c *Cache) Get(hash Hash) ([]byte, bool) {
 	if c == nil {
 		return nil, false

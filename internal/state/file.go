@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a whole private file in place of another, so that a reader
-// finds the one or the other, also after a crash. Its folder must exist, and the
-// caller holds the lock of path.
+// Replace atomically replaces a private file with data, so that a reader finds
+// either the old or the new content, even after a crash. The folder must exist,
+// and the caller must hold the lock of path.
 func Replace(path string, data []byte) error {
 	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a server that was killed
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a server that was killed
 		return err
 	}
 	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -31,12 +31,12 @@ func Replace(path string, data []byte) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// ReadTrusted reads a file of at most so many bytes that nobody else could have
-// written. Where there is none the error is fs.ErrNotExist.
+// ReadTrusted reads a file of up to most bytes that no other user could have
+// written. If there is no file, the error is fs.ErrNotExist.
 func ReadTrusted(path string, most int) ([]byte, fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a file") // opening it could wait, or follow a link
+		err = errors.New("it is not a file") // opening it could block or follow a link
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
@@ -63,7 +63,8 @@ func ReadTrusted(path string, most int) ([]byte, fs.FileInfo, error) {
 	return data, opened, nil
 }
 
-// Trusted says what is wrong with a file that decides what is allowed.
+// Trusted returns an error if other users could have changed a file. It is
+// meant for files that decide what is allowed.
 func Trusted(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReplace: a file is replaced whole, is private, and what a server that was
-// killed left is in nobody's way.
+// TestReplace checks that a file is replaced as a whole and private, and that a
+// file left by a killed server does no harm.
 func TestReplace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if _, _, err := ReadTrusted(path, 10); !errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +37,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReadTrusted: what others could have written, or is no file, is not read.
+// TestReadTrusted checks that files that others could have written, and files
+// that are not regular, are not read.
 func TestReadTrusted(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 )
 
-// LockExt is what the lock of a server's folder is called by, behind its name.
+// LockExt is the suffix of the lock file of a server's folder.
 const LockExt = ".lock"
 
-// OwnFolder makes a folder of this server's below a root of all servers of the
-// user, which is made as well if its parent or it is absent. The lock beside it
-// is held until it is closed or the process ends, however that ends: who cleans
-// up takes only folders whose lock is free.
+// OwnFolder creates a folder for this server within the root folder of all
+// servers of the user. It creates the root and its parent if necessary. The
+// lock beside the folder is held until it is closed or the process ends for any
+// reason. Cleaning up removes only folders whose lock is free.
 func OwnFolder(folder string) (lock io.Closer, err error) {
 	root := filepath.Dir(folder)
 	for _, dir := range []string{filepath.Dir(root), root} {
@@ -20,8 +20,8 @@ func OwnFolder(folder string) (lock io.Closer, err error) {
 			return nil, err
 		}
 	}
-	// Another server that is just cleaning up may hold or remove the lock for a
-	// moment, before it is locked.
+	// Another server that is cleaning up may hold the lock, or remove its file
+	// before we lock it, for a moment.
 	for range 100 {
 		if lock, err = TryLock(folder + LockExt); err == nil {
 			break

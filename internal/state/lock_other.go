@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// TryLock relies on a file that cannot be opened for writing twice; where the
-// system allows that, a dead server's folder is told by the age of what is in it.
+// TryLock opens a file for writing. It relies on systems where a file cannot be
+// opened for writing twice. On others, the age of its content shows whether a
+// server's folder is still in use.
 func TryLock(path string) (io.Closer, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }

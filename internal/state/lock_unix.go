@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// TryLock takes an exclusive lock on a file, which is made if it is absent. The
-// lock ends with the process, however that ends. It fails at once if it is held.
+// TryLock takes an exclusive lock on a file, which it creates if necessary. The
+// lock ends with the process, for any reason. TryLock fails at once if the lock
+// is held.
 func TryLock(path string) (io.Closer, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

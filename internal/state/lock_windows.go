@@ -7,9 +7,10 @@ import (
 	"syscall"
 )
 
-// TryLock takes an exclusive lock on a file, which it makes if it is absent: others
-// can remove the file, but not open it for reading or writing. The lock ends with
-// the process, however that ends. TryLock fails at once if the lock is held.
+// TryLock takes an exclusive lock on a file, which it creates if necessary.
+// Other processes can remove the file, but not open it for reading or writing.
+// The lock ends with the process, for any reason. TryLock fails at once if the
+// lock is held.
 func TryLock(path string) (io.Closer, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

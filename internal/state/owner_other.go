@@ -4,11 +4,11 @@ package state
 
 import "io/fs"
 
-// Ours is left to the folder's access control list where there are no owners
-// in the mode bits: a user's profile is private by default.
+// Ours returns true: without owners in the mode bits, the folder's access
+// control list limits access. A user's profile is private by default.
 func Ours(fs.FileInfo) bool { return true }
 
-// othersWrite is left to the same list.
+// othersWrite returns false for the same reason.
 func othersWrite(fs.FileInfo) bool { return false }
 
 func syncFolder(string) error { return nil }

@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// Ours reports whether a file belongs to the user the server runs as.
+// Ours reports whether a file belongs to the user that the server runs as.
 func Ours(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
-// othersWrite reports whether more than its owner may write to a file.
+// othersWrite reports whether users other than the owner may write to a file.
 func othersWrite(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
 
-// syncFolder makes a change of names outlast a crash of the system, where the
-// file system can.
+// syncFolder makes changes of names in a folder survive a crash of the system,
+// if the file system supports that.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

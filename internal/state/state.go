@@ -1,6 +1,6 @@
-// Package state is where the server keeps what must outlive a call: stored
-// results, its generated token. Nothing is created before it is needed, so
-// that starting a server has no side effect.
+// Package state stores data that must outlive a call, such as results and the
+// generated token. It creates nothing before it is needed, so that starting a
+// server has no side effect.
 package state
 
 import (
@@ -12,13 +12,13 @@ import (
 	"runtime"
 )
 
-// localAppData reports whether programs keep their state in %LocalAppData%. Tests
-// set it.
+// localAppData reports whether programs store their state in %LocalAppData%.
+// Tests set it.
 var localAppData = runtime.GOOS == "windows"
 
-// Dir is the state folder: MCP_TOOLSET_STATE_DIR, else mcp-toolset in the XDG
-// state folder, which is %LocalAppData% on Windows and ~/.local/state by default.
-// It may not exist yet.
+// Dir returns the path of the state folder: MCP_TOOLSET_STATE_DIR, or
+// mcp-toolset in the XDG state folder. The latter defaults to %LocalAppData% on
+// Windows and to ~/.local/state elsewhere. The folder may not exist yet.
 func Dir(getenv func(string) string, home string) (string, error) {
 	if dir := getenv("MCP_TOOLSET_STATE_DIR"); dir != "" {
 		if !filepath.IsAbs(dir) {
@@ -26,7 +26,8 @@ func Dir(getenv func(string) string, home string) (string, error) {
 		}
 		return filepath.Clean(dir), nil
 	}
-	// The XDG specification: a relative path in the variable is to be ignored.
+	// The XDG Base Directory specification requires that a relative path is
+	// ignored.
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcp-toolset"), nil
 	}
@@ -39,10 +40,10 @@ func Dir(getenv func(string) string, home string) (string, error) {
 	return filepath.Join(home, ".local", "state", "mcp-toolset"), nil
 }
 
-// EnsurePrivate makes sure that dir exists and that only this user can look
-// into it: a mode that lets others in is corrected. A folder that belongs to
-// somebody else, or that is a symlink, is refused: what is stored there is
-// private and may later be trusted.
+// EnsurePrivate makes sure that dir exists and that only this user can access
+// it. It corrects a mode that gives access to others. It rejects a symlink and
+// a folder of another user, because stored data is private and may later be
+// trusted.
 func EnsurePrivate(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return fmt.Errorf("creating the state folder: %w", err)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// onWindows: there are no modes, and absolute paths begin with a drive.
+// onWindows reports that there are no modes, and that absolute paths begin with
+// a drive.
 const onWindows = runtime.GOOS == "windows"
 
 func TestDir(t *testing.T) {
@@ -66,8 +67,8 @@ func TestEnsurePrivate(t *testing.T) {
 	}
 }
 
-// TestOwnFolder: the lock of a server's folder is free once the server is gone,
-// and a lock that was removed by who cleans up is taken anew.
+// TestOwnFolder checks that the lock of a server's folder is free once the
+// server has ended, and that a lock file removed by a cleanup is created again.
 func TestOwnFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "state", "results", "server")
 	lock, err := OwnFolder(folder)

@@ -1,6 +1,6 @@
-// Package trace writes what becomes of each call, as it does, as Chrome trace
-// events, which Perfetto and chrome://tracing open: a lane is a process, a call
-// a track with its stages below it.
+// Package trace writes the stages of each call as Chrome trace events, which
+// Perfetto and chrome://tracing can open. A lane is shown as a process, and a
+// call as a track with its stages below it.
 package trace
 
 import (
@@ -14,19 +14,21 @@ import (
 )
 
 const (
-	// most is how many bytes wait to be written, and flushAfter how long they do.
+	// most is the size of the buffer at which it is written, in bytes.
+	// flushAfter is the longest time that data is buffered.
 	most       = 16 << 10
 	flushAfter = time.Second
-	// maxLanes bounds the lanes that are known to have been named; a name that
-	// is written again does no harm.
+	// maxLanes is the limit of the set of named lanes. Naming a lane again is
+	// harmless.
 	maxLanes = 1000
 )
 
 // Writer writes a trace. It is safe for concurrent use.
 //
-// The file is an array with one event a line. It is written in whole lines, so
-// that one that lacks its end, because the server runs or was killed, is read
-// as well. A call that is not done has a beginning and no end there.
+// The file is an array with one event per line. It is written in complete
+// lines, so that viewers can read it without its end, while the server runs or
+// after it was killed. A call that has not ended has a begin event and no end
+// event.
 type Writer struct {
 	out    io.WriteCloser
 	began  time.Time
@@ -34,34 +36,33 @@ type Writer struct {
 
 	mu     sync.Mutex
 	buf    []byte
-	timed  bool // buf will be written before long
+	timed  bool // a flush is scheduled
 	lanes  map[uint64]bool
-	some   bool // there is an event
+	some   bool // an event was added
 	closed bool
 }
 
-// New starts a trace whose zero is began. failed is told once that out cannot
-// be written; from then on nothing is.
+// New starts a trace with began as time zero. If writing to out fails, it calls
+// failed once and writes nothing more.
 func New(out io.WriteCloser, began time.Time, failed func(error)) *Writer {
 	w := &Writer{out: out, began: began, failed: failed, lanes: map[uint64]bool{}, buf: []byte("[\n")}
-	w.flush() // at once, so that the file is never less than the beginning of an array
+	w.flush() // at once, so that the file always begins an array
 	return w
 }
 
-// event is one of the Trace Event Format.
+// event is an event of the Trace Event Format.
 type event struct {
 	Name  string  `json:"name"`
 	Cat   string  `json:"cat,omitempty"`
 	Phase string  `json:"ph"`
-	Time  float64 `json:"ts"` // microseconds
+	Time  float64 `json:"ts"` // in microseconds
 	PID   uint64  `json:"pid"`
 	TID   uint64  `json:"tid"`
 	ID    string  `json:"id,omitempty"`
 	Args  any     `json:"args,omitempty"`
 }
 
-// Observe writes that a call has come to a stage. What comes behind Close is
-// dropped.
+// Observe records that a call has reached a stage. It does nothing after Close.
 func (w *Writer) Observe(r concurrency.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +88,7 @@ func (w *Writer) Observe(r concurrency.Record) {
 		w.edge(r, waits, "e", r.Started, nil)
 		w.edge(r, running, "b", r.Started, map[string]any{"title": r.Title, "safe": r.Safe})
 	case concurrency.StageLeft:
-		// What is at one time is nested in the order of the file.
+		// Events with equal times are nested in the order of the file.
 		w.edge(r, last(r), "e", r.Left, nil)
 		w.edge(r, name, "e", r.Left, map[string]any{
 			"title": r.Title, "safe": r.Safe, "ran": r.Ran, "shared": r.Shared, "cancelled": r.Cancelled,
@@ -98,7 +99,7 @@ func (w *Writer) Observe(r concurrency.Record) {
 	w.soon()
 }
 
-// Names of the stages of a call. Each lasts until the next begins.
+// Names of the stages of a call. Each stage lasts until the next begins.
 const (
 	queued  = "queued"
 	decided = "decided"
@@ -106,7 +107,7 @@ const (
 	running = "running"
 )
 
-// last is the stage that a call left from.
+// last returns the stage in which a call left.
 func last(r concurrency.Record) string {
 	switch {
 	case !r.Started.IsZero():
@@ -119,7 +120,7 @@ func last(r concurrency.Record) string {
 	return queued
 }
 
-// name names the lane of a call when it is new.
+// name adds the name of a call's lane when the lane is new.
 func (w *Writer) name(r concurrency.Record) {
 	if w.lanes[r.LaneNumber] {
 		return
@@ -131,7 +132,7 @@ func (w *Writer) name(r concurrency.Record) {
 	w.add(event{Name: "process_name", Phase: "M", PID: r.LaneNumber, TID: r.LaneNumber, Args: map[string]string{"name": r.Lane}})
 }
 
-// edge adds the beginning or the end of a call or of a stage of it.
+// edge adds the begin or end event of a call or of one of its stages.
 func (w *Writer) edge(r concurrency.Record, name, phase string, at time.Time, args any) {
 	w.add(event{
 		Name: name, Cat: "call", Phase: phase, Time: float64(at.Sub(w.began).Nanoseconds()) / 1000,
@@ -142,7 +143,7 @@ func (w *Writer) edge(r concurrency.Record, name, phase string, at time.Time, ar
 func (w *Writer) add(e event) {
 	data, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // strings, numbers and booleans only
+		panic(err) // cannot happen: the values are strings, numbers and booleans
 	}
 	if w.some {
 		w.buf = append(w.buf, ",\n"...)
@@ -151,8 +152,8 @@ func (w *Writer) add(e event) {
 	w.buf = append(w.buf, data...)
 }
 
-// soon writes what waits now if it is much, else before long, though nothing
-// else may happen until then.
+// soon flushes a large buffer now. Otherwise it schedules a flush, because no
+// other event may follow.
 func (w *Writer) soon() {
 	switch {
 	case len(w.buf) >= most:
@@ -179,7 +180,8 @@ func (w *Writer) flush() {
 	w.buf = w.buf[:0]
 }
 
-// Close writes the rest and the end of the array.
+// Close writes the buffered events and the end of the array, and closes the
+// output.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

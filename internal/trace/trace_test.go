@@ -16,7 +16,7 @@ import (
 	"mcp-toolset/concurrency"
 )
 
-// file is a file in memory that may be full.
+// file is an in-memory file that can be full.
 type file struct {
 	bytes.Buffer
 	writes int
@@ -34,7 +34,8 @@ func (f *file) Write(p []byte) (int, error) {
 
 func (f *file) Close() error { f.closed = true; return nil }
 
-// events are those of a file, without or with its end, in short.
+// events returns the events of a file in short form, whether or not the file
+// has its end.
 func events(t *testing.T, f *file, w *Writer) (short []string) {
 	t.Helper()
 	w.mu.Lock()
@@ -80,14 +81,16 @@ func newStage(t *testing.T, c concurrency.Config) *stage {
 	return s
 }
 
-// writes is how often the file was written to, and whether it will be again.
+// writes returns how often the file was written, and whether a flush is
+// scheduled.
 func (s *stage) writes() (n int, timed bool) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	return s.f.writes, s.w.timed
 }
 
-// start begins a call that takes a millisecond to decide on and a second to run.
+// start begins a call that takes a millisecond to be decided on and a second to
+// run.
 func (s *stage) start(ctx context.Context, safe bool, refused error) {
 	ticket, err := s.lane.Arrive()
 	if err != nil {
@@ -101,7 +104,7 @@ func (s *stage) start(ctx context.Context, safe bool, refused error) {
 	synctest.Wait()
 }
 
-// TestTrace: each call has its stages, whatever became of it.
+// TestTrace checks that each call has its stages, whatever its outcome.
 func TestTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, concurrency.Config{Queue: 4})
@@ -139,7 +142,8 @@ func TestTrace(t *testing.T) {
 	})
 }
 
-// TestTraceOfWhatWaited: a call that was settled and never ran ends as that.
+// TestTraceOfWhatWaited checks the events of a call that was settled but never
+// ran.
 func TestTraceOfWhatWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, concurrency.Config{})
@@ -156,8 +160,8 @@ func TestTraceOfWhatWaited(t *testing.T) {
 	})
 }
 
-// TestTraceOfWhatRuns: a call that runs is in the file before long, though
-// nothing else happens.
+// TestTraceOfWhatRuns checks that a running call is soon written to the file,
+// even if no other event follows.
 func TestTraceOfWhatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, concurrency.Config{})
@@ -207,8 +211,8 @@ func TestTraceOfWhatRuns(t *testing.T) {
 	})
 }
 
-// TestKilled: at every moment the file is an array but for its end, what waits
-// in memory is bounded, and little is written in many pieces.
+// TestKilled checks that at every moment the file is an array without its end,
+// that the buffer is limited, and that few events do not cause many writes.
 func TestKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &file{}
@@ -234,7 +238,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestEmptyAndFull: no call is a trace too, and a full disk is told once.
+// TestEmptyAndFull checks that a trace without calls is valid, and that a full
+// disk is reported once.
 func TestEmptyAndFull(t *testing.T) {
 	f := &file{}
 	if err := New(f, time.Time{}, nil).Close(); err != nil || !json.Valid(f.Bytes()) {

@@ -16,14 +16,16 @@ import (
 	"unicode/utf8"
 )
 
-// This file is the form in which definitions are compared. Two texts have the
-// same form only if no reader of JSON could find a difference between them.
+// The canonical form is the form in which definitions are compared. Two texts
+// have the same form only if no JSON reader could find a difference between
+// them.
 
-// maxDepth is deeper than any schema, and bounds the work: each level is copied.
+// maxDepth is the nesting limit of the canonical form. It is deeper than any
+// schema, and bounds the work: each level is copied.
 const maxDepth = 100
 
-// pinned are the parts of a definition that a person sees or a model acts on, in
-// the order in which they are shown and named. Nothing else is compared: _meta
+// pinned lists the parts of a definition that the user sees or a model acts on,
+// in the order in which changes are reported. Nothing else is compared: _meta
 // differs from one listing to the next.
 var pinned = []struct{ key, words string }{
 	{"name", "name"},
@@ -36,20 +38,20 @@ var pinned = []struct{ key, words string }{
 
 var errNotJSON = errors.New("it is not JSON")
 
-// canonical is a JSON value in its one form: no white space, keys sorted,
-// characters as themselves where that can be, numbers as they were written. A
-// key that stands twice stays twice, half of a surrogate pair stays half of one,
-// and bytes that are no text stay as they are. What is nested deeper than
-// maxDepth stays as it was written.
+// canonical returns the canonical form of a JSON value: no white space, sorted
+// keys, as few escapes as possible, and numbers as written. Duplicate keys stay
+// duplicate. Unpaired surrogates and invalid UTF-8 are unchanged. Values nested
+// deeper than maxDepth stay as written.
 func canonical(raw json.RawMessage) (json.RawMessage, error) {
-	if !json.Valid(raw) { // which bounds the depth too
+	if !json.Valid(raw) { // this bounds the depth too
 		return nil, errNotJSON
 	}
 	r := reader{rest: raw}
 	return r.value(), nil
 }
 
-// definition is the canonical form of what is pinned of a tool's definition.
+// definition returns the canonical form of the pinned parts of a tool's
+// definition.
 func definition(raw json.RawMessage) (json.RawMessage, error) {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
 		return nil, errors.New("it is not a JSON object")
@@ -60,14 +62,14 @@ func definition(raw json.RawMessage) (json.RawMessage, error) {
 	return object(slices.DeleteFunc(members(raw), func(m member) bool { return m.part() < 0 })), nil
 }
 
-// digest is the SHA-256 of a canonical form.
+// digest returns the SHA-256 of a canonical form, in hexadecimal.
 func digest(form json.RawMessage) string {
 	sum := sha256.Sum256(form)
 	return hex.EncodeToString(sum[:])
 }
 
-// toolName is the name in a definition, as encoding/json reads it, "" if there
-// is none.
+// toolName returns the name in a definition as encoding/json reads it, or "" if
+// there is none.
 func toolName(raw json.RawMessage) string {
 	var d struct{ Name string }
 	if json.Unmarshal(raw, &d) != nil {
@@ -76,15 +78,15 @@ func toolName(raw json.RawMessage) string {
 	return d.Name
 }
 
-// member is a key, as it is written in canonical form, and its value.
+// member holds a key in canonical form and its value.
 type member struct{ key, value json.RawMessage }
 
-// part is the place in pinned of what the member may be read as, -1 if of
-// nothing. Some readers, encoding/json among them, do not mind upper and lower
-// case.
+// part returns the index in pinned of the part that a reader may take the
+// member for, or -1 if there is none. Some readers, encoding/json among them,
+// ignore case.
 func (m member) part() int {
 	var name string
-	_ = json.Unmarshal(m.key, &name) // a string
+	_ = json.Unmarshal(m.key, &name) // always a string
 	for i, p := range pinned {
 		if strings.EqualFold(name, p.key) {
 			return i
@@ -93,7 +95,7 @@ func (m member) part() int {
 	return -1
 }
 
-// members are those of a valid object, each in canonical form.
+// members returns the members of a valid object, each in canonical form.
 func members(raw json.RawMessage) []member {
 	r := reader{rest: raw, depth: 1}
 	return r.members()
@@ -118,7 +120,8 @@ type reader struct {
 
 func (r *reader) space() { r.rest = bytes.TrimLeft(r.rest, " \t\r\n") }
 
-// next takes a byte, behind white space, if it is this one.
+// next skips white space, then consumes b if it is the next byte. It reports
+// whether it was.
 func (r *reader) next(b byte) bool {
 	r.space()
 	if len(r.rest) == 0 || r.rest[0] != b {
@@ -130,7 +133,7 @@ func (r *reader) next(b byte) bool {
 
 func (r *reader) value() json.RawMessage {
 	r.space()
-	r.depth++ // 1 is the whole
+	r.depth++ // the outermost value has depth 1
 	defer func() { r.depth-- }()
 	switch c := r.rest[0]; {
 	case r.depth > maxDepth && (c == '{' || c == '['):
@@ -151,7 +154,7 @@ func (r *reader) value() json.RawMessage {
 	return word
 }
 
-// skip takes an object or array as it is written.
+// skip consumes an object or array and returns it as written.
 func (r *reader) skip() json.RawMessage {
 	quoted, open := false, 0
 	for i, c := range r.rest {
@@ -169,10 +172,11 @@ func (r *reader) skip() json.RawMessage {
 			}
 		}
 	}
-	return nil // not reached: it is valid
+	return nil // not reached: the JSON is valid
 }
 
-// escaped reports whether what follows the text of a string is escaped.
+// escaped reports whether the character after the given text of a string is
+// escaped.
 func escaped(before []byte) bool {
 	return (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 1
 }
@@ -200,15 +204,15 @@ func (r *reader) members() []member {
 	return list
 }
 
-// Half a surrogate pair, as canonical form writes it, and what readers put in the
-// place of that and of bytes that are no text.
+// half matches an unpaired surrogate in canonical form. replaced matches the
+// characters that readers substitute for unpaired surrogates and invalid UTF-8.
 var (
 	half     = regexp.MustCompile(`\\ud[89a-f][0-9a-f]{2}`)
 	replaced = regexp.MustCompile(`\x{FFFD}+`)
 )
 
-// alike is the same for keys that some reader takes for one: of these the last may
-// count, so they stay in their order.
+// alike maps keys that some reader may take for the same key to the same text.
+// The order of such keys is preserved, because the last one may count.
 func alike(key []byte) []byte {
 	if utf8.Valid(key) && !bytes.Contains(key, []byte(`\ud`)) && !bytes.ContainsRune(key, utf8.RuneError) {
 		return key
@@ -217,7 +221,7 @@ func alike(key []byte) []byte {
 	return replaced.ReplaceAll(key, []byte("\uFFFD"))
 }
 
-// text reads a string and writes it with as few escapes as there can be.
+// text consumes a string and returns it with as few escapes as possible.
 func (r *reader) text() json.RawMessage {
 	out := []byte{'"'}
 	for r.rest = r.rest[1:]; r.rest[0] != '"'; {
@@ -245,14 +249,15 @@ func (r *reader) text() json.RawMessage {
 	return append(out, '"')
 }
 
-// escape reads an escape, of which \u may be half of a pair.
+// escape consumes an escape sequence. The result of \u may be half of a
+// surrogate pair.
 func (r *reader) escape() rune {
 	c := r.rest[1]
 	if c != 'u' {
 		r.rest = r.rest[2:]
 		return rune(cmp.Or(map[byte]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}[c], c))
 	}
-	unit, _ := strconv.ParseUint(string(r.rest[2:6]), 16, 16) // valid JSON
+	unit, _ := strconv.ParseUint(string(r.rest[2:6]), 16, 16) // cannot fail: the JSON is valid
 	r.rest = r.rest[6:]
 	return rune(unit)
 }

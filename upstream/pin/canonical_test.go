@@ -38,8 +38,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestDefinition: what a reader might take for a pinned part is pinned, and
-// nothing else is.
+// TestDefinition checks that everything a reader might take for a pinned part
+// is pinned, and nothing else.
 func TestDefinition(t *testing.T) {
 	got, err := definition(json.RawMessage(`{"_meta":{"a":1},"icons":[],"Description":"x","name":"a","DESCRIPTION":"y","inputſchema":1,"inputSchema":{"type":"object"}}`))
 	if want := `{"DESCRIPTION":"y","Description":"x","inputSchema":{"type":"object"},"inputſchema":1,"name":"a"}`; err != nil || string(got) != want {
@@ -52,7 +52,7 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// decoded is a value as encoding/json has it, with numbers as they were written.
+// decoded returns a value as encoding/json decodes it, with numbers as written.
 func decoded(raw []byte) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -60,13 +60,13 @@ func decoded(raw []byte) (v any, err error) {
 	return v, err
 }
 
-// plainJSON reports whether encoding/json loses nothing of a text.
+// plainJSON reports whether encoding/json decodes a text without loss.
 func plainJSON(raw []byte) bool {
 	return json.Valid(raw) && utf8.Valid(raw) && !bytes.Contains(raw, []byte("\ufffd")) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ud`)) &&
 		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) && !twice(json.NewDecoder(bytes.NewReader(raw)))
 }
 
-// twice reports whether some object has a key twice.
+// twice reports whether an object has a duplicate key.
 func twice(dec *json.Decoder) bool {
 	tok, _ := dec.Token()
 	delim, ok := tok.(json.Delim)
@@ -90,12 +90,12 @@ func twice(dec *json.Decoder) bool {
 	return false
 }
 
-// otherwise is the same value, spelled as differently as can be.
+// otherwise returns the same value with a spelling as different as possible.
 func otherwise(v any) string {
 	switch v := v.(type) {
 	case map[string]any:
 		var list []string
-		for key, e := range v { // in any order
+		for key, e := range v { // random order
 			list = append(list, " "+otherwise(key)+" :\n"+otherwise(e))
 		}
 		return "{" + strings.Join(list, "\t,") + " }"
@@ -123,7 +123,8 @@ func otherwise(v any) string {
 	}
 }
 
-// FuzzCanonical: two texts have the same form exactly if they are the same value.
+// FuzzCanonical checks that two texts have the same form exactly if they are
+// the same value.
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,"x\n"],"b":null}`, `{"b":null,"a":[1,"\u0078\u000a"]}`, `1`, `1.0`, `"\ud800"`, `"\ufffd"`, "\"\xff\"", `{"a":1,"a":2}`, `{"a":2,"a":1}`, `[[{"":{}}]]`, `{"a\u0000":"\\u0041"}`, "{\"\xdc\":1,\"\xcf\":2}", `{"\ufffd\ufffd":1,"\ud800\udbff":2}`} {
 		f.Add([]byte(seed), []byte(`{"a":2}`))

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Change is how a tool differs from what a person last saw of it. Definitions
-// are in canonical form and have only what is compared.
+// Change describes how a tool differs from its definition when the user last
+// looked. Definitions are in canonical form and contain only the pinned parts.
 type Change struct {
 	Tool string
-	Was  json.RawMessage // nil: it is new
-	Is   json.RawMessage // nil: it is gone
+	Was  json.RawMessage // nil for a new tool
+	Is   json.RawMessage // nil for a removed tool
 }
 
-// Field is one part of a definition that changed.
+// Field describes one part of a definition that changed.
 type Field struct {
-	Name string          // inputSchema
-	Was  json.RawMessage // nil: there was none
-	Is   json.RawMessage // nil: there is none
+	Name string          // the key, such as inputSchema
+	Was  json.RawMessage // nil if there was none
+	Is   json.RawMessage // nil if there is none
 }
 
-// Phrase says what changed in a few words that hold nothing of the server's own:
-// "its input schema and annotations changed since a person last looked".
+// Phrase describes the change in a few words, without any text of the server:
+// "its input schema and annotations changed since the user last looked".
 func (c Change) Phrase() string {
 	const since = " since the user last looked"
 	switch {
@@ -45,8 +45,8 @@ func (c Change) Phrase() string {
 	return "its " + strings.Join(words, ", ") + " changed" + since
 }
 
-// Fields are the parts that differ, in a fixed order. Of a new tool that is all
-// it has but for its name.
+// Fields returns the parts that differ, in a fixed order. For a new tool these
+// are all its parts except the name.
 func (c Change) Fields() []Field {
 	was, is := parts(c.Was), parts(c.Is)
 	var out []Field
@@ -58,9 +58,9 @@ func (c Change) Fields() []Field {
 	return out
 }
 
-// parts are the values of a definition, each at the place of its key in pinned.
-// Where a key is written otherwise or stands more than once, the part is an
-// object of all that may be read as its value.
+// parts returns the values of a definition, indexed like pinned. If a key has
+// unusual case or is duplicate, the part is an object of all members that may
+// be read as its value.
 func parts(form json.RawMessage) []json.RawMessage {
 	out := make([]json.RawMessage, len(pinned))
 	if form == nil {

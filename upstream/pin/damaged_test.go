@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDamaged: a file that cannot be believed shows nothing, and then nothing
-// counts as seen. It mends itself.
+// TestDamaged checks that a file that is not trusted shows nothing, that
+// nothing then counts as seen, and that the next Update repairs it.
 func TestDamaged(t *testing.T) {
 	for name, spoil := range map[string]func(text string) string{
 		"empty":        func(string) string { return "" },
@@ -61,7 +61,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: a file of another version is as good as none.
+// TestOtherVersion checks that a file of another version is ignored.
 func TestOtherVersion(t *testing.T) {
 	s := newStore(t)
 	update(t, s, "x")
@@ -80,11 +80,11 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestBig: a listing at the limit is kept and read again, one over it is not
-// kept and still compared.
+// TestBig checks that a listing at the limit is stored and read again, and that
+// a larger one is not stored but still compared.
 func TestBig(t *testing.T) {
 	s := newStore(t)
-	s.most = 1 << 20 // which takes a sixteenth of the time
+	s.most = 1 << 20 // a sixteenth of the real limit, to save time
 	size := s.most / 2000
 	tool := func(i, more int) string {
 		head := fmt.Sprintf(`{"name":"tool_%04d","description":"`, i)
@@ -108,11 +108,13 @@ func TestBig(t *testing.T) {
 	}
 }
 
-// TestCannotStore: an Update that cannot be stored is still right.
+// TestCannotStore checks that Update returns the changes even if it cannot
+// store the listing.
 func TestCannotStore(t *testing.T) {
 	s := newStore(t)
 	update(t, s, "x")
-	// A folder where the new file would be: nothing can be written, whoever we are.
+	// A folder takes the place of the new file, so that even root cannot write
+	// it.
 	if err := os.MkdirAll(filepath.Join(s.path("a")+".new", "in the way"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +125,7 @@ func TestCannotStore(t *testing.T) {
 	if got, ok := s.Cached("a", "c"); !ok || len(got) != 1 {
 		t.Errorf("%s, %v", got, ok)
 	}
-	// No state folder can be made at all.
+	// The state folder cannot be created.
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -133,7 +135,8 @@ func TestCannotStore(t *testing.T) {
 	}
 }
 
-// TestUnchangedIsNotWritten: servers that list the same do not write.
+// TestUnchangedIsNotWritten checks that an unchanged listing is not written
+// again.
 func TestUnchangedIsNotWritten(t *testing.T) {
 	s := newStore(t)
 	update(t, s, "x")

@@ -1,11 +1,12 @@
-// Package pin remembers what other MCP servers last listed, so that it can be
-// shown before they are connected, and what a person last saw of each of their
-// tools, so that a definition that changed behind their back is noticed.
+// Package pin remembers what upstream servers last listed, and the tool
+// definitions that the user last saw. Tools can then be offered before their
+// server is connected, and a definition that changes unnoticed by the user is
+// reported.
 //
-// The first listing of a server counts as seen, since a person has just put the
-// server into the settings; so does the first one of what was not started by that
-// name before, as projects may use one name for several. What is listed later is
-// changed until a person has looked.
+// The first listing of a server counts as seen, because the user has just added
+// the server to the settings. So does the first listing of a new config under a
+// known name, because projects may use one name for different servers. A later
+// difference is reported as a change until the user has looked.
 package pin
 
 import (
@@ -28,34 +29,36 @@ import (
 )
 
 const (
-	// patience is how long another process may keep the lock of a file: writing a
-	// large one takes no second.
+	// patience is the timeout for the lock of a file. Writing a large file
+	// takes less than a second.
 	patience = 10 * time.Second
-	// maxName is how much of a server's name is in that of its file, in bytes.
+	// maxName is the limit of a server's name within a file name, in bytes.
 	maxName = 40
 	ext     = ".json"
 )
 
-// ErrUnknown says that nothing is remembered of a server.
+// ErrUnknown is the error for a server of which nothing is remembered.
 var ErrUnknown = errors.New("nothing is remembered of that server")
 
-// Store is what is remembered of all servers, in a folder of the state folder
-// that the servers of this user share. It is safe for concurrent use. Nothing is
-// kept in memory, and nothing is made before the first Update.
+// Store holds the records of all servers in a folder of the state folder, which
+// all our processes of this user share. It is safe for concurrent use. It
+// caches nothing in memory, and creates no file before the first Update.
 type Store struct {
 	folder string
 	locks  *filelock.Locks
 	now    func() time.Time
-	most   int // bytes of a listing that is kept
+	most   int // limit of a stored listing, in bytes
 }
 
-// New is the store in a folder right below the state folder. Neither need exist.
+// New returns the store in folder, which must be directly below the state
+// folder. Neither folder needs to exist.
 func New(folder string, locks *filelock.Locks, now func() time.Time) *Store {
 	return &Store{folder: folder, locks: locks, now: now, most: maxListing}
 }
 
-// Cached is the last listing of a server, as it came but for white space. config
-// is a digest of what is started; a listing of something else is none.
+// Cached returns the last listing of a server, as received except for white
+// space. config is a digest of what is started. ok is false if there is
+// none, or one of another config.
 func (s *Store) Cached(server, config string) (list []json.RawMessage, ok bool) {
 	r, err := s.read(server)
 	if err != nil || r == nil || r.Config != config {
@@ -64,8 +67,9 @@ func (s *Store) Cached(server, config string) (list []json.RawMessage, ok bool) 
 	return r.List, true
 }
 
-// Changed says of each tool of the last listing that a person has not seen as it
-// is, by its own name, what changed, in a phrase.
+// Changed maps each tool of the last listing that the user has not seen in its
+// present form to a phrase that says what changed. Keys are the server's own
+// names of the tools.
 func (s *Store) Changed(server, config string) map[string]string {
 	r, err := s.read(server)
 	if err != nil || r == nil || r.Config != config {
@@ -74,8 +78,8 @@ func (s *Store) Changed(server, config string) map[string]string {
 	return r.phrases()
 }
 
-// Seen reports whether a person has seen a tool as its definition has it, where
-// config is started. A file that cannot be believed says of none that they have.
+// Seen reports whether the user has seen this definition of a tool under
+// config. It returns false if the server's file is not trusted or damaged.
 func (s *Store) Seen(server, config string, tool json.RawMessage) bool {
 	r, err := s.read(server)
 	form, bad := definition(tool)
@@ -86,9 +90,10 @@ func (s *Store) Seen(server, config string, tool json.RawMessage) bool {
 	return slices.ContainsFunc(r.of(config).Seen, func(s seen) bool { return s.Name == name && s.Hash == digest(form) })
 }
 
-// Update stores a listing and says what Changed says of it. What it says is
-// right also beside an error: then the listing is not stored, or what was seen
-// before cannot be believed, and nothing counts as seen.
+// Update stores a listing and returns the changes as Changed does. They are
+// valid even with an error. An error means that the listing is not stored, or
+// that the file was not trusted or damaged, in which case no tool counts as
+// seen.
 func (s *Store) Update(server, config string, list []json.RawMessage) (changed map[string]string, err error) {
 	list, size := compact(list)
 	release, err := s.lock(server)
@@ -112,8 +117,8 @@ func (s *Store) Update(server, config string, list []json.RawMessage) (changed m
 	return next.phrases(), err
 }
 
-// Diff is what changed since a person last looked. The error is ErrUnknown where
-// nothing is remembered.
+// Diff returns what changed since the user last looked. It returns ErrUnknown
+// if nothing is remembered of the server.
 func (s *Store) Diff(server string) ([]Change, error) {
 	r, err := s.known(server)
 	if err != nil {
@@ -122,8 +127,8 @@ func (s *Store) Diff(server string) ([]Change, error) {
 	return r.changes(), nil
 }
 
-// Looked is when a person last looked, or the server was first listed. The error
-// is as in Diff.
+// Looked returns when the user last looked, or when the server was first
+// listed. It returns ErrUnknown if nothing is remembered of the server.
 func (s *Store) Looked(server string) (time.Time, error) {
 	r, err := s.known(server)
 	if err != nil {
@@ -132,8 +137,8 @@ func (s *Store) Looked(server string) (time.Time, error) {
 	return r.Looked, nil
 }
 
-// Accept marks what a person was shown of a server, by Diff, as seen. What has
-// changed since they were shown it stays changed.
+// Accept marks the changes that the user was shown, as returned by Diff, as
+// seen. Changes since then remain unseen.
 func (s *Store) Accept(server string, shown []Change) error {
 	return s.change(server, func(path string) error {
 		r, err := s.known(server)
@@ -145,14 +150,14 @@ func (s *Store) Accept(server string, shown []Change) error {
 	})
 }
 
-// Forget drops what is remembered of a server, whatever state it is in. The
-// error is ErrUnknown where there is nothing.
+// Forget removes the record of a server, even a damaged one. It returns
+// ErrUnknown if there is none.
 func (s *Store) Forget(server string) error {
 	return s.change(server, os.Remove)
 }
 
-// change calls f with the lock of a server's file. Nothing is made where there
-// is no file.
+// change calls f with the path of a server's file while holding its lock. It
+// returns ErrUnknown, and creates nothing, if there is no file.
 func (s *Store) change(server string, f func(path string) error) error {
 	path := s.path(server)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -169,8 +174,8 @@ func (s *Store) change(server string, f func(path string) error) error {
 	return err
 }
 
-// Servers are the names of those of which something is remembered, sorted.
-// Files that cannot be believed are left out; the error says which.
+// Servers returns the sorted names of the servers with a record. It leaves out
+// files that are not trusted or damaged; the error names them.
 func (s *Store) Servers() ([]string, error) {
 	entries, err := os.ReadDir(s.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -196,7 +201,8 @@ func (s *Store) Servers() ([]string, error) {
 	return names, errors.Join(problems...)
 }
 
-// serverOf is the server that a file is of; one of another version is of none.
+// serverOf returns the server to which a file belongs. ok is false for a file
+// of another version.
 func (s *Store) serverOf(path string) (name string, ok bool, err error) {
 	data, _, err := state.ReadTrusted(path, maxRecord)
 	if err != nil {
@@ -215,8 +221,8 @@ func (s *Store) serverOf(path string) (name string, ok bool, err error) {
 	return r.Server, r.Version == version, nil
 }
 
-// path is the file of a server: what can be read of its name, and what makes it
-// one of its own on any file system.
+// path returns the file of a server. Its name contains the readable part of the
+// server's name, and a hash that makes it unique on any file system.
 func (s *Store) path(server string) string {
 	readable := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' {
@@ -230,7 +236,7 @@ func (s *Store) path(server string) string {
 
 func (s *Store) read(server string) (*record, error) { return readRecord(s.path(server), server) }
 
-// known is read for one that has to be there.
+// known reads a record that must exist. It returns ErrUnknown if there is none.
 func (s *Store) known(server string) (*record, error) {
 	r, err := s.read(server)
 	if err == nil && r == nil {
@@ -239,7 +245,7 @@ func (s *Store) known(server string) (*record, error) {
 	return r, err
 }
 
-// lock makes the folder, and takes the lock of a server's file.
+// lock creates the folders if necessary, and takes the lock of a server's file.
 func (s *Store) lock(server string) (release func(), err error) {
 	for _, dir := range []string{filepath.Dir(s.folder), s.folder} {
 		if err := state.EnsurePrivate(dir); err != nil {
@@ -251,8 +257,8 @@ func (s *Store) lock(server string) (release func(), err error) {
 	return s.locks.Take(ctx, s.path(server))
 }
 
-// compact is a listing without white space, and its size. What is not JSON is
-// left out: nothing could be made of it.
+// compact returns a listing without white space, and its size in bytes. It
+// leaves out entries that are not JSON, because no tool can be made of them.
 func compact(list []json.RawMessage) (out []json.RawMessage, size int) {
 	out = []json.RawMessage{}
 	for _, raw := range list {
@@ -265,7 +271,8 @@ func compact(list []json.RawMessage) (out []json.RawMessage, size int) {
 	return out, size
 }
 
-// phrases are the changes of what is listed, nil if there are none.
+// phrases returns the changes of listed tools by name, or nil if there are
+// none.
 func (r *record) phrases() map[string]string {
 	var out map[string]string
 	for _, c := range r.changes() {

@@ -29,7 +29,7 @@ func newStore(t *testing.T) *Store {
 	return open(filepath.Join(t.TempDir(), "state"))
 }
 
-// list is a listing of tools by name, or by JSON.
+// list returns a listing of tools, given by name or as JSON.
 func list(tools ...string) []json.RawMessage {
 	out := []json.RawMessage{}
 	for _, tool := range tools {
@@ -41,7 +41,7 @@ func list(tools ...string) []json.RawMessage {
 	return out
 }
 
-// update updates the server a, started as c.
+// update updates the server "a" with config "c".
 func update(t *testing.T, s *Store, tools ...string) map[string]string {
 	t.Helper()
 	changed, err := s.Update("a", "c", list(tools...))
@@ -66,7 +66,7 @@ func accept(t *testing.T, s *Store) []Change {
 	return shown
 }
 
-// TestLife is one server from its first listing on.
+// TestLife follows one server from its first listing.
 func TestLife(t *testing.T) {
 	s := newStore(t)
 	if got, ok := s.Cached("a", "c"); ok || s.Changed("a", "c") != nil {
@@ -113,7 +113,7 @@ func TestLife(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// What was gone and comes back as it was is as it was seen.
+	// A removed tool that comes back unchanged still counts as seen.
 	if got := update(t, s, "x", "y"); got != nil {
 		t.Errorf("as at first: %v", got)
 	}
@@ -125,7 +125,7 @@ func TestLife(t *testing.T) {
 	if got := update(t, s, "x"); len(got) != 1 || got["x"] != "it is new since the user last looked" {
 		t.Errorf("what was seen to be gone is back: %v", got)
 	}
-	// Something else is started: a person did that.
+	// The user has changed the config, so the first listing counts as seen.
 	if got, err := s.Update("a", "another", list("x")); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -140,7 +140,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestGoneAndChanged: a tool that goes and comes back as another is noticed.
+// TestGoneAndChanged checks that a tool that is removed and comes back changed
+// is reported.
 func TestGoneAndChanged(t *testing.T) {
 	s := newStore(t)
 	update(t, s, "x", "y")
@@ -151,7 +152,7 @@ func TestGoneAndChanged(t *testing.T) {
 	}
 }
 
-// TestAcceptsWhatWasShown, and not what came in between.
+// TestAcceptsWhatWasShown checks that Accept does not accept later changes.
 func TestAcceptsWhatWasShown(t *testing.T) {
 	s := newStore(t)
 	update(t, s, "x")
@@ -207,8 +208,8 @@ func mustDefine(t *testing.T, raw string) json.RawMessage {
 	return form
 }
 
-// TestOddListings: what is no tool is none, and a name that stands twice cannot
-// hide behind the other.
+// TestOddListings checks that invalid tools are ignored, and that a duplicate
+// name cannot hide a changed definition.
 func TestOddListings(t *testing.T) {
 	s := newStore(t)
 	changed, err := s.Update("a", "c", []json.RawMessage{json.RawMessage(`{`), nil, json.RawMessage(`[1]`), json.RawMessage(`{"name":1}`), json.RawMessage(` {} `), list("x")[0]})
@@ -229,7 +230,7 @@ func TestOddListings(t *testing.T) {
 	}
 }
 
-// TestBytes: a definition is kept to the byte, whatever is in it.
+// TestBytes checks that a definition is stored byte for byte.
 func TestBytes(t *testing.T) {
 	s := newStore(t)
 	odd := `{"name":"x","description":"<a href='b'>&amp;\u003c\ud800 ` + "\u2028\xff\u202e" + `","inputSchema":{"n":[1.0,1e400,-0]}}`
@@ -246,8 +247,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestNames: no name leads out of the folder, to another's file, or to one that
-// cannot be made.
+// TestNames checks that no server name leads out of the folder, to the file of
+// another server, or to a file that cannot be created.
 func TestNames(t *testing.T) {
 	s := newStore(t)
 	names := []string{"a", "A", "a_", "a.", "", ".", "..", "../../x", "/etc/passwd", `C:\x`, "NUL", "a\x00b", "é", "e\u0301", "\xff", "\xfe", strings.Repeat("x", 5000), "a b", "name.json", "-"}
@@ -260,7 +261,7 @@ func TestNames(t *testing.T) {
 	for i, name := range names {
 		got, ok := s.Cached(name, "c")
 		if strings.ToValidUTF8(name, "") != name {
-			continue // it cannot be a key of the settings; below
+			continue // cannot be a key of the settings; tested below
 		}
 		if !ok || !strings.Contains(string(got[0]), fmt.Sprintf(`"t%d"`, i)) {
 			t.Errorf("%q: %s", name, got)
@@ -288,8 +289,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestUnderOneName: what others start by the name, or list, or damage, does not
-// make anything seen.
+// TestUnderOneName checks that other configs, listings and damage under the
+// same name make no tool count as seen.
 func TestUnderOneName(t *testing.T) {
 	s := newStore(t)
 	is := func(config string, want bool, l []json.RawMessage) {
@@ -313,7 +314,7 @@ func TestUnderOneName(t *testing.T) {
 	if got, err := s.Update("a", "c", evil); len(got) != 1 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := s.Update("a", "c", good); err != nil { // another process is shown the good one
+	if _, err := s.Update("a", "c", good); err != nil { // another process lists the good tool
 		t.Fatal(err)
 	}
 	is("c", false, evil)

@@ -13,37 +13,38 @@ import (
 )
 
 const (
-	// version is the form of the file. One of another version is as good as none.
+	// version is the version of the file format. A file of another version is
+	// ignored.
 	version = 1
-	// maxListing is the largest listing that is kept, in bytes.
+	// maxListing is the limit of a stored listing, in bytes.
 	maxListing = 16 << 20
-	// maxRecord bounds a file, in bytes: a listing, and as much of what was seen,
-	// with what is around each tool.
+	// maxRecord is the limit of a file, in bytes: a listing, as much again for
+	// the definitions seen, and the overhead of each tool.
 	maxRecord = 2*maxListing + 4<<20
-	// maxOthers is of how many configs more it is kept what was seen.
+	// maxOthers is the number of earlier configs whose seen definitions are
+	// retained.
 	maxOthers = 16
 )
 
-// record is what is remembered of one server: its file.
+// record is the content of one server's file.
 type record struct {
 	Version int               `json:"version"`
 	Server  string            `json:"server"`
 	Config  string            `json:"config"` // digest of what was started
-	Looked  time.Time         `json:"looked"` // when a person was last shown what is seen, or the server was first listed
-	List    []json.RawMessage `json:"list"`   // the last listing, each definition as it came but for white space
+	Looked  time.Time         `json:"looked"` // when the user was last shown Seen, or the server was first listed
+	List    []json.RawMessage `json:"list"`   // the last listing, each definition as received except for white space
 	Seen    []seen            `json:"seen"`
-	Others  []other           `json:"others,omitempty"` // what else was started by that name, the latest first
+	Others  []other           `json:"others,omitempty"` // earlier configs of this name, latest first
 }
 
-// other is what a person saw of what is started elsewhere by the same name.
+// other holds what the user saw of another config under the same server name.
 type other struct {
 	Config string    `json:"config"`
 	Looked time.Time `json:"looked"`
 	Seen   []seen    `json:"seen"`
 }
 
-// of is what a person saw of what is started by a config; nothing if that is not
-// known.
+// of returns what the user saw of config, or the zero value if it is not known.
 func (r *record) of(config string) other {
 	if r.Config == config {
 		return other{r.Config, r.Looked, r.Seen}
@@ -54,15 +55,16 @@ func (r *record) of(config string) other {
 	return other{}
 }
 
-// seen is a tool as a person last saw it.
+// seen is the definition of a tool as the user last saw it.
 type seen struct {
 	Name       string          `json:"name"`
 	Hash       string          `json:"sha256"` // of Definition
 	Definition json.RawMessage `json:"definition"`
 }
 
-// readRecord reads a file. None, and one of another version, is nil; it is an
-// error if the file cannot be believed.
+// readRecord reads the record of server from the file path. It returns nil if
+// there is no file, or one of another version. It returns an error if the file
+// is not trusted, damaged, or of another server.
 func readRecord(path, server string) (*record, error) {
 	data, _, err := state.ReadTrusted(path, maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +102,7 @@ func (r *record) write(path string) error {
 	for {
 		b.Reset()
 		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false) // which would make other bytes of what was hashed
+		enc.SetEscapeHTML(false) // escaping would change bytes that were hashed
 		if err := enc.Encode(r); err != nil {
 			return err
 		}
@@ -118,8 +120,8 @@ func (r *record) write(path string) error {
 	return nil
 }
 
-// listed is the record with another listing. What was seen stays, unless what is
-// started is another; what was not there before counts as seen.
+// listed returns a record with a new listing. If config is known, what was seen
+// of it is unchanged. Otherwise, all listed tools count as seen.
 func (r *record) listed(server, config string, list []json.RawMessage, now time.Time) *record {
 	next := &record{Version: version, Server: server, Config: config, List: list}
 	if r != nil {
@@ -146,15 +148,15 @@ func (r *record) listed(server, config string, list []json.RawMessage, now time.
 	return next
 }
 
-// same reports whether there is nothing to write.
+// same reports whether other does not need to be written.
 func (r *record) same(other *record) bool {
 	return r != nil && r.Config == other.Config && len(r.Seen) == len(other.Seen) &&
 		slices.EqualFunc(r.List, other.List, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// changes is how the listing differs from what was seen, in the order of the
-// listing, and then what is gone. A name that is listed twice is held against
-// the one that was seen each time.
+// changes returns how the listing differs from what was seen, in the order of
+// the listing, followed by removed tools. A name listed twice is compared each
+// time.
 func (r *record) changes() []Change {
 	was := map[string]seen{}
 	for _, s := range r.Seen {
@@ -166,7 +168,7 @@ func (r *record) changes() []Change {
 		form, err := definition(raw)
 		name := toolName(raw)
 		if err != nil || name == "" {
-			continue // no tool
+			continue // not a tool
 		}
 		there[name] = true
 		if s := was[name]; s.Hash != digest(form) {
@@ -181,7 +183,7 @@ func (r *record) changes() []Change {
 	return out
 }
 
-// accept makes what a person was shown what they saw.
+// accept records the changes that the user was shown as seen.
 func (r *record) accept(shown []Change, now time.Time) {
 	for _, c := range shown {
 		at := slices.IndexFunc(r.Seen, func(s seen) bool { return s.Name == c.Tool })

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A test's binary is also the other processes of its test.
+// TestMain also runs the test binary as the other processes of a test.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("PIN_STATE"); dir != "" {
 		if err := work(open(dir), os.Getenv("PIN_NAME")); err != nil {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// work is what a server does: it lists one shared server and one of its own.
+// work does what a server does: it lists one shared server and one of its own.
 func work(s *Store, name string) error {
 	for i := range 8 {
 		for _, server := range []string{"shared", name} {
@@ -49,7 +49,7 @@ func work(s *Store, name string) error {
 	return nil
 }
 
-// TestTogether: several servers and goroutines share the files.
+// TestTogether checks that several servers and goroutines can share the files.
 func TestTogether(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	var all sync.WaitGroup
@@ -75,7 +75,7 @@ func TestTogether(t *testing.T) {
 	if diff := cmp.Diff([]string{"here0", "here1", "here2", "process0", "process1", "process2", "shared"}, names); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	// Of what all shared only the first listing was seen.
+	// Of the shared server, only the first listing counts as seen.
 	shown, err := s.Diff("shared")
 	if err != nil || slices.ContainsFunc(shown, func(c Change) bool { return c.Tool == "always" }) {
 		t.Errorf("%v, %v", shown, err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestOthersFiles: what another user could have put there is not believed, and
-// nothing is waited for.
+// TestOthersFiles checks that files that another user could have written are
+// not trusted, and that reading does not block.
 func TestOthersFiles(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"writable": func(path string) error { return os.Chmod(path, 0o620) },
