@@ -67,6 +67,7 @@ func (k *checkup) failed() bool {
 // check failed. An error means a wrong command line.
 //
 // A check whether clients have this server in their configuration belongs after that of the
+// upstream servers.
 func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	k.add(checkOK, "version", "", "mcp-toolset %s", about())
 	if err := k.roots(); err != nil {
