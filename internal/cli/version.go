@@ -12,7 +12,8 @@ import (
 
 // A release build sets these, as in
 //
-//	-ldflags "-X mcp-toolset/internal/cli.release=1.2.3 -X mcp-toolset/internal/cli.commit=... -X mcp-toolset/internal/cli.date=..."
+//	-ldflags "-X mcp-toolset/internal/cli.release=1.2.3
+//	  -X mcp-toolset/internal/cli.commit=... -X mcp-toolset/internal/cli.date=..."
 //
 // In a build from a clone the Go toolchain supplies the last two.
 var release, commit, date string
