@@ -7,16 +7,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// beef is where the ids of new cells come from: the first is deadbeef.
+// beef returns the source of the ids of new cells: the first is deadbeef.
 func beef() *bytes.Reader { return bytes.NewReader([]byte{0xde, 0xad, 0xbe, 0xef}) }
 
-// v4 and v5 are what a small notebook needs beside its cells.
+// v4 and v5 are the keys of a small notebook without its cells.
 const (
 	v4 = `"nbformat":4,"nbformat_minor":4`
 	v5 = `"nbformat":4,"nbformat_minor":5`
 )
 
-// TestApply has the bytes of small notebooks in many forms, before and after.
+// TestApply covers the bytes of small notebooks in many forms, before and after an edit.
 func TestApply(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before string
@@ -204,7 +204,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestChange: what is said of an edit is so.
+// TestChange checks that the Change of an edit is true.
 func TestChange(t *testing.T) {
 	cells := func(cells string) string { return `{"cells":[` + cells + `],` + v4 + `}` }
 	ran := `{"cell_type":"code","execution_count":1,"outputs":[],"source":"a"}`

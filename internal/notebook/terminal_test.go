@@ -40,9 +40,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestTerminalIsLinear: texts that make a terminal look ahead are read once. It
-// takes a few milliseconds; a reader that begins anew at each of them reaches
-// the deadline.
+// TestTerminalIsLinear checks that texts that make a terminal look ahead are read once. It takes a
+// few milliseconds; a reader that starts again at each of them reaches the deadline.
 func TestTerminalIsLinear(t *testing.T) {
 	for _, piece := range []string{"\u009d", "\x1b]", "\x1b[", "\x1b[1", "\x1bP\x1b", "\r", "\b", "\x1b[2K\ra"} {
 		text := strings.Repeat(piece, 50_000)
@@ -70,8 +69,8 @@ func FuzzTerminal(f *testing.F) {
 	})
 }
 
-// TestErasingAgainIsFree: a line that is erased again and again takes no longer
-// than one that is written so often.
+// TestErasingAgainIsFree checks that a line that is erased repeatedly takes no longer than one that
+// is written as often.
 func TestErasingAgainIsFree(t *testing.T) {
 	line := strings.Repeat("a", 200_000) + strings.Repeat("\x1b[1K", 200_000) + "\rb"
 	done := make(chan string, 1)
