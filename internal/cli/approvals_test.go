@@ -94,7 +94,7 @@ func (d *desk) pend(r approval.Request) int {
 func runCommand(command string) approval.Request {
 	input, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
-		panic(err) // a string
+		panic(err) // strings can always be encoded
 	}
 	return approval.Request{
 		Session: "s", Tool: "Bash", Title: "Run the tests", Dir: "/work/sub", Root: "/work", Input: input,

@@ -200,7 +200,7 @@ func subjectText(tool string, s approval.Subject) string {
 	enc := json.NewEncoder(&value)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(s.Value); err != nil {
-		panic(err) // a string
+		panic(err) // strings can always be encoded
 	}
 	shown := printable(strings.TrimSpace(value.String()))
 	if s.Kind == "path" { // it applies to all tools with the same access to the path

@@ -44,7 +44,6 @@ func (x *explainer) batch(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// line explains one line.
 func (x *explainer) line(ctx context.Context, l line) (e pipeline.Explanation) {
 	if l.long {
 		notACall(&e, errTooLong)

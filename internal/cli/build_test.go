@@ -130,7 +130,7 @@ func TestToken(t *testing.T) {
 	if info, err := os.Stat(first.file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its file: %v %v", info, err)
 	}
-	first.made = false // it is shown once
+	first.made = false // the token is shown once
 	if again, err := o.token(h, a, true); err != nil || again != first {
 		t.Errorf("made again: %+v, %v", again, err)
 	}

@@ -42,7 +42,7 @@ func answers(t *testing.T, out string) (all []explained) {
 
 // TestBatch checks that each line gets one answer, in order, whatever it holds.
 func TestBatch(t *testing.T) {
-	call := func(n int) string { // of n bytes
+	call := func(n int) string { // a call of n bytes
 		const head, tail = `{"tool":"A","input":{"x":"`, `"}}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 	}

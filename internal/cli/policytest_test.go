@@ -152,7 +152,7 @@ func TestLoadTable(t *testing.T) {
 	for name, c := range map[string]struct {
 		table string
 		rows  int
-		want  string // of the error and of what is printed
+		want  string // part of the error and of the output
 	}{
 		"rows":      {row + "\n# x\r\n" + row, 2, ""},
 		"no end":    {row + strings.TrimSpace(row), 2, ""},

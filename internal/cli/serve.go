@@ -208,7 +208,7 @@ func printClientConfig(w io.Writer, endpoint string, t token) {
 		"type": "http", "url": endpoint, "headers": map[string]string{"Authorization": "Bearer " + t.value},
 	}}}, "", "  ")
 	if err != nil {
-		panic(err) // strings only
+		panic(err) // strings can always be encoded
 	}
 	fmt.Fprintf(w, "for a client's configuration, shown only this once:\n%s\n", config)
 }

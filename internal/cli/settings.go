@@ -51,9 +51,9 @@ func canonicalRoots(dirs []string) []string {
 	return out
 }
 
-// keptFromCommands returns the paths that no command may access (closed) and the files that no
+// keptFromCommands returns the paths that no command may access (closed) and the paths that no
 // command may change (protected). A settings path that is absent cannot be hidden; what a command
-// creates there is examined after the command. Files in a hidden folder need no protection, nor do
+// creates there is examined after the command. Paths in a hidden folder need no protection, nor do
 // those in the state folder, which exists before any command.
 func (c *common) keptFromCommands(config assembly.Config) (closed, protected []string) {
 	absent := func(path string) bool {

@@ -13,7 +13,7 @@ type table struct {
 	cut []int
 }
 
-// gap is the space between columns.
+// gap is the space between columns, in characters.
 const gap = 2
 
 // leastCut is the least width of a column that is shortened.

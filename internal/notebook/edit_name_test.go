@@ -131,7 +131,7 @@ func TestEditIsLinear(t *testing.T) {
 	for name, tc := range map[string]struct {
 		data string
 		e    Edit
-		most int // bytes that come
+		most int // limit of the bytes added
 	}{
 		"many cells":      {raws(ids...), Edit{Mode: Insert, CellID: "id19999", CellType: "code", Source: lines}, 1 << 20},
 		"many cells, far": {raws(ids...), Edit{CellID: strings.Repeat("x", 64)}, 0},

@@ -71,7 +71,7 @@ func checkChange(t *testing.T, n *Notebook, after []byte, e Edit, at int, c Chan
 	default:
 		was := want[at]
 		want[at] = Cell{ID: c.ID, Type: c.Type, Source: e.Source}
-		if c.Type != "code" && c.Type == was.Type { // what a text cell has is no concern of ours
+		if c.Type != "code" && c.Type == was.Type { // other keys of a text cell do not matter
 			want[at].Outputs, want[at].Count = was.Outputs, was.Count
 		}
 	}
@@ -79,7 +79,7 @@ func checkChange(t *testing.T, n *Notebook, after []byte, e Edit, at int, c Chan
 		t.Fatalf("%+v is said of cell %d in\n%s", c, at+1, after)
 	}
 	renamed := false
-	for i := range min(len(want), len(got.Cells)) { // those called by place may have other names
+	for i := range min(len(want), len(got.Cells)) { // identities that are places may change
 		renamed = renamed || want[i].ID != got.Cells[i].ID
 		want[i].ID = got.Cells[i].ID
 	}

@@ -140,7 +140,7 @@ func TestApply(t *testing.T) {
 			Edit{CellID: "cell-0", Source: "ü😀\x7f\x1b\u2028\b\f\"\\/"},
 			`{"cells":[{"cell_type":"raw","source":"\u00fc\ud83d\ude00\u007f\u001b\u2028\b\f\"\\/"}],` + v4 + `}`,
 		},
-		"no escapes of what is no ASCII": { // half a pair shows nothing
+		"no escapes of what is no ASCII": { // an unpaired surrogate is no evidence
 			`{"cells":[{"cell_type":"raw","source":"\u001b\\u00e9\ud800\u0041\ud800"}],` + v4 + `}`,
 			Edit{CellID: "cell-0", Source: "ü😀\x7f\x1b\u2028\b\f\"\\/"},
 			`{"cells":[{"cell_type":"raw","source":"ü😀` + "\x7f" + `\u001b` + "\u2028" + `\b\f\"\\/"}],` + v4 + `}`,

@@ -21,7 +21,7 @@ type raw string
 
 // printer is a form of JSON as printed by Python's json and others.
 type printer struct {
-	line         string // the end of a line; "": all on one
+	line         string // the line ending; "" for everything on one line
 	indent       string
 	comma, colon string
 	pad          string // within braces on one line
@@ -196,7 +196,7 @@ func (d dice) tree() tree {
 		t.cells = append(t.cells, d.cell(d.of("code", "markdown", "raw", "other"), id))
 	}
 	t.head = []pair{{"nbformat_minor", raw(fmt.Sprint(t.minor))}}
-	if t.ascii { // or else it may not be seen
+	if t.ascii { // otherwise the file might not show it
 		t.head = append(t.head, pair{"x", "é"})
 	}
 	t.tail = []pair{{"metadata", d.metadata(1)}, {"nbformat", raw("4")}}

@@ -192,7 +192,7 @@ func TestFormat3(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	long := strings.Repeat("x", 65)
 	for _, tc := range []struct {
-		ids  []string // JSON; "": none
+		ids  []string // JSON; "" for none
 		want string
 	}{
 		{[]string{`"a"`, `"b"`}, "a b"},

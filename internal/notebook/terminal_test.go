@@ -13,7 +13,7 @@ func TestTerminal(t *testing.T) {
 		"\x1b[31mred\x1b[0m \x1b[1;38;5;12mx": "red x",
 		"a\r\nb\r\n":                          "a\nb\n",
 		" 10%\r 50%\r100%\n":                  "100%\n",
-		"downloading\rdone\n":                 "doneloading\n", // as a terminal has it
+		"downloading\rdone\n":                 "doneloading\n", // as on a terminal
 		"downloading\r\x1b[Kdone":             "done",
 		"downloading\x1b[2K\rdone":            "done",
 		"downloading\x1b[2Kdone":              "           done",

@@ -45,7 +45,7 @@ func numbers(v *View) string {
 // TestRanges checks that cells are shown whole, as many as fit.
 func TestRanges(t *testing.T) {
 	cell := code("a", `, "source": "`+strings.Repeat("x", 1000-cellWords-len("a")-len("code"))+`"`) // 1,000 bytes when shown
-	cells := cell + strings.Repeat(","+strings.Replace(cell, `"id": "a"`, `"id": ""`, 1), 4)        // cell-N: 5 more
+	cells := cell + strings.Repeat(","+strings.Replace(cell, `"id": "a"`, `"id": ""`, 1), 4)        // the id cell-N takes 5 bytes more
 	for _, tc := range []struct {
 		r    Request
 		want string
@@ -102,7 +102,7 @@ func TestCut(t *testing.T) {
 	lines := strings.Repeat(strings.Repeat("y", 99)+"\n", 200)
 	for name, tc := range map[string]struct {
 		text       string
-		head, tail int // bytes; -1: not cut
+		head, tail int // in bytes; -1 if not truncated
 	}{
 		"as long as may be":      {strings.Repeat("x", longestOutput), -1, -1},
 		"one line":               {strings.Repeat("x", longestOutput+1), 5000, 5000},

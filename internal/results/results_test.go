@@ -107,7 +107,7 @@ func TestAge(t *testing.T) {
 func TestCloseBreaksOffCleaning(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
-		slow, stays int // the time that is asked for so often is slow; old results that stay
+		slow, stays int // which clock read is slow; number of old results that remain
 	}{{"looking", 1, 2}, {"removing", 2, 1}} {
 		root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 		var old []string
@@ -131,7 +131,7 @@ func TestCloseBreaksOffCleaning(t *testing.T) {
 		save(t, s, dir, "new")
 		<-slow
 		begin, stay := time.Now(), 0
-		s.Release(dir) // as a session does that ends
+		s.Release(dir) // as an ending session does
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

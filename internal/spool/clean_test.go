@@ -111,7 +111,7 @@ func slowClean(line string) string {
 	}
 	for line != "" {
 		r, size := utf8.DecodeRuneInString(line)
-		var begin string // of a sequence, if this is one
+		var begin string // start of a sequence, if there is one
 		if r == esc || r >= 0x80 && r < 0xa0 {
 			begin = line
 		}

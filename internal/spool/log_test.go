@@ -22,7 +22,7 @@ func TestFinish(t *testing.T) {
 	if got := whole(t, l); got != "output\n" {
 		t.Errorf("got %q", got)
 	}
-	l.Finish(time.Hour) // has been
+	l.Finish(time.Hour) // the log is done already
 	// Finish before Pump.
 	l = newLog(t, anyStore(t))
 	done := make(chan struct{})

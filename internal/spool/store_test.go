@@ -233,7 +233,7 @@ func TestCleaning(t *testing.T) {
 		paths = append(paths, l.Path())
 	}
 	there := func(path string) bool { _, err := os.Lstat(path); return err == nil }
-	if err := dead.Close(); err != nil { // as the end of the process does
+	if err := dead.Close(); err != nil { // as at the end of the process
 		t.Fatal(err)
 	}
 	later := func() *Store {
@@ -267,7 +267,7 @@ func TestCleaning(t *testing.T) {
 	if there(paths[1]) {
 		t.Error("what was left is still there")
 	}
-	later() // takes the folder that is empty now
+	later() // removes the folder, which is empty now
 	if there(filepath.Dir(paths[0])) || there(filepath.Dir(paths[0])+state.LockExt) {
 		t.Error("an empty folder is still there")
 	}

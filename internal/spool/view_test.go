@@ -20,7 +20,7 @@ type slowRow struct {
 func slowRows(all string) (list []slowRow) {
 	type piece struct {
 		start, end  int
-		cutAt, over bool // begins by a cut; has a carriage return that writes over
+		cutAt, over bool // begins with a cut; has a carriage return that overwrites
 	}
 	var cuts []int
 	forced := map[int]bool{}
@@ -146,7 +146,7 @@ func checkGap(t *testing.T, name, all string, v View) {
 		if (r.start < from && from < r.end || r.start < to && to < r.end || r.start == from || r.start == to) && (goesBack([]byte(raw)) || strings.ContainsFunc(raw, misleads)) {
 			exact = false
 		}
-		exact = exact && r.end-r.start < block // a long line's pieces may be written over
+		exact = exact && r.end-r.start < block // pieces of a long line may be overwritten
 	}
 	if !exact {
 		return
@@ -163,7 +163,7 @@ func checkGap(t *testing.T, name, all string, v View) {
 }
 
 func TestView(t *testing.T) {
-	text := lines(0, 1000, func(i int) string { return fmt.Sprintf("line %03d\n", i) }) // of 9
+	text := lines(0, 1000, func(i int) string { return fmt.Sprintf("line %03d\n", i) }) // lines of 9 bytes
 	v, err := logOf(t, text, true).View(600)
 	if err != nil {
 		t.Fatal(err)

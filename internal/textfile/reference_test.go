@@ -205,7 +205,7 @@ func refReplace(chars []refChar, from, to int, text []rune, enc Encoding) string
 		}
 	}
 	further := refEncode("\n", enc)
-	for i := len(chars) - 1; i >= 0; i-- { // the nearest before, unless one comes after
+	for i := len(chars) - 1; i >= 0; i-- { // the nearest ending before, unless one follows
 		if chars[i].seen == '\n' && i < to {
 			further = chars[i].raw
 			break
@@ -370,7 +370,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		if len(data)+len(old)+len(text) > 1000 {
-			return // the reference would take long
+			return // the reference would be too slow
 		}
 		checkApply(t, data, Edit{old, text, all})
 	})
