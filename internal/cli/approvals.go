@@ -17,9 +17,9 @@ import (
 	"mcp-toolset/internal/workspace"
 )
 
-// approvalsFolder is the state folder for the commands on approvals, which are
-// a person's: a command of a tool is told so by a variable. What holds against
-// one that unsets it is in package approval.
+// approvalsFolder returns the state folder for the commands that handle approvals. It fails if this
+// process is a command of a tool, which command.Marker in the environment shows: approvals belong
+// to the user. Package approval guards against commands that unset the variable.
 func approvalsFolder(host *Host) (string, error) {
 	if host.Getenv(command.Marker) != "" {
 		return "", fmt.Errorf("%s is set, so that this runs as a command of a tool; approvals are a person's to give, in a terminal of their own", command.Marker)
@@ -28,7 +28,7 @@ func approvalsFolder(host *Host) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// As the server spells it: the path of a socket has a bound.
+	// Use the same spelling as the server: the length of a socket path is limited.
 	folder, err := workspace.Canonical(dir)
 	if err != nil {
 		return "", fmt.Errorf("resolving the state folder: %w", err)
@@ -36,7 +36,7 @@ func approvalsFolder(host *Host) (string, error) {
 	return folder, nil
 }
 
-// approvalNumber reads the number of an approval.
+// approvalNumber parses the number of an approval.
 func approvalNumber(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -45,7 +45,7 @@ func approvalNumber(text string) (int, error) {
 	return n, nil
 }
 
-// oneNumber is the arguments of a command that takes a number.
+// oneNumber checks that the only argument of a command is the number of an approval.
 func oneNumber(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usagef("%s takes the number of an approval; `mcp-toolset approvals` has the numbers", cmd.Name())
@@ -209,5 +209,5 @@ func say(out io.Writer, text string) error {
 	return nil
 }
 
-// shownError is an error that a server worded, safe to show.
+// shownError returns err, which a server worded, with its text made safe to show.
 func shownError(err error) error { return errors.New(plain.Text(err.Error())) }

@@ -20,7 +20,7 @@ import (
 	"mcp-toolset/internal/approval"
 )
 
-// desk is a person's terminal beside a server.
+// desk is a user's terminal next to a server.
 type desk struct {
 	t      *testing.T
 	server *approval.Store
@@ -54,8 +54,7 @@ var (
 	aProcess = regexp.MustCompile(`(process"?[: ])\d+`)
 )
 
-// run runs a command line and returns its exit code and what it printed, with
-// times and processes made the same.
+// run runs a command line. It returns the exit code and the output, with fixed times and processes.
 func (d *desk) run(args ...string) (code int, out string) {
 	d.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -71,7 +70,7 @@ func (d *desk) run(args ...string) (code int, out string) {
 	return code, aProcess.ReplaceAllString(out, "${1}N")
 }
 
-// want runs a command line and compares all of what it prints.
+// want runs a command line and compares its whole output.
 func (d *desk) want(code int, want string, args ...string) {
 	d.t.Helper()
 	gotCode, got := d.run(args...)
@@ -95,7 +94,7 @@ func (d *desk) pend(r approval.Request) int {
 func runCommand(command string) approval.Request {
 	input, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
-		panic(err) // a string
+		panic(err) // strings can always be encoded
 	}
 	return approval.Request{
 		Session: "s", Tool: "Bash", Title: "Run the tests", Dir: "/work/sub", Root: "/work", Input: input,
@@ -103,7 +102,7 @@ func runCommand(command string) approval.Request {
 	}
 }
 
-// TestApprovals is what a person does and sees from the first question on.
+// TestApprovals follows a user from the first question on.
 func TestApprovals(t *testing.T) {
 	d := newDesk(t)
 	d.want(0, "Nothing waits for an approval.\n", "approvals")
@@ -189,7 +188,7 @@ Always allowed, until `+"`mcp-toolset approvals --forget N`"+`:
 	d.want(0, "Nothing waits for an approval.\n", "approvals")
 }
 
-// Programs get each input as the JSON that it is.
+// Programs get each input as JSON.
 func TestApprovalsJSON(t *testing.T) {
 	d := newDesk(t)
 	r := runCommand("x")
@@ -207,8 +206,8 @@ func TestApprovalsJSON(t *testing.T) {
 	}
 }
 
-// TestApprovalsCut: the list has one line for each approval, whatever is in it, and
-// one approval is shown whole.
+// TestApprovalsCut checks that the list has one line for each approval, whatever it holds, and that
+// a single approval is shown whole.
 func TestApprovalsCut(t *testing.T) {
 	d := newDesk(t)
 	long := strings.Repeat("é", 5000)
@@ -233,8 +232,8 @@ func TestApprovalsCut(t *testing.T) {
 	}
 }
 
-// TestApprovalsPreview: the block shows what would change instead of the input, and
-// identifies the input where it does not show all. The list has none of it.
+// TestApprovalsPreview checks that the block shows the change instead of the input, and identifies
+// the input if the change is not complete. The list has neither.
 func TestApprovalsPreview(t *testing.T) {
 	d := newDesk(t)
 	r := approval.Request{
@@ -263,7 +262,7 @@ func TestApprovalsPreview(t *testing.T) {
 	}
 }
 
-// A command of a tool is told off, whatever it wants.
+// The commands fail in a command of a tool, whatever their arguments.
 func TestApprovalsInCommand(t *testing.T) {
 	d := newDesk(t)
 	d.pend(runCommand("x"))
@@ -303,7 +302,7 @@ func TestApprovalsUsage(t *testing.T) {
 	d.want(1, "mcp-toolset: MCP_TOOLSET_STATE_DIR is relative; it must be an absolute path\n", "approve", "1")
 }
 
-// A file of what is always allowed that is not to be trusted is said.
+// A file of "always" entries that cannot be trusted is reported.
 func TestApprovalsProblem(t *testing.T) {
 	d := newDesk(t)
 	r := runCommand("make")

@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// shortInput is the longest input that stands beside its name, in bytes.
+	// shortInput is the limit of an input shown on the same line as its name, in bytes.
 	shortInput = 100
-	// listedWhat and listedReason are how much of a command or path and of a reason
-	// the list shows, in characters.
+	// listedWhat and listedReason are the limits of a command or path, and of a reason, in the
+	// list, in characters.
 	listedWhat   = 60
 	listedReason = 80
 	timeForm     = "2006-01-02 15:04:05"
 )
 
-// approvalList is what the command approvals prints.
+// approvalList holds the output of the command approvals.
 type approvalList struct {
 	approval.Overview
 	always []approval.Entry
-	whole  bool // one approval, which is shown as a block
+	whole  bool // one approval, shown as a block
 	console
 }
 
-// text words the list for a person. Nothing in it can drive a terminal.
+// text writes the list for the user. It escapes everything that could control a terminal.
 func (l *approvalList) text(b *bytes.Buffer) {
 	pending := slices.ContainsFunc(l.Items, func(i approval.Item) bool { return !i.Approved })
 	if l.whole {
@@ -70,7 +70,7 @@ func (l *approvalList) text(b *bytes.Buffer) {
 	}
 }
 
-// table words the approvals, a line each.
+// table writes the approvals, one line for each.
 func (l *approvalList) table(b *bytes.Buffer) {
 	list := table{cut: []int{3, 2}}
 	for _, i := range l.Items {
@@ -83,7 +83,7 @@ func (l *approvalList) table(b *bytes.Buffer) {
 	list.write(b, l.console)
 }
 
-// what is the command or path of a call, or else what the call does.
+// what returns the command or path of a call, or its title, or its input if it has neither.
 func what(i approval.Item) string {
 	switch {
 	case i.Subject.Kind != "input" && i.Subject.Value != "":
@@ -94,7 +94,7 @@ func what(i approval.Item) string {
 	return string(i.Input)
 }
 
-// listed is what as far as the list has room for it: of a path the end.
+// listed returns what, shortened to listedWhat characters. Of a path it retains the end.
 func listed(i approval.Item) string {
 	shown := []rune(plain.Text(what(i)))
 	if i.Subject.Kind == "path" && len(shown) > listedWhat {
@@ -103,7 +103,7 @@ func listed(i approval.Item) string {
 	return brief(what(i), listedWhat)
 }
 
-// brief is the first line of a text, or the beginning of that, safe to show.
+// brief returns the first line of a text, shortened to most characters and safe to show.
 func brief(text string, most int) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	shown := []rune(plain.Text(line))
@@ -113,7 +113,7 @@ func brief(text string, most int) string {
 	return string(shown[:min(len(shown), most-1)]) + "…"
 }
 
-// age words how long ago something was.
+// age formats the time since an event.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -126,12 +126,12 @@ func age(d time.Duration) string {
 
 func declinedNumber(n int) string {
 	if n == 0 {
-		return "-" // none could be drawn
+		return "-" // no number could be drawn
 	}
 	return fmt.Sprint(n)
 }
 
-// item words one approval, with all that it is bound to.
+// item writes one approval with everything that it is bound to.
 func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	row := func(name, value string) {
 		if value != "" {
@@ -169,8 +169,8 @@ func (l *approvalList) item(b *bytes.Buffer, i approval.Item) {
 	}
 }
 
-// input shows the input of a call as the JSON that it is. Its strings are as
-// they were sent but for characters that do not print.
+// input writes the input of a call as JSON. Its strings are unchanged, except that characters that
+// do not print are escaped.
 func (l *approvalList) input(b *bytes.Buffer, i approval.Item) {
 	input := bytes.TrimSpace(i.Input)
 	if len(input) <= shortInput && !bytes.ContainsAny(input, "\t\r\n") {
@@ -185,7 +185,7 @@ func (l *approvalList) input(b *bytes.Buffer, i approval.Item) {
 	fmt.Fprintf(b, "  input\n    %s\n", printable(indented.String()))
 }
 
-// callText names a call in a sentence.
+// callText returns the name of a call for use in a sentence.
 func callText(i approval.Item) string {
 	if i.Title == "" {
 		return plain.Text(i.Tool)
@@ -193,17 +193,17 @@ func callText(i approval.Item) string {
 	return plain.Text(i.Tool) + ", " + plain.Text(i.Title)
 }
 
-// subjectText says what a decline or "always" is about, exactly: in quotes, so
-// that a line break is not a backslash and an n.
+// subjectText describes exactly what a decline or "always" applies to. It quotes the value, so that
+// a line break differs from a backslash followed by an n.
 func subjectText(tool string, s approval.Subject) string {
 	var value bytes.Buffer
 	enc := json.NewEncoder(&value)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(s.Value); err != nil {
-		panic(err) // a string
+		panic(err) // strings can always be encoded
 	}
 	shown := printable(strings.TrimSpace(value.String()))
-	if s.Kind == "path" { // it is about all tools that do the same to it
+	if s.Kind == "path" { // it applies to all tools with the same access to the path
 		return map[string]string{"Read": "reads of ", "Edit": "changes to "}[s.Access] + shown
 	}
 	text := plain.Text(tool) + ": " + plain.Text(s.Kind) + " " + shown
@@ -216,8 +216,8 @@ func subjectText(tool string, s approval.Subject) string {
 	return text
 }
 
-// printable escapes what does not print in JSON, as JSON does it. Such
-// characters are in strings only, but for line breaks between tokens.
+// printable escapes the characters of a JSON text that do not print, as JSON does. Such characters
+// occur in strings only, apart from line breaks between tokens.
 func printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -234,7 +234,7 @@ func printable(text string) string {
 	return b.String()
 }
 
-// json prints the list for programs. Keys are added, never changed.
+// json writes the list for programs. Keys are added, never changed.
 func (l *approvalList) json(b *bytes.Buffer) error {
 	type item struct {
 		approval.Item

@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/internal/workspace"
 )
 
-// auditFlags say where and how calls are written down.
+// auditFlags holds the flags of the audit log.
 type auditFlags struct {
 	file, sync string
 	size       int // MiB
@@ -30,7 +30,7 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 	in.number(&f.keep, "audit-keep", audit.DefaultKeep, 1, "keep `N` older audit files")
 }
 
-// open opens the audit log, and closes it to tools.
+// open opens the audit log and denies tools access to its files.
 func (f *auditFlags) open(host *Host, config *assembly.Config) error {
 	switch {
 	case f.file == "" && f.required:

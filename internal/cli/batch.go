@@ -15,18 +15,17 @@ import (
 	"mcp-toolset/pipeline"
 )
 
-// maxLine bounds a call to explain, in bytes. No more of a longer line is held.
+// maxLine is the limit of a call to explain, in bytes. Longer lines are read but not stored.
 const maxLine = 1 << 20
 
 var errTooLong = fmt.Errorf("the call is too long: more than %d bytes", maxLine)
 
-// batch explains each line of a stream, in order: one answer for each, whatever
-// it holds.
+// batch explains each line of a stream, in order. Every line gets one answer, whatever it holds.
 func (x *explainer) batch(ctx context.Context, in io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := make(chan line)
-	go readLines(ctx, in, lines) // reading cannot be broken off, waiting for it can
+	go readLines(ctx, in, lines) // a read cannot be interrupted, waiting for it can
 	for {
 		select {
 		case <-ctx.Done():
@@ -45,7 +44,6 @@ func (x *explainer) batch(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// line explains one line.
 func (x *explainer) line(ctx context.Context, l line) (e pipeline.Explanation) {
 	if l.long {
 		notACall(&e, errTooLong)
@@ -59,10 +57,9 @@ func (x *explainer) line(ctx context.Context, l line) (e pipeline.Explanation) {
 	return x.explain(ctx, tool, input)
 }
 
-// parseCall reads {"tool": ..., "input": ...}. Both keys are taken as they are
-// spelled here and may stand once, since what is explained must be what another
-// reader would run; the tool reads its input as strictly. Without an input the
-// call has no arguments.
+// parseCall parses {"tool": ..., "input": ...}. The keys are case-sensitive and must not occur
+// twice: the explanation must be about the call that any other reader would run. The tool parses
+// its input as strictly. Without an input the call has no arguments.
 func parseCall(text []byte) (tool string, input json.RawMessage, err error) {
 	values, _, err := readKeys(text, "tool", "input")
 	if err != nil {
@@ -80,8 +77,8 @@ func parseCall(text []byte) (tool string, input json.RawMessage, err error) {
 
 var errNoTool = errors.New(`the line names no tool; write {"tool": NAME, "input": {...}}`)
 
-// readKeys reads the values of some keys of an object, each of which may stand
-// once, and the names of the others.
+// readKeys returns the values of the given keys of an object, each of which may occur once, and the
+// names of the other keys.
 func readKeys(text []byte, keys ...string) (values map[string]json.RawMessage, others []string, err error) {
 	if !utf8.Valid(text) {
 		return nil, nil, errors.New("the line is not UTF-8")
@@ -107,7 +104,7 @@ func readKeys(text []byte, keys ...string) (values map[string]json.RawMessage, o
 	return values, others, nil
 }
 
-// checkJSON returns why a line is not JSON, with the column; nil if it is.
+// checkJSON returns an error with the column if line is not JSON, or nil.
 func checkJSON(line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return errors.New("the line is not JSON: nothing is there")
@@ -121,14 +118,14 @@ func checkJSON(line []byte) error {
 	return err
 }
 
-// line is a line without its end; err is why there is none.
+// line holds a line without its line ending. If err is set, there is no line.
 type line struct {
 	text []byte
-	long bool // longer than maxLine: text is empty
+	long bool // whether it exceeds maxLine; text is then empty
 	err  error
 }
 
-// readLines sends lines until one has an err, or ctx ends.
+// readLines sends lines until one has an err or ctx ends. The last line it sends has the err.
 func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -144,8 +141,8 @@ func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
 	}
 }
 
-// readLine reads to the end of a line, or of the stream if there is something
-// before it.
+// readLine reads up to the end of a line. It also returns a last line without a line ending, unless
+// that is empty.
 func readLine(r *bufio.Reader) (l line) {
 	for begun := false; ; begun = true {
 		part, err := r.ReadSlice('\n')

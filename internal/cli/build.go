@@ -40,7 +40,7 @@ import (
 	"mcp-toolset/upstream"
 )
 
-// app is a server made from the command line.
+// app is a server built from the command line.
 type app struct {
 	*assembly.Assembly
 	log     *slog.Logger
@@ -49,15 +49,14 @@ type app struct {
 	mode    policy.Mode
 }
 
-// deferral is how tools are offered to a client that does not defer tools by itself.
+// deferral returns how tools are offered to a client that does not defer tools by itself.
 func (a *app) deferral() tools.Deferral {
 	return a.Registry.Catalogue().Resolve(a.Registry.Deferral(), a.Server.Defers)
 }
 
 func (a *app) close() error { return errors.Join(a.Assembly.Close(), a.logFile.Close()) }
 
-// build makes a server from the flags and the surroundings. It has no side
-// effect but opening files.
+// build makes a server from the flags and the environment. Its only side effect is to open files.
 func (c *common) build(host *Host, positional []string, drain time.Duration) (*app, error) {
 	log, logFile, err := c.logger(host)
 	if err != nil {
@@ -75,7 +74,7 @@ func (c *common) build(host *Host, positional []string, drain time.Duration) (*a
 	return &app{Assembly: a, log: log, logFile: logFile, mode: a.Mode, figures: &metrics.Source{Scheduler: a.Scheduler, Repeats: c.repeats.Load, Now: time.Now}}, nil
 }
 
-// tracer opens the trace and hands it every call.
+// tracer opens the trace and connects it to the scheduler.
 func (c *common) tracer(host *Host, config *assembly.Config) error {
 	if c.trace == "" {
 		return nil
@@ -92,8 +91,7 @@ func (c *common) tracer(host *Host, config *assembly.Config) error {
 	return nil
 }
 
-// place is the configuration of a server but for its tools: settings, folders,
-// limits.
+// place returns the configuration of a server without its tools: settings, folders and limits.
 func (c *common) place(host *Host, positional []string, log *slog.Logger) (assembly.Config, error) {
 	config := assembly.Config{
 		Version: version(), Home: host.Home, Structured: c.structured, Log: log,
@@ -133,12 +131,12 @@ func (c *common) place(host *Host, positional []string, log *slog.Logger) (assem
 	return config, c.audit.open(host, &config)
 }
 
-// hookEnvironment is that of the server but for what is the server's own.
+// hookEnvironment returns the environment of the server without the server's own variables.
 func hookEnvironment(host *Host) []string {
 	return slices.DeleteFunc(slices.Clone(host.Environ()), func(v string) bool { return strings.HasPrefix(v, "MCP_TOOLSET_") })
 }
 
-// config is the configuration of a server.
+// config returns the configuration of a server.
 func (c *common) config(host *Host, positional []string, log *slog.Logger) (assembly.Config, error) {
 	config, err := c.place(host, positional, log)
 	if err != nil {
@@ -172,7 +170,7 @@ func (c *common) config(host *Host, positional []string, log *slog.Logger) (asse
 	return config, err
 }
 
-// tools makes the tools as the flags and the surroundings have them.
+// tools makes the tools according to the flags and the environment.
 func (c *common) tools(host *Host, config assembly.Config, searcher *search.Searcher, run bash.Options, servers *others) ([]*tools.Tool, error) {
 	return builtin.List(builtin.Options{
 		Resources: servers, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
@@ -185,7 +183,7 @@ func (c *common) tools(host *Host, config assembly.Config, searcher *search.Sear
 		}}), nil
 }
 
-// bash is how Bash runs commands.
+// bash returns the options with which Bash runs commands.
 func (c *common) bash(host *Host, commands *command.Commands) bash.Options {
 	return bash.Options{
 		Commands: commands, Tasks: task.New(time.Now), Foreground: c.foreground,
@@ -197,8 +195,8 @@ func (c *common) bash(host *Host, commands *command.Commands) bash.Options {
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// commands makes what Bash starts commands with. It fails where containment is
-// required and is not whole.
+// commands makes the runner for the commands of Bash. It fails if the sandbox is required and not
+// complete.
 func (c *common) commands(host *Host, config assembly.Config) (*command.Commands, error) {
 	commands, err := c.newCommands(host, config)
 	if err != nil {
@@ -232,7 +230,7 @@ func (c *common) newCommands(host *Host, config assembly.Config) (*command.Comma
 	})
 }
 
-// context ends when the process is told to end.
+// context returns the context of the command, which ends when the process is asked to stop.
 func (c *common) context() context.Context {
 	if c.ctx == nil {
 		return context.Background()
@@ -240,7 +238,7 @@ func (c *common) context() context.Context {
 	return c.ctx
 }
 
-// searcher makes what Grep and Glob search with.
+// searcher makes the searcher for Grep and Glob.
 func (c *common) searcher(host *Host) (*search.Searcher, error) {
 	o := search.Options{Home: host.Home, Getenv: host.Getenv}
 	if c.searchIndex == "off" {
@@ -250,8 +248,8 @@ func (c *common) searcher(host *Host) (*search.Searcher, error) {
 	return search.New(o), nil
 }
 
-// featureSwitches are the features switched on the command line over those of
-// the settings. A feature that no tool has is an error there, a warning here.
+// featureSwitches returns the features of the settings, overridden by those of the command line. A
+// feature that no tool has is an error on the command line and a warning in the settings.
 func (c *common) featureSwitches(settings *policy.Settings, known []string, log *slog.Logger) (map[string]bool, error) {
 	out := map[string]bool{}
 	if settings != nil {
@@ -290,7 +288,7 @@ func checkFeature(name string, known []string) error {
 	return fmt.Errorf("there is no feature %q; there are %s", name, strings.Join(known, ", "))
 }
 
-// digest is the SHA-256 of the tools/list result in hexadecimal.
+// digest returns the SHA-256 of the tools/list result in hexadecimal.
 func (a *app) digest(ctx context.Context) (string, error) {
 	list, err := a.Server.List(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// host is a made-up surrounding in a temporary folder.
+// host returns an artificial environment in a temporary folder.
 func host(t *testing.T, env map[string]string) *Host {
 	dir := t.TempDir()
 	return &Host{
@@ -29,7 +29,7 @@ func host(t *testing.T, env map[string]string) *Host {
 	}
 }
 
-// TestDigest: it is the SHA-256 of the list, and any change of a name, a
+// TestDigest checks that the digest is the SHA-256 of the list, and that a change of a name, a
 // description, a schema or the order changes it.
 func TestDigest(t *testing.T) {
 	const list = `{"tools":[{"name":"A","description":"a","inputSchema":{"type":"object"}},{"name":"B","description":"b","inputSchema":{}}]}`
@@ -51,8 +51,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestDigestIsOfTheList: what --digest prints is the digest of what --format
-// json prints, without its newline.
+// TestDigestIsOfTheList checks that --digest prints the digest of the output of --format json
+// without its newline.
 func TestDigestIsOfTheList(t *testing.T) {
 	h := host(t, map[string]string{})
 	run := func(args ...string) string {
@@ -69,7 +69,7 @@ func TestDigestIsOfTheList(t *testing.T) {
 	}
 }
 
-// TestConfig: what flags, settings and the environment say reaches the server.
+// TestConfig checks that flags, settings and the environment reach the server.
 func TestConfig(t *testing.T) {
 	h := host(t, map[string]string{"CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY": "7", "CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS": "1"})
 	if err := os.WriteFile(filepath.Join(h.Dir, "long"), []byte(strings.Repeat("x", 2000)), 0o600); err != nil {
@@ -111,8 +111,8 @@ func TestFeatureSwitches(t *testing.T) {
 	}
 }
 
-// TestToken: where the token comes from, that ours is private and stays the
-// same, and that no child finds it in the environment.
+// TestToken checks the source of the token, that our own is private and does not change, and that
+// no child finds it in the environment.
 func TestToken(t *testing.T) {
 	env := map[string]string{"MCP_TOOLSET_TOKEN": "from-the-environment"}
 	h := host(t, env)
@@ -130,7 +130,7 @@ func TestToken(t *testing.T) {
 	if info, err := os.Stat(first.file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its file: %v %v", info, err)
 	}
-	first.made = false // it is shown once
+	first.made = false // the token is shown once
 	if again, err := o.token(h, a, true); err != nil || again != first {
 		t.Errorf("made again: %+v, %v", again, err)
 	}
@@ -142,8 +142,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestStartLine: the first line of a server's log has the number of tools that a
-// client is listed.
+// TestStartLine checks that the first line of a server's log has the number of tools listed to a
+// client.
 func TestStartLine(t *testing.T) {
 	h := host(t, map[string]string{})
 	h.Home = t.TempDir()

@@ -16,8 +16,7 @@ import (
 	"mcp-toolset/tools/builtin"
 )
 
-// callDrain is how long the server may take to put away a call that it has
-// answered.
+// callDrain is the timeout for the server to finish a call after its answer.
 const callDrain = time.Second
 
 func callCommand(host *Host) *cobra.Command {
@@ -88,7 +87,7 @@ func callCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-// explainFirst explains the call that is run next.
+// explainFirst explains the call that runs next.
 func explainFirst(ctx context.Context, out console, a *app, tool string, input json.RawMessage) error {
 	x := explainer{explain: a.Explain, out: out.out, text: true, console: out}
 	return x.print(ctx, x.explain(ctx, tool, input))
@@ -104,8 +103,8 @@ func completeTool(_ *cobra.Command, args []string, _ string) (names []string, _ 
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// arguments reads the arguments of a call from the command line TOOL [JSON | -].
-// Those on standard input may have most bytes; 0 is no limit.
+// arguments returns the arguments of a call from the command line TOOL [JSON | -]. On standard
+// input they may have up to most bytes; 0 means no limit.
 func arguments(in io.Reader, args []string, most int64) (json.RawMessage, error) {
 	text := "{}"
 	if len(args) == 2 {
@@ -138,8 +137,7 @@ func arguments(in io.Reader, args []string, most int64) (json.RawMessage, error)
 	return raw, nil
 }
 
-// printContent prints a result for a person: text as it is, anything else as
-// what it is.
+// printContent prints a result for the user: text unchanged, other content as a description.
 func printContent(w io.Writer, content []tools.Content) error {
 	for _, c := range content {
 		var err error

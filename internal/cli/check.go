@@ -17,7 +17,7 @@ import (
 	"mcp-toolset/tools/builtin"
 )
 
-// exitCode ends a command with a code without a further word.
+// exitCode ends a command with an exit code and no message.
 type exitCode int
 
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -44,13 +44,13 @@ func checkCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-// checker prints what is wrong with settings.
+// checker prints the problems of settings.
 type checker struct {
 	out     io.Writer
 	tools   []*tools.Tool
 	home    string
-	servers []string // other servers by prefix; nil: not known
-	err     error    // of printing
+	servers []string // upstream servers by prefix; nil if unknown
+	err     error    // from printing
 	warns   int
 }
 
@@ -60,7 +60,7 @@ func (k *checker) print(format string, args ...any) {
 	}
 }
 
-// all checks what a server would use.
+// all checks the settings that a server would use.
 func (k *checker) all(c *common, host *Host) error {
 	config, err := c.place(host, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -74,7 +74,7 @@ func (k *checker) all(c *common, host *Host) error {
 	return k.result(false)
 }
 
-// standing is what holds of a layer.
+// standing describes how much of a layer applies.
 func standing(l settings.Layer) string {
 	switch {
 	case l.Broken:
@@ -91,7 +91,7 @@ func standing(l settings.Layer) string {
 	return "holds"
 }
 
-// files checks each file by itself.
+// files checks each file separately.
 func (k *checker) files(paths []string, host *Host) error {
 	broken := false
 	for _, path := range paths {
@@ -111,7 +111,7 @@ func (k *checker) files(paths []string, host *Host) error {
 	return k.result(broken)
 }
 
-// fine prints what is in a file with which nothing is wrong.
+// fine prints the number of rules of a file without problems.
 func (k *checker) fine(s *policy.Settings, path string, named bool) {
 	if named {
 		k.print("%s: ", plain.Text(path))
@@ -119,8 +119,8 @@ func (k *checker) fine(s *policy.Settings, path string, named bool) {
 	k.print("ok: %d deny, %d ask, %d allow\n", s.Count(policy.Deny), s.Count(policy.Ask), s.Count(policy.Allow))
 }
 
-// judge prints the warnings about settings, those that are said already left out,
-// and returns how many warnings there are by now.
+// judge prints the warnings about settings, except those in said. It returns the number of warnings
+// so far.
 func (k *checker) judge(s *policy.Settings, roots, more, said []string) int {
 	all := append(slices.Clone(more), policy.New(policy.Config{Settings: s, Roots: roots, Home: k.home, KnownTools: toolNames(), KnownServers: k.servers}).Warnings()...)
 	all = slices.DeleteFunc(all, func(w string) bool { return slices.Contains(said, w) })
@@ -137,7 +137,7 @@ func (k *checker) judge(s *policy.Settings, roots, more, said []string) int {
 	return k.warns
 }
 
-// result is how the command ends.
+// result returns the error with which the command ends.
 func (k *checker) result(broken bool) error {
 	switch {
 	case k.err != nil:

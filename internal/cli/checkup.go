@@ -21,14 +21,14 @@ import (
 	"mcp-toolset/upstream"
 )
 
-// The states of a check.
+// The statuses of a check.
 const (
 	checkOK   = "ok"
-	checkWarn = "warn" // it works, and the user may want something else
-	checkFail = "fail" // a server would not start, or not work
+	checkWarn = "warn" // it works, but the user may want to change something
+	checkFail = "fail" // a server would not start or would not work
 )
 
-// check is one line of doctor's first screen. Its texts are safe to show.
+// check is one line of doctor's summary. Its texts are safe to show.
 type check struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
@@ -36,10 +36,10 @@ type check struct {
 	Next   string `json:"next,omitempty"` // what the user can do
 }
 
-// checkup looks at what a server with these flags needs.
+// checkup checks what a server with these flags needs.
 type checkup struct {
 	*common
-	audit      auditFlags // apart from those of common, whose log place opens
+	audit      auditFlags // separate from that of common, whose log place opens
 	host       *Host
 	positional []string
 	config     assembly.Config
@@ -50,7 +50,7 @@ func (k *checkup) add(status, name, next, format string, args ...any) {
 	k.checks = append(k.checks, check{name, status, plain.Text(fmt.Sprintf(format, args...)), next})
 }
 
-// fail adds what went wrong, whose last clause may be the next step.
+// fail adds a failed check. Without next, the last clause of err becomes the next step.
 func (k *checkup) fail(name string, err error, next string) {
 	fact := err.Error()
 	if at := strings.LastIndex(fact, "; "); next == "" && at >= 0 {
@@ -63,10 +63,10 @@ func (k *checkup) failed() bool {
 	return slices.ContainsFunc(k.checks, func(c check) bool { return c.Status == checkFail })
 }
 
-// run makes all checks and returns what was seen of the containment, which is
-// empty if the checks before it failed. An error is a wrong command line.
+// run makes all checks and returns the findings about the sandbox, which are empty if an earlier
+// check failed. An error means a wrong command line.
 //
-// Whether clients have this server in their configuration belongs after the
+// A check whether clients have this server in their configuration belongs after that of the
 // upstream servers.
 func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	k.add(checkOK, "version", "", "mcp-toolset %s", about())
@@ -100,7 +100,7 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	return d, nil
 }
 
-// roots checks the folders that are served.
+// roots checks the workspace folders.
 func (k *checkup) roots() error {
 	dirs, err := k.workspaceDirs(k.host, k.positional)
 	var usage usageError
@@ -156,8 +156,7 @@ func (k *checkup) state() {
 	}
 }
 
-// tryFolder makes and removes a file in a folder, or in the nearest one above it
-// that exists.
+// tryFolder creates and removes a file in a folder, or in its nearest existing parent.
 func tryFolder(dir string) (exists bool, err error) {
 	at := dir
 	for {
@@ -177,7 +176,7 @@ func tryFolder(dir string) (exists bool, err error) {
 	return at == dir, errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// settings checks the files that hold.
+// settings checks the settings files in use.
 func (k *checkup) settings() {
 	k.config.Log = slog.New(slog.DiscardHandler)
 	if err := k.findSettings(k.host, &k.config); err != nil {
@@ -206,7 +205,7 @@ func (k *checkup) settings() {
 	k.add(checkOK, "settings", "", "%s", text)
 }
 
-// containment sums up what was seen of the containment.
+// containment summarizes the findings about the sandbox.
 func (k *checkup) containment(d *diagnosis) {
 	const more = "mcp-toolset doctor --verbose shows what was tried"
 	switch verdict := d.verdict(); {
@@ -223,7 +222,7 @@ func (k *checkup) containment(d *diagnosis) {
 	}
 }
 
-// upstreamServers checks the other servers of the settings, without starting any.
+// upstreamServers checks the upstream servers of the settings without starting any.
 func (k *checkup) upstreamServers() {
 	o, err := k.upstreams(k.host, k.config, func(*upstream.Server) bool { return true })
 	if err != nil {
@@ -260,7 +259,7 @@ func (k *checkup) token() {
 		return
 	}
 	if k.config.State == "" {
-		return // the state folder has failed
+		return // the check of the state folder has failed
 	}
 	file := filepath.Join(k.config.State, "token")
 	info, err := os.Stat(file)
@@ -274,7 +273,7 @@ func (k *checkup) token() {
 	}
 }
 
-// auditLog checks where calls would be written down.
+// auditLog checks the file of the audit log.
 func (k *checkup) auditLog() {
 	switch {
 	case k.audit.file == "" && k.audit.required:

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// checkColumn is where the details of checks begin.
+// checkColumn is the column at which the details of checks begin.
 const checkColumn = 22
 
-// summary prints the first screen: a line for each check, with the next step.
+// summary writes one line for each check, followed by its next step.
 func (d *diagnosis) summary(b *bytes.Buffer, c console) {
 	counts := map[string]int{}
 	for _, k := range d.Checks {
@@ -29,7 +29,7 @@ func (d *diagnosis) summary(b *bytes.Buffer, c console) {
 	}
 }
 
-// hanging breaks a text that begins at checkColumn at the console's width.
+// hanging wraps a text that begins at checkColumn at the console's width.
 func hanging(text string, c console) string {
 	if c.width < 2*checkColumn {
 		return text
@@ -38,7 +38,7 @@ func hanging(text string, c console) string {
 	return strings.TrimPrefix(indentedFill(text, indent, c.width), indent)
 }
 
-// count words a number of things.
+// count formats a number of things.
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

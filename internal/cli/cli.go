@@ -1,5 +1,5 @@
-// Package cli is the command line: commands, flags, exit codes. What a command
-// does with a server is in build.go and the packages it puts together.
+// Package cli implements the command line: commands, flags and exit codes. The file build.go
+// assembles a server from the other packages.
 package cli
 
 import (
@@ -26,11 +26,11 @@ import (
 // Exit codes.
 const (
 	exitOK    = 0
-	exitError = 1 // the command failed, or the call's result is an error
+	exitError = 1 // the command failed, or the result of the call is an error
 	exitUsage = 2 // the command line is wrong
 )
 
-// Host is what the process has from its surroundings.
+// Host holds what the process gets from its environment.
 type Host struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -38,10 +38,10 @@ type Host struct {
 	Environ  func() []string
 	Unsetenv func(string)
 	Home     string // "" if there is none
-	Dir      string // working directory, "" if it cannot be told
+	Dir      string // working directory, "" if unknown
 }
 
-// OS is the real surroundings.
+// OS returns the environment of this process.
 func OS() *Host {
 	home, _ := os.UserHomeDir()
 	dir, _ := os.Getwd()
@@ -56,19 +56,19 @@ type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// failedResult ends a command with exitError without a further word.
+// failedResult ends a command with exitError and no message.
 type failedResult struct{}
 
 func (failedResult) Error() string { return "the result is an error" }
 
 // Main runs a command line and returns the exit code.
 func Main(args []string, host *Host) int {
-	// A process of our own, which the server starts; others are those of package helper.
+	// The server starts this process for documents. Package helper handles the others.
 	if len(args) > 0 && args[0] == document.Arg {
 		return document.Serve(args[1:], os.Stdin, host.Out)
 	}
-	// The client of a stdio server may vanish at any time: a write then fails
-	// and the server ends in order, rather than by the signal.
+	// The client of a stdio server may vanish at any time. A write must then fail, so that the
+	// server ends in order and is not killed by the signal.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -84,14 +84,14 @@ func Main(args []string, host *Host) int {
 	return status
 }
 
-// flushTime is how long the end of a server's log is waited for.
+// flushTime is the timeout for writing the end of a server's log.
 const flushTime = 250 * time.Millisecond
 
-// detach sends what is written to standard error through a queue, so that a server
-// never waits for a reader that has stopped.
+// detach puts a queue before standard error, so that a server never waits for a reader that has
+// stopped.
 func (h *Host) detach() { h.Err = lossy.New(h.Err) }
 
-// exitStatus says what went wrong and returns the exit code.
+// exitStatus prints the error and returns the exit code.
 func exitStatus(host *Host, err error) int {
 	var usage usageError
 	var code exitCode
@@ -130,8 +130,8 @@ func newRoot(host *Host) *cobra.Command {
 		SilenceUsage:  true,
 	}, stdioCommand(host), httpCommand(host), callCommand(host), toolsCommand(host), doctorCommand(host), policyCommand(host), trustCommand(host),
 		approvalsCommand(host), approveCommand(host), denyCommand(host), upstreamCommand(host, openUpstreams), versionCommand(host))
-	// Cobra's own version flag takes a template, and text/template makes the linker
-	// keep each exported method: 5 MB and several milliseconds of every start.
+	// Cobra's own version flag needs a template, and text/template makes the linker retain every
+	// exported method: 5 MB, and several milliseconds at each start.
 	root.Flags().BoolP("version", "v", false, "version for mcp-toolset")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		text := welcome
@@ -157,7 +157,7 @@ func newRoot(host *Host) *cobra.Command {
 	return root
 }
 
-// welcome is what the program prints without arguments.
+// welcome is the output of the program without arguments.
 const welcome = `mcp-toolset is an MCP server with the tools of a coding agent.
 
   mcp-toolset doctor                                       check this system
@@ -166,7 +166,7 @@ const welcome = `mcp-toolset is an MCP server with the tools of a coding agent.
   mcp-toolset --help                                       all commands
 `
 
-// group makes cmd a command that is only there for those below it.
+// group makes cmd a command that only holds subcommands.
 func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(below...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -179,7 +179,7 @@ func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// noArgs refuses arguments.
+// noArgs rejects arguments.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -214,7 +214,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// unknownCommand names the nearest command to an unknown one.
+// unknownCommand returns an error that suggests the nearest command.
 func unknownCommand(parent *cobra.Command, name string) error {
 	var names []string
 	for _, c := range parent.Commands() {
@@ -226,7 +226,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return usagef("unknown command %q; see %s --help", name, parent.CommandPath())
 }
 
-// flagError names the nearest flag to an unknown one.
+// flagError words the error of a flag. For an unknown flag it suggests the nearest one.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError

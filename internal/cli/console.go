@@ -6,16 +6,16 @@ import (
 	"os"
 )
 
-// console is what a command prints to. The zero value is a file or a pipe.
+// console is the destination of a command's output. The zero value is a file or a pipe.
 type console struct {
-	width   int  // in columns, 0 if there is no terminal or its width is not known
-	escapes bool // it takes escape sequences
-	colour  bool // the user wants colours, too
+	width   int  // in columns; 0 without a terminal or if unknown
+	escapes bool // whether it supports escape sequences
+	colour  bool // whether the user wants colours; implies escapes
 	out     io.Writer
 }
 
-// consoleOf describes where w leads. Colours are off for NO_COLOR and for
-// TERM=dumb, see no-color.org.
+// consoleOf describes the destination of w. Colours are off if NO_COLOR is set (no-color.org) and
+// for TERM=dumb.
 func consoleOf(host *Host, w io.Writer) console {
 	f, ok := w.(*os.File)
 	if !ok || !isTerminal(f) {
@@ -32,7 +32,7 @@ const (
 	red    = "31"
 )
 
-// styles are those of the words by which commands judge.
+// styles maps the words of judgements to their styles.
 var styles = map[string]string{
 	"allow": green, "ask": yellow, "deny": red,
 	"ok": green, "warn": yellow, "fail": red,
@@ -40,7 +40,7 @@ var styles = map[string]string{
 	"ready": green, "refused": yellow, "failed": red,
 }
 
-// judged returns one of the words of styles in its colour; any other as it is.
+// judged returns a word in its style, or unchanged if it has none.
 func (c console) judged(word string) string {
 	style := styles[word]
 	if !c.colour || style == "" {
@@ -49,8 +49,8 @@ func (c console) judged(word string) string {
 	return "\x1b[" + style + "m" + word + "\x1b[0m"
 }
 
-// progress shows a line until the function that it returns is called. It prints
-// nothing but on a terminal that takes escape sequences.
+// progress shows a line until the returned function is called. It prints only to a terminal that
+// supports escape sequences.
 func (c console) progress(format string, args ...any) (done func()) {
 	if !c.escapes {
 		return func() {}

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs a command line on a terminal of 80 columns and returns what it
-// shows.
+// onTerminal runs a command line on a terminal of 80 columns and returns its output.
 func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
 	keys, tty := terminal(t)
@@ -56,7 +55,7 @@ func TestFitsTerminal(t *testing.T) {
 	}
 }
 
-// Decisions have colours on a terminal unless the user wants none.
+// Decisions have colours on a terminal unless the user has disabled them.
 func TestColours(t *testing.T) {
 	for _, tc := range []struct {
 		env  map[string]string

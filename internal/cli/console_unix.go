@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// consoleWidth is the width of a terminal in columns, 0 if it is not known.
+// consoleWidth returns the width of a terminal in columns, or 0 if it is unknown.
 func consoleWidth(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
@@ -17,5 +17,5 @@ func consoleWidth(f *os.File) int {
 	return int(size.Col)
 }
 
-// takesEscapes reports whether a terminal takes escape sequences.
+// takesEscapes reports whether a terminal supports escape sequences.
 func takesEscapes(*os.File) bool { return true }

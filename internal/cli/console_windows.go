@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// consoleWidth is the width of a console in columns, 0 if it is not known.
+// consoleWidth returns the width of a console in columns, or 0 if it is unknown.
 func consoleWidth(f *os.File) int {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
@@ -15,7 +15,7 @@ func consoleWidth(f *os.File) int {
 	return int(info.Window.Right-info.Window.Left) + 1
 }
 
-// takesEscapes switches escape sequences on, which old consoles do not have.
+// takesEscapes enables escape sequences and reports whether that succeeded. Old consoles lack them.
 func takesEscapes(f *os.File) bool {
 	var mode uint32
 	console := windows.Handle(f.Fd())

@@ -58,18 +58,18 @@ func doctorCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-// diagnosis is what doctor found. Its JSON is for programs; keys are only added.
+// diagnosis holds the findings of doctor. Its JSON is for programs; keys are only added.
 type diagnosis struct {
-	OK      bool    `json:"ok"` // no check failed
+	OK      bool    `json:"ok"` // whether no check failed
 	Checks  []check `json:"checks"`
 	System  string  `json:"system"` // as in linux/amd64
 	Sandbox string  `json:"sandbox"`
-	// Holds says whether what Sandbox asks for holds; Problems why not.
+	// Holds reports whether what Sandbox requires is in force. Problems lists why not.
 	Holds       bool        `json:"holds"`
 	Problems    []string    `json:"problems,omitempty"`
 	Shell       string      `json:"shell"`
-	Tier        string      `json:"tier"`                  // how surely nothing is left of a command
-	TierMissing []string    `json:"tierMissing,omitempty"` // why no better one
+	Tier        string      `json:"tier"`                  // how reliably a process tree is ended
+	TierMissing []string    `json:"tierMissing,omitempty"` // why no better tier is available
 	Tools       []contained `json:"tools"`
 	NotCovered  []string    `json:"notCovered"`
 	Roots       []string    `json:"roots"`
@@ -77,14 +77,14 @@ type diagnosis struct {
 	AllowWrite  []string    `json:"allowWrite,omitempty"`
 	Protected   []string    `json:"protected"` // names in the roots, and files
 	Caches      []cacheDir  `json:"caches"`
-	CacheLayers string      `json:"cacheLayers,omitempty"` // where this workspace's own changes to caches are; "": nowhere
+	CacheLayers string      `json:"cacheLayers,omitempty"` // folder of this workspace's overlays of caches; "" if there is none
 	Hidden      []string    `json:"hidden"`                // names in the home folder
 	Network     string      `json:"network"`
 	Temp        string      `json:"temp"`
 	Output      string      `json:"output"`
 }
 
-// contained is what was seen of the containment of one tool's commands.
+// contained holds the findings about the sandbox of one tool's commands.
 type contained struct {
 	Tool      string    `json:"tool"`
 	Contained bool      `json:"contained"`
@@ -95,25 +95,25 @@ type contained struct {
 	Promises  []promise `json:"promises"`
 }
 
-// promise is one thing that was tried.
+// promise is the outcome of one attempt to break out of the sandbox.
 type promise struct {
 	Name    string `json:"name"`
 	Meaning string `json:"meaning"`
 	Held    bool   `json:"held"`
 	Detail  string `json:"detail,omitempty"` // what happened
-	Reason  string `json:"reason,omitempty"` // why this system cannot keep it
+	Reason  string `json:"reason,omitempty"` // why this system cannot enforce it
 }
 
 type cacheDir struct {
 	Path   string `json:"path"`
 	Why    string `json:"why"`
-	Absent bool   `json:"absent"` // made at the first command
-	// Shared says that what commands write here is read outside of the workspace.
+	Absent bool   `json:"absent"` // created at the first command
+	// Shared reports whether content that commands write here is read outside the workspace.
 	Shared  bool     `json:"shared"`
-	Without []string `json:"without,omitempty"` // names in it that commands do not write
+	Without []string `json:"without,omitempty"` // names in it that commands cannot write
 }
 
-// examine tries what a server with these flags would rely on.
+// examine tries the sandbox that a server with these flags would use.
 func (c *common) examine(ctx context.Context, host *Host, positional []string) (d *diagnosis, err error) {
 	log, logFile, err := c.logger(host)
 	if err != nil {
@@ -166,7 +166,7 @@ func diagnose(about command.About, r *command.Report) *diagnosis {
 	return d
 }
 
-// noNulls makes lists that are not there empty: null is no list to a program.
+// noNulls replaces nil lists by empty ones, since programs do not expect null.
 func (d *diagnosis) noNulls() {
 	for _, list := range []*[]string{&d.NotCovered, &d.Roots, &d.Protected, &d.Hidden} {
 		if *list == nil {
@@ -201,8 +201,7 @@ func examined(tool string, t command.Trial) contained {
 	return out
 }
 
-// reason is why a promise is not kept here, as far as that was known before it
-// was tried; else "".
+// reason returns why this system cannot enforce a promise, as known before the attempt, or "".
 func reason(c sandbox.Coverage, name string) string {
 	for _, missing := range c.Missing {
 		if rest, ok := strings.CutPrefix(missing, name); ok && rest != "" && strings.ContainsRune(": ", rune(rest[0])) {
@@ -212,9 +211,9 @@ func reason(c sandbox.Coverage, name string) string {
 	return ""
 }
 
-// problems are why what the mode asks for does not hold. On asks for
-// everything; Auto for what this system can, so that only a promise which was
-// believed to hold and did not is one; Off for nothing but that commands run.
+// problems returns why the sandbox does not meet its mode. On requires everything. Auto requires
+// what this system supports, so a failed promise is a problem only if it was expected to hold. Off
+// requires only that commands run.
 func problems(about command.About, r *command.Report, tools []contained) []string {
 	var out []string
 	if about.Shell == "" {

@@ -12,7 +12,7 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// whole is a report of a system on which everything holds.
+// whole returns the report of a system on which every promise holds.
 func whole() *command.Report {
 	t := command.Trial{
 		Coverage: sandbox.Coverage{Landlock: 7, Seccomp: true, Mounts: true},
@@ -84,7 +84,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// Where nothing is contained nothing is said to be closed.
+// Without a sandbox, nothing is reported as protected.
 func TestDiagnosisOff(t *testing.T) {
 	off := errors.New("switched off")
 	about := command.About{Mode: command.Off, Shell: "/bin/bash", Offline: true, Caches: []sandbox.Cache{{Path: "/home/u/.cache", Why: "x"}}}
@@ -110,7 +110,7 @@ BashReadOnly: not contained: switched off
 	}
 }
 
-// TestDiagnosisPowerShell checks that the tool which runs commands is the one named.
+// TestDiagnosisPowerShell checks that doctor names the tool that runs commands.
 func TestDiagnosisPowerShell(t *testing.T) {
 	off := errors.New("unsupported")
 	about := command.About{Mode: command.Auto, Shell: `C:\pwsh.exe`, Language: command.PowerShell}
@@ -121,7 +121,7 @@ func TestDiagnosisPowerShell(t *testing.T) {
 	}
 }
 
-// Caches are said to be shared unless commands have layers over them.
+// Caches are reported as shared unless commands have overlays over them.
 func TestDiagnoseCaches(t *testing.T) {
 	for layers, want := range map[bool]string{
 		true:  "\nCaches that commands of Bash may use; what they write stays in /state/caches/1\n  /home/u/.npm  npm: packages\n",

@@ -11,8 +11,8 @@ import (
 	"mcp-toolset/internal/command"
 )
 
-// show prints the first screen, and all that was seen of the containment if it was
-// tried and is asked for.
+// show prints the summary. If verbose is set and the sandbox was tried, it also prints the findings
+// about the sandbox.
 func (d *diagnosis) show(c console, verbose bool) error {
 	var b bytes.Buffer
 	d.summary(&b, c)
@@ -26,7 +26,7 @@ func (d *diagnosis) show(c console, verbose bool) error {
 	return err
 }
 
-// print prints what was seen of the containment.
+// print writes the findings about the sandbox.
 func (d *diagnosis) print(out io.Writer, c console) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -59,7 +59,7 @@ func (d *diagnosis) print(out io.Writer, c console) error {
 	return err
 }
 
-// rules prints what contained commands may touch.
+// rules writes the accesses that confined commands have.
 func (d *diagnosis) rules(row func(name, format string, args ...any)) {
 	row("network", "%s", map[string]string{"allow": "allowed for Bash, never for BashReadOnly", "deny": "denied"}[d.Network])
 	row("roots", "%s", strings.Join(d.Roots, ", "))
@@ -73,7 +73,7 @@ func (d *diagnosis) rules(row func(name, format string, args ...any)) {
 	row("not read", "%s", d.secrets())
 }
 
-// limits prints what the containment leaves open, by nature and on purpose.
+// limits writes what the sandbox leaves open, by its nature and on purpose.
 func (d *diagnosis) limits(out io.Writer) {
 	fmt.Fprintf(out, "\nNot covered by any of it\n")
 	for _, text := range d.NotCovered {
@@ -95,10 +95,10 @@ func (d *diagnosis) limits(out io.Writer) {
 	if len(d.Caches) == 0 {
 		fmt.Fprintf(w, "  none\n")
 	}
-	_ = w.Flush() // the caller's buffer takes everything
+	_ = w.Flush() // the caller's buffer accepts everything
 }
 
-// inForce is the verdict on a containment that holds wholly.
+// inForce is the verdict on a sandbox that is complete.
 const inForce = "in force"
 
 func (d *diagnosis) verdict() string {
@@ -120,7 +120,7 @@ func (d *diagnosis) verdict() string {
 	return inForce
 }
 
-// secrets says in short what of the home folder is hidden.
+// secrets summarizes what is hidden in the home folder.
 func (d *diagnosis) secrets() string {
 	if len(d.Hidden) == 0 {
 		return "nothing: there is no home folder"
@@ -161,7 +161,7 @@ func (t contained) print(out io.Writer, c console) {
 	}
 }
 
-// layers names what of the kernel contains the commands.
+// layers lists the kernel features that confine the commands.
 func (t contained) layers() string {
 	var layers []string
 	if t.Landlock > 0 {

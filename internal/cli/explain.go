@@ -67,22 +67,22 @@ func explainCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-// explainer explains calls and prints what it finds.
+// explainer explains calls and prints the explanations.
 type explainer struct {
 	explain func(ctx context.Context, tool string, input json.RawMessage) pipeline.Explanation
 	out     io.Writer
-	text    bool // for a user
+	text    bool // print for the user, not for programs
 	console console
 	printed bool
 }
 
-// notACall denies what is not a call.
+// notACall makes e the denial of an input that is not a call.
 func notACall(e *pipeline.Explanation, err error) {
 	e.Error = err.Error()
 	e.Decision = policy.Decision{Layer: policy.LayerInput, Reason: err.Error()}
 }
 
-// print writes an explanation at once, so that a program can wait for it.
+// print writes an explanation immediately, so that a program can wait for it.
 func (x *explainer) print(ctx context.Context, e pipeline.Explanation) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -20,12 +20,12 @@ import (
 	"mcp-toolset/tools"
 )
 
-// echo explains a call as allowed, and says what it got.
+// echo explains a call as allowed and repeats its input.
 func echo(_ context.Context, tool string, input json.RawMessage) pipeline.Explanation {
 	return pipeline.Explanation{Tool: tool, Decision: policy.Decision{Behavior: policy.Allow, Layer: "default", Reason: string(input)}}
 }
 
-// answers decodes what a program gets.
+// answers decodes the output for programs.
 func answers(t *testing.T, out string) (all []explained) {
 	t.Helper()
 	for text := range strings.Lines(out) {
@@ -40,9 +40,9 @@ func answers(t *testing.T, out string) (all []explained) {
 	return all
 }
 
-// TestBatch: one answer for each line, in order, whatever the line holds.
+// TestBatch checks that each line gets one answer, in order, whatever it holds.
 func TestBatch(t *testing.T) {
-	call := func(n int) string { // of n bytes
+	call := func(n int) string { // a call of n bytes
 		const head, tail = `{"tool":"A","input":{"x":"`, `"}}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 	}
@@ -120,8 +120,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchTalks: a call is answered before the next one is there, and waiting
-// for that one ends with the context.
+// TestBatchTalks checks that a call is answered before the next one arrives, and that waiting for
+// that one ends with the context.
 func TestBatchTalks(t *testing.T) {
 	in, send := io.Pipe()
 	receive, out := io.Pipe()
@@ -145,7 +145,7 @@ func TestBatchTalks(t *testing.T) {
 	}
 }
 
-// TestExplainCancelled: what a cancelled call was explained as is not said.
+// TestExplainCancelled checks that the explanation of a cancelled call is not printed.
 func TestExplainCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out bytes.Buffer
@@ -173,7 +173,7 @@ func (n *noise) Read(p []byte) (int, error) {
 	return m, nil
 }
 
-// TestBatchHoldsNoLongLine: what is over the limit is passed over, not kept.
+// TestBatchHoldsNoLongLine checks that a line over the limit is read but not stored.
 func TestBatchHoldsNoLongLine(t *testing.T) {
 	var out bytes.Buffer
 	x := explainer{explain: echo, out: &out}
@@ -210,8 +210,8 @@ func TestBatchBroken(t *testing.T) {
 	}
 }
 
-// TestExplainRecovers: a call that panics in a tool is denied, those behind it
-// are answered, and no word of the panic is shown.
+// TestExplainRecovers checks that a call that panics in a tool is denied, that later calls are
+// answered, and that the text of the panic is not shown.
 func TestExplainRecovers(t *testing.T) {
 	fragile := tools.MustBuild(tools.Def[word, word]{
 		Name: "Fragile", Prompt: "Breaks.", IsReadOnly: tools.Always[word](),
@@ -259,8 +259,7 @@ func TestExplainRecovers(t *testing.T) {
 	}
 }
 
-// TestExplainText: what a person reads, with nothing in it that drives a
-// terminal.
+// TestExplainText checks the output for users, which must not control a terminal.
 func TestExplainText(t *testing.T) {
 	var out bytes.Buffer
 	x := explainer{out: &out, text: true, explain: func(_ context.Context, tool string, _ json.RawMessage) pipeline.Explanation {
@@ -299,7 +298,7 @@ no call: deny
 	}
 }
 
-// TestArguments: the arguments of a command line, or of standard input.
+// TestArguments covers the arguments on a command line and on standard input.
 func TestArguments(t *testing.T) {
 	for _, c := range []struct {
 		args     []string

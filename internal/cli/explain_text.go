@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/policy"
 )
 
-// explained is what a program gets of a call. Keys are added, never changed.
+// explained is the explanation of a call for programs. Keys are added, never changed.
 type explained struct {
 	Tool            string          `json:"tool"`
 	Decision        string          `json:"decision"`
@@ -22,14 +22,14 @@ type explained struct {
 	ReadOnly        bool            `json:"read_only"`
 	ConcurrencySafe bool            `json:"concurrency_safe"`
 	Commands        []string        `json:"commands"`
-	Parts           []explainedPart `json:"parts"` // of Commands
+	Parts           []explainedPart `json:"parts"` // one for each of Commands
 	Hooks           int             `json:"hooks"`
 	Reason          string          `json:"reason"`
 	Next            string          `json:"next"`
 	Error           string          `json:"error,omitempty"`
 }
 
-// explainedPart is a simple command of a call.
+// explainedPart is the explanation of one part of a command.
 type explainedPart struct {
 	Text     string `json:"text"`
 	Decision string `json:"decision"`
@@ -38,10 +38,10 @@ type explainedPart struct {
 	Source   string `json:"source"`
 	Line     int    `json:"line"`
 	Reason   string `json:"reason"`
-	Decides  bool   `json:"decides,omitempty"` // the call is not allowed because of it
+	Decides  bool   `json:"decides,omitempty"` // the call is not allowed because of this part
 }
 
-// forPrograms is an explanation for a program. Lists are never null.
+// forPrograms converts an explanation for programs. Lists are never null.
 func forPrograms(e pipeline.Explanation) explained {
 	x := explained{
 		Tool: e.Tool, Decision: e.Decision.Behavior.String(), Layer: e.Decision.Layer,
@@ -56,8 +56,8 @@ func forPrograms(e pipeline.Explanation) explained {
 	return x
 }
 
-// describe words an explanation for a user. A > marks the commands because of which
-// the call is not allowed.
+// describe writes an explanation for the user. A > marks the parts because of which the call is not
+// allowed.
 func describe(b *bytes.Buffer, e pipeline.Explanation, c console) {
 	row := func(name, value string) {
 		if value != "" {
@@ -75,7 +75,7 @@ func describe(b *bytes.Buffer, e pipeline.Explanation, c console) {
 	row("reason", e.Decision.Reason)
 	row("next", e.Decision.Next)
 	if e.Error != "" {
-		return // it says what reason and next do; and there are no facts
+		return // reason and next repeat it, and there are no facts
 	}
 	row("read-only", yesNo(e.Facts.ReadOnly))
 	row("concurrency-safe", yesNo(e.Facts.ConcurrencySafe))
@@ -84,7 +84,7 @@ func describe(b *bytes.Buffer, e pipeline.Explanation, c console) {
 		mark, behavior, why := " ", d.Behavior, decidedBy(d)
 		if slices.Contains(e.Deciding, i) {
 			mark = ">"
-			if behavior != e.Decision.Behavior { // by itself it would be allowed
+			if behavior != e.Decision.Behavior { // on its own the part would be allowed
 				behavior, why = e.Decision.Behavior, e.Decision.Layer+": the reason above"
 			}
 		}
@@ -97,7 +97,7 @@ func describe(b *bytes.Buffer, e pipeline.Explanation, c console) {
 	}
 }
 
-// decidedBy says in a few words what decided on a part.
+// decidedBy names what decided on a part.
 func decidedBy(d policy.PartDecision) string {
 	if where := d.Where(); where != "" {
 		return fmt.Sprintf("%s %s of %s", d.Layer, d.Rule, where)

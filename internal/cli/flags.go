@@ -23,7 +23,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// common are the flags of every command that builds a server.
+// common holds the flags of every command that builds a server.
 type common struct {
 	roots          []string
 	settings       string
@@ -43,21 +43,20 @@ type common struct {
 	cascade        string
 	ordered        bool
 	deferral       string
-	remote         bool // the server is reached over HTTP
+	remote         bool // whether clients reach the server over HTTP
 	trace          string
 	audit          auditFlags
-	approvals      bool          // the server lives long enough for persons to be asked
-	repeats        atomic.Uint64 // repeated reads answered in short
-	closed         []string      // files of the server's own that no tool may touch; "" is none
+	approvals      bool          // whether the server lives long enough to ask the user
+	repeats        atomic.Uint64 // number of repeated reads answered with one line
+	closed         []string      // files of the server that no tool may access; "" is ignored
 	found          *settings.Found
-	ctx            context.Context // of the command; nil: it has not begun
+	ctx            context.Context // of the command; nil before it begins
 }
 
 var onOff = []string{"on", "off"}
 
-// add defines the flags. The command's help shows those of some sections, or all
-// if none is named; the others are accepted too, so that any command can be given
-// the flags of a server.
+// add defines the flags. The command's help shows those of the given sections, or all if none is
+// given. The other flags are accepted too, so that every command takes the flags of a server.
 func (c *common) add(cmd *cobra.Command, host *Host, shown ...string) {
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.ctx = cmd.Context() }
 	in := func(title string) flagSection { return flagSection{cmd, title} }
@@ -105,14 +104,14 @@ func (c *common) addOutput(in flagSection, host *Host) {
 	in.on(&c.structured, "structured", "also send structuredContent and outputSchema, for programs")
 	in.choice(&c.readDedup, "read-dedup", "on", onOff, "answer a repeated Read of an unchanged file with one line: `on|off`")
 	in.list(&c.features, "feature", "switch a feature: `NAME=on|off`; may be repeated")
-	in.cmd.Flags().Lookup("feature").Hidden = true // until a tool has a feature, which TestHelpFeature looks at
+	in.cmd.Flags().Lookup("feature").Hidden = true // until a tool has a feature, which TestHelpFeature checks
 }
 
-// complete tells the shell what a flag takes. Flags not named here take files
-// or free text, which is what a shell offers by itself.
+// complete defines the shell completion of a flag. Other flags take files or free text, which a
+// shell completes by itself.
 func complete(cmd *cobra.Command, flag string, values []string, d cobra.ShellCompDirective) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, d)); err != nil {
-		panic(err) // the flag is not defined, or completed twice
+		panic(err) // the flag is not defined, or is completed twice
 	}
 }
 
@@ -121,7 +120,7 @@ func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// envInt is a positive number of the environment, or the default.
+// envInt returns a positive number from the environment, or def.
 func envInt(host *Host, name string, def int) int {
 	if n, err := strconv.Atoi(host.Getenv(name)); err == nil && n > 0 {
 		return n
@@ -151,8 +150,8 @@ func (c *common) logger(host *Host) (*slog.Logger, io.Closer, error) {
 	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), closer, nil
 }
 
-// workspaceDirs are the folders to serve: named ones, else what the client or
-// the shell implies.
+// workspaceDirs returns the roots: the named folders, or without any the folder that the client or
+// the shell implies. It rejects an implied folder that is too wide.
 func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error) {
 	dirs := append(slices.Clone(c.roots), positional...)
 	if slices.Contains(dirs, "") {
@@ -174,9 +173,8 @@ func (c *common) workspaceDirs(host *Host, positional []string) ([]string, error
 	return []string{implied}, nil
 }
 
-// tooWide describes a folder that is served only if it is named: the root of the
-// file system, the home folder or a folder that holds homes. It returns "" for any
-// other.
+// tooWide describes a folder that is served only if it is named: the root of the file system, the
+// home folder, or a folder that contains homes. For other folders it returns "".
 func tooWide(dir, home string) string {
 	as := func(path string) string {
 		if canonical, err := workspace.Canonical(path); err == nil {

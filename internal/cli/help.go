@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// helpWidth is the width of help, in columns, unless the terminal is narrower.
+	// helpWidth is the width of help in columns. A narrower terminal reduces it.
 	helpWidth = 100
-	// flagColumn is the widest flag with its usage beside it, in columns; that of a
-	// wider one begins on the next line.
+	// flagColumn is the limit for a flag with its usage on the same line, in columns. The usage of
+	// a longer flag begins on the next line.
 	flagColumn = 28
 )
 
-// setHelp makes root and the commands below it print our help.
+// setHelp makes root and its subcommands print our help.
 func setHelp(root *cobra.Command, host *Host) {
 	width := helpWidth
 	if w := consoleOf(host, host.Out).width; w > 0 {
@@ -38,8 +38,7 @@ func setHelp(root *cobra.Command, host *Host) {
 	})
 }
 
-// usageText is the usage of a command: how it is written, examples, commands below
-// it, and its flags by section.
+// usageText returns the usage of a command: syntax, examples, subcommands, and flags by section.
 func usageText(cmd *cobra.Command, width int) string {
 	var b bytes.Buffer
 	b.WriteString("Usage:\n")
@@ -116,7 +115,7 @@ func writeFlag(b *bytes.Buffer, f *pflag.Flag, width int) {
 	entry(b, head, flagColumn+8, usage, width)
 }
 
-// entry writes a term and beside it, from a column on, what it means.
+// entry writes a term and its meaning, which begins at the given column.
 func entry(b *bytes.Buffer, term string, column int, meaning string, width int) {
 	indent := strings.Repeat(" ", column)
 	text := indentedFill(meaning, indent, width)
@@ -128,8 +127,8 @@ func entry(b *bytes.Buffer, term string, column int, meaning string, width int) 
 	b.WriteString(text + "\n")
 }
 
-// fill breaks the lines of a text at a width. Lines that follow one another are
-// one paragraph; an indented line stands for itself.
+// fill wraps a text at a width. Consecutive lines form a paragraph; an indented line is wrapped by
+// itself.
 func fill(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {
@@ -150,8 +149,8 @@ func fill(text string, width int) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// indentedFill breaks a text into lines of at most width columns, each with an
-// indent. A word that is longer has a line of its own.
+// indentedFill wraps a text into indented lines of at most width columns. A longer word gets a line
+// of its own.
 func indentedFill(text, indent string, width int) string {
 	var b strings.Builder
 	used := 0

@@ -32,8 +32,7 @@ func runMain(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, h.Out.(*bytes.Buffer).String(), h.Err.(*bytes.Buffer).String()
 }
 
-// Help fits into 100 columns, every flag is in a section and every value has a
-// name.
+// Help fits into 100 columns, every flag is in a section, and every value has a name.
 func TestHelp(t *testing.T) {
 	everyCommand(newRoot(host(t, nil)), func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
@@ -68,7 +67,7 @@ func TestHelp(t *testing.T) {
 	})
 }
 
-// A command shows the flags that concern it and accepts all of a server's.
+// A command shows the flags that concern it and accepts all flags of a server.
 func TestHelpSections(t *testing.T) {
 	_, out, _ := runMain(t, "policy", "explain", "--help")
 	if !strings.Contains(out, "\nSandbox:\n") || strings.Contains(out, "--foreground-limit") || !strings.Contains(out, "also accepts the other flags") {
@@ -96,7 +95,7 @@ func TestHelpFeature(t *testing.T) {
 	}
 }
 
-// Every wrong command line is answered with the fact and the next step.
+// Every wrong command line gets an error with the fact and the next step.
 func TestUsageErrors(t *testing.T) {
 	for _, tc := range []struct {
 		args, want string
@@ -132,7 +131,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// Words of a choice may be in any case; one without a default may be empty.
+// The words of a choice are case-insensitive. A choice without a default may be empty.
 func TestChoice(t *testing.T) {
 	word := ""
 	c := choice{&word, []string{"plan", "acceptEdits"}, true}
@@ -143,7 +142,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// Without arguments the program says what to do next.
+// Without arguments the program shows what to do next.
 func TestWelcome(t *testing.T) {
 	if code, out, stderr := runMain(t); code != exitOK || out != welcome || stderr != "" {
 		t.Errorf("exit code %d, %q, %q", code, out, stderr)

@@ -9,14 +9,15 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// holder returns the process that listens on a TCP port; "" if it is not known, as
-// for one of another user, or if there are several.
+// holder returns the name and id of the process that listens on a TCP port. It returns "" if the
+// process is unknown, as for another user's, or if there are several.
 func holder(port int) (process string) {
 	sockets := map[string]bool{}
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, _ := os.ReadFile(table)
 		for line := range strings.Lines(string(text)) {
-			// sl local_address rem_address st queues timer retransmits uid timeout inode
+			// The columns are: sl local_address rem_address st queues timer retransmits uid timeout
+			// inode.
 			f := strings.Fields(line)
 			if len(f) > 9 && f[3] == "0A" && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", port)) {
 				sockets["socket:["+f[9]+"]"] = true

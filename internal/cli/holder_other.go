@@ -2,5 +2,5 @@
 
 package cli
 
-// holder returns "": which process listens on a port is not known here.
+// holder returns "": the process that listens on a port is unknown on this system.
 func holder(int) string { return "" }

@@ -15,7 +15,7 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// Windows has numbers of its own for these. Nothing else uses them.
+// The numbers of these errors on Windows. No other system uses them.
 const (
 	wsaInUse        = syscall.Errno(10048)
 	wsaNotAvailable = syscall.Errno(10049)
@@ -27,7 +27,7 @@ func (o *httpOptions) listen(ctx context.Context) (net.Listener, error) {
 	if err == nil {
 		return l, nil
 	}
-	name, port, _ := net.SplitHostPort(o.addr) // isLoopback has checked it
+	name, port, _ := net.SplitHostPort(o.addr) // isLoopback has checked the address
 	number, wrong := net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	switch {
 	case wrong != nil && ctx.Err() == nil:
@@ -66,7 +66,7 @@ func (o *httpOptions) certificate() (tls.Certificate, error) {
 	return pair, nil
 }
 
-// hasPEM reports whether data has a block of PEM whose type ends in kind.
+// hasPEM reports whether data contains a PEM block whose type ends in kind.
 func hasPEM(data []byte, kind string) bool {
 	for {
 		block, rest := pem.Decode(data)

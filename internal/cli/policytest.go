@@ -50,8 +50,8 @@ func testCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-// loadTable reads a table from a file or, with -, from standard input. What is
-// wrong with it is printed, line by line.
+// loadTable reads a table from a file or, for "-", from standard input. It prints the malformed
+// lines, up to maxWrong.
 func loadTable(ctx context.Context, host *Host, file string) (name string, rows []expectation, err error) {
 	name, in := "standard input", host.In
 	if file != "-" {
@@ -86,10 +86,10 @@ func loadTable(ctx context.Context, host *Host, file string) (name string, rows 
 type tableTest struct {
 	explainer
 	name   string
-	status console // of progress
+	status console // for progress
 }
 
-// run prints each row that is not as expected, and how many there are.
+// run prints each row that differs from its expectation, and their number.
 func (x *tableTest) run(ctx context.Context, rows []expectation) error {
 	failed := 0
 	for i, row := range rows {
@@ -127,7 +127,7 @@ func (x *tableTest) say(text string) error {
 	return nil
 }
 
-// report words a row that is not as expected.
+// report describes a row that differs from its expectation.
 func (x *tableTest) report(row expectation, e pipeline.Explanation) string {
 	text := fmt.Sprintf("%s:%d: %s: expected %s, found %s\n", x.name, row.line, plain.Line(row.tool), row.wanted(), found(e))
 	for _, r := range []struct{ name, value string }{{"reason", e.Decision.Reason}, {"why", row.why}} {
@@ -138,7 +138,7 @@ func (x *tableTest) report(row expectation, e pipeline.Explanation) string {
 	return text
 }
 
-// found is what was decided on a call, and by what.
+// found describes the decision on a call.
 func found(e pipeline.Explanation) string {
 	d := e.Decision
 	text := fmt.Sprintf("%s by the layer %s", d.Behavior, d.Layer)

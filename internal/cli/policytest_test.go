@@ -19,7 +19,7 @@ import (
 	"mcp-toolset/policy"
 )
 
-// TestReadRow: what a line means, and what is wrong with it.
+// TestReadRow covers the meanings and the errors of lines.
 func TestReadRow(t *testing.T) {
 	for text, want := range map[string]string{
 		``: "nothing", " \t\r": "nothing", `# {"tool":`: "nothing", "  # x": "nothing",
@@ -83,7 +83,7 @@ func rules(_ context.Context, tool string, input json.RawMessage) pipeline.Expla
 	return e
 }
 
-// TestTable: what is printed of a table, and whether it is as expected.
+// TestTable covers the output and the verdict for a table.
 func TestTable(t *testing.T) {
 	const table = `# comment
 
@@ -144,15 +144,15 @@ t: 6 of 10 not as expected
 	}
 }
 
-// TestLoadTable: what cannot be a table is a wrong command line, and each line
-// that is malformed is named.
+// TestLoadTable checks that an invalid table is a wrong command line, and that each malformed line
+// is named.
 func TestLoadTable(t *testing.T) {
 	row := `{"tool":"A","expect":"deny"}` + "\n"
 	filler := strings.Repeat("#"+strings.Repeat("x", 1<<16-2)+"\n", maxTable>>16-1)
 	for name, c := range map[string]struct {
 		table string
 		rows  int
-		want  string // of the error and of what is printed
+		want  string // part of the error and of the output
 	}{
 		"rows":      {row + "\n# x\r\n" + row, 2, ""},
 		"no end":    {row + strings.TrimSpace(row), 2, ""},

@@ -10,10 +10,9 @@ import (
 	"mcp-toolset/policy"
 )
 
-// programs are the files in the workspace that the commands of hooks, of the
-// classifier and of other servers name. They run without a sandbox, so no tool
-// may change them: a model could otherwise have its own words run. What a
-// program reads or starts in turn is not known.
+// programs returns the files in the workspace that the commands of hooks, of the classifier and of
+// upstream servers name. These commands run without a sandbox, so no tool may change the files: a
+// model could otherwise run its own text. What a program reads or starts in turn is unknown.
 func programs(s *policy.Settings, roots []string, host *Host) []string {
 	if len(roots) == 0 {
 		return nil
@@ -35,12 +34,12 @@ func programs(s *policy.Settings, roots []string, host *Host) []string {
 	return f.files
 }
 
-// server adds the files that start another server. Its arguments are taken whole
-// and by words, since they may be options or a command.
+// server adds the files that start an upstream server. It takes arguments both whole and by words,
+// since they may be options or a command.
 func (f *finder) server(u policy.Upstream, project *strings.Replacer, host *Host) {
 	if expanded, err := u.Expand(host.Getenv, host.Home); err == nil {
 		u = expanded
-	} // else it cannot be started now; what it names by itself stays closed
+	} // otherwise it cannot be started now; the files it names literally stay protected
 	from := []string{f.roots[0], u.Root, host.Dir}
 	if u.Dir != "" {
 		from = append(from, u.Dir)
@@ -55,18 +54,18 @@ func (f *finder) server(u policy.Upstream, project *strings.Replacer, host *Host
 
 // finder collects files in the workspace.
 type finder struct {
-	roots []string // canonical
+	roots []string // canonical paths
 	files []string
 }
 
-// words adds the files that the words of a command name, in a folder.
+// words adds the files that the words of a command name, relative to dir.
 func (f *finder) words(command string, project *strings.Replacer, dir string) {
 	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>=", r) }) {
 		f.add(project.Replace(word), dir)
 	}
 }
 
-// add adds a path in a folder, if it is one of a file.
+// add adds a path, relative to dir, if it is a regular file in a root.
 func (f *finder) add(path, dir string) {
 	if path == "" {
 		return

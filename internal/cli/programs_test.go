@@ -41,9 +41,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestProgramsOfServers: the files that start another server, as its own
-// settings, its working directory or the first root have them, and also where a
-// variable is not set.
+// TestProgramsOfServers covers the files that start an upstream server, relative to its own
+// settings, its working directory and the first root, even if a variable is not set.
 func TestProgramsOfServers(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

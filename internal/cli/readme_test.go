@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tool table of README.md")
 
-// TestReadme: the tool table of README.md is made from the definitions.
+// TestReadme checks that the tool table of README.md matches the definitions.
 func TestReadme(t *testing.T) {
 	const file = "../../README.md"
 	readme, err := os.ReadFile(file)

@@ -8,7 +8,7 @@ import (
 	"mcp-toolset/policy"
 )
 
-// secrets is sandbox.Home as the policy needs it.
+// secrets adapts sandbox.Home to policy.Secrets.
 type secrets struct{ *sandbox.Home }
 
 // Secret implements policy.Secrets.
@@ -17,8 +17,8 @@ func (s secrets) Secret(path string) (policy.Secret, bool) {
 	return policy.Secret(found), ok
 }
 
-// allRoots are the workspace roots, those of the settings too, with their links
-// resolved; what cannot be resolved is left out.
+// allRoots returns the canonical paths of the workspace roots, including those of the settings. It
+// omits folders that cannot be resolved.
 func allRoots(config assembly.Config) []string {
 	return canonicalRoots(slices.Concat(config.Roots, config.Settings.AdditionalDirectories()))
 }

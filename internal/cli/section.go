@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The sections of a command's help, in the order they are printed. Flags outside
-// of these are the command's own and come first.
+// The sections of a command's help, in the order of output. Flags without a section are the
+// command's own and come first.
 const (
 	inWorkspace   = "Workspace"
 	inPermissions = "Permissions"
@@ -27,11 +27,11 @@ const (
 
 var sections = []string{"", inWorkspace, inPermissions, inSandbox, inSearch, inCalls, inOutput, inHTTP, inAudit, inDebug}
 
-// sectionKey is the annotation of a flag that names its section.
+// sectionKey is the annotation that holds the section of a flag.
 const sectionKey = "section"
 
-// flagSection defines flags in one section of a command's help. Each flag is
-// defined in one place: name, value, usage and what the shell completes.
+// flagSection defines flags in one section of a command's help. It defines each flag in one place:
+// name, value, usage and completion.
 type flagSection struct {
 	cmd   *cobra.Command
 	title string // one of sections
@@ -76,17 +76,17 @@ func (s flagSection) duration(to *time.Duration, name string, def time.Duration,
 	s.add(name)
 }
 
-// choice is a flag that takes one of a few words, in any case.
+// choice is a flag whose value is one of a few words, case-insensitively.
 type choice struct {
 	to       *string
 	of       []string
-	optional bool // "" leaves the choice to the settings
+	optional bool // whether "" is allowed, which leaves the choice to the settings
 }
 
 func (c *choice) String() string { return *c.to }
 func (c *choice) Type() string   { return "string" }
 
-// Set takes a word. Its errors continue "--flag is".
+// Set implements pflag.Value. The texts of its errors continue "--flag is".
 func (c *choice) Set(text string) error {
 	if text == "" && c.optional {
 		*c.to = ""
@@ -100,13 +100,13 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-// number is a flag that takes a whole number.
+// number is a flag whose value is a whole number.
 type number struct {
 	to    *int
 	least int
 }
 
-// unset is the default of a number below the least, which a user cannot give.
+// unset is the shown default of a number whose default is below the least. Users cannot give it.
 const unset = "unset"
 
 func (n *number) String() string {
@@ -118,7 +118,7 @@ func (n *number) String() string {
 
 func (n *number) Type() string { return "int" }
 
-// Set is as in choice.
+// Set implements pflag.Value; see choice.Set.
 func (n *number) Set(text string) error {
 	value, err := strconv.Atoi(text)
 	switch {
@@ -131,13 +131,13 @@ func (n *number) Set(text string) error {
 	return nil
 }
 
-// duration is a flag that takes a time that is not negative.
+// duration is a flag whose value is a time that is not negative.
 type duration struct{ to *time.Duration }
 
 func (d *duration) String() string { return shortDuration(*d.to) }
 func (d *duration) Type() string   { return "duration" }
 
-// Set is as in choice.
+// Set implements pflag.Value; see choice.Set.
 func (d *duration) Set(text string) error {
 	value, err := time.ParseDuration(text)
 	switch {
@@ -162,7 +162,7 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// oneOf lists words with "or" before the last.
+// oneOf lists words, with "or" before the last.
 func oneOf(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -171,10 +171,10 @@ func oneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// valueError words an invalid value of a flag.
+// valueError returns the error for an invalid value of a flag.
 func valueError(err *pflag.InvalidValueError) error {
 	flag := err.GetFlag()
-	if flag.Value.Type() == "bool" { // pflag's own
+	if flag.Value.Type() == "bool" { // the type is pflag's own
 		return usagef("--%s is %q; use true or false", flag.Name, err.GetValue())
 	}
 	return usagef("--%s is %w", flag.Name, err.Unwrap())

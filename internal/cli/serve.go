@@ -71,8 +71,8 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
 }
 
-// started logs what is served. The digest tells whether a prompt cache made
-// for another start still fits.
+// started logs what is served. The digest shows whether a prompt cache of an earlier start is still
+// valid.
 func (a *app) started(ctx context.Context, transport string) {
 	if !a.log.Enabled(ctx, slog.LevelInfo) {
 		return
@@ -104,7 +104,7 @@ func httpCommand(host *Host) *cobra.Command {
 				return err
 			}
 			host.detach()
-			// What the server is trusted with, no tool may read or replace.
+			// No tool may read or replace the server's own credentials.
 			c.closed, c.remote = []string{o.tokenFile, o.key}, true
 			a, err := c.build(host, args, drain)
 			if err != nil {
@@ -138,7 +138,7 @@ func (o *httpOptions) add(in flagSection) {
 	in.on(&o.insecure, "insecure", "serve plain HTTP on an address that other machines reach: only behind a proxy that does TLS, or on a network where nobody else can listen")
 }
 
-// check refuses flags that could never have an effect.
+// check rejects flags that could never have an effect.
 func (o *httpOptions) check() error {
 	for _, origin := range o.AllowOrigins {
 		if u, err := url.Parse(origin); err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
@@ -186,7 +186,7 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	if err != nil {
 		return err
 	}
-	// Calls may take the drain time to end; a second signal does not wait.
+	// Calls may take the drain time to end. A second signal ends the process immediately.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	endpoint := fmt.Sprintf("%s://%s/mcp", scheme, l.Addr())
 	fmt.Fprintf(host.Err, "listening on %s\n", endpoint)
@@ -201,14 +201,14 @@ func (o *httpOptions) serve(ctx context.Context, host *Host, a *app) error {
 	return a.Server.ServeHTTP(ctx, l, o.HTTP)
 }
 
-// printClientConfig shows the user how to connect with a token that was just made.
-// Later starts do not show it: standard error often ends in a log.
+// printClientConfig shows the user how to connect with a new token. Later starts do not show it,
+// since standard error often ends in a log.
 func printClientConfig(w io.Writer, endpoint string, t token) {
 	config, err := json.MarshalIndent(map[string]any{"mcpServers": map[string]any{"toolset": map[string]any{
 		"type": "http", "url": endpoint, "headers": map[string]string{"Authorization": "Bearer " + t.value},
 	}}}, "", "  ")
 	if err != nil {
-		panic(err) // strings only
+		panic(err) // strings can always be encoded
 	}
 	fmt.Fprintf(w, "for a client's configuration, shown only this once:\n%s\n", config)
 }

@@ -15,18 +15,18 @@ import (
 	"mcp-toolset/upstream"
 )
 
-// This file makes the upstream servers of the settings ready to be connected to.
+// The code below prepares the upstream servers of the settings for connecting.
 
-// others are the upstream servers, as the tools on their resources see them.
+// others holds the upstream servers, as the resource tools see them.
 type others struct {
 	*upstream.Manager
 	rules   *policy.Policy
 	servers []upstream.Server
-	always  bool // a person is asked about every call that no rule covers
+	always  bool // whether to ask the user about every call that no rule covers
 }
 
-// upstreams makes the manager of the servers of the settings that take accepts,
-// and may change. It starts nothing.
+// upstreams makes the manager of those servers of the settings that take accepts. take may modify a
+// server. upstreams starts nothing.
 func (c *common) upstreams(host *Host, config assembly.Config, take func(*upstream.Server) bool) (*others, error) {
 	pins, err := pinStore(host)
 	if err != nil {
@@ -50,15 +50,14 @@ func (c *common) upstreams(host *Host, config assembly.Config, take func(*upstre
 	return o, nil
 }
 
-// Begin is as in assembly.Upstream.
+// Begin implements assembly.Upstream.
 func (o *others) Begin(tell func([]tools.Server)) {
 	o.Registry = tell
 	o.Manager.Begin()
 }
 
-// server is one of the settings with its variables expanded, or with why it may
-// not or cannot be started. A server whose every tool a rule denies is not
-// started either.
+// server returns a server of the settings with its variables expanded, or with the reason why it
+// may not or cannot be started. A server is not started either if a rule denies all its tools.
 func (o *others) server(host *Host, s *policy.Settings, u policy.Upstream, wait time.Duration) upstream.Server {
 	out := upstream.Server{Name: u.Name, Prefix: u.Prefix(), Eager: u.Eager, Always: u.Always, Timeout: u.Timeout}
 	if out.Timeout == 0 {
@@ -67,7 +66,7 @@ func (o *others) server(host *Host, s *policy.Settings, u policy.Upstream, wait 
 	expanded, err := u.Expand(host.Getenv, host.Home)
 	if err != nil {
 		out.Broken = err.Error()
-		expanded = u // denied it may still be
+		expanded = u // it may still be denied
 	}
 	if why, refused := s.UpstreamRefused(expanded); refused {
 		out.Refused = why
@@ -81,7 +80,8 @@ func (o *others) server(host *Host, s *policy.Settings, u policy.Upstream, wait 
 	return out
 }
 
-// ruled reports whether a rule on all tools of a server denies them, or asks.
+// ruled reports whether a rule on all tools of a server has the behavior b, and returns a text that
+// names the rule.
 func (o *others) ruled(prefix string, b policy.Behavior) (why string, ruled bool) {
 	d := o.rules.Decide(policy.Request{Tool: "mcp__" + prefix + "__"})
 	if d.Layer != policy.LayerRule || d.Behavior != b {
@@ -90,7 +90,8 @@ func (o *others) ruled(prefix string, b policy.Behavior) (why string, ruled bool
 	return fmt.Sprintf("the %s rule %s in %s is on all its tools", b, plain.Text(d.Rule), d.Where()), true
 }
 
-// Servers are the names of those that may be started.
+// Servers returns the names of the servers that are not refused, and of those whose tools a rule
+// denies.
 func (o *others) Servers() []string {
 	var names []string
 	for _, s := range o.servers {
@@ -101,19 +102,19 @@ func (o *others) Servers() []string {
 	return names
 }
 
-// denied reports whether it is a rule that keeps a server from being started.
+// denied reports whether a rule prevents a server from being started.
 func (o *others) denied(s upstream.Server) bool {
 	_, denied := o.ruled(s.Prefix, policy.Deny)
 	return denied
 }
 
-// Denied is as in resources.Source.
+// Denied implements resources.Source.
 func (o *others) Denied(server string) (string, bool) { return o.ruled(o.prefix(server), policy.Deny) }
 
-// Asked is as in resources.Source.
+// Asked implements resources.Source.
 func (o *others) Asked(server string) (string, bool) { return o.ruled(o.prefix(server), policy.Ask) }
 
-// AskAlways is as in resources.Source.
+// AskAlways implements resources.Source.
 func (o *others) AskAlways() bool { return o.always }
 
 func (o *others) prefix(server string) string {
@@ -124,7 +125,7 @@ func (o *others) prefix(server string) string {
 	return o.servers[i].Prefix
 }
 
-// Resources is as in resources.Source.
+// Resources implements resources.Source.
 func (o *others) Resources(ctx context.Context, server string) (list []resources.Resource, problems []resources.Problem) {
 	found, failed := o.Manager.Resources(ctx, server)
 	for _, r := range found {
@@ -156,7 +157,7 @@ func openUpstreams(host *Host, c *common) (*upstreams, error) {
 	}
 	found.manage = func(only string) (upstreamManager, error) {
 		o, err := c.upstreams(host, config, func(s *upstream.Server) bool {
-			s.Eager = false // what is to be connected, the command says
+			s.Eager = false // the command decides which servers to connect
 			return only == "" || s.Name == only
 		})
 		if err != nil {
@@ -169,7 +170,7 @@ func openUpstreams(host *Host, c *common) (*upstreams, error) {
 	return found, nil
 }
 
-// watched is a manager with the state of its servers.
+// watched is a manager with the latest state of its servers.
 type watched struct {
 	*upstream.Manager
 	done func() error
@@ -184,14 +185,14 @@ func (w *watched) set(list []tools.Server) {
 	w.list = list
 }
 
-// Servers are as they are now.
+// Servers returns the present state of the servers.
 func (w *watched) Servers() []tools.Server {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.list
 }
 
-// Close ends what was started.
+// Close ends the servers and closes the log.
 func (w *watched) Close() error {
 	err := w.Manager.Close()
 	if closed := w.done(); err == nil {

@@ -10,7 +10,7 @@ import (
 	"mcp-toolset/tools/builtin"
 )
 
-// findSettings finds the settings that hold for the roots of a configuration.
+// findSettings finds the settings that apply to the roots of a configuration.
 func (c *common) findSettings(host *Host, config *assembly.Config) error {
 	found, err := settings.Find(settings.Options{
 		Explicit: workspace.Expand(c.settings, host.Dir, host.Home),
@@ -30,8 +30,7 @@ func (c *common) findSettings(host *Host, config *assembly.Config) error {
 	return nil
 }
 
-// toolNames returns the names of all tools that rules may be on, former ones
-// included.
+// toolNames returns the names of all tools for rules, including former names.
 func toolNames() []string {
 	var names []string
 	for _, t := range builtin.List(builtin.Options{}) {
@@ -40,8 +39,8 @@ func toolNames() []string {
 	return names
 }
 
-// canonicalRoots are folders as they are; one that cannot be resolved is left
-// out, and refused when the roots are opened.
+// canonicalRoots returns the canonical paths of folders, without duplicates. It omits a folder that
+// cannot be resolved; opening the roots rejects that.
 func canonicalRoots(dirs []string) []string {
 	var out []string
 	for _, dir := range dirs {
@@ -52,10 +51,10 @@ func canonicalRoots(dirs []string) []string {
 	return out
 }
 
-// keptFromCommands says what no command may touch, and what none may change. A
-// folder that is absent cannot be hidden: what a command puts there is looked at
-// behind it instead. What is in a hidden one needs nothing further, nor what is
-// in the state folder, which is there before any command.
+// keptFromCommands returns the paths that no command may access (closed) and the paths that no
+// command may change (protected). A settings path that is absent cannot be hidden; what a command
+// creates there is examined after the command. Paths in a hidden folder need no protection, nor do
+// those in the state folder, which exists before any command.
 func (c *common) keptFromCommands(config assembly.Config) (closed, protected []string) {
 	absent := func(path string) bool {
 		_, err := os.Lstat(path)

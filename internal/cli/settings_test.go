@@ -12,8 +12,8 @@ import (
 	"mcp-toolset/internal/assembly"
 )
 
-// TestKeptFromCommands: folders of ours that are there are hidden whole, those
-// that are not are protected by name, and the state folder needs nothing.
+// TestKeptFromCommands checks that our existing folders are hidden whole, absent ones are protected
+// by name, and the state folder needs no protection.
 func TestKeptFromCommands(t *testing.T) {
 	h := host(t, map[string]string{})
 	h.Home = h.Dir
@@ -51,9 +51,9 @@ func TestKeptFromCommands(t *testing.T) {
 	}
 }
 
-// TestServersInSettings: what starts another server is closed to tools and
-// commands; a person is shown it, but for what may be secret, and what rules say
-// of servers there are not.
+// TestServersInSettings checks that tools and commands cannot change what starts an upstream
+// server. The user is shown it, without possible secrets, and warned about rules on servers that do
+// not exist.
 func TestServersInSettings(t *testing.T) {
 	env := map[string]string{}
 	h := host(t, env)
@@ -118,6 +118,6 @@ func TestServersInSettings(t *testing.T) {
 	if out := say(exitError, "policy", "check", "--root", dir); strings.Count(out, "warning:") != 1 || !strings.Contains(out, "mcp__onw__x in "+filepath.Join(dir, ".mcp-toolset/settings.json")+":2 has no effect: there is no server onw; did you mean own?") {
 		t.Errorf("check: %s", out)
 	}
-	// A file by itself may be about servers of another.
+	// A single file may hold rules on servers of another file.
 	say(exitOK, "policy", "check", ".mcp-toolset/settings.json")
 }

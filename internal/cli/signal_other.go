@@ -4,5 +4,5 @@ package cli
 
 import "io"
 
-// showOnSignal does nothing: there is no such signal.
+// showOnSignal does nothing: this system has no SIGUSR1.
 func (a *app) showOnSignal(io.Writer) (stop func()) { return func() {} }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// showOnSignal writes the live view to w at each SIGUSR1, until stop.
+// showOnSignal writes the live view to w at each SIGUSR1, until stop is called.
 func (a *app) showOnSignal(w io.Writer) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, syscall.SIGUSR1)

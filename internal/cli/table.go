@@ -6,24 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// table is text in columns. Cells are safe to show.
+// table is text in columns. Cells must be safe to show.
 type table struct {
 	rows [][]string
-	// cut are the columns that are shortened, one after the other, where the table
-	// is wider than the terminal.
+	// cut lists the columns to shorten, in this order, if the table is wider than the terminal.
 	cut []int
 }
 
-// gap is the space between columns.
+// gap is the space between columns, in characters.
 const gap = 2
 
-// leastCut is how narrow a column that is cut gets at least.
+// leastCut is the least width of a column that is shortened.
 const leastCut = 12
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write writes the table as wide as it is, or as the console is. Words of styles
-// are in their colours there.
+// write writes the table, at most as wide as the console. Words in styles get their colours.
 func (t *table) write(b *bytes.Buffer, c console) {
 	widths := t.widths()
 	if c.width > 0 {
@@ -52,7 +50,7 @@ func (t *table) write(b *bytes.Buffer, c console) {
 	}
 }
 
-// widths are those of the columns in characters.
+// widths returns the widths of the columns in characters.
 func (t *table) widths() (widths []int) {
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -65,7 +63,7 @@ func (t *table) widths() (widths []int) {
 	return widths
 }
 
-// shorten cuts a text to most characters, and marks that.
+// shorten truncates a text to most characters and marks the end.
 func shorten(text string, most int) string {
 	shown := []rune(text)
 	if len(shown) <= most {

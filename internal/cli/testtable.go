@@ -17,35 +17,34 @@ import (
 )
 
 const (
-	// maxTable bounds a table, in bytes: more than anybody writes.
+	// maxTable is the limit of a table, in bytes. It exceeds any table that users write.
 	maxTable = 10 << 20
-	// maxWrong is how many malformed lines are shown.
+	// maxWrong is the limit of malformed lines shown.
 	maxWrong = 20
 )
 
 var (
 	rowKeys   = []string{"tool", "input", "expect", "layer", "rule", "why"}
 	behaviors = []string{policy.Allow.String(), policy.Ask.String(), policy.Deny.String()}
-	// rowLayers are those that can decide where no hook, classifier or person is
-	// asked.
+	// rowLayers lists the layers that can decide when no hook, classifier or user is asked.
 	rowLayers = []string{
 		policy.LayerRule, policy.LayerPath, policy.LayerMode, policy.LayerReadOnly, policy.LayerDefault, policy.LayerTool, policy.LayerInput,
 	}
 )
 
-// expectation is a row of a table: a call and what should be decided on it.
+// expectation is a row of a table: a call and the expected decision.
 type expectation struct {
 	line   int // 1-based
 	tool   string
 	input  json.RawMessage
 	expect string
-	layer  string  // "": any
-	rule   *string // exact text; nil: any
+	layer  string  // "" accepts any
+	rule   *string // exact text; nil accepts any
 	why    string
 }
 
-// met reports whether a call is decided as expected. One that is not valid was
-// never decided on, so it meets only who expects that.
+// met reports whether a decision is as expected. An invalid call was not decided on, so it meets
+// only an expectation with the layer input.
 func (x *expectation) met(e pipeline.Explanation) bool {
 	d := e.Decision
 	switch {
@@ -57,7 +56,7 @@ func (x *expectation) met(e pipeline.Explanation) bool {
 	return true
 }
 
-// wanted is what was expected, in words.
+// wanted describes the expectation.
 func (x *expectation) wanted() string {
 	text := x.expect
 	if x.layer != "" {
@@ -73,19 +72,19 @@ func (x *expectation) wanted() string {
 	return text
 }
 
-// malformed is what is wrong with a line.
+// malformed holds the error of a line.
 type malformed struct {
 	line int
 	err  error
 }
 
-// readTable reads a table to its end. err is why it could not be.
+// readTable reads a whole table. err is set if it could not be read.
 func readTable(ctx context.Context, in io.Reader) (rows []expectation, wrong []malformed, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	bounded := &io.LimitedReader{R: in, N: maxTable + 1}
 	lines := make(chan line)
-	go readLines(ctx, bounded, lines) // reading cannot be broken off, waiting for it can
+	go readLines(ctx, bounded, lines) // a read cannot be interrupted, waiting for it can
 	for number := 1; ; number++ {
 		var l line
 		select {
@@ -112,19 +111,20 @@ func readTable(ctx context.Context, in io.Reader) (rows []expectation, wrong []m
 
 var errNoRows = errors.New("there is no row in it")
 
-// ended is a table that was read to its end, or to where it is too long.
+// ended returns the result of readTable at the end of the input. left is the number of bytes left
+// of the limit.
 func ended(rows []expectation, wrong []malformed, left int64) ([]expectation, []malformed, error) {
 	switch {
 	case left == 0:
 		return nil, nil, fmt.Errorf("it is longer than %d bytes", maxTable)
 	case len(rows)+len(wrong) == 0:
-		return nil, nil, errNoRows // it would be as expected whatever is decided
+		return nil, nil, errNoRows // the test would pass whatever is decided
 	}
 	return rows, wrong, nil
 }
 
-// readRow reads a line; nil if it is empty or a comment. What another reader
-// could understand otherwise is refused.
+// readRow parses a line. It returns nil for an empty line or a comment. It rejects lines that
+// another reader could understand differently.
 func readRow(l line) (*expectation, error) {
 	text := bytes.TrimSpace(l.text)
 	switch {
@@ -157,7 +157,7 @@ func readRow(l line) (*expectation, error) {
 	return x, x.check(values["layer"] != nil)
 }
 
-// check says what a row cannot mean.
+// check returns an error for a row that has no meaning.
 func (x *expectation) check(layered bool) error {
 	switch {
 	case x.tool == "":

@@ -17,22 +17,21 @@ import (
 // token is the bearer token of an HTTP server.
 type token struct {
 	value string
-	file  string // where it is, when it is in a file
-	made  bool   // it was made just now
+	file  string // the file that holds it, or ""
+	made  bool   // whether it was made just now
 }
 
-// The least lengths of a token in characters. A shorter one is warned about on a
-// loopback address, and refused where other machines can try to guess it.
+// The least lengths of a token in characters. On a loopback address the server warns about a
+// shorter token. It rejects one where other machines can try to guess it.
 const (
 	shortToken  = 16
 	remoteToken = 32
 )
 
-// token finds the token, and makes one if this user has none and a token of
-// our own making is good enough.
+// token finds the token. It makes one if this user has none and the server listens on loopback.
 func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 	fromEnv := host.Getenv("MCP_TOOLSET_TOKEN")
-	host.Unsetenv("MCP_TOOLSET_TOKEN") // a command that we run must not find it
+	host.Unsetenv("MCP_TOOLSET_TOKEN") // commands must not find it
 	if o.NoAuth {
 		if !loopback {
 			return token{}, usagef("--no-auth is for loopback addresses; %s can be reached from other machines: give a token with --token-file", o.addr)
@@ -70,8 +69,8 @@ func (o *httpOptions) token(host *Host, a *app, loopback bool) (token, error) {
 	return t, nil
 }
 
-// tokenFileMode warns of a token file that other users can read. One that they can
-// write, which lets them choose the token, is refused beyond loopback.
+// tokenFileMode warns about a token file that other users can access. If they can write it they can
+// choose the token, so beyond loopback it is rejected.
 func (o *httpOptions) tokenFileMode(a *app, loopback bool) error {
 	info, err := os.Stat(o.tokenFile)
 	if err != nil {
@@ -93,7 +92,7 @@ func ownToken(stateDir string) (token, error) {
 		return token{}, err
 	}
 	t := token{file: filepath.Join(stateDir, "token")}
-	value := rand.Text() + rand.Text()           // each has 26 characters
+	value := rand.Text() + rand.Text()           // each text has 26 characters
 	f, err := os.CreateTemp(stateDir, "token-*") // mode 0600
 	if err != nil {
 		return token{}, fmt.Errorf("making a token: %w", err)
@@ -103,7 +102,7 @@ func ownToken(stateDir string) (token, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return token{}, fmt.Errorf("making a token: %w", err)
 	}
-	// Linking fails when there is a token, also one made at the same moment.
+	// Link fails if there is a token already, even one made at the same moment.
 	if err := os.Link(f.Name(), t.file); err == nil {
 		t.value, t.made = value, true
 		return t, nil

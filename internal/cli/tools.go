@@ -107,15 +107,14 @@ type anthropicTool struct {
 	CacheControl map[string]string `json:"cache_control,omitempty"`
 }
 
-// offered are all tools, those for finding others only where others have to be
-// found.
+// offered returns all tools. It includes the tools that find others only if the deferral needs
+// them.
 func (a *app) offered() []*tools.Tool {
 	searches := a.deferral().Searches()
 	return slices.DeleteFunc(slices.Clone(a.Registry.Tools()), func(t *tools.Tool) bool { return t.Finder && !searches })
 }
 
-// anthropicTools ends the cached prefix at the last tool that is loaded from
-// the start.
+// anthropicTools converts tools. It ends the cached prefix at the last tool loaded from the start.
 func anthropicTools(list, start []*tools.Tool) ([]anthropicTool, error) {
 	out, last := make([]anthropicTool, 0, len(list)), -1
 	for i, t := range list {
@@ -158,7 +157,7 @@ func openAITools(list []*tools.Tool) ([]openAITool, error) {
 	return out, nil
 }
 
-// within fails if what is loaded from the start is over the budget.
+// within fails if the tools loaded from the start exceed the budget.
 func (a *app) within(w io.Writer, budget int) error {
 	total := 0
 	for _, t := range a.fromStart() {
@@ -171,7 +170,7 @@ func (a *app) within(w io.Writer, budget int) error {
 	return exitCode(exitError)
 }
 
-// fromStart are the tools that models have from the start.
+// fromStart returns the tools that models have from the start.
 func (a *app) fromStart() []*tools.Tool {
 	how := a.deferral()
 	list := a.Registry.Listed(how, nil)
@@ -182,8 +181,8 @@ func (a *app) fromStart() []*tools.Tool {
 	return slices.DeleteFunc(slices.Clone(list), func(t *tools.Tool) bool { return !start(t) })
 }
 
-// printTable prints the tools for a person: what each does, when a model gets it
-// and what it takes there; what is absent and why; and the upstream servers.
+// printTable prints the tools for the user: purpose, loading and tokens of each, the absent tools
+// with the reason, and the upstream servers.
 func (a *app) printTable(c console) error {
 	list := table{cut: []int{1}}
 	list.row("TOOL", "WHAT IT DOES", "READ-ONLY", "LOADED", "TOKENS")
@@ -219,7 +218,7 @@ func (a *app) printTable(c console) error {
 	return err
 }
 
-// summary is the first sentence of a tool's description.
+// summary returns the first sentence of a tool's description.
 func summary(t *tools.Tool) string {
 	text, _, _ := strings.Cut(strings.ReplaceAll(t.Prompt, "\n", " "), ". ")
 	text, _, _ = strings.Cut(text, ": ")

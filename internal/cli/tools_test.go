@@ -20,8 +20,8 @@ func toolLoaded(name string, l tools.Loading) *tools.Tool {
 		Call: func(context.Context, *tools.Env, word) (tools.Result[word], error) { return tools.Result[word]{}, nil }})
 }
 
-// TestAnthropicTools: the cached prefix ends at the last tool that is loaded
-// from the start, and deferred tools are marked.
+// TestAnthropicTools checks that the cached prefix ends at the last tool loaded from the start, and
+// that deferred tools are marked.
 func TestAnthropicTools(t *testing.T) {
 	list := []*tools.Tool{
 		toolLoaded("A", tools.LoadAlways), toolLoaded("B", tools.LoadAuto), toolLoaded("C", tools.LoadDeferred),

@@ -68,9 +68,8 @@ func trustCommand(host *Host) *cobra.Command {
 	return cmd
 }
 
-// belowServer reports whether a server's supervisor of commands is among the
-// processes above this one. It can be told on Linux only; elsewhere the state
-// folder is not kept from commands either.
+// belowServer reports whether a supervisor of a server is an ancestor of this process. This is
+// known on Linux only. On other systems commands have access to the state folder anyway.
 func belowServer() bool {
 	pid := os.Getppid()
 	for range 1000 {
@@ -85,7 +84,7 @@ func belowServer() bool {
 		if err != nil {
 			return false
 		}
-		// The name, in brackets, may hold anything.
+		// The name in parentheses may contain any characters.
 		rest := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
 		var status string
 		if n, _ := fmt.Sscan(rest, &status, &pid); n != 2 || pid <= 0 {
@@ -112,7 +111,7 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 	case p == nil:
 		return fmt.Errorf("%s has no settings: there is no .mcp-toolset/settings.json in it", plain.Line(dir))
 	}
-	if faults := p.Settings.Faults(toolNames()); len(faults) > 0 { // trusted, they would stop the server
+	if faults := p.Settings.Faults(toolNames()); len(faults) > 0 { // once trusted, they would stop the server
 		return errors.New(strings.Join(faults, "\n"))
 	}
 	if len(p.Settings.Loosens()) == 0 {
@@ -145,7 +144,7 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 	return err
 }
 
-// agree asks the person at the terminal. It fails with no unless they say yes.
+// agree asks the user at the terminal. It fails with the text no unless the answer is yes.
 func agree(host *Host, question, no string) error {
 	f, ok := host.In.(*os.File)
 	if !ok || !isTerminal(f) {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a pseudo terminal: what is typed at one end is read from the other.
+// terminal returns a pseudo terminal: text written to keys is read from tty.
 func terminal(t *testing.T) (keys, tty *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -34,8 +34,8 @@ func terminal(t *testing.T) (keys, tty *os.File) {
 	return keys, tty
 }
 
-// TestTrustAsks: a person at a terminal sees all of it, with nothing in it that
-// drives the terminal, and has to say yes.
+// TestTrustAsks checks that a user at a terminal sees all of the settings, with nothing that
+// controls the terminal, and has to agree.
 func TestTrustAsks(t *testing.T) {
 	for answer, want := range map[string]int{"y": exitOK, "YES": exitOK, "": exitError, "n": exitError, "yess": exitError, "Y\x04": exitOK} {
 		env := map[string]string{}

@@ -20,37 +20,36 @@ import (
 	"mcp-toolset/upstream/pin"
 )
 
-// connectTimeout is how long connecting may take, unless MCP_TIMEOUT says
-// otherwise, in milliseconds, as clients have it.
+// connectTimeout is the timeout for connecting. MCP_TIMEOUT overrides it, in milliseconds, as in
+// clients.
 const connectTimeout = 30 * time.Second
 
-// upstreams are the other servers that the settings name.
+// upstreams holds the upstream servers that the settings name.
 type upstreams struct {
 	declared []declaredUpstream // sorted by name
-	// manage makes the manager of one of them, or of all for "". Nothing is started
-	// before WakeAll.
+	// manage makes the manager of one server, or of all for "". It starts nothing before WakeAll.
 	manage func(only string) (upstreamManager, error)
 }
 
-// declaredUpstream is a server as the settings have it: variables are not
-// expanded, since their values may be secret.
+// declaredUpstream is a server as written in the settings. Variables are not expanded, since their
+// values may be secret.
 type declaredUpstream struct {
 	Name    string
-	Command []string // program and arguments; nil: it is reached by URL
+	Command []string // program and arguments; nil if the server has a URL
 	URL     string
 }
 
-// upstreamManager is what the commands need of the connections.
+// upstreamManager is the part of a manager that the commands use.
 type upstreamManager interface {
-	Servers() []tools.Server // as they are now, with the tools that are known; a changed tool has a Notice
+	Servers() []tools.Server // present states, with the known tools; a changed tool has a Notice
 	WakeAll(ctx context.Context, most time.Duration)
 	Close() error
 }
 
-// upstreamOpener finds the servers that a command line means.
+// upstreamOpener finds the servers for a command line.
 type upstreamOpener func(host *Host, c *common) (*upstreams, error)
 
-// pinStore is what is remembered of them.
+// pinStore opens the store of pins.
 func pinStore(host *Host) (*pin.Store, error) {
 	dir, err := state.Dir(host.Getenv, host.Home)
 	if err != nil {
@@ -196,7 +195,7 @@ func upstreamForgetCommand(host *Host) *cobra.Command {
 	}
 }
 
-// personOnly refuses a command of a tool.
+// personOnly fails if this process is a command of a tool.
 func personOnly(host *Host) error {
 	if belowServer() || host.Getenv(command.Marker) != "" {
 		return errors.New("this was started by a tool of the server; a person has to run it")
@@ -204,7 +203,7 @@ func personOnly(host *Host) error {
 	return nil
 }
 
-// quiet is the flags for a command whose output a person reads.
+// quiet sets the flags of a command whose output the user reads: the default log level is warn.
 func (c *common) quiet(cmd *cobra.Command) *common {
 	if !cmd.Flags().Changed("log-level") {
 		c.logLevel = "warn"
@@ -226,7 +225,7 @@ func (u *upstreams) names() []string {
 	return names
 }
 
-// unknown says which servers there are beside one that there is not.
+// unknown returns an error that names the servers that exist.
 func (u *upstreams) unknown(name string) error {
 	names := u.names()
 	if near := nearest.Names(name, names, 1); len(near) == 1 {
@@ -241,7 +240,7 @@ func (u *upstreams) unknown(name string) error {
 func forgetUpstream(host *Host, store *pin.Store, name string) error {
 	err := store.Forget(name)
 	if errors.Is(err, pin.ErrUnknown) {
-		names, _ := store.Servers() // what cannot be read is no name to offer
+		names, _ := store.Servers() // names that cannot be read are not offered
 		if near := nearest.Names(name, names, 1); len(near) == 1 {
 			return fmt.Errorf("nothing is remembered of a server %q; did you mean %s?", name, plain.Line(near[0]))
 		}

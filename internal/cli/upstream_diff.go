@@ -14,21 +14,21 @@ import (
 	"mcp-toolset/upstream/pin"
 )
 
-// upstreamDiff shows what changed, and has a person accept it.
+// upstreamDiff shows the changes of servers and asks the user to accept them.
 type upstreamDiff struct {
 	host        *Host
 	store       *pin.Store
 	accept, yes bool
 }
 
-// shownChanges are what a person was shown of one server.
+// shownChanges holds the changes of one server that the user was shown.
 type shownChanges struct {
 	server  string
 	changes []pin.Change
 }
 
-// run connects the servers, one or all, and shows what changed. Nothing is
-// connected any more while a person thinks.
+// run connects one server, or all for "", and shows the changes. It closes all connections before
+// it asks the user.
 func (d *upstreamDiff) run(ctx context.Context, found *upstreams, only string) error {
 	if len(found.declared) == 0 {
 		_, err := fmt.Fprintf(d.host.Out, "There are no other servers: %s.\n", noUpstreams)
@@ -73,12 +73,11 @@ func (d *upstreamDiff) run(ctx context.Context, found *upstreams, only string) e
 	return nil
 }
 
-// server writes what changed in one server. It is whole unless it could not be
-// told.
+// server writes the changes of one server. whole is false if the changes could not be determined.
 func (d *upstreamDiff) server(b *bytes.Buffer, s tools.Server) (changes []pin.Change, whole bool) {
 	whole = s.State == tools.Ready
 	changes, err := d.store.Diff(s.Name)
-	looked, _ := d.store.Looked(s.Name) // of what Diff has read
+	looked, _ := d.store.Looked(s.Name) // Diff has read the store already
 	name := plain.Line(s.Name)
 	switch {
 	case err != nil && !whole:
@@ -106,7 +105,7 @@ func (d *upstreamDiff) server(b *bytes.Buffer, s tools.Server) (changes []pin.Ch
 	return changes, whole
 }
 
-// agreed has a person accept what they were shown.
+// agreed asks the user to accept the shown changes, and accepts them.
 func (d *upstreamDiff) agreed(shown []shownChanges) error {
 	if !d.yes {
 		if err := agree(d.host, "Have you looked at it? [y/N] ", "it stays changed"); err != nil {
@@ -124,8 +123,8 @@ func (d *upstreamDiff) agreed(shown []shownChanges) error {
 	return nil
 }
 
-// writeChange shows a change whole, however long it is: what is cut could be
-// what matters.
+// writeChange writes a whole change, however long it is: a truncated part could be the important
+// one.
 func writeChange(b *bytes.Buffer, c pin.Change) {
 	fmt.Fprintf(b, "\n  %s: %s\n", plain.Text(c.Tool), strings.TrimSuffix(c.Phrase(), " since the user last looked"))
 	if c.Is == nil {
@@ -134,7 +133,7 @@ func writeChange(b *bytes.Buffer, c pin.Change) {
 	for _, f := range c.Fields() {
 		fmt.Fprintf(b, "    %s\n", f.Name)
 		was, is := readable(f.Was), readable(f.Is)
-		if was == is { // they differ in what is no text, or one is a text of JSON
+		if was == is { // they differ in content that is not text, or one is a JSON text in a string
 			was, is = string(f.Was)+"\n", string(f.Is)+"\n"
 		}
 		writeLines(b, was, is)
@@ -145,7 +144,7 @@ func writeChange(b *bytes.Buffer, c pin.Change) {
 func writeLines(b *bytes.Buffer, was, is string) {
 	line := func(l string) { fmt.Fprintf(b, "      %s%s\n", l[:1], file.Plain(l[1:])) }
 	for i, h := range file.Diff(was, is) {
-		if h.Omitted { // it is too much to compare
+		if h.Omitted { // the texts are too large to compare
 			for _, side := range []struct{ sign, text string }{{"-", was}, {"+", is}} {
 				for l := range strings.Lines(side.text) {
 					line(side.sign + strings.TrimSuffix(l, "\n"))
@@ -162,8 +161,8 @@ func writeLines(b *bytes.Buffer, was, is string) {
 	}
 }
 
-// readable is a value as a person reads it: a string as its text, all else as
-// indented JSON. It ends in a newline, but for nothing.
+// readable formats a value for the user: a string as its text, other values as indented JSON. The
+// result ends in a newline, unless value is nil.
 func readable(value json.RawMessage) string {
 	if value == nil {
 		return ""

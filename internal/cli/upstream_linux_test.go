@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUpstreamAsks: a person at a terminal has to say that they have looked.
+// TestUpstreamAsks checks that a user at a terminal has to confirm having looked.
 func TestUpstreamAsks(t *testing.T) {
 	for answer, want := range map[string]int{"y": exitOK, "": exitError, "n": exitError} {
 		f := two(t)

@@ -11,10 +11,10 @@ import (
 	"mcp-toolset/upstream/pin"
 )
 
-// noUpstreams is what to do where the settings name no servers.
+// noUpstreams explains that the settings name no servers.
 const noUpstreams = "no settings that hold here have mcpServers"
 
-// listUpstreams prints the servers that are declared, with what is known of them.
+// listUpstreams prints the declared servers with what is known of them.
 func listUpstreams(c console, declared []declaredUpstream, known []tools.Server, store *pin.Store) error {
 	var b bytes.Buffer
 	list := table{cut: []int{4}}
@@ -34,7 +34,7 @@ func listUpstreams(c console, declared []declaredUpstream, known []tools.Server,
 		changed += n
 		count, differ := fmt.Sprint(len(s.Tools)), fmt.Sprint(n)
 		if len(s.Tools) == 0 && s.State != tools.Ready {
-			count, differ = "-", "-" // nobody knows
+			count, differ = "-", "-" // unknown
 		}
 		list.row(plain.Line(d.Name), s.State.String(), count, differ, d.how())
 		if s.Note != "" {
@@ -56,7 +56,7 @@ func listUpstreams(c console, declared []declaredUpstream, known []tools.Server,
 	return err
 }
 
-// in is how a server is among those that are known.
+// in returns the known state of a server, or one with its name alone.
 func (d declaredUpstream) in(known []tools.Server) tools.Server {
 	if at := slices.IndexFunc(known, func(s tools.Server) bool { return s.Name == d.Name }); at >= 0 {
 		return known[at]
@@ -64,8 +64,7 @@ func (d declaredUpstream) in(known []tools.Server) tools.Server {
 	return tools.Server{Name: d.Name}
 }
 
-// remembered says what is remembered of servers that are not declared, and what
-// cannot be read.
+// remembered lists the pinned servers that are not declared, and the error of reading the pins.
 func remembered(declared []declaredUpstream, store *pin.Store) (notes []string) {
 	names, err := store.Servers()
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -80,8 +79,7 @@ func remembered(declared []declaredUpstream, store *pin.Store) (notes []string) 
 	return notes
 }
 
-// how says how a server is started, in one line and without what people put into
-// URLs to be let in.
+// how returns the command or URL of a server on one line, without the credentials in URLs.
 func (d declaredUpstream) how() string {
 	if d.Command == nil {
 		return plain.Line(publicURL(d.URL))
@@ -95,7 +93,8 @@ func (d declaredUpstream) how() string {
 	return plain.Line(strings.Join(words, " "))
 }
 
-// publicURL is a URL, in which variables may stand, without its user and query.
+// publicURL returns a URL, which may contain variables, with its user, query and fragment replaced
+// by dots.
 func publicURL(url string) string {
 	url, fragment, _ := strings.Cut(url, "#")
 	url, query, asks := strings.Cut(url, "?")

@@ -18,22 +18,22 @@ import (
 	"mcp-toolset/upstream/pin"
 )
 
-// fakeUpstreams are servers that list what a test says, once they are connected.
+// fakeUpstreams are servers that list the definitions set by a test, once they are connected.
 type fakeUpstreams struct {
 	t        *testing.T
 	host     *Host
 	env      map[string]string
 	declared []declaredUpstream
-	list     map[string][]string // definitions by server; one that is absent cannot be connected
-	refuse   error               // of making the manager
+	list     map[string][]string // definitions by server; a server without an entry cannot be connected
+	refuse   error               // error of making the manager
 
-	only   string // as manage was called last
+	only   string // last argument of manage
 	waited time.Duration
 	woken  int
-	open   int // managers that are not closed
+	open   int // number of managers not closed
 }
 
-// connections are a manager of them.
+// connections is a manager of fakeUpstreams.
 type connections struct {
 	*fakeUpstreams
 	connected bool
@@ -112,8 +112,7 @@ func (c *connections) Close() error {
 	return nil
 }
 
-// run runs a command line and returns its exit code and what it printed, with
-// times made the same.
+// run runs a command line. It returns the exit code and the output, with fixed times.
 func (f *fakeUpstreams) run(args ...string) (code int, out string) {
 	f.t.Helper()
 	stdout, stderr := &bytes.Buffer{}, &bytes.Buffer{}
@@ -155,7 +154,7 @@ const (
 	addTool  = `{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}`
 )
 
-// two are servers, one of which cannot be connected.
+// two returns two servers, one of which cannot be connected.
 func two(t *testing.T) *fakeUpstreams {
 	f := newUpstreams(t)
 	f.declared = []declaredUpstream{
@@ -215,8 +214,8 @@ Problem: reading `+bad+`: it is damaged: unexpected end of JSON input
 `, "list")
 }
 
-// changedListing is another listing of the server of two: a description and a
-// schema are others, one tool is new and one gone.
+// changedListing is a later listing of the server of two: a description and a schema differ, one
+// tool is new and one is gone.
 var changedListing = []string{
 	`{"name":"echo","description":"Says it again.\nAnd sends it \u001b[2J\u202e away.","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"more":{"type":"string"}}},"annotations":{"readOnlyHint":true}}`,
 	`{"name":"new\u001b","title":"T","description":"{}","inputSchema":{"type":"object"}}`,
@@ -276,7 +275,7 @@ func TestUpstreamDiff(t *testing.T) {
 	f.want(exitOK, "everything: nothing changed since TIME.\n", "diff", "everything", "--accept", "--yes")
 	f.want(exitOK, "everything: nothing changed since TIME.\n", "diff", "everything")
 
-	// What was seen of a server that cannot be connected now is shown too.
+	// The changes seen of a server that cannot be connected now are shown too.
 	f.list["everything"] = []string{echoTool}
 	f.run("list", "--connect")
 	delete(f.list, "everything")
@@ -284,7 +283,7 @@ func TestUpstreamDiff(t *testing.T) {
 	if code != exitError || !strings.Contains(out, "  echo: its description") || !strings.Contains(out, "everything: it is not connected (failed") {
 		t.Errorf("%d, %s", code, out)
 	}
-	// What is accepted then is done; that it could not be connected stays.
+	// Accepting then works; the failed connection is still reported.
 	if code, out = f.run("diff", "everything", "--accept", "--yes"); code != exitError || !strings.Contains(out, "counts as looked at now") {
 		t.Errorf("%d, %s", code, out)
 	}
@@ -292,8 +291,8 @@ func TestUpstreamDiff(t *testing.T) {
 	f.want(exitError, "mcp-toolset: the manager failed\n", "diff")
 }
 
-// TestUpstreamDiffWhole: nothing of a change is left out, however long, and what
-// reads alike is still shown.
+// TestUpstreamDiffWhole checks that no part of a change is left out, however long, and that values
+// that read alike are still shown.
 func TestUpstreamDiffWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, is string
@@ -332,7 +331,7 @@ func TestUpstreamForget(t *testing.T) {
 	f.want(exitOK, "everything: nothing changed since TIME.\n", "diff", "everything")
 }
 
-// TestUpstreamInCommand: a command of a tool can neither accept nor forget.
+// TestUpstreamInCommand checks that a command of a tool can neither accept nor forget.
 func TestUpstreamInCommand(t *testing.T) {
 	f := two(t)
 	f.run("diff")

@@ -11,8 +11,11 @@ import (
 )
 
 // A release build sets these, as in
-// -ldflags "-X mcp-toolset/internal/cli.release=1.2.3 -X mcp-toolset/internal/cli.commit=... -X mcp-toolset/internal/cli.date=...".
-// A build from a clone has the last two from the Go toolchain.
+//
+//	-ldflags "-X mcp-toolset/internal/cli.release=1.2.3
+//	  -X mcp-toolset/internal/cli.commit=... -X mcp-toolset/internal/cli.date=..."
+//
+// In a build from a clone the Go toolchain supplies the last two.
 var release, commit, date string
 
 // buildInfo identifies a build.
@@ -20,7 +23,7 @@ type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
 	Date     string `json:"date,omitempty"`     // of the commit, RFC 3339
-	Modified bool   `json:"modified,omitempty"` // the source differs from the commit
+	Modified bool   `json:"modified,omitempty"` // whether the source differs from the commit
 	Go       string `json:"go"`
 	System   string `json:"system"` // as in linux/amd64
 }
@@ -31,8 +34,8 @@ func about() buildInfo {
 	return aboutBuild(info, release, commit, date)
 }
 
-// aboutBuild identifies a build by what the toolchain recorded, which may be nil,
-// and what the release build set.
+// aboutBuild identifies a build from the toolchain's record, which may be nil, and the values of a
+// release build.
 func aboutBuild(info *debug.BuildInfo, release, commit, date string) buildInfo {
 	b := buildInfo{Version: "(devel)", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	if info != nil {
@@ -61,8 +64,7 @@ func aboutBuild(info *debug.BuildInfo, release, commit, date string) buildInfo {
 	return b
 }
 
-// Short is the version with commit and day, as far as they are known: what
-// clients are given.
+// Short returns the version for clients, with the commit and day if they are known.
 func (b buildInfo) Short() string {
 	var parts []string
 	if b.Commit != "" {
@@ -81,10 +83,10 @@ func (b buildInfo) Short() string {
 	return fmt.Sprintf("%s (%s)", b.Version, strings.Join(parts, ", "))
 }
 
-// String is Short with the toolchain and system.
+// String returns Short with the system and toolchain.
 func (b buildInfo) String() string { return fmt.Sprintf("%s %s %s", b.Short(), b.System, b.Go) }
 
-// version is what clients are given as the version.
+// version returns the version for clients.
 func version() string { return about().Short() }
 
 func versionCommand(host *Host) *cobra.Command {

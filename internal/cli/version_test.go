@@ -32,7 +32,7 @@ func TestAboutBuild(t *testing.T) {
 	}
 }
 
-// The flag, the command and what clients are given agree.
+// The flag, the command and the version for clients agree.
 func TestVersions(t *testing.T) {
 	_, flag, _ := runMain(t, "--version")
 	_, command, _ := runMain(t, "version")

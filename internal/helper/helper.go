@@ -1,10 +1,10 @@
-// Package helper runs the processes that supervise commands and try their
-// containment, before most of this program is initialized. A command waits for
-// such a process to start, and the libraries of the server take most of that time.
+// Package helper runs the processes that supervise commands and try the sandbox, before most
+// packages of this program are initialized. A command waits until such a process has started, and
+// most of that time would go to the server's libraries.
 //
-// Go initializes packages in the order of their import paths as soon as what
-// they import is initialized. So this package imports nothing but what these
-// processes need, and its init never returns in one of them.
+// Go initializes packages in the order of their import paths, as soon as their imports are
+// initialized. So this package imports only what these processes need, and its init never returns
+// in one of them.
 package helper
 
 import (

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// readWorksheets reads the cells of nbformat 3, which has them on sheets.
+// readWorksheets reads the cells of nbformat 3, which stores them in worksheets.
 func (n *Notebook) readWorksheets(sheets value) error {
 	if err := sheets.list("its worksheets"); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (n *Notebook) readWorksheets(sheets value) error {
 	return nil
 }
 
-// readCells appends the cells of a list; name is how errors call it.
+// readCells appends the cells of a list. Errors use name for the list.
 func (n *Notebook) readCells(list value, name string) error {
 	if err := list.list(name); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (n *Notebook) readCells(list value, name string) error {
 	return nil
 }
 
-// cellKeys are the keys of a cell that are read.
+// cellKeys lists the keys of a cell that are read.
 var cellKeys = []string{
 	"id", "cell_type", "source", "outputs", "execution_count", // nbformat 4
 	"input", "prompt_number", "language", "level", // nbformat 3
@@ -87,7 +87,8 @@ func (n *Notebook) readCell(v value, at place) (Cell, error) {
 	return c, err
 }
 
-// cellType is the type of a cell. The usual ones share their text.
+// cellType returns the type of a cell. It returns constants for the usual types, so that cells
+// share their text.
 func cellType(v value) string {
 	for _, known := range []string{"code", "markdown", "raw"} {
 		if v.is(known) {
@@ -97,16 +98,16 @@ func cellType(v value) string {
 	return v.unquoted()
 }
 
-// codeIn notes the language that nbformat 3 gives with each code cell, if
-// nothing else has named one.
+// codeIn records the language that nbformat 3 stores with each code cell, unless the language is
+// known.
 func (n *Notebook) codeIn(v value) {
 	if n.Language == "" {
 		n.Language = languageName(v)
 	}
 }
 
-// heading is a heading of nbformat 3 in Markdown, which has six levels and
-// headings of one line.
+// heading returns a heading of nbformat 3 in Markdown, which has six levels and headings of one
+// line.
 func heading(level int, text string) string {
 	return strings.Repeat("#", min(max(level, 1), 6)) + " " + strings.ReplaceAll(text, "\n", " ")
 }

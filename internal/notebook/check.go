@@ -9,23 +9,22 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// This file checks that a file is JSON, and says where it is not. It is a
-// scanner of our own because encoding/json stops at the NaN and Infinity that
-// Python writes (here they are numbers, which the places we read refuse like
-// any other wrong number), says neither line nor column, takes the last of
-// doubled keys without a word, and holds a second copy of what it reads.
+// The scanner below checks that a file is JSON, and locates the error if it is not. encoding/json
+// is not used for four reasons. It rejects the NaN and Infinity that Python writes; here they are
+// numbers, which the fields we read reject like other wrong numbers. It reports neither line nor
+// column. It silently takes the last of duplicate keys. It makes a second copy of what it reads.
 
-// maxDepth bounds nesting: that of encoding/json, and far more than Python's
-// own reader takes.
+// maxDepth is the limit of nesting. It is that of encoding/json, and far more than Python's own
+// reader accepts.
 const maxDepth = 10_000
 
-// mistake is what makes a file no JSON.
+// mistake is the reason why a file is not JSON.
 type mistake struct {
 	at   int // offset in bytes
 	what string
 }
 
-// readJSON returns the one value of a file.
+// readJSON returns the only value of a file.
 func readJSON(data []byte) (value, error) {
 	s := scanner{data: data}
 	s.space()
@@ -44,8 +43,8 @@ func readJSON(data []byte) (value, error) {
 	return value{data, from, to}, nil
 }
 
-// fault words a mistake with its place, both numbers counted from 1 and the
-// column in characters.
+// fault returns the fault for a mistake with its line and column, both counted from 1, the column
+// in characters.
 func (m *mistake) fault(data []byte) error {
 	begin := bytes.LastIndexByte(data[:m.at], '\n') + 1
 	what, line := m.what, data[begin:]
@@ -60,16 +59,16 @@ func (m *mistake) fault(data []byte) error {
 	}
 }
 
-// lineAt is the line of an offset, counted from 1.
+// lineAt returns the line of an offset, counted from 1.
 func lineAt(data []byte, at int) int { return bytes.Count(data[:at], []byte{'\n'}) + 1 }
 
-// scanner walks over JSON.
+// scanner scans JSON.
 type scanner struct {
 	data []byte
 	pos  int
 }
 
-// wrong is a mistake at the next byte, or that there is none.
+// wrong returns a mistake at the next byte, or at the end of the file if there is none.
 func (s *scanner) wrong(what string) *mistake {
 	if s.pos >= len(s.data) {
 		what = "the file ends in the middle of the notebook"
@@ -88,7 +87,7 @@ func (s *scanner) space() {
 	}
 }
 
-// peek is the next byte; 0, which no JSON has outside of strings, at the end.
+// peek returns the next byte, or 0 at the end. JSON contains no 0 outside of strings.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.data) {
 		return s.data[s.pos]
@@ -96,7 +95,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// value walks over one value that begins here.
+// value scans the value that begins here.
 func (s *scanner) value(depth int) *mistake {
 	switch c := s.peek(); {
 	case c == '{' || c == '[':
@@ -122,7 +121,7 @@ func (s *scanner) word() *mistake {
 		case bytes.HasPrefix(rest, []byte(word)):
 			s.pos += len(word)
 			return nil
-		case strings.HasPrefix(word, string(rest[:min(len(rest), len(word))])): // the file ends in it
+		case strings.HasPrefix(word, string(rest[:min(len(rest), len(word))])): // the file ends within it
 			s.pos = len(s.data)
 		}
 	}
@@ -172,7 +171,7 @@ func (s *scanner) list(depth int) *mistake {
 	}
 }
 
-// next walks over what is between two items, or behind the last one.
+// next scans the separator between two items, or the end after the last one.
 func (s *scanner) next(end byte, of string) (done bool, m *mistake) {
 	s.space()
 	switch c := s.peek(); {
@@ -210,7 +209,7 @@ func (s *scanner) str() *mistake {
 	return &mistake{from, "a string is not closed"}
 }
 
-// escape walks to the last byte of an escape.
+// escape scans to the last byte of an escape.
 func (s *scanner) escape() *mistake {
 	at := s.pos
 	s.pos++
@@ -228,7 +227,8 @@ func (s *scanner) escape() *mistake {
 	return s.since(at, "a string holds a backslash that escapes nothing")
 }
 
-// since is a mistake in what began before the next byte, or that there is none.
+// since returns a mistake at from, before the next byte, or at the end of the file if there is
+// none.
 func (s *scanner) since(from int, what string) *mistake {
 	m := s.wrong(what)
 	if s.pos < len(s.data) {
@@ -270,7 +270,7 @@ func (s *scanner) number() *mistake {
 	return nil
 }
 
-// digits walks over digits and reports whether there are any.
+// digits scans digits and reports whether there are any.
 func (s *scanner) digits() bool {
 	from := s.pos
 	for c := s.peek(); c >= '0' && c <= '9'; c = s.peek() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMistakes has every way in which a file is no JSON, with its place.
+// TestMistakes covers every way in which a file is not JSON, with its place.
 func TestMistakes(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"a": "b`:                      "line 1, column 7: a string is not closed",
@@ -55,11 +55,11 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// pythonNumbers are what Python writes and JSON does not have.
+// pythonNumbers matches the numbers that Python writes and JSON lacks.
 var pythonNumbers = regexp.MustCompile(`-?Infinity|NaN`)
 
-// FuzzCheck: what is JSON is decided as encoding/json does, but for Python's
-// numbers, and strings come out the same.
+// FuzzCheck checks that the scanner accepts the same files as encoding/json, except for Python's
+// numbers, and decodes strings equally.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		`{"a": [1, -0.5e+7, "x\n\u00e9\ud83d\ude00\ud800", true, false, null, NaN, -Infinity]}`,

@@ -11,48 +11,46 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// Mode is what an edit does with a cell. The zero Mode is Replace.
+// Mode is the operation of an edit on a cell. The zero Mode is Replace.
 type Mode string
 
-// The modes, as the tool's input calls them.
+// The modes, named as in the tool's input.
 const (
-	Replace Mode = "replace" // the source, and the type if one is given
-	Insert  Mode = "insert"  // a new cell behind the one named
+	Replace Mode = "replace" // replaces the source, and the type if one is given
+	Insert  Mode = "insert"  // adds a new cell after the named one
 	Delete  Mode = "delete"
 )
 
-// Edit is a change of one cell.
+// Edit describes a change of one cell.
 type Edit struct {
 	Mode Mode
-	// CellID names the cell: its identity as Parse gives it, or else cell-N for
-	// its place, counted from 0, also of a cell that has an id. With Insert ""
-	// is the place before the first cell.
+	// CellID names the cell: its identity as returned by Parse, or cell-N for its place, counted
+	// from 0, even if the cell has an id. With Insert, "" is the place before the first cell.
 	CellID   string
-	CellType string    // code or markdown; "" keeps the type. Insert needs one
-	Source   string    // valid UTF-8, kept as it is; Delete ignores it
-	Random   io.Reader // of the ids of new cells; nil: crypto/rand
+	CellType string    // code or markdown; "" leaves the type unchanged; required by Insert
+	Source   string    // valid UTF-8, stored unchanged; ignored by Delete
+	Random   io.Reader // source of the ids of new cells; nil means crypto/rand
 }
 
-// Change is what an edit has done.
+// Change describes the effect of an edit.
 type Change struct {
-	ID                   string // of the cell; of a deleted one as it was
-	Number               int    // place of the cell, from 1; of a deleted one as it was
-	Total                int    // cells that the notebook has now
-	OldType, Type        string // "": there was, or is, no cell
+	ID                   string // of the cell; for a deleted one, before the edit
+	Number               int    // place of the cell, from 1; for a deleted one, before the edit
+	Total                int    // number of cells after the edit
+	OldType, Type        string // "" if there was, or is, no cell
 	OldSource, NewSource string
-	Cleared              bool // outputs or an execution count went
-	Placed               bool // the edit named the cell by its place
-	Doubled              bool // two cells had one id before the edit: an id may be another cell's now
-	Renamed              bool // other cells are called otherwise now: cell-N is a place
+	Cleared              bool // whether outputs or an execution count were removed
+	Placed               bool // whether the edit named the cell by its place
+	Doubled              bool // whether two cells had the same id before the edit: an id may now refer to another cell
+	Renamed              bool // whether the identities of other cells have changed, since cell-N is a place
 }
 
-// Apply edits the bytes of a notebook and returns the new ones; data stays as
-// it is. Only the cell concerned and the commas around it change: all else is
-// copied, whatever its order, form and escapes. A replaced code cell has no
-// outputs and no execution count.
+// Apply edits the bytes of a notebook and returns the new bytes. It does not modify data. Only the
+// cell concerned and the commas around it change; all other bytes are copied, whatever their order,
+// form and escapes. A replaced code cell loses its outputs and execution count.
 //
-// Only nbformat 4 is edited. Errors are *fault.Fault as those of Parse are, but
-// for an error of Random.
+// Only nbformat 4 can be edited. Errors are *fault.Fault, as those of Parse are, except errors of
+// Random.
 func Apply(data []byte, e Edit) ([]byte, Change, error) {
 	e.Mode = cmp.Or(e.Mode, Replace)
 	if err := e.check(); err != nil {
@@ -88,7 +86,7 @@ func (d *draft) edit(at int, e Edit) ([]byte, Change, error) {
 	return d.replace(at, e)
 }
 
-// check refuses what no notebook can take.
+// check rejects edits that are invalid for any notebook.
 func (e Edit) check() error {
 	switch {
 	case e.Mode != Replace && e.Mode != Insert && e.Mode != Delete:
@@ -105,17 +103,17 @@ func (e Edit) check() error {
 	return nil
 }
 
-// draft is a notebook of nbformat 4 that is being edited.
+// draft is a notebook of nbformat 4 during an edit.
 type draft struct {
 	*Notebook
-	data  []byte  // the file
-	mark  int     // length of its byte order mark: where values count from
+	data  []byte  // the whole file
+	mark  int     // length of the byte order mark; offsets of values count from its end
 	root  value   // the notebook
-	list  value   // its cells
-	cells []value // each of them
+	list  value   // the list of cells
+	cells []value // the items of list
 }
 
-// open reads what Apply edits.
+// open parses a notebook for Apply.
 func open(data []byte) (*draft, error) {
 	n, err := Parse(data)
 	if err != nil {
@@ -137,7 +135,7 @@ func open(data []byte) (*draft, error) {
 	return d, nil
 }
 
-// splice is the file with text in the place of some of its bytes.
+// splice returns the file with some of its bytes replaced by text.
 func (d *draft) splice(from, to int, text ...[]byte) []byte {
 	text = append([][]byte{d.data[:d.mark+from]}, text...)
 	return bytes.Join(append(text, d.data[d.mark+to:]), nil)
@@ -165,11 +163,11 @@ func (d *draft) replace(at int, e Edit) ([]byte, Change, error) {
 }
 
 func (d *draft) insert(at int, e Edit) ([]byte, Change, error) {
-	near := max(at-1, 0) // the cell that the new one looks like
+	near := max(at-1, 0) // the cell whose layout the new one copies
 	list, cell := d.layouts(near)
 	o := object{open: cell.open, close: cell.close, layout: cell}
 	o.set("cell_type", quoted(e.CellType))
-	var id string // before nbformat 4.5 there is none
+	var id string // nbformat before 4.5 has no ids
 	if d.Minor >= 5 {
 		var err error
 		if id, err = d.newID(e.Random); err != nil {
@@ -195,7 +193,7 @@ func (d *draft) insert(at int, e Edit) ([]byte, Change, error) {
 	return d.splice(d.cells[near].to, d.cells[near].to, between, o.bytes()), c, nil
 }
 
-// delete takes a cell out, with one comma and the lines that it stood on.
+// delete removes a cell, with one comma and its lines.
 func (d *draft) delete(at int) ([]byte, Change) {
 	old := d.Cells[at]
 	o := objectOf(d.cells[at], layout{})

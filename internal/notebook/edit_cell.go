@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// object is an object that is being edited. What is not touched is written as
-// it was.
+// object is a JSON object during an edit. Unchanged parts are written as in the file.
 type object struct {
-	open, close string // space at its brackets
+	open, close string // white space inside the brackets
 	entries     []entry
-	layout      layout // of entries that are added
+	layout      layout // for added entries
 }
 
 // entry is a key with its value.
 type entry struct {
-	lead  []byte // what is between it and the entry before; nil: as layout says
-	name  string // the key, decoded
-	key   []byte // the key and the colon, as in the file
+	lead  []byte // text between it and the entry before; nil means that of layout
+	name  string // the decoded key
+	key   []byte // the key and the colon as in the file
 	value []byte
 }
 
 // order is the order in which nbformat writes the keys of a cell.
 var order = []string{"attachments", "cell_type", "execution_count", "id", "metadata", "outputs", "source"}
 
-// objectOf takes an object of the file apart.
+// objectOf splits an object of the file into its entries.
 func objectOf(v value, l layout) object {
 	o := object{layout: l}
 	end := 0
@@ -42,13 +41,13 @@ func objectOf(v value, l layout) object {
 	return o
 }
 
-// bytes is the object as it is written.
+// bytes returns the object as JSON.
 func (o *object) bytes() []byte {
 	var b bytes.Buffer
 	b.WriteString("{" + o.open)
 	for i, e := range o.entries {
 		switch {
-		case i == 0: // it has no lead, whatever stood before it
+		case i == 0: // the first entry has no lead, even if it had one before
 		case e.lead != nil:
 			b.Write(e.lead)
 		default:
@@ -61,13 +60,12 @@ func (o *object) bytes() []byte {
 	return b.Bytes()
 }
 
-// find is the index of a key, or -1.
+// find returns the index of a key, or -1.
 func (o *object) find(name string) int {
 	return slices.IndexFunc(o.entries, func(e entry) bool { return e.name == name })
 }
 
-// set gives a key a value. A new key stands behind the one that nbformat writes
-// before it.
+// set sets the value of a key. A new key is added after the key that nbformat writes before it.
 func (o *object) set(name string, value []byte) {
 	if i := o.find(name); i >= 0 {
 		o.entries[i].value = value
@@ -83,7 +81,7 @@ func (o *object) set(name string, value []byte) {
 	o.entries = slices.Insert(o.entries, at, entry{name: name, key: key, value: value})
 }
 
-// remove takes keys out.
+// remove removes keys.
 func (o *object) remove(names ...string) {
 	o.entries = slices.DeleteFunc(o.entries, func(e entry) bool { return slices.Contains(names, e.name) })
 }
@@ -99,14 +97,14 @@ func (o *object) ran() bool {
 	return false
 }
 
-// reset gives a code cell no outputs and no execution count. The format wants
-// both keys, so one that is missing is added.
+// reset removes the outputs and the execution count of a code cell. The format requires both keys,
+// so reset adds a missing one.
 func (o *object) reset() {
 	o.set("outputs", []byte("[]"))
 	o.set("execution_count", []byte("null"))
 }
 
-// retype gives the cell another type, with the keys that go with it.
+// retype changes the type of the cell, and the keys that depend on it.
 func (o *object) retype(kind string) {
 	o.set("cell_type", quoted(kind))
 	if kind == "code" {
@@ -117,5 +115,5 @@ func (o *object) retype(kind string) {
 	}
 }
 
-// quoted is a word that needs no escapes as JSON.
+// quoted returns a word that needs no escapes as a JSON string.
 func quoted(word string) []byte { return []byte(`"` + word + `"`) }

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// line is a line of a source, or what a list has as one.
+// line is a line of a source, or an item of its list.
 type line struct {
-	raw  []byte // in the file, without quotes
+	raw  []byte // as in the file, without quotes
 	text string
 }
 
-// linesOf are the items of a list, or the lines of a string.
+// linesOf returns the items of a list, or the lines of a string.
 func linesOf(source value) []line {
 	var lines []line
 	if source.kind() != isString {
@@ -48,13 +48,12 @@ func linesOf(source value) []line {
 // lineOf decodes a part of a string.
 func lineOf(data []byte, from, to int) line {
 	var b strings.Builder
-	value{data, from - 1, to + 1}.unquote(&b) // which leaves out a byte at each end
+	value{data, from - 1, to + 1}.unquote(&b) // unquote omits a byte at each end
 	return line{data[from:to], b.String()}
 }
 
-// ascii reports whether the file is written in ASCII alone: nothing else is in
-// it, and there are escapes of what else would be. Python does so by default,
-// but nbformat does not.
+// ascii reports whether the file is written in ASCII only: it contains no other characters, but
+// escapes of some. Python writes this by default, nbformat does not.
 func (d *draft) ascii() bool {
 	text, escaped := d.root.data, false
 	for i := 0; i < len(text); i++ {
@@ -69,9 +68,8 @@ func (d *draft) ascii() bool {
 	return escaped
 }
 
-// beyondASCII reports whether the digits of an escape stand for a character that
-// ASCII does not have, or does not print. Half a pair of surrogates stands for
-// none, and is escaped by all.
+// beyondASCII reports whether the digits of an escape encode a character that is not printable
+// ASCII. An unpaired surrogate is not a character, and every writer escapes it.
 func beyondASCII(digits []byte) bool {
 	r := rune(hex4(digits))
 	if utf16.IsSurrogate(r) {
@@ -81,8 +79,8 @@ func beyondASCII(digits []byte) bool {
 	return r > '~'
 }
 
-// escape is text within a string of JSON, as Python's json writes it with
-// ensure_ascii set to ascii.
+// escape returns text for use within a JSON string, as Python's json writes it with ensure_ascii
+// set to ascii.
 func escape(text string, ascii bool) []byte {
 	b := make([]byte, 0, len(text)+len(text)/8)
 	for _, r := range text {

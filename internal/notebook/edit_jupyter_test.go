@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lineDiff is the lines that go and come from one text to another, each run with
-// the number of the line it begins at.
+// lineDiff returns the lines removed and added between two texts. Each run has the number of its
+// first line.
 func lineDiff(old, new string) string {
 	a, b := strings.SplitAfter(old, "\n"), strings.SplitAfter(new, "\n")
-	same := make([][]int, len(a)+1) // lines that the rests of both have in common
+	same := make([][]int, len(a)+1) // number of lines that the rests of both have in common
 	for i := range same {
 		same[i] = make([]int, len(b)+1)
 	}
@@ -46,8 +46,8 @@ func lineDiff(old, new string) string {
 	return out.String()
 }
 
-// TestJupyter edits a notebook as Jupyter writes it. The diff has lines of the
-// cell, and the comma of the one before it.
+// TestJupyter edits a notebook as written by Jupyter. The diff consists of lines of the cell and
+// the comma before it.
 func TestJupyter(t *testing.T) {
 	before, err := os.ReadFile("testdata/edit/jupyter.ipynb")
 	if err != nil {

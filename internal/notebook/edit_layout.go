@@ -6,24 +6,23 @@ import (
 	"strings"
 )
 
-// longestSpace bounds the space between two parts that is copied, in bytes: far
-// more than any indentation has, and so little that no file makes an answer
-// many times its own size.
+// longestSpace is the limit of white space between two parts that is copied, in bytes. It is far
+// more than any indentation, and so small that no file makes an answer many times its own size.
 const longestSpace = 200
 
-// space is what JSON allows between its parts.
+// space is the white space that JSON allows between its parts.
 const space = " \t\r\n"
 
-// layout is how the parts of a list or an object stand in a file. It is taken
-// from the file, not from a table of known forms.
+// layout describes the white space and separators of a list or an object. It is taken from the
+// file, not from a table of known forms.
 type layout struct {
-	open, close string // behind the opening and before the closing bracket
-	between     string // between two parts, with the comma
-	colon       string // between a key and its value, with the colon
+	open, close string // after the opening and before the closing bracket
+	between     string // between two parts, including the comma
+	colon       string // between a key and its value, including the colon
 }
 
-// layoutOf is the layout of a list or an object. What too few parts do not show
-// is as in the layout around it.
+// layoutOf returns the layout of a list or an object. If it has too few parts to show all of it,
+// the rest follows the layout around it.
 func layoutOf(v value, around layout) layout {
 	inside := v.data[v.from+1 : v.to-1]
 	head, tail := bytes.TrimLeft(inside, space), bytes.TrimRight(inside, space)
@@ -48,7 +47,7 @@ func layoutOf(v value, around layout) layout {
 	return l
 }
 
-// parts are the entries of an object, or the items of a list, each twice.
+// parts returns the entries of an object, or each item of a list twice.
 func (v value) parts() iter.Seq2[value, value] {
 	if v.kind() == isObject {
 		return v.entries()
@@ -62,7 +61,7 @@ func (v value) parts() iter.Seq2[value, value] {
 	}
 }
 
-// short is text of a file, or other where that is too long to be copied.
+// short returns text of a file, or other if text is too long to copy.
 func short(text []byte, other string) string {
 	if len(text) > longestSpace {
 		return other
@@ -70,8 +69,8 @@ func short(text []byte, other string) string {
 	return string(text)
 }
 
-// lastLine is the space on the line of a part, with the end of the line before
-// it; all of it if there is but one line.
+// lastLine returns the white space on the line of a part, with the preceding line ending. If there
+// is only one line, it returns all of it.
 func lastLine(between []byte) string {
 	i := bytes.LastIndexAny(between, "\r\n")
 	if i > 0 && string(between[i-1:i+1]) == "\r\n" {
@@ -80,11 +79,11 @@ func lastLine(between []byte) string {
 	return short(between[max(i, 0):], "")
 }
 
-// broken reports whether the parts stand on lines of their own.
+// broken reports whether the parts are on lines of their own.
 func (l layout) broken() bool { return strings.ContainsAny(l.open, "\r\n") }
 
-// comma is the comma between parts, on the same line or at the end of a line.
-// Some writers leave a space behind it even there.
+// comma returns the comma between parts, on the same line or at the end of a line. Some writers add
+// a space after it even there.
 func (l layout) comma(broken bool) string {
 	comma := l.between
 	if i := strings.IndexAny(comma, "\r\n"); i >= 0 {
@@ -99,7 +98,7 @@ func (l layout) comma(broken bool) string {
 	return ","
 }
 
-// inside is the layout of a list or an object in this one.
+// inside returns the layout of a list or an object nested in this one.
 func (l layout) inside() layout {
 	in := layout{between: l.comma(l.broken()), colon: l.colon}
 	if !l.broken() {
@@ -114,8 +113,8 @@ func (l layout) inside() layout {
 	return in
 }
 
-// layouts are those of the list of cells, and of the cell at index at, or of the
-// first one of a notebook that has none.
+// layouts returns the layouts of the list of cells and of the cell at index at. If there is no such
+// cell, it returns the layout for a first cell.
 func (d *draft) layouts(at int) (list, cell layout) {
 	root := layoutOf(d.root, layout{between: ", ", colon: ": "})
 	list = layoutOf(d.list, root)

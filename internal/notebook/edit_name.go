@@ -14,20 +14,20 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// Limits of looking for what a caller meant.
+// Limits of the search for a cell that the caller may have meant.
 const (
-	// mostCompared bounds the cells whose ids are compared with one that no cell
-	// has: some 20 ms at most, and few notebooks have a tenth as many.
+	// mostCompared is the limit of cells whose ids are compared with an unknown id. It takes at
+	// most some 20 ms, and few notebooks have a tenth as many cells.
 	mostCompared = 2000
-	// mostNamed is how many near ids an error names.
+	// mostNamed is the limit of similar ids that an error names.
 	mostNamed = 3
-	// longestNamed bounds what an error repeats of the input, in bytes: the
-	// longest id that the format allows.
+	// longestNamed is the limit of input that an error repeats, in bytes: the longest id that the
+	// format allows.
 	longestNamed = 64
 )
 
-// find is the index of the cell that an id names. What is an identity is never
-// a place too.
+// find returns the index of the cell that an id names. The identity of a cell has precedence over a
+// place.
 func (d *draft) find(id string) (int, error) {
 	if at := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.ID == id }); at >= 0 {
 		return at, nil
@@ -40,7 +40,7 @@ func (d *draft) find(id string) (int, error) {
 	return 0, d.noCell(id)
 }
 
-// noCell is the fault of an id that names no cell.
+// noCell returns the fault for an id that names no cell.
 func (d *draft) noCell(id string) error {
 	fact := "was not changed: cell_id is missing"
 	if id != "" {
@@ -64,7 +64,7 @@ func (d *draft) noCell(id string) error {
 	return fault.New(fact, fmt.Sprintf("Use an id that Read shows, or a place from %s0 to %[1]s%d.", placeName, len(d.Cells)-1))
 }
 
-// named is a name of the input as an error repeats it.
+// named returns a name of the input for use in an error.
 func named(name string) string {
 	if len(name) > longestNamed {
 		name = strings.ToValidUTF8(name[:longestNamed], "") + "…"
@@ -72,8 +72,7 @@ func named(name string) string {
 	return `"` + plain.Line(name) + `"`
 }
 
-// isPlace reports whether an id is the name of a place, if perhaps of none that
-// is there.
+// isPlace reports whether an id has the form of a place, which need not exist.
 func isPlace(id string) bool {
 	number, ok := strings.CutPrefix(id, placeName)
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
@@ -92,20 +91,20 @@ func (d *draft) newID(random io.Reader) (string, error) {
 	for _, c := range d.Cells {
 		taken[c.ID] = true
 	}
-	for n := binary.BigEndian.Uint32(b[:]); ; n++ { // ends: no file has 1<<32 cells
+	for n := binary.BigEndian.Uint32(b[:]); ; n++ { // it ends, since no file has 1<<32 cells
 		if id := fmt.Sprintf("%08x", n); !taken[id] {
 			return id, nil
 		}
 	}
 }
 
-// ownID is the id that the file gives a cell; "" if it gives none.
+// ownID returns the id of a cell in the file, or "" if it has none.
 func (d *draft) ownID(at int) string {
-	f, _ := d.cells[at].fields(place{}, []string{"id"}) // Parse has refused doubled ones
+	f, _ := d.cells[at].fields(place{}, []string{"id"}) // Parse has rejected duplicate keys
 	return f.of("id").unquoted()
 }
 
-// doubled reports whether two cells of the file have one id.
+// doubled reports whether two cells of the file have the same id.
 func (d *draft) doubled() bool {
 	ids := make(map[string]bool, len(d.cells))
 	for at := range d.cells {
@@ -119,9 +118,8 @@ func (d *draft) doubled() bool {
 	return false
 }
 
-// renamed are the identities of the cells when those from..to have gone and
-// cells with the given ids are in their place, and whether one that stays has
-// got another identity.
+// renamed returns the identities of the cells after those from from to before to are replaced by
+// cells with the given ids. changed reports whether the identity of a remaining cell changes.
 func (d *draft) renamed(from, to int, ids ...string) (names []string, changed bool) {
 	n := &Notebook{Cells: make([]Cell, 0, len(d.cells)+1)}
 	for at := range d.cells {

@@ -13,7 +13,7 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// raws is a notebook of format 4.5 of raw cells with these ids; "": none.
+// raws returns a notebook of format 4.5 with raw cells with these ids; "" means none.
 func raws(ids ...string) string {
 	var cells []string
 	for _, id := range ids {
@@ -25,15 +25,15 @@ func raws(ids ...string) string {
 	return book(strings.Join(cells, ","))
 }
 
-// TestFind: an edit takes the identities that Parse gives, and places.
+// TestFind checks that an edit accepts the identities returned by Parse, and places.
 func TestFind(t *testing.T) {
 	for _, tc := range []struct {
 		data, id string
-		want     int // -1: none
+		want     int // -1 for none
 	}{
 		{raws("a", "b"), "b", 1},
 		{raws("a", "b"), "cell-1", 1},
-		{raws("cell-1", "b", ""), "cell-1", 0}, // an id is more than a place
+		{raws("cell-1", "b", ""), "cell-1", 0}, // an id has precedence over a place
 		{raws("cell-1", "b", ""), "cell-0", 0},
 		{raws("cell-1", ""), "cell-1-", 1},
 		{raws("a", "a"), "a", 0},
@@ -63,7 +63,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestEditFaults has every error of an edit.
+// TestEditFaults covers every error of an edit.
 func TestEditFaults(t *testing.T) {
 	const three = `{"nbformat": 3, "worksheets": [{"cells": []}]}`
 	for name, tc := range map[string]struct {
@@ -95,7 +95,7 @@ func TestEditFaults(t *testing.T) {
 	}
 }
 
-// TestNewID: new ids are as the format wants them, and from where they should be.
+// TestNewID checks the form and the source of new ids.
 func TestNewID(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9a-f]{8}$`)
 	seen := map[string]bool{}
@@ -119,8 +119,8 @@ func TestNewID(t *testing.T) {
 	}
 }
 
-// TestEditIsLinear: what makes an edit look at all for each line or cell, or
-// copy much for each, reaches the deadline or the size. An edit takes some 20 ms.
+// TestEditIsLinear checks that an edit does not scan or copy the whole file for each line or cell:
+// it would exceed the deadline or the size. An edit takes some 20 ms.
 func TestEditIsLinear(t *testing.T) {
 	ids := make([]string, 20_000)
 	for i := range ids {
@@ -131,7 +131,7 @@ func TestEditIsLinear(t *testing.T) {
 	for name, tc := range map[string]struct {
 		data string
 		e    Edit
-		most int // bytes that come
+		most int // limit of the bytes added
 	}{
 		"many cells":      {raws(ids...), Edit{Mode: Insert, CellID: "id19999", CellType: "code", Source: lines}, 1 << 20},
 		"many cells, far": {raws(ids...), Edit{CellID: strings.Repeat("x", 64)}, 0},

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEditProperty: an edit gives the bytes that printing the edited notebook
-// does, and Parse reads what was meant.
+// TestEditProperty checks that an edit yields the same bytes as printing the edited notebook, and
+// that Parse reads the intended content.
 func TestEditProperty(t *testing.T) {
 	for seed := range uint64(editCount) {
 		d := dice{rand.New(rand.NewPCG(seed, 4))}
@@ -53,7 +53,7 @@ func TestEditProperty(t *testing.T) {
 	}
 }
 
-// checkChange checks that Parse sees one cell changed, as the change says.
+// checkChange checks that Parse finds one cell changed, as described by the Change.
 func checkChange(t *testing.T, n *Notebook, after []byte, e Edit, at int, c Change) {
 	t.Helper()
 	got, err := Parse(after)
@@ -71,7 +71,7 @@ func checkChange(t *testing.T, n *Notebook, after []byte, e Edit, at int, c Chan
 	default:
 		was := want[at]
 		want[at] = Cell{ID: c.ID, Type: c.Type, Source: e.Source}
-		if c.Type != "code" && c.Type == was.Type { // what a text cell has is no concern of ours
+		if c.Type != "code" && c.Type == was.Type { // other keys of a text cell do not matter
 			want[at].Outputs, want[at].Count = was.Outputs, was.Count
 		}
 	}
@@ -79,7 +79,7 @@ func checkChange(t *testing.T, n *Notebook, after []byte, e Edit, at int, c Chan
 		t.Fatalf("%+v is said of cell %d in\n%s", c, at+1, after)
 	}
 	renamed := false
-	for i := range min(len(want), len(got.Cells)) { // those called by place may have other names
+	for i := range min(len(want), len(got.Cells)) { // identities that are places may change
 		renamed = renamed || want[i].ID != got.Cells[i].ID
 		want[i].ID = got.Cells[i].ID
 	}
@@ -94,8 +94,8 @@ func checkChange(t *testing.T, n *Notebook, after []byte, e Edit, at int, c Chan
 	}
 }
 
-// FuzzEdit: whatever can be read can be edited, and what is around the cell
-// stays as it is.
+// FuzzEdit checks that every notebook that can be read can be edited, without changes around the
+// cell.
 func FuzzEdit(f *testing.F) {
 	d := dice{rand.New(rand.NewPCG(1, 2))}
 	for range 20 {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// source is text as a source in JSON. It has the form that the source of the
-// cell at index at has, else that of the first cell which has one, else a list;
-// list and cell are the layouts around it. What text has in common with old, a
-// source or nothing, is written as it is there.
+// source returns text as a source in JSON. It has the form of the source of the cell at index at,
+// otherwise of the first cell with a source, otherwise a list. list and cell are the layouts around
+// it. Lines that text has in common with old, which is a source or absent, are written as they are
+// there.
 func (d *draft) source(text string, at int, list, cell layout, old value) []byte {
 	pieces := d.pieces(old, text)
 	oneString, l := d.form(at, list, cell, len(pieces))
@@ -38,14 +38,14 @@ func (d *draft) source(text string, at int, list, cell layout, old value) []byte
 	return b.Bytes()
 }
 
-// sourceOf is the source of a cell.
+// sourceOf returns the source of a cell.
 func sourceOf(cell value) value {
-	f, _ := cell.fields(place{}, []string{"source"}) // Parse has refused doubled ones
+	f, _ := cell.fields(place{}, []string{"source"}) // Parse has rejected duplicate keys
 	return f.of("source")
 }
 
-// form says whether a source is one string or, if a list, how its lines stand:
-// as in the first list that shows how so many lines stand in such a cell.
+// form reports whether a source is one string, or returns the layout of its list. The layout is
+// that of the first list that shows it for this number of lines in a cell with the same layout.
 func (d *draft) form(at int, list, cell layout, lines int) (oneString bool, l layout) {
 	near := d.cells[min(at, len(d.cells)):min(at+1, len(d.cells))]
 	kind := ""
@@ -71,18 +71,18 @@ func (d *draft) form(at int, list, cell layout, lines int) (oneString bool, l la
 	return false, l
 }
 
-// pieces divides text into lines, escaped for JSON. Those which begin and end
-// an old source too are as they are there: it may have escapes of another kind,
-// or what is no text and was shown as U+FFFD.
+// pieces splits text into lines, escaped for JSON. Lines at the start and the end that the old
+// source has too are copied from there: it may have escapes of another kind, or invalid text that
+// was shown as U+FFFD.
 func (d *draft) pieces(old value, text string) [][]byte {
 	was := linesOf(old)
-	head, from := 0, 0 // of was and of text: what stays at the begin
+	head, from := 0, 0 // ends of the unchanged start, in was and in text
 	for i, at := 0, 0; i < len(was) && strings.HasPrefix(text[at:], was[i].text); i++ {
 		if at += len(was[i].text); at == 0 || at == len(text) || text[at-1] == '\n' {
 			head, from = i+1, at
 		}
 	}
-	tail, to := len(was), len(text) // and at the end
+	tail, to := len(was), len(text) // starts of the unchanged end
 	for i, at := len(was)-1, len(text); i >= head && strings.HasSuffix(text[from:at], was[i].text); i-- {
 		if at -= len(was[i].text); at == from || text[at-1] == '\n' {
 			tail, to = i, at

@@ -7,16 +7,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// beef is where the ids of new cells come from: the first is deadbeef.
+// beef returns the source of the ids of new cells: the first is deadbeef.
 func beef() *bytes.Reader { return bytes.NewReader([]byte{0xde, 0xad, 0xbe, 0xef}) }
 
-// v4 and v5 are what a small notebook needs beside its cells.
+// v4 and v5 are the keys of a small notebook without its cells.
 const (
 	v4 = `"nbformat":4,"nbformat_minor":4`
 	v5 = `"nbformat":4,"nbformat_minor":5`
 )
 
-// TestApply has the bytes of small notebooks in many forms, before and after.
+// TestApply covers the bytes of small notebooks in many forms, before and after an edit.
 func TestApply(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before string
@@ -140,7 +140,7 @@ func TestApply(t *testing.T) {
 			Edit{CellID: "cell-0", Source: "ü😀\x7f\x1b\u2028\b\f\"\\/"},
 			`{"cells":[{"cell_type":"raw","source":"\u00fc\ud83d\ude00\u007f\u001b\u2028\b\f\"\\/"}],` + v4 + `}`,
 		},
-		"no escapes of what is no ASCII": { // half a pair shows nothing
+		"no escapes of what is no ASCII": { // an unpaired surrogate is no evidence
 			`{"cells":[{"cell_type":"raw","source":"\u001b\\u00e9\ud800\u0041\ud800"}],` + v4 + `}`,
 			Edit{CellID: "cell-0", Source: "ü😀\x7f\x1b\u2028\b\f\"\\/"},
 			`{"cells":[{"cell_type":"raw","source":"ü😀` + "\x7f" + `\u001b` + "\u2028" + `\b\f\"\\/"}],` + v4 + `}`,
@@ -204,7 +204,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestChange: what is said of an edit is so.
+// TestChange checks that the Change of an edit is true.
 func TestChange(t *testing.T) {
 	cells := func(cells string) string { return `{"cells":[` + cells + `],` + v4 + `}` }
 	ran := `{"cell_type":"code","execution_count":1,"outputs":[],"source":"a"}`

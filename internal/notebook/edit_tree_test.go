@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// This file has the slow, obvious way: a notebook as a tree is edited and
-// printed anew in the form that the file has. Apply must give the same bytes.
+// The slow and obvious implementation: a notebook is edited as a tree and printed in the form of
+// the file. Apply must return the same bytes.
 
 // pair is an entry of an object.
 type pair struct {
@@ -16,12 +16,12 @@ type pair struct {
 	value any // string, raw, []any or []pair
 }
 
-// raw is JSON that is printed as it is.
+// raw is JSON that is printed unchanged.
 type raw string
 
-// printer is a form of JSON as Python's json and others print it.
+// printer is a form of JSON as printed by Python's json and others.
 type printer struct {
-	line         string // the end of a line; "": all on one
+	line         string // the line ending; "" for everything on one line
 	indent       string
 	comma, colon string
 	pad          string // within braces on one line
@@ -121,7 +121,7 @@ func (d dice) text() string {
 	return b.String()
 }
 
-// lines is text in the form of a list.
+// lines returns text in the form of a list.
 func lines(text string) []any {
 	list := []any{}
 	for l := range strings.Lines(text) {
@@ -130,7 +130,7 @@ func lines(text string) []any {
 	return list
 }
 
-// cell makes a cell. Its keys are in any order, and some are of nobody.
+// cell makes a cell. Its keys are in any order, and some are unknown.
 func (d dice) cell(kind, id string) []pair {
 	c := []pair{{"cell_type", kind}, {"metadata", d.metadata(0)}}
 	if id != "" {
@@ -196,7 +196,7 @@ func (d dice) tree() tree {
 		t.cells = append(t.cells, d.cell(d.of("code", "markdown", "raw", "other"), id))
 	}
 	t.head = []pair{{"nbformat_minor", raw(fmt.Sprint(t.minor))}}
-	if t.ascii { // or else it may not be seen
+	if t.ascii { // otherwise the file might not show it
 		t.head = append(t.head, pair{"x", "é"})
 	}
 	t.tail = []pair{{"metadata", d.metadata(1)}, {"nbformat", raw("4")}}
@@ -214,7 +214,7 @@ func (t tree) bytes() []byte {
 	return []byte(b.String() + t.rest)
 }
 
-// get is the value of a key.
+// get returns the value of a key.
 func get(c []pair, key string) any {
 	for _, e := range c {
 		if e.key == key {
@@ -224,7 +224,7 @@ func get(c []pair, key string) any {
 	return nil
 }
 
-// put gives a key a value; a new one stands behind the nearest of its elders.
+// put sets the value of a key. A new key is added after the last of its elders.
 func put(c []pair, key string, value any, elders ...string) []pair {
 	for i := range c {
 		if c[i].key == key {
@@ -246,7 +246,7 @@ func without(c []pair, keys ...string) []pair {
 	return slices.DeleteFunc(c, func(e pair) bool { return slices.Contains(keys, e.key) })
 }
 
-// edit does what Apply does. at is the cell, -1 for none.
+// edit does the same as Apply. at is the index of the cell, or -1.
 func (t tree) edit(at int, e Edit) tree {
 	t.cells = slices.Clone(t.cells)
 	like := any([]any{})

@@ -1,12 +1,12 @@
-// Package notebook reads Jupyter notebooks, nbformat 3 and 4, says what of one
-// an answer shows, and edits cells of nbformat 4 in the bytes of the file.
+// Package notebook reads Jupyter notebooks of nbformat 3 and 4, selects what an answer shows of
+// one, and edits cells of nbformat 4 in the bytes of the file.
 //
-// What a notebook says is kept, except where other programs would show
-// something else: a key that matters and stands twice is refused. What only a
-// terminal understands is removed from outputs; sources are as in the file.
+// The content of a notebook is not changed, except where other programs would show something
+// different: duplicates of keys that matter are rejected. Sequences that only a terminal
+// understands are removed from outputs; sources are as in the file.
 //
-// Memory goes with the size of the file, pictures are decoded in View: for a
-// process that may end.
+// The memory used grows with the size of the file, and View decodes pictures. The package is meant
+// for a process of its own.
 package notebook
 
 import (
@@ -17,35 +17,34 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// Notebook is a notebook as it is in the file.
+// Notebook is a notebook as read from the file.
 type Notebook struct {
 	Format, Minor int    // nbformat (3 or 4) and nbformat_minor
-	Language      string // of the code, as its kernel calls it; "": not said
-	Cells         []Cell // of all worksheets, which nbformat 3 has
+	Language      string // of the code, as named by its kernel; "" if unknown
+	Cells         []Cell // of all worksheets in nbformat 3
 }
 
 // Cell is one cell.
 type Cell struct {
 	ID      string // unique in the notebook, and safe to show
-	Type    string // code, markdown, raw, or what the file says
+	Type    string // code, markdown, raw, or another type from the file
 	Source  string // valid UTF-8, like all text here
-	Count   int    // execution count; 0: not run
+	Count   int    // execution count; 0 if not run
 	Outputs []Output
 }
 
 // Output is one output of a cell: a text or a picture. Consecutive pieces of
 // one stream are one output.
 type Output struct {
-	Text        string // as shown, but for its length
-	Picture     []byte // encoded as in the file; nil: none
-	PictureType string // its MIME type as the file says
+	Text        string // the text to show, except that View truncates it
+	Picture     []byte // encoded as in the file; nil if there is none
+	PictureType string // its MIME type from the file
 }
 
-// topKeys are the keys of a notebook that are read; worksheets are of nbformat 3.
+// topKeys lists the keys of a notebook that are read. Only nbformat 3 has worksheets.
 var topKeys = []string{"nbformat", "nbformat_minor", "metadata", "cells", "worksheets"}
 
-// Parse reads a notebook. Its errors are *fault.Fault whose fact goes on after
-// the file's name.
+// Parse reads a notebook. Its errors are *fault.Fault whose fact continues the file's name.
 func Parse(data []byte) (*Notebook, error) {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return nil, &fault.Fault{Fact: "is a notebook in UTF-16", Next: "Notebooks are UTF-8: convert a copy of it."}
@@ -78,10 +77,10 @@ func Parse(data []byte) (*Notebook, error) {
 	return n, nil
 }
 
-// longestNumber bounds the number that an error names, in bytes.
+// longestNumber is the limit of a number that an error names, in bytes.
 const longestNumber = 20
 
-// format is the major number of the format, 3 or 4.
+// format returns the major version of the format, 3 or 4.
 func format(v value) (int, error) {
 	n := v.integer()
 	switch {
@@ -103,12 +102,10 @@ func notNotebook(why string) error {
 	return &fault.Fault{Fact: "is not a notebook: " + why, Next: "A notebook is a JSON object with nbformat and cells."}
 }
 
-// longestLanguage bounds the name of a language, in bytes: real ones have less
-// than 20.
+// longestLanguage is the limit of the name of a language, in bytes. Real names have less than 20.
 const longestLanguage = 40
 
-// language is the language of the code. Metadata is only a hint, so whatever is
-// wrong with it is no error.
+// language returns the language of the code. Metadata is only a hint, so errors in it are ignored.
 func language(metadata value) string {
 	top, _ := metadata.fields(place{}, []string{"language_info", "kernelspec"})
 	info, _ := top.of("language_info").fields(place{}, []string{"name"})
@@ -119,7 +116,7 @@ func language(metadata value) string {
 	return languageName(kernel.of("language"))
 }
 
-// languageName is a language as a file names it, if it can be shown.
+// languageName returns a language from a file, or "" if it cannot be shown.
 func languageName(v value) string {
 	name := v.unquoted()
 	if len(name) > longestLanguage || plain.Line(name) != name {
@@ -128,12 +125,11 @@ func languageName(v value) string {
 	return name
 }
 
-// placeName is what the name of a place in the notebook begins with.
+// placeName is the prefix of the names of places in the notebook.
 const placeName = "cell-"
 
-// identify gives every cell an identity of its own: the format's id, or cell-N
-// counting from 0 where there is none, where it is not what the format allows,
-// and where an earlier cell has it.
+// identify gives every cell a unique identity: the format's id, or cell-N, counted from 0. It uses
+// cell-N if there is no id, if the id is invalid, and if an earlier cell has the same id.
 func (n *Notebook) identify() {
 	taken := make(map[string]bool, len(n.Cells))
 	for i := range n.Cells {
@@ -148,7 +144,7 @@ func (n *Notebook) identify() {
 			continue
 		}
 		id := placeName + strconv.Itoa(i)
-		for taken[id] { // another cell calls itself that
+		for taken[id] { // another cell has this id
 			id += "-"
 		}
 		taken[id] = true
@@ -156,8 +152,8 @@ func (n *Notebook) identify() {
 	}
 }
 
-// validID reports whether the format allows an id: 1 to 64 letters, digits,
-// hyphens and underscores of ASCII.
+// validID reports whether the format allows an id: 1 to 64 ASCII letters, digits, hyphens and
+// underscores.
 func validID(id string) bool {
 	for _, c := range []byte(id) {
 		switch {

@@ -12,7 +12,7 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// answer is how Parse answers: the notebook in short, or the error.
+// answer returns a summary of the notebook that Parse returns, or its error.
 func answer(data string) string {
 	n, err := Parse([]byte(data))
 	if err != nil {
@@ -50,19 +50,19 @@ func answer(data string) string {
 	return b.String()
 }
 
-// book is a notebook of format 4.5 with the given cells.
+// book returns a notebook of format 4.5 with the given cells.
 func book(cells string) string {
 	return `{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [` + cells + `]}`
 }
 
-// code is a code cell with an id and more keys.
+// code returns a code cell with an id and more keys.
 func code(id, more string) string {
 	return `{"cell_type": "code", "id": "` + id + `", "metadata": {}, "execution_count": null` + more + `}`
 }
 
 const repair = ". Repair the file there, then read it again."
 
-// TestMalformed has the kinds of notebook that programs have been seen to stumble over.
+// TestMalformed covers kinds of notebooks on which programs have been seen to fail.
 func TestMalformed(t *testing.T) {
 	const x1 = `, "source": "x=1", "outputs": []`
 	ok := book(code("a", x1))
@@ -167,7 +167,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestFormat3 reads what nbformat 3 has in other places.
+// TestFormat3 reads what nbformat 3 stores in other places.
 func TestFormat3(t *testing.T) {
 	got := answer(`{"nbformat":3,"nbformat_minor":0,"metadata":{"name":"x"},"worksheets":[
 		{"cells":[
@@ -188,11 +188,11 @@ func TestFormat3(t *testing.T) {
 	}
 }
 
-// TestIdentity: ids are unique, whatever the file says.
+// TestIdentity checks that ids are unique, whatever the file contains.
 func TestIdentity(t *testing.T) {
 	long := strings.Repeat("x", 65)
 	for _, tc := range []struct {
-		ids  []string // JSON; "": none
+		ids  []string // JSON; "" for none
 		want string
 	}{
 		{[]string{`"a"`, `"b"`}, "a b"},

@@ -9,21 +9,21 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// mimeKeys are the types of data that are shown, the best for a model first:
-// pictures are what the text beside them only names, and text/html repeats at
-// length what text/plain says. An SVG picture is text.
+// mimeKeys lists the types of data that are shown, the best for a model first. Pictures come first,
+// since the text with them only names them. text/html comes last, since it repeats text/plain at
+// length. An SVG picture is text.
 var mimeKeys = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp",
 	"image/svg+xml", "text/plain", "text/markdown", "text/latex", "application/json", "text/html",
 }
 
-// shortKeys are what nbformat 3 calls mimeKeys.
+// shortKeys lists the names of mimeKeys in nbformat 3.
 var shortKeys = []string{"png", "jpeg", "gif", "webp", "svg", "text", "markdown", "latex", "json", "html"}
 
-// pictures is how many of mimeKeys are pictures.
+// pictures is the number of picture types at the start of mimeKeys.
 const pictures = 4
 
-// outputKeys are the keys of an output that are read; stream is of nbformat 3.
+// outputKeys lists the keys of an output that are read. Only nbformat 3 has stream.
 var outputKeys = []string{"output_type", "name", "stream", "text", "data", "ename", "evalue", "traceback"}
 
 // readOutputs reads the outputs of a cell.
@@ -64,8 +64,8 @@ func (n *Notebook) readOutputs(list value, at place) ([]Output, error) {
 	return slices.DeleteFunc(s.end(out), func(o Output) bool { return o.Text == "" && o.Picture == nil }), nil
 }
 
-// stream is a stream of which pieces are read. Kernels write many, and a
-// progress bar goes on over several of them, so they are joined first.
+// stream collects the pieces of a stream. Kernels write many pieces, and a progress bar continues
+// over several of them, so they are joined first.
 type stream struct {
 	name   string
 	pieces []string
@@ -80,7 +80,7 @@ func (s *stream) end(out []Output) []Output {
 	return out
 }
 
-// readOutput reads an output that is no stream.
+// readOutput reads an output other than a stream.
 func (n *Notebook) readOutput(v value, f fields, at place) (Output, error) {
 	switch kind := f.of("output_type").unquoted(); kind {
 	case "":
@@ -97,7 +97,7 @@ func (n *Notebook) readOutput(v value, f fields, at place) (Output, error) {
 	}
 }
 
-// readError reads an error: its name and value, and where it came from.
+// readError reads an error: its name, value and traceback.
 func readError(f fields, at place) (Output, error) {
 	head := f.of("ename").unquoted() + ": " + f.of("evalue").unquoted()
 	var b strings.Builder
@@ -121,7 +121,7 @@ func readError(f fields, at place) (Output, error) {
 	return Output{Text: terminal(b.String())}, nil
 }
 
-// readData reads the one representation of data that is shown.
+// readData reads the representation of data that is shown.
 func readData(data value, at place, short bool) (Output, error) {
 	if data.exists() && data.kind() != isObject && data.kind() != isNull {
 		return Output{}, data.damaged(fmt.Sprintf("the data of %s is %s, not an object", at, data.kind()))
@@ -134,7 +134,7 @@ func readData(data value, at place, short bool) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	var named *Output // an object's name, in place of something better
+	var named *Output // the name of an object, used if there is nothing better
 	for i, v := range f.values {
 		if !v.exists() {
 			continue
@@ -167,11 +167,11 @@ func readData(data value, at place, short bool) (Output, error) {
 		}
 		return unshown(key.unquoted()), nil
 	}
-	return Output{}, nil // no data: nothing was shown
+	return Output{}, nil // no data: nothing was displayed
 }
 
-// isName reports whether text is only what Python calls an object that has
-// other, better forms: <IPython.core.display.Markdown object>.
+// isName reports whether text is only Python's name of an object that has better representations:
+// <IPython.core.display.Markdown object>.
 func isName(text string) bool {
 	return strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") && !strings.Contains(text, "\n") &&
 		(strings.HasSuffix(text, " object>") || strings.Contains(text, " at 0x"))
@@ -181,8 +181,8 @@ func unshown(kind string) Output {
 	return Output{Text: "[an output of type " + plain.Line(kind) + " is not shown]"}
 }
 
-// readPicture decodes a picture. Its base64 may be divided into lines, and is
-// else taken strictly: what is wrong with it is told rather than guessed.
+// readPicture decodes a picture. Its base64 may be divided into lines and is otherwise decoded
+// strictly: errors are reported, not corrected.
 func readPicture(mime, text string) Output {
 	data, err := base64.StdEncoding.Strict().DecodeString(strings.Trim(text, " \t\r\n"))
 	switch {
@@ -198,7 +198,7 @@ func noPicture(mime, why string) string {
 	return fmt.Sprintf("[a picture of type %s cannot be shown: %s]", mime, why)
 }
 
-// compact is a JSON value as in the file, without the space between its parts.
+// compact returns a JSON value as in the file, without the white space between its parts.
 func compact(v value) string {
 	var b strings.Builder
 	raw := v.bytes()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOutputs: each output becomes one text or one picture.
+// TestOutputs checks that each output becomes one text or one picture.
 func TestOutputs(t *testing.T) {
 	data := func(bundle string) string { return `{"output_type": "display_data", "data": {` + bundle + `}}` }
 	stream := func(name, text string) string {
@@ -68,7 +68,7 @@ func TestDamagedOutputs(t *testing.T) {
 	}
 }
 
-// TestManyPieces: a stream in many pieces is joined once.
+// TestManyPieces checks that a stream of many pieces is joined once.
 func TestManyPieces(t *testing.T) {
 	piece := `{"output_type": "stream", "name": "stdout", "text": "` + strings.Repeat("x", 50) + `"},`
 	n, err := Parse([]byte(book(code("a", `, "outputs": [`+strings.TrimSuffix(strings.Repeat(piece, 100_000), ",")+`]`))))

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// unquoted is the text of a string; "" if it is none.
+// unquoted returns the text of a string, or "" if the value is not a string.
 func (v value) unquoted() string {
 	if v.kind() != isString {
 		return ""
@@ -18,8 +18,8 @@ func (v value) unquoted() string {
 	return b.String()
 }
 
-// unquote appends the text of a string. Half a surrogate pair and bytes that
-// are no UTF-8 become U+FFFD.
+// unquote appends the text of a string. Unpaired surrogates and bytes that are not UTF-8 become
+// U+FFFD.
 func (v value) unquote(b *strings.Builder) {
 	raw := v.data[v.from+1 : v.to-1]
 	for len(raw) > 0 {
@@ -34,7 +34,7 @@ func (v value) unquote(b *strings.Builder) {
 	}
 }
 
-// writeValid writes text, with U+FFFD for each byte that is no UTF-8.
+// writeValid writes text with U+FFFD for each byte that is not UTF-8.
 func writeValid(b *strings.Builder, p []byte) {
 	if utf8.Valid(p) {
 		b.Write(p)
@@ -47,8 +47,8 @@ func writeValid(b *strings.Builder, p []byte) {
 	}
 }
 
-// unescape writes what the escape at the start of raw stands for, and returns
-// its length.
+// unescape writes the character that the escape at the start of raw encodes. It returns the length
+// of the escape in bytes.
 func unescape(b *strings.Builder, raw []byte) int {
 	switch raw[1] {
 	case 'u':
@@ -81,8 +81,7 @@ func unescape(b *strings.Builder, raw []byte) int {
 	return 2
 }
 
-// hex4 is the number that four hexadecimal digits at the start of p stand for,
-// or -1.
+// hex4 returns the value of the four hexadecimal digits at the start of p, or -1.
 func hex4(p []byte) int {
 	if len(p) < 4 {
 		return -1

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// large are notebooks of some n bytes, each of a kind that takes memory in its
-// own way.
+// large returns notebooks of about n bytes. Each kind takes memory in its own way.
 func large(n int) map[string]string {
 	repeat := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	list := func(s string) string { return strings.TrimSuffix(repeat(s+","), ",") }
@@ -28,8 +27,8 @@ func large(n int) map[string]string {
 	}
 }
 
-// TestMemory: reading takes no more than three times the size of the file
-// beside the file, though it is counted as if nothing were ever freed.
+// TestMemory checks that reading takes at most three times the size of the file, besides the file,
+// even counted as if nothing were ever freed.
 func TestMemory(t *testing.T) {
 	for name, data := range large(largeSize) {
 		raw := []byte(data)
@@ -49,9 +48,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestManyCells: reading is linear in the number of cells. It takes some 50 ms,
-// and the race detector twenty times that; only what looks at the file anew for
-// each cell reaches the deadline.
+// TestManyCells checks that reading is linear in the number of cells. It takes some 50 ms, and
+// twenty times that with the race detector; only a reader that scans the file again for each cell
+// reaches the deadline.
 func TestManyCells(t *testing.T) {
 	var cells []string
 	for i := range 20_000 {

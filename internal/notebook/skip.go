@@ -2,10 +2,10 @@ package notebook
 
 import "bytes"
 
-// This file walks over JSON that has been checked, which is much faster than
-// checking it: what is read is passed over at each level of nesting.
+// The functions below scan JSON that has been checked, which is much faster than checking it:
+// reading scans the same bytes once for each level of nesting.
 
-// take walks over a value, which is known to be valid.
+// take scans a value, which must be valid.
 func (s *scanner) take() value {
 	v := value{s.data, s.pos, s.pos}
 	for depth := 0; ; {
@@ -18,7 +18,7 @@ func (s *scanner) take() value {
 		case '}', ']':
 			depth--
 			s.pos++
-		default: // a number, a word, or what is between values
+		default: // a number, a word, or text between values
 			s.pos++
 			if depth == 0 {
 				s.skipWord()
@@ -31,7 +31,7 @@ func (s *scanner) take() value {
 	}
 }
 
-// skipString walks over a string, in strides: most of a large file is strings.
+// skipString scans a string in large steps: most of a large file is strings.
 func (s *scanner) skipString() {
 	for {
 		s.pos++
@@ -47,14 +47,14 @@ func (s *scanner) skipString() {
 	}
 }
 
-// skipWord walks to the end of a number or a word.
+// skipWord scans to the end of a number or a word.
 func (s *scanner) skipWord() {
 	for s.pos < len(s.data) && bytes.IndexByte([]byte(" \t\r\n,:]}"), s.data[s.pos]) < 0 {
 		s.pos++
 	}
 }
 
-// between walks over what is between two items.
+// between scans the separator between two items.
 func (s *scanner) between() {
 	if s.space(); s.peek() == ',' {
 		s.pos++

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// terminal returns what a terminal would show of text: without escape
-// sequences, and with what a carriage return or a backspace has written over.
-// A cursor that moves to other lines is not followed.
+// terminal returns text as a terminal would show it: without escape sequences, and with the effect
+// of carriage returns and backspaces. Cursor movements to other lines are ignored.
 func terminal(text string) string {
 	if !strings.ContainsFunc(text, moves) {
 		return text
@@ -16,7 +15,7 @@ func terminal(text string) string {
 	b.Grow(len(text))
 	for line := range strings.Lines(text) {
 		line, newline := strings.CutSuffix(line, "\n")
-		line = strings.TrimRight(line, "\r") // of CRLF
+		line = strings.TrimRight(line, "\r") // from CRLF
 		if goesBack(line) {
 			b.WriteString(overwritten(line))
 		} else {
@@ -29,13 +28,13 @@ func terminal(text string) string {
 	return b.String()
 }
 
-// moves reports whether r does something else in a terminal than show itself:
-// the control characters of ASCII and Latin-1, but for tab and newline.
+// moves reports whether a terminal does anything other than show r. This holds for the control
+// characters of ASCII and Latin-1, except tab and newline.
 func moves(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0
 }
 
-// goesBack reports whether anything in a line changes what was before it.
+// goesBack reports whether anything in a line changes the text before it.
 func goesBack(line string) bool {
 	if strings.ContainsAny(line, "\r\b") {
 		return true
@@ -56,7 +55,7 @@ func goesBack(line string) bool {
 	}
 }
 
-// overwritten is what a terminal shows of a line.
+// overwritten returns a line as a terminal shows it.
 func overwritten(line string) string {
 	var s screen
 	at := 0
@@ -75,16 +74,16 @@ func overwritten(line string) string {
 			at++
 		}
 	}
-	return strings.TrimRight(string(s.cells), " ") // of what was longer before
+	return strings.TrimRight(string(s.cells), " ") // blanks that remain from a longer text
 }
 
 // screen is a line of a terminal.
 type screen struct {
 	cells []rune
-	blank int // so many at its begin are known to be blank: erasing them again costs nothing
+	blank int // number of leading cells known to be blank, which need not be erased again
 }
 
-// put writes at a place of the line, or right behind it.
+// put writes r at an index of the line, which is at most its length.
 func (s *screen) put(at int, r rune) {
 	if at == len(s.cells) {
 		s.cells = append(s.cells, r)
@@ -94,8 +93,8 @@ func (s *screen) put(at int, r rune) {
 	s.blank = min(s.blank, at)
 }
 
-// erase carries out the sequence "erase in line": '0' to its end, '1' to its
-// begin, '2' all of it. Anything else changes nothing.
+// erase performs the sequence "erase in line": '0' erases to its end, '1' to its start, '2' all of
+// it. Other values do nothing.
 func (s *screen) erase(at int, what byte) {
 	at = min(at, len(s.cells))
 	if what == '1' || what == '2' {
@@ -109,9 +108,8 @@ func (s *screen) erase(at int, what byte) {
 	}
 }
 
-// writeStripped writes a line in which the cursor only goes on, without what
-// does not show. Large outputs are why it is not left to overwritten, which
-// needs four times the memory.
+// writeStripped writes the visible text of a line in which the cursor only moves forward.
+// overwritten would do the same with four times the memory, which matters for large outputs.
 func writeStripped(b *strings.Builder, line string) {
 	for {
 		i := strings.IndexFunc(line, moves)
@@ -125,8 +123,8 @@ func writeStripped(b *strings.Builder, line string) {
 	}
 }
 
-// next is the first character of a line, or the escape sequence that begins
-// with it, its length in bytes and what it erases of the line.
+// next returns the first character of a line, its length in bytes and the parameter with which it
+// erases the line. If the character begins an escape sequence, the length is that of the sequence.
 func next(line string) (r rune, size int, erase byte) {
 	r, size = utf8.DecodeRuneInString(line)
 	if r == esc || r >= 0x80 && moves(r) {
@@ -136,14 +134,14 @@ func next(line string) (r rune, size int, erase byte) {
 }
 
 const (
-	esc = 0x1b // begins an escape sequence
-	csi = 0x9b // what ESC [ is in one character
-	osc = 0x9d // what ESC ] is in one character
+	esc = 0x1b // the start of an escape sequence
+	csi = 0x9b // ESC [ as one character
+	osc = 0x9d // ESC ] as one character
 )
 
-// sequence is the length of the escape sequence at the start of s, and what it
-// erases of the line. One that does not end is only as long as its
-// introduction, so that it hides nothing.
+// sequence returns the length of the escape sequence at the start of s, and the parameter with
+// which it erases the line. A sequence without an end consists of its introducer only, so that it
+// hides nothing.
 func sequence(s string) (size int, erase byte) {
 	first, n := utf8.DecodeRuneInString(s)
 	if first == esc {
@@ -155,7 +153,7 @@ func sequence(s string) (size int, erase byte) {
 			first = csi
 		case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_':
 			first = osc
-		default: // some intermediate bytes and a final one
+		default: // intermediate bytes and a final byte
 			for n < len(s) && s[n] >= 0x20 && s[n] < 0x30 {
 				n++
 			}
@@ -175,7 +173,7 @@ func sequence(s string) (size int, erase byte) {
 	return n, 0 // another control character
 }
 
-// control is the length of a control sequence whose parameters begin at n.
+// control returns the length of a control sequence whose parameters begin at n.
 func control(s string, n int) (size int, erase byte) {
 	from := n
 	for n < len(s) && s[n] >= 0x20 && s[n] < 0x40 {
@@ -192,8 +190,8 @@ func control(s string, n int) (size int, erase byte) {
 	return n + 1, erase
 }
 
-// command is the length of a command string such as a window title, up to and
-// with its end: a bell or a string terminator. Without an end it is 0.
+// command returns the length of a command string, such as a window title, including its terminator:
+// a bell or a string terminator. Without a terminator the length is 0.
 func command(s string) int {
 	for i, r := range s {
 		switch {

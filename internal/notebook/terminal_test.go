@@ -13,7 +13,7 @@ func TestTerminal(t *testing.T) {
 		"\x1b[31mred\x1b[0m \x1b[1;38;5;12mx": "red x",
 		"a\r\nb\r\n":                          "a\nb\n",
 		" 10%\r 50%\r100%\n":                  "100%\n",
-		"downloading\rdone\n":                 "doneloading\n", // as a terminal has it
+		"downloading\rdone\n":                 "doneloading\n", // as on a terminal
 		"downloading\r\x1b[Kdone":             "done",
 		"downloading\x1b[2K\rdone":            "done",
 		"downloading\x1b[2Kdone":              "           done",
@@ -40,9 +40,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestTerminalIsLinear: texts that make a terminal look ahead are read once. It
-// takes a few milliseconds; a reader that begins anew at each of them reaches
-// the deadline.
+// TestTerminalIsLinear checks that texts that make a terminal look ahead are read once. It takes a
+// few milliseconds; a reader that starts again at each of them reaches the deadline.
 func TestTerminalIsLinear(t *testing.T) {
 	for _, piece := range []string{"\u009d", "\x1b]", "\x1b[", "\x1b[1", "\x1bP\x1b", "\r", "\b", "\x1b[2K\ra"} {
 		text := strings.Repeat(piece, 50_000)
@@ -70,8 +69,8 @@ func FuzzTerminal(f *testing.F) {
 	})
 }
 
-// TestErasingAgainIsFree: a line that is erased again and again takes no longer
-// than one that is written so often.
+// TestErasingAgainIsFree checks that a line that is erased repeatedly takes no longer than one that
+// is written as often.
 func TestErasingAgainIsFree(t *testing.T) {
 	line := strings.Repeat("a", 200_000) + strings.Repeat("\x1b[1K", 200_000) + "\rb"
 	done := make(chan string, 1)

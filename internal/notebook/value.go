@@ -12,14 +12,14 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// value is a JSON value: a part of a file that has been checked. The zero value
-// is one that is not there.
+// value is a JSON value, a part of a file that has been checked. The zero value represents an
+// absent value.
 type value struct {
 	data     []byte // the file
-	from, to int    // the value in it
+	from, to int    // range of the value in data
 }
 
-// The kinds of value, as they are named in errors.
+// The kinds of values, as named in errors.
 const (
 	isObject = "an object"
 	isList   = "a list"
@@ -33,7 +33,7 @@ func (v value) exists() bool { return v.to > v.from }
 
 func (v value) bytes() []byte { return v.data[v.from:v.to] }
 
-// kind is what sort of value it is; "" if it is not there.
+// kind returns the kind of the value, or "" if it is absent.
 func (v value) kind() string {
 	if !v.exists() {
 		return ""
@@ -53,9 +53,9 @@ func (v value) kind() string {
 	return isNumber
 }
 
-// place is a part of a notebook, as errors name it. Numbers count from 1.
+// place is a part of a notebook for use in errors. Numbers count from 1.
 type place struct {
-	sheet, cell, output int // 0: not in one
+	sheet, cell, output int // 0 if not in one
 }
 
 func (p place) String() string {
@@ -74,7 +74,7 @@ func (p place) String() string {
 	return s
 }
 
-// damaged is the fault of a value that is not what the format says.
+// damaged returns the fault for a value that violates the format.
 func (v value) damaged(what string) error {
 	return &fault.Fault{
 		Fact: fmt.Sprintf("is a damaged notebook: line %d: %s", lineAt(v.data, v.from), what),
@@ -96,7 +96,7 @@ func (v value) list(name string) error {
 	return nil
 }
 
-// items are the items of a list; none if it is no list.
+// items returns the items of a list. It returns none for other values.
 func (v value) items() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		if v.kind() != isList {
@@ -111,8 +111,8 @@ func (v value) items() iter.Seq[value] {
 	}
 }
 
-// entries are the keys and values of an object in the order of the file; none
-// if it is no object.
+// entries returns the keys and values of an object in the order of the file. It returns none for
+// other values.
 func (v value) entries() iter.Seq2[value, value] {
 	return func(yield func(key, item value) bool) {
 		if v.kind() != isObject {
@@ -140,17 +140,17 @@ func (v value) is(want string) bool {
 	return string(inside) == want || bytes.IndexByte(inside, '\\') >= 0 && v.unquoted() == want
 }
 
-// mostKeys is how many keys are wanted of an object at most. That it is known
-// keeps what is found off the heap, which matters for a million small cells.
+// mostKeys is the limit of keys read from an object. A constant limit lets fields live on the
+// stack, which matters for a million small cells.
 const mostKeys = 10
 
-// fields are the values of the keys of an object that are wanted.
+// fields holds the values of the wanted keys of an object.
 type fields struct {
 	keys   []string
 	values [mostKeys]value
 }
 
-// of is the value of a key that is wanted; the zero value if it is not there.
+// of returns the value of a wanted key, or the zero value if it is absent.
 func (f fields) of(key string) value {
 	if i := slices.Index(f.keys, key); i >= 0 {
 		return f.values[i]
@@ -158,8 +158,8 @@ func (f fields) of(key string) value {
 	return value{}
 }
 
-// fields looks for the keys that are wanted. One of them that stands twice is
-// an error: programs differ in which they take. What is no object has none.
+// fields returns the values of the wanted keys. It fails if one of them occurs twice, since
+// programs differ in which one they take. A value that is not an object has no keys.
 func (v value) fields(at place, want []string) (fields, error) {
 	f := fields{keys: want}
 	for key, item := range v.entries() {
@@ -175,7 +175,7 @@ func (v value) fields(at place, want []string) (fields, error) {
 	return f, nil
 }
 
-// integer is a whole number that fits 32 bits, else 0.
+// integer returns a whole number that fits in 32 bits, otherwise 0.
 func (v value) integer() int {
 	if v.kind() != isNumber {
 		return 0
@@ -187,14 +187,13 @@ func (v value) integer() int {
 	return int(n)
 }
 
-// text reads a string, or a list of strings, which are its pieces. name says
-// what it is.
+// text returns a string, or the concatenation of a list of strings. Errors use name for the value.
 func (v value) text(name string, at place) (string, error) {
 	if !v.exists() {
 		return "", nil
 	}
 	var b strings.Builder
-	b.Grow(v.to - v.from) // what is decoded is hardly ever longer
+	b.Grow(v.to - v.from) // decoded text is hardly ever longer
 	switch v.kind() {
 	case isString:
 		v.unquote(&b)

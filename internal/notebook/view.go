@@ -12,61 +12,59 @@ import (
 
 // Limits of what one answer shows.
 const (
-	// longestOutput is the longest text of an output in bytes that is shown
-	// whole beside other cells: some 2,500 tokens, more than a table or a
-	// traceback has.
+	// longestOutput is the limit of an output's text shown together with other cells, in bytes:
+	// some 2,500 tokens, more than a usual table or traceback.
 	longestOutput = 10_000
-	// longestAlone is the longest text in bytes that is shown of a cell that is
-	// read alone: the server holds it several times over while it stores it.
+	// longestAlone is the limit of a text of a cell that is read alone, in bytes. The server holds
+	// several copies of it while storing it.
 	longestAlone = 4 << 20
-	// mostPictures bounds the pictures of an answer: each takes up to a second
-	// to decode, and models look at more than 20 only at a lower resolution.
+	// mostPictures is the limit of pictures in an answer. Each takes up to a second to decode, and
+	// models process more than 20 only at a lower resolution.
 	mostPictures = 20
-	// What an answer has around a cell and an output, in the place of what is
-	// cut and beside or instead of a picture, in bytes: its tags and notices
-	// are somewhat shorter.
+	// The size of the text that an answer adds around a cell and an output, in place of what is
+	// truncated, and with or instead of a picture, in bytes. The actual tags and notices are
+	// somewhat shorter.
 	cellWords    = 120
 	outputWords  = 60
 	cutWords     = 100
 	pictureWords = 250
 )
 
-// Request is what to show. The zero Request shows all.
+// Request selects what to show. The zero Request shows everything.
 type Request struct {
 	First        int // number of the first cell, from 1; 0 means 1, -n the nth from the end
-	Count        int // how many cells; 0: all that follow. A single one is shown with its outputs whole
-	Budget       int // bytes of text, among them those around the cells; the first cell is always there; 0: no limit
-	PictureBytes int // bytes of all pictures as shown; the first one is always there; 0: no limit
+	Count        int // number of cells; 0 means all that follow. The outputs of a single cell are shown whole
+	Budget       int // limit of the text in bytes, including that around the cells; 0 means none. The first cell is always shown
+	PictureBytes int // limit of all pictures as shown, in bytes; 0 means none. The first picture is always shown
 }
 
-// View is what one answer shows.
+// View holds what one answer shows.
 type View struct {
 	Language string
-	Total    int // cells of the notebook
+	Total    int // number of cells of the notebook
 	First    int // number of the first cell shown, from 1
 	Cells    []Shown
-	Next     int // first cell asked for that is left out; 0: none
+	Next     int // number of the first requested cell that is left out; 0 if there is none
 }
 
-// Shown is a cell as it is shown.
+// Shown is a cell as shown in an answer.
 type Shown struct {
 	Number  int // from 1
 	ID      string
 	Type    string
 	Source  string
-	Count   int // execution count; 0: not run
+	Count   int // execution count; 0 if not run
 	Outputs []ShownOutput
 }
 
 // ShownOutput is a text or a picture.
 type ShownOutput struct {
 	Text    string
-	Picture *picture.Picture // nil: it is a text
+	Picture *picture.Picture // nil for a text
 }
 
-// View makes what one answer shows. A first cell beyond the last is a
-// *fault.Fault whose fact goes on after the file's name; a notebook without
-// cells has a View without cells.
+// View selects what one answer shows. A first cell beyond the last is a *fault.Fault whose fact
+// continues the file's name. A notebook without cells has a View without cells.
 func (n *Notebook) View(r Request) (*View, error) {
 	if r.First < 0 {
 		r.First += len(n.Cells) + 1
@@ -105,8 +103,8 @@ func beyond(first, total int) error {
 	return &fault.Fault{Fact: fact, Next: next}
 }
 
-// words is about how many bytes of text a cell takes in an answer, rather more
-// than less.
+// words estimates the bytes of text that a cell takes in an answer. The estimate is rather too high
+// than too low.
 func (c Cell) words(alone bool) int {
 	n := cellWords + len(c.ID) + len(c.Type) + len(c.Source)
 	for _, o := range c.Outputs {
@@ -139,19 +137,19 @@ func (c Cell) shown(number int, alone bool, g *gallery) Shown {
 	return s
 }
 
-// tooLong says where the rest of a text is that no answer shows.
+// tooLong describes where to find the rest of a text that no answer shows.
 const tooLong = "other tools can take them out of the file"
 
-// gallery is the pictures of one answer.
+// gallery holds the state of the pictures of one answer.
 type gallery struct {
-	limit int // bytes; 0: none
+	limit int // in bytes; 0 means none
 	tried int
 	used  int
 	full  bool
 }
 
-// show makes a picture fit for the answer, or says why it is not there. After
-// one that is left out there are no others: a model then knows what it has.
+// show returns a picture that fits the answer, or a text that explains why it is missing. After one
+// picture is left out all others are too, so that a model knows which ones it has.
 func (g *gallery) show(o Output, number int, alone bool) ShownOutput {
 	if g.full || g.tried == mostPictures {
 		return ShownOutput{Text: leftOut(number, alone)}
@@ -181,8 +179,8 @@ func leftOut(number int, alone bool) string {
 	return fmt.Sprintf("[a picture is left out; read this cell alone: offset %d, limit 1]", number)
 }
 
-// cut leaves out the middle of a text over limit, between lines unless they are
-// long too, and says where it can be seen.
+// cut removes the middle of a text that exceeds limit and names the place where it can be read. It
+// cuts between lines unless they are too long.
 func cut(text string, limit int, where string) string {
 	if len(text) <= limit {
 		return text
@@ -206,7 +204,7 @@ func cut(text string, limit int, where string) string {
 	return fmt.Sprintf("%s\n[%d bytes left out here; %s]\n%s", strings.TrimSuffix(head, "\n"), left, where, tail)
 }
 
-// partOfRune is the begin of a character that a cut at n would divide.
+// partOfRune returns the start of a character that a cut at n would divide.
 func partOfRune(text string, n int) string {
 	from := n
 	for from > 0 && !utf8.RuneStart(text[from]) {

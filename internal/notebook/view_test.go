@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// view is the view of a notebook that can be read and shown.
+// view returns the view of a notebook, which must be valid.
 func view(t *testing.T, data string, r Request) *View {
 	t.Helper()
 	n, err := Parse([]byte(data))
@@ -33,7 +33,7 @@ func view(t *testing.T, data string, r Request) *View {
 	return v
 }
 
-// numbers are the cells a view has.
+// numbers returns the numbers of the cells in a view.
 func numbers(v *View) string {
 	var b strings.Builder
 	for _, c := range v.Cells {
@@ -42,10 +42,10 @@ func numbers(v *View) string {
 	return fmt.Sprintf("%sof %d, next %d", b.String(), v.Total, v.Next)
 }
 
-// TestRanges: cells are shown whole, as many as fit.
+// TestRanges checks that cells are shown whole, as many as fit.
 func TestRanges(t *testing.T) {
 	cell := code("a", `, "source": "`+strings.Repeat("x", 1000-cellWords-len("a")-len("code"))+`"`) // 1,000 bytes when shown
-	cells := cell + strings.Repeat(","+strings.Replace(cell, `"id": "a"`, `"id": ""`, 1), 4)        // cell-N: 5 more
+	cells := cell + strings.Repeat(","+strings.Replace(cell, `"id": "a"`, `"id": ""`, 1), 4)        // the id cell-N takes 5 bytes more
 	for _, tc := range []struct {
 		r    Request
 		want string
@@ -97,12 +97,12 @@ func TestBeyondTheEnd(t *testing.T) {
 
 var cutNotice = regexp.MustCompile(`(?s)^(.*)\n\[(\d+) bytes left out here; read this cell alone to see them: offset 7, limit 1\]\n(.*)$`)
 
-// TestCut: both ends of a long text are kept, and the notice tells the truth.
+// TestCut checks that both ends of a long text remain, and that the notice is true.
 func TestCut(t *testing.T) {
 	lines := strings.Repeat(strings.Repeat("y", 99)+"\n", 200)
 	for name, tc := range map[string]struct {
 		text       string
-		head, tail int // bytes; -1: not cut
+		head, tail int // in bytes; -1 if not truncated
 	}{
 		"as long as may be":      {strings.Repeat("x", longestOutput), -1, -1},
 		"one line":               {strings.Repeat("x", longestOutput+1), 5000, 5000},
@@ -132,7 +132,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestAlone: a cell that is asked for alone is shown whole.
+// TestAlone checks that a single requested cell is shown whole.
 func TestAlone(t *testing.T) {
 	stream := `, "outputs": [{"output_type": "stream", "name": "stdout", "text": "` + strings.Repeat("x", 50_000) + `"}]`
 	data := book(code("a", stream) + "," + code("b", stream))
@@ -153,12 +153,12 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// display is an output with a picture, in JSON.
+// display returns an output with a picture, in JSON.
 func display(data []byte) string {
 	return `{"output_type": "display_data", "data": {"image/png": "` + base64.StdEncoding.EncodeToString(data) + `"}}`
 }
 
-// noisy is a PNG picture that does not get smaller.
+// noisy returns a PNG picture that cannot be compressed.
 func noisy(t *testing.T, side int) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, side, side))
@@ -173,7 +173,7 @@ func noisy(t *testing.T, side int) []byte {
 	return b.Bytes()
 }
 
-// outputs says what the outputs of a view are.
+// outputs describes the outputs of a view.
 func outputs(v *View) []string {
 	var all []string
 	for _, c := range v.Cells {
@@ -214,7 +214,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestBadPictures: what cannot be shown as a picture is said in its place.
+// TestBadPictures checks that a text replaces a picture that cannot be shown.
 func TestBadPictures(t *testing.T) {
 	good := noisy(t, 30)
 	header := append([]byte(nil), good[:33]...) // up to the first chunk of pixels
@@ -236,7 +236,7 @@ func TestBadPictures(t *testing.T) {
 	}
 }
 
-// FuzzParse: what can be read can be shown, and arrives as it was sent.
+// FuzzParse checks that every notebook that can be read can be shown, and unchanged.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		book(code("a", `, "source": ["x\n", "\ud800\u2028"], "outputs": [{"output_type": "stream", "text": "a\rb\u001b[K"}, `+display([]byte("GIF89a"))+`]`)),

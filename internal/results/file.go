@@ -7,20 +7,20 @@ import (
 	"path/filepath"
 )
 
-// File is a result that is stored piece by piece. It is for one goroutine.
+// File is a result that is stored piece by piece. It is for use by one goroutine.
 type File struct {
 	s     *Store
 	f     *os.File
 	size  int64
-	first bool // it is the first result, after which others' results are cleaned
+	first bool // whether it is the server's first result, after which other servers' results are cleaned
 }
 
-// slack is how much more room than needed a File makes when the store is full,
-// because making room looks at all files.
+// slack is the additional room that a File makes when the store is full, in bytes, because making
+// room examines all files.
 const slack = 16 << 20
 
-// Create makes an empty file in dir, a folder that Hold returned. The name describes
-// the result and is made unique.
+// Create makes an empty file in dir, which must come from Hold. The name describes the result;
+// Create makes it unique.
 func (s *Store) Create(dir, name string) (*File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (f *File) Path() string { return f.f.Name() }
 // Size returns the number of bytes written.
 func (f *File) Size() int64 { return f.size }
 
-// Write adds to the file, or fails and leaves it as it was.
+// Write appends to the file. If it fails, the file is unchanged.
 func (f *File) Write(data []byte) (int, error) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *File) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// Truncate takes back what was written beyond a size.
+// Truncate removes what was written after the first size bytes.
 func (f *File) Truncate(size int64) error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -73,7 +73,7 @@ func (f *File) Truncate(size int64) error {
 	return nil
 }
 
-// Close ends writing.
+// Close closes the file for writing.
 func (f *File) Close() error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -81,7 +81,7 @@ func (f *File) Close() error {
 	return f.f.Close()
 }
 
-// Discard closes the file and removes it.
+// Discard closes and removes the file.
 func (f *File) Discard() {
 	_ = f.f.Close()
 	f.s.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestFile writes a result piece by piece: a piece over the quota fails and changes
-// nothing, and what is taken back or discarded leaves its room to others.
+// TestFile writes a result piece by piece. A piece over the quota fails and changes nothing.
+// Truncated or discarded bytes leave their room to other results.
 func TestFile(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	s := newStore(t, root, 100, &now)

@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 )
 
-// SaveParts writes the pieces that next returns, until io.EOF, to numbered files
-// of a new folder in dir, a folder that Hold returned. It returns the folder and
-// how many files it has. A folder of this name that is there already has the
-// same pieces, so next is not asked; other ones whose names begin with family
-// and a hyphen are of former states of the same text, and go. If next or writing
-// fails, nothing stays.
+// SaveParts writes the pieces that next returns, until io.EOF, to numbered files of a new folder in
+// dir, which must come from Hold. It returns the folder and its number of files. If a folder of
+// this name exists, it holds the same pieces, and next is not called. Other folders whose names
+// begin with family and a hyphen hold earlier states of the same text; SaveParts removes them. If
+// next or writing fails, no new folder remains.
 func (s *Store) SaveParts(dir, family, name string, next func() (string, error)) (folder string, count int, err error) {
 	folder = filepath.Join(dir, name)
 	if there, err := os.ReadDir(folder); err == nil {
@@ -58,15 +57,14 @@ func (s *Store) saveAll(folder string, next func() (string, error)) (count int, 
 	}
 }
 
-// savePart holds the lock for one part only: a long series keeps no other
-// result waiting.
+// savePart holds the lock for one part only, so that a long series does not block other results.
 func (s *Store) savePart(path, part string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.write(path, part)
 }
 
-// discard removes a folder and gives its bytes back to the quota.
+// discard removes a folder and returns its bytes to the quota.
 func (s *Store) discard(folder string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

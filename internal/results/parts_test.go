@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pieces is a next function over a list, ending in err.
+// pieces returns a next function over a list that ends with err.
 func pieces(err error, list ...string) func() (string, error) {
 	return func() (string, error) {
 		if len(list) == 0 {
@@ -44,8 +44,7 @@ func TestSaveParts(t *testing.T) {
 	}
 }
 
-// TestSavePartsOfAnotherState: what was stored of a text that has changed makes
-// room.
+// TestSavePartsOfAnotherState checks that the parts of an earlier state of a text are removed.
 func TestSavePartsOfAnotherState(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	s := newStore(t, root, 100, &now)
@@ -61,8 +60,7 @@ func TestSavePartsOfAnotherState(t *testing.T) {
 	}
 }
 
-// TestSavePartsWholeOrNot: a series that breaks off leaves nothing and takes
-// nothing from the quota.
+// TestSavePartsWholeOrNot checks that a series that fails leaves no files and uses no quota.
 func TestSavePartsWholeOrNot(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	s := newStore(t, root, 100, &now)
@@ -83,7 +81,7 @@ func TestSavePartsAtOnce(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	s := newStore(t, root, Quota, &now)
 	dir := s.Hold("x")
-	// Both begin before either is done.
+	// Both begin before either has ended.
 	meet := make(chan struct{})
 	part := func() func() (string, error) {
 		n := 0

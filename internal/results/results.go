@@ -1,13 +1,13 @@
-// Package results keeps on disk what was too long for a model.
+// Package results stores results that are too long for a model on disk.
 //
-// Layout: <root>/<server>/<holder>/<file>, or <folder>/<part> in place of the
-// file. A server holds the lock on <root>/<server>.lock while it lives, taken
-// before its folder exists; a holder is a session, or a principal for calls
-// without a session, and is held until released. Cleaning happens behind a
-// server's first result and while storing more, never at start, and takes only
-// what nobody holds: results older than maxAge, then the oldest until the quota
-// is kept. The first result does not wait to learn what others have used: by so
-// much the quota may be passed.
+// Layout: <root>/<server>/<holder>/<file>, or <folder>/<part> in place of the file. A server holds
+// the lock on <root>/<server>.lock while it lives, and takes it before its folder exists. A holder
+// is a session, or a principal for calls without a session, and is held until released.
+//
+// Cleaning happens after a server's first result and while storing more, never at start. It removes
+// only results that nobody holds: first those older than maxAge, then the oldest until the quota is
+// met. The first result does not wait for the count of other servers' results, so the quota may be
+// exceeded by that much.
 package results
 
 import (
@@ -29,23 +29,24 @@ import (
 
 // Limits of all stored results of a user.
 const (
-	// Quota is generous beside the 100 KB that make a result too long, and
-	// small beside a disk.
+	// Quota is the limit of all results, in bytes. It is large compared with the 100 KB that make a
+	// result too long, and small compared with a disk.
 	Quota int64 = 1 << 30
-	// maxAge outlasts a conversation left over a long weekend.
+	// maxAge is the age limit of results nobody holds. It outlasts a conversation left over a long
+	// weekend.
 	maxAge = 7 * 24 * time.Hour
-	// sweepEvery is how often a server that stores results looks for old ones.
+	// sweepEvery is the interval at which a server that stores results looks for old ones.
 	sweepEvery = time.Hour
-	// cleanTime is how long closing waits for cleaning. That takes seconds where there
-	// are a thousand servers' folders and the disk must be asked about each (2.5 s with
-	// 1,740), and clients kill a server that is late.
+	// cleanTime is the timeout for cleaning when the store is closed. Cleaning takes seconds if
+	// there are a thousand servers' folders and the disk must be read for each (2.5 s with 1,740),
+	// and clients kill a server that ends late.
 	cleanTime = 500 * time.Millisecond
 )
 
-// ErrQuota says that what is held leaves no room.
+// ErrQuota means that the results in use leave no room.
 var ErrQuota = errors.New("stored results have used up their quota")
 
-// Store keeps results below one root folder. It is safe for concurrent use.
+// Store holds results below one root folder. It is safe for concurrent use.
 type Store struct {
 	root   string
 	server string // this server's folder
@@ -54,24 +55,24 @@ type Store struct {
 
 	mu      sync.Mutex    // held while sweeping, which may take long
 	lock    io.Closer     // the lock on server; nil before the first result
-	count   int           // results stored
-	used    int64         // bytes below root when last swept, plus what was stored since
-	swept   time.Time     // zero: not yet
-	cleaned chan struct{} // closed behind the cleaning that the first result begins
+	count   int           // number of results stored
+	used    int64         // bytes below root at the last sweep, plus those stored since
+	swept   time.Time     // time of the last sweep; zero before the first
+	cleaned chan struct{} // closed after the cleaning that the first result starts
 
-	holders sync.Mutex     // locked last
-	held    map[string]int // holder folders, by how many hold them
+	holders sync.Mutex     // always locked last
+	held    map[string]int // holder folders, with the number of Holds
 
-	closing atomic.Bool // cleaning is broken off
+	closing atomic.Bool // whether to stop cleaning
 }
 
-// New makes a store. It touches no file.
+// New returns a store. It accesses no file.
 func New(root string, quota int64, now func() time.Time) *Store {
 	return &Store{root: root, server: filepath.Join(root, rand.Text()), quota: quota, now: now, held: map[string]int{}}
 }
 
-// Hold returns the folder of a holder, which may not exist yet, and keeps what
-// is in it until Release.
+// Hold returns the folder of a holder, which may not exist yet, and retains its content until
+// Release.
 func (s *Store) Hold(holder string) string {
 	dir := filepath.Join(s.server, holder)
 	s.holders.Lock()
@@ -89,8 +90,8 @@ func (s *Store) Release(dir string) {
 	}
 }
 
-// Save writes data to a new file in dir, a folder that Hold returned, and
-// returns its path. The name says what it is; it is made unique.
+// Save writes data to a new file in dir, which must come from Hold, and returns its path. The name
+// describes the result; Save makes it unique.
 func (s *Store) Save(dir, name, data string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,9 +119,8 @@ func (s *Store) write(path, data string) error {
 	return nil
 }
 
-// makeRoom makes room for so many bytes, and for slack more if it has to remove
-// others. first reports that nothing was stored before; no sweep is due until
-// that has ended.
+// makeRoom makes room for room bytes, and for slack bytes more if it has to sweep. first reports
+// whether this is the server's first result; periodic sweeps begin only after that is stored.
 func (s *Store) makeRoom(room, slack int64) (first bool, err error) {
 	if first = s.lock == nil; first {
 		if s.lock, err = state.OwnFolder(s.server); err != nil {
@@ -138,7 +138,8 @@ func (s *Store) makeRoom(room, slack int64) (first bool, err error) {
 	return first, nil
 }
 
-// stored counts what was stored, and has others' results cleaned after the first.
+// stored counts stored bytes. After the first result it starts the cleaning of other servers'
+// results.
 func (s *Store) stored(bytes int64, first bool) {
 	s.used += bytes
 	if first {
@@ -147,18 +148,18 @@ func (s *Store) stored(bytes int64, first bool) {
 	}
 }
 
-// clean is the first sweep, unless another result has needed it by now.
+// clean performs the first sweep, unless another result has done so.
 func (s *Store) clean(done chan<- struct{}) {
 	defer close(done)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.swept.IsZero() {
-		_ = s.sweep(0) // a later result tries again, and says why it cannot
+		_ = s.sweep(0) // a later result tries again and returns the error
 	}
 }
 
-// Close releases this server's folder: what is in it stays readable until a
-// later server cleans up. Cleaning has cleanTime to end.
+// Close releases this server's folder. Its content remains readable until a later server cleans up.
+// Close lets cleaning run for cleanTime.
 func (s *Store) Close() error {
 	late := time.AfterFunc(cleanTime, func() { s.closing.Store(true) })
 	defer late.Stop()
@@ -178,7 +179,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// writeNew writes a file that must not exist yet, whole or not at all.
+// writeNew writes a new file completely or not at all. It fails if the file exists.
 func writeNew(path, data string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -195,20 +196,20 @@ func writeNew(path, data string) error {
 type loose struct {
 	dir  string
 	size int64
-	last time.Time // when its newest file was written
+	last time.Time // time of the last write to any of its files
 }
 
-// sweep removes what may go, until there is room, and counts what stays.
+// sweep removes results until there is room, and counts the rest.
 func (s *Store) sweep(room int64) error {
 	s.used, s.swept = 0, s.now()
 	var free []loose
 	entries, err := os.ReadDir(s.root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a person may remove it
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the user may remove it
 		return fmt.Errorf("cleaning the results folder: %w", err)
 	}
 	for _, e := range entries {
 		if s.closing.Load() {
-			return nil // nothing is known yet of what may go
+			return nil // what may be removed is not known yet
 		}
 		if dir := filepath.Join(s.root, e.Name()); e.IsDir() {
 			found, used := s.survey(dir)
@@ -228,22 +229,22 @@ func (s *Store) sweep(room int64) error {
 	return nil
 }
 
-// remove removes a holder's folder, unless somebody holds it again.
+// remove removes a holder's folder, unless it is held again.
 func (s *Store) remove(dir string) bool {
 	s.holders.Lock()
 	defer s.holders.Unlock()
 	return s.held[dir] == 0 && os.RemoveAll(dir) == nil
 }
 
-// survey lists what nobody holds in a server's folder and counts all of it.
+// survey returns the folders in a server's folder that nobody holds, and the size of all of them.
 func (s *Store) survey(dir string) (free []loose, used int64) {
 	if dir != s.server {
 		lock, err := state.TryLock(dir + state.LockExt)
 		if err != nil {
-			return nil, s.measure(dir).size // a live server's: it cleans its own
+			return nil, s.measure(dir).size // it belongs to a live server, which cleans it
 		}
 		defer func() {
-			if os.Remove(dir) == nil { // empty
+			if os.Remove(dir) == nil { // only if it is empty
 				_ = os.Remove(dir + state.LockExt)
 			}
 			_ = lock.Close()
@@ -262,7 +263,7 @@ func (s *Store) survey(dir string) (free []loose, used int64) {
 	return free, used
 }
 
-// measure sums up the files below dir, unless the store is closing.
+// measure returns the total size of the files below dir. It stops early if the store is closing.
 func (s *Store) measure(dir string) loose {
 	l := loose{dir: dir}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -270,7 +271,7 @@ func (s *Store) measure(dir string) loose {
 			return fs.SkipAll
 		}
 		if err != nil || d.IsDir() {
-			return nil // gone meanwhile
+			return nil // the file has vanished meanwhile, or it is a folder
 		}
 		if info, err := d.Info(); err == nil {
 			l.size += info.Size()

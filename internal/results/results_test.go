@@ -64,7 +64,7 @@ func TestCleaning(t *testing.T) {
 	if err := os.Chtimes(inDead, old, old); err != nil {
 		t.Fatal(err)
 	}
-	// 100 of 100 bytes are used: the dead server's, the oldest, make room.
+	// 100 of 100 bytes are used. Those of the dead server, the oldest, are removed.
 	save(t, own, kept, strings.Repeat("n", 20))
 	if exists(inDead) || !exists(inGone) || !exists(inKept) || !exists(inLive) {
 		t.Errorf("to make room: dead %v, released %v, held %v, live %v", exists(inDead), exists(inGone), exists(inKept), exists(inLive))
@@ -89,7 +89,7 @@ func TestAge(t *testing.T) {
 
 	young := newStore(t, root, Quota, &now)
 	save(t, young, young.Hold("x"), "new")
-	_ = young.Close() // behind the cleaning
+	_ = young.Close() // after the cleaning
 	if !exists(path) {
 		t.Error("a young result of a dead server was removed though there is room")
 	}
@@ -102,12 +102,12 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestCloseBreaksOffCleaning: a server that is closed does not wait for a slow disk,
-// and removes nothing by what it has not seen to its end.
+// TestCloseBreaksOffCleaning checks that Close does not wait for a slow disk, and that cleaning
+// removes nothing on the basis of a partial survey.
 func TestCloseBreaksOffCleaning(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
-		slow, stays int // the time that is asked for so often is slow; old results that stay
+		slow, stays int // which clock read is slow; number of old results that remain
 	}{{"looking", 1, 2}, {"removing", 2, 1}} {
 		root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 		var old []string
@@ -131,7 +131,7 @@ func TestCloseBreaksOffCleaning(t *testing.T) {
 		save(t, s, dir, "new")
 		<-slow
 		begin, stay := time.Now(), 0
-		s.Release(dir) // as a session does that ends
+		s.Release(dir) // as an ending session does
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -146,8 +146,8 @@ func TestCloseBreaksOffCleaning(t *testing.T) {
 	}
 }
 
-// TestFirstResult: it waits for nothing, so it may be one too many; the next one
-// is told.
+// TestFirstResult checks that the first result waits for nothing, so it may exceed the quota, and
+// that the next one fails.
 func TestFirstResult(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	other, own := newStore(t, root, 100, &now), newStore(t, root, 100, &now)
@@ -162,7 +162,7 @@ func TestFirstResult(t *testing.T) {
 	}
 }
 
-// TestRemoved: a person may remove all that is stored while a server runs.
+// TestRemoved checks that the user may remove all results while a server runs.
 func TestRemoved(t *testing.T) {
 	root, now := filepath.Join(t.TempDir(), "results"), time.Now()
 	s := newStore(t, root, Quota, &now)

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// What output must have to be binary: of its bytes one in oddShare is a control
-// character that text does not need, one in oddShare is no UTF-8, and there are
-// leastOdd of both together. Text in another encoding has no such characters, and
-// lists with NUL between names are UTF-8.
+// A log is binary if more than one in oddShare of its bytes is a control character that text does
+// not need, more than one in oddShare is invalid UTF-8, and both together are at least leastOdd.
+// Text in another encoding has no such control characters, and lists with NUL between names are
+// valid UTF-8.
 const (
 	oddShare = 100
 	leastOdd = 16
 )
 
-// binary reports whether what rows come from is no text.
+// binary reports whether the source of rows is not text.
 func binary(list []seen) bool {
 	var t tally
 	for _, one := range list {
@@ -24,7 +24,7 @@ func binary(list []seen) bool {
 	return t.binary()
 }
 
-// tally counts the bytes of output by what they are.
+// tally counts the bytes of output by kind.
 type tally struct{ all, controls, invalid int }
 
 func (t *tally) add(raw []byte) {
@@ -48,12 +48,12 @@ func (t *tally) binary() bool {
 	return t.controls*oddShare > t.all && t.invalid*oddShare > t.all && t.controls+t.invalid >= leastOdd
 }
 
-// NotShown returns the note that stands for binary output of so many bytes.
+// NotShown returns the note that replaces binary output of size bytes.
 func (l *Log) NotShown(size int64) string {
 	return fmt.Sprintf("[binary output, %s, not shown; it is in %s]", amount(size), l.path)
 }
 
-// amount returns a number of bytes in words, with commas between thousands.
+// amount formats a number of bytes, with commas between thousands.
 func amount(n int64) string {
 	if n == 1 {
 		return "1 byte"

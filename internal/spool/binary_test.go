@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBinary: what is no text is known as that, whole, from its ends and in parts.
+// TestBinary checks that binary output is recognized, whole, by its ends and in parts.
 func TestBinary(t *testing.T) {
 	random := make([]byte, 300_000)
 	rnd := rand.New(rand.NewPCG(1, 2))

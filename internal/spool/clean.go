@@ -8,16 +8,15 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// What a model sees of a line is what a terminal would show: without escape
-// sequences, and with what a carriage return or a backspace has written over.
-// A cursor that moves to other lines is not followed. Of the control characters
-// only tabs stay; what reorders or hides text is shown as an escape; what is no
-// UTF-8 is U+FFFD.
+// The text of a line for a model is what a terminal would show: without escape sequences, and with
+// the effect of carriage returns and backspaces. Cursor movements to other lines are ignored. Tabs
+// are the only control characters that remain. Characters that reorder or hide text become escapes,
+// and invalid UTF-8 becomes U+FFFD.
 
-// maxColumn is how far to the right a sequence may move the cursor.
+// maxColumn is the limit of the column to which a sequence can move the cursor.
 const maxColumn = 4096
 
-// clean appends what is seen of a line, which is without its newline.
+// clean appends the visible text of a line, which must not include its newline.
 func clean(dst, line []byte) []byte {
 	line = bytes.TrimRight(line, "\r")
 	if isPlain(line) {
@@ -34,11 +33,11 @@ func clean(dst, line []byte) []byte {
 	return dst
 }
 
-// goesBack reports whether anything in a line changes what was before it.
+// goesBack reports whether anything in a line changes the text before it.
 func goesBack(line []byte) bool {
 	for len(line) > 0 {
 		t := next(line)
-		// At the end of what is written there is nothing to the right to erase.
+		// At the end of the text there is nothing to the right to erase.
 		if t.kind > show && !(t.kind == erase && t.n == 0) {
 			return true
 		}
@@ -47,7 +46,7 @@ func goesBack(line []byte) bool {
 	return false
 }
 
-// isPlain reports whether a line is seen as it is: the common case.
+// isPlain reports whether a line is shown unchanged, which is the common case.
 func isPlain(line []byte) bool {
 	for _, c := range line {
 		if c < ' ' && c != '\t' || c >= 0x7f {
@@ -57,9 +56,9 @@ func isPlain(line []byte) bool {
 	return true
 }
 
-// offset is how many bytes of a line its first n characters come from, and how
-// many of these characters are whole: what is shown as an escape is several. ok
-// is false if they do not come in order.
+// offset returns the number of bytes of a line that yield its first n shown characters. whole is
+// the number of shown characters that these bytes yield; it can be less than n, since an escape
+// consists of several. ok is false if the characters do not come in the order of the bytes.
 func offset(line []byte, n int) (size, whole int, ok bool) {
 	line = bytes.TrimRight(line, "\r")
 	if goesBack(line) {
@@ -79,7 +78,7 @@ func offset(line []byte, n int) (size, whole int, ok bool) {
 	return size, whole, true
 }
 
-// overwritten appends what is seen of a line in which the cursor goes back.
+// overwritten appends the visible text of a line in which the cursor moves back.
 func overwritten(dst, line []byte) []byte {
 	var s screen
 	at := 0
@@ -100,7 +99,7 @@ func overwritten(dst, line []byte) []byte {
 			s.erase(at, t.n)
 		}
 	}
-	// Blanks at the end are of what was longer before.
+	// Blanks at the end remain from a longer text.
 	for n := len(s.cells); n > 0 && s.cells[n-1] == ' '; n-- {
 		s.cells = s.cells[:n-1]
 	}
@@ -112,8 +111,8 @@ func overwritten(dst, line []byte) []byte {
 
 // screen is a line of a terminal.
 type screen struct {
-	cells []rune // invalid for a byte that is no UTF-8
-	blank int    // so many at its begin are known to be blank: erasing them again costs nothing
+	cells []rune // invalid for a byte that is not UTF-8
+	blank int    // number of leading cells known to be blank, which need not be erased again
 }
 
 func (s *screen) put(at int, r rune) {
@@ -128,8 +127,8 @@ func (s *screen) put(at int, r rune) {
 	s.blank = min(s.blank, at)
 }
 
-// erase carries out the sequence "erase in line": 0 to its end, 1 to its begin,
-// 2 all of it. Anything else changes nothing.
+// erase performs the sequence "erase in line": 0 erases to its end, 1 to its start, 2 all of it.
+// Other values do nothing.
 func (s *screen) erase(at, what int) {
 	at = min(at, len(s.cells))
 	if what == 1 || what == 2 {
@@ -143,25 +142,25 @@ func (s *screen) erase(at, what int) {
 	}
 }
 
-// token is a character of a line, or an escape sequence.
+// token is a character of a line or an escape sequence.
 type token struct {
 	kind kind
-	char rune // with show
-	n    int  // with the others
+	char rune // for show
+	n    int  // for the other kinds
 	size int  // in bytes
 }
 
 type kind int
 
 const (
-	nothing   kind = iota // that is seen
-	show                  // char
-	toColumn              // n, from 0
-	byColumns             // n, to the right
-	erase                 // n as in screen.erase
+	nothing   kind = iota // not visible
+	show                  // shows char
+	toColumn              // moves to column n, from 0
+	byColumns             // moves n columns to the right
+	erase                 // erases; n as in screen.erase
 )
 
-// invalid stands for a byte that is no UTF-8.
+// invalid represents a byte that is not UTF-8.
 const invalid = -1
 
 func (t token) append(dst []byte) []byte {
@@ -181,8 +180,8 @@ func appendRune(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// misleads reports whether a character changes the order in which others are
-// shown, or is text that nobody sees.
+// misleads reports whether a character changes the order in which others are shown, or is invisible
+// text.
 func misleads(r rune) bool {
 	switch {
 	case r < 0x61c:
@@ -193,7 +192,7 @@ func misleads(r rune) bool {
 	return r >= 0xe0000 && r < 0xe0080
 }
 
-// next is the first token of a line that is not empty.
+// next returns the first token of a line, which must not be empty.
 func next(line []byte) token {
 	if c := line[0]; c >= ' ' && c < 0x7f || c == '\t' {
 		return token{kind: show, char: rune(c), size: 1}
@@ -215,11 +214,10 @@ func next(line []byte) token {
 	return token{kind: show, char: r, size: size}
 }
 
-const esc = 0x1b // begins an escape sequence
+const esc = 0x1b // the start of an escape sequence
 
-// sequence is the escape sequence at the start of s. One that does not end is
-// only as long as its introduction, so that it hides nothing; whole is false if
-// it might still end.
+// sequence returns the escape sequence at the start of s. A sequence without an end consists of its
+// introducer only, so that it hides nothing. whole is false if more input could still complete it.
 func sequence(s []byte) (t token, whole bool) {
 	intro, n := utf8.DecodeRune(s)
 	if intro == esc {
@@ -231,7 +229,7 @@ func sequence(s []byte) (t token, whole bool) {
 			intro = 0x9b
 		case c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_':
 			intro = 0x9d
-		default: // some intermediate bytes and a final one
+		default: // intermediate bytes and a final byte
 			for n < len(s) && s[n] >= 0x20 && s[n] < 0x30 {
 				n++
 			}
@@ -255,7 +253,7 @@ func sequence(s []byte) (t token, whole bool) {
 	return token{size: n}, true // another control character
 }
 
-// control is a control sequence whose parameters begin at n.
+// control returns the control sequence whose parameters begin at n.
 func control(s []byte, n int) (t token, whole bool) {
 	from := n
 	for n < len(s) && s[n] >= 0x20 && s[n] < 0x40 {
@@ -282,8 +280,8 @@ func control(s []byte, n int) (t token, whole bool) {
 	return t, true
 }
 
-// parameter is the one number of a control sequence, 0 if it has none. ok is
-// false if there is anything else.
+// parameter returns the only number of a control sequence, or 0 if there is none. ok is false if p
+// contains anything else.
 func parameter(p []byte) (n int, ok bool) {
 	for _, c := range p {
 		if c < '0' || c > '9' {
@@ -294,8 +292,9 @@ func parameter(p []byte) (n int, ok bool) {
 	return n, true
 }
 
-// command is the length of a command string such as a window title, up to and
-// with its end: a bell or a string terminator. Without an end it is 0.
+// command returns the length of a command string, such as a window title, including its terminator:
+// a bell or a string terminator. The length is 0 without a terminator. whole is false if more input
+// could still terminate it.
 func command(s []byte) (size int, whole bool) {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRune(s[i:])
@@ -314,11 +313,11 @@ func command(s []byte) (size int, whole bool) {
 	return 0, false
 }
 
-// complete is a line that may go on without what may be the begin of a
-// sequence or of a character.
+// complete returns a line that may continue, without an incomplete escape sequence or character at
+// its end.
 func complete(line []byte) []byte {
 	const longest = 4 << 10
-	const most = 3 // a string terminator is one in a sequence
+	const most = 3 // a string terminator is a sequence within a sequence
 	for range most {
 		near := line[max(0, len(line)-longest):]
 		i := bytes.LastIndexByte(near, esc)

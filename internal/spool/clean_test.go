@@ -59,14 +59,14 @@ func TestClean(t *testing.T) {
 	if got := clean([]byte("kept"), []byte("a\rb")); string(got) != "keptb" {
 		t.Errorf("what was there before: %q", got)
 	}
-	// A cursor that is sent away takes no memory.
+	// A cursor that moves far away takes no memory.
 	far := strings.Repeat("\x1b[999999C\x1b[999999Gx", 100)
 	if got := clean(nil, []byte(far)); len(got) > maxColumn+200 {
 		t.Errorf("it has %d bytes", len(got))
 	}
 }
 
-// pieces are what random output is made of.
+// pieces lists the parts of random output.
 var pieces = []string{
 	"a", "b", " ", "\t", "word ", "é", "漢", "\r", "\b", "\n", "\n", "\r\n", "\x1b", "\x1b[", "\x1b[31m", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[0K",
 	"\x1b[3D", "\x1b[2C", "\x1b[G", "\x1b[4G", "\x1b]0;t\a", "\x1b]0;t\x1b\\", "\x1b]", "\x1bP", "\u009b", "\u009b1m", "\u009c", "\x9b", "\xff", "\xe6\xbc",
@@ -89,7 +89,7 @@ func randomText(rnd *rand.Rand, size int) string {
 	return b.String()
 }
 
-// What slowClean takes for sequences, in the order it tries them.
+// The sequences of slowClean, in the order it tries them.
 var (
 	slowCommand = regexp.MustCompile(`^(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}\x{9e}\x{9f}])[^\x00-\x08\x0a-\x1f\x7f-\x{9f}]*(?:\x07|\x{9c}|\x1b\\)`)
 	slowControl = regexp.MustCompile(`^(?:\x1b\[|\x{9b})([\x20-\x3f]*)([\x40-\x7e])`)
@@ -98,7 +98,7 @@ var (
 	slowNumber  = regexp.MustCompile(`^[0-9]*$`)
 )
 
-// slowClean is clean the obvious way: a terminal of cells, whatever the line.
+// slowClean is the obvious implementation of clean: a terminal of cells, whatever the line.
 func slowClean(line string) string {
 	line = strings.TrimRight(line, "\r")
 	var cells []string
@@ -111,7 +111,7 @@ func slowClean(line string) string {
 	}
 	for line != "" {
 		r, size := utf8.DecodeRuneInString(line)
-		var begin string // of a sequence, if this is one
+		var begin string // start of a sequence, if there is one
 		if r == esc || r >= 0x80 && r < 0xa0 {
 			begin = line
 		}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A real disk that is full: of 1 MiB, in a mount namespace of its own.
+// TestFullDisk uses a real disk that is full: 1 MiB, in a mount namespace of its own.
 func TestFullDisk(t *testing.T) {
 	cmd := exec.Command(os.Args[0], smallArg, t.TempDir())
 	uid := os.Getuid()
@@ -32,8 +32,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// smallArg makes the test binary store too much on a small disk in a folder,
-// the next argument.
+// smallArg makes the test binary store too much on a small disk, mounted at the folder given as the
+// next argument.
 const smallArg = "be-on-small-disk"
 
 func beOnSmallDisk(dir string) int {

@@ -2,7 +2,7 @@
 
 package spool
 
-// smallArg is for Linux only.
+// smallArg is an argument for Linux only.
 const smallArg = "be-on-small-disk"
 
 func beOnSmallDisk(string) int { return 2 }

@@ -11,43 +11,41 @@ import (
 )
 
 const (
-	// chunk is how much is read and written at a time, in bytes.
+	// chunk is the size of reads, in bytes.
 	chunk = 256 << 10
-	// kept is how much of the end is held in memory when it is not stored any
-	// more, in bytes.
+	// kept is the size of the end of the output held in memory after storing stopped, in bytes.
 	kept = 256 << 10
-	// trimmed is how much of that is held after Trim, in bytes.
+	// trimmed is the size to which Trim reduces it, in bytes.
 	trimmed = 12 << 10
 )
 
-// ErrRemoved says that a log's file is gone: removed, or to make room.
+// ErrRemoved means that the file of a log was removed, by Remove or to make room.
 var ErrRemoved = errors.New("the output is not kept any more")
 
-// Log is what one command prints. It is safe for concurrent use; one Pump fills
-// it.
+// Log is the output log of one command. It is safe for concurrent use; one Pump fills it.
 type Log struct {
 	store    *Store
 	path     string
 	identity os.FileInfo
-	out      io.Writer // file but in tests
+	out      io.Writer // file, except in tests
 	full     chan struct{}
 	done     chan struct{}
 
 	mu      sync.Mutex
-	file    *os.File // nil when it is done
-	in      *os.File // what is pumped
-	broken  bool     // Finish does not wait for the end of in
-	size    int64    // bytes that were printed
-	stored  int64    // so many of them are in the file
-	lines   int64    // newlines among what was printed
-	tail    *ring    // what is not in the file; nil as long as that is nothing
+	file    *os.File // nil once the log is done
+	in      *os.File // the pipe that Pump reads
+	broken  bool     // whether Finish has given up waiting for the end of in
+	size    int64    // bytes of output so far
+	stored  int64    // bytes in the file
+	lines   int64    // newlines in the output
+	tail    *ring    // output that is not in the file; nil while storing works
 	why     error    // why storing stopped
 	removed bool
 }
 
-// Pump takes what comes through the read end of a pipe until its end, or until
-// Finish, and closes it. It reads on when nothing can be stored any more, so
-// that the command is never held up. It is called once.
+// Pump reads output from the read end of a pipe, until its end or Finish, and closes it. It
+// continues to read after storing has stopped, so that the command never blocks. It must be called
+// once.
 func (l *Log) Pump(r *os.File) error {
 	defer r.Close()
 	defer l.finish()
@@ -71,9 +69,8 @@ func (l *Log) Pump(r *os.File) error {
 	}
 }
 
-// Finish is for when the command has ended: it waits for the end of what was
-// printed, but not longer than wait, since a process elsewhere may have been
-// given the pipe.
+// Finish must be called after the command has ended. It waits for the end of the output, but at
+// most wait, since a process outside the process tree may hold the pipe.
 func (l *Log) Finish(wait time.Duration) {
 	select {
 	case <-l.done:
@@ -89,7 +86,7 @@ func (l *Log) Finish(wait time.Duration) {
 	<-l.done
 }
 
-// finish closes the file. It stays readable.
+// finish closes the file for writing. It remains readable.
 func (l *Log) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +95,7 @@ func (l *Log) finish() {
 	close(l.done)
 }
 
-// take stores what was printed.
+// take stores output.
 func (l *Log) take(p []byte) {
 	if len(p) == 0 {
 		return
@@ -128,8 +125,7 @@ func (l *Log) take(p []byte) {
 	}
 }
 
-// Trim reduces what is held in memory of output that is not in the file to its
-// last few KB. The log must be done.
+// Trim reduces the output held in memory to its last few KB. It waits until the log is done.
 func (l *Log) Trim() {
 	<-l.done
 	l.mu.Lock()
@@ -139,8 +135,7 @@ func (l *Log) Trim() {
 	}
 }
 
-// Missing returns how many bytes of the output are neither in the file nor in
-// memory.
+// Missing returns the number of bytes of output that are neither in the file nor in memory.
 func (l *Log) Missing() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +145,8 @@ func (l *Log) Missing() int64 {
 	return l.tail.begin() - l.stored
 }
 
-// Content returns the whole output as it was printed. ok is false if that has more
-// than limit bytes or not all of it is known.
+// Content returns the whole output, unmodified. ok is false if it exceeds limit bytes or part of it
+// is missing.
 func (l *Log) Content(limit int64) (p []byte, ok bool, err error) {
 	s, err := l.snapshot()
 	if err != nil {
@@ -166,7 +161,7 @@ func (l *Log) Content(limit int64) (p []byte, ok bool, err error) {
 	return p, err == nil, err
 }
 
-// write writes to the file what there is room for.
+// write writes as much of p to the file as there is room for.
 func (l *Log) write(had int64, p []byte) (n int, why error) {
 	room, why := l.store.reserve(had, int64(len(p)))
 	n, err := l.out.Write(p[:room])
@@ -177,7 +172,7 @@ func (l *Log) write(had int64, p []byte) (n int, why error) {
 	return n, why
 }
 
-// Done is closed when all that is printed has been taken.
+// Done returns a channel that is closed once all output has been read.
 func (l *Log) Done() <-chan struct{} { return l.done }
 
 func (l *Log) isDone() bool {
@@ -189,31 +184,30 @@ func (l *Log) isDone() bool {
 	}
 }
 
-// Full is closed when more was printed than is kept of one command, whether or not
-// it could be stored: the command is to be stopped. Storing may stop before that,
-// which is no reason to stop a command: of what it goes on to print the end is held
-// in memory, and all is counted.
+// Full returns a channel that is closed once the output exceeds the quota of one command, stored or
+// not. The command must then be stopped. Storing may stop earlier, which is no reason to stop the
+// command: the end of its further output is held in memory, and all of it is counted.
 func (l *Log) Full() <-chan struct{} { return l.full }
 
-// Err is why storing stopped before the end: ErrTaskQuota, ErrAllQuota or an
-// error of the system; nil if it did not.
+// Err returns why storing stopped early: ErrTaskQuota, ErrAllQuota or an error of the system. It
+// returns nil if storing did not stop.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.why
 }
 
-// Path is the file with what was printed, byte by byte.
+// Path returns the path of the file with the unmodified output.
 func (l *Log) Path() string { return l.path }
 
-// Bytes is how much was printed so far, and how much of that is in the file.
+// Bytes returns the size of the output so far, and how much of it is in the file.
 func (l *Log) Bytes() (printed, stored int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.size, l.stored
 }
 
-// Remove removes a log that is done. Reading fails with ErrRemoved afterwards.
+// Remove removes the log. It waits until the log is done. Later reads fail with ErrRemoved.
 func (l *Log) Remove() error {
 	<-l.done
 	l.evict()
@@ -227,16 +221,16 @@ func (l *Log) evict() {
 	l.tail = nil
 }
 
-// snapshot is a log at one moment.
+// snapshot is the state of a log at one moment.
 type snapshot struct {
 	size, stored, lines int64
 	final               bool
-	resume              int64 // what is known goes on here behind stored
+	resume              int64 // offset at which the output after stored is known again
 	tail                []byte
 	file                *os.File
 }
 
-// snapshot must be closed.
+// snapshot returns the present state. The caller must close it.
 func (l *Log) snapshot() (*snapshot, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,7 +245,7 @@ func (l *Log) snapshot() (*snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading output: %w", err)
 	}
-	// Nothing else that is there under this name is read.
+	// Another file under this name is not read.
 	if info, err := f.Stat(); err != nil || !os.SameFile(info, l.identity) {
 		return nil, errors.Join(ErrRemoved, f.Close())
 	}
@@ -261,7 +255,7 @@ func (l *Log) snapshot() (*snapshot, error) {
 
 func (s *snapshot) close() { _ = s.file.Close() }
 
-// ReadAt reads what was printed, and fails where it is not known.
+// ReadAt reads output. It fails where the output is missing.
 func (s *snapshot) ReadAt(p []byte, off int64) (n int, err error) {
 	for len(p) > 0 && off < s.size {
 		var m int
@@ -289,16 +283,16 @@ var errMissing = errors.New("this part of the output was not kept")
 // ring holds the last bytes of a stream.
 type ring struct {
 	buf  []byte
-	from int64 // offset of where the stream began
-	n    int64 // bytes that came since
+	from int64 // offset at which the stream began
+	n    int64 // bytes of the stream so far
 }
 
 func newRing(from int64) *ring { return &ring{buf: make([]byte, kept), from: from} }
 
-// begin returns the offset of the first byte that is held.
+// begin returns the offset of the first byte held.
 func (r *ring) begin() int64 { return r.from + r.n - min(r.n, int64(len(r.buf))) }
 
-// last returns a ring with the last n bytes of r, which takes no more.
+// last returns a ring with the last n bytes of r. Nothing can be written to it.
 func (r *ring) last(n int) *ring {
 	from, p := r.snapshot()
 	drop := max(0, len(p)-n)
@@ -317,7 +311,7 @@ func (r *ring) write(p []byte) {
 	}
 }
 
-// snapshot copies what is held, and says at which offset that begins.
+// snapshot returns a copy of the bytes held and the offset of the first one.
 func (r *ring) snapshot() (from int64, p []byte) {
 	n := min(r.n, int64(len(r.buf)))
 	if n == 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Somebody elsewhere who has the pipe holds nothing up for longer than asked.
+// A process that holds the pipe delays Finish for the given time only.
 func TestFinish(t *testing.T) {
 	l := newLog(t, anyStore(t))
 	w, wait := pumped(t, l)
@@ -22,8 +22,8 @@ func TestFinish(t *testing.T) {
 	if got := whole(t, l); got != "output\n" {
 		t.Errorf("got %q", got)
 	}
-	l.Finish(time.Hour) // has been
-	// Before the pipe is pumped.
+	l.Finish(time.Hour) // the log is done already
+	// Finish before Pump.
 	l = newLog(t, anyStore(t))
 	done := make(chan struct{})
 	go func() { l.Finish(0); close(done) }()
@@ -37,8 +37,8 @@ func TestFinish(t *testing.T) {
 	<-done
 }
 
-// A disk that is full stops storing, and the command only when it has printed more
-// than is kept of one.
+// A full disk stops storing. It does not stop the command before the quota of one command is
+// exceeded.
 func TestDiskError(t *testing.T) {
 	s := anyStore(t)
 	l := newLog(t, s)
@@ -88,7 +88,7 @@ func TestDiskError(t *testing.T) {
 }
 
 // Output of which nothing can be stored is shown whole as long as it fits in memory,
-// and what is trimmed is counted.
+// and trimmed bytes are counted.
 func TestNothingStored(t *testing.T) {
 	l := newLog(t, newStore(t, Quota{Task: 100_000, All: 1 << 20}, time.Now))
 	l.out = writerFunc(func([]byte) (int, error) { return 0, errors.New("no space left on device") })
@@ -110,7 +110,7 @@ func TestNothingStored(t *testing.T) {
 	if err != nil || part.Missing != int64(len(text)-trimmed) || part.Text != text[len(text)-trimmed:] {
 		t.Errorf("%d bytes are missing, %d shown, %v", part.Missing, len(part.Text), err)
 	}
-	// Nothing that was printed before the end of storing.
+	// Stored output is not trimmed.
 	l = newLog(t, anyStore(t))
 	l.take([]byte("all\n"))
 	l.finish()
@@ -124,7 +124,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// Memory does not grow with what is printed.
+// Memory does not grow with the output.
 func TestFlatMemory(t *testing.T) {
 	l := newLog(t, anyStore(t))
 	w, wait := pumped(t, l)
@@ -153,7 +153,7 @@ func TestFlatMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkPump is what a command prints on its way to the disk.
+// BenchmarkPump measures the path of output from a command to the disk.
 func BenchmarkPump(b *testing.B) {
 	for name, line := range map[string]string{"short": "y\n", "long": "a line of what a build prints, not very long\n"} {
 		b.Run(name, func(b *testing.B) {

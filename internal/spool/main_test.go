@@ -66,7 +66,7 @@ func newLog(t testing.TB, s *Store) *Log {
 	return l
 }
 
-// logOf is a log of a text, as a running command's or a finished one's.
+// logOf returns a log with a text, of a running or an ended command.
 func logOf(t testing.TB, text string, done bool) *Log {
 	t.Helper()
 	l := newLog(t, anyStore(t))
@@ -77,7 +77,7 @@ func logOf(t testing.TB, text string, done bool) *Log {
 	return l
 }
 
-// pumped is a log that is filled through a pipe.
+// pumped returns the pipe that fills a log.
 func pumped(t testing.TB, l *Log) (w *os.File, wait func()) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -99,7 +99,7 @@ func pumped(t testing.TB, l *Log) (w *os.File, wait func()) {
 	}
 }
 
-// failTime is what only a failure takes.
+// failTime is a timeout that only a failure reaches.
 const failTime = 30 * time.Second
 
 func write(t testing.TB, w io.Writer, text string) {

@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// maxScan is how much one Read looks through for lines that a filter lets
-// through, in bytes.
+// maxScan is the limit of output that one Read examines for lines that the filter matches, in
+// bytes.
 const maxScan = 32 << 20
 
-// Query is which part of a log is read.
+// Query selects a part of a log.
 type Query struct {
-	Offset int64 // where to begin, in bytes of the output: 0 or a Part's Next
-	// Max is how many characters are given; a line longer than that is given in
-	// parts, or with Filter its begin only.
+	Offset int64 // where to begin, in bytes of the output: 0 or the Next of a Part
+	// Max is the limit of the text in characters. A longer line is returned in parts, or with
+	// Filter truncated.
 	Max int
-	// Filter lets lines through that it matches as they are seen; nil: all.
+	// Filter selects the lines whose visible text it matches; nil selects all.
 	Filter *regexp.Regexp
-	// Partial asks for the last line of a running command as well, though it may
-	// go on: the next part then begins within it.
+	// Partial also selects the last line of a running command, although it may continue. The next
+	// part then begins within it.
 	Partial bool
 }
 
 // Part is a part of a log.
 type Part struct {
-	Text string // whole lines as they are seen, each with its newline if it has one
+	Text string // visible text of whole lines, each with its newline if it has one
 	Next int64  // where the next part begins, in bytes of the output
-	More bool   // there is more already
-	// Binary reports that what Text comes from is no text.
+	More bool   // whether more output is available now
+	// Binary reports whether the source of Text is not text.
 	Binary bool
-	// Missing is how many bytes from Offset on were not kept, since storing had
-	// stopped: the text is what came behind them.
+	// Missing is the number of bytes from Offset on that were not stored, since storing had
+	// stopped. Text is the output after them.
 	Missing int64
 }
 
-// Read reads lines from an offset on.
+// Read returns lines from an offset on.
 func (l *Log) Read(ctx context.Context, q Query) (Part, error) {
 	s, err := l.snapshot()
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *Log) Read(ctx context.Context, q Query) (Part, error) {
 	var part Part
 	from := min(max(q.Offset, 0), s.size)
 	if from < s.stored && s.resume > s.stored {
-		// As far as the file goes; the next part begins behind what is missing.
+		// Read to the end of the file. The next part begins after the missing bytes.
 		first := &snapshot{size: s.stored, stored: s.stored, resume: s.stored, file: s.file, final: true}
 		if part, err = first.read(ctx, from, q); err != nil || part.More || part.Text != "" {
 			part.More = true

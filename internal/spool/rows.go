@@ -6,45 +6,45 @@ import (
 	"io"
 )
 
-// block is what a line without end is cut by, in bytes.
+// block is the length of the pieces of a long line, in bytes.
 const block = 64 << 10
 
-// row is a line, or a piece of a line that is too long. A line is cut at each
-// multiple of block at which the block before is all of the line: so that a cut
-// can be found without reading from the begin. Within a character it is cut
-// behind that.
+// row is a line, or a piece of a line that is too long. A line is cut at each multiple of block
+// whose preceding block belongs entirely to the line. Thus a cut can be found without reading from
+// the start. A cut within a character moves after it.
 //
-// A piece that ends by a cut and is followed by one with a carriage return has
-// been written over: it is not seen, nor is what the next one has before it.
+// A piece that ends in a cut is overwritten if the next piece contains a carriage return. It is
+// then not shown, nor is the text of the next piece before the carriage return.
 type row struct {
-	start, end int64 // what it comes from, in bytes of the stream
+	start, end int64 // the source of the row, in bytes of the stream
 	raw        []byte
-	from       int64 // where raw is, which may be behind start
-	newline    bool  // raw is without it
-	open       bool  // the stream ends here, for now or for good
-	cut        bool  // it ends by a cut
-	over       bool  // it has a carriage return that writes over what is before
+	from       int64 // offset of raw, which may be after start
+	newline    bool  // a newline follows raw
+	open       bool  // the stream ends here, for now or finally
+	cut        bool  // the row ends in a cut
+	over       bool  // the row has a carriage return that overwrites the text before it
 }
 
 // rows reads rows from base on.
 type rows struct {
 	src    io.ReaderAt
 	size   int64 // of the stream
-	base   int64 // of the next row: behind a newline, a multiple of block, or anything to begin with
+	base   int64 // offset of the next row: after a newline, a multiple of block, or at first any offset
 	forced bool  // base is a cut
-	within bool  // base is in a line that began before its block
-	final  bool  // the stream does not go on
+	within bool  // base is within a line that began before its block
+	final  bool  // the stream is complete
 
-	buf  []byte // what was read from at on
+	buf  []byte // bytes of the stream from at on
 	at   int64
-	held *row // the row that was looked at ahead
+	held *row // the row read ahead
 }
 
-// rowsFrom reads from where an earlier reader stopped, which may be within a row:
-// that ends where it ended for the other. Nothing is known before lowest.
+// rowsFrom returns a reader that begins at from, where an earlier reader stopped. from may be
+// within a row; the first row then ends where it ended for the earlier reader. Bytes before lowest
+// are unknown.
 func rowsFrom(src io.ReaderAt, from, lowest, size int64, final bool) (*rows, error) {
 	r := &rows{src: src, size: size, base: from, final: final}
-	first := from / block * block // of the block that from is in
+	first := from / block * block // start of the block that contains from
 	low := max(lowest, first-block)
 	p := make([]byte, from-low)
 	if n, err := src.ReadAt(p, low); n < len(p) {
@@ -85,8 +85,8 @@ func (r *rows) take() (*row, error) {
 	return r.read()
 }
 
-// undecided reports whether the last row may yet be written over: it was cut,
-// and it is not known what follows.
+// undecided reports whether the last row could still be overwritten: it ends in a cut, and what
+// follows is unknown.
 func (r *rows) undecided(last *row) bool {
 	return last.cut && !r.final && (r.held == nil || r.held.open && !r.held.over)
 }
@@ -101,7 +101,7 @@ func (r *rows) read() (*row, error) {
 	if r.within {
 		cut, r.within = (r.base/block+1)*block, false
 	}
-	const more = 3 // bytes of a character behind a cut
+	const more = 3 // bytes of a character after a cut
 	data, err := r.fill(r.base, min(cut+more, r.size))
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (r *rows) read() (*row, error) {
 	return this, nil
 }
 
-// trim drops what is seen no more of a row behind a cut.
+// trim removes the overwritten text of a row after a cut.
 func (w *row) trim(forced bool) {
 	if w.over = overwrites(w.raw); w.over && forced {
 		n := bytes.IndexByte(w.raw, '\r') + 1
@@ -146,7 +146,7 @@ func (w *row) trim(forced bool) {
 	}
 }
 
-// behind is how many bytes at the start of p end a character that began before.
+// behind returns the number of bytes at the start of p that belong to an earlier character.
 func behind(p []byte) (n int) {
 	for n < min(len(p), 3) && p[n]&0xc0 == 0x80 {
 		n++
@@ -154,7 +154,7 @@ func behind(p []byte) (n int) {
 	return n
 }
 
-// fill returns the bytes of the stream from one offset to another.
+// fill returns the bytes of the stream between two offsets.
 func (r *rows) fill(from, to int64) ([]byte, error) {
 	if from < r.at || to > r.at+int64(len(r.buf)) {
 		const ahead = 4 * block
@@ -171,8 +171,8 @@ func (r *rows) fill(from, to int64) ([]byte, error) {
 	return r.buf[from-r.at : to-r.at], nil
 }
 
-// rowAt finds the first row that starts at offset from or behind it, where from
-// is a multiple of block and there is something before it.
+// rowAt finds the first row that starts at or after from. from must be a multiple of block with
+// bytes before it.
 func rowAt(src io.ReaderAt, from, lowest, size int64) (base int64, forced bool, err error) {
 	if from-block < lowest {
 		return lowest, false, nil

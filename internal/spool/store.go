@@ -1,11 +1,10 @@
-// Package spool keeps what commands print: all of it on disk, as it came, and
-// what a model sees of it made when asked for.
+// Package spool stores the output of commands: all of it on disk, unmodified. The text for a model
+// is made on request.
 //
-// Layout: <root>/<server>/<log>. A server holds the lock on <root>/<server>.lock
-// while it lives, taken before its folder exists. Cleaning happens while
-// storing, never at start, and takes only what nobody writes: what no live
-// server holds after maxAge, then the oldest until the quota is kept, in bytes and
-// in files.
+// Layout: <root>/<server>/<log>. A server holds the lock on <root>/<server>.lock while it lives,
+// and takes it before its folder exists. Cleaning happens while storing, never at start, and
+// removes only logs that nobody writes: first those older than maxAge that no live server holds,
+// then the oldest until the quota is met, in bytes and in files.
 package spool
 
 import (
@@ -24,34 +23,34 @@ import (
 )
 
 const (
-	// maxAge is how long what no live server holds is kept.
+	// maxAge is the age limit of logs that no live server holds.
 	maxAge = 7 * 24 * time.Hour
-	// sweepEvery is how often a server that stores looks for what is old.
+	// sweepEvery is the interval at which a server that stores output looks for old logs.
 	sweepEvery = time.Hour
 	logExt     = ".log"
-	// maxFiles is how many logs there may be, without those of other live servers.
+	// maxFiles is the limit of logs, without those of other live servers.
 	maxFiles = 2000
-	// minAge is how long a log stays whatever the number of logs: an answer may be
+	// minAge is the time for which the limit of logs does not apply to a log: an answer may be
 	// about to name it.
 	minAge = time.Minute
 )
 
-// Quota is what may be kept, in bytes.
+// Quota limits the stored output, in bytes.
 type Quota struct {
-	Task int64 // of one command
-	All  int64 // of all commands of all servers of a user
+	Task int64 // for one command
+	All  int64 // for all commands of all servers of a user
 }
 
-// DefaultQuota holds what builds and tests print many times over.
+// DefaultQuota is many times the output of usual builds and tests.
 var DefaultQuota = Quota{Task: 1 << 30, All: 5 << 30}
 
-// Why storing stopped.
+// The reasons why storing stops.
 var (
 	ErrTaskQuota = errors.New("it printed more than is kept of one command")
 	ErrAllQuota  = errors.New("what running commands printed has used up the room for all output")
 )
 
-// Store keeps logs below one root folder. It is safe for concurrent use.
+// Store holds logs below one root folder. It is safe for concurrent use.
 type Store struct {
 	root   string
 	server string // this server's folder
@@ -61,18 +60,18 @@ type Store struct {
 	mu    sync.Mutex
 	lock  io.Closer // the lock on server; nil before the first log
 	logs  map[string]*Log
-	used  int64 // bytes below root when last swept, and what was stored since
-	files int   // the same in files
-	most  int   // maxFiles but in tests
+	used  int64 // bytes below root at the last sweep, plus those stored since
+	files int   // number of files, likewise
+	most  int   // maxFiles, except in tests
 	swept time.Time
 }
 
-// NewStore makes a store. It touches no file.
+// NewStore returns a store. It accesses no file.
 func NewStore(root string, quota Quota, now func() time.Time) *Store {
 	return &Store{root: root, server: filepath.Join(root, rand.Text()), quota: quota, now: now, most: maxFiles, logs: map[string]*Log{}}
 }
 
-// New makes a log, whose file cannot be guessed from its name.
+// New makes a log. The name of its file begins with name and cannot be guessed.
 func (s *Store) New(name string) (*Log, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +81,7 @@ func (s *Store) New(name string) (*Log, error) {
 	if s.now().Sub(s.swept) > sweepEvery || s.files >= s.most {
 		s.sweep(0)
 	}
-	// The folder is made again if somebody has removed it.
+	// The user may have removed the folder.
 	if err := state.EnsurePrivate(s.server); err != nil {
 		return nil, err
 	}
@@ -101,8 +100,8 @@ func (s *Store) New(name string) (*Log, error) {
 	return l, nil
 }
 
-// Close releases this server's folder: what is in it stays until a later server
-// cleans up. No log may be written any more.
+// Close releases this server's folder. Its files remain until a later server cleans up. No log may
+// be written afterwards.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +125,8 @@ func (s *Store) open() error {
 	return nil
 }
 
-// reserve makes room for up to n more bytes of a log that has had bytes. An
-// error comes with the room that there is.
+// reserve makes room for up to n more bytes of a log that has had bytes. With an error it returns
+// the room there is.
 func (s *Store) reserve(had, n int64) (room int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +144,7 @@ func (s *Store) reserve(had, n int64) (room int64, err error) {
 	return room, err
 }
 
-// unreserve gives back what was not used of a reserve.
+// unreserve returns the unused part of a reservation.
 func (s *Store) unreserve(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,13 +155,13 @@ func (s *Store) unreserve(n int64) {
 type loose struct {
 	path string
 	size int64
-	last time.Time // when it was written last
+	last time.Time // time of the last write
 }
 
-// sweep removes what may go until there is room, and counts what stays. What
-// cannot be read is not counted.
+// sweep removes logs until there is room, and counts the rest. It does not count what it cannot
+// read.
 func (s *Store) sweep(room int64) {
-	// Room for several files is made at a time, since it takes a look at all.
+	// Make room for several files at a time, since a sweep examines all of them.
 	most := s.most
 	if s.files >= most {
 		most -= max(1, most/10)
@@ -192,14 +191,14 @@ func (s *Store) sweep(room int64) {
 	}
 }
 
-// survey lists what nobody writes in a server's folder and counts all of it.
+// survey counts the files in a server's folder and returns those that nobody writes.
 func (s *Store) survey(dir string) (free []loose) {
 	live := false
 	if dir != s.server {
 		lock, err := state.TryLock(dir + state.LockExt)
 		if live = err != nil; !live {
 			defer func() {
-				if os.Remove(dir) == nil { // empty
+				if os.Remove(dir) == nil { // only if it is empty
 					_ = os.Remove(dir + state.LockExt)
 				}
 				_ = lock.Close()
@@ -229,7 +228,7 @@ func (s *Store) remove(l *Log, size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.logs[l.path] != l {
-		return nil // it went to make room
+		return nil // a sweep has removed it
 	}
 	delete(s.logs, l.path)
 	if err := os.Remove(l.path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -240,7 +239,7 @@ func (s *Store) remove(l *Log, size int64) error {
 	return nil
 }
 
-// fileName turns any text into a part of a file's name.
+// fileName turns any text into a part of a file name.
 func fileName(text string) string {
 	const longest = 40
 	name := strings.Map(func(r rune) rune {

@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// Only this user sees what is kept, and nobody guesses its name.
+// Only this user can read the output, and its file name cannot be guessed.
 func TestPrivate(t *testing.T) {
 	s := anyStore(t)
 	a, b := newLog(t, s), newLog(t, s)
@@ -35,7 +35,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// A link in the place of the folder or of a file is not followed.
+// A link in place of the folder or a file is not followed.
 func TestNoLinks(t *testing.T) {
 	elsewhere := t.TempDir()
 	secret := filepath.Join(elsewhere, "secret")
@@ -81,7 +81,7 @@ func TestTaskQuota(t *testing.T) {
 	if err := l.Err(); err != ErrTaskQuota {
 		t.Errorf("got %v", err)
 	}
-	// The command is never held up.
+	// The command never blocks.
 	write(t, w, strings.Repeat("c", 1<<20)+"\nthe end\n")
 	w.Close()
 	wait()
@@ -101,7 +101,7 @@ func TestTaskQuota(t *testing.T) {
 	if got := l.LastLine(); got != "the end" {
 		t.Errorf("the last line is %q", got)
 	}
-	// Reading says what is missing.
+	// Read reports what is missing.
 	var text strings.Builder
 	var missing int64
 	for q := (Query{Max: 20_000}); ; {
@@ -125,7 +125,7 @@ func TestTaskQuota(t *testing.T) {
 	}
 }
 
-// Room is made of what has ended, the oldest first, and never of what runs.
+// Room is made by removing ended logs, the oldest first, never running ones.
 func TestAllQuota(t *testing.T) {
 	s := newStore(t, Quota{Task: 600, All: 1000}, time.Now)
 	logs := make([]*Log, 4)
@@ -152,7 +152,7 @@ func TestAllQuota(t *testing.T) {
 	if err := logs[1].Remove(); err != nil {
 		t.Error(err)
 	}
-	// What runs holds 600, so that 400 are left.
+	// The running logs hold 600 bytes, so 400 are left.
 	logs[0].take([]byte(strings.Repeat("z", 300)))
 	logs[3].take([]byte(strings.Repeat("y", 300)))
 	if there(logs[2]) || logs[0].Err() != nil || logs[3].Err() != ErrAllQuota {
@@ -161,7 +161,7 @@ func TestAllQuota(t *testing.T) {
 	if _, stored := logs[3].Bytes(); stored != 400 {
 		t.Errorf("%d are stored", stored)
 	}
-	// What is removed makes room.
+	// Removing a log makes room.
 	logs[0].finish()
 	if err := logs[0].Remove(); err != nil || there(logs[0]) {
 		t.Error(err)
@@ -173,7 +173,7 @@ func TestAllQuota(t *testing.T) {
 	}
 }
 
-// There are only so many files: the oldest that are done go, and what runs stays.
+// The number of files is limited: the oldest ended logs are removed, running ones are not.
 func TestMostFiles(t *testing.T) {
 	s := newStore(t, DefaultQuota, time.Now)
 	s.most = 10
@@ -216,8 +216,8 @@ func TestMostFiles(t *testing.T) {
 	}
 }
 
-// What a server left that is gone is cleaned by another when it is old or room
-// is needed; what a live one has stays.
+// The logs of a dead server are removed by another one when they are old or room is needed. Those
+// of a live server are not.
 func TestCleaning(t *testing.T) {
 	c := newClock()
 	root := filepath.Join(t.TempDir(), "output")
@@ -233,7 +233,7 @@ func TestCleaning(t *testing.T) {
 		paths = append(paths, l.Path())
 	}
 	there := func(path string) bool { _, err := os.Lstat(path); return err == nil }
-	if err := dead.Close(); err != nil { // as the end of the process does
+	if err := dead.Close(); err != nil { // as at the end of the process
 		t.Fatal(err)
 	}
 	later := func() *Store {
@@ -267,7 +267,7 @@ func TestCleaning(t *testing.T) {
 	if there(paths[1]) {
 		t.Error("what was left is still there")
 	}
-	later() // takes the folder that is empty now
+	later() // removes the folder, which is empty now
 	if there(filepath.Dir(paths[0])) || there(filepath.Dir(paths[0])+state.LockExt) {
 		t.Error("an empty folder is still there")
 	}

@@ -8,36 +8,34 @@ import (
 )
 
 const (
-	// headShare is what part of a view its head is.
+	// headShare is the divisor that gives the head's share of a view.
 	headShare = 6
-	// maxWindow is how much is read for each end of a view, in bytes: output
-	// that is nearly all escape sequences gives a shorter view.
+	// maxWindow is the limit of output read for each end of a view, in bytes. Output that consists
+	// mostly of escape sequences gives a shorter view.
 	maxWindow = 4 << 20
-	// maxLast is the longest last line, in characters.
+	// maxLast is the limit of the last line, in characters.
 	maxLast = 200
 )
 
-// View is what a model sees of a log: all of it in Head, or the begin in Head
-// and the end in Tail with Gap between.
+// View is the text of a log for a model. Head holds all of it, or its start with the end in Tail
+// and Gap between.
 type View struct {
 	Head, Tail string
 	Gap        Gap
-	Binary     bool // what Head and Tail come from is no text
+	Binary     bool // the source of Head and Tail is not text
 }
 
-// Gap is what a view leaves out: what Log.Read gives from From on, and
-// everything before To. Where a line that was written over is cut, the offsets
-// are those of its start.
+// Gap is the part that a view omits: the output from From on and before To. If it begins or ends
+// within a line that was overwritten, the offset is that of the line's start.
 type Gap struct {
 	From, To int64 // offsets in bytes of the output
-	Lines    int64 // newlines in between
+	Lines    int64 // newlines in the gap
 }
 
-// Bytes is how much of the output is left out.
+// Bytes returns the size of the gap in bytes.
 func (g Gap) Bytes() int64 { return g.To - g.From }
 
-// Size returns the size of the gap in words: in lines and bytes, or in bytes if it
-// has no newline.
+// Size describes the size of the gap: in lines and bytes, or in bytes if it has no newline.
 func (g Gap) Size() string {
 	switch g.Lines {
 	case 0:
@@ -48,7 +46,7 @@ func (g Gap) Size() string {
 	return fmt.Sprintf("%d lines (%d bytes)", g.Lines, g.Bytes())
 }
 
-// seen is a row as it is seen, with its newline.
+// seen is a row with its visible text, including its newline.
 type seen struct {
 	row
 	text  string
@@ -63,12 +61,12 @@ func look(w *row) seen {
 	return seen{row: *w, text: string(text), chars: utf8.RuneCount(text)}
 }
 
-// View makes a view of at most limit characters, mostly of the end. It can be
-// made at any time; what is printed meanwhile is not in it.
+// View returns a view of at most limit characters, mostly of the end. It can be called at any time.
+// It does not include later output.
 func (l *Log) View(limit int) (View, error) { return l.Excerpt(limit, limit) }
 
-// Excerpt makes a view of all output if that has at most limit characters, else
-// one of at most short characters.
+// Excerpt returns a view of all output if that has at most limit characters, otherwise one of at
+// most short characters.
 func (l *Log) Excerpt(limit, short int) (View, error) {
 	s, err := l.snapshot()
 	if err != nil {
@@ -126,12 +124,12 @@ func (s *snapshot) view(limit int, window int64) (View, error) {
 	return v, nil
 }
 
-// rows are the rows from one offset to another, until they have more than limit
-// characters, if limit is not negative, or the window is read.
+// rows returns the rows between two offsets. It stops when they exceed limit characters, unless
+// limit is negative. With a limit it also stops after maxWindow bytes.
 func (s *snapshot) rows(from int64, forced bool, to int64, limit int) (list []seen, chars int, err error) {
 	r := &rows{src: s, size: s.size, base: from, forced: forced, final: s.final}
 	if to < s.size && s.resume > s.stored {
-		r.size, r.final = s.stored, true // behind it nothing is known
+		r.size, r.final = s.stored, true // what follows is unknown
 	}
 	for {
 		w, err := r.next()
@@ -147,9 +145,8 @@ func (s *snapshot) rows(from int64, forced bool, to int64, limit int) (list []se
 	}
 }
 
-// firstOf is the first of rows that limit characters have room for, and the
-// offset at which what follows begins. A line is cut only if most of the room
-// would be left.
+// firstOf returns the first rows that fit into limit characters, and the offset at which the rest
+// begins. It cuts a line only if more than half the room would otherwise be unused.
 func firstOf(list []seen, limit int) (first []seen, next int64) {
 	used := 0
 	for i, one := range list {
@@ -170,7 +167,7 @@ func firstOf(list []seen, limit int) (first []seen, next int64) {
 	return list, next
 }
 
-// lastOf is the same from the other end.
+// lastOf does the same from the other end.
 func lastOf(list []seen, limit int) (last []seen, start int64) {
 	used := 0
 	for i := len(list) - 1; i >= 0; i-- {
@@ -193,7 +190,7 @@ func lastOf(list []seen, limit int) (last []seen, start int64) {
 	return list, start
 }
 
-// cutAfter is the first n characters of a text.
+// cutAfter returns the first n characters of a text.
 func cutAfter(text string, n int) string {
 	for i := range text {
 		if n--; n < 0 {
@@ -220,8 +217,8 @@ func newlines(list []seen) (n int64) {
 	return n
 }
 
-// LastLine is the last line that is not blank, cut to what fits a line of a
-// person's screen; "" if there is none near the end.
+// LastLine returns the last line that is not blank, truncated to maxLast characters. It returns ""
+// if there is none near the end.
 func (l *Log) LastLine() string {
 	s, err := l.snapshot()
 	if err != nil {

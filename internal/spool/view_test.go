@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// slowRow is a row the obvious way.
+// slowRow is a row of the obvious implementation.
 type slowRow struct {
 	start, end int
 	text       string
 }
 
-// slowRows cuts a whole output into rows as the comment of row says.
+// slowRows cuts a whole output into rows as specified by the comment of row.
 func slowRows(all string) (list []slowRow) {
 	type piece struct {
 		start, end  int
-		cutAt, over bool // begins by a cut; has a carriage return that writes over
+		cutAt, over bool // begins with a cut; has a carriage return that overwrites
 	}
 	var cuts []int
 	forced := map[int]bool{}
@@ -73,7 +73,7 @@ func slowText(all string) string {
 	return b.String()
 }
 
-// randomOutput is random text, sometimes with long lines.
+// randomOutput returns random text, sometimes with long lines.
 func randomOutput(rnd *rand.Rand) string {
 	var b strings.Builder
 	for range 1 + rnd.IntN(4) {
@@ -89,8 +89,8 @@ func randomOutput(rnd *rand.Rand) string {
 	return b.String()
 }
 
-// Views are what the obvious way gives: all if it fits; else the begin and the
-// end of all, in lines where that leaves little room, with the right gap.
+// Views equal those of the obvious implementation: all of the output if it fits, otherwise its
+// start and end, in whole lines unless that leaves much room unused, with the right gap.
 func TestViewRandom(t *testing.T) {
 	for seed := range uint64(manySeeds) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
@@ -135,8 +135,8 @@ func TestViewRandom(t *testing.T) {
 	}
 }
 
-// checkGap compares the offsets with the rows that are cut or left out, unless
-// a row is cut that was written over or has characters that are shown as several.
+// checkGap compares the offsets with the rows that are cut or left out. It skips cut rows that were
+// overwritten or contain escaped characters.
 func checkGap(t *testing.T, name, all string, v View) {
 	t.Helper()
 	from, to := int(v.Gap.From), int(v.Gap.To)
@@ -146,7 +146,7 @@ func checkGap(t *testing.T, name, all string, v View) {
 		if (r.start < from && from < r.end || r.start < to && to < r.end || r.start == from || r.start == to) && (goesBack([]byte(raw)) || strings.ContainsFunc(raw, misleads)) {
 			exact = false
 		}
-		exact = exact && r.end-r.start < block // a long line's pieces may be written over
+		exact = exact && r.end-r.start < block // pieces of a long line may be overwritten
 	}
 	if !exact {
 		return
@@ -163,7 +163,7 @@ func checkGap(t *testing.T, name, all string, v View) {
 }
 
 func TestView(t *testing.T) {
-	text := lines(0, 1000, func(i int) string { return fmt.Sprintf("line %03d\n", i) }) // of 9
+	text := lines(0, 1000, func(i int) string { return fmt.Sprintf("line %03d\n", i) }) // lines of 9 bytes
 	v, err := logOf(t, text, true).View(600)
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestView(t *testing.T) {
 	if err != nil || v.Head != strings.Repeat("é", 100) || v.Tail != strings.Repeat("é", 500) || v.Gap != (Gap{200, 199_000, 0}) {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	// A progress bar of many states is its last, however long it took.
+	// A progress bar with many states is shown in its last state, however long it took.
 	bar := lines(0, 100_000, func(i int) string { return fmt.Sprintf("\r\x1b[K%6d of 100000", i) })
 	if got := whole(t, logOf(t, "begin\n"+bar+"\nend\n", true)); got != "begin\n 99999 of 100000\nend\n" {
 		t.Errorf("got %q", got)
@@ -221,7 +221,7 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-// Reading in steps of any size gives all there is, once.
+// Reads in steps of any size return all output exactly once.
 func TestReadRandom(t *testing.T) {
 	for seed := range uint64(manySeeds) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
@@ -230,7 +230,7 @@ func TestReadRandom(t *testing.T) {
 	}
 }
 
-// Lines that are cut into rows, at each place where a reader may stop.
+// Long lines are cut into rows, at each place where a reader may stop.
 func TestReadLong(t *testing.T) {
 	for name, all := range map[string]string{
 		"characters within cuts":     "x" + strings.Repeat("é", 100_000) + "\n" + strings.Repeat("漢", 70_000),
@@ -249,8 +249,8 @@ func TestReadLong(t *testing.T) {
 	}
 }
 
-// readInSteps writes an output in chunks and reads, between these, what there is
-// of what is wanted in the end.
+// readInSteps writes an output in chunks, reads the available part after each, and compares the
+// whole with want.
 func readInSteps(t *testing.T, name, all, want string, most int, chunk func() int) {
 	t.Helper()
 	l := newLog(t, anyStore(t))
@@ -283,7 +283,7 @@ func readInSteps(t *testing.T, name, all, want string, most int, chunk func() in
 	}
 	l.finish()
 	step()
-	// A line that was written over and does not fit is cut.
+	// A line that was overwritten and does not fit is truncated.
 	if got.String() != want && !strings.Contains(got.String(), "…") {
 		at := 0
 		for at < min(len(want), got.Len()) && want[at] == got.String()[at] {
@@ -332,7 +332,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Readers see the log grow, and never anything that is not in it.
+// Readers see the log grow, and never see anything that is not in it.
 func TestConcurrentReaders(t *testing.T) {
 	l := newLog(t, anyStore(t))
 	w, wait := pumped(t, l)

@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// maxRunning is how many tasks of one owner run at a time.
+	// maxRunning is the limit of running tasks of one owner.
 	maxRunning = 100
-	// keptFor is how long a task is remembered after its end.
+	// keptFor is the time for which an ended task is retained.
 	keptFor = time.Hour
-	// maxEnded is how many ended tasks are remembered, of all owners.
+	// maxEnded is the limit of ended tasks retained, of all owners.
 	maxEnded = 1000
-	// idLength is the length of an id in characters. Only the owner of a task can
-	// use its id, so it need not be hard to guess.
+	// idLength is the length of an id in characters. Only the owner of a task can use its id, so it
+	// need not be hard to guess.
 	idLength = 6
 )
 
-// Registry knows the tasks of all conversations. It is safe for concurrent use.
+// Registry holds the tasks of all sessions. It is safe for concurrent use.
 type Registry struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	tasks []*Task // in the order in which they were added
+	tasks []*Task // in the order of Add
 }
 
-// New makes a registry that tells the time by now.
+// New returns a registry that uses now as its clock.
 func New(now func() time.Time) *Registry { return &Registry{now: now} }
 
-// Add takes up a job that was started. It fails with a *fault.Fault if too many
-// of the owner's are running; the job is then still the caller's, who ends it.
+// Add registers a job that was started. It fails with a *fault.Fault if the owner has too many
+// running tasks. The caller must then end the job itself.
 func (r *Registry) Add(owner Owner, j Job) (*Task, error) {
 	r.mu.Lock()
-	defer r.unlock(r.sweep()) // swept here, released in the end
+	defer r.unlock(r.sweep()) // swept now; forgotten tasks are released when Add returns
 	running := 0
 	for _, t := range r.tasks {
 		if t.owner == owner && t.ended.IsZero() {
@@ -53,8 +53,7 @@ func (r *Registry) Add(owner Owner, j Job) (*Task, error) {
 	return t, nil
 }
 
-// newID returns an id that no task has. It begins with a letter, so that it never
-// looks like a number.
+// newID returns an unused id. It begins with a letter, so that it cannot be taken for a number.
 func (r *Registry) newID() string {
 	for {
 		id := strings.ToLower(rand.Text()[:idLength])
@@ -65,8 +64,8 @@ func (r *Registry) newID() string {
 	}
 }
 
-// Get returns a task of the owner's. Of another's it says what it says of one
-// that never was.
+// Get returns a task of the owner. A task of another owner is reported like one that does not
+// exist.
 func (r *Registry) Get(owner Owner, id string) (*Task, bool) {
 	r.mu.Lock()
 	defer r.unlock(r.sweep())
@@ -92,9 +91,8 @@ func (r *Registry) List(owner Owner) []*Task {
 	return list
 }
 
-// Forget ends the owner's tasks and forgets all of them, for an owner that is gone.
-// It waits for their end; one that cannot be ended is released when it ends. why
-// names who ends them.
+// Forget ends and forgets all tasks of an owner that has ended, and waits for their end. A task
+// that cannot be ended is released when it ends. why names who ends them.
 func (r *Registry) Forget(owner Owner, why string) {
 	r.mu.Lock()
 	var mine []*Task
@@ -122,7 +120,7 @@ func (r *Registry) Forget(owner Owner, why string) {
 	all.Wait()
 }
 
-// sweep notes what has ended and forgets what need not be remembered any more.
+// sweep records which tasks have ended, and removes and returns those that need not be retained.
 func (r *Registry) sweep() (forgotten []*Task) {
 	now := r.now()
 	var ended []*Task
@@ -145,7 +143,7 @@ func (r *Registry) sweep() (forgotten []*Task) {
 	return forgotten
 }
 
-// unlock lets others in before jobs are released, which may take a while.
+// unlock unlocks the registry before it releases jobs, which may take a while.
 func (r *Registry) unlock(forgotten []*Task) {
 	r.mu.Unlock()
 	for _, t := range forgotten {
@@ -153,7 +151,7 @@ func (r *Registry) unlock(forgotten []*Task) {
 	}
 }
 
-// hasEnded reports whether the task has ended, and notes when.
+// hasEnded reports whether the task has ended, and records when.
 func (t *Task) hasEnded(now time.Time) bool {
 	if !t.ended.IsZero() {
 		return true

@@ -153,7 +153,7 @@ func TestForgottenAfterAnHour(t *testing.T) {
 					t.Fatal("a running task is forgotten")
 				}
 				j.end(time.Now())
-				// It counts from the end, not from when that is noticed.
+				// The time counts from the end, not from when the registry notices it.
 				time.Sleep(keptFor - 1)
 				if !access(r, task) || j.released.Load() > 0 {
 					t.Error("it is forgotten too early")
@@ -172,7 +172,7 @@ func TestForgottenAfterAnHour(t *testing.T) {
 	}
 }
 
-// A job that does not say when it ended did so when that is noticed.
+// A job without a time of its end ends when the registry notices it.
 func TestEndUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, j := New(time.Now), newStub()
@@ -187,7 +187,7 @@ func TestEndUnknown(t *testing.T) {
 	})
 }
 
-// The thousand that ended last are remembered, whoever owns them.
+// The thousand tasks that ended last are retained, whoever owns them.
 func TestMostEnded(t *testing.T) {
 	const more = 7
 	r, now := New(time.Now), time.Now()
@@ -195,7 +195,7 @@ func TestMostEnded(t *testing.T) {
 	for i := range jobs {
 		jobs[i] = newStub()
 		tasks[i] = add(t, r, Owner{Principal: fmt.Sprint(i % 20)}, jobs[i])
-		// What was added first has ended last.
+		// The job added first has ended last.
 		jobs[i].end(now.Add(-time.Duration(i) * time.Millisecond))
 	}
 	r.List(me)
@@ -207,7 +207,7 @@ func TestMostEnded(t *testing.T) {
 	}
 }
 
-// Release may take a while, and others need not wait.
+// Release may take a while, and other callers do not wait for it.
 func TestReleaseHoldsNobodyUp(t *testing.T) {
 	r := New(time.Now)
 	slow := &slowRelease{stub: newStub(), begun: make(chan struct{}), goOn: make(chan struct{})}
@@ -262,8 +262,8 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
-// What an owner who is gone had is ended and released, also what cannot be ended
-// yet, and nobody else's.
+// The tasks of an owner that has ended are ended and released, even those that cannot be ended yet,
+// but no other owner's.
 func TestForget(t *testing.T) {
 	r := New(time.Now)
 	ended, runs, stuck, other := newStub(), &stops{stub: newStub()}, &stops{stub: newStub(), err: errors.New("it hangs")}, newStub()
@@ -287,7 +287,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// stops is a stub that Stop ends, or not.
+// stops is a stub that Stop can end or not.
 type stops struct {
 	*stub
 	err error

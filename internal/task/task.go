@@ -1,8 +1,6 @@
-// Package task is the registry of what runs in the background: who started it,
-// under which name it is asked for, and how long it is remembered.
+// Package task is the registry of background tasks: their owners, ids and retention.
 //
-// What is to be forgotten is found when something is asked for or added, or when its
-// owner is gone.
+// Tasks to forget are found when tasks are queried or added, and when their owner ends.
 package task
 
 import (
@@ -12,62 +10,61 @@ import (
 	"mcp-toolset/session"
 )
 
-// Job is what runs, made by the tool of its kind. It is safe for concurrent use
-// and never calls the registry.
+// Job is a running job, made by the tool of its kind. It must be safe for concurrent use and must
+// not call the registry.
 type Job interface {
-	// Kind is what sort of job it is, such as "shell".
+	// Kind returns the kind of the job, such as "shell".
 	Kind() string
-	// Title is one line for a list, such as the command.
+	// Title returns one line for a list, such as the command.
 	Title() string
-	// Done is closed when the job has ended, nothing of it is left and its log is
-	// done.
+	// Done returns a channel that is closed once the job has ended, nothing of it is left, and its
+	// log is done.
 	Done() <-chan struct{}
-	// Status is how it is now: Running until what Done tells of is so, then final.
+	// Status returns the present status: Running until Done is closed, then the final one.
 	Status() Status
-	// Stop ends all of the job and waits for that. why says who does it, such as
-	// "TaskStop". Of a job that has ended it changes nothing.
+	// Stop ends all of the job and waits for its end. why names who ends it, such as "TaskStop".
+	// Stop has no effect on a job that has ended.
 	Stop(why string) error
 	// Output is what the job prints, never nil.
 	Output() *spool.Log
-	// Release is called once, when the job has ended and is forgotten: what it
-	// keeps may go. A reader may still be at the output.
+	// Release is called once, when the job has ended and is forgotten. The job may then remove what
+	// it stores. A reader may still be reading the output.
 	Release()
 }
 
-// State is how a job is, in a word.
+// State is the state of a job.
 type State string
 
-// The states of a job: all but Running are final.
+// The states of a job. All but Running are final.
 const (
 	Running   State = "running"
-	Completed State = "completed" // it ended by itself, and well
-	Failed    State = "failed"    // it ended by itself, not well
-	Stopped   State = "stopped"   // somebody ended it
-	TimedOut  State = "timed out" // it was ended because its time was over
+	Completed State = "completed" // ended by itself, with success
+	Failed    State = "failed"    // ended by itself, without success
+	Stopped   State = "stopped"   // ended by a client or the server
+	TimedOut  State = "timed out" // ended by its timeout
 )
 
-// Status is how a job is.
+// Status describes the state of a job.
 type Status struct {
 	State  State
 	Code   int  // the exit code, if Exited
-	Exited bool // it ended with an exit code
-	// Detail is one line for a model, such as "exit code 3" or "stopped by
-	// TaskStop".
+	Exited bool // whether it ended with an exit code
+	// Detail is one line for a model, such as "exit code 3" or "stopped by TaskStop".
 	Detail string
-	Notes  []string // further facts known at the end, a line each
+	Notes  []string // further facts known at the end, one line each
 
 	Started time.Time
 	Ended   time.Time // zero while it runs
 }
 
-// Owner is whom a task belongs to: nobody else sees it.
+// Owner identifies the owner of a task. No other client sees the task.
 type Owner struct {
 	Principal string
-	Session   string // "": all conversations of the principal that have no session
+	Session   string // "" for all conversations of the principal without a session
 }
 
-// OwnerOf is who owns what a call of a session starts. A stateless request has
-// no conversation that a later one could belong to, so there the principal owns.
+// OwnerOf returns the owner of what a call of a session starts. A stateless request has no session
+// to which a later request could belong, so its tasks belong to the principal.
 func OwnerOf(v session.View) Owner {
 	if v.Stateless {
 		return Owner{Principal: v.Principal}
@@ -75,12 +72,12 @@ func OwnerOf(v session.View) Owner {
 	return Owner{Principal: v.Principal, Session: v.ID}
 }
 
-// Task is a job under the name it is asked for by.
+// Task is a job with its id.
 type Task struct {
 	ID string // six characters; only the owner can use it
 	Job
 
 	owner   Owner
 	started time.Time
-	ended   time.Time // when it ended; zero until the registry has seen that
+	ended   time.Time // time of the end; zero until the registry has seen it
 }

@@ -9,17 +9,17 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// shownLines is the most lines that an Ambiguous lists: enough to choose from.
+// shownLines is the limit of lines that an Ambiguous lists, enough to choose from.
 const shownLines = 10
 
-// Ambiguous says that a text to replace is there several times.
+// Ambiguous reports that a text to replace occurs several times.
 type Ambiguous struct {
 	fault.Fault
-	Count int   // without overlap; at least 2
-	Lines []int // where the first of them begin, at most 10; a line may come twice
+	Count int   // number of matches without overlap, at least 2; two overlapping ones count as 2
+	Lines []int // where the first matches begin, at most 10; a line may occur twice
 }
 
-// Unwrap gives the Fault alone.
+// Unwrap returns the Fault.
 func (a *Ambiguous) Unwrap() error { return &a.Fault }
 
 func (s search) ambiguous(first int) error {
@@ -30,7 +30,7 @@ func (s search) ambiguous(first int) error {
 	}
 	a := &Ambiguous{Count: len(at) + bytes.Count(s.text[next:], s.needle)}
 	overlap := ""
-	if a.Count == 1 { // the second one begins inside the first
+	if a.Count == 1 { // the second match begins inside the first
 		at = append(at, s.index(first+1))
 		a.Count, overlap = 2, ", overlapping"
 	}
@@ -48,7 +48,7 @@ func (s search) ambiguous(first int) error {
 	return a
 }
 
-// inLines lists lines as people do, each once.
+// inLines lists each line once, in words.
 func inLines(lines []int, count int) string {
 	var names []string
 	for i, n := range lines {
@@ -65,7 +65,7 @@ func inLines(lines []int, count int) string {
 	return "in lines " + list(names)
 }
 
-// list joins as people do: a, b and c.
+// list joins names as in "a, b and c".
 func list(names []string) string {
 	last := len(names) - 1
 	if last < 1 {

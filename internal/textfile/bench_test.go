@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// bigText is 8 MB of lines with a line of its own in the middle.
+// bigText returns 8 MB of lines with a unique line in the middle.
 func bigText(ending string) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < 8<<20; i++ {

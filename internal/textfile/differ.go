@@ -10,14 +10,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// difference is one way in which two texts may differ and still be taken for
-// the same.
+// difference is one way in which two texts can differ although they look or mean the same.
 type difference struct {
 	name string
-	// fold takes it away.
+	// fold removes the difference from a text.
 	fold func(string) string
-	// detail says more; nil: nothing. It gets both texts, folded as far as the
-	// other differences between them need it.
+	// detail describes the difference further; nil if there is nothing to add. It gets both texts,
+	// folded by the other differences found between them.
 	detail func(file, old string) string
 }
 
@@ -40,26 +39,26 @@ var differences = []difference{
 	{"where lines break", func(s string) string { return strings.ReplaceAll(s, "\n", "") }, nil},
 }
 
-// blanks is the white space inside lines that people type.
+// blanks is the white space inside lines that keyboards produce.
 const blanks = " \t\v\f"
 
-// isBlank reports whether a character is any white space inside lines.
+// isBlank reports whether a character is white space other than a newline.
 func isBlank(r rune) bool { return r != '\n' && unicode.IsSpace(r) }
 
-// between returns the differences of two texts, as few as explain that they
-// are not the same, as people would list them. ok is false if they do not.
+// between returns the names of the differences that explain why two texts are not equal, as few as
+// possible. ok is false if the differences do not explain it.
 func between(file, old string) (names []string, ok bool) {
 	all := make([]bool, len(differences))
 	for i := range all {
 		all[i] = true
 	}
-	if file == old { // seen without the "\r" of each "\r\n", and yet not the same
+	if file == old { // they are equal only without the "\r" of each "\r\n"
 		return []string{`line endings (the file has \r\r\n where old_string has \r\n)`}, true
 	}
 	if folded(file, all) != folded(old, all) {
 		return nil, false
 	}
-	// The last ones take away the most: try to do without them first.
+	// The last ones remove the most: try first to do without them.
 	for i := len(all) - 1; i >= 0; i-- {
 		all[i] = false
 		all[i] = folded(file, all) != folded(old, all)
@@ -116,7 +115,7 @@ func without(drop func(rune) bool) func(string) string {
 	}
 }
 
-// bareForm leaves of each character what a sketch does.
+// bareForm reduces each character as a sketch does.
 func bareForm(s string) string {
 	return strings.Map(func(r rune) rune {
 		if norm.NFKD.PropertiesString(string(r)).CCC() != 0 {
@@ -126,13 +125,13 @@ func bareForm(s string) string {
 	}, norm.NFKD.String(s))
 }
 
-// invisible reports whether a character takes no room and is no white space.
+// invisible reports whether a character has no width and is not white space.
 func invisible(r rune) bool {
 	return r == 0xad || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e ||
 		r >= 0x2060 && r <= 0x2064 || r == 0xfeff
 }
 
-// plainQuote is the ASCII quote that a quote stands for.
+// plainQuote returns the ASCII quote for a quote.
 func plainQuote(r rune) rune {
 	switch r {
 	case '‘', '’', '‚', '‛', '′', '‹', '›', '´', '`':
@@ -143,7 +142,7 @@ func plainQuote(r rune) rune {
 	return r
 }
 
-// plainDash is the hyphen that a dash stands for.
+// plainDash returns the hyphen for a dash.
 func plainDash(r rune) rune {
 	if r >= 0x2010 && r <= 0x2015 || r == 0x2212 {
 		return '-'
@@ -151,8 +150,7 @@ func plainDash(r rune) rune {
 	return r
 }
 
-// plainSpace is the space that a special one, such as a no-break space, stands
-// for.
+// plainSpace returns a space for a special space, such as a no-break space.
 func plainSpace(r rune) rune {
 	if r > 0x7f && unicode.Is(unicode.Zs, r) {
 		return ' '
@@ -212,19 +210,19 @@ func tabsDetail(file, old string) string {
 	return ""
 }
 
-// indents is the indentation of all lines.
+// indents returns the indentation of all lines.
 func indents(s string) string {
 	return perLine(func(line string) string { return line[:len(line)-len(strings.TrimLeft(line, blanks))] })(s)
 }
 
-// variant is old_string as it should perhaps have been.
+// variant is a text that the caller may have meant by old_string.
 type variant struct {
 	text string
-	why  string // goes on after "line 3 has it "
+	why  string // continues "line 3 has it "
 	next string
 }
 
-// variants undoes what is often done to a text on its way.
+// variants returns old with common transmission errors undone.
 func variants(old string) []variant {
 	var out []variant
 	add := func(text, why, next string) {
@@ -256,8 +254,7 @@ func unescaped(s string) string {
 	return unescape.Replace(s)
 }
 
-// withoutNumbers leaves out the numbers that Read shows before lines. The
-// first line may have lost its own.
+// withoutNumbers removes the line numbers that Read shows. The first line may have lost its number.
 func withoutNumbers(s string) string {
 	lines := strings.Split(s, "\n")
 	numbered := 0

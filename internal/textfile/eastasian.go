@@ -1,7 +1,7 @@
 package textfile
 
-// guessEastAsian names an encoding of Chinese, Japanese or Korean text: every
-// byte must fit it, and most characters must be where it has the common ones.
+// guessEastAsian names an encoding of Chinese, Japanese or Korean text. Every byte must be valid in
+// it, and most characters must be in the ranges of its common characters.
 func guessEastAsian(b []byte) (guess, bool) {
 	for _, e := range eastAsian {
 		if e.fits(b) {
@@ -11,20 +11,20 @@ func guessEastAsian(b []byte) (guess, bool) {
 	return guess{}, false
 }
 
-// doubleByte describes an encoding of one or two bytes a character.
+// doubleByte describes an encoding with one or two bytes per character.
 type doubleByte struct {
 	name, iconv string
 	lead        func(c byte) bool
 	trail       func(c byte) bool
-	single      func(c byte) bool // beyond ASCII
+	single      func(c byte) bool // single bytes beyond ASCII
 	common      func(lead, trail byte) bool
-	share       int // of the characters that must be common, in percent
-	plainTrail  int // of the trails that must be below 0x80, in percent
+	share       int // least share of common characters, in percent
+	plainTrail  int // least share of second bytes below 0x80, in percent
 }
 
-// eastAsian is in the order of asking: the narrower one first. The common
-// characters are kana and the first level of kanji (JIS X 0208), the hangul
-// (KS X 1001), the first level of hanzi (GB 2312, Big5), and punctuation.
+// eastAsian lists the encodings in the order of testing, narrower ones first. The common characters
+// are kana and the first level of kanji (JIS X 0208), hangul (KS X 1001), the first level of hanzi
+// (GB 2312, Big5), and punctuation.
 var eastAsian = []doubleByte{
 	{"Shift JIS", "CP932",
 		func(c byte) bool { return in(c, 0x81, 0x9f) || in(c, 0xe0, 0xfc) },
@@ -49,12 +49,12 @@ var eastAsian = []doubleByte{
 
 func in(c, from, to byte) bool { return from <= c && c <= to }
 
-// isG reports whether a byte is of the graphic set of an EUC encoding.
+// isG reports whether a byte belongs to the graphic set of an EUC encoding.
 func isG(c byte) bool { return in(c, 0xa1, 0xfe) }
 
 func never(byte) bool { return false }
 
-// fits reports whether b is such text. Its last character may be cut off.
+// fits reports whether b is text in the encoding. Its last character may be truncated.
 func (e doubleByte) fits(b []byte) bool {
 	pairs, common, plain := 0, 0, 0
 	for i := 0; i < len(b); i++ {
@@ -80,7 +80,7 @@ func (e doubleByte) fits(b []byte) bool {
 			plain++
 		}
 	}
-	// A letter with an accent before a plain one looks like a character, too;
-	// in real text the second byte is plain in no more than about half.
+	// An accented letter before an ASCII letter looks like a character, too. In real text, at most
+	// about half of the second bytes are ASCII.
 	return pairs > 0 && common*100 >= pairs*e.share && plain*100 >= pairs*e.plainTrail && plain*3 <= pairs*2
 }

@@ -9,49 +9,49 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// mostReplacements is the most that one edit replaces. Each costs memory many
-// times its size; so many are a script's work.
+// mostReplacements is the limit of replacements by one edit. Each takes many times its size in
+// memory; an edit that needs more should be a script.
 const mostReplacements = 1 << 20
 
-// MaxSize is the longest text that an edit makes of a shorter one, in bytes: a
-// text that is replaced in many places can grow beyond any memory.
+// MaxSize is the limit of a text that an edit lengthens, in bytes. A text that is replaced in many
+// places could otherwise exceed any memory.
 const MaxSize = 64 << 20
 
-// Edit replaces a text by another. Both are valid UTF-8.
+// Edit replaces a text by another. Both must be valid UTF-8.
 //
-// "\n" in Old matches "\n" and "\r\n". "\r\n" in Old matches "\r\n" only; it
-// is the same as "\n" in a text whose line endings are all CRLF, while in a
-// mixed one an Old with "\r\n" in it is matched exactly, "\n" to "\n". A "\r"
-// of a "\r\n" is never matched alone, nor is a byte order mark.
+// "\n" in Old matches "\n" and "\r\n". "\r\n" in Old matches "\r\n" only. In a text whose line
+// endings are all CRLF it is the same as "\n". In a text with mixed endings, an Old that contains
+// "\r\n" is matched exactly, so its "\n" matches only "\n". The "\r" of a "\r\n" is never matched
+// alone, and a byte order mark is never matched.
 //
-// "\r\n" in New is always written so. "\n" takes the ending of what it
-// replaces: the i-th "\n" of what changes that of the i-th line ending there,
-// any further one that of the line the change ends in, else of the nearest
-// line before; "\n" where there is none.
+// "\r\n" in New is always written unchanged. "\n" takes the line ending that it replaces: the i-th
+// "\n" of the changed part takes the ending of the i-th line that ends there. Any further "\n"
+// takes the ending of the line in which the change ends, otherwise of the nearest line before,
+// otherwise "\n".
 //
-// If New is empty and Old is one or more lines whole but for the last line's
-// ending, that ending goes too. It stays if Old begins or ends with a line
-// ending itself: then exactly Old goes. The last line has no ending to take
-// along if the file ends without; then the ending before it stays.
+// If New is empty and Old is one or more whole lines without the last line ending, that ending is
+// removed too. It is not removed if Old begins or ends with a line ending itself; then exactly Old
+// is removed. At the end of a file without a final line ending there is none to remove; the ending
+// before the last line remains.
 type Edit struct {
-	Old string // "": only for an empty text, of which New becomes the content
+	Old string // "" only for an empty text, whose content becomes New
 	New string
-	// All replaces every match, from the beginning and without overlap. Else
-	// Old must match once; of overlapping matches ("aa" in "aaa") each counts.
+	// All replaces every match from the start, without overlap. Otherwise Old must match exactly
+	// once; overlapping matches ("aa" in "aaa") count separately.
 	All bool
 }
 
 // Place is where an edit replaced a match of Old.
 type Place struct {
-	Old Lines // in the text before
-	New Lines // in the text after; where New is empty, the line where the match was
+	Old Lines // in the text before the edit
+	New Lines // in the text after the edit; if New is empty, the line where the match was
 }
 
-// Lines are numbered from 1. A line ending belongs to the line it ends.
+// Lines is a range of lines, numbered from 1. A line ending belongs to the line it ends.
 type Lines struct{ First, Last int }
 
-// Apply makes an edited copy and says which lines changed, in order. An error
-// is a *Miss, an *Ambiguous or a *fault.Fault.
+// Apply returns an edited copy and the lines that changed, in order. An error is a *Miss, an
+// *Ambiguous or a *fault.Fault.
 func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 	if err := e.check(); err != nil {
 		return nil, nil, err
@@ -82,7 +82,7 @@ func (t *Text) Apply(e Edit) (*Text, []Place, error) {
 	return &Text{t.splice(d, changes), t.enc}, e.places(d, spans, changes), nil
 }
 
-// check refuses what is wrong whatever the file holds.
+// check rejects edits that are invalid for any file.
 func (e Edit) check() error {
 	switch {
 	case !utf8.ValidString(e.Old):
@@ -134,16 +134,16 @@ func tooMany() error {
 	}
 }
 
-// places says which lines were replaced.
+// places returns the lines that were replaced.
 func (e Edit) places(d []byte, spans []span, changes []change) []Place {
 	places := make([]Place, len(spans))
 	added := strings.Count(e.New, "\n")
-	line, at, moved := 1, 0, 0 // line is that of d[at]; moved is how much further down it is now
+	line, at, moved := 1, 0, 0 // line is the line of d[at]; moved is the number of lines it has moved down
 	for i, s := range spans {
 		line += bytes.Count(d[at:s.from], []byte{'\n'})
 		places[i].Old = Lines{line, line + bytes.Count(d[s.from:s.to-1], []byte{'\n'})}
 		places[i].New = Lines{line + moved, line + moved + inner(e.New)}
-		at = max(s.to, changes[i].to) // a line's ending that goes too is behind the match
+		at = max(s.to, changes[i].to) // a removed line ending after the match
 		gone := bytes.Count(d[s.from:at], []byte{'\n'})
 		line += gone
 		moved += added - gone
@@ -151,7 +151,7 @@ func (e Edit) places(d []byte, spans []span, changes []change) []Place {
 	return places
 }
 
-// inner counts the lines of s that do not end it.
+// inner counts the line endings of s, except one at its end.
 func inner(s string) int {
 	if s == "" {
 		return 0

@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestApply holds each rule on which bytes change. Errors are in
-// errors_test.go.
+// TestApply checks each rule on which bytes change. The errors are in errors_test.go.
 func TestApply(t *testing.T) {
 	le := func(s string) string { return "\xff\xfe" + refEncode(s, UTF16LE) }
 	be := func(s string) string { return "\xfe\xff" + refEncode(s, UTF16BE) }
@@ -134,8 +133,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What repeats must not take more than linear time. Each of these took minutes
-// if it did; the whole test takes less than a second.
+// Repetitive texts must not take more than linear time. Each of these would take minutes otherwise;
+// the whole test takes less than a second.
 func TestRepetitive(t *testing.T) {
 	const n = 1 << 20
 	as, ends := strings.Repeat("a", n), strings.Repeat("\r\n", n/2)
@@ -165,7 +164,7 @@ func TestRepetitive(t *testing.T) {
 			}
 		}
 	}
-	// Each place asks for the ending of its line.
+	// Each place needs the line ending of its line.
 	long, err := Decode([]byte("\r\n" + as))
 	if err != nil {
 		t.Fatal(err)
@@ -176,8 +175,8 @@ func TestRepetitive(t *testing.T) {
 	}
 }
 
-// TestGrowth: an edit that would grow a text beyond all measure is refused
-// before it takes the memory.
+// TestGrowth checks that an edit that would make a text too large is rejected before it takes the
+// memory.
 func TestGrowth(t *testing.T) {
 	text, err := Decode([]byte(strings.Repeat("a", 1<<20)))
 	if err != nil {

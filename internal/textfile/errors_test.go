@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the wanted errors")
 
-// golden compares with a file of testdata.
+// golden compares got with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -34,11 +34,11 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// code is a file to miss in.
+// code is the file in which the edits miss.
 const code = "package a\n\nfunc f(x int) {\n\tif x > 0 {\n\t\treturn “Hello World”  \n\t}\n\n\n" +
 	"\tlog(\"a\\n\") // it’s – caf\u00e9\n}\n\u00a0end &amp; more\nzero\u200bwidth\n\x1b[31m red\n"
 
-// TestEditErrors holds every text that a model may see of an edit.
+// TestEditErrors covers every text of an edit's errors.
 func TestEditErrors(t *testing.T) {
 	var lines strings.Builder
 	for i := 1; i <= 100; i++ {
@@ -139,7 +139,7 @@ func short(old, text string) string {
 	return fmt.Sprintf("%+q -> %+q", old, text)
 }
 
-// TestDecodeErrors holds every text on what cannot be edited.
+// TestDecodeErrors covers every text about files that cannot be edited.
 func TestDecodeErrors(t *testing.T) {
 	var out strings.Builder
 	for _, tc := range []struct{ name, data string }{

@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// excerptLines is the most lines of an excerpt: more is read with Read.
+	// excerptLines is the limit of lines in an excerpt; Read shows more.
 	excerptLines = 10
-	// excerptWidth is the most of a line, in characters.
+	// excerptWidth is the limit of a line, in characters.
 	excerptWidth = 400
-	// excerptBefore is how many characters are shown before the place in a
-	// line that is too long.
+	// excerptBefore is the number of characters shown before the place in a line that is too long.
 	excerptBefore = 80
-	// leadIn is how many lines are shown before the first that differs.
+	// leadIn is the number of lines shown before the first that differs.
 	leadIn = 2
 )
 
-// miss makes a Miss about a place. next ends without a full stop if the
-// excerpt goes on with it.
+// miss makes a Miss about a place and adds the excerpt to next. If next is copyAs, the excerpt
+// continues its sentence.
 func (m misser) miss(p span, fact, next string) *Miss {
 	lines := m.lines(p)
 	excerpt, legend := m.excerpt(p, lines)
@@ -39,8 +38,8 @@ func (m misser) miss(p span, fact, next string) *Miss {
 	}
 }
 
-// excerpt shows lines of a place, those around the first difference if there
-// are too many. The legend explains the signs used.
+// excerpt returns the lines of a place, or those around the first difference if there are too many.
+// The legend explains the signs used.
 func (m misser) excerpt(p span, lines Lines) (text, legend string) {
 	first := lines.First
 	if lines.Last-first >= excerptLines {
@@ -64,10 +63,10 @@ func (m misser) excerpt(p span, lines Lines) (text, legend string) {
 	return text, s.legend(text)
 }
 
-// signs stand for what cannot be seen: a tab, a space at the end of a line.
+// signs holds the replacements for invisible characters: a tab, and a space at the end of a line.
 type signs struct{ tab, space string }
 
-// signsFor chooses signs that are not in a text.
+// signsFor returns signs that do not occur in a text.
 func signsFor(text []byte) signs {
 	for _, s := range []signs{{"→", "·"}, {"⇥", "␣"}} {
 		if !bytes.Contains(text, []byte(s.tab)) && !bytes.Contains(text, []byte(s.space)) {
@@ -77,7 +76,7 @@ func signsFor(text []byte) signs {
 	return signs{`\t`, `\s`}
 }
 
-// legend explains the signs that are in what is shown.
+// legend explains those signs that occur in shown.
 func (s signs) legend(shown string) string {
 	tab, space := strings.Contains(shown, s.tab), strings.Contains(shown, s.space)
 	switch {
@@ -91,8 +90,8 @@ func (s signs) legend(shown string) string {
 	return ""
 }
 
-// visible is a line with its tabs and the spaces at its end made visible, cut
-// around an offset if it is too long.
+// visible returns a line with signs for tabs and for spaces at its end. A line that is too long is
+// truncated around the offset at.
 func (s signs) visible(line string, at int) string {
 	body := strings.TrimRight(line, " ")
 	line = body + strings.Repeat(s.space, len(line)-len(body))

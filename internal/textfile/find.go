@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// span is a range of decoded text.
+// span is a range of bytes in decoded text.
 type span struct{ from, to int }
 
-// find returns where an edit applies.
+// find returns the places where an edit applies.
 func find(d []byte, e Edit) ([]span, error) {
 	s := newSearch(d, e.Old)
 	first := s.index(0)
@@ -16,7 +16,7 @@ func find(d []byte, e Edit) ([]span, error) {
 		return nil, explain(d, e.Old)
 	}
 	if !e.All {
-		// One further search, from the next byte on, finds overlaps too.
+		// One more search, from the next byte on, finds overlaps too.
 		if s.index(first+1) >= 0 {
 			return nil, s.ambiguous(first)
 		}
@@ -32,13 +32,13 @@ func find(d []byte, e Edit) ([]span, error) {
 	return s.spans(at), nil
 }
 
-// search looks for a text by its bytes, so that it takes linear time whatever
-// repeats: comparing line endings at each candidate would not.
+// search finds a text by its bytes, which takes linear time however repetitive the text is.
+// Comparing line endings at each candidate would not.
 type search struct {
 	d      []byte // decoded text
-	text   []byte // d, or d with one byte for each CRLF
+	text   []byte // d, or d with each CRLF replaced by one byte
 	needle []byte
-	short  bool // text has one byte for each CRLF
+	short  bool // whether text has one byte for each CRLF
 }
 
 func newSearch(d []byte, old string) search {
@@ -53,7 +53,7 @@ func newSearch(d []byte, old string) search {
 	}
 	mark := "\n"
 	if ends.LF > 0 && strings.Contains(old, "\r\n") {
-		mark = "\xff" // in no UTF-8: what matches it is a CRLF, and what matches "\n" is not
+		mark = "\xff" // never in UTF-8, so it matches only a CRLF, and "\n" does not match one
 	}
 	needle := strings.ReplaceAll(old, "\r\n", mark)
 	if ends.LF == 0 && !strings.HasSuffix(old, "\r") {
@@ -65,7 +65,7 @@ func newSearch(d []byte, old string) search {
 	return s
 }
 
-// index is the first match at or after from, -1 if there is none.
+// index returns the first match at or after from, or -1.
 func (s search) index(from int) int {
 	i := bytes.Index(s.text[from:], s.needle)
 	if i < 0 {
@@ -74,7 +74,7 @@ func (s search) index(from int) int {
 	return from + i
 }
 
-// spans are the places in d of ascending matches that do not overlap.
+// spans returns the ranges in d of ascending matches that do not overlap.
 func (s search) spans(at []int) []span {
 	out := make([]span, len(at))
 	if !s.short {
@@ -90,14 +90,14 @@ func (s search) spans(at []int) []span {
 	return out
 }
 
-// mapping finds in d what is at an offset where each CRLF is one byte.
+// mapping converts offsets in a text with one byte for each CRLF to offsets in d.
 type mapping struct {
 	d     []byte
-	next  int // of the CRLFs not counted yet the first; -1: none
-	crlfs int // counted so far
+	next  int // offset of the first CRLF not counted yet; -1 if there is none
+	crlfs int // number of CRLFs counted
 }
 
-// long takes ascending offsets.
+// long converts an offset. Successive calls must have ascending offsets.
 func (m *mapping) long(short int) int {
 	for m.next >= 0 && m.next-m.crlfs < short {
 		m.crlfs++

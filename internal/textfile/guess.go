@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// sniff is how many bytes of a file are looked at for a NUL, which text
-	// does not hold: as many as git looks at, and Read.
+	// sniff is the number of bytes of a file searched for a NUL, which text does not contain. Git
+	// and Read examine as many.
 	sniff = 8 << 10
-	// sampled is how many bytes an encoding is guessed from.
+	// sampled is the number of bytes from which an encoding is guessed.
 	sampled = 64 << 10
 )
 
-// guess is what a file seems to be.
+// guess describes the apparent content of a file.
 type guess struct {
 	is    string // "is not UTF-8; it looks like ..."
-	iconv string // what iconv calls the encoding; "": it is no text
+	iconv string // name of the encoding for iconv; "" if the file is not text
 }
 
 func (g guess) fault() error {
@@ -34,8 +34,8 @@ func (g guess) fault() error {
 
 var binaryData = guess{is: "is binary data, not text"}
 
-// refuseWide says what is wrong with a file that has the mark of UTF-16; nil:
-// nothing.
+// refuseWide returns a fault if a file with a UTF-16 byte order mark is not valid text, otherwise
+// nil.
 func refuseWide(data []byte, enc Encoding) error {
 	body := data[len(enc.mark()):]
 	switch {
@@ -55,7 +55,7 @@ func refuseWide(data []byte, enc Encoding) error {
 	return nil
 }
 
-// refuse says what a file seems to be that is not UTF-8 text.
+// refuse returns the fault for a file that is not UTF-8 text, with its apparent content.
 func refuse(body []byte) error {
 	head := body[:min(len(body), sampled)]
 	if bytes.IndexByte(head[:min(len(head), sniff)], 0) >= 0 {
@@ -76,7 +76,7 @@ func refuse(body []byte) error {
 			Next: "Correct these bytes, for example with \"iconv -c -f UTF-8 -t UTF-8\", which leaves them out, or edit the file with a script.",
 		}
 	}
-	// Look where the first byte beyond ASCII is: the beginning may have none.
+	// Look at the first byte beyond ASCII, since the start may have none.
 	i := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 	head = body[i:min(len(body), i+sampled)]
 	if g, ok := guessEastAsian(head); ok {
@@ -85,7 +85,7 @@ func refuse(body []byte) error {
 	return guessSingle(head).fault()
 }
 
-// guessWide names text with NUL bytes, which UTF-16 and UTF-32 have.
+// guessWide names text with NUL bytes, which UTF-16 and UTF-32 contain.
 func guessWide(head []byte, size int) guess {
 	for _, le := range []bool{true, false} {
 		enc, end, short := UTF16BE, "big", "BE"
@@ -102,7 +102,7 @@ func guessWide(head []byte, size int) guess {
 	return binaryData
 }
 
-// isUTF32 reports whether all of b are characters of text.
+// isUTF32 reports whether b consists of characters that occur in text.
 func isUTF32(b []byte, order binary.ByteOrder) bool {
 	n := 0
 	for ; len(b) >= 4; b = b[4:] {
@@ -115,8 +115,8 @@ func isUTF32(b []byte, order binary.ByteOrder) bool {
 	return n > 0
 }
 
-// isUTF16 reports whether b is text, much of it ASCII: without a mark, nothing
-// else tells it from binary data.
+// isUTF16 reports whether b is text with a large share of ASCII. Without a byte order mark, nothing
+// else distinguishes it from binary data.
 func isUTF16(b []byte, enc Encoding) bool {
 	n, ascii := 0, 0
 	for ; len(b) >= 2; b = b[2:] {
@@ -132,7 +132,7 @@ func isUTF16(b []byte, enc Encoding) bool {
 	return ascii*4 > n
 }
 
-// isControl reports whether text holds no such character.
+// isControl reports whether r is a control character that does not occur in text.
 func isControl(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', '\b', 0x1b, 0xfeff:
@@ -151,8 +151,8 @@ func controls(b []byte) int {
 	return n
 }
 
-// cut reports whether b is UTF-8 but for a character at its end that is not
-// whole. A single byte there is as well one of another encoding.
+// cut reports whether b is valid UTF-8 except for an incomplete character at its end. A single odd
+// byte there does not count, since it may as well belong to another encoding.
 func cut(b []byte) bool {
 	for n := 2; n < utf8.UTFMax && n <= len(b); n++ {
 		tail := b[len(b)-n:]
@@ -163,9 +163,9 @@ func cut(b []byte) bool {
 	return false
 }
 
-// damaged reports whether b is UTF-8 but for a few bytes, and the line of the
-// first of them: it has as many characters of several bytes as it has bytes
-// that are not UTF-8, which another encoding hardly ever has.
+// damaged reports whether b is UTF-8 with a few invalid bytes, and the line of the first of them.
+// It requires at least as many multi-byte characters as invalid bytes, which hardly occurs in
+// another encoding.
 func damaged(b []byte) (line int, ok bool) {
 	good, bad := 0, 0
 	for i := 0; i < len(b); {
@@ -187,8 +187,8 @@ func damaged(b []byte) (line int, ok bool) {
 	return line, good > 0 && good >= bad
 }
 
-// guessSingle names an encoding of one byte a character. Where letters beyond
-// ASCII follow one another, the script is not Latin.
+// guessSingle names an encoding with one byte per character. If letters beyond ASCII are often
+// adjacent, the script is not Latin.
 func guessSingle(b []byte) guess {
 	high, pairs, c1, low, up := 0, 0, 0, 0, 0
 	for i, c := range b {
@@ -209,9 +209,9 @@ func guessSingle(b []byte) guess {
 		}
 	}
 	switch {
-	case pairs*2 > high && low > 2*up: // small letters of KOI8-R
+	case pairs*2 > high && low > 2*up: // lowercase letters of KOI8-R
 		return guess{"is not UTF-8; it looks like KOI8-R (Cyrillic) text", "KOI8-R"}
-	case pairs*2 > high && up > 2*low: // small letters of Windows-1251
+	case pairs*2 > high && up > 2*low: // lowercase letters of Windows-1251
 		return guess{"is not UTF-8; it looks like Windows-1251 (Cyrillic) text", "CP1251"}
 	case pairs*2 > high:
 		return guess{"is not UTF-8; it looks like text in an encoding of one byte a character", "ENCODING"}

@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// searched is how many bytes of a text are searched for what is like the
-	// text that is not there: more takes too long for an error.
+	// searched is the limit of text searched for similar lines, in bytes. More would take too long
+	// for an error.
 	searched = 16 << 20
-	// compared is the longest text that is compared in detail, in bytes.
+	// compared is the limit of a text that is compared in detail, in bytes.
 	compared = 64 << 10
-	// mostHits is how many places are compared to find the most alike.
+	// mostHits is the limit of places compared to find the most similar one.
 	mostHits = 20
 )
 
-// Miss says that a text to replace is not there, and what is there instead.
+// Miss reports that a text to replace does not occur, and the most similar text.
 type Miss struct {
 	fault.Fault
-	// First and Last are the lines most like it; 0: none are.
+	// First and Last are the most similar lines; 0 if there are none.
 	First, Last int
-	// Excerpt is up to 10 of these lines with their numbers, "→" for a tab and
-	// "·" for a space at the end of a line; "" if there are none.
+	// Excerpt holds up to 10 of these lines with their numbers, with "→" for a tab and "·" for a
+	// space at the end of a line. It is "" if there are none.
 	Excerpt string
 }
 
-// Unwrap gives the Fault alone.
+// Unwrap returns the Fault.
 func (m *Miss) Unwrap() error { return &m.Fault }
 
-// explain makes a Miss: the same text but for something, or a variant of it,
-// or else what is most like it.
+// explain makes a Miss. It looks for the same text apart from some differences, then for a variant
+// of it, then for the most similar text.
 func explain(d []byte, old string) error {
 	if len(d) == 0 {
 		return &Miss{Fault: fault.Fault{Fact: "is empty, so it does not contain old_string", Next: "To fill it, leave old_string empty."}}
@@ -65,15 +65,14 @@ func explain(d []byte, old string) error {
 	}}
 }
 
-// misser looks for what is like a text that is not there.
+// misser looks for text similar to one that does not occur.
 type misser struct {
-	view   []byte // as a model sees it
+	view   []byte // the text as shown to a model
 	old    string
 	sketch sketch
 }
 
-// alike finds the place that differs from a text in the fewest ways of those
-// that a sketch does not know.
+// alike finds the place whose text has the same sketch as old, with the fewest differences.
 func (m misser) alike(old string, bare []byte) (best span, names []string) {
 	tries := min(mostHits, max(1, compared/len(old)))
 	from := 0
@@ -95,19 +94,19 @@ func (m misser) alike(old string, bare []byte) (best span, names []string) {
 	return best, names
 }
 
-// part is the range of the view that a range of the sketch comes from.
+// part returns the range of the view that yields a range of the sketch.
 func (m misser) part(from, to int) span {
 	return span{m.find(from), m.find(to-1) + 1}.whole(m.view)
 }
 
-// find is where in the view a byte of the sketch comes from.
+// find returns the offset in the view that yields a byte of the sketch.
 func (m misser) find(i int) int {
 	i = min(i, len(m.sketch.text)-1)
 	from := m.sketch.piece(i)
 	return int(from.view) + offset(m.view[from.view:], i-int(from.bare))
 }
 
-// whole makes the end of a range that of a character.
+// whole extends the end of a range to the end of a character.
 func (s span) whole(view []byte) span {
 	s.to = min(s.to, len(view))
 	for s.to < len(view) && view[s.to]&0xc0 == 0x80 {
@@ -116,7 +115,7 @@ func (s span) whole(view []byte) span {
 	return s
 }
 
-// lineStart is where a line begins, counted from 0.
+// lineStart returns the offset at which a line begins, counted from 0.
 func lineStart(view []byte, line int) int {
 	at := 0
 	for ; line > 0; line-- {
@@ -125,7 +124,7 @@ func lineStart(view []byte, line int) int {
 	return at
 }
 
-// widen takes in the white space around a place that the text has around it.
+// widen extends a place by the white space around it, as far as old has white space there.
 func (m misser) widen(p span, old string) span {
 	if lead := len(old) - len(strings.TrimLeftFunc(old, unicode.IsSpace)); lead > 0 {
 		p.from = len(trimRight(m.view[:p.from], strings.Count(old[:lead], "\n"), old[0] == '\n'))
@@ -140,7 +139,7 @@ func (m misser) widen(p span, old string) span {
 			}
 			rest, n = rest[1:], n-1
 			if n == 0 && strings.HasSuffix(old, "\n") {
-				break // what follows is the indentation of the next line
+				break // the rest is the indentation of the next line
 			}
 		}
 		p.to = len(m.view) - len(rest)
@@ -148,8 +147,8 @@ func (m misser) widen(p span, old string) span {
 	return p
 }
 
-// trimRight cuts off blanks and at most n line ends, nothing before the n-th
-// if that is where to stop.
+// trimRight removes blanks and at most n newlines at the end. With stop it removes nothing before
+// the n-th newline.
 func trimRight(b []byte, n int, stop bool) []byte {
 	for {
 		b = bytes.TrimRightFunc(b, isBlank)
@@ -162,8 +161,7 @@ func trimRight(b []byte, n int, stop bool) []byte {
 	}
 }
 
-// as finds a variant of the text: exactly, else but for what a sketch does not
-// know.
+// as finds a variant of the text, exactly or otherwise by its sketch.
 func (m misser) as(text string) span {
 	if i := bytes.Index(m.view, []byte(text)); i >= 0 {
 		return span{i, i + len(text)}
@@ -175,7 +173,7 @@ func (m misser) as(text string) span {
 	return span{}
 }
 
-// differing explains a place that differs in what a sketch does not know.
+// differing explains a place whose sketch is the same but whose text differs.
 func (m misser) differing(p span, names []string) *Miss {
 	in := "white space, case, or characters that look alike"
 	if len(names) > 0 {
@@ -190,7 +188,7 @@ func (m misser) differing(p span, names []string) *Miss {
 
 const copyAs = "Copy the text as the file has it"
 
-// like shows the lines that are most like the text.
+// like shows the lines most similar to the text.
 func (m misser) like(p span) *Miss {
 	lines := m.lines(p)
 	if lines.First == lines.Last {
@@ -200,8 +198,7 @@ func (m misser) like(p span) *Miss {
 	return m.miss(p, fmt.Sprintf("does not contain old_string; %s are most like it, of which line %d is the first that differs", m.name(p), first), copyAs)
 }
 
-// firstDifferent is the number of the first line of a place that is not as in
-// the text.
+// firstDifferent returns the number of the first line of a place that differs from the text.
 func (m misser) firstDifferent(p span) int {
 	lines := m.lines(p)
 	have := m.view[lineStart(m.view, lines.First-1):]
@@ -218,13 +215,13 @@ func (m misser) firstDifferent(p span) int {
 	return lines.Last
 }
 
-// lines are the numbers of the lines of a place.
+// lines returns the line numbers of a place.
 func (m misser) lines(p span) Lines {
 	first := 1 + bytes.Count(m.view[:p.from], []byte{'\n'})
 	return Lines{first, first + bytes.Count(m.view[p.from:max(p.from, p.to-1)], []byte{'\n'})}
 }
 
-// name names the lines of a place.
+// name returns the lines of a place in words.
 func (m misser) name(p span) string {
 	l := m.lines(p)
 	if l.First == l.Last {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// refChar is what a model sees as one character, with the file's bytes for it.
+// refChar is one character as shown to a model, with its bytes in the file.
 type refChar struct {
 	seen rune // '\n' for any line ending
 	crlf bool
@@ -21,7 +21,7 @@ type refChar struct {
 
 const refCRLF = -2 // a "\r\n" in an edit's text
 
-// refDecode is the slow and obvious way to see a file.
+// refDecode decodes a file in the slow and obvious way.
 func refDecode(data []byte) (mark string, enc Encoding, chars []refChar) {
 	s := string(data)
 	for _, e := range []Encoding{UTF8BOM, UTF16LE, UTF16BE} {
@@ -81,7 +81,7 @@ func refEncode(text string, enc Encoding) string {
 	return string(out)
 }
 
-// refTokens are the characters of an edit's text.
+// refTokens returns the characters of an edit's text.
 func refTokens(s string) (out []rune) {
 	r := []rune(s)
 	for i := 0; i < len(r); i++ {
@@ -95,8 +95,8 @@ func refTokens(s string) (out []rune) {
 	return out
 }
 
-// refApply edits character by character. result is "" for an edit, else
-// "miss", "ambiguous" or "fault".
+// refApply edits character by character. result is "" for success, otherwise "miss", "ambiguous" or
+// "fault".
 func refApply(data []byte, e Edit) (edited []byte, places []Place, result string) {
 	mark, enc, chars := refDecode(data)
 	if e.Old == e.New || e.Old == "" && len(chars) > 0 {
@@ -158,7 +158,7 @@ func refApply(data []byte, e Edit) (edited []byte, places []Place, result string
 	return []byte(out), places, ""
 }
 
-// refLine is the number of the last line of a file.
+// refLine returns the number of the last line of a file.
 func refLine(file string) int {
 	_, _, chars := refDecode([]byte(file))
 	line := 1
@@ -168,7 +168,7 @@ func refLine(file string) int {
 	return line
 }
 
-// refLines are the lines of text that begins in a line.
+// refLines returns the lines of a text that begins in line first.
 func refLines(first int, text []rune) Lines {
 	l := Lines{first, first}
 	for i, t := range text {
@@ -186,7 +186,7 @@ func refRaw(chars []refChar) (out string) {
 	return out
 }
 
-// refReplace is the bytes for text in the place of chars[from:to].
+// refReplace returns the bytes for text in place of chars[from:to].
 func refReplace(chars []refChar, from, to int, text []rune, enc Encoding) string {
 	common := func(c refChar, t rune) bool { return c.seen == t || t == refCRLF && c.crlf }
 	head, tail := "", ""
@@ -205,7 +205,7 @@ func refReplace(chars []refChar, from, to int, text []rune, enc Encoding) string
 		}
 	}
 	further := refEncode("\n", enc)
-	for i := len(chars) - 1; i >= 0; i-- { // the nearest before, unless one comes after
+	for i := len(chars) - 1; i >= 0; i-- { // the nearest ending before, unless one follows
 		if chars[i].seen == '\n' && i < to {
 			further = chars[i].raw
 			break
@@ -236,7 +236,7 @@ func refReplace(chars []refChar, from, to int, text []rune, enc Encoding) string
 	return out + tail
 }
 
-// pieces are what random files and edits are made of: few, so that edits match.
+// pieces lists the parts of random files and edits. There are few, so that edits match.
 var pieces = []string{"a", "b", "a", "b", " ", "\n", "\n", "\r\n", "\r\n", "\r", "é", "è", "ĩ", "e\u0301", "\uFFFD", "😀", "\u2028", "\f", "\uFEFF", "\u0085"}
 
 func randomText(rng *rand.Rand, n int) string {
@@ -255,7 +255,7 @@ func randomText(rng *rand.Rand, n int) string {
 	return b.String()
 }
 
-// randomFile is a file's bytes, in UTF-16 with unpaired surrogates.
+// randomFile returns the bytes of a file. UTF-16 includes unpaired surrogates.
 func randomFile(rng *rand.Rand) []byte {
 	enc := Encoding(rng.IntN(4))
 	data := []byte(enc.mark() + refEncode(randomText(rng, rng.IntN(30)), enc))
@@ -269,8 +269,7 @@ func randomFile(rng *rand.Rand) []byte {
 	return data
 }
 
-// randomEdit mostly takes Old from the file, and makes New of it by changing
-// some of it.
+// randomEdit usually takes Old from the file and derives New from it.
 func randomEdit(rng *rand.Rand, data []byte) Edit {
 	_, _, chars := refDecode(data)
 	var view []rune
@@ -340,7 +339,7 @@ func checkApply(t *testing.T, data []byte, e Edit) string {
 	return result
 }
 
-// TestApplyAsReference compares random edits with the slow and obvious ones.
+// TestApplyAsReference compares random edits with the reference.
 func TestApplyAsReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	results := map[string]int{}
@@ -371,7 +370,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		if len(data)+len(old)+len(text) > 1000 {
-			return // the reference would take long
+			return // the reference would be too slow
 		}
 		checkApply(t, data, Edit{old, text, all})
 	})

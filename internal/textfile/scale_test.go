@@ -4,6 +4,6 @@ import "mcp-toolset/internal/testscale"
 
 // The counts of the tests that have many cases.
 var (
-	// Enough to catch what tends to break; TEST_SCALE=full has the full count.
+	// Enough to catch usual mistakes; TEST_SCALE=full runs the full number.
 	randomEdits = testscale.N(2000, 10_000)
 )

@@ -9,21 +9,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// sketch is a text without what people and models get wrong: white space,
-// case, accents, and the forms of quotes and dashes.
+// sketch is a text without the features that users and models often get wrong: white space, case,
+// accents, and the forms of quotes and dashes.
 type sketch struct {
 	text   []byte
 	pieces []piece
 }
 
-// piece is where a line, or a part of a long one, begins: in the sketch, and
-// in what it is of.
+// piece is the start of a line, or of a part of a long line, in the sketch and in the view.
 type piece struct{ bare, view int32 }
 
-// pieceSize is the longest piece in bytes: what is walked to find a character.
+// pieceSize is the limit of a piece in bytes. Finding a character scans one piece.
 const pieceSize = 4 << 10
 
-// newSketch takes at most 2 GiB.
+// newSketch returns the sketch of a view of at most 2 GiB.
 func newSketch(view []byte) sketch {
 	s := sketch{text: make([]byte, 0, len(view))}
 	for at := 0; at < len(view); {
@@ -41,12 +40,12 @@ func newSketch(view []byte) sketch {
 	return s
 }
 
-// piece is the one that text[i] is of.
+// piece returns the piece that contains text[i].
 func (s sketch) piece(i int) piece {
 	return s.pieces[sort.Search(len(s.pieces), func(n int) bool { return int(s.pieces[n].bare) > i })-1]
 }
 
-// bareASCII is what is left of each ASCII character; 0: nothing.
+// bareASCII maps each ASCII character to its byte in a sketch; 0 drops it.
 var bareASCII = func() (table [utf8.RuneSelf]byte) {
 	for c := byte('!'); c < 0x7f; c++ {
 		table[c] = byte(unicode.ToLower(rune(c)))
@@ -55,7 +54,7 @@ var bareASCII = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// appendBare appends what is left of text.
+// appendBare appends the sketch of text.
 func appendBare(out, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
@@ -72,10 +71,10 @@ func appendBare(out, text []byte) []byte {
 	return out
 }
 
-// appendBareRune is appendBare for one character beyond ASCII.
+// appendBareRune appends the sketch of a character beyond ASCII.
 func appendBareRune(out []byte, r rune, raw []byte) []byte {
 	switch {
-	case r >= 0x3400 && r < 0xa000: // Chinese characters have nothing to lose
+	case r >= 0x3400 && r < 0xa000: // Chinese characters do not change
 		return append(out, raw...)
 	case unicode.IsSpace(r) || invisible(r):
 		return out
@@ -101,7 +100,7 @@ func appendBareRune(out []byte, r rune, raw []byte) []byte {
 	return utf8.AppendRune(out, unicode.ToLower(r))
 }
 
-// offset finds in a piece where the n-th byte of its sketch comes from.
+// offset returns the offset in a piece that yields the n-th byte of its sketch.
 func offset(line []byte, n int) int {
 	var buf [64]byte
 	for i := 0; i < len(line); {
@@ -116,15 +115,15 @@ func offset(line []byte, n int) int {
 	return len(line)
 }
 
-// grams counts runs of three bytes by hash. How many two texts have in common
-// says how alike they are (Ukkonen 1992, q-grams).
+// Runs of three bytes are counted by hash. The number that two texts share measures their
+// similarity (Ukkonen 1992, q-grams).
 const (
 	gram     = 3
-	hashBits = 16 // 64 Ki counts stay in the cache
+	hashBits = 16 // 64 Ki counts fit in the processor's cache
 )
 
-// What fit looks for, in bytes: the ends of a text, first long, then short
-// ones, at least so far around where they should be.
+// Parameters of fit, in bytes. It looks for the ends of a text, first for long ends, then for short
+// ones, within at least leastNear bytes of their expected place.
 const (
 	longestEnd  = 24
 	shortestEnd = 4
@@ -135,16 +134,16 @@ func hashGram(a, b, c byte) uint32 {
 	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 2654435761 >> (32 - hashBits)
 }
 
-// nearest finds the part of the sketch with the most grams of old; ok if that
-// is at least half of them. Linear time.
+// nearest finds the part of the sketch that shares the most grams with old. ok reports whether it
+// shares at least half of them. It takes linear time.
 func (s sketch) nearest(old []byte) (part span, ok bool) {
 	n := len(old) - gram + 1 // grams of old
 	if n < 1 || len(s.text) < gram {
 		return span{}, false
 	}
 	at := 0
-	// What is left of need is what the part lacks; below zero, what it has too
-	// many of.
+	// need counts the grams that the part lacks. Negative counts are grams that the part has in
+	// excess.
 	need := make([]int32, 1<<hashBits)
 	for i := range n {
 		need[hashGram(old[i], old[i+1], old[i+2])]++
@@ -168,8 +167,8 @@ func (s sketch) nearest(old []byte) (part span, ok bool) {
 	return s.fit(at, old), best*2 >= n
 }
 
-// fit moves the ends of a part as long as old to where old begins and ends in
-// it, if that is near: what differs in the middle moves them.
+// fit adjusts a part as long as old: it moves the ends to where old begins and ends, if that is
+// near. Differences in the middle shift them.
 func (s sketch) fit(at int, old []byte) span {
 	near := max(leastNear, len(old)/8)
 	p := span{at, min(at+len(old), len(s.text))}

@@ -6,14 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// change replaces a range of decoded text. Its text has the file's line
-// endings.
+// change replaces a range of decoded text. Its text has the line endings for the file.
 type change struct {
 	span
 	text string
 }
 
-// change is what really changes at a match.
+// change returns the minimal change at a match.
 func (e Edit) change(s span, ends *endings) change {
 	d := ends.d
 	if e.New == "" && wholeLines(d, s) {
@@ -29,13 +28,13 @@ func (e Edit) change(s span, ends *endings) change {
 	return c
 }
 
-// wholeLines reports whether a match is whole lines but for their last ending.
+// wholeLines reports whether a match consists of whole lines without the last line ending.
 func wholeLines(d []byte, s span) bool {
 	return (s.from == 0 || d[s.from-1] == '\n') && endingAt(d[s.to:]) > 0 &&
 		endingAt(d[s.from:]) == 0 && d[s.to-1] != '\n'
 }
 
-// endingAt is the length of the line ending that d begins with; 0: none.
+// endingAt returns the length of the line ending at the start of d, or 0.
 func endingAt(d []byte) int {
 	switch {
 	case len(d) > 0 && d[0] == '\n':
@@ -46,8 +45,8 @@ func endingAt(d []byte) int {
 	return 0
 }
 
-// commonPrefix is how far both agree, in characters: a "\n" in text agrees
-// with any line ending, a "\r\n" with its like.
+// commonPrefix returns the length of the common prefix in both texts, in whole characters. "\n" in
+// text equals any line ending, "\r\n" only itself.
 func commonPrefix(old []byte, text string) (i, j int) {
 	for i < len(old) && j < len(text) {
 		have, want := endingAt(old[i:]), endingIn(text[j:])
@@ -57,14 +56,14 @@ func commonPrefix(old []byte, text string) (i, j int) {
 		i += max(have, 1)
 		j += max(want, 1)
 	}
-	// A line ending is whole, so what is cut is in the same character in both.
+	// Line endings are matched whole, so a partial character is the same in both.
 	for i < len(old) && !utf8.RuneStart(old[i]) {
 		i, j = i-1, j-1
 	}
 	return i, j
 }
 
-// endingIn is endingAt of a string.
+// endingIn is endingAt for a string.
 func endingIn(s string) int {
 	switch {
 	case strings.HasPrefix(s, "\n"):
@@ -75,7 +74,7 @@ func endingIn(s string) int {
 	return 0
 }
 
-// commonSuffix is how much both agree at their ends; see commonPrefix.
+// commonSuffix returns the length of the common suffix in both texts; see commonPrefix.
 func commonSuffix(old []byte, text string) (n struct{ old, new int }) {
 	a, b := len(old), len(text)
 	for a > 0 && b > 0 && old[a-1] == text[b-1] {
@@ -100,15 +99,15 @@ func commonSuffix(old []byte, text string) (n struct{ old, new int }) {
 	return n
 }
 
-// endings finds the line endings around ascending places in decoded text. It
-// remembers, so that many places in one long line do not each search it.
+// endings finds the line endings near ascending places in decoded text. It caches positions, so
+// that many places in one long line do not each search it.
 type endings struct {
 	d    []byte
-	next int // where the first "\n" at or after the last place is; len(d): none; -1: not known
-	last int // where the last "\n" of all is; -1: there is none; -2: not known
+	next int // offset of the first "\n" at or after the last place; len(d): none; -1: unknown
+	last int // offset of the last "\n" of the text; -1: none; -2: unknown
 }
 
-// fill gives the lines of a change their endings.
+// fill returns the text of a change with its line endings.
 func (e *endings) fill(c change) string {
 	old, text := e.d[c.from:c.to], c.text
 	var out strings.Builder
@@ -128,14 +127,14 @@ func (e *endings) fill(c change) string {
 			ending = further
 		}
 		if strings.HasSuffix(line, "\r") {
-			ending = "\n" // its own "\r" is written already
+			ending = "\n" // the "\r" is written already
 		}
 		out.WriteString(ending)
 		text = rest
 	}
 }
 
-// endingBefore is the line ending of a "\n" that comes after d.
+// endingBefore returns the line ending of a "\n" that follows d.
 func endingBefore(d []byte) string {
 	if bytes.HasSuffix(d, []byte{'\r'}) {
 		return "\r\n"
@@ -143,7 +142,7 @@ func endingBefore(d []byte) string {
 	return "\n"
 }
 
-// near is the ending of the line that at is in, else of the nearest before.
+// near returns the ending of the line that contains at, otherwise of the nearest line before.
 func (e *endings) near(at int) string {
 	if e.next < at {
 		e.next = len(e.d)

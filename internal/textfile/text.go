@@ -1,16 +1,15 @@
-// Package textfile is the text of a file, and edits of it that change no byte
-// but those edited. It does no I/O.
+// Package textfile represents the text of a file, and edits that change no other bytes. It does no
+// I/O.
 //
 // Its rules:
-//   - A model sees a text as UTF-8 without a byte order mark, with "\n" for
+//   - A model gets a text as UTF-8 without a byte order mark, with "\n" for
 //     "\r\n". Edits are given and matched in these terms.
 //   - Nothing else is ever treated as equal: no white space, quotes, case or
 //     forms of accents.
-//   - The bytes around an edit stay, and so do those that the old and the new
-//     text have in common, whatever the encoding and the line endings.
+//   - The bytes around an edit do not change, nor do those that the old and the
+//     new text have in common, whatever the encoding and the line endings.
 //
-// Errors are about the file: their fact goes on after its name ("a.txt" +
-// " is not UTF-8").
+// Errors are about the file: their fact continues the file's name ("a.txt" + " is not UTF-8").
 package textfile
 
 import (
@@ -18,37 +17,36 @@ import (
 	"unicode/utf8"
 )
 
-// Encoding is how text is stored in a file.
+// Encoding is the encoding of text in a file.
 type Encoding uint8
 
 const (
 	UTF8    Encoding = iota
 	UTF8BOM          // with a byte order mark, as some Windows programs write it
-	UTF16LE          // always with a mark: without one it is a guess
+	UTF16LE          // always with a byte order mark: without one it would be a guess
 	UTF16BE
 )
 
-// String is the encoding as people call it.
+// String returns the name of the encoding for users.
 func (e Encoding) String() string {
 	return [...]string{"UTF-8", "UTF-8 with a byte order mark", "UTF-16 (little endian)", "UTF-16 (big endian)"}[e]
 }
 
-// mark is what a file in the encoding begins with.
+// mark returns the byte order mark of the encoding.
 func (e Encoding) mark() string { return [...]string{"", "\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}[e] }
 
 func (e Encoding) wide() bool { return e >= UTF16LE }
 
-// Text is the text of a file with its exact bytes. It does not change, so it
-// may be used concurrently.
+// Text is the text of a file with its exact bytes. It is immutable, so it is safe for concurrent
+// use.
 type Text struct {
 	data []byte
 	enc  Encoding
 }
 
-// Decode takes a file's bytes, which must not change afterwards. A file that
-// is not text in one of the encodings is a *fault.Fault that names what it
-// seems to be. Unpaired surrogates of UTF-16 are taken: they are seen as
-// U+FFFD and stay as they are.
+// Decode makes a Text of a file's bytes. The caller must not modify data afterwards. A file that is
+// not text in one of the encodings is a *fault.Fault that names its apparent content. Unpaired
+// surrogates of UTF-16 are accepted: they are shown as U+FFFD, and edits do not change them.
 func Decode(data []byte) (*Text, error) {
 	t := &Text{data: data}
 	for enc := UTF16BE; enc > UTF8; enc-- {
@@ -70,22 +68,22 @@ func Decode(data []byte) (*Text, error) {
 	return t, nil
 }
 
-// Encode makes the text of a new file. Its line endings are those of content,
-// and invalid UTF-8 in it becomes U+FFFD in UTF-16.
+// Encode returns the text of a new file with the line endings of content. In UTF-16, invalid UTF-8
+// becomes U+FFFD.
 func Encode(content string, enc Encoding) *Text {
 	return &Text{data: enc.appendText([]byte(enc.mark()), content), enc: enc}
 }
 
-// Bytes is exactly what is in the file. The caller must not change it.
+// Bytes returns the exact bytes of the file. The caller must not modify them.
 func (t *Text) Bytes() []byte { return t.data }
 
-// Encoding is how the text is stored; an edit keeps it.
+// Encoding returns the encoding, which edits do not change.
 func (t *Text) Encoding() Encoding { return t.enc }
 
-// String is the text as a model sees it.
+// String returns the text as shown to a model.
 func (t *Text) String() string { return string(seen(t.decoded())) }
 
-// seen is decoded text with "\n" for "\r\n".
+// seen returns decoded text with "\n" for "\r\n".
 func seen(d []byte) []byte {
 	if !bytes.Contains(d, []byte("\r\n")) {
 		return d
@@ -93,14 +91,14 @@ func seen(d []byte) []byte {
 	return bytes.ReplaceAll(d, []byte("\r\n"), []byte("\n"))
 }
 
-// Endings counts the line endings of a text.
+// Endings holds the number of line endings of a text.
 type Endings struct {
 	LF   int // "\n" alone
 	CRLF int // "\r\n"
-	CR   int // "\r" alone, which ends no line here
+	CR   int // "\r" alone, which is not a line ending here
 }
 
-// Endings counts the line endings, in one pass over the text.
+// Endings counts the line endings in linear time.
 func (t *Text) Endings() Endings { return countEndings(t.decoded()) }
 
 func countEndings(d []byte) Endings {
@@ -114,7 +112,7 @@ func countEndings(d []byte) Endings {
 	return e
 }
 
-// countCRLF is several times as fast as bytes.Count.
+// countCRLF counts "\r\n". It is several times as fast as bytes.Count.
 func countCRLF(d []byte) (n int) {
 	for i := 0; ; i++ {
 		next := bytes.IndexByte(d[i:], '\n')
@@ -127,10 +125,10 @@ func countCRLF(d []byte) (n int) {
 	}
 }
 
-// body is what comes after the byte order mark.
+// body returns the bytes after the byte order mark.
 func (t *Text) body() []byte { return t.data[len(t.enc.mark()):] }
 
-// decoded is the text as valid UTF-8 with its own line endings.
+// decoded returns the text as valid UTF-8 with its own line endings.
 func (t *Text) decoded() []byte {
 	if t.enc.wide() {
 		return decodeWide(t.body(), t.enc)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// order is the byte order of a UTF-16 encoding.
+// order returns the byte order of a UTF-16 encoding.
 func (e Encoding) order() interface {
 	binary.ByteOrder
 	binary.AppendByteOrder
@@ -17,11 +17,11 @@ func (e Encoding) order() interface {
 	return binary.LittleEndian
 }
 
-// decodeWide decodes UTF-16 of an even number of bytes. What is no character
-// becomes U+FFFD, one for each unit.
+// decodeWide decodes UTF-16 with an even number of bytes. Each unit that is not part of a character
+// becomes U+FFFD.
 func decodeWide(b []byte, enc Encoding) []byte {
 	out := make([]byte, 0, len(b)/2+len(b)/8)
-	high := 1 // where the high byte of a unit is
+	high := 1 // index of a unit's high byte
 	if enc == UTF16BE {
 		high = 0
 	}
@@ -37,7 +37,7 @@ func decodeWide(b []byte, enc Encoding) []byte {
 			if i+3 < len(b) {
 				r = utf16.DecodeRune(u, unit(i+2))
 			}
-			if r != utf8.RuneError { // a pair never stands for U+FFFD
+			if r != utf8.RuneError { // a pair never encodes U+FFFD
 				i += 2
 			}
 			u = r
@@ -64,7 +64,7 @@ func (e Encoding) appendText(out []byte, text string) []byte {
 	return out
 }
 
-// size is how many bytes of a file decoded text stands for.
+// size returns the number of bytes in the file that encode decoded text.
 func (e Encoding) size(decoded []byte) int {
 	if !e.wide() {
 		return len(decoded)
@@ -74,7 +74,7 @@ func (e Encoding) size(decoded []byte) int {
 		if utf8.RuneStart(c) {
 			units++
 		}
-		if c >= 0xf0 { // four bytes of UTF-8 are a pair of surrogates
+		if c >= 0xf0 { // four bytes of UTF-8 are a surrogate pair
 			units++
 		}
 	}
