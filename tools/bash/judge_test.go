@@ -313,7 +313,7 @@ func TestCheck(t *testing.T) {
 		for _, denied := range []bool{true, false} {
 			env := environment()
 			env.ReadDenied = denied
-			asked := denied // Open fails if its argument is different
+			asked := denied // Open overwrites this if it is called
 			one.s.denied = &asked
 			d := check(env, one.s, one.j, false)
 			if one.reason == "" {
