@@ -32,7 +32,7 @@ func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 	newOwner, newGroup = !ok || mine.Uid != st.Uid, !ok || mine.Gid != st.Gid
 	perm := old.Info.Mode().Perm()
 	if !keepAttributes(file, old.File) || newGroup {
-		perm &^= 0o070 &^ (perm << 3) // the group gets only the rights of others
+		perm &^= 0o070 &^ (perm << 3) // the group gets no more rights than others have
 	}
 	// Some file systems have no modes to set. The file remains private then.
 	if err := file.Chmod(perm); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {

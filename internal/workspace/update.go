@@ -34,7 +34,7 @@ type Written struct {
 	BrokeLink   bool     // the file had other hard links, which still have the old content
 	DroppedBits bool     // setuid or setgid was removed
 	NewOwner    bool     // the old owner could not be set: the owner is our user
-	NewGroup    bool     // the old group could not be set: the new group has only the rights of others
+	NewGroup    bool     // the old group could not be set: the new group has no more rights than others
 	MadeDirs    []string // folders that were made, canonical, outermost first
 }
 
@@ -62,9 +62,9 @@ type verdict struct{ error }
 // The new file gets the permission bits (not setuid, setgid and sticky) and, where the
 // system permits, the owner and group of the old one. On Linux it also gets the access
 // control list and the user's extended attributes. If the group cannot be set, the new
-// group has only the rights of others. Other hard links still have the old content. A
-// file that may not be written to in place was protected on purpose: the error is
-// ErrProtected. Root may write to all files.
+// group gets no more rights than others have. Other hard links still have the old
+// content. A file that may not be written to in place was protected on purpose: the
+// error is ErrProtected. Root may write to all files.
 //
 // Errors of the Check, of change and of ctx are returned unchanged. A file that is not
 // regular is a *KindError. Every other error is a *fs.PathError with the literal path

@@ -111,7 +111,8 @@ func TestUpdateKilled(t *testing.T) {
 	onlyNames(t, dir, "f")
 }
 
-// limited runs a process that must not write large files and gets an error instead.
+// limited writes to a file in a process that must not write large files, and prints the
+// error.
 func limited(path string) {
 	files := childFiles(filepath.Dir(filepath.Dir(path)))
 	signal.Ignore(syscall.SIGXFSZ)

@@ -21,9 +21,9 @@ const (
 	group  = 54321 // a group without nobody
 )
 
-// asNobody runs f, as a test of root, with the file rights of a user who is not root
-// and is also in these groups. The rights belong to a thread, which ends with its
-// goroutine.
+// asNobody runs f, in a test that runs as root, with the file rights of the user
+// nobody, who is also in these groups. The rights belong to a thread, which ends with
+// its goroutine.
 func asNobody(t *testing.T, f func(), groups ...uint32) {
 	t.Helper()
 	done := make(chan struct{})
@@ -102,7 +102,7 @@ func TestUpdateOwner(t *testing.T) {
 }
 
 // A user who may write to a file but cannot set its owner and group becomes the owner,
-// and the new group has only the rights of others.
+// and the new group gets no more rights than others have.
 func TestUpdateNotOwner(t *testing.T) {
 	dir := publicDir(t, 0o777)
 	files := NewFiles(openRoots(t, dir), anything)
