@@ -9,30 +9,30 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// About is what a person may want to know of how commands are started, beside
-// what Report saw of the containment. Paths are absolute.
+// About describes how commands are started, for the user. Report describes what was
+// observed of the sandbox. Paths are absolute.
 type About struct {
 	Mode       Mode
-	Shell      string // "": there is none
+	Shell      string // "": none
 	Language   Language
 	Roots      []string
 	AllowRead  []string
 	AllowWrite []string
 	Offline    bool
 	Caches     []sandbox.Cache
-	Layers     string // the folder of this workspace's layers over them
-	// Hidden is what of the home folder no command may read; names of files and
-	// folders, of which few exist.
+	Layers     string // folder of this workspace's layers over the caches
+	// Hidden lists the paths in the home folder that no command may read. Few of them
+	// exist.
 	Hidden []string
-	// Protected are the names in each root that no command may change, and
-	// further files.
+	// Protected lists the names in each root that no command may change, and further
+	// files.
 	Protected []string
-	// Temp is where folders for temporary files are made, as a pattern; Output
-	// is where what commands print is kept.
+	// Temp is the pattern of the folders for temporary files, and Output the folder of
+	// output logs.
 	Temp, Output string
 }
 
-// About says how commands are started. It starts nothing, and reads the names
+// About describes how commands are started. It starts nothing and reads only the names
 // in the home folder.
 func (c *Commands) About() About {
 	a := About{
@@ -53,7 +53,7 @@ func (c *Commands) About() About {
 	return a
 }
 
-// resolved is a path with its links resolved, or the path where that cannot be.
+// resolved returns path with its links resolved, or the cleaned path if that fails.
 func resolved(path string) string {
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		return r
@@ -61,5 +61,5 @@ func resolved(path string) string {
 	return filepath.Clean(path)
 }
 
-// samePath reports whether two clean paths are the same.
+// samePath reports whether two clean paths are equal. On Windows it ignores case.
 func samePath(a, b string) bool { return a == b || onWindows && strings.EqualFold(a, b) }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReplacedGrants: a link that a command puts in place of a folder that it
-// may use does not make what it leads to one.
+// TestReplacedGrants checks that a command gets no access to the target of a link that
+// it puts in place of a folder it may use.
 func TestReplacedGrants(t *testing.T) {
 	for name, tc := range map[string]struct {
 		edit func(c *Config, root string)
@@ -39,7 +39,7 @@ func TestReplacedGrants(t *testing.T) {
 			})
 			needContained(t, c)
 			run(t, c, Spec{Script: "mv place was; ln -s " + outside + " place"})
-			// One above protected names is taken away again.
+			// A link above protected names is quarantined.
 			if got, err := os.Readlink(filepath.Join(root, "place")); err != nil && name != "nested root" || err == nil && got != outside {
 				t.Fatalf("the link was not made: %q, %v", got, err)
 			}
@@ -56,8 +56,8 @@ func TestReplacedGrants(t *testing.T) {
 	}
 }
 
-// TestTempOutside: the folder for temporary files is where no command can put a
-// link in its place.
+// TestTempOutside checks that the folder for temporary files is where no command can
+// replace it by a link.
 func TestTempOutside(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("TMPDIR", root)
@@ -75,7 +75,7 @@ func TestTempOutside(t *testing.T) {
 	}
 }
 
-// TestRootReplaced: nothing runs in a root that has become a link.
+// TestRootReplaced checks that no command runs in a root that has become a link.
 func TestRootReplaced(t *testing.T) {
 	c, root := newCommands(t, nil)
 	if err := os.Rename(root, root+"-was"); err != nil {
@@ -90,7 +90,7 @@ func TestRootReplaced(t *testing.T) {
 	}
 }
 
-// TestHome: no cache is made where there is no home folder.
+// TestHome checks that no cache is made if there is no home folder.
 func TestHome(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for _, home := range []string{"", "/", none} {
@@ -101,7 +101,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// needContained skips a test where commands are not contained.
+// needContained skips a test on systems where commands are not confined.
 func needContained(t *testing.T, c *Commands) {
 	t.Helper()
 	if !c.Report(t.Context()).Write.InForce() {

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// tryTime is how long trying may take: it takes some 30 ms.
+	// tryTime is the timeout of a trial, which usually takes some 30 ms.
 	tryTime = 20 * time.Second
-	// startTime is how much of it the start of a server waits for.
+	// startTime is the part of tryTime that the start of a server waits for.
 	startTime = 5 * time.Second
 )
 
-// attempt is one trial of the containment, in the background.
+// attempt is a trial of the sandbox that runs in the background.
 type attempt struct {
 	begun    time.Time
 	readOnly chan struct{} // closed when report.ReadOnly is known
-	done     chan struct{} // closed when all of report is
+	done     chan struct{} // closed when the whole report is known
 	report   *Report
 }
 
-// attempted returns the report, or the attempt that will produce one. It begins an
-// attempt if none is under way.
+// attempted returns the report, or else the attempt that will produce it. It begins an
+// attempt if none is running.
 func (c *Commands) attempted() (*Report, *attempt) {
 	c.trying.Lock()
 	defer c.trying.Unlock()
@@ -50,16 +50,16 @@ func (c *Commands) attempted() (*Report, *attempt) {
 	return nil, a
 }
 
-// Begin has the containment tried in the background if it has not been, here or
-// by an earlier server.
+// Begin starts a trial of the sandbox in the background, unless this server or an
+// earlier one has made it.
 func (c *Commands) Begin() {
 	if _, ok := c.knownReadOnly(); !ok {
 		c.attempted()
 	}
 }
 
-// Report tries the containment once and returns the result. A trial that failed, for
-// lack of descriptors or memory, is repeated by the next call.
+// Report tries the sandbox once and returns the result. If a trial failed, for lack of
+// descriptors or memory, the next call repeats it.
 func (c *Commands) Report(ctx context.Context) *Report {
 	r, a := c.attempted()
 	if a == nil {
@@ -68,7 +68,8 @@ func (c *Commands) Report(ctx context.Context) *Report {
 	return a.wait(ctx, a.done, tryTime)
 }
 
-// wait waits for a part of the report, at most for a time since the attempt began.
+// wait waits until part is closed and returns the report. If ctx ends first, or most
+// has passed since the attempt began, the returned report holds that error.
 func (a *attempt) wait(ctx context.Context, part <-chan struct{}, most time.Duration) *Report {
 	late := time.NewTimer(time.Until(a.begun.Add(most)))
 	defer late.Stop()
@@ -87,7 +88,7 @@ func (a *attempt) wait(ctx context.Context, part <-chan struct{}, most time.Dura
 
 func (r *Report) fail(err error) { r.Write.Err, r.ReadOnly.Err = err, err }
 
-// run makes an attempt.
+// run performs an attempt.
 func (c *Commands) run(a *attempt) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryTime)
 	defer cancel()
@@ -95,7 +96,7 @@ func (c *Commands) run(a *attempt) {
 	final := c.tryReadOnly(ctx, r)
 	c.remember(r.ReadOnly)
 	if !final {
-		c.forget(a) // so that a caller that sees the failure can try again
+		c.forget(a) // so that a caller who sees the failure can try again
 	}
 	close(a.readOnly)
 	if final && r.ReadOnly.Err == nil {
@@ -120,7 +121,7 @@ func (c *Commands) run(a *attempt) {
 	}
 }
 
-// forget makes room for another attempt.
+// forget allows another attempt to begin.
 func (c *Commands) forget(a *attempt) {
 	c.trying.Lock()
 	defer c.trying.Unlock()
@@ -129,8 +130,8 @@ func (c *Commands) forget(a *attempt) {
 	}
 }
 
-// tryReadOnly fills in a report except for Write, for which the list of tools does
-// not have to wait. It reports whether the report is final.
+// tryReadOnly fills in the report except for Write, which the list of tools does not
+// have to wait for. It reports whether the report is final.
 func (c *Commands) tryReadOnly(ctx context.Context, r *Report) (final bool) {
 	if r.Tier, r.TierErr = c.runner.Tier(ctx); r.TierErr != nil {
 		r.fail(r.TierErr)
@@ -139,7 +140,7 @@ func (c *Commands) tryReadOnly(ctx context.Context, r *Report) (final bool) {
 	r.TierMissing = c.runner.Missing()
 	err := c.unwanted()
 	if err == nil && onWindows {
-		err = sandbox.Within(sandbox.Policy{}, nil) // returns why there is none
+		err = sandbox.Within(sandbox.Policy{}, nil) // returns why there is no sandbox
 	}
 	if err != nil {
 		r.fail(err)

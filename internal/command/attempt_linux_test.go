@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Where the first trial fails for a moment, BashReadOnly may come later, and who
-// wants to know is told when it does.
+// If the first trial fails temporarily, BashReadOnly may be offered later, and the
+// function given to OnTried is called then.
 func TestTriedAgain(t *testing.T) {
 	another, _ := twins(t)
 	want := another(nil).ReadOnly(t.Context()) == nil
@@ -38,8 +38,7 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// Who waits for a trial that hangs waits for a bounded time, or until the caller
-// gives up.
+// Waiting for a trial that hangs ends after a limited time, or when the caller cancels.
 func TestTrialHangs(t *testing.T) {
 	a := &attempt{begun: time.Now(), done: make(chan struct{}), report: &Report{}}
 	if r := a.wait(t.Context(), a.done, time.Millisecond); r.Write.Err == nil || r.ReadOnly.Err == nil {

@@ -8,30 +8,32 @@ import (
 	"strings"
 )
 
-// errLinked is the error of reaching a name behind a link.
+// errLinked is the error of reach when the path goes through a link or a file.
 var errLinked = errors.New("there is a link on the way, or a file")
 
-// copyLimit is the size of a file up to which it is copied to be alone, in bytes.
+// copyLimit is the limit of a file that gets a copy to replace its hard links, in
+// bytes.
 const copyLimit = 64 << 20
 
-// facts is what is known of a name.
+// facts describes the file under a name.
 type facts struct {
 	kind          fs.FileMode // ModeDir, ModeSymlink, ModeIrregular for special files, 0 for regular ones
-	links         uint64      // how many names the file has
+	links         uint64      // number of names (hard links) of the file
 	size          int64
-	changed       int64 // when it was changed or renamed, in ns; nobody can choose it
+	changed       int64 // ctime in ns, set by a change or rename; no program can choose it
 	inode, device uint64
 }
 
-// stamp shows that the entries of a folder are as they were.
+// stamp identifies a state of a folder: an equal stamp proves that its entries are the
+// same.
 type stamp struct {
 	device, inode uint64
 	changed       int64
 }
 
-// removeIn removes a name in a folder with all below it, also in folders whose
-// mode forbids it, such as those of Go's module cache. It stays in the folder,
-// whatever links somebody makes meanwhile.
+// removeIn removes a name in a folder and everything below it, including folders whose
+// mode forbids it, as in Go's module cache. It never leaves the folder, even if another
+// process creates links meanwhile.
 func removeIn(root *os.Root, name string) error {
 	if root.RemoveAll(name) == nil {
 		return nil
@@ -49,8 +51,8 @@ func removeIn(root *os.Root, name string) error {
 	return root.RemoveAll(name)
 }
 
-// linksTo lists the links that are followed on the way to a path, it among them,
-// which lie in folders that commands can change.
+// linksTo returns the links that path goes through, including path itself, as far as
+// they are in folders that commands can change.
 func linksTo(path string, bases []string) []string {
 	var out []string
 	at, rest := "/", strings.Split(filepath.Clean(path), "/")[1:]

@@ -13,15 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spot is a name in an open folder. It was reached without following a link, and
-// what is done to it stays there whatever becomes of the folders above.
+// spot is a name in an open folder that was reached without following a link.
+// Operations on it apply to that folder even if the folders above are replaced. The
+// caller must call close.
 type spot struct {
 	dir  int
 	name string
 }
 
-// reach opens the folder of a path below a base, from the base on without
-// following links. The error is errLinked if there is one on the way.
+// reach opens the folder that holds path, following no links below base. The error is
+// errLinked if the path goes through a link or a file.
 func reach(base, path string) (*spot, error) {
 	rel, err := filepath.Rel(base, path)
 	if err != nil || rel == "." || !filepath.IsLocal(rel) {
@@ -70,7 +71,7 @@ func factsOf(st unix.Stat_t) facts {
 	return f
 }
 
-// lookAt is what is at a path, links not followed.
+// lookAt returns facts about the file at path. It follows no link there.
 func lookAt(path string) (facts, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
@@ -79,7 +80,7 @@ func lookAt(path string) (facts, error) {
 	return factsOf(st), nil
 }
 
-// open opens a file or folder for reading; a link is an error.
+// open opens a file or folder for reading. It fails for a link.
 func (s *spot) open() (*os.File, error) {
 	fd, err := unix.Openat(s.dir, s.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -88,10 +89,11 @@ func (s *spot) open() (*os.File, error) {
 	return os.NewFile(uintptr(fd), s.name), nil
 }
 
-// in is a name in an open folder, for as long as that is open; it needs no close.
+// in returns the spot of a name in an open folder. It is valid while f is open and
+// needs no close.
 func in(f *os.File, name string) *spot { return &spot{int(f.Fd()), name} }
 
-// create makes an empty file. It fails if there is anything under the name.
+// create makes an empty file. It fails if the name exists.
 func (s *spot) create() error {
 	fd, err := unix.Openat(s.dir, s.name, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
 	if err != nil {
@@ -109,13 +111,13 @@ func (s *spot) link(text string) error { return unix.Symlinkat(text, s.dir, s.na
 
 func (s *spot) moveTo(folder string) error {
 	err := unix.Renameat(s.dir, s.name, unix.AT_FDCWD, filepath.Join(folder, s.name))
-	if err == unix.EXDEV { // another file system: it stays, by a name that nothing reads
+	if err == unix.EXDEV { // on another file system: rename it to a name that no program reads
 		err = unix.Renameat(s.dir, s.name, s.dir, s.name+".taken-"+strings.ToLower(rand.Text()[:8]))
 	}
 	return err
 }
 
-// remove removes the name and all that is below it.
+// remove removes the name and everything below it.
 func (s *spot) remove() error {
 	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", s.dir))
 	if err != nil {
@@ -125,8 +127,8 @@ func (s *spot) remove() error {
 	return removeIn(root, s.name)
 }
 
-// alone gives a file that has further names (hard links), by which it could be
-// changed, a copy of its own under this one.
+// alone replaces a file that has further names (hard links) by a copy, since the file
+// could be changed through the other names.
 func (s *spot) alone() error {
 	in, err := s.open()
 	if err != nil {
@@ -141,7 +143,7 @@ func (s *spot) alone() error {
 		return fmt.Errorf("%s has further names (hard links) and is too large for a copy", s.name)
 	}
 	other := spot{s.dir, s.name + ".mcp-toolset-copy"}
-	_ = unix.Unlinkat(s.dir, other.name, 0) // left by a server that was killed
+	_ = unix.Unlinkat(s.dir, other.name, 0) // left by a killed server
 	fd, err := unix.Openat(s.dir, other.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
@@ -158,8 +160,7 @@ func (s *spot) alone() error {
 	return err
 }
 
-// stampOf is what shows that a folder is as it was: no command can choose the
-// time of a change.
+// stampOf returns the stamp of an open folder. No command can choose the ctime in it.
 func stampOf(f *os.File) (s stamp, ok bool) {
 	var st unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &st) != nil {
@@ -176,7 +177,7 @@ func stampAt(path string) (s stamp, ok bool) {
 	return stamp{uint64(st.Dev), st.Ino, st.Ctim.Nano()}, true
 }
 
-// openFolder opens a folder for listing; a link is an error.
+// openFolder opens a folder for listing. It fails for a link.
 func openFolder(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

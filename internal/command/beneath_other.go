@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// spot is a name in an open folder, on Linux: elsewhere no command is contained
-// and nothing is protected.
+// spot is a placeholder: outside of Linux no command is confined and nothing is
+// protected.
 type spot struct{}
 
 func reach(string, string) (*spot, error)      { return nil, errors.ErrUnsupported }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Names in the home folder that come and go while a command starts do not fail it,
-// and it is contained all the same.
+// Names in the home folder that appear and disappear while a command starts do not make
+// it fail, and it is still confined.
 func TestNamesComeAndGo(t *testing.T) {
 	c, root := newCommands(t, nil)
 	home := c.config.Home

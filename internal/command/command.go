@@ -1,11 +1,11 @@
-// Package command starts shell commands as the tools mean them: with a small
-// environment, a private folder for temporary files, output that is kept, and
-// contained (package sandbox) so that each can touch only what it should. What
-// holds of the containment is tried before the first command is started, and
-// nothing that was not seen to hold is relied on.
+// Package command starts shell commands for the tools. Each command gets a small
+// environment, a private folder for temporary files, an output log, and a sandbox
+// (package sandbox) that limits what it can touch. A trial before the first command
+// tests what the sandbox enforces here; the package relies on nothing that the trial
+// did not confirm.
 //
-// The server's side is Commands. A supervisor process (package process) applies
-// the containment: Supervise is its life, Try that of a process that tries it.
+// The server uses Commands. A supervisor process (package process) applies the sandbox:
+// it runs Supervise. A process that tests the sandbox runs Try.
 package command
 
 import (
@@ -29,33 +29,33 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// Mode says whether commands are contained.
+// Mode selects whether commands are confined.
 type Mode string
 
 // The modes.
 const (
-	Auto Mode = "auto" // as far as this system can
-	On   Mode = "on"   // wholly, or no command runs
+	Auto Mode = "auto" // as far as this system supports
+	On   Mode = "on"   // completely; otherwise no command runs
 	Off  Mode = "off"
 )
 
-// Config is what commands are started with. Paths are absolute.
+// Config configures Commands. Paths are absolute.
 type Config struct {
-	Shell      string   // bash, or another shell that knows -c, trap and eval; "": FindShell
+	Shell      string   // bash, or another shell that supports -c, trap and eval; "": FindShell
 	Sandbox    Mode     // "": Auto
-	AllowRead  []string // further files and folders that commands may read, also if they hold secrets
+	AllowRead  []string // further files and folders that commands may read, even if they hold secrets
 	AllowWrite []string
 	NoCaches   bool     // toolchain caches are not writable
-	Offline    bool     // commands reach no network
-	Roots      []string // canonical; what commands may change
-	Closed     []string // what no command may read or change, such as tokens
-	Protected  []string // what no command may change, such as settings
-	Names      []string // all names that Spec.Names may have
+	Offline    bool     // commands have no network
+	Roots      []string // canonical; commands may change them
+	Closed     []string // paths that no command may read or change, such as tokens
+	Protected  []string // paths that no command may change, such as settings
+	Names      []string // all names that Spec.Names may contain
 	Home       string   // "": none
-	State      string   // the server's state folder, which commands neither read nor change
-	Environ    []string // the server's environment, of which commands get what env.go says
-	Scrub      []string // names of variables, * for any characters, that they do not get
-	Pass       []string // further ones that they do get
+	State      string   // the server's state folder; commands neither read nor change it
+	Environ    []string // the server's environment; env.go defines which variables commands inherit
+	Scrub      []string // patterns of variables that commands do not inherit; * matches any text
+	Pass       []string // patterns of further variables that commands inherit
 	Quota      spool.Quota
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -65,12 +65,12 @@ type Config struct {
 type Commands struct {
 	config  Config
 	program string // this program
-	shell   string // "": there is none
+	shell   string // "": none
 	runner  *process.Runner
-	free    *process.Runner // of commands that are to see all processes
+	free    *process.Runner // for commands that must see all processes
 	output  *spool.Store
 	temp    *tempFolders
-	// writable is what commands may write to beside caches.
+	// writable lists the folders that commands may write to, except for caches.
 	writable []string
 	path     trustedPath
 	guard    guard
@@ -78,17 +78,17 @@ type Commands struct {
 
 	trying  sync.Mutex
 	report  *Report  // nil: not tried
-	attempt *attempt // nil: none is under way
+	attempt *attempt // nil: none is running
 	onTried func()   // nil: none
 
 	mu     sync.Mutex
 	closed bool
-	active sync.WaitGroup // commands that start, run or are looked at behind their end
+	active sync.WaitGroup // commands that start, run or are examined after their end
 	ending sync.Once
-	ended  error // what Close answers
+	ended  error // result of Close
 }
 
-// New makes Commands. It starts nothing and touches no file.
+// New returns Commands for a configuration. It starts nothing and touches no file.
 func New(c Config) (*Commands, error) {
 	switch c.Sandbox {
 	case "":
@@ -137,7 +137,8 @@ func New(c Config) (*Commands, error) {
 
 func (c *Commands) takenTo() string { return filepath.Join(c.config.State, "guarded", "taken") }
 
-// taken is the folder for what is taken away, in which people find it again.
+// taken returns the folder for quarantined files, where the user can find them. It
+// makes the folder if it is absent.
 func (c *Commands) taken() (string, error) {
 	folder := c.takenTo()
 	for _, dir := range []string{c.config.State, filepath.Dir(folder), folder} {
@@ -148,8 +149,8 @@ func (c *Commands) taken() (string, error) {
 	return folder, nil
 }
 
-// FindShell is bash, or sh where that is absent, "" where both are. The names
-// are looked for in the folders of path, then where systems have them.
+// FindShell returns the path of bash, or else of sh, or "" if both are absent. It
+// searches the folders of path, then /bin, /usr/bin and /usr/local/bin.
 func FindShell(path string) string {
 	folders := append(filepath.SplitList(path), "/bin", "/usr/bin", "/usr/local/bin")
 	for _, name := range []string{"bash", "sh"} {
@@ -165,17 +166,17 @@ func FindShell(path string) string {
 	return ""
 }
 
-// Shell is the shell that runs commands; "" if there is none.
+// Shell returns the path of the shell that runs commands; "" if there is none.
 func (c *Commands) Shell() string { return c.shell }
 
 func (c *Commands) isBash() bool { return c.Language() == Bash }
 
-// syntaxTime is how long the shell may take to check the syntax of a command.
+// syntaxTime is the timeout for the shell to check the syntax of a command.
 const syntaxTime = 2 * time.Second
 
-// Malformed reports whether the shell itself finds a syntax error in a script. It
-// reads the script with -n, so that it executes nothing, and without a startup
-// file or an environment. A shell that cannot be asked finds none.
+// Malformed reports whether the shell finds a syntax error in a script. It runs the
+// shell with -n, so that it executes nothing, and without startup files or an
+// environment. It returns false if the shell cannot be asked.
 func (c *Commands) Malformed(script string) bool {
 	if c.shell == "" || c.Language() == PowerShell {
 		return false
@@ -196,26 +197,26 @@ func (c *Commands) Malformed(script string) bool {
 	return errors.As(cmd.Wait(), &exit) && exit.Exited()
 }
 
-// closeGrace is how long commands may take to end when the server does: its
-// client kills it after half a second.
+// closeGrace is the time that commands have to end when the server does: its client
+// kills the server after half a second.
 const closeGrace = 150 * time.Millisecond
 
-// Close ends all commands, in the background too, and removes their temporary
-// folders. It returns when what has to be done behind their end is done. Start
-// fails from then on.
+// Close ends all commands, including those in the background, and removes their
+// temporary folders. It returns when the work after their end is done. After a call of
+// Close, Start fails.
 func (c *Commands) Close() error {
 	c.ending.Do(func() {
 		c.mu.Lock()
 		c.closed = true
 		c.mu.Unlock()
 		err := errors.Join(c.runner.Close(closeGrace), c.free.Close(closeGrace))
-		if err == nil { // else some do not end
+		if err == nil { // otherwise some commands do not end
 			c.active.Wait()
 		}
 		c.guard.close()
 		c.trying.Lock()
 		if r := c.report; r != nil && !exists(c.knownFile()) {
-			c.remember(r.ReadOnly) // the state folder was made since
+			c.remember(r.ReadOnly) // the state folder was made in the meantime
 		}
 		c.trying.Unlock()
 		c.ended = errors.Join(err, c.output.Close(), c.temp.close())
@@ -223,7 +224,7 @@ func (c *Commands) Close() error {
 	return c.ended
 }
 
-// enter counts a command that Close has to wait for.
+// enter counts a command that Close has to wait for. It fails after a call of Close.
 func (c *Commands) enter() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,8 +241,8 @@ func (c *Commands) isClosed() bool {
 	return c.closed
 }
 
-// policy returns what a command may touch beside caches; temp is its folder for
-// temporary files. Below what it is granted, secrets are hidden too.
+// policy returns the sandbox policy of a command, without caches. temp is its folder
+// for temporary files. Secrets below the granted paths are hidden, too.
 func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox.Policy {
 	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
 	links := sandbox.NewResolver()
@@ -266,15 +267,15 @@ func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox
 	return p
 }
 
-// holdsAny reports whether one of some paths is in a folder.
+// holdsAny reports whether one of some paths is folder or below it.
 func holdsAny(folder string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool { return inside(p, folder) })
 }
 
-// inside reports whether a clean path is a folder or in it.
+// inside reports whether a clean path is folder or below it.
 func inside(path, folder string) bool {
 	if onWindows {
-		rel, err := filepath.Rel(folder, path) // in any case of letters
+		rel, err := filepath.Rel(folder, path) // ignores case
 		return err == nil && rel != ".." && !strings.HasPrefix(rel, `..\`)
 	}
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
@@ -290,7 +291,8 @@ func without(list []string, one string) []string {
 	return out
 }
 
-// programs are the folders of PATH: what a user runs, commands may.
+// programs returns the absolute folders of PATH, except /. Commands may run the
+// programs that the user may.
 func (c *Commands) programs() []string {
 	var out []string
 	for _, folder := range filepath.SplitList(c.variable("PATH")) {

@@ -13,7 +13,7 @@ import (
 	"mcp-toolset/internal/process"
 )
 
-// TestMain makes the test binary its own supervisor.
+// TestMain lets the test binary act as its own supervisor.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -53,7 +53,7 @@ func newCommands(t testing.TB, edit func(*Config)) (*Commands, string) {
 	return c, root
 }
 
-// run runs a command to its end.
+// run runs a command and waits for its end.
 func run(t testing.TB, c *Commands, s Spec) (string, Result) {
 	t.Helper()
 	if s.Dir == "" {

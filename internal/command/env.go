@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// passed are the variables that commands get, * standing for any characters:
-// who and where one is, and how toolchains are set up. Whatever else the server
-// has in its environment is nobody's business unless the settings pass it on.
+// passed lists the environment variables that commands inherit: user, locale, folders
+// and the configuration of toolchains. * matches any text. The setting env.pass adds to
+// it.
 var passed = []string{
 	"HOME", "USER", "LOGNAME", "PATH", "LANG", "LANGUAGE", "LC_*", "TZ", "SHELL", "CI",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
@@ -30,8 +30,8 @@ var passed = []string{
 	"SOURCE_DATE_EPOCH", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID",
 }
 
-// passedOnWindows are further ones on Windows, where programs do not start or do not
-// find their files without most of them.
+// passedOnWindows lists further variables that commands inherit on Windows. Without
+// most of them programs do not start or do not find their files.
 var passedOnWindows = []string{
 	"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "OS", "PSModulePath", "NUMBER_OF_PROCESSORS", "PROCESSOR_*",
 	"USERPROFILE", "USERNAME", "USERDOMAIN*", "HOMEDRIVE", "HOMEPATH", "COMPUTERNAME", "SESSIONNAME", "PUBLIC",
@@ -39,36 +39,35 @@ var passedOnWindows = []string{
 	"ChocolateyInstall", "SCOOP*", "MSYS*", "MSYSTEM", "VSINSTALLDIR", "VCINSTALLDIR", "WindowsSdkDir", "INCLUDE", "LIB", "LIBPATH",
 }
 
-// secretWords mark a variable that is not passed on though its name is on the
-// list: NPM_TOKEN, CARGO_REGISTRY_TOKEN, UV_PUBLISH_PASSWORD. Those with more
-// than four letters also as the end of a word, and all in the plural.
+// secretWords lists words that exclude a variable although passed lists it: NPM_TOKEN,
+// CARGO_REGISTRY_TOKEN, UV_PUBLISH_PASSWORD. Words of more than four letters also match
+// at the end of a longer word. All match in the plural, too.
 var secretWords = []string{
 	"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY",
 	"AUTH", "OAUTH", "PAT", "KEY", "PASS", "PWD", "CRED", "OTP", "JWT",
 }
 
-// secretNames are secrets that no word of their names tells: passwords of
-// Bundler's hosts, access tokens in settings of Nix.
+// secretNames lists variables that hold secrets although no word in their names shows
+// it: passwords of Bundler's hosts, and Nix settings with access tokens.
 var secretNames = []string{"BUNDLE_*__*", "NIX_CONFIG"}
 
-// never are the server's own secrets, and variables that make a shell run
-// something. Nothing passes them on.
+// never lists the server's own secrets and variables that make a shell run something.
+// Commands never inherit them.
 var never = []string{"MCP_TOOLSET_*", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PS4", "LD_PRELOAD", "LD_AUDIT", "DYLD_*", "PROMPT_COMMAND"}
 
-// Marker is the variable by which a program can tell that it runs as a command
-// of a tool, and so for a model rather than for a person. Who wants to hide it
-// unsets it.
+// Marker is the variable that shows a program that it runs as a command of a tool, for
+// a model rather than a user. A command can unset it.
 const Marker = "MCP_TOOLSET_COMMAND"
 
-// fixed are what every command is told: whom it runs for, nobody types, nobody
-// pages, nobody sees colours.
+// fixed lists the variables that every command gets: they mark it as a command of a
+// tool and switch off prompts, pagers and colours.
 var fixed = []string{
 	Marker + "=1",
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat", "GH_PAGER=cat", "AWS_PAGER=", "BAT_PAGER=cat",
 	"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive",
 }
 
-// variable is a variable as commands have it, "" if they have not.
+// variable returns the value of a variable as commands inherit it, or "".
 func (c *Commands) variable(name string) string {
 	for _, v := range slices.Backward(c.config.Environ) {
 		if n, value, ok := strings.Cut(v, "="); ok && sameVariable(n, name) && c.passes(n) {
@@ -78,7 +77,7 @@ func (c *Commands) variable(name string) string {
 	return ""
 }
 
-// passes reports whether commands get a variable of the server's.
+// passes reports whether commands inherit the server's variable of this name.
 func (c *Commands) passes(name string) bool {
 	switch {
 	case name == "" || named(never, name) || named(c.config.Scrub, name):
@@ -89,11 +88,12 @@ func (c *Commands) passes(name string) bool {
 	return (named(passed, name) || onWindows && named(passedOnWindows, name)) && !secret(name)
 }
 
-// sameVariable reports whether two names are those of one variable.
+// sameVariable reports whether two names denote the same variable. On Windows it
+// ignores case.
 func sameVariable(a, b string) bool { return a == b || onWindows && strings.EqualFold(a, b) }
 
-// PassesSecrets reports whether commands get a variable of the server's whose
-// name says that it holds a secret. Only the setting env.pass has that effect.
+// PassesSecrets reports whether commands inherit a variable whose name shows that it
+// holds a secret. Only the setting env.pass causes that.
 func (c *Commands) PassesSecrets() bool {
 	return len(c.inherited(func(name string) bool { return c.passes(name) && secret(name) })) > 0
 }
@@ -102,8 +102,8 @@ func named(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-// matches reports whether a name is one that a pattern stands for, in which * is
-// any text and all else itself.
+// matches reports whether a name matches a pattern. In a pattern, * matches any text
+// and every other character itself.
 func matches(pattern, name string) bool {
 	if onWindows {
 		pattern, name = strings.ToUpper(pattern), strings.ToUpper(name)
@@ -128,7 +128,7 @@ func matches(pattern, name string) bool {
 	return strings.HasSuffix(rest, parts[last])
 }
 
-// secret reports whether a name says that its value is one.
+// secret reports whether the name of a variable shows that its value is a secret.
 func secret(name string) bool {
 	if named(secretNames, name) {
 		return true
@@ -141,8 +141,8 @@ func secret(name string) bool {
 	})
 }
 
-// environment is that of a command whose folder for temporary files is temp.
-// What is set for every command wins over what is passed on.
+// environment returns the environment of a command with the temporary folder temp.
+// Variables that are set for every command take precedence over inherited ones.
 func (c *Commands) environment(dir, temp string) []string {
 	env := c.inherited(c.passes)
 	slices.Sort(env)
@@ -161,7 +161,8 @@ func (c *Commands) environment(dir, temp string) []string {
 	return lastOfEach(append(env, "SHELL="+c.shell, "PWD="+dir, "TMPDIR="+temp))
 }
 
-// inherited is what of the server's environment some names are, each once.
+// inherited returns the variables of the server's environment whose names are wanted,
+// each once.
 func (c *Commands) inherited(wanted func(name string) bool) []string {
 	var env []string
 	for _, v := range lastOfEach(c.config.Environ) {
@@ -172,8 +173,8 @@ func (c *Commands) inherited(wanted func(name string) bool) []string {
 	return env
 }
 
-// lastOfEach leaves out all but the last value of a variable that is there more
-// than once: programs do not agree on which of them counts.
+// lastOfEach returns env with only the last value of each variable, since programs do
+// not agree on which of several values counts.
 func lastOfEach(env []string) []string {
 	var out []string
 	has := map[string]bool{}
@@ -198,8 +199,8 @@ func (c *Commands) add(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// clean is the environment of a command that was judged to only read: what the
-// judgement does not depend on.
+// clean returns the environment of a command that the analysis found to only read: only
+// variables that cannot make the analysis wrong, and more.
 func (c *Commands) clean(dir, temp string, more []string) []string {
 	env := c.inherited(func(name string) bool { return named(cleanNames, name) && c.passes(name) })
 	env = append(env, fixed...)
@@ -209,8 +210,8 @@ func (c *Commands) clean(dir, temp string, more []string) []string {
 
 var cleanNames = []string{"LANG", "LANGUAGE", "LC_*", "TZ", "USER", "LOGNAME"}
 
-// trustedPath is the folders of PATH that no command can put a program into,
-// and whose programs are what their names say.
+// trustedPath holds the folders of PATH in which no command can place a program and
+// whose programs are what their names say.
 type trustedPath struct {
 	folders  []string
 	all      []string
@@ -241,28 +242,27 @@ func newTrustedPath(c *Commands) trustedPath {
 	return t
 }
 
-// chooses reports whether a folder holds what stands for other programs: pyenv,
-// rbenv, asdf, mise, Volta and the like run the one that a file in the working
-// folder names, which may be one of the repository's own.
+// chooses reports whether a folder holds shims for other programs. pyenv, rbenv, asdf,
+// mise, Volta and others run the program that a file in the working directory names,
+// which may be the repository's own.
 func chooses(folder string) bool {
 	folder = filepath.ToSlash(filepath.Clean(folder))
 	return strings.EqualFold(filepath.Base(folder), "shims") || strings.HasSuffix(folder, "/.volta/bin")
 }
 
-// reaches reports whether a command can change a path: it is in what is
-// writable, or that is in it.
+// reaches reports whether a command can change path: path is in a writable folder, or
+// holds one.
 func (t trustedPath) reaches(path string) bool {
 	return slices.ContainsFunc(t.writable, func(w string) bool { return inside(path, w) || inside(w, path) })
 }
 
-// Trusted says whether a program that a command names is one that no command
-// can have put there or changed and that does not choose another one, and its
-// path. A name without a slash is looked
-// for as the shell would. A link is trusted if what it leads to is in nothing
-// that commands may write to.
+// Trusted reports whether a program that a command names is one that no command can
+// have placed or changed and that does not choose another program. It also returns the
+// path of the program. A name without a slash is searched for as the shell does. A link
+// is trusted only if its target is in no folder that commands may write to.
 //
-// On Windows nothing is trusted: which file a name stands for depends on the shell,
-// and who may change it on access control lists, which are not looked at.
+// On Windows nothing is trusted: the file for a name depends on the shell, and the
+// right to change it on access control lists, which are not read.
 func (c *Commands) Trusted(name string) (path string, ok bool) {
 	if onWindows {
 		return "", false
@@ -272,7 +272,7 @@ func (c *Commands) Trusted(name string) (path string, ok bool) {
 		return slices.Contains(c.path.folders, filepath.Dir(file)) && (err != nil || !c.path.reaches(target))
 	}
 	if strings.Contains(name, "/") {
-		// Cleaning a/link/../b names another file than the kernel finds.
+		// Cleaning a/link/../b gives another file than the kernel finds.
 		return name, filepath.IsAbs(name) && filepath.Clean(name) == name && trusted(name)
 	}
 	for _, folder := range c.path.all {
@@ -281,5 +281,5 @@ func (c *Commands) Trusted(name string) (path string, ok bool) {
 			return file, trusted(file)
 		}
 	}
-	return "", true // it will not be found either
+	return "", true // the shell does not find it either
 }

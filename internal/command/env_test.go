@@ -12,7 +12,7 @@ func withEnviron(environ []string, scrub, pass []string) *Commands {
 	return c
 }
 
-// values are those of a variable in an environment.
+// values returns the values of a variable in an environment.
 func values(env []string, name string) []string {
 	var out []string
 	for _, v := range env {
@@ -43,7 +43,7 @@ func TestPasses(t *testing.T) {
 		{name: "GITHUB_TOKEN"},
 		{name: "OPENAI_API_KEY"},
 		{name: "ANTHROPIC_API_KEY"},
-		// Their prefixes are passed, they are not.
+		// passed lists their prefixes, but they hold secrets.
 		{name: "NPM_TOKEN"},
 		{name: "NPM_CONFIG__AUTH"},
 		{name: "npm_config_//registry.npmjs.org/:_authToken"},
@@ -65,7 +65,7 @@ func TestPasses(t *testing.T) {
 		{name: "ANDROID_KEYSTORE_PASS"},
 		{name: "NIX_CONFIG"},
 		{name: "NIX_PATH", want: true},
-		// The settings pass on, and scrub over that.
+		// env.pass adds variables, and Scrub takes precedence over it.
 		{name: "NPM_TOKEN", pass: []string{"NPM_TOKEN"}, want: true},
 		{name: "DATABASE_URL", pass: []string{"DATABASE_*"}, want: true},
 		{name: "DATABASE_URL", pass: []string{"*_URL"}, want: true},
@@ -74,7 +74,7 @@ func TestPasses(t *testing.T) {
 		{name: "PATH", scrub: []string{"P*H"}},
 		{name: "npm_config_//a/:x", pass: []string{"npm_*"}, scrub: []string{"npm_config_*"}},
 		{name: "A[", pass: []string{"*"}, scrub: []string{"A["}},
-		// Nothing passes these on.
+		// No setting passes these on.
 		{name: "MCP_TOOLSET_TOKEN", pass: []string{"*"}},
 		{name: "MCP_TOOLSET_a/b", pass: []string{"*"}},
 		{name: "MCP_TOOLSET_TRY", pass: []string{"MCP_TOOLSET_TRY"}},
@@ -94,7 +94,8 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestPassesSecrets: only env.pass has commands get what looks like a secret.
+// TestPassesSecrets checks that only env.pass lets commands inherit variables that look
+// like secrets.
 func TestPassesSecrets(t *testing.T) {
 	environ := []string{"PATH=/bin", "GITHUB_TOKEN=x", "NPM_TOKEN=x", "AWS_PROFILE=x"}
 	for _, tc := range []struct {
@@ -143,7 +144,7 @@ func TestEnvironment(t *testing.T) {
 	if text := strings.Join(env, "\n"); strings.Contains(text, "secret") || strings.Contains(text, "evil") || strings.Contains(text, "nonsense") {
 		t.Errorf("the environment is\n%s", text)
 	}
-	// What is absent or empty is made up for, once.
+	// Absent or empty variables are set once.
 	env = withEnviron([]string{"PATH=", "USER="}, nil, nil).environment("/dir", "/temp")
 	if path := values(env, "PATH"); len(path) != 1 || !strings.Contains(path[0], "/usr/bin") {
 		t.Errorf("PATH is %q", path)
@@ -156,7 +157,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A command that was judged gets nothing that the judgement did not know of.
+// A command that was judged to only read inherits no variable that the analysis did not
+// consider.
 func TestClean(t *testing.T) {
 	c := withEnviron([]string{
 		"LANG=C", "LANG=de", "LC_ALL=C", "TZ=UTC", "PATH=/evil", "HOME=/evil", "GIT_AUTHOR_NAME=a", "NODE_OPTIONS=--require=/evil",

@@ -2,20 +2,21 @@ package command
 
 import "strings"
 
-// gitBashVariable names bash.exe of Git for Windows where it is not found by itself.
+// gitBashVariable is the variable by which the user names bash.exe of Git for Windows
+// if the search does not find it.
 const gitBashVariable = "CLAUDE_CODE_GIT_BASH_PATH"
 
-// machine is what the choice of a shell on Windows depends on.
+// machine holds what the choice of a shell on Windows depends on.
 type machine struct {
 	variable func(name string) string
 	exists   func(file string) bool
-	git      []string // folders in which the registry says that Git is installed
-	path     []string // folders of PATH, without those that commands may write to
+	git      []string // folders of Git according to the registry
+	path     []string // folders of PATH except those that commands may write to
 }
 
-// shell returns bash of Git for Windows if there is one, else PowerShell 7, else
-// Windows PowerShell; "" if there is none of them. The launchers of WSL, which are
-// called bash.exe too, run commands on another system and are never taken.
+// shell returns the bash of Git for Windows, or else PowerShell 7, or else Windows
+// PowerShell; "" if there is none of them. It never returns a launcher of WSL, also
+// called bash.exe, which runs commands on another system.
 func (m machine) shell() string {
 	var files []string
 	if file := m.variable(gitBashVariable); strings.HasSuffix(strings.ToLower(file), `bash.exe`) {
@@ -52,7 +53,7 @@ func (m machine) shell() string {
 	return ""
 }
 
-// launcher reports whether a file is bash.exe of WSL.
+// launcher reports whether a file is the bash.exe of WSL.
 func (m machine) launcher(file string) bool {
 	file = strings.ToLower(strings.ReplaceAll(file, "/", `\`))
 	if !strings.HasSuffix(file, `\bash.exe`) {
@@ -65,7 +66,8 @@ func (m machine) launcher(file string) bool {
 	return root != "" && strings.HasPrefix(file, strings.TrimRight(root, `\`)+`\`)
 }
 
-// join returns a file below a folder of Windows; "" if there is no folder.
+// join returns the path of a file below a Windows folder, or "" if folder is "" or name
+// leaves its drive.
 func join(folder, name string) string {
 	if folder == "" {
 		return ""
@@ -81,7 +83,7 @@ func join(folder, name string) string {
 	return folder + `\` + name
 }
 
-// absolute reports whether a path begins with a drive.
+// absolute reports whether a path begins with a drive and a separator.
 func absolute(file string) bool {
 	return len(file) > 3 && file[1] == ':' && (file[2] == '\\' || file[2] == '/')
 }

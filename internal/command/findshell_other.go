@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// findShell returns the shell of this machine; path is the folders of PATH.
+// findShell returns the shell of this machine. path lists the folders of PATH.
 func (c *Commands) findShell(path []string) string {
 	return FindShell(strings.Join(path, string(filepath.ListSeparator)))
 }

@@ -9,13 +9,14 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// gitSettingsName is the name of the file of git's settings in a folder for
-// temporary files.
+// gitSettingsName is the name of the file with git's settings in a folder for temporary
+// files.
 const gitSettingsName = ".gitconfig"
 
-// withGitSettings returns an environment in which git works where the user's
-// settings of git hold a credential and are hidden: a copy without the
-// credential is named instead. What cannot be copied is left out.
+// withGitSettings returns an environment in which git works even if the user's git
+// settings hold a credential and are hidden. It stores a copy without the credential in
+// temp and names it in GIT_CONFIG_GLOBAL. If the copy fails, git runs without the
+// user's settings.
 func (c *Commands) withGitSettings(env []string, temp string) []string {
 	const name = "GIT_CONFIG_GLOBAL"
 	if c.config.Home == "" || slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
@@ -33,7 +34,7 @@ func (c *Commands) withGitSettings(env []string, temp string) []string {
 			err = failed
 		}
 		if err == nil {
-			err = os.Rename(f.Name(), path) // a link that a command put there is replaced
+			err = os.Rename(f.Name(), path) // replaces a link that a command may have put there
 		}
 		if err != nil {
 			os.Remove(f.Name())

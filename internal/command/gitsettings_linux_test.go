@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestGitSettings: where the user's settings of git hold a credential, commands
-// do not read them, and git has the rest of them.
+// TestGitSettings checks that commands do not read the user's git settings if they hold
+// a credential, and that git has the rest of them.
 func TestGitSettings(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -40,7 +40,7 @@ func TestGitSettings(t *testing.T) {
 			t.Errorf("read-only %v: %s", readOnly, out)
 		}
 	}
-	// Without a credential the file itself is read.
+	// Without a credential, git reads the file itself.
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = Some One\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func TestGitSettings(t *testing.T) {
 	}
 }
 
-// TestHomeIsRoot: in a home folder that is a root, commands read no credentials
-// and no hidden names that are not known, and run what is in PATH.
+// TestHomeIsRoot checks that in a home folder that is a root, commands read no
+// credentials and no unknown hidden names, and run the programs of PATH.
 func TestHomeIsRoot(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -82,7 +82,7 @@ func TestHomeIsRoot(t *testing.T) {
 	if want := "seen .tool/bin/prog\necho seen .tool/lib/l\necho seen proj/a\necho seen .bashrc\n"; out != want {
 		t.Errorf("%q, want %q", out, want)
 	}
-	// Where commands cannot change the folder, what links in it lead to runs, too.
+	// If commands cannot change the folder, the targets of links in it also run.
 	root = filepath.Join(home, "proj")
 	c, _ = newCommands(t, edit)
 	out, _ = run(t, c, Spec{Script: script, Dir: root, Owner: "o"})

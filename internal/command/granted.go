@@ -9,13 +9,12 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// besidePrograms are folders that programs in a folder bin beside them need.
+// besidePrograms lists folders beside a folder bin that its programs need.
 var besidePrograms = []string{"lib", "lib64", "libexec", "share", "include"}
 
-// programFolders lists the folders of PATH in the home folder with what their
-// programs need: the folders that links in them lead to, and libraries. All
-// exist, with their links resolved. A link that a command could have made is not
-// followed.
+// programFolders returns the folders of PATH in the home folder and the folders that
+// their programs need: the targets of links in them, and libraries. All exist, and
+// their links are resolved. It follows no link that a command could have made.
 func (c *Commands) programFolders(links *sandbox.Resolver) (out []string) {
 	real := func(path string) string { return cmp.Or(links.Real(path), path) }
 	home := real(c.config.Home)

@@ -10,17 +10,17 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// writable is the folders that commands may write to and read, whatever they
-// are: the roots and what the settings allow, none in another. They are found
-// once: what a command may write to it can replace by a link, so none of them is
-// taken from within another, and none is followed anew later.
+// writable returns the folders that commands may always write to and read: the roots
+// and those of the settings, none inside another. Commands can replace what is inside a
+// writable folder by a link. So the folders are resolved once, never from within
+// another one, and never followed again later.
 func writable(c Config) []string {
 	var all []string
 	for _, path := range slices.Concat(c.Roots, c.AllowWrite) {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			all = append(all, real)
 		} else {
-			all = append(all, filepath.Clean(path)) // it may be made later
+			all = append(all, filepath.Clean(path)) // the folder may be made later
 		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return len(a) - len(b) })
@@ -33,8 +33,8 @@ func writable(c Config) []string {
 	return out
 }
 
-// standing is an error if one of the writable folders is not what it was: a
-// link was put on its path.
+// standing returns an error if a writable folder now leads elsewhere because a link was
+// put on its path.
 func (c *Commands) standing() error {
 	for _, path := range c.writable {
 		real, err := filepath.EvalSymlinks(path)
@@ -49,17 +49,17 @@ func (c *Commands) standing() error {
 	return nil
 }
 
-// inWritable reports whether a path, as it is written or as it is, lies in what
-// commands may write to.
+// inWritable reports whether a path, as written or with links resolved, is in a folder
+// that commands may write to.
 func (c *Commands) inWritable(path string) bool { return c.writes(path, resolved(path)) }
 
-// writes is inWritable of a path and what it resolves to.
+// writes is inWritable for a path and its resolved form.
 func (c *Commands) writes(path, real string) bool {
 	return slices.ContainsFunc(c.writable, func(w string) bool { return inside(path, w) || inside(real, w) })
 }
 
-// Caches are the folders of toolchains that commands may write to, beside the
-// roots. One in a root is written to with that, and grants nothing else.
+// Caches returns the caches of toolchains that commands may write to in addition to the
+// roots. It omits caches in a writable folder, which need no right of their own.
 func (c *Commands) Caches() []sandbox.Cache {
 	if info, err := os.Stat(c.config.Home); c.config.NoCaches || err != nil || !info.IsDir() || filepath.Clean(c.config.Home) == "/" {
 		return nil
@@ -67,8 +67,9 @@ func (c *Commands) Caches() []sandbox.Cache {
 	return slices.DeleteFunc(sandbox.Caches(c.config.Home, c.variable), func(cache sandbox.Cache) bool { return c.inWritable(cache.Path) })
 }
 
-// Beyond is the folders outside of the roots that commands may read and write
-// by the settings, and those that they may only read.
+// Beyond returns the folders outside of the roots that the settings let commands
+// access: readable lists those they may only read, with the caches, and writable those
+// they may also change.
 func (c *Commands) Beyond() (readable, writable []string) {
 	for _, cache := range c.Caches() {
 		readable = append(readable, cache.Path)

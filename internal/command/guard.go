@@ -12,56 +12,56 @@ import (
 	"time"
 )
 
-// guard keeps protected names as they are. What is there when a command starts
-// is mounted read-only for it; what a command makes under such a name is looked
-// at, at its end and every few seconds until then, and taken away if it could
-// make a program run that the user did not choose.
+// guard protects protected names. A name that exists when a command starts is mounted
+// read-only for the command. A name that appears while a command runs is examined every
+// few seconds and at the command's end. It is quarantined if it could make a program
+// run that the user did not choose.
 type guard struct {
-	roots   []string               // in which repositories are looked for
-	files   []string               // further names, such as settings
-	away    func() (string, error) // where to what is taken away is moved
-	takenTo string                 // that folder, for people
-	// tracked lists those of some paths in a folder that git tracks as they are.
+	roots   []string               // repositories are searched below them
+	files   []string               // further protected names, such as settings
+	away    func() (string, error) // returns the quarantine folder and makes it if absent
+	takenTo string                 // the quarantine folder, for texts to the user
+	// tracked returns those of paths, in folder dir, whose contents come from a commit.
 	tracked func(dir string, paths []string) []string
 	log     *slog.Logger
-	every   time.Duration // between looks while commands run
-	settle  time.Duration // how long git may take from a file to the commit that has it
+	every   time.Duration // interval of looks while commands run
+	settle  time.Duration // time that git may need from writing a file to the commit that holds it
 
-	journal string // the folder of journals; "": none is kept
+	journal string // folder of journals; "": none is written
 
 	mu      sync.Mutex
-	file    *os.File // the journal of this server; nil: none yet
+	file    *os.File // journal of this server; nil: none yet
 	lock    io.Closer
-	looked  bool            // at what servers left that were killed
-	first   map[string]bool // repositories that were there before the first command
+	looked  bool            // whether the journals of killed servers were read
+	first   map[string]bool // repositories that existed before the first command
 	scanner scanner
-	known   []repo // found earlier; further ones cannot crowd them out
+	known   []repo // found earlier; later ones cannot displace them
 	running map[*watched]bool
 	timer   *time.Timer
 }
 
-// watched is what is known of the protected names of a running command.
+// watched is the state of the protected names of a running command.
 type watched struct {
-	bases   []string          // the folders it can change, links followed
-	trusted map[string]bool   // what was there when it started, which a mount keeps
-	links   map[string]string // links that were there, and their texts: no mount keeps them
-	until   int64             // what was made later is not the command's, in ns; 0: it runs
-	since   int64             // when it started, in ns
-	cut     bool              // not everything was looked at then
+	bases   []string          // folders that it can change, links resolved
+	trusted map[string]bool   // names that existed at its start, which a mount protects, and names accepted since
+	links   map[string]string // links that existed at its start, and their targets; mounts do not protect them
+	until   int64             // files made after this time, in ns, are not the command's; 0: it still runs
+	since   int64             // start of the command, in ns
+	cut     bool              // whether the scan at its start was incomplete
 	removed []string
-	opened  []string // what it may change all the same
+	opened  []string // protected paths that grants let it change
 
-	names    []string // protected names that it may not make in projects; empty: it may make all
-	projects []string // folders, of those that were there when it started
+	names    []string // protected names that it must not make in projects; empty: it may make all
+	projects []string // project folders that existed at its start
 	appeared []string // protected names that it made and that stay
 }
 
 // name is a protected name.
 type name struct {
 	path    string
-	repo    repo // zero: it is none of git's, or a pointer
-	pointer bool // a .git that is no folder
-	folder  bool // a folder in which names are: it must be no link
+	repo    repo // zero: no part of a repository, or a pointer
+	pointer bool // a .git that is not a folder
+	folder  bool // a folder that holds protected names, so it must not be a link
 }
 
 const (
@@ -69,8 +69,9 @@ const (
 	guardSettle = 2 * time.Second
 )
 
-// begin says what to protect from a command that can change some folders, and
-// watches it. names are further names that the command may not make.
+// begin starts to watch a command that can change the folders writable. It returns the
+// existing names that mounts must protect. names are further names that the command
+// must not make.
 func (g *guard) begin(writable []string, names ...string) (w *watched, protect []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,7 +82,7 @@ func (g *guard) begin(writable []string, names ...string) (w *watched, protect [
 			w.bases = append(w.bases, resolved(folder))
 		}
 	}
-	g.look(nil) // what a running command made is not taken for what was there
+	g.look(nil) // so that what a running command made does not count as existing before
 	f := g.find()
 	f.follow(w.bases)
 	g.remember(f)
@@ -106,7 +107,7 @@ func (g *guard) begin(writable []string, names ...string) (w *watched, protect [
 		case at.kind&fs.ModeSymlink == 0:
 			w.trusted[n.path] = true
 		case n.pointer:
-			continue // the names in the folder it leads to are protected
+			continue // the names in the target folder are protected
 		}
 		protect = append(protect, n.path)
 	}
@@ -121,8 +122,7 @@ func (g *guard) begin(writable []string, names ...string) (w *watched, protect [
 	return w, protect
 }
 
-// grant lets a command change what it was granted, and returns the rest of what is
-// protected from it.
+// grant lets a command change what it was granted and returns the rest of protect.
 func (g *guard) grant(w *watched, protect []string, grants []Grant) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,13 +134,13 @@ func (g *guard) grant(w *watched, protect []string, grants []Grant) []string {
 	return slices.DeleteFunc(protect, w.opens)
 }
 
-// opens reports whether a command may change a protected name: it was granted that,
-// what holds it, or something in it.
+// opens reports whether grants let a command change a protected name: the name itself,
+// a folder above it, or something in it.
 func (w *watched) opens(path string) bool {
 	return slices.ContainsFunc(w.opened, func(o string) bool { return inside(path, o) || inside(o, path) })
 }
 
-// opened reports whether a running command may change a name.
+// opened reports whether a grant lets any running command change a name.
 func (g *guard) opened(path string) bool {
 	for w := range g.running {
 		if w.opens(path) {
@@ -150,8 +150,8 @@ func (g *guard) opened(path string) bool {
 	return false
 }
 
-// end looks at what a command made that has ended, and says what was taken
-// away.
+// end examines what an ended command made, stops watching it, and returns the names
+// that were quarantined.
 func (g *guard) end(w *watched) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -176,7 +176,7 @@ func (g *guard) tick() {
 	g.timer.Reset(g.every)
 }
 
-// find finds the repositories, with those found before that are still there.
+// find scans for repositories and adds those found before that still exist.
 func (g *guard) find() found {
 	f := g.scanner.scan(g.roots)
 	for _, r := range g.known {
@@ -193,7 +193,7 @@ func (g *guard) remember(f found) {
 	g.known = slices.Clone(f.repos[:min(len(f.repos), 4*scanRepos)])
 }
 
-// names lists what is protected, whether it is there or not.
+// names returns all protected names, whether they exist or not.
 func (g *guard) names(f found) []name {
 	var out []name
 	for _, path := range f.pointers {
@@ -214,8 +214,8 @@ func (g *guard) names(f found) []name {
 	return out
 }
 
-// prepare makes what is absent and can be empty, so that a mount can keep it,
-// and gives files with further names a copy of their own.
+// prepare makes n if it is absent and may be empty, so that a mount can protect it. It
+// replaces files that have further names (hard links) by a copy.
 func (g *guard) prepare(n name, bases []string) {
 	s, err := reach(outermost(bases, n.path), n.path)
 	if err != nil {
@@ -238,7 +238,8 @@ func (g *guard) prepare(n name, bases []string) {
 	}
 }
 
-// aloneIn does so for the files in a folder.
+// aloneIn replaces the files in a folder that have further names (hard links) by
+// copies.
 func aloneIn(s *spot) {
 	f, err := s.open()
 	if err != nil {
@@ -257,9 +258,9 @@ func aloneIn(s *spot) {
 	}
 }
 
-// movable reports whether a name is better looked at afterwards than mounted
-// on, since it could not be removed again: what git makes of a linked worktree
-// below a root, and repositories there that came since the server started.
+// movable reports whether to examine a name afterwards rather than mount over it, since
+// a mounted name cannot be removed. It is true for harmless names of linked worktrees
+// below a root and of repositories there that appeared after the server started.
 func (g *guard) movable(n name, f found, bases []string) bool {
 	young := n.repo.dir != "" && !g.first[n.repo.dir] && !slices.Contains(g.roots, filepath.Dir(n.repo.dir))
 	if !young && !n.repo.linked && (!n.pointer || slices.Contains(g.roots, filepath.Dir(n.path))) {
@@ -277,8 +278,8 @@ func (g *guard) movable(n name, f found, bases []string) bool {
 	return harmless(s, n, f, bases)
 }
 
-// look looks at all protected names and takes away what a running command made
-// there, unless it does no harm. ended are those that do nothing more.
+// look examines all protected names and quarantines what a running command made there,
+// unless it is harmless. ended lists commands that make no more changes.
 func (g *guard) look(ended []*watched) {
 	if len(g.running) == 0 {
 		return
@@ -311,7 +312,7 @@ func (g *guard) look(ended []*watched) {
 			continue
 		}
 		if g.opened(n.path) {
-			for w := range g.running { // later it counts as found
+			for w := range g.running { // from now on it counts as existing
 				w.trusted[n.path] = true
 			}
 			continue
@@ -323,7 +324,7 @@ func (g *guard) look(ended []*watched) {
 	g.lookAtPlants(f, bases, ended)
 }
 
-// makers lists the running commands that can have made what is at a name.
+// makers returns the running commands that may have made the file at a name.
 func (g *guard) makers(n name) []*watched {
 	at, err := lookAt(n.path)
 	if err != nil {
@@ -334,7 +335,7 @@ func (g *guard) makers(n name) []*watched {
 		switch {
 		case w.trusted[n.path], outermost(w.bases, n.path) == "":
 		case w.cut && at.changed < w.since && !changedSince(filepath.Dir(n.path), w.since):
-			// It may have been there, where nobody looked.
+			// It may have existed then, where the incomplete scan did not look.
 		case w.until != 0 && madeSince(n.path, w.until):
 		default:
 			out = append(out, w)
@@ -351,7 +352,7 @@ func changedSince(path string, since int64) bool {
 func (g *guard) bad(n name, f found, bases []string) bool {
 	s, err := reach(outermost(bases, n.path), n.path)
 	if err != nil {
-		return false // a folder above is a link, which is a name of its own
+		return false // a folder above is a link, which is a protected name itself
 	}
 	defer s.close()
 	if n.folder {
@@ -361,8 +362,8 @@ func (g *guard) bad(n name, f found, bases []string) bool {
 	return !harmless(s, n, f, bases)
 }
 
-// between lists the folders strictly between a folder and a path below it, the
-// outer ones first; none if the folder is "".
+// between returns the folders strictly between folder and a path below it, outermost
+// first. It returns none if folder is "".
 func between(folder, path string) []string {
 	var out []string
 	for at := filepath.Dir(path); folder != "" && len(at) > len(folder); at = filepath.Dir(at) {
@@ -381,7 +382,8 @@ func (g *guard) tell(makers []*watched, path string) {
 	}
 }
 
-// restore makes a link again that somebody has removed or replaced.
+// restore makes a link again that was removed or replaced, and quarantines the
+// replacement.
 func (g *guard) restore(path, text string, bases []string) {
 	s, err := reach(outermost(bases, path), path)
 	if err != nil {
@@ -396,8 +398,8 @@ func (g *guard) restore(path, text string, bases []string) {
 	}
 }
 
-// putAway moves a name into the folder of what was taken away, or beside it if
-// that is on another file system. What cannot be moved is removed.
+// putAway quarantines a name: it moves the name into the quarantine folder, or renames
+// it in place if that is on another file system. It removes what cannot be moved.
 func (g *guard) putAway(path string, bases []string) error {
 	s, err := reach(outermost(bases, path), path)
 	if err != nil {
@@ -406,7 +408,7 @@ func (g *guard) putAway(path string, bases []string) error {
 	defer s.close()
 	folder, err := g.away()
 	if err == nil {
-		// Of its own: there may be two of a name.
+		// A new folder, since there may be two of a name.
 		folder, err = os.MkdirTemp(folder, "")
 	}
 	if err == nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkGuard is what guarding costs a command, in a root of one's own choice:
-// MCP_BENCH_ROOT; without it, in one with twenty repositories.
+// BenchmarkGuard measures what the guard adds to a command in the root MCP_BENCH_ROOT,
+// or in one with twenty repositories if that is not set.
 func BenchmarkGuard(b *testing.B) {
 	root := os.Getenv("MCP_BENCH_ROOT")
 	if root == "" {
@@ -17,7 +17,7 @@ func BenchmarkGuard(b *testing.B) {
 		for i := range 20 {
 			repository(b, root+"/"+strconv.Itoa(i))
 		}
-		time.Sleep(2 * settled) // for what is remembered to be settled
+		time.Sleep(2 * settled) // until the cached listings are settled
 	}
 	g := &guard{roots: []string{root}, log: slog.New(slog.DiscardHandler), every: time.Hour, away: func() (string, error) { return "", os.ErrPermission }}
 	for b.Loop() {
@@ -29,7 +29,7 @@ func BenchmarkGuard(b *testing.B) {
 	}
 }
 
-// BenchmarkTrueAmong is a command that does nothing among repositories, each of
+// BenchmarkTrueAmong measures a command that does nothing, among repositories, each of
 // which costs mounts.
 func BenchmarkTrueAmong(b *testing.B) {
 	for _, repos := range []int{0, 1, 20, 100} {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// guardedCommands is Commands whose protected names hold, with real git.
+// guardedCommands returns Commands that protect names, with real git.
 func guardedCommands(t *testing.T, edit func(*Config)) (*Commands, string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -31,7 +31,7 @@ func guardedCommands(t *testing.T, edit func(*Config)) (*Commands, string) {
 	return c, root
 }
 
-// repository makes one with a commit.
+// repository makes a repository with a commit.
 func repository(t testing.TB, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -54,7 +54,7 @@ func text(t testing.TB, path string) string {
 	return string(b)
 }
 
-// Links that a command makes do not lead what is taken away out of the root.
+// Links that a command makes do not move quarantined files out of the root.
 func TestTakeAwayBehindLink(t *testing.T) {
 	for i, script := range []string{
 		"ln -s OUT .git",
@@ -88,13 +88,13 @@ func TestTakeAwayBehindLink(t *testing.T) {
 	}
 }
 
-// What a command can do in steps does not change what git of a user's runs.
+// What a command does in several steps does not change what the user's git runs.
 func TestRepositoriesStay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		make   func(t *testing.T, root string)
 		script []string
-		// watched are files that stay as they were, or absent.
+		// watched lists files that must stay unchanged, or absent.
 		watched []string
 	}{
 		{"below the root", func(t *testing.T, root string) { repository(t, root+"/a/b") }, []string{
@@ -160,8 +160,7 @@ func TestRepositoriesStay(t *testing.T) {
 	}
 }
 
-// An absent folder of hooks is made, so that no hook stands there even for a
-// moment.
+// An absent folder of hooks is made, so that a hook cannot exist there even briefly.
 func TestHooksMade(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	repository(t, root+"/a")
@@ -183,8 +182,8 @@ func TestHardLinkNextCommand(t *testing.T) {
 	}
 }
 
-// What a command makes while it runs is taken away while it runs, also if
-// another one starts meanwhile.
+// What a command makes is quarantined while it runs, even if another one starts
+// meanwhile.
 func TestGuardWhileRunning(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	hook := filepath.Join(root, ".git/hooks/pre-commit")
@@ -204,7 +203,7 @@ func TestGuardWhileRunning(t *testing.T) {
 	if text(t, hook) != "" {
 		t.Error("the hook is still there")
 	}
-	// A second one does not take for its own what the first one has made.
+	// A second command does not accept what the first one has made as its own.
 	other, err := c.Start(t.Context(), Spec{Script: "touch go; until test -e made; do sleep 0.01; done; cat made", Dir: root})
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +219,7 @@ func TestGuardWhileRunning(t *testing.T) {
 	}
 }
 
-// What people do with git works.
+// Common uses of git work.
 func TestGitWorks(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	repository(t, root+"/main")
@@ -241,7 +240,7 @@ func TestGitWorks(t *testing.T) {
 	}
 }
 
-// A clone with its submodules, from where no command can write.
+// A clone with its submodules, from a place where no command can write.
 func TestCloneRecursive(t *testing.T) {
 	origin := tempRoot(t)
 	repository(t, origin+"/lib")
@@ -258,7 +257,7 @@ func TestCloneRecursive(t *testing.T) {
 	git(t, root+"/copy/sub/x", "status")
 }
 
-// A settings file that is a link, or lies in a folder that is one, stays.
+// A settings file that is a link, or is in a folder that is one, stays.
 func TestSettingsLink(t *testing.T) {
 	var settings string
 	c, root := guardedCommands(t, func(config *Config) {
@@ -279,8 +278,8 @@ func TestSettingsLink(t *testing.T) {
 	}
 }
 
-// A settings file that is absent does not appear by a command, nor by a link in
-// the place of a folder above it, whether that was there or not.
+// A command cannot make an absent settings file, nor put a link in the place of a
+// folder above it, whether the folder existed or not.
 func TestSettingsAbsent(t *testing.T) {
 	for _, there := range []string{"other", "conf/other", "conf/mcp/other"} {
 		var settings string
@@ -306,8 +305,8 @@ func TestSettingsAbsent(t *testing.T) {
 	}
 }
 
-// What a server that was killed left is looked at by the next one; what a person
-// made since is not touched.
+// The next server examines what commands of a killed server left; it does not touch
+// what the user made since.
 func TestLeftByKilled(t *testing.T) {
 	root, state := tempRoot(t), t.TempDir()
 	repository(t, root+"/old")
@@ -324,16 +323,16 @@ func TestLeftByKilled(t *testing.T) {
 	}
 	git(t, root+"/evil", "config", "core.fsmonitor", "x")
 	at := time.Now()
-	early := at.Add(-lookMargin) // so that what is made now is after its last look
+	early := at.Add(-lookMargin) // so that a file made now is later than its last look
 	if err := os.Chtimes(killed.file.Name(), early, early); err != nil {
 		t.Fatal(err)
 	}
 	made := func() int64 { at, _ := lookAt(root + "/mine/.git/config"); return at.changed }
 	repository(t, root+"/mine")
-	for made() <= at.UnixNano() { // the clock of files has ticks
+	for made() <= at.UnixNano() { // file times advance in ticks
 		git(t, root+"/mine", "config", "core.fsmonitor", "mine")
 	}
-	// A server that lives is left alone.
+	// A running server is left alone.
 	next.begin([]string{root})
 	if !strings.Contains(text(t, root+"/evil/.git/config"), "fsmonitor") {
 		t.Error("taken away from a server that lives")
@@ -354,8 +353,7 @@ func TestLeftByKilled(t *testing.T) {
 	}
 }
 
-// What one command has made is not taken for what was there when the next
-// starts.
+// What one command has made does not count as existing when the next one starts.
 func TestGuardLooksFirst(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)

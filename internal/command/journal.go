@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// A server that is killed cannot look at what its commands made. So while some
-// run there is a journal of what was there before them, which the next server
-// reads. It is locked by its server and holds nothing while no command runs.
+// A killed server cannot examine what its commands made. So while commands run, a
+// journal stores what existed before them, and the next server reads it. The server
+// holds a lock on its journal, which is empty while no command runs.
 
-// entry is what a journal has of a running command.
+// entry is the record of a running command in a journal.
 type entry struct {
 	Bases   []string
 	Trusted []string
@@ -24,7 +24,7 @@ type entry struct {
 	Names, Projects []string
 }
 
-// lookMargin is how long after its last look a server was surely killed.
+// lookMargin is the time after its last look by which a killed server has surely ended.
 const lookMargin = 2 * guardEvery
 
 // record writes the journal.
@@ -46,7 +46,8 @@ func (g *guard) record() {
 	}
 	data, err := json.Marshal(entries)
 	if err == nil {
-		// Longer first: what is cut off is no JSON.
+		// Writing before truncating is safe: a partly written journal is not valid
+		// JSON.
 		if _, err = g.file.WriteAt(data, 0); err == nil {
 			err = g.file.Truncate(int64(len(data)))
 		}
@@ -72,7 +73,7 @@ func (g *guard) open() bool {
 	return true
 }
 
-// beat says until when this server has looked.
+// beat sets the journal's time to now, the time of this server's last look.
 func (g *guard) beat() {
 	if g.file != nil {
 		now := time.Now()
@@ -80,7 +81,7 @@ func (g *guard) beat() {
 	}
 }
 
-// close removes the journal.
+// close removes the journal and stops the looks.
 func (g *guard) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -96,8 +97,8 @@ func (g *guard) close() {
 	}
 }
 
-// left looks, once, at what commands of servers made that were killed. It is
-// moved to a folder beside the journals, since people may want it back.
+// left examines, once, what commands of killed servers made. It quarantines files in a
+// folder beside the journals, since the user may want them back.
 func (g *guard) left() {
 	if g.looked || g.journal == "" {
 		return
@@ -112,7 +113,7 @@ func (g *guard) left() {
 func (g *guard) leftBy(file string) {
 	lock, err := lockFolder(file)
 	if err != nil {
-		return // its server lives
+		return // its server still runs
 	}
 	defer lock.Close()
 	defer os.Remove(file)
@@ -149,8 +150,8 @@ func (g *guard) leftBy(file string) {
 	g.running, g.away = running, away
 }
 
-// madeSince reports whether what is at a name was changed after a time; of a
-// folder of hooks, whether all of them were.
+// madeSince reports whether the file at path was changed after a time. For a folder of
+// hooks it reports whether all hooks in it were, too.
 func madeSince(path string, since int64) bool {
 	at, err := lookAt(path)
 	if err != nil || at.changed <= since || !at.kind.IsDir() {

@@ -16,23 +16,23 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// known is what the file of the last trial holds.
+// known is the content of the file that stores the last trial.
 type known struct {
-	Key    string   // what it was made under; see circumstances
-	Broken []string // promises that read-only commands did not keep
+	Key    string   // hash of the circumstances of the trial; see circumstances
+	Broken []string // promises that did not hold for read-only commands
 }
 
-// maxKnown bounds the file, in bytes.
+// maxKnown is the limit of the file, in bytes.
 const maxKnown = 64 << 10
 
-// ReadOnlyKnown is ReadOnly without trying, if that was done before under the
-// same circumstances by a server with the same state folder: it saves starting
-// processes for a server that only has to say which tools it has. What runs is
-// never decided by it: Start tries by itself. Otherwise it waits for the trial, for
-// a bounded time; ErrLater is in the error if there may be another answer later.
+// ReadOnlyKnown is ReadOnly, but uses the stored trial of a server with the same state
+// folder if it was made under the same circumstances. That saves a server that only
+// lists its tools from starting processes. It never decides how a command runs: Start
+// makes its own trial. Without a stored trial it waits for a new one, for startTime at
+// most. The error wraps ErrLater if the answer may change later.
 //
-// The answer is stored only where there is a state folder: a server that was asked
-// for its tools, and did nothing else, leaves nothing behind.
+// The trial is stored only if the state folder exists: a server that only lists its
+// tools leaves no files.
 func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
 	if c.config.Sandbox == Off {
 		return errOff
@@ -51,16 +51,17 @@ func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
 	return err
 }
 
-// ErrLater is wrapped by the error of a trial that may succeed the next time.
+// ErrLater is wrapped by the error of a trial that may succeed when it is repeated.
 var ErrLater = errors.New("it is tried again with the next command")
 
-// later is an error with ErrLater in it.
+// later is an error that wraps ErrLater.
 type later struct{ error }
 
 func (l *later) Error() string   { return l.error.Error() + "; " + ErrLater.Error() }
 func (l *later) Unwrap() []error { return []error{l.error, ErrLater} }
 
-// OnTried calls f when the containment has been tried, at once if it already was.
+// OnTried registers f to be called when a trial is complete. If one already is, it
+// calls f at once.
 func (c *Commands) OnTried(f func()) {
 	c.trying.Lock()
 	c.onTried = f
@@ -73,13 +74,14 @@ func (c *Commands) OnTried(f func()) {
 
 func (c *Commands) knownFile() string { return filepath.Join(c.config.State, "containment.json") }
 
-// knownReadOnly returns the promises that did not hold in an earlier trial.
+// knownReadOnly returns the promises that did not hold in a stored trial. ok is false
+// if there is none for the present circumstances.
 func (c *Commands) knownReadOnly() (broken []string, ok bool) {
 	k, err := readKnown(c.knownFile())
 	return k.Broken, err == nil && k.Key == c.circumstances()
 }
 
-// remember stores a trial unless it failed: it may work the next time.
+// remember stores a trial, unless it failed, since it may work the next time.
 func (c *Commands) remember(t Trial) {
 	if t.Err != nil || len(t.Canaries) == 0 || !exists(c.config.State) {
 		return
@@ -108,8 +110,8 @@ func readKnown(file string) (k known, err error) {
 	return k, nil
 }
 
-// writeKnown replaces the file in one step, so that whoever reads it reads one
-// of two.
+// writeKnown replaces the file by an atomic write, so that readers see either the old
+// or the new one.
 func writeKnown(file string, k known) error {
 	if err := state.EnsurePrivate(filepath.Dir(file)); err != nil {
 		return err
@@ -129,7 +131,7 @@ func writeKnown(file string, k known) error {
 	return nil
 }
 
-// circumstances is a hash of all that a trial depends on: this boot of this
+// circumstances returns a hash of everything that a trial depends on: this boot of this
 // kernel, this program, the rights and limits of this process, and the settings.
 func (c *Commands) circumstances() string {
 	var program struct {
@@ -151,8 +153,8 @@ func (c *Commands) circumstances() string {
 	return fmt.Sprintf("%x", sum)
 }
 
-// rights are the lines of this process's status that say what it may do and
-// which filters a container has put on it.
+// rights returns the lines of this process's status that show its rights and the
+// filters that a container applies to it.
 func rights() []string {
 	var out []string
 	for line := range strings.Lines(contents("/proc/self/status")) {
@@ -170,7 +172,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// contents is the text of a small file of the system, "" if there is none.
+// contents returns the text of a small system file, or "" if it cannot be read.
 func contents(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"mcp-toolset/internal/process"
 )
 
-// twins makes Commands under the same circumstances each time, but for edit.
+// twins returns a function that makes Commands under the same circumstances each time,
+// except for edit.
 func twins(t *testing.T) (another func(edit func(*Config)) *Commands, file string) {
 	t.Helper()
 	var first Config
@@ -30,7 +31,7 @@ func twins(t *testing.T) (another func(edit func(*Config)) *Commands, file strin
 	}, filepath.Join(first.State, "containment.json")
 }
 
-// answer is whether there are read-only commands here.
+// answer reports whether read-only commands are available.
 func answer(t *testing.T, another func(func(*Config)) *Commands) bool {
 	t.Helper()
 	c := another(nil)
@@ -40,7 +41,7 @@ func answer(t *testing.T, another func(func(*Config)) *Commands) bool {
 func TestKnown(t *testing.T) {
 	another, file := twins(t)
 	want := answer(t, another)
-	if err := os.Remove(file); err != nil { // any trial is stored
+	if err := os.Remove(file); err != nil { // fails unless the trial was stored, whatever its result
 		t.Fatal(err)
 	}
 	first := another(nil)
@@ -62,13 +63,13 @@ func TestKnown(t *testing.T) {
 	if got := other.ReadOnlyKnown(t.Context()) == nil; got != want || !tried(other) {
 		t.Errorf("under other settings %v, want %v; tried %v", got, want, tried(other))
 	}
-	// That one is known now, and not the first any more.
+	// The new trial has replaced the first.
 	if c := another(nil); c.ReadOnlyKnown(t.Context()) == nil != want || !tried(c) {
 		t.Error("an answer under other settings was used")
 	}
 }
 
-// The key is of all that matters.
+// The key depends on every circumstance.
 func TestCircumstances(t *testing.T) {
 	another, _ := twins(t)
 	same := another(nil).circumstances()
@@ -110,7 +111,7 @@ func TestCircumstances(t *testing.T) {
 func TestKnownDamaged(t *testing.T) {
 	another, file := twins(t)
 	want := answer(t, another)
-	ended := func(c *Commands) { c.Report(t.Context()) } // the rest of a trial goes on in the background
+	ended := func(c *Commands) { c.Report(t.Context()) } // the rest of a trial continues in the background
 	first := another(nil)
 	if err := first.ReadOnlyKnown(t.Context()); (err == nil) != want {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestKnownDamaged(t *testing.T) {
 		}
 		ended(c)
 	}
-	// A folder in its place.
+	// A folder in the file's place.
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +159,8 @@ func TestKnownDamaged(t *testing.T) {
 	}
 }
 
-// What the file says is what is answered, but whether something has to be
-// hidden is looked at each time; and what runs is decided by trying.
+// The answer comes from the file, but whether something must be hidden is checked each
+// time. How commands run depends only on a new trial.
 func TestKnownAnswers(t *testing.T) {
 	another, file := twins(t)
 	c := another(nil)
@@ -232,7 +233,7 @@ func TestKnownAtOnce(t *testing.T) {
 				if got := c.ReadOnlyKnown(t.Context()) == nil; got != want {
 					t.Errorf("%v, want %v", got, want)
 				}
-				c.Report(t.Context()) // the rest of the trial
+				c.Report(t.Context()) // waits for the rest of the trial
 			})
 		}
 	}
@@ -245,8 +246,8 @@ func TestKnownAtOnce(t *testing.T) {
 	}
 }
 
-// Nothing is written or started where nothing is asked for, nor kept of what
-// could not be tried.
+// Nothing is written or started before it is needed, and a trial that failed is not
+// stored.
 func TestKnownNothing(t *testing.T) {
 	for name, edit := range map[string]func(*Config){
 		"off":       func(c *Config) { c.Sandbox = Off },
@@ -266,7 +267,7 @@ func TestKnownNothing(t *testing.T) {
 	}
 }
 
-// A state folder is not made for it.
+// The state folder is not made for it.
 func TestKnownNoState(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	for range 2 {

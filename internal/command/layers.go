@@ -18,23 +18,22 @@ import (
 )
 
 // Caches hold what other projects compile and run: sources of modules, compiled
-// packages, programs. So a command does not change the caches themselves. Mounts
-// give it a layer of its workspace over each one: it reads what everybody has
-// downloaded, and what it writes stays in the workspace's layer in the state
-// folder. Copies that the variables of each tool name would do without mounts,
-// but start empty, and most tools cannot fill them from the shared cache offline.
-// Where there are no layers, commands write to the caches themselves, but not to
-// the programs in them.
+// packages, programs. So commands do not change the caches themselves. An overlay puts
+// a layer of the workspace over each cache: a command reads the shared downloads, and
+// its writes go to the workspace's layer in the state folder. Copies named in the
+// variables of each tool would need no mounts. But they start empty, and most tools
+// cannot fill them from the shared cache offline. On systems without overlays, commands
+// write to the caches themselves, except for the programs in them.
 
-// layerAge is how long a workspace keeps its layers after their last use.
+// layerAge is the time after its last use at which a workspace's layers are removed.
 const layerAge = 30 * 24 * time.Hour
 
-// The kernel does not define what two overlays with one layer do. So a workspace
-// has several layers, and a command takes one that no other command uses:
-// nearly always the first.
+// The kernel does not define the behaviour of two overlays on one layer. So a workspace
+// has several layers, and a command takes one that no other command uses: nearly always
+// the first.
 const (
 	maxLayers = 256
-	maxViewed = 16 // that a read-only command sees
+	maxViewed = 16 // limit of layers that a read-only command sees
 )
 
 // layersFolder returns the folder that holds the layers of all workspaces.
@@ -46,8 +45,8 @@ func (c *Commands) Layers() string {
 	return filepath.Join(c.layersFolder(), fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(roots, "\x00"))))[:16])
 }
 
-// takeLayer locks the first layer that no command uses, of this server or
-// another one, until the returned closer is closed.
+// takeLayer locks the first layer that no command uses, of this server or another one.
+// The lock lasts until the caller closes the closer.
 func (c *Commands) takeLayer() (string, io.Closer, error) {
 	folder := c.Layers()
 	for _, dir := range []string{c.config.State, c.layersFolder(), folder} {
@@ -71,7 +70,7 @@ func (c *Commands) takeLayer() (string, io.Closer, error) {
 	return "", nil, fmt.Errorf("all %d layers over caches are in use", maxLayers)
 }
 
-// viewed lists the layers of this workspace that a read-only command sees.
+// viewed returns the layers of this workspace that a read-only command sees.
 func (c *Commands) viewed() (out []string) {
 	for i := range maxViewed {
 		layer := filepath.Join(c.Layers(), strconv.Itoa(i+1))
@@ -82,8 +81,9 @@ func (c *Commands) viewed() (out []string) {
 	return out
 }
 
-// grantCaches adds the caches to what a command may use. The closer, unless it
-// is nil, is to be closed when the command has ended.
+// grantCaches adds the caches to the policy of a command. layers reports whether
+// overlays work here. The caller must close a non-nil closer when the command has
+// ended.
 func (c *Commands) grantCaches(p *sandbox.Policy, layers bool) io.Closer {
 	all := c.Caches()
 	if !p.ReadOnly {
@@ -124,12 +124,12 @@ func (c *Commands) grantCaches(p *sandbox.Policy, layers bool) io.Closer {
 	return lock
 }
 
-// makeCaches makes what tools would make at their first run, since no right can
-// be given to what is not there.
+// makeCaches makes the folders that tools would make at their first run, since a right
+// can only be given to an existing folder.
 func makeCaches(all []sandbox.Cache, layers bool) {
 	for _, cache := range all {
 		if cache.Absent {
-			_ = os.MkdirAll(cache.Path, 0o700) // without it the tool says so
+			_ = os.MkdirAll(cache.Path, 0o700) // if this fails, the tool reports it
 		}
 		if !layers {
 			for _, part := range cache.Parts {
@@ -139,7 +139,7 @@ func makeCaches(all []sandbox.Cache, layers bool) {
 	}
 }
 
-// sweepLayers removes the layers of workspaces that nobody has used for long.
+// sweepLayers removes the layers of workspaces that were not used for layerAge.
 func (c *Commands) sweepLayers() {
 	workspaces, _ := os.ReadDir(c.layersFolder())
 	for _, w := range workspaces {

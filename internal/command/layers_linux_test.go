@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cacheCommands returns Commands whose home has caches with programs.
+// cacheCommands returns Commands with a home folder that has caches with programs.
 func cacheCommands(t *testing.T, edit func(c *Config)) (c *Commands, home string) {
 	t.Helper()
 	c, _ = newCommands(t, func(config *Config) {
@@ -27,13 +27,13 @@ func cacheCommands(t *testing.T, edit func(c *Config)) (c *Commands, home string
 	return c, home
 }
 
-// cacheScript tries to change everything in the caches and to add to it, and
-// prints what it then finds there.
+// cacheScript tries to change every file in the caches and to add files, and prints
+// what it then finds there.
 const cacheScript = `cd; for f in .cache/x .cache/tool/bin/git .npm/_npx/x .npm/_cacache/x go/pkg/mod/x .local/share/pnpm/git .local/share/pnpm/store/x .pub-cache/bin/x .gradle/wrapper/dists/x; do
 	rm -f $f; echo new >$f; echo new >${f%/*}/added; echo "$f $(cat $f) $(cat ${f%/*}/added)"
 done 2>/dev/null`
 
-// cacheFiles lists what the files of a home folder hold, new ones first.
+// cacheFiles returns the contents of the files in a home folder, new ones first.
 func cacheFiles(t *testing.T, home string) (changed []string) {
 	t.Helper()
 	err := filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
@@ -48,7 +48,7 @@ func cacheFiles(t *testing.T, home string) (changed []string) {
 	return changed
 }
 
-// A command changes the layer of its workspace, and no file that others have.
+// A command changes the layer of its workspace and no file that others use.
 func TestLayers(t *testing.T) {
 	var home, state string
 	c, _ := cacheCommands(t, func(c *Config) { home, state = c.Home, c.State })
@@ -64,7 +64,7 @@ func TestLayers(t *testing.T) {
 			t.Errorf("a later command, read-only %v, finds %q", readOnly, said)
 		}
 	}
-	// One that runs beside another has a layer of its own.
+	// A command that runs at the same time has another layer.
 	first, err := c.Start(t.Context(), Spec{Script: "echo 1 >~/.cache/x; echo ready; until test -e end; do sleep 0.01; done; cat ~/.cache/x", Dir: c.config.Roots[0]})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestLayers(t *testing.T) {
 	if v, _ := first.Output.View(100); v.Head != "ready\n1\n" {
 		t.Errorf("the first command prints %q", v.Head)
 	}
-	// Another workspace sees nothing of it.
+	// Another workspace sees no change.
 	other, _ := newCommands(t, func(c *Config) {
 		c.Home, c.State, c.Environ = home, state, append(c.Environ, "HOME="+home)
 	})
@@ -90,7 +90,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// A root in a folder of caches is itself, not a layer of it.
+// A root in a cache folder is used itself, not through a layer.
 func TestLayersRootInside(t *testing.T) {
 	c, home := cacheCommands(t, func(c *Config) {
 		c.Roots = append(c.Roots, filepath.Join(c.Home, ".cache/project"))
@@ -104,7 +104,7 @@ func TestLayersRootInside(t *testing.T) {
 	}
 }
 
-// Without layers a command changes packages but no programs.
+// Without layers, a command changes packages but no programs.
 func TestCachesWithoutLayers(t *testing.T) {
 	c, home := cacheCommands(t, nil)
 	c.Report(t.Context()).Write.Coverage.Layers = false
@@ -122,7 +122,7 @@ func TestCachesWithoutLayers(t *testing.T) {
 	}
 }
 
-// Layers that nobody has used for long are removed, others stay.
+// Layers unused for a long time are removed, others stay.
 func TestSweepLayers(t *testing.T) {
 	c, _ := cacheCommands(t, nil)
 	old, used, young := filepath.Join(c.layersFolder(), "old"), filepath.Join(c.layersFolder(), "used"), filepath.Join(c.layersFolder(), "young")

@@ -14,10 +14,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// These tests run on Windows, and under Wine, which has no shell of ours: the test
-// binary, by the name of one, stands for it. It is no test of what bash and
-// PowerShell make of a command.
-//
+// These tests run on Windows and under Wine, which has neither shell: the test binary,
+// under the name of a shell, acts as it. They do not test how bash and PowerShell run a
+// command.
 //	GOOS=windows go test -c -o /tmp/command.exe ./internal/command && wine /tmp/command.exe
 
 func TestMain(m *testing.M) {
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// beShell runs a script of lines, as bash or PowerShell would.
+// beShell runs a script line by line, as bash or PowerShell would.
 func beShell() int {
 	file := os.Getenv(scriptVariable)
 	data, err := os.ReadFile(file)
@@ -55,7 +54,7 @@ func beShell() int {
 			code, _ = strconv.Atoi(rest)
 		case "sleep":
 			time.Sleep(time.Hour)
-		case "spawn": // a copy that holds the output
+		case "spawn": // a copy that holds the output open
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), scriptVariable+"="+file+".child")
 			_ = os.WriteFile(file+".child", []byte("__='sleep'; eval \"$__\"\n"), 0o600)
@@ -74,7 +73,7 @@ func beShell() int {
 	return code
 }
 
-// shellNamed makes the test binary a shell of that name.
+// shellNamed returns the test binary under the name of a shell.
 func shellNamed(t *testing.T, folder, name string) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -15,49 +15,47 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// This file opens the containment of one command for files beyond the workspace
-// that somebody has agreed to.
-
-// Sandboxed returns whether commands are to be contained.
+// Sandboxed returns the configured sandbox mode.
 func (c *Commands) Sandboxed() Mode { return c.config.Sandbox }
 
-// Want is a file that a command names and would be kept from.
+// Want is a file that a command names and that the sandbox may not let it use.
 type Want struct {
 	Path   string // canonical
 	Change bool
-	// Content says that only the content of the file is written: then the file
-	// alone has to be opened. Otherwise its folder has to be.
+	// Content is true if only the content of the file is written. Then a grant for the
+	// file is enough; otherwise its folder must be granted.
 	Content bool
-	Guess   bool // a program is given the path and may write it: a file that exists is opened alone
-	Remove  bool // the path itself may be removed or moved, if it is a folder too
+	Guess   bool // a program gets the path and may write to it; an existing file is granted alone
+	Remove  bool // the path itself may be removed or moved, even if it is a folder
 }
 
-// Grant is what a command is to be given for a Want: a file, or a folder and all
-// below it.
+// Grant is the access that a command gets for a Want: to a file, or to a folder and
+// everything below it.
 type Grant struct {
 	Path   string
 	Change bool
-	Create bool // the file is absent, and is made before the command starts
-	List   bool // only names below the folder may be listed
+	Create bool // the file is absent and is made before the command starts
+	List   bool // the command may only list the names below the folder
 	Guess  bool // as in Want
 }
 
-// CannotOpen is the error of Grants: the containment cannot be opened for a file.
+// CannotOpen is the error of Grants for a file that the sandbox cannot grant.
 type CannotOpen struct {
 	Path, Why string
 	Temporary bool // the path is in a folder for temporary files
-	Broad     bool // so much would be changed that no text should suggest a way
+	Broad     bool // the change would affect so much that no text should suggest a way
 }
 
 func (e *CannotOpen) Error() string {
 	return fmt.Sprintf("commands cannot be given %s: %s", plain.Line(e.Path), e.Why)
 }
 
-// temporaryFolders are shared by all users and programs.
+// temporaryFolders lists folders that all users and programs share.
 var temporaryFolders = []string{"/tmp", "/var/tmp"}
 
-// Grants returns what a contained command has to be given to use some files, each
-// path once. Its error is a *CannotOpen. readOnly is as in Spec.
+// Grants returns the grants that a confined command needs to use some files, each path
+// once. It returns no grant for a file that the command may use anyway. The error is a
+// *CannotOpen. readOnly has the meaning of Spec.ReadOnly.
 func (c *Commands) Grants(wants []Want, readOnly bool) ([]Grant, error) {
 	p := c.policy(readOnly, "")
 	var out []Grant
@@ -75,24 +73,24 @@ func (c *Commands) Grants(wants []Want, readOnly bool) ([]Grant, error) {
 		}
 		out = append(out, g)
 	}
-	// A later grant may hold an earlier one.
+	// A later grant may include an earlier one.
 	return slices.DeleteFunc(slices.Clone(out), func(g Grant) bool {
 		return slices.ContainsFunc(out, func(o Grant) bool { return o != g && inside(g.Path, o.Path) && (o.Change || !g.Change) })
 	}), nil
 }
 
-// below reports whether a path would be in another one if that were a folder, which
-// it is not: a copy is made at a path or below it.
+// below reports whether w is in the folder that other names, but other is not a folder.
+// This is so for copies, which are made at a path or below it.
 func (w Want) below(other Want) bool {
 	return other.Change && filepath.Dir(w.Path) == other.Path && !isFolder(other.Path)
 }
 
-// processFile matches the files of a process by its number, which in the PID
-// namespace of a command is that of another process.
+// processFile matches the files of a process with a number. In the PID namespace of a
+// command the number denotes another process.
 var processFile = regexp.MustCompile(`^/proc/[0-9]+(/|$)`)
 
-// grant returns what a command has to be given to use one file; no path if it may
-// use that by itself.
+// grant returns the grant that a command needs to use one file. Its path is "" if the
+// command may use the file without a grant.
 func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	fail := func(why string) (Grant, error) {
 		inTemp := slices.ContainsFunc(temporaryFolders, func(dir string) bool { return inside(w.Path, dir) })
@@ -107,7 +105,7 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	case processFile.MatchString(w.Path):
 		return fail("a command in the sandbox sees only its own processes")
 	case inside(w.Path, "/dev/tcp"), inside(w.Path, "/dev/udp"):
-		return Grant{}, nil // the network, to bash
+		return Grant{}, nil // bash opens a network connection for it
 	case slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(dir string) bool { return inside(w.Path, dir) }):
 		if !w.Change && holding(w.Path, p.Read) != "" {
 			return Grant{}, nil
@@ -118,7 +116,7 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	case hidden == "" && !w.Change && holding(w.Path, slices.Concat(p.Read, p.Write)) != "":
 		return Grant{}, nil
 	case !w.Change && absent:
-		return Grant{}, nil // the command reports that by itself
+		return Grant{}, nil // the command reports the absence itself
 	}
 	if w.Change && c.inWritable(w.Path) {
 		return g, nil // a protected name
@@ -127,7 +125,7 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	case !w.Change, err == nil && info.IsDir() && !w.Remove, err == nil && (w.Content || w.Guess):
 	case w.Content && absent && isFolder(filepath.Dir(w.Path)):
 		g.Create = true
-	default: // names are made, replaced or removed
+	default: // file names are made, replaced or removed
 		g.Path = existing(filepath.Dir(w.Path))
 	}
 	switch why := c.tooMuch(g); {
@@ -145,11 +143,11 @@ func (c *Commands) grant(w Want, p sandbox.Policy) (Grant, error) {
 	return g, nil
 }
 
-// masks reports whether what is hidden in a folder stays so for a command that is
-// given the folder.
+// masks reports whether hidden paths in a folder stay hidden from a command that is
+// granted the folder.
 func (c *Commands) masks() bool { return c.Report(context.Background()).Write.Coverage.Mounts }
 
-// tooMuch returns why a folder is never given to a command; "" if it may be.
+// tooMuch returns why a command never gets this grant; "" if it may.
 func (c *Commands) tooMuch(g Grant) string {
 	switch {
 	case g.Path == "/":
@@ -166,20 +164,19 @@ func (c *Commands) tooMuch(g Grant) string {
 	return ""
 }
 
-// broad reports whether a path is the root of the file system, a folder right below
-// it, the home folder, or one that holds a workspace root.
+// broad reports whether a path is the root of the file system, a folder directly below
+// it, the home folder, or a folder that holds a workspace root.
 func (c *Commands) broad(path string) bool {
 	return path == "/" || filepath.Dir(path) == "/" && isFolder(path) || path == resolved(c.config.Home) ||
 		slices.ContainsFunc(c.config.Roots, func(root string) bool { return inside(root, path) })
 }
 
-// closedToAll reports whether a hidden path is one that nobody can open.
+// closedToAll reports whether a hidden path is one that no grant opens.
 func (c *Commands) closedToAll(hidden string) bool {
 	return hidden == c.config.State || hidden == c.temp.base() || slices.Contains(c.config.Closed, hidden)
 }
 
-// holding returns the first of some folders that holds a canonical path, "" if
-// none does.
+// holding returns the first of folders that holds a canonical path; "" if none does.
 func holding(path string, folders []string) string {
 	for _, folder := range folders {
 		if inside(path, filepath.Clean(folder)) || inside(path, resolved(folder)) {
@@ -189,7 +186,7 @@ func holding(path string, folders []string) string {
 	return ""
 }
 
-// existing returns a path, or the nearest folder above it that exists.
+// existing returns path if it is a folder, or the nearest folder above it that exists.
 func existing(path string) string {
 	for !isFolder(path) && path != filepath.Dir(path) {
 		path = filepath.Dir(path)
@@ -202,11 +199,11 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// open adds grants to the policy of a command, and makes the files that are
-// absent. The command does not start if a path is not what it was when somebody
-// agreed to it. undo removes a file that was made and that the command did not
-// touch. Without masks a folder that holds something hidden is not given as a
-// whole: what it holds besides is.
+// open adds grants to the policy of a command and makes the files that are absent. It
+// fails if a path has changed since the approval, so that the command does not start.
+// The caller must call undo after the command: it removes files that were made and that
+// the command did not touch. masks reports whether mounts can hide paths. Without them,
+// a folder with hidden paths is not granted as a whole, but as its other entries.
 func open(p *sandbox.Policy, grants []Grant, masks bool) (undo func(), err error) {
 	var made []madeFile
 	undo = func() {
@@ -258,8 +255,8 @@ type madeFile struct {
 	made facts
 }
 
-// makeFile makes an empty file, through no link: other commands may be able to
-// put one there.
+// makeFile makes an empty file. It follows no link, since other commands may be able to
+// put one on the path.
 func makeFile(path string) (madeFile, error) {
 	s, err := reach("/", path)
 	if err != nil {
@@ -275,8 +272,8 @@ func makeFile(path string) (madeFile, error) {
 	return madeFile{}, err
 }
 
-// undo removes the file if it is as it was made. touch and an empty output
-// change its time, so that it stays.
+// undo removes the file if it has not changed. Both touch and an empty output change
+// its time, so then it stays.
 func (m madeFile) undo() {
 	if now, err := m.spot.look(); err == nil && now == m.made {
 		_ = m.spot.unlink()
@@ -284,7 +281,7 @@ func (m madeFile) undo() {
 	m.spot.close()
 }
 
-// paths lists the paths of grants.
+// paths returns the paths of grants.
 func paths(grants []Grant) (out []string) {
 	for _, g := range grants {
 		out = append(out, g.Path)
@@ -292,8 +289,7 @@ func paths(grants []Grant) (out []string) {
 	return out
 }
 
-// hiddenBelow lists the hidden paths in a folder that exist, with their links
-// followed.
+// hiddenBelow returns the hidden paths below a folder that exist, with links resolved.
 func hiddenBelow(hidden []string, folder string) (out []string) {
 	for _, h := range hidden {
 		real := resolved(h)
@@ -304,7 +300,7 @@ func hiddenBelow(hidden []string, folder string) (out []string) {
 	return out
 }
 
-// around lists what is in a folder besides some paths and links.
+// around returns everything in a folder except the hidden paths and links.
 func around(folder string, hidden []string) (out []string) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
@@ -320,8 +316,8 @@ func around(folder string, hidden []string) (out []string) {
 	return out
 }
 
-// uncover takes a path, and what is below it, out of a list of hidden ones. What
-// else lies in a hidden folder stays hidden, name by name.
+// uncover removes a path, and the paths below it, from a list of hidden paths. If a
+// hidden folder holds the path, its other entries stay hidden one by one.
 func uncover(hidden []string, path string) (out []string) {
 	for _, h := range hidden {
 		real := resolved(h)

@@ -13,7 +13,7 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// outsideFolder makes a folder beside the workspace, with a file in it.
+// outsideFolder makes a folder outside of the workspace, with a file in it.
 func outsideFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -29,7 +29,8 @@ func outsideFolder(t *testing.T) string {
 	return dir
 }
 
-// TestGrants is what a command has to be given for a file, and what it never is.
+// TestGrants checks which grant a command needs for a file, and which grants are
+// refused.
 func TestGrants(t *testing.T) {
 	c, root := newCommands(t, nil)
 	out, home := outsideFolder(t), resolved(c.config.Home)
@@ -40,7 +41,7 @@ func TestGrants(t *testing.T) {
 	}
 	for _, one := range []struct {
 		want  Want
-		grant Grant // no path: none is needed
+		grant Grant // no path: no grant is needed
 		err   string
 	}{
 		{Want{Path: out + "/old"}, Grant{Path: out + "/old"}, ""},
@@ -78,7 +79,7 @@ func TestGrants(t *testing.T) {
 			t.Errorf("%+v: %+v, %v, want %+v", one.want, got, err, one.grant)
 		}
 	}
-	// A copy to a path is made at it or below it.
+	// A copy is made at a path or below it.
 	for _, to := range []string{out + "/old", out + "/new"} {
 		got, err := c.Grants([]Want{{Path: to, Change: true, Content: true}, {Path: to + "/a", Change: true}}, false)
 		if err != nil || len(got) != 1 || got[0].Path != to {
@@ -91,7 +92,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// TestGranted: a contained command may use what it was granted and nothing else.
+// TestGranted checks that a confined command may use what it was granted and nothing
+// else.
 func TestGranted(t *testing.T) {
 	c, root := newCommands(t, nil)
 	needContained(t, c)
@@ -152,8 +154,8 @@ func TestGranted(t *testing.T) {
 	}
 }
 
-// TestGrantedName: a command may change a protected name that it was granted, and
-// no other; what it made stays.
+// TestGrantedName checks that a command may change a protected name that it was
+// granted, and no other, and that what it made stays.
 func TestGrantedName(t *testing.T) {
 	c, root := newCommands(t, nil)
 	needContained(t, c)
@@ -169,7 +171,7 @@ func TestGrantedName(t *testing.T) {
 		t.Fatal(err)
 	}
 	hook := root + "/.git/hooks/post-commit"
-	other, err := c.Start(t.Context(), Spec{Script: "read x </dev/zero", Dir: root}) // runs beside it
+	other, err := c.Start(t.Context(), Spec{Script: "read x </dev/zero", Dir: root}) // runs at the same time
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +185,8 @@ func TestGrantedName(t *testing.T) {
 	}
 }
 
-// TestGrantedKeeps: what rules keep from changes stays so in a folder that is granted.
+// TestGrantedKeeps checks that files that rules protect from changes stay unchanged in
+// a granted folder.
 func TestGrantedKeeps(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	needContained(t, c)
@@ -199,8 +202,8 @@ func TestGrantedKeeps(t *testing.T) {
 	}
 }
 
-// TestAllowRead: what the settings allow to read may be read, a secret too, and
-// not what is beside it.
+// TestAllowRead checks that commands may read what the settings allow, including
+// secrets, and nothing beside it.
 func TestAllowRead(t *testing.T) {
 	out := outsideFolder(t)
 	c, _ := newCommands(t, func(c *Config) { c.AllowRead = []string{filepath.Join(c.Home, ".aws/config"), out} })
@@ -221,8 +224,8 @@ func TestAllowRead(t *testing.T) {
 	}
 }
 
-// TestGrantedFolder: in a folder that holds the home folder, what may be a secret
-// stays hidden, also under a name that nobody knows.
+// TestGrantedFolder checks that possible secrets stay hidden in a granted folder that
+// holds the home folder, even under unknown names.
 func TestGrantedFolder(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	needContained(t, c)
@@ -250,8 +253,8 @@ func TestGrantedFolder(t *testing.T) {
 	}
 }
 
-// TestGrantedWithoutMasks: where nothing can be hidden in a folder, what it holds
-// besides is given, and the folder cannot be changed.
+// TestGrantedWithoutMasks checks that, if nothing in a folder can be hidden, its other
+// entries are granted and the folder cannot be changed.
 func TestGrantedWithoutMasks(t *testing.T) {
 	out := outsideFolder(t)
 	for _, name := range []string{"deep/secret/key", "deep/plain", "deep/secret.txt"} {
@@ -300,7 +303,7 @@ func TestGrantedWithoutMasks(t *testing.T) {
 	}
 }
 
-// TestGrantedTouch: an empty file that a command wanted to make stays.
+// TestGrantedTouch checks that an empty file that a command made on purpose stays.
 func TestGrantedTouch(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	needContained(t, c)
@@ -314,7 +317,8 @@ func TestGrantedTouch(t *testing.T) {
 	}
 }
 
-// TestMakeFile: a file is made where it was agreed to, and not where a link leads.
+// TestMakeFile checks that a file is made at the approved path, not at the target of a
+// link.
 func TestMakeFile(t *testing.T) {
 	out := outsideFolder(t)
 	if err := os.Symlink("folder", out+"/link"); err != nil {
@@ -336,8 +340,8 @@ func TestMakeFile(t *testing.T) {
 	}
 }
 
-// TestUncontained: a command outside of the containment finds processes that are
-// not its own.
+// TestUncontained checks that a command outside the sandbox sees processes other than
+// its own.
 func TestUncontained(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	other := exec.Command("sleep", "1000")

@@ -13,16 +13,15 @@ import (
 	"time"
 )
 
-// Protected names of editors, agents and package managers are looked for where
-// those are started: in the roots and in the top folders of repositories that
-// were there when the command started. What a command makes there under such a
-// name is taken away, unless a commit of the repository has it: git clone, checkout,
-// pull and merge bring what the user asked for, and a file missing from a merge would
-// be lost with the next commit. A command can commit, too, so the result names what
-// stays.
+// Protected names of editors, agents and package managers are searched where those
+// programs are started: in the roots, and in the top folders of repositories that
+// existed when the command started. What a command makes there under such a name is
+// quarantined, unless a commit of the repository holds it. git clone, checkout, pull
+// and merge bring what the user asked for, and a file missing from a merge would be
+// lost with the next commit. A command can commit, too, so the result names what stays.
 
-// Changing says that a tool changes a file for the model, which no running
-// command is taken to have made.
+// Changing records that a tool is about to change a file for the model, so that the
+// change is not attributed to a running command.
 func (c *Commands) Changing(path string) {
 	c.guard.mu.Lock()
 	defer c.guard.mu.Unlock()
@@ -37,7 +36,7 @@ func (c *Commands) Changing(path string) {
 	}
 }
 
-// planted lists what is there under protected names, by the folders they are in.
+// planted returns the paths that exist under protected names, by folder.
 func (f found) planted(names []string) map[string][]string {
 	out := map[string][]string{}
 	for dir, entries := range f.projects {
@@ -57,7 +56,7 @@ func (f found) planted(names []string) map[string][]string {
 	return out
 }
 
-// watchPlants has a command watched that may not make protected names.
+// watchPlants starts to watch a command that must not make protected names.
 func (w *watched) watchPlants(f found, names []string) {
 	w.names, w.projects = names, slices.Collect(maps.Keys(f.projects))
 	for _, paths := range f.planted(names) {
@@ -67,8 +66,8 @@ func (w *watched) watchPlants(f found, names []string) {
 	}
 }
 
-// lookAtPlants takes away what running commands have made under protected names.
-// ended are commands that do nothing more: of others git may be at work.
+// lookAtPlants quarantines what running commands made under protected names. ended
+// lists commands that make no more changes; git may still run in others.
 func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 	var names []string
 	for w := range g.running {
@@ -102,8 +101,8 @@ func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 	}
 }
 
-// planters lists the running commands that can have made a protected name; none
-// if one of them may.
+// planters returns the running commands that may have made a protected name. It returns
+// none if one of them is allowed to.
 func (g *guard) planters(dir, path string) []*watched {
 	var out []*watched
 	for _, w := range g.makers(name{path: path}) {
@@ -122,8 +121,8 @@ func (g *guard) planters(dir, path string) []*watched {
 	return out
 }
 
-// settled reports whether git does not seem to be at work in a folder: it
-// writes files first and the commit that has them later.
+// settled reports whether git seems to have finished in a folder: git writes files
+// first and the commit that holds them later.
 func (g *guard) settled(dir, path string) bool {
 	git := filepath.Join(dir, ".git")
 	if real := pointed(git, readSome(git)); real != "" {
@@ -136,19 +135,19 @@ func (g *guard) settled(dir, path string) bool {
 	return err == nil && time.Since(time.Unix(0, at.changed)) >= g.settle
 }
 
-// attributeDriver matches an attribute by which git runs a program of its
-// configuration, plainDrivers the values that name none or that of Git LFS.
+// attributeDriver matches an attribute that makes git run a program of its
+// configuration. plainDrivers lists the values that name no program or that of Git LFS.
 var (
 	attributeDriver = regexp.MustCompile(`(?m)(?:^|[ \t])(?:filter|diff|merge)=([^ \t\r\n]*)`)
 	plainDrivers    = []string{"lfs", "text", "binary", "union"}
 )
 
-// plainModule matches a line of .gitmodules by which git runs nothing: no update key,
-// no url that is a flag or names a helper.
+// plainModule matches a line of .gitmodules that makes git run nothing: no update key,
+// and no url that is a flag or names a helper.
 var plainModule = regexp.MustCompile(`^\s*(?:\[submodule "[^"\\]*"\]|(?:path|branch|shallow|ignore|fetchRecurseSubmodules) = [^-][^\\]*|url = [^-:\\][^\\]*)?\s*$`)
 
-// plainModules reports whether a path is a file .gitmodules by which git runs
-// nothing: what git submodule add writes.
+// plainModules reports whether path is a file .gitmodules that makes git run nothing,
+// such as git submodule add writes.
 func plainModules(path string, bases []string) bool {
 	if filepath.Base(path) != ".gitmodules" {
 		return false
@@ -171,8 +170,8 @@ func plainModules(path string, bases []string) bool {
 	return text != ""
 }
 
-// plainAttributes reports whether a path is a file .gitattributes by which git
-// runs no program that a command can choose.
+// plainAttributes reports whether path is a file .gitattributes that makes git run no
+// program that a command can choose.
 func plainAttributes(path string, bases []string) bool {
 	if !strings.EqualFold(filepath.Base(path), ".gitattributes") {
 		return false
@@ -188,14 +187,14 @@ func plainAttributes(path string, bases []string) bool {
 		!slices.ContainsFunc(attributeDriver.FindAllSubmatch(text, -1), func(m [][]byte) bool { return !slices.Contains(plainDrivers, string(m[1])) })
 }
 
-// trackedTime is how long git may take to compare a few files.
+// trackedTime is the timeout for git to compare a few files.
 const trackedTime = 10 * time.Second
 
-// trackedScript defines a function that succeeds for a path that the last commit
-// has as it is, or the index with contents that commits of some branch have at that
-// path: what a merge in conflict or git checkout BRANCH -- PATH leaves. Lines of git
-// status begin with two letters: ?? and !! are not tracked, and a change of the file
-// itself is the second letter.
+// trackedScript defines a shell function that succeeds for a path that is unchanged
+// since the last commit. It also succeeds if the index has the path with contents that
+// a commit of some branch has at that path, as after a merge in conflict or git
+// checkout BRANCH -- PATH. Lines of git status begin with two letters: ?? and !! are
+// not tracked, and the second letter is a change of the file itself.
 const trackedScript = `export GIT_OPTIONAL_LOCKS=0
 git rev-parse --git-dir >/dev/null || exit 0
 tracked() {
@@ -209,9 +208,10 @@ tracked() {
 }
 `
 
-// tracked lists those of some paths in a folder that come from commits of its
-// repository; see trackedScript. The files are the command's, so git is contained. Where git cannot be asked all count: a file that is lost is
-// worse than one that stays and is named.
+// tracked returns those of paths, in folder dir, that come from commits of its
+// repository; see trackedScript. The command controls the files, so git runs in the
+// sandbox. If git fails, tracked returns all paths: losing a file is worse than leaving
+// one that the result names.
 func (c *Commands) tracked(dir string, paths []string) (out []string) {
 	script := trackedScript
 	for i, path := range paths {
@@ -241,7 +241,7 @@ func (c *Commands) tracked(dir string, paths []string) (out []string) {
 	return out
 }
 
-// holdsFile reports whether a path is a file or a folder with one: git knows no
+// holdsFile reports whether a path is a file or a folder that holds one: git stores no
 // empty folders.
 func holdsFile(path string) (holds bool) {
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {

@@ -9,12 +9,12 @@ import (
 
 var plantNames = []string{".cursor", ".vscode", ".npmrc", ".gitattributes", ".gitmodules", ".cargo/config.toml", "opencode.json"}
 
-// A command does not leave a protected name that was absent, unless git brings it.
+// A command leaves no protected name that was absent, unless git brings it.
 func TestPlants(t *testing.T) {
 	for _, tc := range []struct {
 		name, script string
-		taken, stay  []string // of what the command makes
-		appeared     []string // of what stays
+		taken, stay  []string // names that the command makes
+		appeared     []string // those of stay that are reported
 	}{
 		{"made", "mkdir .cursor; echo x >.cursor/mcp.json; echo x >.npmrc; echo x >opencode.json; echo x >other", []string{".cursor", ".npmrc", "opencode.json"}, []string{"other"}, nil},
 		{"another case", "mkdir .CURSOR; echo x >.CURSOR/mcp.json", []string{".CURSOR"}, nil, nil},
@@ -77,8 +77,8 @@ func TestPlants(t *testing.T) {
 	}
 }
 
-// What was there stays, also changed by its path, and what the user has agreed
-// to, also while another command runs.
+// Existing names stay, even if changed by their path, and so do names that the user has
+// approved, even while another command runs.
 func TestPlantsAgreed(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
@@ -103,7 +103,7 @@ func TestPlantsAgreed(t *testing.T) {
 	}
 }
 
-// What a tool on files makes while a command runs is not taken for the command's.
+// What a file tool makes while a command runs is not attributed to the command.
 func TestPlantsOfTools(t *testing.T) {
 	c, root := newCommands(t, func(c *Config) { c.Names = plantNames })
 	needContained(t, c)
@@ -120,7 +120,7 @@ func TestPlantsOfTools(t *testing.T) {
 	}
 }
 
-// While a command runs, what git may be about to commit is left.
+// While a command runs, files that git may be about to commit are left alone.
 func TestPlantsWhileGitWorks(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
@@ -140,7 +140,7 @@ func TestPlantsWhileGitWorks(t *testing.T) {
 	if g.look(nil); !slices.Equal(w.removed, []string{root + "/.npmrc"}) {
 		t.Errorf("taken %q", w.removed)
 	}
-	// The command can make the lock, too, which does not help it at its end.
+	// The command can make the lock file, too, which does not help it at its end.
 	if err := write(root, ".npmrc", "", ".cursor/x", "", ".git/index.lock", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestPlantsWhileGitWorks(t *testing.T) {
 	}
 }
 
-// What a command of a server that was killed has made is taken away by the next.
+// The next server quarantines what a command of a killed server has made.
 func TestPlantsLeftByKilled(t *testing.T) {
 	root, state := tempRoot(t), t.TempDir()
 	server := func() *guard {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkPolicy is what finding the policy of a command costs the server.
+// BenchmarkPolicy measures how long the server needs for the policy of a command.
 func BenchmarkPolicy(b *testing.B) {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// protectedNames are what commands may not change in a root, because a program
-// outside of the containment runs or obeys it: git on the user's next prompt,
-// this server at its next start. Those in .git are also protected in every
-// repository below a root.
+// protectedNames lists the names in a root that commands must not change, because a
+// program outside of the sandbox runs or obeys them: git at the user's next prompt,
+// this server at its next start. The names in .git are protected in every repository
+// below a root.
 var protectedNames = []string{".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks", ".git/info/attributes", settingsName}
 
 const settingsName = ".mcp-toolset"
 
-// repoNames are those of a repository. A commondir has git read another config.
+// repoNames lists the protected names of a repository. A file commondir makes git read
+// another config.
 var repoNames = []string{"config", "config.worktree", "commondir", "hooks", "info/attributes"}
 
-// linkedNames are those of a linked worktree, which has the rest elsewhere.
+// linkedNames lists those of a linked worktree, whose other files are elsewhere.
 var linkedNames = []string{"config.worktree", "commondir"}
 
-// harmless reports whether a protected name holds only what `git init`, `git
-// clone` and `git worktree add` make. writable is where commands can put a
-// repository.
+// harmless reports whether a protected name holds only what git init, git clone and git
+// worktree add make. writable lists the folders where commands can put a repository.
 func harmless(s *spot, n name, f found, writable []string) bool {
 	at, err := s.look()
 	switch {
 	case err != nil:
 		return false
 	case n.pointer:
-		// One that was found has names that are looked at as well.
+		// The names in the folder of a found repository are examined, too.
 		return at.kind == 0 && f.known[pointed(n.path, s.read(pointerLimit))]
 	case n.repo.dir == "":
 		return false
@@ -49,7 +49,7 @@ func harmless(s *spot, n name, f found, writable []string) bool {
 	return false
 }
 
-// samples reports whether a folder has only what git puts into hooks.
+// samples reports whether a folder holds only the sample hooks of git.
 func samples(s *spot) bool {
 	f, err := s.open()
 	if err != nil {
@@ -62,11 +62,11 @@ func samples(s *spot) bool {
 	})
 }
 
-// worktreeLine says where the files of a submodule are.
+// worktreeLine matches the setting for the working tree of a submodule.
 var worktreeLine = regexp.MustCompile(`(?m)^\tworktree = ((?:\.\./)+[^"\\;#\n]*)\n`)
 
-// withoutWorktree leaves out of the configuration of a submodule that its files
-// are in the superproject.
+// withoutWorktree removes the worktree setting from the configuration of a submodule if
+// it leads into the superproject.
 func withoutWorktree(text string, r repo) string {
 	m := worktreeLine.FindStringSubmatchIndex(text)
 	if r.super == "" || m == nil {
@@ -82,22 +82,22 @@ func withoutWorktree(text string, r repo) string {
 var (
 	configSection = regexp.MustCompile(`^\[(?:core|init|user|extensions|pull|push|fetch|lfs|remote "([^"\\]+)"|submodule(?: "[^"\\]*")?|branch "[^"\\]*")\]$`)
 	configValue   = regexp.MustCompile(`^(\w+) = ([^"\\;#]*)$`)
-	// configKeys are the settings by which git runs no program.
+	// configKeys lists the settings that make git run no program.
 	configKeys = []string{
 		"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "objectformat", "refstorage",
 		"defaultbranch", "name", "email", "url", "fetch", "remote", "merge", "rebase",
 		"active", "sparsecheckout", "sparsecheckoutcone",
 		"promisor", "partialclonefilter", "mirror", "tagopt", "autocrlf", "eol", "safecrlf", "sharedrepository", "prune", "pushurl", "ff", "default", "autosetupremote",
 	}
-	// remoteURL is of a repository on another machine.
+	// remoteURL matches the URL of a repository on another machine.
 	remoteURL = regexp.MustCompile(`^((https?|ssh|git)://[^-/]|[\w.][\w.-]*@[\w.][\w.-]*:[^:]|[\w.][\w.-]+:[^:/])`)
 )
 
-// plainConfig reports whether a configuration of git is written as git writes it
-// and has only settings by which nothing runs: also no hook of a repository that
-// it names, which a push to one in a writable folder would run.
+// plainConfig reports whether a git configuration has the form that git writes and only
+// settings that run nothing. That includes hooks of a repository that it names: a push
+// to a repository in a writable folder would run them.
 func plainConfig(text string, writable []string) bool {
-	var remote string // that the section is about
+	var remote string // name in the current section
 	var remotes, named []string
 	for line := range strings.Lines(text) {
 		line = strings.Trim(line, " \t\r\n") // git's idea of white space
@@ -124,7 +124,7 @@ func plainConfig(text string, writable []string) bool {
 			named = append(named, value)
 		}
 	}
-	// A remote without a url is taken for a path.
+	// Git takes a remote without a url for a path.
 	return !slices.ContainsFunc(named, func(name string) bool { return !slices.Contains(remotes, name) })
 }
 

@@ -99,7 +99,7 @@ func TestPlainConfig(t *testing.T) {
 	}
 }
 
-// newGuard guards a root, and says where it puts things.
+// newGuard returns a guard of a root and its quarantine folder.
 func newGuard(t *testing.T, root string) (*guard, string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -112,7 +112,7 @@ func newGuard(t *testing.T, root string) (*guard, string) {
 	}, away
 }
 
-// tempRoot is a folder without links in its path.
+// tempRoot returns a folder without links in its path.
 func tempRoot(t *testing.T) string { return resolved(t.TempDir()) }
 
 func TestTakeAway(t *testing.T) {
@@ -176,8 +176,8 @@ func TestTakeAway(t *testing.T) {
 	}
 }
 
-// Names of two roots do not get into each other's way, and without a place for
-// them they are removed.
+// Equal names of two roots do not collide in quarantine. Without a quarantine folder
+// they are removed.
 func TestTakeAwayTwice(t *testing.T) {
 	root := tempRoot(t)
 	g, dir := newGuard(t, root)
@@ -201,8 +201,7 @@ func TestTakeAwayTwice(t *testing.T) {
 	}
 }
 
-// What was there is none of the command's: the file of a linked worktree is
-// protected itself.
+// What existed is not the command's: the file of a linked worktree is itself protected.
 func TestProtectedFile(t *testing.T) {
 	root := tempRoot(t)
 	if err := write(root, ".git", "gitdir: /elsewhere"); err != nil {
@@ -242,7 +241,7 @@ func TestGitStays(t *testing.T) {
 	}
 }
 
-// git runs git as on a machine that has no settings.
+// git runs git as on a machine without settings.
 func git(t testing.TB, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -258,7 +257,7 @@ var gitEnv = []string{
 	"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a",
 }
 
-// write writes files, given as names and texts, with their folders.
+// write writes files, given as names and texts, and makes their folders.
 func write(root string, files ...string) error {
 	for i := 0; i < len(files); i += 2 {
 		path := filepath.Join(root, files[i])

@@ -9,8 +9,8 @@ import (
 	"mcp-toolset/internal/spool"
 )
 
-// TestQuotaEnds: a command that prints more than is kept is ended for that reason,
-// with all that it started, and what was kept is there.
+// TestQuotaEnds checks that a command that prints more than the quota is ended with its
+// process tree, and that the output up to the quota is stored.
 func TestQuotaEnds(t *testing.T) {
 	const most = 1 << 20
 	for name, script := range map[string]string{
@@ -47,8 +47,8 @@ func TestQuotaEnds(t *testing.T) {
 	}
 }
 
-// TestQuotaOfAll: the outputs of commands that run count together; where they leave
-// no room, commands go on.
+// TestQuotaOfAll checks that the outputs of running commands count together, and that
+// commands continue if they leave no room.
 func TestQuotaOfAll(t *testing.T) {
 	const most = 1 << 20
 	c, root := newCommands(t, func(c *Config) { c.Quota = spool.Quota{Task: 4 * most, All: most} })

@@ -10,44 +10,44 @@ import (
 	"time"
 )
 
-// How far repositories are looked for below a root.
+// Limits of the search for repositories below the roots.
 const (
-	scanDepth   = 6 // folders below the root, and below modules of a repository
+	scanDepth   = 6 // levels below the root, and below the modules of a repository
 	scanEntries = 20_000
 	scanTime    = 50 * time.Millisecond
 	scanRepos   = 100 // each costs mounts
 )
 
-// repo is a folder of git's: a .git, that of a submodule or of a linked
-// worktree, or a bare repository.
+// repo is a git directory: a .git, that of a submodule or of a linked worktree, or a
+// bare repository.
 type repo struct {
 	dir    string
-	linked bool   // of a linked worktree
-	super  string // of a submodule: the folder the superproject is in
+	linked bool   // whether it belongs to a linked worktree
+	super  string // for a submodule: the folder that holds the superproject
 }
 
-// found is what a scan found. Paths have no links in them.
+// found is the result of a scan. No path in it goes through a link.
 type found struct {
 	repos    []repo
-	known    map[string]bool // their folders
-	pointers []string        // .git that are no folders: links, and files that name one
-	// projects is the roots and the folders that hold a .git, with those of their
+	known    map[string]bool // folders of repos
+	pointers []string        // each .git that is not a folder but a link or a file that names one
+	// projects maps the roots and the folders that hold a .git to those of their
 	// entries that begin a protected name.
 	projects map[string][]string
-	cut      bool // there is more than was looked at
+	cut      bool // whether the scan is incomplete
 }
 
-// scanner looks for repositories, and remembers folders that are as they were.
+// scanner searches for repositories. It caches the listings of unchanged folders.
 type scanner struct {
-	begins  map[string]bool // the first parts of protected names, in lower case
+	begins  map[string]bool // first parts of protected names, in lower case
 	folders map[string]listing
-	fresh   map[string]listing // those of this scan
+	fresh   map[string]listing // listings of the current scan
 	entries int
 	until   time.Time
 	out     found
 }
 
-// newScanner returns a scanner that notes entries which begin a protected name.
+// newScanner returns a scanner that records entries that begin a protected name.
 func newScanner(names []string) scanner {
 	s := scanner{begins: map[string]bool{}}
 	for _, name := range names {
@@ -57,7 +57,7 @@ func newScanner(names []string) scanner {
 	return s
 }
 
-// listing is what matters of a folder's entries.
+// listing holds what the scanner needs of a folder's entries.
 type listing struct {
 	stamp   stamp
 	read    time.Time
@@ -65,16 +65,16 @@ type listing struct {
 	folders []string // names
 	git     fs.FileMode
 	hasGit  bool
-	bare    bool     // it looks like a folder of git's
-	begins  []string // names that begin a protected one
+	bare    bool     // whether it looks like a git directory
+	begins  []string // entries that begin a protected name
 }
 
-// settled is how much older than the listing a stamp must be to prove
-// something: the clock of files has ticks.
+// settled is how much older than the listing a stamp must be to prove that nothing
+// changed, since file times advance in ticks.
 const settled = 100 * time.Millisecond
 
-// scan looks for the repositories in folders, outer ones first so that what the
-// limits cut off is deep.
+// scan searches roots for repositories, level by level, so that the limits cut off the
+// deepest folders.
 func (s *scanner) scan(roots []string) found {
 	s.fresh, s.entries, s.until = map[string]listing{}, 0, time.Now().Add(scanTime)
 	s.out = found{known: map[string]bool{}, projects: map[string][]string{}}
@@ -119,7 +119,7 @@ func (s *scanner) scan(roots []string) found {
 	return s.out
 }
 
-// repository notes a folder of git's and those in it.
+// repository records a git directory and the git directories in it.
 func (s *scanner) repository(r repo) {
 	if s.out.known[r.dir] {
 		return
@@ -142,7 +142,7 @@ func (s *scanner) repository(r repo) {
 	s.modules(filepath.Join(r.dir, "modules"), super, scanDepth)
 }
 
-// modules looks for repositories of submodules, whose names have slashes.
+// modules searches for repositories of submodules, whose names may contain slashes.
 func (s *scanner) modules(folder, super string, depth int) {
 	l, ok := s.list(folder)
 	if !ok {
@@ -160,13 +160,13 @@ func (s *scanner) modules(folder, super string, depth int) {
 	}
 }
 
-// list lists a folder, unless that is known.
+// list returns the listing of a folder, from the cache if the folder has not changed.
 func (s *scanner) list(path string) (listing, bool) {
 	if l, ok := s.fresh[path]; ok {
 		return l, true
 	}
 	if s.entries >= scanEntries || len(s.fresh)&63 == 63 && time.Now().After(s.until) {
-		s.entries = scanEntries // no more
+		s.entries = scanEntries // list no further folder
 		s.out.cut = true
 		return listing{}, false
 	}
@@ -216,7 +216,7 @@ func (l *listing) add(e fs.DirEntry, seen *int) {
 		*seen |= 2
 	case "refs":
 		*seen |= 4
-	case "commondir": // has both elsewhere
+	case "commondir": // its objects and refs are elsewhere
 		*seen |= 6
 	}
 	if e.IsDir() {
@@ -224,8 +224,8 @@ func (l *listing) add(e fs.DirEntry, seen *int) {
 	}
 }
 
-// pointed is the folder that a file .git names, with links followed; "" if it
-// names none.
+// pointed returns the folder that a file .git at path names in text, with links
+// resolved; "" if it names none.
 func pointed(path string, text []byte) string {
 	text, ok := bytes.CutPrefix(text, []byte("gitdir: "))
 	if !ok {
@@ -242,11 +242,11 @@ func pointed(path string, text []byte) string {
 	return real
 }
 
-// pointerLimit is how large a file that names a folder may be, in bytes.
+// pointerLimit is the limit of a file that names a folder, in bytes.
 const pointerLimit = 8 << 10
 
-// follow adds the repositories that pointers lead to and that were not found
-// where they are: in folders that are not looked through, or too deep.
+// follow adds the repositories that pointers lead to and that the scan did not find in
+// their place: in folders that it skips, or too deep.
 func (f *found) follow(bases []string) {
 	add := func(dir string) {
 		if dir != "" && !f.known[dir] && len(f.repos) < scanRepos && outermost(bases, dir) != "" {
@@ -289,7 +289,8 @@ func readSome(path string) []byte {
 	return s.read(pointerLimit)
 }
 
-// read reads a regular file of at most limit bytes; nil for anything else.
+// read returns the content of a regular file of at most limit bytes, or nil for
+// anything else.
 func (s *spot) read(limit int64) []byte {
 	if at, err := s.look(); err != nil || at.kind != 0 || at.size > limit {
 		return nil
@@ -309,7 +310,7 @@ func (s *spot) read(limit int64) []byte {
 	return text
 }
 
-// outermost is the outermost of some folders that a path is in, "" if none.
+// outermost returns the outermost of folders that path is below; "" if none.
 func outermost(folders []string, path string) string {
 	out := ""
 	for _, f := range folders {

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// onWindows: variables and paths of any case are the same, and a shell gets its
-// script from a file, since programs there take arguments apart in different ways.
+// onWindows is true on Windows. There, names of variables and paths ignore case, and a
+// shell gets its script from a file, since programs parse their arguments in different
+// ways.
 const onWindows = runtime.GOOS == "windows"
 
 // Language is the language of a shell.
@@ -23,7 +24,7 @@ const (
 	PowerShell                 // pwsh or powershell.exe
 )
 
-// languageOf returns the language of a shell by the name of its program.
+// languageOf returns the language of a shell, derived from the name of its program.
 func languageOf(shell string) Language {
 	name := strings.ToLower(shell[strings.LastIndexAny(shell, `/\`)+1:])
 	switch name = strings.TrimSuffix(name, ".exe"); {
@@ -38,14 +39,15 @@ func languageOf(shell string) Language {
 // Language returns the language of the shell.
 func (c *Commands) Language() Language { return languageOf(c.shell) }
 
-// scriptVariable names the file that holds the script of a shell.
+// scriptVariable is the variable that holds the path of the script file for a shell.
 const scriptVariable = "MCP_TOOLSET_SCRIPT"
 
-// scriptExt is added to the name of the marker to name that file.
+// scriptExt is the extension that turns the name of the marker into that of the script
+// file.
 const scriptExt = ".run"
 
-// launch returns the arguments of the shell for a script, and a variable that it
-// needs; "" if it needs none.
+// launch returns the arguments of the shell for a script and a variable that the shell
+// needs; "" if it needs none. It may write the script to a file next to the marker.
 func (c *Commands) launch(script, marker string) (args []string, variable string, err error) {
 	language := c.Language()
 	if language != PowerShell && !onWindows {
@@ -68,19 +70,19 @@ func (c *Commands) launch(script, marker string) (args []string, variable string
 	return args, scriptVariable + "=" + filepath.ToSlash(file), nil
 }
 
-// posixFile returns a script for bash of Git for Windows, whose pwd -W prints the
-// path that Windows knows.
+// posixFile returns a script for the bash of Git for Windows, in which pwd -W prints a
+// path as Windows spells it.
 func posixFile(script, marker string) string {
 	trap := "{ pwd -W || pwd -P; } >|" + quote(filepath.ToSlash(marker)) + " 2>/dev/null"
 	return "unset " + scriptVariable + "\ntrap " + quote(trap) + " EXIT\n__=" + quote(script) + "; eval \"$__\"\n"
 }
 
-// powerShellLoader runs the script in a file, in UTF-8 whatever the code page is,
-// and without the execution policy, which is meant for script files that users
-// open. The exit code is that of exit, or else of the last statement, as in bash.
-// Windows PowerShell treats a program that prints to redirected stderr as failed:
-// then its exit code counts. The loader holds no double quote, so
-// that it passes the command line as it is.
+// powerShellLoader runs the script in a file. It uses UTF-8 whatever the code page is,
+// and no execution policy, which is meant for script files that users open. The exit
+// code is that of exit, or otherwise of the last statement, as in bash. Windows
+// PowerShell treats a program that prints to redirected stderr as failed; for those the
+// exit code of the program counts. The loader contains no double quote, so that the
+// command line passes it unchanged.
 const powerShellLoader = `$ProgressPreference = 'SilentlyContinue'
 try { $OutputEncoding = [Console]::InputEncoding = [Console]::OutputEncoding = New-Object Text.UTF8Encoding $false } catch {}
 if ($null -ne $PSStyle) { $PSStyle.OutputRendering = 'PlainText' }
@@ -110,7 +112,7 @@ exit $__code`
 
 const scriptExtLength = "4"
 
-// ErrNoShell is the error of Start where there is no shell.
+// ErrNoShell is the error of Start on a machine without a shell.
 var ErrNoShell = errors.New(noShell())
 
 func noShell() string {

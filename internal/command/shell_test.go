@@ -71,7 +71,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// TestPosixFile runs scripts as they are run on Windows: from a file.
+// TestPosixFile runs scripts from a file, as on Windows.
 func TestPosixFile(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -108,8 +108,8 @@ func TestPosixFile(t *testing.T) {
 	}
 }
 
-// TestPowerShellLaunch checks that nothing of a command is on the command line of
-// PowerShell, and that what is there needs no quotes of its own.
+// TestPowerShellLaunch checks that no part of a command is on the command line of
+// PowerShell, and that what is there needs no quotes.
 func TestPowerShellLaunch(t *testing.T) {
 	c := &Commands{shell: "/opt/pwsh"}
 	marker := filepath.Join(t.TempDir(), "marker")

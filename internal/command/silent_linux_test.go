@@ -8,7 +8,7 @@ import (
 	"mcp-toolset/internal/silentfs"
 )
 
-// A shell that hangs as it starts finds no syntax error, and is not waited for.
+// A shell that hangs at its start reports no syntax error, and the wait for it ends.
 func TestMalformedHangs(t *testing.T) {
 	dir := t.TempDir()
 	end := silentfs.Mount(t, dir)

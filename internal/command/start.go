@@ -18,32 +18,33 @@ import (
 	"mcp-toolset/internal/spool"
 )
 
-// Spec is a command to start.
+// Spec describes a command to start.
 type Spec struct {
-	Script string // what the shell runs
+	Script string // the text that the shell runs
 	Dir    string // absolute; it must exist
-	Owner  string // whose folder for temporary files it gets
-	Name   string // part of the name of the file of its output
-	// ReadOnly has it contained so that it changes nothing but its folder for
-	// temporary files; Start fails if that cannot be had and must.
+	Owner  string // owner of its folder for temporary files
+	Name   string // part of the name of its output log
+	// ReadOnly confines the command so that it changes nothing except for files in its
+	// temporary folder. Start fails if that is not possible, unless Judged is set.
 	ReadOnly bool
-	// Judged is for a script that was judged to only read: it gets a clean
-	// environment with Env added, and is started also where ReadOnly cannot be
-	// had.
+	// Judged is for a script that the analysis found to only read. It gets a clean
+	// environment with Env added, and starts even where ReadOnly is not possible.
 	Judged bool
 	Env    []string
-	// Hide are further files and folders that the command must not read, Keep
-	// those that it must not change, which exist and are no links.
+	// Hide lists further paths that the command must not read. Keep lists paths that it
+	// must not change; they exist and are no links.
 	Hide, Keep []string
-	// Names are protected names, of Config.Names, that the command may not make
-	// in a root or the top folder of a repository.
+	// Names lists protected names, of Config.Names, that the command must not make in a
+	// root or the top folder of a repository.
 	Names []string
-	// Grants are opened for a contained command, whatever hides or protects them.
+	// Grants lists accesses for a confined command; they override hidden and protected
+	// paths.
 	Grants []Grant
-	// Uncontained starts the command without containment, where it sees the
-	// processes of others.
+	// Uncontained starts the command outside the sandbox, where it sees the processes
+	// of others.
 	Uncontained bool
-	// Grace is how long what it leaves running may take to end.
+	// Grace is the time between the request to end and the kill of what the command
+	// leaves running.
 	Grace time.Duration
 }
 
@@ -54,13 +55,13 @@ type Running struct {
 
 	commands *Commands
 	process  *process.Process
-	policy   *sandbox.Policy // nil: it is not contained
+	policy   *sandbox.Policy // nil: not confined
 	dir      string
 	script   string
-	marker   *os.File  // in which the shell says where it ended
-	guarded  *watched  // of its protected names; nil: none is watched
-	layer    io.Closer // the lock of its layer over caches; nil: it has none
-	undo     func()    // removes what was made for it and not used; nil: nothing was
+	marker   *os.File  // file in which the shell stores its last folder
+	guarded  *watched  // its protected names; nil: none are watched
+	layer    io.Closer // lock of its layer over caches; nil: it has none
+	undo     func()    // removes files that were made for it and not used; nil: none were
 
 	why    chan Why // the first reason to end it
 	once   sync.Once
@@ -68,7 +69,7 @@ type Running struct {
 	result Result
 }
 
-// Why says why a command was ended.
+// Why is the reason for which a command was ended.
 type Why string
 
 // The reasons.
@@ -81,27 +82,27 @@ const (
 	Closing   Why = "closing"
 )
 
-// Result is how a command ended.
+// Result describes how a command ended.
 type Result struct {
 	process.Exit
 	Why     Why
-	Dir     string   // where the shell was at its end; "" if that is not known
-	Blocked []string // what of its failure is due to the containment
-	Removed []string // protected names that appeared meanwhile and were taken away
-	TakenTo string   // the folder they are in now, or else beside what they were
-	// Appeared is protected names that appeared meanwhile and stay, since the
-	// last commit has them.
+	Dir     string   // last folder of the shell; "" if unknown
+	Blocked []string // facts on what the sandbox blocked
+	Removed []string // protected names that appeared meanwhile and were quarantined
+	TakenTo string   // the quarantine folder; on another file system they are renamed in place
+	// Appeared lists protected names that appeared meanwhile and stay, since a commit
+	// has them.
 	Appeared []string
-	Cut      bool // somebody else still had its output when it had ended
+	Cut      bool // whether another process still had the output open when it ended
 	Ended    time.Time
 }
 
-// outputWait is how long the end of the output is waited for when a command and
-// all it started have ended: only a process that is none of its own can have
-// the pipe then.
+// outputWait is the timeout for the end of the output after the process tree has ended.
+// Only a process outside the tree can still have the pipe open then.
 const outputWait = 500 * time.Millisecond
 
-// Start starts a command. The context is for starting only.
+// Start starts a command. The context applies only to the start. It returns ErrNoShell
+// if there is no shell, and process.ErrClosed after a call of Close.
 func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
 	if c.shell == "" {
 		return nil, ErrNoShell
@@ -134,7 +135,8 @@ func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
 		return nil, err
 	}
 	r := &Running{commands: c, dir: s.Dir, script: s.Script, why: make(chan Why, 1), ended: make(chan struct{}), Started: c.config.Now()}
-	// It is read by this descriptor: what the command puts in its place is not.
+	// The marker is read through this descriptor, so a replacement by the command is
+	// ignored.
 	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
 		return nil, fmt.Errorf("making a file for temporary use: %w", err)
 	}
@@ -176,8 +178,8 @@ func (r *Running) start(ctx context.Context, runner *process.Runner, name string
 	if err != nil {
 		return fmt.Errorf("making a pipe: %w", err)
 	}
-	// Go's pipes do not block, and that mode would be the command's too: most
-	// programs take a full pipe for an error then. Fd makes this end block.
+	// Go's pipes do not block, and the command would inherit that mode: most programs
+	// treat a full pipe as an error then. Fd makes this end block.
 	_ = out.Fd()
 	log, err := r.commands.output.New(name)
 	if err != nil {
@@ -195,11 +197,11 @@ func (r *Running) start(ctx context.Context, runner *process.Runner, name string
 	return nil
 }
 
-// shellOptions keep bash from reading anything that is not the command.
+// shellOptions prevents bash from reading startup files and inherited functions.
 var shellOptions = []string{"--norc", "--noprofile", "-p"}
 
-// arguments are those of the shell. What it runs comes as an argument, and not
-// behind the trap, so that messages on its syntax show it alone.
+// arguments returns the arguments of the shell. The script is an argument of its own
+// rather than text after the trap, so that syntax errors show the script alone.
 func (c *Commands) arguments(script, marker string) []string {
 	args := []string{c.shell}
 	if c.isBash() {
@@ -211,7 +213,7 @@ func (c *Commands) arguments(script, marker string) []string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// watch waits for the end of a command, whatever ends it.
+// watch waits for the end of a command, whatever the cause, and stores its result.
 func (r *Running) watch() {
 	defer close(r.ended)
 	why := ByItself
@@ -227,7 +229,7 @@ func (r *Running) watch() {
 			go r.End(Quota, 0)
 		}
 	}
-	// At once: a server that is ending may not have the time to wait for output.
+	// Do this first: a server that is ending may not have the time to wait for output.
 	var removed, appeared []string
 	if r.guarded != nil {
 		removed = r.commands.guard.end(r.guarded)
@@ -249,7 +251,7 @@ func (r *Running) watch() {
 		}
 	}
 	if !x.Ended {
-		why = ByItself // it was quicker
+		why = ByItself // it ended before the request
 	}
 	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
 	r.release()
@@ -264,13 +266,12 @@ func (r *Running) watch() {
 	}
 }
 
-// standing is where the shell was at its end. The command can write what it
-// likes into the marker and put something else in its place, so it is read
-// through the file that was made, and believed only if it is the canonical path
-// of a folder.
+// standing returns the last folder of the shell, or "" if it is unknown. The command
+// can write anything into the marker and replace the file. So it is read through the
+// original descriptor and accepted only if it is the canonical path of a folder.
 func (r *Running) standing() string {
 	text := make([]byte, maxDir+1)
-	n, _ := r.marker.ReadAt(text, 0) // what is cut off is the path of nothing
+	n, _ := r.marker.ReadAt(text, 0) // a truncated path names no folder
 	dir := strings.TrimSuffix(string(text[:n]), "\n")
 	if onWindows {
 		dir = filepath.FromSlash(strings.TrimSuffix(dir, "\r"))
@@ -289,11 +290,11 @@ func (r *Running) standing() string {
 	return dir
 }
 
-// maxDir is the longest path of a folder, in bytes: the kernel's limit.
+// maxDir is the kernel's limit of the path of a folder, in bytes.
 const maxDir = 4096
 
-// release removes the marker, unlocks the layer, and removes what was made for the
-// command and not used.
+// release removes the marker and the files that were made for the command and not used,
+// and unlocks the layer.
 func (r *Running) release() {
 	if r.undo != nil {
 		r.undo()
@@ -308,8 +309,8 @@ func (r *Running) release() {
 	}
 }
 
-// unmistakable is the lines of a command that ended well, a pipeline perhaps,
-// which tell of the containment and of hardly anything else.
+// unmistakable returns the lines of a successful command's output, perhaps of a
+// pipeline, that nearly always come from the sandbox.
 func unmistakable(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -320,28 +321,29 @@ func unmistakable(text string) string {
 	return b.String()
 }
 
-// blockedView is how much of the output is looked through for reasons, in
+// blockedView is the limit of output that is searched for blocked accesses, in
 // characters.
 const blockedView = 8000
 
-// Done is closed when the command and all it started have ended and what they
-// printed is known.
+// Done returns a channel that is closed when the process tree of the command has ended
+// and its result is known.
 func (r *Running) Done() <-chan struct{} { return r.ended }
 
-// Result is how it ended; it waits for that.
+// Result waits for the end of the command and returns its result.
 func (r *Running) Result() Result {
 	<-r.ended
 	return r.result
 }
 
-// From is the folder it was started in.
+// From returns the folder in which the command started.
 func (r *Running) From() string { return r.dir }
 
-// Contained reports whether the command is contained.
+// Contained reports whether the command is confined.
 func (r *Running) Contained() bool { return r.policy != nil }
 
-// Hidden returns the names below a canonical folder that were hidden from the
-// command, relative to it, except those of the server itself.
+// Hidden returns the existing paths below a canonical folder that were hidden from the
+// command, relative to the folder. It omits paths that are closed to all tools, such as
+// those of the server.
 func (r *Running) Hidden(folder string) (names []string) {
 	if r.policy == nil {
 		return nil
@@ -358,9 +360,8 @@ func (r *Running) Hidden(folder string) (names []string) {
 	return slices.Compact(names)
 }
 
-// End ends the command and all it started: they are told, and killed after
-// grace. It returns when nothing is left. The first reason given is the one
-// that counts.
+// End ends the process tree of the command: it asks the processes to end and kills them
+// after grace. It returns when none is left. Only the first reason counts.
 func (r *Running) End(why Why, grace time.Duration) error {
 	r.once.Do(func() { r.why <- why })
 	err := r.process.End(grace)
@@ -370,16 +371,17 @@ func (r *Running) End(why Why, grace time.Duration) error {
 	return err
 }
 
-// confinement is what a supervisor is given: what the command may touch, and
-// what must be in force, because it was when it was tried.
+// confinement is the message to a supervisor: the policy of the command, and what must
+// be in force because it was in the trial.
 type confinement struct {
 	Policy          sandbox.Policy
 	Landlock        int
 	Seccomp, Mounts bool
-	Say             string // a file that is to hold what is in force; "": none
+	Say             string // file to which the supervisor writes the Coverage; "": none
 }
 
-// confine finds what the command may touch, and opens that for its grants.
+// confine builds the policy of a command, including its grants, and starts to watch its
+// protected names.
 func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessage, err error) {
 	c := r.commands
 	p := c.policy(s.ReadOnly, temp, paths(s.Grants)...)
@@ -409,8 +411,8 @@ func encode(v any) json.RawMessage {
 	return data
 }
 
-// Supervise is the life of a supervisor of a command, for a program whose only
-// argument is process.Arg. It returns the exit code.
+// Supervise runs a supervisor of a command, in a process whose only argument is
+// process.Arg. It returns the exit code.
 func Supervise() int {
 	return process.Serve(func(spec json.RawMessage, start func() error) error {
 		var c confinement
@@ -431,6 +433,6 @@ func Supervise() int {
 	})
 }
 
-// Forget removes what is kept for an owner who is gone, when none of its
-// commands runs any more.
+// Forget removes the temporary folder of an owner that is gone. No command of the owner
+// may run any more.
 func (c *Commands) Forget(owner string) { c.temp.forget(owner) }

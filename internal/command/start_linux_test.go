@@ -19,8 +19,8 @@ import (
 	"mcp-toolset/internal/spool"
 )
 
-// tempFiles lists what is in the server's folder for temporary files, and what
-// output is kept, but for what trying the containment said.
+// tempFiles returns the names in the server's folder for temporary files and the stored
+// output logs, except for those of the trial.
 func tempFiles(t testing.TB, c *Commands) (list []string) {
 	t.Helper()
 	for _, root := range []string{c.temp.base(), filepath.Join(c.config.State, "output")} {
@@ -43,7 +43,7 @@ func tempFiles(t testing.TB, c *Commands) (list []string) {
 	return list
 }
 
-// believe has commands believe what was seen of the containment.
+// believe replaces the result of the trial.
 func believe(c *Commands, write, readOnly Trial) {
 	c.report = &Report{Tier: process.Subreaper, Write: write, ReadOnly: readOnly}
 }
@@ -109,8 +109,8 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// What was judged to only read is started where it cannot be contained, and
-// then it is said that it is not.
+// A command that was judged to only read starts even where it cannot be confined, and
+// is then reported as not confined.
 func TestJudgedUncontained(t *testing.T) {
 	c, root := newCommands(t, nil)
 	believe(c, failing, failing)
@@ -146,7 +146,7 @@ func TestEnvironments(t *testing.T) {
 		if !strings.HasPrefix(got["TMPDIR"], c.temp.base()+"/") {
 			t.Errorf("TMPDIR is %s", got["TMPDIR"])
 		}
-		for _, own := range []string{"TMPDIR", "SHLVL", "_", "OLDPWD"} { // ours or the shell's
+		for _, own := range []string{"TMPDIR", "SHLVL", "_", "OLDPWD"} { // set by the test or the shell
 			delete(got, own)
 		}
 		return got, res
@@ -179,13 +179,13 @@ func TestEnvironments(t *testing.T) {
 	}
 	want["PATH"], want["MORE"] = "/usr/bin:/bin", "1" // commands may write to the first folder
 	got, _ = variables(Spec{Judged: true, ReadOnly: true, Env: []string{"MORE=1"}})
-	if got["SHELL"] != "" { // bash sets it by the user's entry, if it is not given
+	if got["SHELL"] != "" { // bash sets it from the user's entry if it is absent
 		want["SHELL"] = got["SHELL"]
 	}
 	compare("judged", got)
 }
 
-// Without the variables of a login, commands get what is to be known.
+// Without the variables of a login, commands get the ones that can be derived.
 func TestEnvironmentOfNothing(t *testing.T) {
 	c, _ := newCommands(t, func(conf *Config) { conf.Environ = nil })
 	env := c.environment("/d", "/t")
@@ -200,10 +200,10 @@ func TestEnvironmentOfNothing(t *testing.T) {
 	}
 }
 
-// The file in which the shell says where it ended is the command's to write: it
-// gets nothing by that but a folder that there is.
+// A command can write the file in which the shell stores its last folder. That gets it
+// only folders that exist.
 func TestMarker(t *testing.T) {
-	c, root := newCommands(t, func(conf *Config) { conf.Sandbox = Off }) // nothing else is in its way
+	c, root := newCommands(t, func(conf *Config) { conf.Sandbox = Off }) // nothing else prevents it
 	secret := filepath.Join(c.config.Home, "secret")
 	sub, odd := filepath.Join(root, "sub"), filepath.Join(root, "a\nb")
 	for _, dir := range []string{sub, odd} {
@@ -254,7 +254,7 @@ func TestMarker(t *testing.T) {
 	}
 }
 
-// A command that prints faster than it is read waits; it does not fail.
+// A command that prints faster than its output is read waits; it does not fail.
 func TestOutputBlocks(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	_, res := run(t, c, Spec{Script: `f=$(sed -n 's/^flags:[[:space:]]*//p' /proc/$$/fdinfo/1); (( (f & 04000) == 0 )) && head -c 30000000 /dev/zero | tr '\0' a`})
@@ -263,7 +263,7 @@ func TestOutputBlocks(t *testing.T) {
 	}
 }
 
-// waitFor waits until something is so, which is soon.
+// waitFor waits until a condition holds, which must be soon.
 func waitFor(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !so(); {
@@ -274,7 +274,7 @@ func waitFor(t testing.TB, what string, so func() bool) {
 	}
 }
 
-// begun starts a command and waits until it has printed its first line.
+// begun starts a command and waits for its first line of output.
 func begun(t testing.TB, c *Commands, s Spec) *Running {
 	t.Helper()
 	if s.Dir == "" {
@@ -288,7 +288,7 @@ func begun(t testing.TB, c *Commands, s Spec) *Running {
 	return r
 }
 
-// A pipe that somebody else has been given does not hold up the end.
+// A pipe that another process holds does not delay the end.
 func TestPipeHeldElsewhere(t *testing.T) {
 	c, root := newCommands(t, nil)
 	mark := fmt.Sprintf("mark-%d-of-the-test", os.Getpid())
@@ -332,7 +332,7 @@ func TestEndReasons(t *testing.T) {
 		if err := r.End(why, 10*time.Millisecond); err != nil {
 			t.Error(err)
 		}
-		for range 3 { // later reasons and calls change nothing
+		for range 3 { // later reasons and calls have no effect
 			wg.Go(func() { _ = r.End(Quota, 0) })
 		}
 		wg.Wait()
@@ -344,7 +344,7 @@ func TestEndReasons(t *testing.T) {
 	if res.Why != ByItself {
 		t.Errorf("%+v", res)
 	}
-	// A later one shortens the grace and does not become the reason.
+	// A later call shortens the grace but does not become the reason.
 	r := begun(t, c, Spec{Script: script})
 	first := make(chan error, 1)
 	go func() { first <- r.End(Timeout, time.Hour) }()
@@ -352,7 +352,7 @@ func TestEndReasons(t *testing.T) {
 	if err := errors.Join(r.End(Stopped, 0), <-first); err != nil || r.Result().Why != Timeout {
 		t.Errorf("%v, %+v", err, r.Result())
 	}
-	// A reason that comes too late is none.
+	// A reason that comes after the end has no effect.
 	r = begun(t, c, Spec{Script: "echo ready; until [ -e go ]; do sleep 0.01; done"})
 	r.why <- Stopped
 	if err := os.WriteFile(filepath.Join(c.config.Roots[0], "go"), nil, 0o600); err != nil {
@@ -361,19 +361,19 @@ func TestEndReasons(t *testing.T) {
 	if res := r.Result(); res.Why != ByItself || res.Code != 0 {
 		t.Errorf("%+v", res)
 	}
-	// One that has ended was not ended.
+	// A command that has ended was not ended.
 	r = begun(t, c, Spec{Script: "echo ready; exit 3"})
 	<-r.Done()
 	if err := r.End(Stopped, 0); err != nil || r.Result().Why != ByItself || r.Result().Code != 3 {
 		t.Errorf("%v, %+v", err, r.Result())
 	}
-	// Nor was one that a stranger ended.
+	// Nor was a command that another process ended.
 	if _, res := run(t, c, Spec{Script: "kill -9 $$"}); res.Why != ByItself || res.Signal != syscall.SIGKILL || res.Code != -1 {
 		t.Errorf("%+v", res)
 	}
 }
 
-// The reasons compete when all come at once: one of them counts.
+// If all reasons come at the same time, one of them counts.
 func TestEndRace(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	r := begun(t, c, Spec{Script: "echo ready; sleep 1000"})
@@ -429,8 +429,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// What a command makes of a protected name that was absent is gone when it has
-// ended, also if the server ends it, or could not be made in the first place.
+// What a command makes under an absent protected name is gone after its end, even if
+// the server ends it, or cannot be made at all.
 func TestProtectedBehindTheEnd(t *testing.T) {
 	for _, end := range []string{"by itself", "closed"} {
 		c, root := newCommands(t, nil)
@@ -463,7 +463,7 @@ func TestClose(t *testing.T) {
 	c, root := newCommands(t, nil)
 	r := begun(t, c, Spec{Script: "echo ready; sleep 1000"})
 	base := c.temp.base()
-	// Others start while it closes.
+	// Others start during Close.
 	var wg sync.WaitGroup
 	begin := make(chan struct{})
 	for range 8 {
@@ -518,7 +518,7 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-// Many commands, side by side, leave neither file nor descriptor.
+// Many concurrent commands leave neither files nor descriptors.
 func TestManyLeaveNothing(t *testing.T) {
 	c, root := newCommands(t, nil)
 	run(t, c, Spec{Script: "true"})
@@ -546,7 +546,8 @@ func TestManyLeaveNothing(t *testing.T) {
 	if left := tempFiles(t, c); !slices.Equal(left, before) {
 		t.Errorf("left: %q", left)
 	}
-	// Up to three more supervisors are ready than at first, each with a few descriptors.
+	// Up to three more supervisors are ready than at the start, each with a few
+	// descriptors.
 	waitFor(t, "descriptors are closed", func() bool { return descriptors(t) <= fds+workers*4 })
 }
 

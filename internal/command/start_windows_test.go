@@ -17,7 +17,7 @@ func newWindows(t *testing.T, shell string) (*Commands, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(base) }) // which Wine cannot do
+	t.Cleanup(func() { _ = os.RemoveAll(base) }) // Wine cannot do this
 	root := filepath.Join(base, "root")
 	if err := os.MkdirAll(filepath.Join(root, "sub"), 0o700); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestWindowsShells(t *testing.T) {
 			result, out := runWindows(t, c, root, "echo ä \"it's\" %PATH% & $x `\"\ncd sub\nexit 7")
 			want := "ä \"it's\" %PATH% & $x `\"\n"
 			if shell == "bash.exe" {
-				want = strings.ReplaceAll(want, "'", `'\''`) // the stand-in undoes no quotes
+				want = strings.ReplaceAll(want, "'", `'\''`) // the test shell does not remove quotes
 			}
 			if out != want || result.Code != 7 || result.Dir != sub || result.Why != ByItself || len(result.Leftover) > 0 {
 				t.Errorf("%q, %+v", out, result)
@@ -82,7 +82,7 @@ func TestWindowsShells(t *testing.T) {
 	}
 }
 
-// TestWindowsEnd checks that a command is ended with what it started.
+// TestWindowsEnd checks that the process tree of a command is ended.
 func TestWindowsEnd(t *testing.T) {
 	c, root := newWindows(t, "bash.exe")
 	r, err := c.Start(t.Context(), Spec{Script: "spawn\nsleep", Dir: root, Owner: "o", Name: "x"})
@@ -120,7 +120,7 @@ func TestWindowsContainment(t *testing.T) {
 	}
 }
 
-// TestWindowsFolders checks that a folder is locked as long as its server lives.
+// TestWindowsFolders checks that a folder is locked while its server lives.
 func TestWindowsFolders(t *testing.T) {
 	c, root := newWindows(t, "bash.exe")
 	runWindows(t, c, root, "echo")

@@ -17,16 +17,15 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// tempFolders are the folders for temporary files: one of the server, made when
-// it is needed, in which each owner has one of its own. It lies where the system
-// keeps temporary files, since programs make sockets there, whose paths must be
-// short.
+// tempFolders manages the folders for temporary files: one of the server, made on first
+// use, which holds one for each owner. It is in the system's folder for temporary
+// files, since programs make sockets there, whose paths must be short.
 type tempFolders struct {
-	parents []string // where to make it, the best first
+	parents []string // folders in which to make it, in order of preference
 
 	mu     sync.Mutex
-	folder string      // of the server; "" before the first
-	made   os.FileInfo // what it was then
+	folder string      // of the server; "" before the first use
+	made   os.FileInfo // of folder when it was made
 	lock   io.Closer
 	owners map[string]string
 	closed bool
@@ -34,18 +33,19 @@ type tempFolders struct {
 
 const tempPrefix = "mcp-toolset-"
 
-// ownerName is what the folder of an owner is called.
+// ownerName matches the name of an owner's folder.
 var ownerName = regexp.MustCompile(`^[a-z2-7]{8}$`)
 
-// base is the server's folder, "" as long as there is none.
+// base returns the server's folder; "" if there is none yet.
 func (t *tempFolders) base() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.folder
 }
 
-// of is the folder of an owner. One that somebody removed is made again; if it
-// was the server's, under another name, since anybody may have taken the old one.
+// of returns the folder of an owner and makes it if it is absent. If the server's
+// folder was removed or replaced, it makes one with a new name, since anybody may have
+// taken the old one.
 func (t *tempFolders) of(owner string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,14 +102,14 @@ func (t *tempFolders) begin() error {
 	return nil
 }
 
-// stands reports whether the server's folder is still the one it made. The lock
-// keeps its inode from being given to another.
+// stands reports whether the server's folder is still the one it made. The open lock
+// prevents the reuse of its inode.
 func (t *tempFolders) stands() bool {
 	info, err := os.Lstat(t.folder)
 	return err == nil && os.SameFile(info, t.made)
 }
 
-// forget removes the folder of an owner who is gone.
+// forget removes the folder of an owner that is gone.
 func (t *tempFolders) forget(owner string) {
 	t.mu.Lock()
 	dir := t.owners[owner]
@@ -134,13 +134,13 @@ func (t *tempFolders) close() error {
 	return errors.Join(err, t.lock.Close())
 }
 
-// maxTempParent keeps the paths of sockets in TMPDIR below the 108 bytes that
-// they may have.
+// maxTempParent is the limit of a parent's path, in bytes. It leaves room for paths of
+// sockets in TMPDIR, which may have 108 bytes.
 const maxTempParent = 50
 
-// tempParents are the folders in which that of a server may be made: where
-// the system keeps temporary files, unless commands may write there, which could
-// put a link in its place.
+// tempParents returns the folders in which the server's folder may be made: those where
+// the system stores temporary files, except for folders that commands may write to,
+// since a command could put a link in its place.
 func tempParents(writable func(string) bool) []string {
 	var out []string
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
@@ -156,15 +156,15 @@ func makeTemp(parent string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// What a policy names has to be what the kernel sees.
+	// A policy must name paths as the kernel sees them.
 	return filepath.EvalSymlinks(dir)
 }
 
-// sweepAge is how old a folder must be to be taken for one that was left: its
-// server locks it just after making it.
+// sweepAge is the age from which an unlocked folder counts as left behind. A server
+// locks its folder just after making it.
 const sweepAge = time.Hour
 
-// sweepTemp removes what servers that were killed have left.
+// sweepTemp removes the folders that killed servers have left.
 func sweepTemp(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	for _, dir := range left {
@@ -179,8 +179,8 @@ func sweepTemp(parent string) {
 	}
 }
 
-// looksLeft reports whether a folder is of a server's making by its name and what
-// is in it: somebody may call one of theirs mcp-toolset-something, too.
+// looksLeft reports whether the name and contents of a folder show that a server made
+// it. Users may name a folder mcp-toolset-something, too.
 func looksLeft(dir string) bool {
 	number := strings.TrimPrefix(filepath.Base(dir), tempPrefix)
 	entries, err := os.ReadDir(dir)
@@ -188,8 +188,8 @@ func looksLeft(dir string) bool {
 		!slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() || !ownerName.MatchString(e.Name()) })
 }
 
-// removeAll is os.RemoveAll that also gets at folders whose mode forbids it. The
-// folder that dir is in is nobody else's.
+// removeAll is like os.RemoveAll, but also removes folders whose mode forbids it. No
+// other user may write to the parent of dir.
 func removeAll(dir string) error {
 	root, err := os.OpenRoot(filepath.Dir(dir))
 	if err != nil {

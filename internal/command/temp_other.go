@@ -4,6 +4,6 @@ package command
 
 import "io"
 
-// No command runs here, so nothing is left by one.
+// No command runs here, so no folder is left behind.
 
 func lockFolder(string) (io.Closer, error) { return io.NopCloser(nil), nil }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// lockFolder locks a folder until it is closed or the process ends, however it
-// ends.
+// lockFolder locks a folder until the closer is closed or the process ends in any way.
+// It fails if another process holds the lock.
 func lockFolder(dir string) (io.Closer, error) {
 	f, err := os.Open(dir)
 	if err != nil {

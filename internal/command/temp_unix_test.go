@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// newTemp has folders for temporary files in a folder of the test's.
+// newTemp returns folders for temporary files in a folder of the test.
 func newTemp(t *testing.T) (*tempFolders, string) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -99,7 +99,7 @@ func TestTempRemoved(t *testing.T) {
 	if dir, err := f.of("a"); err == nil {
 		t.Errorf("a link was taken for the folder: %s", dir)
 	}
-	// Somebody else's folder of the server's old name is not used.
+	// A folder of another user with the server's old name is not used.
 	old := f.base()
 	if err := os.RemoveAll(old); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestTempRemoved(t *testing.T) {
 	if _, err := os.Lstat(theirs); err != nil {
 		t.Error("somebody else's file was removed:", err)
 	}
-	// Nor is one removed at the end.
+	// Nor is it removed at the end.
 	g, _ := newTemp(t)
 	folderOf(t, g, "a")
 	if err := os.RemoveAll(g.base()); err != nil {
@@ -129,7 +129,7 @@ func TestTempRemoved(t *testing.T) {
 	}
 }
 
-// Folders whose mode forbids it are removed as well.
+// Folders whose mode forbids it are also removed.
 func TestTempReadOnly(t *testing.T) {
 	f, base := newTemp(t)
 	a := folderOf(t, f, "a")
@@ -202,7 +202,7 @@ func TestTempSweep(t *testing.T) {
 			t.Errorf("%s (%s) was removed", dir, why)
 		}
 	}
-	// That of this server is locked.
+	// The folder of this server is locked.
 	if err := os.Chtimes(f.base(), old, old); err != nil {
 		t.Fatal(err)
 	}

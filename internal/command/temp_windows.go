@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// handle is a handle that can be closed.
+// handle is a Windows handle that implements io.Closer.
 type handle windows.Handle
 
 func (h handle) Close() error { return windows.CloseHandle(windows.Handle(h)) }
 
-// lockFolder locks a folder until the lock is closed or the process ends, however it
-// ends. The lock is a named mutex: a lock on the folder itself would keep others from
-// listing it and its owner from removing it.
+// lockFolder locks a folder until the closer is closed or the process ends in any way.
+// It fails if the folder is locked. The lock is a named mutex: a lock on the folder
+// itself would prevent others from listing it and its owner from removing it.
 func lockFolder(dir string) (io.Closer, error) {
 	name, err := windows.UTF16PtrFromString(fmt.Sprintf(`Global\mcp-toolset-folder-%x`, sha256.Sum256([]byte(strings.ToLower(dir)))))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// program makes a file that can be run.
+// program makes an executable file.
 func program(t *testing.T, path string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -15,31 +15,31 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// TryArg is the only argument of a process that tries the containment: a
-// program that is started with it calls Try and does nothing else.
+// TryArg is the only argument of a process that tests the sandbox: a program that is
+// started with it must call Try and do nothing else.
 const TryArg = "try-containment"
 
-// tryVariable holds what it is to try.
+// tryVariable is the variable that holds the trial, in JSON.
 const tryVariable = "MCP_TOOLSET_TRY"
 
-// Report is what was seen of the containment.
+// Report holds what was observed of the sandbox.
 type Report struct {
-	Tier        process.Tier // how surely nothing is left of a command
-	TierMissing []string     // why no better one
+	Tier        process.Tier // how reliably a process tree is ended
+	TierMissing []string     // why there is no better tier
 	TierErr     error        // why no command can be started
-	Write       Trial        // of Bash
-	ReadOnly    Trial        // of BashReadOnly
+	Write       Trial        // policy of Bash
+	ReadOnly    Trial        // policy of BashReadOnly
 }
 
-// Trial is what was tried under one policy.
+// Trial is the result of testing the sandbox under one policy.
 type Trial struct {
 	Coverage sandbox.Coverage
 	Canaries []sandbox.Canary
-	Err      error // why nothing could be tried: then commands are not contained
+	Err      error // why no test was possible; then commands are not confined
 }
 
-// InForce reports whether a policy that was tried is worth the name: nothing is
-// written outside, and what should work does.
+// InForce reports whether the sandbox is effective: nothing is written outside of the
+// allowed folders, and what should work does.
 func (t Trial) InForce() bool { return t.Err == nil && t.held("write") && t.held("work") }
 
 func (t Trial) held(promise string) bool {
@@ -51,7 +51,7 @@ func (t Trial) held(promise string) bool {
 	return false
 }
 
-// lacks names the promises that were not seen to hold.
+// lacks returns the promises that were not observed to hold.
 func (t Trial) lacks() []string {
 	var out []string
 	for _, c := range t.Canaries {
@@ -65,12 +65,12 @@ func (t Trial) lacks() []string {
 // Errors of a trial that was not made.
 var (
 	errOff = errors.New("the sandbox is switched off (--sandbox off)")
-	// errRequired is the error of starting a command uncontained where no command may be.
+	// errRequired is the error of starting a command outside a required sandbox.
 	errRequired = errors.New("the sandbox is required (--sandbox on)")
 	errUntried  = errors.New("the containment could not be tried")
 )
 
-// Broken lists what was promised and not seen to hold, "name: detail".
+// Broken returns the promises that were not observed to hold, as "name: detail".
 func (t Trial) Broken() []string {
 	if t.Err != nil {
 		return []string{t.Err.Error()}
@@ -87,7 +87,8 @@ func (t Trial) Broken() []string {
 	return out
 }
 
-// unwanted is why there is no containment whatever the system can do.
+// unwanted returns why commands are not confined whatever the system supports: by the
+// mode, or by unbounded. It returns nil if they may be.
 func (c *Commands) unwanted() error {
 	if c.config.Sandbox == Off {
 		return errOff
@@ -95,7 +96,7 @@ func (c *Commands) unwanted() error {
 	return c.unbounded()
 }
 
-// unbounded is an error if commands may write everywhere by the settings.
+// unbounded returns an error if the settings let commands write everywhere.
 func (c *Commands) unbounded() error {
 	everything := func(path string) bool { return resolved(path) == "/" }
 	if slices.ContainsFunc(c.config.Roots, everything) {
@@ -107,14 +108,14 @@ func (c *Commands) unbounded() error {
 	return nil
 }
 
-// trial is what the process that tries is told.
+// trial is the message to the process that tests the sandbox.
 type trial struct {
 	Policy  sandbox.Policy
 	Targets sandbox.Targets
 }
 
-// try starts a process that is contained as a command is and tries what it must
-// not be able to do.
+// try starts a process that is confined like a command and tests what it must not be
+// able to do.
 func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 	folder, err := c.temp.of(map[bool]string{false: "try", true: "try read-only"}[readOnly])
 	if err != nil {
@@ -131,7 +132,7 @@ func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 		return Trial{Err: fmt.Errorf("making a folder for temporary files: %w", err)}
 	}
 	p := c.policy(readOnly, temp)
-	// Nothing is tried in folders of the user's.
+	// No test runs in the user's folders.
 	p.Write, p.Protect = nil, nil
 	p = targets.Policy(p)
 	p.Read = append(p.Read, c.program)
@@ -173,9 +174,9 @@ func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 	return t
 }
 
-// tryLayers adds an empty folder to a policy, into which a command may write
-// without changing it. Its layers are on the file system of the state folder,
-// which need not exist yet.
+// tryLayers adds an empty folder to a policy, with a layer over it, so that a write
+// into the folder must not change it. The layer is on the file system of the state
+// folder, which need not exist yet. The caller must call done.
 func (c *Commands) tryLayers(p *sandbox.Policy, folder string) (shared string, done func()) {
 	above := c.layersFolder()
 	for _, err := os.Stat(above); err != nil && above != filepath.Dir(above); _, err = os.Stat(above) {
@@ -197,8 +198,8 @@ func (c *Commands) tryLayers(p *sandbox.Policy, folder string) (shared string, d
 	}
 }
 
-// Try is the life of a process that tries the containment it is in. It returns
-// the exit code.
+// Try tests the sandbox of its own process and writes the results to out, in JSON. It
+// returns the exit code.
 func Try(out io.Writer) int {
 	var t trial
 	if err := json.Unmarshal([]byte(os.Getenv(tryVariable)), &t); err != nil {
@@ -211,8 +212,8 @@ func Try(out io.Writer) int {
 	return 0
 }
 
-// confines reports whether a command is to be contained. An error says that it
-// has to be and cannot.
+// confines reports whether a command must be confined. It returns an error if the
+// command must be and cannot.
 func (c *Commands) confines(ctx context.Context, s Spec) (bool, error) {
 	r := c.Report(ctx)
 	if r.TierErr != nil {
@@ -231,7 +232,7 @@ func (c *Commands) confines(ctx context.Context, s Spec) (bool, error) {
 		case !s.Judged:
 			return false, err
 		}
-		// Judged to only read: as far as it goes is better than not at all.
+		// The analysis found that it only reads: a partial sandbox is better than none.
 		return r.ReadOnly.InForce(), c.required(r.ReadOnly)
 	}
 	if r.Write.InForce() {
@@ -240,7 +241,8 @@ func (c *Commands) confines(ctx context.Context, s Spec) (bool, error) {
 	return false, c.required(r.Write)
 }
 
-// required is an error if containment is asked for and not whole.
+// required returns an error if the mode requires the sandbox and t shows that it is
+// incomplete.
 func (c *Commands) required(t Trial) error {
 	if broken := t.Broken(); c.config.Sandbox == On && len(broken) > 0 {
 		return fmt.Errorf("the sandbox is required (--sandbox on) and not whole: %s", strings.Join(broken, "; "))
@@ -248,7 +250,7 @@ func (c *Commands) required(t Trial) error {
 	return nil
 }
 
-// Required is an error if containment is asked for and not whole.
+// Required returns an error if the mode requires the sandbox and it is incomplete.
 func (c *Commands) Required(ctx context.Context) error {
 	if c.config.Sandbox != On {
 		return nil
@@ -257,8 +259,8 @@ func (c *Commands) Required(ctx context.Context) error {
 	return errors.Join(c.required(r.Write), c.required(r.ReadOnly))
 }
 
-// ReadOnly is nil if a command can be kept from changing anything, by the
-// kernel and as was seen, else why not.
+// ReadOnly returns nil if the kernel prevents a command from changing anything, as a
+// trial confirmed, or otherwise the reason why not.
 func (c *Commands) ReadOnly(ctx context.Context) error { return c.readOnly(c.Report(ctx).ReadOnly) }
 
 func (c *Commands) readOnly(t Trial) error {
@@ -271,11 +273,12 @@ func (c *Commands) readOnly(t Trial) error {
 	return c.readOnlyLacks(t.lacks())
 }
 
-// readOnlyLacks is nil if read-only commands can do without some promises.
+// readOnlyLacks returns nil if read-only commands do not depend on any of the promises
+// that do not hold.
 func (c *Commands) readOnlyLacks(promises []string) error {
 	for _, promise := range promises {
-		// Secrets outside of the roots are not granted in the first place; only
-		// those inside need to be hidden.
+		// Secrets outside of the roots are not granted in the first place, so only
+		// those inside must be hidden.
 		if promise != "hide" || c.hides() {
 			return fmt.Errorf("the read-only containment does not hold here: %s", promise)
 		}
@@ -283,7 +286,7 @@ func (c *Commands) readOnlyLacks(promises []string) error {
 	return nil
 }
 
-// hides reports whether something secret lies in what commands may read.
+// hides reports whether there are secrets in folders that commands may read.
 func (c *Commands) hides() bool {
 	p := c.policy(true, "")
 	for _, h := range p.Hide {
@@ -299,8 +302,7 @@ func (c *Commands) hides() bool {
 	return false
 }
 
-// Uncontained says why commands that may write are not contained; nil if they
-// are.
+// Uncontained returns the reason why commands that may write are not confined, or nil.
 func (c *Commands) Uncontained(ctx context.Context) error {
 	switch t := c.Report(ctx).Write; {
 	case t.Err != nil:
@@ -311,16 +313,16 @@ func (c *Commands) Uncontained(ctx context.Context) error {
 	return nil
 }
 
-// Exposed reports whether a command can read files in the roots that it is to be
-// kept from.
+// Exposed reports whether a command can read files in the roots that are hidden from
+// it.
 func (c *Commands) Exposed(ctx context.Context) bool {
 	r := c.Report(ctx)
 	return r.Write.Err != nil || !r.Write.held("hide") || r.ReadOnly.Err != nil || !r.ReadOnly.held("hide")
 }
 
-// Open lists what the containment leaves open of what lies in the folders that
-// commands may use, which only mounts could close: changing protected names,
-// reading secrets. denied says that rules keep further files from being read.
+// Open returns the accesses that the sandbox cannot prevent in folders that commands
+// may use, since only mounts could: changing protected names, reading secrets. denied
+// is true if rules deny reading further files.
 func (c *Commands) Open(ctx context.Context, denied bool) []string {
 	t := c.Report(ctx).Write
 	if !t.InForce() {

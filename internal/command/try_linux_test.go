@@ -13,8 +13,8 @@ import (
 	"mcp-toolset/internal/process"
 )
 
-// withoutMounts has commands without namespaces of their own, as where a user
-// cannot have any: Landlock and seccomp are all there is.
+// withoutMounts makes commands run without namespaces, as on systems where users cannot
+// make any: only Landlock and seccomp are left.
 func withoutMounts(t *testing.T, c *Commands) {
 	t.Helper()
 	if err := c.runner.Close(0); err != nil {
@@ -23,7 +23,7 @@ func withoutMounts(t *testing.T, c *Commands) {
 	c.runner = process.NewRunner(process.Config{Tiers: []process.Tier{process.Subreaper}})
 }
 
-// needs skips a test on a machine that has no Landlock to speak of.
+// needs skips a test on a machine whose Landlock is missing or too old.
 func needs(t *testing.T, abi int) {
 	t.Helper()
 	c, _ := newCommands(t, nil)
@@ -32,7 +32,7 @@ func needs(t *testing.T, abi int) {
 	}
 }
 
-// tried reports whether the containment was tried.
+// tried reports whether a trial of the sandbox was made.
 func tried(c *Commands) bool { return c.temp.base() != "" }
 
 func TestTrialWithoutMounts(t *testing.T) {
@@ -51,7 +51,7 @@ func TestTrialWithoutMounts(t *testing.T) {
 			t.Errorf("%s held without mounts", promise)
 		}
 	}
-	// Nothing secret lies in the root, so nothing has to be hidden in it.
+	// The root holds no secret, so nothing must be hidden in it.
 	if open := c.Open(t.Context(), false); len(open) != 1 || !strings.Contains(open[0], ".git/config") {
 		t.Errorf("open is %q", open)
 	}
@@ -78,8 +78,8 @@ func TestTrialWithoutMounts(t *testing.T) {
 	}
 }
 
-// A secret in the root that nothing can hide is named, and there are no
-// read-only commands then.
+// A secret in the root that cannot be hidden is reported, and there are no read-only
+// commands then.
 func TestOpenHides(t *testing.T) {
 	needs(t, 6)
 	var secret string
@@ -104,14 +104,14 @@ func TestOpenHides(t *testing.T) {
 	if _, err := c.Start(t.Context(), spec); err == nil {
 		t.Error("a read-only command was started")
 	}
-	// One that was judged runs, contained as far as that goes.
+	// A command that was judged to only read runs with the partial sandbox.
 	spec.Judged, spec.Script = true, "echo x >y"
 	if text, res := run(t, c, spec); res.Code == 0 {
 		t.Errorf("it was written: %s", text)
 	}
 }
 
-// What is tried under namespaces, where they can be had, is what runs.
+// A trial in namespaces, where they are possible, matches how commands run.
 func TestContained(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	r := c.Report(t.Context())
@@ -133,7 +133,7 @@ func TestContained(t *testing.T) {
 	}
 }
 
-// Git is not led to a configuration of a command's making.
+// Git does not use a configuration that a command makes.
 func TestHostileGit(t *testing.T) {
 	c, root := newCommands(t, nil)
 	if !c.Report(t.Context()).Write.InForce() {
@@ -152,7 +152,7 @@ func TestHostileGit(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(root, ".git")); err != nil {
 		t.Fatal(err)
 	}
-	// That of a linked worktree stays what it is.
+	// That of a linked worktree is unchanged.
 	if err := os.WriteFile(filepath.Join(root, ".git"), []byte("gitdir: /good\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestOffTriesNothing(t *testing.T) {
 	}
 }
 
-// Where everything is writable nothing is contained, and that is said.
+// If everything is writable, no command is confined, and the report says so.
 func TestUnbounded(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/", link); err != nil {
@@ -247,7 +247,7 @@ func TestUnbounded(t *testing.T) {
 	}
 }
 
-// What was not tried is not in force.
+// A policy that was not tried is not in force.
 func TestUntried(t *testing.T) {
 	var none Trial
 	if none.InForce() || len(none.Broken()) != 1 {
@@ -260,13 +260,13 @@ func TestUntried(t *testing.T) {
 	}
 }
 
-// A user who is not root has the same.
+// The result is the same for a user other than root.
 func TestUnprivileged(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("this is no root")
 	}
 	const nobody = 65534
-	// The folder of the test binary may be closed to others.
+	// The folder of the test binary may be closed to other users.
 	image := filepath.Join(t.TempDir(), "command.test")
 	data, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

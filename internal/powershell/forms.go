@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Bounds of the analysis, beyond which a command is doubtful.
+// Limits of the analysis. A command beyond them is doubtful.
 const (
 	maxForms = 5000
-	maxWords = 60 // of one segment at which a candidate may begin
+	maxWords = 60 // words of one segment at which a candidate may begin
 	maxBytes = 4 << 20
 )
 
-// launchers run a command that is among their arguments.
+// launchers lists commands that run another command named in their arguments.
 var launchers = strings.Fields(`powershell pwsh cmd command wsl bash sh invoke-expression iex invoke-command icm start-process saps start
 	start-job sajb start-threadjob invoke-item ii foreach-object foreach where-object where % ? measure-command new-object add-type
 	invoke-cimmethod icim invoke-wmimethod iwmi register-scheduledtask schtasks runas sudo gsudo ssh psexec forfiles wmic conhost rundll32 mshta
@@ -21,8 +21,8 @@ var launchers = strings.Fields(`powershell pwsh cmd command wsl bash sh invoke-e
 // launches reports whether a command runs another one that its arguments name.
 func launches(name string) bool { return slices.Contains(launchers, baseName(name)) }
 
-// baseName returns a name in lower case without folder or module and without the
-// extension of a program.
+// baseName returns a command name in lower case, without folder or module and without
+// the extension of a program.
 func baseName(name string) string {
 	name = strings.ToLower(name)
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
@@ -32,7 +32,7 @@ func baseName(name string) string {
 	return name
 }
 
-// groups are names of one command each: a cmdlet and its aliases.
+// groups maps each name of a cmdlet, its own and its aliases, to all of them.
 var groups = func() map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(aliases) {
@@ -63,7 +63,7 @@ func spellings(words []string) []string {
 	return names
 }
 
-// plainer replaces characters that PowerShell treats as ASCII ones.
+// plainer replaces characters that PowerShell treats like ASCII characters.
 var plainer = strings.NewReplacer(
 	"`\r\n", " ", "`\n", " ", "`", "",
 	"\u2018", "'", "\u2019", "'", "\u201a", "'", "\u201b", "'", "\u201c", `"`, "\u201d", `"`, "\u201e", `"`,
@@ -71,15 +71,16 @@ var plainer = strings.NewReplacer(
 	"\u00a0", " ", "\u0085", " ", "\r", "\n", "\f", " ", "\v", " ",
 )
 
-// tooLong is why a text over one of the bounds is doubtful.
+// tooLong is the reason for doubt about a text beyond one of the limits.
 const tooLong = "it is too long to be analysed"
 
-// separators end a command wherever they are outside of quotes.
+// separators lists the characters that end a command outside of quotes.
 const separators = ";|&\n(){}"
 
-// candidates returns every text in a command that may be a command: the segments
-// between separators, once with quotes left out and once with quotes as separators,
-// from each of their words on. It adds the words to names.
+// candidates returns every text in a command that may be a command. It splits the text
+// at separators, once with quotes removed and twice with quotes and further characters
+// as separators. In each segment, a candidate begins at every word. It adds the words
+// to names. doubtful is tooLong if a limit was exceeded, or otherwise doubt.
 func candidates(text, doubt string, names *named) (forms []string, doubtful string) {
 	seen, size := map[string]bool{}, 0
 	full := func() bool { return len(forms) >= maxForms || size >= maxBytes }
@@ -119,8 +120,8 @@ func candidates(text, doubt string, names *named) (forms []string, doubtful stri
 	return forms, doubt
 }
 
-// doubt returns why the candidates of a command may not include all that it runs;
-// "" if they do, which holds for literal words between separators.
+// doubt returns why the candidates of a command may not include all that it runs. It
+// returns "" if they do, as for literal words between separators.
 func doubt(text string, simple bool) string {
 	switch {
 	case simple:
@@ -150,7 +151,8 @@ func simpleSegment(text string) ([]string, bool) {
 	return simple(text)
 }
 
-// aliases are the aliases of PowerShell on Windows, with the cmdlet first.
+// aliases lists the aliases of PowerShell on Windows, one cmdlet per line, which is the
+// first name.
 const aliases = `remove-item ri rm rmdir rd del erase
 get-content gc cat type
 set-content sc

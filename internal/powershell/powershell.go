@@ -1,6 +1,6 @@
-// Package powershell judges PowerShell commands by their text, without a parser of
-// the language: which are one simple command for certain, which a rule may allow,
-// and what any other may run, for rules that deny or ask.
+// Package powershell analyses PowerShell commands by their text, without a parser of
+// the language. It finds the texts that are certainly one simple command, which a rule
+// may allow. For any other text it finds what it may run, for deny and ask rules.
 package powershell
 
 import (
@@ -12,24 +12,25 @@ import (
 type Command struct {
 	// Simple reports whether the text is one command of literal words and nothing else.
 	Simple bool
-	Words  []string // of a simple command, without quotes
-	// Forms are the texts that rules which deny or ask are matched against: everything
-	// in it that may be a command, words joined by one blank.
+	Words  []string // words of a simple command, without quotes
+	// Forms lists the texts that deny and ask rules are matched against: everything in
+	// the command that may be a command, as words joined by one blank.
 	Forms []string
-	// Doubtful is why Forms may not include all that runs; "" if they do.
+	// Doubtful is the reason why Forms may not include all that runs; "" if it does.
 	Doubtful string
-	// Named are words that may name files. The name of a simple command that runs no
-	// other one is not among them.
+	// Named lists words that may name files. It omits the name of a simple command that
+	// runs no other command.
 	Named []string
-	// Unnamed is why Named may not include all files that the text names; "" if it does.
+	// Unnamed is the reason why Named may not include all files that the text names; ""
+	// if it does.
 	Unnamed string
-	// Programs are the simple commands in it, each with the bare name of the program,
-	// in lower case, and its arguments without quotes.
+	// Programs lists the simple commands in the text: the bare name of the program, in
+	// lower case, and its arguments without quotes.
 	Programs [][]string
 }
 
-// Text returns the words of a simple command joined by one blank, and any other
-// command as it is written.
+// Text returns the words of a simple command joined by one blank. For any other command
+// it returns written without surrounding white space.
 func (c *Command) Text(written string) string {
 	if c.Simple {
 		return strings.Join(c.Words, " ")
@@ -37,7 +38,7 @@ func (c *Command) Text(written string) string {
 	return strings.TrimSpace(written)
 }
 
-// Analyse analyses a command.
+// Analyse returns the analysis of a command.
 func Analyse(text string) Command {
 	var c Command
 	if c.Words, c.Simple = simple(text); c.Simple && !launches(c.Words[0]) {
@@ -58,10 +59,10 @@ func Analyse(text string) Command {
 	return c
 }
 
-// simple splits a text that is provably one command: a name and arguments which are
-// bare or in quotes. A command with anything else that has a meaning in PowerShell, such
-// as variables, escapes, wildcards, and quotes and dashes that are not ASCII, or in a
-// batch file (% ^), is not simple.
+// simple splits a text that is provably one command: a name and arguments that are bare
+// or quoted. A text with anything that has another meaning in PowerShell is not simple:
+// variables, escapes, wildcards, or quotes and dashes that are not ASCII. Nor is one
+// with characters that have a meaning in a batch file (% ^).
 func simple(text string) (words []string, ok bool) {
 	text = strings.Trim(text, " \t\r\n")
 	if strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "'") { // an expression
@@ -83,14 +84,15 @@ func simple(text string) (words []string, ok bool) {
 
 const (
 	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	// bare are the characters of a word without quotes.
+	// bare lists the characters of a word without quotes.
 	bare = letters + `-_./\:=+,~!`
-	// quoted are those of one in quotes; single quotes also have a dollar sign.
+	// quoted lists the characters of a quoted word. Words in single quotes may also
+	// hold a dollar sign.
 	quoted = bare + " ;#@(){}"
 )
 
-// cutWord cuts the first word off a text. A quote ends a word only where a blank
-// follows, since a"b"c is taken apart in several ways.
+// cutWord splits off the first word of a text. A quote must be followed by a blank,
+// since a"b"c is parsed in several ways.
 func cutWord(text string) (word, rest string, ok bool) {
 	quote := text[0]
 	if quote != '\'' && quote != '"' {
@@ -110,12 +112,12 @@ func cutWord(text string) (word, rest string, ok bool) {
 	if quote == '\'' {
 		allowed += "$"
 	}
-	// A backslash at the end would escape the quote in the command line of a program.
+	// A backslash at the end escapes the quote in the command line of a program.
 	ok = strings.Trim(word, allowed) == "" && !strings.HasSuffix(word, `\`) && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
 	return word, rest, ok
 }
 
-// isName reports whether a bare word names a command or a program: not a number,
+// isName reports whether a bare word names a command or program rather than a number,
 // an operator or a parameter.
 func isName(word string) bool {
 	if len(word) > 2 && word[1] == ':' && strings.ContainsRune(letters, rune(word[0])) && (word[2] == '\\' || word[2] == '/') {
@@ -132,7 +134,7 @@ func isName(word string) bool {
 		strings.Trim(word, "0123456789.") != ""
 }
 
-// keywords begin statements that are no simple command.
+// keywords lists words that begin statements other than simple commands.
 var keywords = strings.Fields(`begin break catch class clean configuration continue data define do dynamicparam else elseif end enum
 	exit filter finally for foreach from function hidden if in inlinescript param parallel process return sequence static switch
 	throw trap try until using var while workflow`)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestSimple has commands that a rule may allow, and what must never be one of them.
+// TestSimple checks commands that a rule may allow, and commands that must never be
+// simple.
 func TestSimple(t *testing.T) {
 	for text, want := range map[string]string{
 		"git status":                    "git status",
@@ -46,8 +47,8 @@ func TestSimple(t *testing.T) {
 	}
 }
 
-// TestForms checks that rules which deny or ask find a command however it is run,
-// or that the command is doubtful, and that what is wholly known is not.
+// TestForms checks that deny and ask rules find a command however it runs, or that the
+// command is doubtful, and that a completely known command is not doubtful.
 func TestForms(t *testing.T) {
 	found := func(c Command, form string) bool {
 		return slices.ContainsFunc(c.Forms, func(f string) bool { return strings.EqualFold(f, form) })

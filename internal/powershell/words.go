@@ -2,10 +2,10 @@ package powershell
 
 import "strings"
 
-// maxNamed bounds the words of a command that may name files.
+// maxNamed is the limit of words of a command that may name files.
 const maxNamed = 1000
 
-// movers change the folder that relative paths begin at.
+// movers lists commands that change the folder of relative paths.
 var movers = strings.Fields("set-location sl cd chdir push-location pushd pop-location popd")
 
 // named collects words that may name files.
@@ -14,7 +14,7 @@ type named struct {
 	seen  map[string]bool
 }
 
-// add adds words that are new. It reports whether all of them fit.
+// add adds words that are new. It reports whether all of them were within maxNamed.
 func (n *named) add(words []string) bool {
 	for _, word := range words {
 		if word == "" || n.seen[word] {
@@ -32,8 +32,8 @@ func (n *named) add(words []string) bool {
 	return true
 }
 
-// quotedWords splits a text at blanks and separators outside of quotes, and removes
-// the quotes: a path in quotes may hold both. Each string in quotes is a word too.
+// quotedWords splits a text at blanks and separators outside of quotes and removes the
+// quotes: a quoted path may hold both. Each quoted string is also a word of its own.
 func quotedWords(text string) (words []string) {
 	var word strings.Builder
 	end := func() {
@@ -59,8 +59,8 @@ func quotedWords(text string) (words []string) {
 	return words
 }
 
-// moves returns why relative paths among the words may begin at another folder; ""
-// if they do not.
+// moves returns why relative paths among the words may begin at another folder; "" if
+// they do not.
 func moves(words []string) string {
 	for _, word := range words {
 		for _, mover := range movers {
@@ -72,12 +72,12 @@ func moves(words []string) string {
 	return ""
 }
 
-// maxPrograms bounds the simple commands of a text.
+// maxPrograms is the limit of simple commands of a text.
 const maxPrograms = 500
 
-// programs returns the simple commands between the separators of a text, each with
-// the bare name of its program first. Segments that are not simple are left out. It
-// reports whether these are all simple commands.
+// programs returns the simple commands between the separators of a text, each with the
+// bare name of its program first. It omits segments that are not simple. all is false
+// if there are more than maxPrograms.
 func programs(text string) (out [][]string, all bool) {
 	for _, segment := range segments(text) {
 		words, ok := simple(segment)

@@ -12,10 +12,10 @@ const (
 	userAttribute = "user."
 )
 
-// keepAttributes copies the user's extended attributes, as far as it can, and
-// the access control list, and reports whether file has the same list as old,
-// which may be none. Without the list the group bits would mean something else.
-// Labels and capabilities (security.*) are the system's to give.
+// keepAttributes copies the user's extended attributes from old to file, as far as it
+// can, and the access control list. It reports whether file has the same list as old,
+// which may be none. Without the list, the group bits would have another meaning.
+// Labels and capabilities (security.*) are left to the system.
 func keepAttributes(file, old *os.File) (sameList bool) {
 	err := onFd(file, func(to int) error {
 		return onFd(old, func(from int) error {
@@ -26,7 +26,7 @@ func keepAttributes(file, old *os.File) (sameList bool) {
 			}
 			err := copyAttribute(to, from, accessList)
 			if err == unix.ENODATA {
-				// The folder may have handed one down.
+				// The new file may have inherited a list from the folder.
 				err = unix.Fremovexattr(to, accessList)
 			}
 			return err
@@ -51,8 +51,8 @@ func attributeNames(fd int) []string {
 	return strings.Split(string(list), "\x00")
 }
 
-// attribute asks for the size and then for the value. One that grows in
-// between is an error. The system has none above 64 KiB.
+// attribute returns an attribute or list of any size. It fails if the value grows
+// between the two calls. Linux limits values to 64 KiB.
 func attribute(get func([]byte) (int, error)) ([]byte, error) {
 	size, err := get(nil)
 	if err != nil || size == 0 {

@@ -4,5 +4,5 @@ package workspace
 
 import "os"
 
-// keepAttributes keeps none: each system has its own kinds and calls.
+// keepAttributes copies no attributes: their kinds and system calls differ by system.
 func keepAttributes(_, _ *os.File) (sameList bool) { return true }

@@ -8,11 +8,11 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// maxDrives is how many drives may stand for folders of one another.
+// maxDrives is the limit of drives that are substitutes for each other (command subst).
 const maxDrives = 4
 
-// begin returns where to resolve an absolute path from, and through which names:
-// the path in the form that has no second one. It looks at no file.
+// begin returns the folder at which to begin resolving an absolute path, and the rest
+// of the path, both in their only spelling. It accesses no file.
 func begin(path string) (top, rest string, err error) {
 	for range maxDrives {
 		path = ospath.Host.Clean(path)
@@ -32,8 +32,8 @@ func begin(path string) (top, rest string, err error) {
 	return "", "", &ospath.Fault{Fact: "is on a drive that stands for too many others", Next: "Use the path of the folder itself."}
 }
 
-// driveFolder returns the folder that the drive of a path stands for, as the
-// command subst makes one, and "" for any other path.
+// driveFolder returns the folder that the drive of a path substitutes, as set by the
+// command subst; "" for any other path.
 func driveFolder(path string) string {
 	if len(path) < 2 || path[1] != ':' {
 		return ""
@@ -49,7 +49,7 @@ func driveFolder(path string) string {
 	}
 	folder, ok := strings.CutPrefix(windows.UTF16ToString(buf[:n]), `\??\`)
 	if !ok {
-		return "" // a device: a disk, or a share that was given a letter
+		return "" // a device: a disk, or a share with a drive letter
 	}
 	if rest, ok := strings.CutPrefix(folder, `UNC\`); ok {
 		return `\\` + rest

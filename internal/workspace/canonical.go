@@ -11,8 +11,8 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// maxLinks is how many symbolic links one path may pass through: the number at
-// which Linux gives up, so that what the kernel opens resolves here too.
+// maxLinks is the limit of symbolic links that a path may pass through. It is the limit
+// of Linux, so every path that the kernel opens resolves here, too.
 const maxLinks = 40
 
 const separator = string(filepath.Separator)
@@ -22,17 +22,17 @@ var (
 	errRelative = errors.New("path is not absolute")
 )
 
-// Canonical resolves every symbolic link in the deepest existing part of an
-// absolute path and appends the rest. A link to something that does not exist
-// counts as its target, so that creating a file through it is judged where the
-// file would appear. Where the file system ignores case, the existing part is
-// spelled as it is stored.
+// Canonical resolves every symbolic link in the deepest existing part of an absolute
+// path and appends the rest. A link to a missing file resolves to its target, so that
+// creating a file through it is checked at the place where the file would appear. Where
+// the file system ignores case, Canonical returns the stored spelling of the existing
+// part.
 //
-// Anything on the way but "does not exist" is an error (*fs.PathError): no
-// permission, a file where a directory is needed, a name too long, a loop of
-// links, a NUL byte. On Windows so is a path that may lead to another
-// file than it reads (*ospath.Fault), and one on a share that is not trusted, which
-// is not accessed.
+// Any error on the way except "does not exist" is returned as a *fs.PathError: no
+// permission, a file where a directory is needed, a name too long, a loop of links, a
+// NUL byte. On Windows it also returns an error for a path that may lead to another
+// file than it seems (*ospath.Fault), and for a path on a share that is not trusted,
+// which it does not access.
 func Canonical(path string) (string, error) {
 	if isCanonical(path) {
 		return path, nil
@@ -44,8 +44,8 @@ func Canonical(path string) (string, error) {
 	return canonical, nil
 }
 
-// resolve walks path name by name, as the kernel does: ".." leaves the
-// directory a link led to, not the one the link stands in. With spell it also
+// resolve walks path name by name, as the kernel does: ".." leaves the directory that a
+// link led to, not the one that holds the link. If spell is not nil, resolve also
 // corrects the spelling of each name.
 func resolve(path string, spell speller) (string, error) {
 	if strings.IndexByte(path, 0) >= 0 {
@@ -100,8 +100,9 @@ func resolve(path string, spell speller) (string, error) {
 	}
 }
 
-// absent ends the walk at a path that does not exist. What follows it is taken
-// as written, unless it climbs: nothing can climb out of a missing directory.
+// absent returns the result for a path that does not exist, followed by rest. rest is
+// taken as written, but it must not contain "..": no path can climb out of a missing
+// directory.
 func absent(path, rest string) (string, error) {
 	for left := rest; left != ""; {
 		var name string
@@ -112,8 +113,8 @@ func absent(path, rest string) (string, error) {
 	return filepath.Clean(path + rest), nil
 }
 
-// linkTarget returns where the link at path leads. A link that has gone since
-// it was seen leads to its own name, which has the walk look there again.
+// linkTarget returns the target of the link at path. For a link that was removed
+// meanwhile it returns the link's own name, so that the walk looks there again.
 func linkTarget(path string, mode fs.FileMode) (target string, ok bool) {
 	switch {
 	case mode&fs.ModeSymlink != 0:
@@ -123,15 +124,15 @@ func linkTarget(path string, mode fs.FileMode) (target string, ok bool) {
 		}
 		return target, true
 	case mode&fs.ModeIrregular != 0:
-		// On Windows a junction is not called a symbolic link, but acts as one.
+		// On Windows a junction is not a symbolic link, but acts as one.
 		target, err := os.Readlink(path)
 		return target, err == nil
 	}
 	return "", false
 }
 
-// follow returns where the walk goes on after a link in the directory done:
-// from which directory, and through which names.
+// follow returns the directory and the names with which the walk continues after a link
+// in the directory done.
 func follow(done, target, rest string) (from, names string, err error) {
 	switch {
 	case filepath.IsAbs(target):
@@ -147,8 +148,8 @@ func follow(done, target, rest string) (from, names string, err error) {
 	return done, target + rest, nil
 }
 
-// throughLink returns a fault of the target of a link as one of the path with the
-// link. It does not name the target.
+// throughLink turns a fault of a link's target into a fault of the path with the link.
+// It does not name the target.
 func throughLink(err error) error {
 	var f *ospath.Fault
 	if errors.As(err, &f) {
@@ -163,8 +164,8 @@ func splitVolume(path string) (top, rest string) {
 	return volume + separator, path[len(volume):]
 }
 
-// cutName takes the first name off path. What is left keeps its leading
-// separator: "f/" leaves "/", which says that f has to be a directory.
+// cutName splits off the first name of path. The rest begins with its separator: "f/"
+// leaves "/", which requires that f is a directory.
 func cutName(path string) (name, rest string) {
 	start := 0
 	for start < len(path) && os.IsPathSeparator(path[start]) {

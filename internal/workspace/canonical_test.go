@@ -22,7 +22,7 @@ func TestCanonical(t *testing.T) {
 		"file-slash":      "real/sub/file/",
 		"dots":            "./real//sub/./",
 		"deep":            "real/sub",
-		"up":              "deep/../file2", // beside sub, not beside deep
+		"up":              "deep/../file2", // a sibling of sub, not of deep
 		"physical":        "deep/..",
 		"chain1":          "chain2",
 		"chain2":          filepath.Join(dir, "chain3"),
@@ -76,7 +76,7 @@ func TestCanonical(t *testing.T) {
 		{"real/sub/file/x", "", syscall.ENOTDIR},
 		{strings.Repeat("n", 256), "", syscall.ENAMETOOLONG},
 		{"rel/" + strings.Repeat("n", 256) + "/x", "", syscall.ENAMETOOLONG},
-		{strings.Repeat("real/../", 1000) + "rel", "real", nil}, // never held in its long form
+		{strings.Repeat("real/../", 1000) + "rel", "real", nil}, // the path is never stored at its full length
 	} {
 		t.Run(fmt.Sprintf("%.30s", tt.path), func(t *testing.T) {
 			path := dir + "/" + tt.path
@@ -113,7 +113,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// The longest chain the kernel follows resolves, and one link more does not.
+// The longest chain of links that the kernel follows resolves, and one link more does
+// not.
 func TestCanonicalLinkLimit(t *testing.T) {
 	dir := tempDir(t)
 	write(t, "", dir, "0")
@@ -129,8 +130,8 @@ func TestCanonicalLinkLimit(t *testing.T) {
 	}
 }
 
-// FuzzCanonical makes a link from the fuzzed target and compares with package
-// filepath, which follows links the same way but stops at what does not exist.
+// FuzzCanonical makes a link with the fuzzed target and compares the result with
+// package filepath, which follows links the same way but stops at a missing file.
 func FuzzCanonical(f *testing.F) {
 	dir := tempDir(f)
 	write(f, "", dir, "a/b/file")
@@ -153,7 +154,7 @@ func FuzzCanonical(f *testing.F) {
 		}
 		got, err := Canonical(path)
 		real, realErr := filepath.EvalSymlinks(path)
-		// EvalSymlinks lets a name after a file pass as long as it is "." or "".
+		// EvalSymlinks accepts a name after a file if it is "." or "".
 		_, statErr := os.Stat(path)
 		if statErr == nil && realErr == nil && (got != real || err != nil) {
 			t.Errorf("to %q: %q, %v; want %q", target, got, err, real)

@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	// maxAttempts is how often opening starts over when the path changes under
-	// it. An editor or a checkout needs one; an attacker gets no more than this.
+	// maxAttempts is the number of attempts to open a path that changes meanwhile. An
+	// editor or a checkout causes one more attempt; an attacker gets no more than
+	// these.
 	maxAttempts = 8
 
-	// listBatch is how many directory entries are read at a time: enough that
-	// sorting between batches costs little, few enough to hold in memory.
+	// listBatch is the number of directory entries read at a time: enough for cheap
+	// sorting between batches, few enough to hold in memory.
 	listBatch = 4096
 )
 
-// errMoved says that the path no longer leads where it did when it was judged.
+// errMoved is the error for a path that no longer leads where it did when it was
+// checked.
 var errMoved = errors.New("path changed while it was being opened")
 
-// Check judges one file access by its literal and its canonical path; nil
-// allows. A path that cannot be resolved is judged with the literal path as
-// both.
+// Check decides on one file access by its literal and its canonical path. It returns
+// nil to allow the access. A path that cannot be resolved is passed as both.
 type Check func(literal, canonical string) error
 
 // Files opens and writes files for one call, each only after its Check has allowed it.
@@ -36,31 +37,32 @@ type Files struct {
 	swept  *sweeps
 }
 
-// opener opens a canonical path without following a link, even one that
-// appears in it meanwhile: then it answers errMoved.
+// opener opens a canonical path without following a link. If a link has appeared in the
+// path, it returns errMoved.
 type opener interface {
-	// open asks fits about the file before it is opened, since opening a pipe
-	// or a device acts on it, and again about the file that was opened.
+	// open calls fits before it opens the file, since opening a pipe or a device acts
+	// on it, and again for the file that was opened. It returns an error of fits
+	// unchanged.
 	open(canonical string, fits func(fs.FileInfo) error) (*os.File, error)
-	// folder opens a directory, as what file names are then looked up in.
+	// folder opens a directory in which file names are then looked up.
 	folder(canonical string) (*os.Root, error)
-	// entry makes the Info of a directory's entry as safe as open.
+	// entry returns d with an Info that is as safe as open.
 	entry(dir string, d fs.DirEntry) fs.DirEntry
 }
 
-// NewFiles returns Files that asks check, which must not be nil, before it
-// opens anything.
+// NewFiles returns Files that call check, which must not be nil, before they open
+// anything.
 func NewFiles(roots *Roots, check Check) *Files {
 	return &Files{opener: roots.opener, check: check, swept: &roots.swept}
 }
 
-// Open opens the regular file that path, absolute and clean, leads to, for
-// reading. The file is the one at the canonical path that was checked; if the
-// path keeps changing meanwhile, Open gives up with an error. The FileInfo is
-// that of the open file, and its Name, cleaned, is the canonical path.
+// Open opens the regular file that path, absolute and clean, leads to, for reading. It
+// opens the file at the canonical path that was checked; if the path keeps changing
+// meanwhile, it returns an error. The FileInfo is that of the open file. The Name of
+// the file, cleaned, is the canonical path.
 //
-// A refusal by the Check is returned as it is; anything but a regular file is
-// a *KindError; every other error is a *fs.PathError with the literal path.
+// An error of the Check is returned unchanged. A file that is not regular is a
+// *KindError. Every other error is a *fs.PathError with the literal path.
 func (f *Files) Open(path string) (*os.File, fs.FileInfo, error) {
 	var opened fs.FileInfo
 	file, _, err := f.open(path, func(info fs.FileInfo) error {
@@ -76,9 +78,9 @@ func (f *Files) Open(path string) (*os.File, fs.FileInfo, error) {
 	return file, opened, nil
 }
 
-// ReadDir lists the directory that path leads to, under the rules of Open and
-// sorted by name: the first limit names, or all if limit is not positive.
-// A path that is not a directory is a *fs.PathError with ENOTDIR.
+// ReadDir returns the entries of the directory that path leads to, under the rules of
+// Open and sorted by name: the first limit entries, or all if limit is not positive. If
+// the path is not a directory, the error is a *fs.PathError with ENOTDIR.
 func (f *Files) ReadDir(path string, limit int) ([]fs.DirEntry, error) {
 	dir, canonical, err := f.open(path, func(info fs.FileInfo) error {
 		if !info.IsDir() {
@@ -100,8 +102,8 @@ func (f *Files) ReadDir(path string, limit int) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-// Allowed reports whether path can be resolved and the check allows it, so
-// that a hint never names what may not be read. The file need not exist.
+// Allowed reports whether path can be resolved and the Check allows it, so that a hint
+// never names a file that must not be read. The file need not exist.
 func (f *Files) Allowed(path string) bool {
 	canonical, err := Canonical(path)
 	return err == nil && f.check(path, canonical) == nil
@@ -133,16 +135,16 @@ func (f *Files) open(path string, fits func(fs.FileInfo) error) (*os.File, strin
 	return nil, "", &fs.PathError{Op: "opening", Path: path, Err: errMoved}
 }
 
-// judge returns the canonical path if the check allows it. One that cannot be
-// resolved is still judged as written, so that the reason, which tells what is
-// there, only reaches a caller who may know.
+// judge returns the canonical path if the Check allows it. A path that cannot be
+// resolved is still checked as written, so that the reason, which reveals what exists,
+// only reaches a caller that may read the path.
 func (f *Files) judge(path string) (string, error) {
 	canonical, err := Canonical(path)
 	switch {
 	case err == nil:
 		return canonical, f.check(path, canonical)
 	case errors.Is(err, errNUL) || errors.Is(err, errRelative):
-		return "", err // not a path that could be judged
+		return "", err // not a path that can be checked
 	}
 	if denied := f.check(path, path); denied != nil {
 		return "", denied
@@ -150,8 +152,8 @@ func (f *Files) judge(path string) (string, error) {
 	return "", err
 }
 
-// firstByName reads the whole directory but never holds much more than limit
-// entries, so that the answer does not depend on the order they are stored in.
+// firstByName reads the whole directory but never stores much more than limit entries,
+// so that the result does not depend on the order on disk.
 func firstByName(dir *os.File, limit int) ([]fs.DirEntry, error) {
 	var list []fs.DirEntry
 	for {

@@ -59,7 +59,7 @@ func TestOpen(t *testing.T) {
 			{strings.Repeat("n", 256), "", syscall.ENAMETOOLONG},
 			{"none/" + strings.Repeat("n", 256), "", fs.ErrNotExist},
 			{"sub/f\x00.txt", "", errNUL},
-			// What cannot be resolved outside is refused, not explained.
+			// A path outside that cannot be resolved is refused without an explanation.
 			{"../ws-evil/secret/x", "", errOutside},
 		} {
 			path := filepath.Join(ws, tt.path)
@@ -84,7 +84,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// A path outside every root opens too, where the check allows it.
+// A path outside every root opens, too, if the check allows it.
 func TestOpenOutsideRoots(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)
@@ -133,7 +133,7 @@ func TestOpenNames(t *testing.T) {
 				if runtime.GOOS == "linux" {
 					t.Error(err)
 				}
-				continue // not a name here
+				continue // no valid name on this system
 			}
 			if text, err := read(t, files, path); text != name || err != nil {
 				t.Errorf("%q: read %q, %v", name, text, err)

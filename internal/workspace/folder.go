@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Folder is a folder that the Check has allowed, to look for files below it.
+// Folder is a folder that the Check has allowed, in which to look for files.
 type Folder struct {
 	Path string // canonical
 
@@ -16,9 +16,8 @@ type Folder struct {
 	literal string
 }
 
-// Folder judges the folder that path, absolute and clean, leads to, under the
-// rules of Open. A path that leads to something else is a *fs.PathError with
-// ENOTDIR.
+// Folder checks the folder that path, absolute and clean, leads to, under the rules of
+// Open. If the path leads to something else, the error is a *fs.PathError with ENOTDIR.
 func (f *Files) Folder(path string) (*Folder, error) {
 	dir, canonical, err := f.open(path, isFolder)
 	if err != nil {
@@ -37,8 +36,8 @@ func isFolder(info fs.FileInfo) error {
 	return nil
 }
 
-// Opener returns what opens the folder at the canonical path, each time the one
-// that is there then, without following a link. It judges nothing.
+// Opener returns a function that opens the folder that is at the canonical path at the
+// time of the call, without following a link. The function does not call the Check.
 func (d *Folder) Opener() func() (*os.File, error) {
 	opener, canonical, literal := d.files.opener, d.Path, d.literal
 	return func() (*os.File, error) {
@@ -50,11 +49,11 @@ func (d *Folder) Opener() func() (*os.File, error) {
 	}
 }
 
-// Allowed reports whether the Check allows a file below the folder, given by its
-// clean path from there, which must have no link in it.
+// Allowed reports whether the Check allows a file below the folder. below is its clean
+// path relative to the folder, without a link in it.
 func (d *Folder) Allowed(below string) bool {
 	below = filepath.FromSlash(below)
-	canonical := join(d.Path, below) // for every file that matches: Join takes longer
+	canonical := join(d.Path, below) // called for every match, so faster than filepath.Join
 	literal := canonical
 	if d.literal != d.Path {
 		literal = filepath.Join(d.literal, below)

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// holdOne is how long one holder of a file's lock is waited for: many times
-	// what an Update takes. Whoever has it for longer may be no writer of ours,
-	// or one that was stopped, and is not to keep others from the file.
+	// holdOne is the timeout for one holder of a file's lock: many times what an Update
+	// takes. A process that holds the lock for longer may be stopped, or no writer of
+	// ours, and must not block the file for others.
 	holdOne = 2 * time.Second
 
-	// holdAll is how long an Update waits in all, while others replace the file.
+	// holdAll is the timeout of an Update in total, while others replace the file.
 	holdAll = 30 * time.Second
 )
 
-// hold opens the file, nil if there is none, and locks it, so that Updates of
-// one file take turns also if nothing else makes them: servers that share no
-// state folder, a file that is reached by two paths. The lock is on the file
-// itself, not on its name. So one that was replaced while it was waited for is
-// of no use, and the one that has the name by then is opened instead.
+// hold opens the file and locks it, so that Updates of one file take turns even if
+// nothing else serializes them: servers without a common state folder, a file reached
+// by two paths. It returns nil if there is no file. The lock is on the file itself, not
+// on its name. If the file was replaced while hold waited, it opens the one that has
+// the name by then.
 //
-// Where files cannot be locked, or somebody keeps the lock, it is done without.
-// Errors name the file as the caller did.
+// If the file cannot be locked, or another process does not release the lock in time,
+// hold returns the file unlocked. Errors name the file as the caller did.
 func (p *place) hold(ctx context.Context, literal string, patience time.Time) (*Old, error) {
 	for {
 		old, err := p.old(literal)
@@ -43,15 +43,15 @@ func (p *place) hold(ctx context.Context, literal string, patience time.Time) (*
 			return old, nil
 		}
 		old.File.Close()
-		// Others of us who come first are not what attempts are counted for.
+		// Waiting for other Updates does not count as an attempt.
 		if !waited || !errors.Is(err, errMoved) || time.Now().After(patience) {
 			return nil, err
 		}
 	}
 }
 
-// lock takes the lock of the file if that can be had in time, and reports
-// whether it had to wait. It fails only if ctx ends.
+// lock locks the file if it can in time, and reports whether it had to wait. It fails
+// only if ctx ends.
 func (o *Old) lock(ctx context.Context, patience time.Time) (waited bool, err error) {
 	ok, err := filelock.TryLock(o.File)
 	if ok || err != nil {

@@ -39,7 +39,7 @@ func TestIdentity(t *testing.T) {
 		"put back in time": func() { write("two", long.Add(time.Hour)); write("two", long) },
 	} {
 		if name == "put back in time" && first.ChangeTime == 0 || name == "another file" && first.Inode == 0 {
-			continue // the system does not tell
+			continue // the system does not provide this
 		}
 		if change(); of() == first {
 			t.Errorf("%s: the identity is the same", name)
@@ -56,7 +56,7 @@ func TestFresh(t *testing.T) {
 		{-time.Hour, -time.Hour, false},
 		{-time.Second, -time.Hour, true},
 		{-time.Hour, -time.Second, true},
-		{time.Hour, 0, true}, // clocks differ
+		{time.Hour, 0, true}, // the clocks differ
 		{-2 * time.Second, -2 * time.Second, false},
 	} {
 		i := Identity{ModTime: at.Add(tc.mod).UnixNano(), ChangeTime: at.Add(tc.change).UnixNano()}

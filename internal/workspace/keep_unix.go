@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keep gives new content, which is ours and private, the owner, group, permission
-// bits and attributes of old, as far as the system lets us. What it does not
-// let us keep never opens the file to more users; owner and group are reported.
+// keep gives the new file t the owner, group, permission bits and attributes of old, as
+// far as the system permits. t must be private. What cannot be copied never opens the
+// file to more users. newOwner and newGroup report whether owner and group could not be
+// copied.
 func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 	file := t.file
 	st, ok := old.Info.Sys().(*syscall.Stat_t)
@@ -21,7 +22,7 @@ func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 		return false, false, errors.ErrUnsupported
 	}
 	if file.Chown(int(st.Uid), int(st.Gid)) != nil {
-		_ = file.Chown(-1, int(st.Gid)) // who is in the group may still give that
+		_ = file.Chown(-1, int(st.Gid)) // a member of the group may still set it
 	}
 	now, err := file.Stat()
 	if err != nil {
@@ -31,27 +32,28 @@ func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 	newOwner, newGroup = !ok || mine.Uid != st.Uid, !ok || mine.Gid != st.Gid
 	perm := old.Info.Mode().Perm()
 	if !keepAttributes(file, old.File) || newGroup {
-		perm &^= 0o070 &^ (perm << 3) // the group may do what others may
+		perm &^= 0o070 &^ (perm << 3) // the group gets no more rights than others have
 	}
-	// Some file systems have no modes to set. The file is private then.
+	// Some file systems have no modes to set. The file remains private then.
 	if err := file.Chmod(perm); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
 		return newOwner, newGroup, err
 	}
 	return newOwner, newGroup, nil
 }
 
-// mayWrite returns nil if this process might write to the file in place.
+// mayWrite returns nil if this process has the right to write to the file in place, and
+// ErrProtected if not.
 func mayWrite(p *place, _ fs.FileInfo) error {
 	err := onFolder(p.dir, func(fd int) error {
 		return unix.Faccessat(fd, p.name, unix.W_OK, unix.AT_EACCESS)
 	})
-	if errors.Is(err, syscall.EACCES) { // EPERM is not for the mode
+	if errors.Is(err, syscall.EACCES) { // EPERM is not caused by the mode
 		return ErrProtected
 	}
 	return unlessGone(err)
 }
 
-// links is how many names the file has.
+// links returns the number of names (hard links) of the file.
 func links(file *os.File) uint64 {
 	var st unix.Stat_t
 	if err := onFd(file, func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
@@ -60,8 +62,7 @@ func links(file *os.File) uint64 {
 	return uint64(st.Nlink)
 }
 
-// syncFolder has the system store the names in dir. Not every file system can
-// be asked to.
+// syncFolder syncs the names in a folder. It ignores file systems that cannot do so.
 func syncFolder(root *os.Root) error {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -85,7 +86,8 @@ func onFolder(root *os.Root, f func(fd int) error) error {
 	return onFd(dir, f)
 }
 
-// onFd calls f with the descriptor, and leaves its mode as it is, as Fd does not.
+// onFd calls f with the descriptor of file. Unlike Fd, it does not change the
+// descriptor's blocking mode.
 func onFd(file *os.File, f func(fd int) error) error {
 	conn, err := file.SyscallConn()
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// keptAttributes are the attributes that new content gets from the old.
+// keptAttributes lists the attributes that a new file gets from the old.
 const keptAttributes = windows.FILE_ATTRIBUTE_HIDDEN | windows.FILE_ATTRIBUTE_SYSTEM | windows.FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
 
-// keep gives new content the access control list and the attributes of old. It
-// fails if a list that is not inherited from the folder cannot be kept: the list may
+// keep gives the new file t the access control list and the attributes of old. It fails
+// if a list that differs from the inherited one cannot be copied, since the list may
 // deny others access to the file.
 func keep(t *temp, old *Old) (newOwner, newGroup bool, err error) {
 	list, err := accessList(old.File)
@@ -34,8 +34,8 @@ func accessList(file *os.File) (*windows.SECURITY_DESCRIPTOR, error) {
 	return windows.GetSecurityInfo(windows.Handle(file.Fd()), windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
 }
 
-// setAccessList opens a handle of its own: one for writing has no right to change
-// the list.
+// setAccessList sets the access control list of t. It opens a handle of its own, since
+// a handle for writing has no right to change the list.
 func setAccessList(t *temp, list *windows.SECURITY_DESCRIPTOR) error {
 	dacl, _, err := list.DACL()
 	if err != nil {
@@ -62,7 +62,8 @@ func setAccessList(t *temp, list *windows.SECURITY_DESCRIPTOR) error {
 	return windows.SetSecurityInfo(file, windows.SE_FILE_OBJECT, what, nil, nil, dacl, nil)
 }
 
-// keepFlags ignores errors: it is no harm if a file is not hidden any more.
+// keepFlags copies keptAttributes. It ignores errors: a file that is no longer hidden
+// does no harm.
 func keepFlags(file *os.File, old fs.FileInfo) {
 	data, ok := old.Sys().(*syscall.Win32FileAttributeData)
 	if !ok || data.FileAttributes&keptAttributes == 0 {
@@ -76,8 +77,8 @@ func keepFlags(file *os.File, old fs.FileInfo) {
 	_ = windows.SetFileInformationByHandle(windows.Handle(file.Fd()), windows.FileBasicInfo, (*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 }
 
-// mayWrite refuses what has the read-only attribute. What the access control
-// list says shows when the file is replaced.
+// mayWrite returns ErrProtected for a file with the read-only attribute. Denials of the
+// access control list appear when the file is replaced.
 func mayWrite(_ *place, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o200 == 0 {
 		return ErrProtected
@@ -85,7 +86,7 @@ func mayWrite(_ *place, info fs.FileInfo) error {
 	return nil
 }
 
-// links is how many names the file has.
+// links returns the number of names (hard links) of the file.
 func links(file *os.File) uint64 {
 	var info syscall.ByHandleFileInformation
 	if err := syscall.GetFileInformationByHandle(syscall.Handle(file.Fd()), &info); err != nil {
@@ -94,6 +95,6 @@ func links(file *os.File) uint64 {
 	return uint64(info.NumberOfLinks)
 }
 
-// syncFolder does nothing: a folder cannot be asked for, and the file system
-// keeps its names in a journal.
+// syncFolder does nothing: there is no such call for a folder, and the file system
+// stores names in a journal.
 func syncFolder(*os.Root) error { return nil }

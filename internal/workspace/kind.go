@@ -5,16 +5,16 @@ import (
 	"io/fs"
 )
 
-// KindError says that a path is not a regular file. Kind is one of
-// "directory", "named pipe", "socket", "character device", "block device" and
-// "special file".
+// KindError is the error for a path that is not a regular file. Kind is one of
+// "directory", "named pipe", "socket", "character device", "block device" and "special
+// file".
 type KindError struct{ Path, Kind string }
 
 func (e *KindError) Error() string {
 	return fmt.Sprintf("%s is a %s, not a regular file", e.Path, e.Kind)
 }
 
-// kindOf names what is not a regular file, and is empty for one.
+// kindOf returns the kind of a file that is not regular; "" for a regular file.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular():

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Nothing but a regular file is opened, and nothing blocks: the deadline is
-// far more than an open takes.
+// Only regular files are opened, and nothing blocks: the deadline is far longer than an
+// open takes.
 func TestOpenKinds(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)
 		if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		t.Chdir(dir) // a socket's path is short
+		t.Chdir(dir) // the path of a socket must be short
 		socket, err := net.Listen("unix", "sock")
 		if err != nil {
 			t.Fatal(err)
@@ -55,8 +55,8 @@ func TestOpenKinds(t *testing.T) {
 	})
 }
 
-// A pipe may take a file's place, or a directory's, at any moment between the
-// look and the open. Here that moment is always: fits puts the pipe there.
+// A pipe may replace a file or a directory at any time between the look and the open.
+// Here it always does: fits puts the pipe there.
 func TestPipeAppears(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)

@@ -15,11 +15,11 @@ const (
 	readFlags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC | unix.O_LARGEFILE
 )
 
-// kernel leaves it to one openat2 call to follow no link anywhere in the path.
+// kernel opens a path with one openat2 call, which follows no link anywhere in it.
 type kernel struct{ roots *Roots }
 
-// newOpener asks the kernel once. Old kernels lack openat2, and containers may
-// filter it out with any of several errors, so any error means "not here".
+// newOpener tests once whether openat2 works. Old kernels lack it, and containers may
+// block it with any of several errors, so it treats every error as "not available".
 func newOpener(r *Roots) opener {
 	fd, err := openat2(separator, lookFlags)
 	if err != nil {
@@ -41,8 +41,8 @@ func (kernel) open(canonical string, fits func(fs.FileInfo) error) (*os.File, er
 	if err != nil {
 		return nil, err
 	}
-	// O_NONBLOCK was for opening. Left on, os.File would try to poll the file,
-	// and some network file systems would answer reads with EAGAIN.
+	// O_NONBLOCK was only for opening. If it stayed set, os.File would try to poll the
+	// file, and some network file systems would answer reads with EAGAIN.
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, 0); err != nil {
 		unix.Close(fd)
 		return nil, err
@@ -58,9 +58,9 @@ func (kernel) open(canonical string, fits func(fs.FileInfo) error) (*os.File, er
 	return file, nil
 }
 
-// folder opens the directory at the canonical path, which alone has to be
-// readable. An os.Root is only to be had by path, so it is taken by the name
-// that the descriptor has in /proc; where that is not mounted, by walking.
+// folder opens the directory at the canonical path. Only this directory must be
+// readable. An os.Root can only be opened by path, so folder uses the descriptor's name
+// in /proc. If /proc is not mounted, it walks the path.
 func (k kernel) folder(canonical string) (*os.Root, error) {
 	fd, err := openat2(canonical, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC)
 	if err != nil {
@@ -84,7 +84,7 @@ func (k kernel) folder(canonical string) (*os.Root, error) {
 	return dir, nil
 }
 
-// look describes what is at the canonical path without opening it.
+// look returns the FileInfo of the file at the canonical path without opening the file.
 func look(canonical string) (fs.FileInfo, error) {
 	fd, err := openat2(canonical, lookFlags)
 	if err != nil {
@@ -95,8 +95,8 @@ func look(canonical string) (fs.FileInfo, error) {
 	return file.Stat()
 }
 
-// isCanonical reports whether the kernel finds something at path without
-// passing a link. It spares most paths the walk, and says no whenever in doubt.
+// isCanonical reports whether path exists and passes through no link. It saves most
+// paths the walk, and returns false in doubt.
 func isCanonical(path string) bool {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return false
@@ -129,8 +129,8 @@ func openat2(path string, flags uint64) (int, error) {
 
 func (kernel) entry(dir string, d fs.DirEntry) fs.DirEntry { return entry{d, dir} }
 
-// entry is a directory entry whose Info goes by the same safe way. That of
-// package os would go by path, through whatever the path leads to by then.
+// entry is a directory entry whose Info uses look. The Info of package os would use the
+// path, wherever that leads by then.
 type entry struct {
 	fs.DirEntry
 	dir string

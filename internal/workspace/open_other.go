@@ -4,5 +4,5 @@ package workspace
 
 func newOpener(r *Roots) opener { return walk{r} }
 
-// isCanonical never knows: here only the walk does.
+// isCanonical returns false: on these systems only the walk can find out.
 func isCanonical(string) bool { return false }

@@ -7,10 +7,9 @@ import (
 	"syscall"
 )
 
-// walk opens a path one name at a time, for systems where the kernel cannot be
-// told to follow no links. At each step the name is looked at before it is
-// opened, and what was opened has to be the very file that was seen. A link is
-// seen as itself, and so never as what it leads to.
+// walk opens a path name by name, for systems whose kernel cannot be told to follow no
+// links. At each step it looks at the name, opens it, and requires that the opened file
+// is the one it saw. A link is seen as itself and never as its target.
 type walk struct{ roots *Roots }
 
 func (w walk) open(canonical string, fits func(fs.FileInfo) error) (*os.File, error) {
@@ -28,7 +27,8 @@ func (w walk) folder(canonical string) (*os.Root, error) {
 	return dir, err
 }
 
-// openIn opens the file called name in dir for reading.
+// openIn opens the file name in dir for reading. It calls fits before and after
+// opening.
 func openIn(dir *os.Root, name string, fits func(fs.FileInfo) error) (*os.File, error) {
 	seen, err := dir.Lstat(name)
 	if err != nil {
@@ -56,7 +56,7 @@ func openIn(dir *os.Root, name string, fits func(fs.FileInfo) error) (*os.File, 
 	return file, nil
 }
 
-// parent walks to the directory that holds the last name of canonical.
+// parent opens the directory that holds the last name of canonical.
 func (w walk) parent(canonical string) (dir *os.Root, name string, err error) {
 	dir, rest, err := w.start(canonical)
 	if err != nil {
@@ -78,8 +78,8 @@ func (w walk) parent(canonical string) (dir *os.Root, name string, err error) {
 	return dir, name, nil
 }
 
-// start returns the directory to walk from and the names to walk through: the
-// deepest root's own handle, if that is still what stands at its path, and
+// start returns the directory to walk from and the names to walk through. The directory
+// is the deepest root's own handle if that is still the folder at the root's path, and
 // otherwise the top of the file system.
 func (w walk) start(canonical string) (dir *os.Root, rest string, err error) {
 	if root, ok := w.roots.containing(canonical); ok {
@@ -97,7 +97,7 @@ func (w walk) start(canonical string) (dir *os.Root, rest string, err error) {
 	return dir, rest, err
 }
 
-// enter opens the directory called name in dir.
+// enter opens the directory name in dir.
 func enter(dir *os.Root, name string) (*os.Root, error) {
 	seen, err := dir.Lstat(name)
 	switch {
@@ -123,15 +123,16 @@ func enter(dir *os.Root, name string) (*os.Root, error) {
 	return sub, nil
 }
 
-// openDir opens name as a directory. With "/." a pipe that took a directory's
-// place is refused; by its bare name, OpenRoot would wait for a writer.
+// openDir opens name as a directory. With "/." it fails for a pipe that has replaced
+// the directory; with the bare name, OpenRoot would wait for a writer.
 func openDir(dir *os.Root, name string) (*os.Root, error) {
 	return dir.OpenRoot(name + separator + ".")
 }
 
-// unlessMoved returns err, from opening name, if it is about the file that was
-// seen. It is not if name is another file by now. Nor is it if os.Root has met
-// a link, if only briefly: that is ELOOP or ENOTDIR, or not from the system.
+// unlessMoved returns err, from opening name, if it concerns the file that was seen,
+// and otherwise errMoved. It returns errMoved if name is another file by now, or if
+// os.Root met a link, even briefly: then err is ELOOP or ENOTDIR, or not from the
+// system.
 func unlessMoved(dir *os.Root, name string, seen fs.FileInfo, err error) error {
 	var system syscall.Errno
 	if !errors.As(err, &system) || system == syscall.ELOOP || system == syscall.ENOTDIR {
@@ -143,6 +144,6 @@ func unlessMoved(dir *os.Root, name string, seen fs.FileInfo, err error) error {
 	return err
 }
 
-// entry returns d, which package os has already looked up in the directory
-// itself: it does so for a directory opened in an os.Root.
+// entry returns d. Package os has already looked it up in the directory itself, as it
+// does for a directory opened in an os.Root.
 func (walk) entry(_ string, d fs.DirEntry) fs.DirEntry { return d }

@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// busyWait is how long to wait for a file that others have open: a virus scanner or
-// an indexer opens every file that changes.
+// busyWait is the timeout for a file that other programs have open: virus scanners and
+// indexers open every file that changes.
 const busyWait = 2 * time.Second
 
-// renameOver gives the file called from the name of the old one. NTFS of
-// Windows 10 and newer replaces a file that is open. Others (FAT, shares) do
-// not, so the old file is closed for them, which gives up its lock: from then on
-// it is looked at again before each attempt, and a change of it starts over.
+// renameOver renames the file from to the name of the old file, which it replaces. NTFS
+// of Windows 10 and newer replaces a file that is open. Other file systems (FAT,
+// shares) do not, so renameOver closes the old file, which releases its lock. Then it
+// checks the old file before each attempt, and a change of it makes the Update start
+// again.
 func (p *place) renameOver(from string, old *Old) error {
 	err := p.dir.Rename(from, p.name)
 	if !isBusy(err) {
@@ -33,7 +34,7 @@ func (p *place) renameOver(from string, old *Old) error {
 	}
 }
 
-// isBusy reports whether a file could not be renamed because it is open.
+// isBusy reports whether a rename failed because the file is open.
 func isBusy(err error) bool {
 	return errors.Is(err, windows.ERROR_ACCESS_DENIED) || errors.Is(err, windows.ERROR_SHARING_VIOLATION)
 }

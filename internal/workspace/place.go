@@ -9,17 +9,18 @@ import (
 	"syscall"
 )
 
-// place is where a file is or is going to be. Everything is done by the handle
-// on its folder, which stays what was judged whatever happens to its path.
+// place is the location of a file that exists or is to be made. All operations use the
+// handle of its folder, so they stay in the folder that was checked whatever happens to
+// its path.
 type place struct {
-	dir     *os.Root // the file's folder or, while some are missing, the deepest one there is
-	path    string   // of dir, canonical
-	missing []string // the folders to make in it, the deepest first
-	name    string   // of the file
+	dir     *os.Root // the file's folder or, while some are missing, the deepest existing one
+	path    string   // canonical path of dir
+	missing []string // folders to make in dir, the deepest first
+	name    string   // name of the file
 	steps   []step   // from the first dir to the present one
 }
 
-// step is a folder entered on the way, and whether it had to be made.
+// step is a folder that was entered on the way.
 type step struct {
 	parent *os.Root
 	name   string
@@ -27,7 +28,7 @@ type step struct {
 	made   bool
 }
 
-// find opens the folder of the canonical path, or what there is of it.
+// find opens the folder of the canonical path, or its deepest existing parent.
 func (f *Files) find(canonical string) (*place, error) {
 	p := &place{path: filepath.Dir(canonical), name: filepath.Base(canonical)}
 	if p.path == canonical {
@@ -48,7 +49,7 @@ func (f *Files) find(canonical string) (*place, error) {
 	}
 }
 
-// close closes the handles. Folders made stay.
+// close closes the handles. It does not remove folders that were made.
 func (p *place) close() {
 	p.dir.Close()
 	for _, s := range p.steps {
@@ -56,7 +57,8 @@ func (p *place) close() {
 	}
 }
 
-// old opens the file, nil if there is none. Errors name it as the caller did.
+// old opens the file. It returns nil if there is none. Errors name the file as the
+// caller did.
 func (p *place) old(literal string) (*Old, error) {
 	if len(p.missing) > 0 {
 		return nil, nil
@@ -82,7 +84,8 @@ func (p *place) old(literal string) (*Old, error) {
 	return old, nil
 }
 
-// still checks that the name leads where it did, to the file in the same state.
+// still returns errMoved unless the name leads to the same file in the same state, or
+// to no file if old is nil.
 func (p *place) still(old *Old) error {
 	now, err := p.dir.Lstat(p.name)
 	switch {
@@ -99,9 +102,9 @@ func (p *place) still(old *Old) error {
 	return nil
 }
 
-// makeFolders makes what is missing, one by one and with the modes that the
-// umask gives, and enters each by the rules of walking. A folder that somebody
-// else makes meanwhile will do.
+// makeFolders makes the missing folders one by one, with the modes that the umask
+// allows, and enters each by the rules of walk. It accepts a folder that another
+// process makes meanwhile.
 func (p *place) makeFolders() error {
 	for len(p.missing) > 0 {
 		last := len(p.missing) - 1
@@ -124,15 +127,15 @@ func (p *place) makeFolders() error {
 			removeFolder(s)
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			return errMoved // resolving it again finds the reason
+			return errMoved // resolving the path again finds the reason
 		}
 		return err
 	}
 	return nil
 }
 
-// unmake removes the folders that were made, unless others use them by now, and
-// closes the handles: not every file system removes a folder that is open.
+// unmake removes the folders that were made, unless others use them by now, and closes
+// the handles: some file systems do not remove a folder that is open.
 func (p *place) unmake() {
 	p.dir.Close()
 	for _, s := range slices.Backward(p.steps) {
@@ -144,13 +147,13 @@ func (p *place) unmake() {
 }
 
 func removeFolder(s step) {
-	// Remove would take a file as well, if one has the name by now.
+	// Remove would also remove a file that has the name by now.
 	if info, err := s.parent.Lstat(s.name); err == nil && info.IsDir() {
 		_ = s.parent.Remove(s.name)
 	}
 }
 
-// made lists the folders that were made.
+// made returns the folders that were made.
 func (p *place) made() []string {
 	var paths []string
 	for _, s := range p.steps {
@@ -161,11 +164,10 @@ func (p *place) made() []string {
 	return paths
 }
 
-// storeNames is syncFolder, or what a test has in its place.
+// storeNames is syncFolder; tests replace it.
 var storeNames = syncFolder
 
-// sync has the system store the names that are new: the file's and those of
-// the folders made.
+// sync syncs the names that are new: the file's and those of the folders made.
 func (p *place) sync() error {
 	if err := storeNames(p.dir); err != nil {
 		return err

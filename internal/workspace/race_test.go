@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// raceTime is several times what a plain os.Open needs to be caught.
+// raceTime is several times the time in which the test catches a plain os.Open.
 const raceTime = 400 * time.Millisecond
 
-// Folders and files keep being exchanged with links to their like outside, or
-// to a forbidden neighbour, while they are opened and listed. What the check
-// refuses is never read or named.
+// Folders and files are exchanged with links to their like outside, or to a forbidden
+// neighbour, while they are opened and listed. What the check refuses is never read or
+// named.
 func TestRace(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		t.Parallel()
@@ -63,7 +63,7 @@ func TestRace(t *testing.T) {
 		defer attack.Wait()
 		defer stop.Store(true)
 
-		// A busy machine may need longer to have met both sides of the race.
+		// A busy machine may need more time to meet both sides of the race.
 		counts := make(map[string]int)
 		met := func() bool { return counts["ok"] > 0 && counts["refused"] > 0 }
 		for start := time.Now(); !t.Failed(); {
@@ -108,8 +108,8 @@ func outcome(t *testing.T, err error) string {
 	return "other"
 }
 
-// A link that appears right after the check has allowed the path is not
-// followed: the path is judged again by where it leads now.
+// A link that appears right after the check is not followed: the path is checked again
+// with its new target.
 func TestSwappedAfterCheck(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		for _, part := range []string{"d", "d/e", "d/e/f"} {
@@ -133,7 +133,7 @@ func TestSwappedAfterCheck(t *testing.T) {
 	})
 }
 
-// The same between the look at the file and its opening.
+// The same between the look at the file and the open.
 func TestSwappedAfterLook(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)
@@ -153,7 +153,7 @@ func TestSwappedAfterLook(t *testing.T) {
 	})
 }
 
-// A file saved by way of a new one is simply read: that is no attack.
+// A file replaced by a new one is read normally: that is no attack.
 func TestReplacedAfterCheck(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)

@@ -62,12 +62,12 @@ func TestReadDir(t *testing.T) {
 	})
 }
 
-// The limit picks by name, whatever order the entries are stored in.
+// The limit selects by name, whatever the order on disk.
 func TestReadDirLimitLarge(t *testing.T) {
 	dir := tempDir(t)
 	var want []string
 	for i := range 3*listBatch + 10 {
-		// Hard links to one file are quicker to make than files.
+		// Hard links to one file are faster to make than files.
 		name := fmt.Sprintf("%05d", i)
 		if i == 0 {
 			write(t, "", dir, name)

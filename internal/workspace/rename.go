@@ -7,28 +7,28 @@ import (
 	"syscall"
 )
 
-// What a test has in place of these is not to be had.
+// Tests replace these to simulate systems without such calls.
 var (
 	exclusive = renameExclusive
 	linkName  = (*os.Root).Link
 )
 
-// renameNew renames a file in dir, with fs.ErrExist if there is anything by the
-// new name. Systems without such a renaming can still do so in two steps, by a
-// second name for the file; a file system without links either leaves nothing
-// but to look, and then somebody may be faster.
+// renameNew renames a file in dir. It returns fs.ErrExist if the new name is taken. On
+// systems without such a call it works in two steps, by a second name (hard link) for
+// the file. On a file system without links it can only check first, and another process
+// may take the name in between.
 func renameNew(dir *os.Root, from, to string) error {
 	err := exclusive(dir, from, to)
-	// Sandboxes answer EPERM to calls that they do not know.
+	// Sandboxes return EPERM for calls that they do not know.
 	if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EPERM) {
 		return err
 	}
 	err = linkName(dir, from, to)
 	if err == nil {
-		_ = dir.Remove(from) // what stays is swept
+		_ = dir.Remove(from) // sweep removes the file if this fails
 		return nil
 	}
-	// Which error says that there are no links differs.
+	// The error for missing support of links differs by system.
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

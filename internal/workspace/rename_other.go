@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// renameExclusive is not to be had.
+// renameExclusive is not supported on these systems.
 func renameExclusive(*os.Root, string, string) error { return errors.ErrUnsupported }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// renameInfo is FILE_RENAME_INFORMATION.
+// renameInfo has the layout of FILE_RENAME_INFORMATION.
 type renameInfo struct {
 	replace bool
 	root    windows.Handle
@@ -16,8 +16,8 @@ type renameInfo struct {
 	name    [windows.MAX_PATH]uint16
 }
 
-// renameExclusive renames a file in dir, with fs.ErrExist if there is anything
-// by the new name.
+// renameExclusive renames a file in dir. It returns fs.ErrExist if the new name is
+// taken.
 func renameExclusive(dir *os.Root, from, to string) error {
 	folder, err := dir.Open(".")
 	if err != nil {
@@ -42,7 +42,7 @@ func renameExclusive(dir *os.Root, from, to string) error {
 	return inWords(err)
 }
 
-// openNamed opens a file in a folder, a link as itself.
+// openNamed opens a file in a folder. It opens a link itself, not its target.
 func openNamed(folder windows.Handle, name string, access uint32) (windows.Handle, error) {
 	text, err := windows.NewNTUnicodeString(name)
 	if err != nil {
@@ -58,7 +58,7 @@ func openNamed(folder windows.Handle, name string, access uint32) (windows.Handl
 	return file, inWords(err)
 }
 
-// inWords returns an error of the kernel as one that package errors compares.
+// inWords converts an error of the kernel into one that package errors can compare.
 func inWords(err error) error {
 	if status, ok := err.(windows.NTStatus); ok {
 		return status.Errno()

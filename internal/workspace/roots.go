@@ -1,16 +1,16 @@
-// Package workspace knows where files are, and opens and writes them safely.
+// Package workspace resolves paths, and opens and writes files safely.
 //
 // Its rules:
 //   - A root folder is resolved once, when the server starts.
-//   - A path is judged by its canonical form: absolute, with no symbolic link
+//   - A path is checked in its canonical form: absolute, without a symbolic link
 //     in it. A path that cannot be resolved is an error, never a guess.
-//   - What is opened is what was judged. Opening follows no link, so a folder
-//     swapped for a link after the judgement is noticed, not followed.
-//   - What is written replaces the old content in one step or not at all.
-//   - Nothing but regular files and directories is ever opened: no pipe that
-//     blocks, no device that acts.
+//   - The file that is opened is the one that was checked. Opening follows no
+//     link, so a folder replaced by a link after the check is detected.
+//   - A write replaces the old content in one step or not at all.
+//   - Only regular files and directories are opened: no pipe that blocks, no
+//     device that acts.
 //
-// Which paths are allowed is decided elsewhere, by the Check given to NewFiles.
+// The Check given to NewFiles decides which paths are allowed.
 package workspace
 
 import (
@@ -21,8 +21,8 @@ import (
 	"path/filepath"
 )
 
-// Roots is the set of workspace root folders, resolved once. It is safe for
-// concurrent use.
+// Roots is the set of workspace root folders, resolved once. It is safe for concurrent
+// use.
 type Roots struct {
 	list   []root
 	opener opener
@@ -34,12 +34,12 @@ type root struct {
 	handle *os.Root
 }
 
-// OpenRoots resolves each folder's symbolic links (and, where the file system
-// ignores case, its spelling), drops duplicates, keeps the order and holds a
-// handle on each until Close, so that a root renamed or replaced by a link
-// later does not take the workspace elsewhere. A relative folder is taken
-// against the working directory. The error names the folder that does not
-// exist, is not a directory or cannot be opened.
+// OpenRoots opens the workspace roots in the given order, without duplicates. It
+// resolves each folder's symbolic links and, where the file system ignores case, its
+// spelling. A relative folder is relative to the working directory. The Roots hold a
+// handle on each folder until Close, so that a root renamed or replaced by a link later
+// does not move the workspace. The error names a folder that does not exist, is not a
+// directory or cannot be opened.
 func OpenRoots(dirs []string) (*Roots, error) {
 	r := new(Roots)
 	for _, dir := range dirs {
@@ -53,7 +53,8 @@ func OpenRoots(dirs []string) (*Roots, error) {
 
 func (r *Roots) add(dir string) error {
 	if dir == "" {
-		// Made absolute it would be the working directory, which nobody asked for.
+		// An empty path would become the working directory, which the user did not ask
+		// for.
 		return errors.New("workspace root is an empty path")
 	}
 	path, err := filepath.Abs(dir)
@@ -86,8 +87,8 @@ func (r *Roots) add(dir string) error {
 	return nil
 }
 
-// Paths returns the canonical root folders in the order they were given.
-// The slice is the caller's own.
+// Paths returns the canonical root folders in the order they were given. The caller
+// owns the slice.
 func (r *Roots) Paths() []string {
 	paths := make([]string, len(r.list))
 	for i, root := range r.list {
@@ -96,8 +97,8 @@ func (r *Roots) Paths() []string {
 	return paths
 }
 
-// Containing returns the deepest root that is, or is above, the canonical
-// path, and whether there is one.
+// Containing returns the deepest root that is the canonical path or above it. ok
+// reports whether there is one.
 func (r *Roots) Containing(canonical string) (root string, ok bool) {
 	found, ok := r.containing(canonical)
 	return found.path, ok
@@ -112,7 +113,7 @@ func (r *Roots) containing(canonical string) (deepest root, ok bool) {
 	return deepest, ok
 }
 
-// Close releases the handles on the root folders. Files already open stay open.
+// Close closes the handles of the root folders. Open files stay open.
 func (r *Roots) Close() error {
 	var errs []error
 	for _, root := range r.list {
@@ -121,8 +122,8 @@ func (r *Roots) Close() error {
 	return errors.Join(errs...)
 }
 
-// cause is what went wrong, without the path: errors that leave this package
-// name the path as the caller wrote it, not where its links led.
+// cause returns the underlying error without its path. Errors that leave this package
+// name the path as the caller wrote it, not the target of its links.
 func cause(err error) error {
 	var at *fs.PathError
 	var renamed *os.LinkError

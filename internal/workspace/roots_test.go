@@ -73,7 +73,7 @@ func TestContaining(t *testing.T) {
 	}
 }
 
-// A root is the folder it was at start, whatever its path leads to later.
+// A root is the folder that it was at the start, wherever its path leads later.
 func TestRootReplacedByLink(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)
@@ -97,7 +97,7 @@ func TestRootReplacedByLink(t *testing.T) {
 	})
 }
 
-// A project deleted and checked out again is the same workspace.
+// A project that was deleted and checked out again is the same workspace.
 func TestRootRecreated(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)

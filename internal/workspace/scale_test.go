@@ -2,9 +2,9 @@ package workspace
 
 import "mcp-toolset/internal/testscale"
 
-// The counts of the tests that have many cases.
+// Counts of the tests that have many cases.
 var (
 	kills        = testscale.N(25, 200)   // of the crash test
-	raceUpdates  = testscale.N(100, 2000) // of each file in the swap race
-	replacements = testscale.N(200, 1000) // that readers look at
+	raceUpdates  = testscale.N(100, 2000) // for each file in the swap race
+	replacements = testscale.N(200, 1000) // seen by readers
 )

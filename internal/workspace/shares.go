@@ -6,19 +6,19 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// shares are the network shares of Windows that may be accessed.
+// shares is the set of Windows network shares that may be accessed.
 var shares = shareSet{style: ospath.Host}
 
 type shareSet struct {
 	style   ospath.Style
 	mu      sync.Mutex
-	trusted map[string]bool // by ospath.Style.Share
+	trusted map[string]bool // keys are results of ospath.Style.Share
 }
 
-// TrustShares allows access to the shares that the paths are on. Even a look at a
-// file sends the user's credentials to the server of a share, so a share that only a
-// model or a link in a repository names is not accessed, whatever the policy says.
-// Paths on no share change nothing.
+// TrustShares allows access to the shares that hold the paths. It ignores paths on no
+// share. Even a look at a file sends the user's credentials to the server of a share.
+// So a share that only a model or a link in a repository names is never accessed,
+// whatever the policy decides.
 func TrustShares(paths ...string) {
 	for _, path := range paths {
 		shares.trust(path)

@@ -8,7 +8,8 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// TestThroughLink checks that a fault behind a link is not one of the path.
+// TestThroughLink checks that a fault of a link's target is not reported as one of the
+// path.
 func TestThroughLink(t *testing.T) {
 	var f *ospath.Fault
 	if err := throughLink(&ospath.Fault{Fact: "names a stream", Next: "x"}); !errors.As(err, &f) || f.Fact != "passes a link to a path that names a stream" {
@@ -19,8 +20,8 @@ func TestThroughLink(t *testing.T) {
 	}
 }
 
-// TestFileName checks that the name of an open file leads to its canonical path,
-// by which a session remembers it.
+// TestFileName checks that the name of an open file leads to its canonical path, under
+// which a session records it.
 func TestFileName(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)
@@ -37,7 +38,7 @@ func TestFileName(t *testing.T) {
 	})
 }
 
-// TestShares checks that only the share of a trusted path may be looked at.
+// TestShares checks that only the share of a trusted path may be accessed.
 func TestShares(t *testing.T) {
 	s := shareSet{style: ospath.Windows}
 	s.trust(`\\Srv\Share\proj`)

@@ -2,5 +2,5 @@
 
 package workspace
 
-// spell is nil: a file has the one name that it is found by.
+// spell is nil: a file is found only by its stored name.
 var spell speller

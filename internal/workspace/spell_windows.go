@@ -6,8 +6,8 @@ import (
 	"mcp-toolset/internal/ospath"
 )
 
-// spell finds the stored name by one look: a name here may differ from it in case,
-// or be a short one (PROGRA~1), which no rule on the long name covers.
+// spell finds the stored name with one look-up. The given name may differ from it in
+// case, or be a short name (PROGRA~1), which no rule for the long name covers.
 var spell speller = stored
 
 func stored(dir, name string) (string, error) {
@@ -22,7 +22,7 @@ func stored(dir, name string) (string, error) {
 	return name, nil // the folder cannot be listed: only case may differ
 }
 
-// findName returns the stored name of what is at path, which has no wildcard in it.
+// findName returns the stored name of the file at path, which must contain no wildcard.
 func findName(path string) (string, error) {
 	name, err := windows.UTF16PtrFromString(long(path))
 	if err != nil {
@@ -37,7 +37,7 @@ func findName(path string) (string, error) {
 	return windows.UTF16ToString(found.FileName[:]), nil
 }
 
-// long returns a canonical path in the form that has no limit on its length.
+// long returns a canonical path in the form that has no length limit.
 func long(path string) string {
 	if ospath.Host.Share(path) != "" {
 		return `\\?\UNC` + path[1:]

@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	// sweepAge is how long new content has to lie about before it is taken
-	// for a crash's leftover: far longer than it is without its lock.
+	// sweepAge is the age from which an unlocked temporary file counts as left by a
+	// crash. A file in use is unlocked for a far shorter time.
 	sweepAge = time.Minute
 
-	// sweepEvery is how often one folder is looked through. A look at 1,000
-	// names takes about half a millisecond.
+	// sweepEvery is the minimum interval of sweeps of one folder. A look at 1,000 names
+	// takes about half a millisecond.
 	sweepEvery = time.Minute
 
-	// sweepNames is how many names of a folder are looked at: 50 ms at most.
-	// In larger folders leftovers may stay.
+	// sweepNames is the limit of names that a sweep of one folder looks at: 50 ms at
+	// most. In larger folders leftovers may stay.
 	sweepNames = 100_000
 
-	// sweptFolders is how many folders are remembered before all are
-	// forgotten, at the price of one more look at each.
+	// sweptFolders is the limit of remembered folders. When it is reached all are
+	// forgotten, which costs one more sweep of each.
 	sweptFolders = 1024
 )
 
 var errInUse = errors.New("not a leftover")
 
-// sweeps removes what writers that were killed left behind.
+// sweeps removes temporary files that killed writers left behind.
 type sweeps struct {
 	mu   sync.Mutex
-	last map[string]time.Time // by folder
+	last map[string]time.Time // last sweep of each folder
 }
 
-// due reports whether the folder's turn has come, and notes that it is had.
+// due reports whether the folder is due for a sweep, and records the sweep.
 func (s *sweeps) due(folder string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *sweeps) due(folder string, now time.Time) bool {
 	return true
 }
 
-// sweep looks through the folder of p if that is due. Its failures are nobody's.
+// sweep removes leftovers in the folder of p if it is due. It ignores errors.
 func (s *sweeps) sweep(p *place) {
 	now := time.Now()
 	if !s.due(p.path, now) {
@@ -61,7 +61,7 @@ func (s *sweeps) sweep(p *place) {
 		return
 	}
 	defer dir.Close()
-	var found []string // removed afterwards: that could upset the listing
+	var found []string // removed afterwards, since a removal could disturb the listing
 	for seen := 0; seen < sweepNames; {
 		names, err := dir.Readdirnames(listBatch)
 		for _, name := range names {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// age makes the file older than what is in use ever gets.
+// age makes the file older than any file in use.
 func age(t *testing.T, path string) {
 	t.Helper()
 	long := time.Now().Add(-2 * sweepAge)
@@ -17,7 +17,7 @@ func age(t *testing.T, path string) {
 	}
 }
 
-// The next write removes leftovers, and nothing that only looks like one.
+// The next write removes leftovers, and no file that only looks like one.
 func TestSweep(t *testing.T) {
 	dir := tempDir(t)
 	r := openRoots(t, dir)
@@ -59,7 +59,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 
-	// One look a minute.
+	// One sweep per minute.
 	age(t, write(t, "half", dir, left))
 	update()
 	if content(filepath.Join(dir, left)) != "half" {

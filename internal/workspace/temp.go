@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	// tempMark and tempEnd make the name of new content, .NAME + tempMark +
-	// random + tempEnd, one that nobody else uses.
+	// tempMark and tempEnd make the name of a temporary file, .NAME + tempMark + random
+	// + tempEnd, one that no other program uses.
 	tempMark = ".mcp-toolset-"
 	tempEnd  = ".tmp"
 
-	// tempRandom is the number of random bytes in it: names never repeat, so
-	// whoever removes one by name removes what was meant.
+	// tempRandom is the number of random bytes in the name. Names never repeat, so a
+	// removal by name removes the intended file.
 	tempRandom = 8
 
-	// maxStem bounds NAME, in bytes, so that the whole stays below 143 bytes:
-	// the longest name on eCryptfs, the shortest limit in use.
+	// maxStem is the limit of NAME in bytes. It keeps the whole name below 143 bytes,
+	// the limit of eCryptfs and the lowest in use.
 	maxStem = 100
 )
 
-// temp is new content under a name of its own. It is locked while in use, so
-// that one whose writer has died can be told.
+// temp is a temporary file with the new content. It is locked while in use, so that a
+// sweep recognizes one whose writer has died.
 type temp struct {
 	dir  *os.Root
 	file *os.File
-	name string // "" once it has the file's
+	name string // "" after the rename
 }
 
-// What a test has in place of one of these sees when it is done.
+// Tests replace these to observe the calls.
 var (
 	makeFile     = (*os.Root).OpenFile
 	storeContent = (*os.File).Sync
 )
 
-// newTemp creates the file that is to get name. What will be given the mode of
-// an old file is nobody's business before; a new file gets from the start what
-// the umask and the folder's default access control list leave.
+// newTemp creates a temporary file that will be renamed to name. If private, only its
+// owner can access it until it gets the mode of the old file. Otherwise it has from the
+// start the mode that the umask and the folder's default access control list allow.
 func newTemp(dir *os.Root, name string, private bool) (*temp, error) {
 	perm := fs.FileMode(0o666)
 	if private {
@@ -53,12 +53,13 @@ func newTemp(dir *os.Root, name string, private bool) (*temp, error) {
 	// O_EXCL never follows a link.
 	file, err := makeFile(dir, t.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		return nil, errMoved // somebody guessed the name; the folder has gone
+		return nil, errMoved // the name was guessed, or the folder is gone
 	}
 	if err != nil {
 		return nil, err
 	}
-	// A file system without locks does not let a sweep lock it either.
+	// On a file system without locks, a sweep cannot lock it either, so it removes
+	// nothing.
 	_, _ = filelock.TryLock(file)
 	t.file = file
 	return t, nil
@@ -70,14 +71,14 @@ func tempName(name string) string {
 	if len(name) > maxStem {
 		cut := maxStem
 		for cut > maxStem-utf8.UTFMax && !utf8.RuneStart(name[cut]) {
-			cut-- // some file systems take no half characters
+			cut-- // some file systems reject incomplete characters
 		}
 		name = name[:cut]
 	}
 	return "." + name + tempMark + hex.EncodeToString(random[:]) + tempEnd
 }
 
-// isTempName reports whether tempName makes such names.
+// isTempName reports whether name has the form of tempName.
 func isTempName(name string) bool {
 	rest, ok := strings.CutSuffix(name, tempEnd)
 	at := len(rest) - hex.EncodedLen(tempRandom)
@@ -88,7 +89,7 @@ func isTempName(name string) bool {
 	return err == nil
 }
 
-// fill writes the content and has the system store it.
+// fill writes the content and syncs the file.
 func (t *temp) fill(content []byte) error {
 	if _, err := t.file.Write(content); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (t *temp) fill(content []byte) error {
 	return storeContent(t.file)
 }
 
-// rename gives the file its name, in one step. It replaces old; without old it
+// rename gives the file its final name in one step. It replaces old; if old is nil, it
 // returns errMoved if the name is taken.
 func (t *temp) rename(p *place, old *Old) error {
 	there, err := t.dir.Lstat(t.name)
@@ -104,7 +105,7 @@ func (t *temp) rename(p *place, old *Old) error {
 		return unlessGone(err)
 	}
 	if mine, err := t.file.Stat(); err != nil || !os.SameFile(mine, there) {
-		return errMoved // another would get the name
+		return errMoved // another file would get the name
 	}
 	give := func() error { return renameNew(t.dir, t.name, p.name) }
 	if old != nil {
@@ -120,7 +121,8 @@ func (t *temp) rename(p *place, old *Old) error {
 	return nil
 }
 
-// unlessGone returns err unless it says that the file's name has gone.
+// unlessGone returns errMoved if err says that the file's name is gone, and otherwise
+// err.
 func unlessGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errMoved
@@ -128,7 +130,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// close leaves nothing behind but what was renamed.
+// close closes the file and removes it unless it was renamed.
 func (t *temp) close() {
 	if t.name != "" {
 		_ = t.dir.Remove(t.name)

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// speller returns the name under which dir stores the entry that is found as
-// name.
+// speller returns the name under which dir stores the entry that is found as name.
 type speller func(dir, name string) (string, error)
 
-// listed is a speller that goes by the list of all names.
+// listed is a speller that reads all names of dir.
 func listed(dir, name string) (string, error) { return trueName(dir, name, readNames, sameFile), nil }
 
 // lister returns the names in a directory.
 type lister func(dir string) ([]string, error)
 
-// trueName returns the name under which dir stores the entry that was found as
-// name. Besides case, that differs by Unicode normalisation and by Windows'
-// short names, so the stored name is known by being the same file. A directory
-// that cannot be listed leaves the name as it is.
+// trueName returns the name under which dir stores the entry that was found as name.
+// The two may differ in case, in Unicode normalisation, or by a short name of Windows,
+// so the stored name is recognized as the same file. If the directory cannot be listed,
+// it returns name.
 func trueName(dir, name string, list lister, same func(a, b string) bool) string {
 	stored, err := list(dir)
 	if err != nil || slices.Contains(stored, name) {

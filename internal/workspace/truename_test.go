@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A file system that ignores case, played by lists: each name with the other
-// spellings it answers to.
+// A simulated file system that ignores case: lists of each name with its other accepted
+// spellings.
 func TestTrueName(t *testing.T) {
 	stored := map[string][]string{
 		"README.md":       nil,
@@ -17,7 +17,7 @@ func TestTrueName(t *testing.T) {
 		"caf\u00e9":       {"cafe\u0301"},
 		"stra\u00dfe":     {"STRASSE"},
 		"twin":            nil,
-		"TWIN":            nil, // only where case does count
+		"TWIN":            nil, // only where case matters
 		"\u212aelvin.txt": nil,
 	}
 	list := func(dir string) ([]string, error) {
@@ -52,7 +52,7 @@ func TestTrueName(t *testing.T) {
 		{"/d", "STRASSE", "stra\u00dfe"},
 		{"/d", "twin", "twin"},
 		{"/d", "TWIN", "TWIN"},
-		{"/d", "kelvin.txt", "kelvin.txt"}, // no such file: folding alone proves nothing
+		{"/d", "kelvin.txt", "kelvin.txt"}, // no such file: equal folding alone proves nothing
 		{"/closed", "readme.MD", "readme.MD"},
 		{"/", "readme.MD", "README.md"},
 	} {
@@ -72,7 +72,7 @@ func foldASCII(s string) string {
 	return string(b)
 }
 
-// The walk asks for the names of each directory it passes, and of no other.
+// The walk lists each directory that it passes through, and no other.
 func TestResolveSpelling(t *testing.T) {
 	dir := tempDir(t)
 	write(t, "", dir, "real/file")

@@ -9,17 +9,15 @@ import (
 	"time"
 )
 
-// ErrNoChange is for the change given to Update to return if the file is as it
-// should be.
+// ErrNoChange is returned by the change function of Update if the file needs no change.
 var ErrNoChange = errors.New("nothing to change")
 
-// ErrProtected says that a file may not be written to, though its folder would
-// allow replacing it. It is an fs.ErrPermission.
+// ErrProtected is the error for a file that is write-protected although its folder
+// permits replacing it. It is an fs.ErrPermission.
 var ErrProtected = fmt.Errorf("file is write-protected: %w", fs.ErrPermission)
 
-// ErrUnconfirmed says that the new file is in its place, for all to see, but
-// that the system did not confirm that it would still be there after a loss of
-// power.
+// ErrUnconfirmed is the error if the new file is in place and visible to all, but the
+// system did not confirm that it would survive a loss of power.
 var ErrUnconfirmed = errors.New("written, but not confirmed to be on disk")
 
 // Old is the file that an Update is about to replace.
@@ -28,54 +26,53 @@ type Old struct {
 	Info fs.FileInfo // of the open file
 }
 
-// Written says what an Update did.
+// Written describes what an Update did.
 type Written struct {
 	Path        string   // canonical
-	Identity    Identity // of the file as it is now; zero if there is none, or it is not known
+	Identity    Identity // of the file after the call; zero if there is none or it is unknown
 	Created     bool     // there was no file
-	BrokeLink   bool     // the file had other hard links, which keep the old content
-	DroppedBits bool     // setuid or setgid is not set any more
-	NewOwner    bool     // it could not be given the old one's owner: it is our user's
-	NewGroup    bool     // it could not be given the old one's group: its own may do no more than everybody
-	MadeDirs    []string // folders that were missing, canonical, the upper ones first
+	BrokeLink   bool     // the file had other hard links, which still have the old content
+	DroppedBits bool     // setuid or setgid was removed
+	NewOwner    bool     // the old owner could not be set: the owner is our user
+	NewGroup    bool     // the old group could not be set: the new group has no more rights than others
+	MadeDirs    []string // folders that were made, canonical, outermost first
 }
 
-// verdict is an error of change, which Update hands on as it is.
+// verdict wraps an error of change, which Update returns unchanged.
 type verdict struct{ error }
 
-// Update replaces the content of the regular file that path, absolute and
-// clean, leads to, or creates the file and the folders it lacks. Whoever looks,
-// also after a crash, finds the whole old file or the whole new one: the new
-// content is written beside the old, synced, and takes its name in one step.
+// Update replaces the content of the regular file that path, absolute and clean, leads
+// to, or creates the file and its missing folders. It is an atomic write: readers see
+// either the whole old file or the whole new one, even after a crash. The new content
+// is written to a temporary file beside the old one, synced, and renamed.
 //
-// change gets the open old file, nil if there is none, and returns the new
-// content. With ErrNoChange everything stays as it is, which is no error; any
-// other error of change is returned as it is. It is called again, with the file
-// as it is by then, if somebody replaced or wrote to it meanwhile. Updates of one
-// file take turns, by whatever names and in whatever process, as long as the
-// system lets them lock it (see place.hold). What others do between the last
-// look and the rename, some microseconds, goes unnoticed; but a file that was
-// not there when change was called is never overwritten.
+// change gets the open old file, or nil if there is none, and returns the new content.
+// If it returns ErrNoChange, Update changes nothing and returns no error. Any other
+// error of change is returned unchanged. If another process replaces or writes to the
+// file meanwhile, Update calls change again with the new state. Updates of one file
+// take turns, by whatever names and in whatever process, as long as the system supports
+// locks on it (see place.hold). Changes by others between the last check and the
+// rename, some microseconds, are not detected. But a file that did not exist when
+// change was called is never overwritten.
 //
-// The path is resolved and judged as by Open. A link is followed and stays; a
-// link to nothing creates what it leads to. What is replaced is the file at the
-// canonical path that was checked, through the open folder that holds it.
+// The path is resolved and checked as by Open. A link is followed and stays; a link to
+// nothing creates its target. Update replaces the file at the canonical path that was
+// checked, through the open folder that holds it.
 //
-// Kept are permission bits (not setuid, setgid and sticky), owner and group
-// where the system allows it, and on Linux the access control list and the
-// user's extended attributes. If the group cannot be kept, the group that the
-// file gets may do no more than everybody. Other hard links are left behind
-// with the old content. A file that may not be written to in place is refused
-// with ErrProtected: somebody protected it. Root may write to all.
+// The new file gets the permission bits (not setuid, setgid and sticky) and, where the
+// system permits, the owner and group of the old one. On Linux it also gets the access
+// control list and the user's extended attributes. If the group cannot be set, the new
+// group gets no more rights than others have. Other hard links still have the old
+// content. A file that may not be written to in place was protected on purpose: the
+// error is ErrProtected. Root may write to all files.
 //
-// A refusal by the Check or by change and the error of ctx are returned as
-// they are; anything but a regular file is a *KindError; every other error is
-// a *fs.PathError with the literal path that keeps the system's error for
-// errors.Is: ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM for a file that cannot
-// be changed or in a folder where everybody may only replace their own, EBUSY
-// for a file that is mounted. After an error the file is as it was, with
-// nothing beside it, but for ErrUnconfirmed, with which Written is filled in:
-// syncing the folder comes last.
+// Errors of the Check, of change and of ctx are returned unchanged. A file that is not
+// regular is a *KindError. Every other error is a *fs.PathError with the literal path
+// that wraps the system's error: ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EBUSY for a file
+// that is mounted, or EPERM for a file that cannot be changed or is in a folder where
+// users may only replace their own files. After an error the file is unchanged and no
+// temporary file is left. The exception is ErrUnconfirmed, with which Written is filled
+// in: syncing the folder is the last step.
 func (f *Files) Update(ctx context.Context, path string, change func(old *Old) ([]byte, error)) (Written, error) {
 	patience := time.Now().Add(holdAll)
 	for range maxAttempts {
@@ -104,7 +101,7 @@ func (f *Files) Update(ctx context.Context, path string, change func(old *Old) (
 	return Written{}, &fs.PathError{Op: "writing", Path: path, Err: errMoved}
 }
 
-// replace is one attempt of an Update.
+// replace makes one attempt of an Update.
 func (f *Files) replace(ctx context.Context, path, canonical string, patience time.Time, change func(*Old) ([]byte, error)) (w Written, err error) {
 	p, err := f.find(canonical)
 	if err != nil {
@@ -117,11 +114,11 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 	}
 	w.Path = canonical
 	if old != nil {
-		// Open, and so locked, until the new file has its name, and so that no
-		// other file gets its number meanwhile.
+		// The old file stays open until the rename: so it stays locked, and no other
+		// file gets its inode number meanwhile.
 		defer old.File.Close()
 		w.Identity = IdentityOf(old.Info)
-		w.BrokeLink = links(old.File) > 1 // a link made later is a change, and seen as one
+		w.BrokeLink = links(old.File) > 1 // a link made later changes the file and is detected as a change
 		w.DroppedBits = old.Info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0
 	}
 	content, err := change(old)
@@ -141,7 +138,7 @@ func (f *Files) replace(ctx context.Context, path, canonical string, patience ti
 		return w, err
 	}
 	if old != nil {
-		old.File.Close() // those who wait for its lock look for the new file
+		old.File.Close() // waiters for its lock then open the new file
 	}
 	w.Created = old == nil
 	w.MadeDirs = p.made()
@@ -173,11 +170,11 @@ func (p *place) put(ctx context.Context, content []byte, old *Old, w *Written) e
 		return err
 	}
 	if err := t.rename(p, old); err != nil {
-		// Such as a folder that has just taken the name: that is judged anew.
+		// For example, a folder has just taken the name: that is checked again.
 		return errors.Join(p.still(old), err)
 	}
-	// Renaming changed one of the times, so they are asked for only now. The
-	// file is written, so it is no error if they are not to be had.
+	// The rename changed one of the times, so they are read only now. The file is
+	// written, so it is no error if that fails.
 	w.Identity = Identity{}
 	if info, err := t.file.Stat(); err == nil {
 		w.Identity = IdentityOf(info)

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A test's binary is also the other process of its test.
+// The test binary also serves as the other process of the test.
 func TestMain(m *testing.M) {
 	path := os.Getenv("UPDATE_PATH")
 	switch os.Getenv("UPDATE_CHILD") {
@@ -38,7 +38,7 @@ func child(t *testing.T, what, path string) *exec.Cmd {
 	return cmd
 }
 
-// childFiles opens the folder that path is in or below.
+// childFiles returns Files for the folder that holds path.
 func childFiles(dir string) *Files {
 	r, err := OpenRoots([]string{dir})
 	if err != nil {
@@ -47,7 +47,7 @@ func childFiles(dir string) *Files {
 	return NewFiles(r, anything)
 }
 
-// rewrite replaces the file over and over, and says so, until it is killed.
+// rewrite replaces the file repeatedly, and reports it, until it is killed.
 func rewrite(path string) {
 	files := childFiles(filepath.Dir(path))
 	for i := 0; ; i++ {
@@ -59,12 +59,12 @@ func rewrite(path string) {
 	}
 }
 
-// A writer killed at any moment leaves one whole content or another, and what
-// else it leaves goes with a later write.
+// A writer killed at any time leaves one content or another as a whole, and a later
+// write removes its other files.
 func TestUpdateKilled(t *testing.T) {
 	dir := tempDir(t)
 	path := write(t, strings.Repeat("0", 1000), dir, "f")
-	killed := 0 // in the middle of a write
+	killed := 0 // killed during a write
 	for n := 0; n < kills || killed == 0 && n < 20*kills; n++ {
 		cmd := child(t, "crash", path)
 		out, err := cmd.StdoutPipe()
@@ -77,7 +77,7 @@ func TestUpdateKilled(t *testing.T) {
 		if _, err := bufio.NewReaderSize(out, 16).ReadString('\n'); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(rand.N(3 * time.Millisecond)) // several writes: any moment of one
+		time.Sleep(rand.N(3 * time.Millisecond)) // long enough for several writes, so any point of one
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		text, err := os.ReadFile(path)
@@ -94,7 +94,7 @@ func TestUpdateKilled(t *testing.T) {
 			if d.Name() != "f" && !isTempName(d.Name()) {
 				t.Errorf("left %s behind", d.Name())
 			}
-			age(t, filepath.Join(dir, d.Name())) // the next process sweeps it
+			age(t, filepath.Join(dir, d.Name())) // so that the next process sweeps it
 		}
 		if left > 1 {
 			t.Errorf("%d leftovers were not swept", left-1)
@@ -111,7 +111,8 @@ func TestUpdateKilled(t *testing.T) {
 	onlyNames(t, dir, "f")
 }
 
-// limited is a process that may not write large files, told by an error.
+// limited writes to a file in a process that must not write large files, and prints the
+// error.
 func limited(path string) {
 	files := childFiles(filepath.Dir(filepath.Dir(path)))
 	signal.Ignore(syscall.SIGXFSZ)

@@ -17,7 +17,7 @@ import (
 	"mcp-toolset/internal/filelock"
 )
 
-// openLocked opens a file and locks it, as another writer would.
+// openLocked opens a file and locks it, as another writer does.
 func openLocked(t *testing.T, path string) *os.File {
 	t.Helper()
 	file, err := os.Open(path)
@@ -31,13 +31,13 @@ func openLocked(t *testing.T, path string) *os.File {
 	return file
 }
 
-// A file's lock is waited for, and if its holder gave the name to another file,
-// that is the one which is changed. Who keeps the lock is not waited for long.
+// Update waits for a file's lock. If the holder gave the name to another file, Update
+// changes that one. It does not wait long for a holder that does not release the lock.
 func TestUpdateHeld(t *testing.T) {
 	dir := tempDir(t)
 	files := NewFiles(openRoots(t, dir), anything)
 	for name, tt := range map[string]struct {
-		act  func(path string) error // of the holder, after a second, before it lets go; nil: it does not
+		act  func(path string) error // the holder's action after a second, before it unlocks; nil: it does not unlock
 		want string
 		wait time.Duration
 	}{
@@ -74,7 +74,7 @@ func TestUpdateHeld(t *testing.T) {
 	onlyNames(t, dir, "f")
 }
 
-// Others may have their turn many times before it is ours, but not for ever.
+// Other writers may come first many times, but not forever.
 func TestUpdateHeldOften(t *testing.T) {
 	for _, turns := range []int{5 * maxAttempts, 1000} {
 		dir := tempDir(t)
@@ -115,7 +115,7 @@ func TestUpdateHeldOften(t *testing.T) {
 	}
 }
 
-// The lock is let go with the name, not only when that is stored.
+// The lock is released with the rename, not only after the sync.
 func TestUpdateLetsGo(t *testing.T) {
 	dir := tempDir(t)
 	path := write(t, "old", dir, "f")
@@ -151,7 +151,7 @@ func TestUpdateLetsGo(t *testing.T) {
 	}
 }
 
-// A wait ends with the call.
+// A wait ends when the call is cancelled.
 func TestUpdateHeldCancelled(t *testing.T) {
 	dir := tempDir(t)
 	path := write(t, "old", dir, "f")

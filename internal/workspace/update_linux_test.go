@@ -18,12 +18,12 @@ import (
 
 const (
 	nobody = 65534
-	group  = 54321 // nobody is not in it
+	group  = 54321 // a group without nobody
 )
 
-// asNobody runs f, which root calls, with the rights on files of a user who is
-// not, and who is in these groups beside their own. They are those of a thread,
-// which ends with its goroutine.
+// asNobody runs f, in a test that runs as root, with the file rights of the user
+// nobody, who is also in these groups. The rights belong to a thread, which ends with
+// its goroutine.
 func asNobody(t *testing.T, f func(), groups ...uint32) {
 	t.Helper()
 	done := make(chan struct{})
@@ -44,7 +44,7 @@ func asNobody(t *testing.T, f func(), groups ...uint32) {
 	<-done
 }
 
-// publicDir is a new directory that everybody may reach.
+// publicDir returns a new directory that every user can reach.
 func publicDir(t *testing.T, mode fs.FileMode) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "workspace-test-")
@@ -66,7 +66,7 @@ func publicDir(t *testing.T, mode fs.FileMode) string {
 	return dir
 }
 
-// owned writes a file that belongs to them.
+// owned writes a file with this owner and group.
 func owned(t *testing.T, path string, uid, gid int, mode fs.FileMode) string {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -101,8 +101,8 @@ func TestUpdateOwner(t *testing.T) {
 	}
 }
 
-// Who may write to a file but not give it its owner and group makes it their
-// own, and lets their group do no more than everybody.
+// A user who may write to a file but cannot set its owner and group becomes the owner,
+// and the new group gets no more rights than others have.
 func TestUpdateNotOwner(t *testing.T) {
 	dir := publicDir(t, 0o777)
 	files := NewFiles(openRoots(t, dir), anything)
@@ -129,7 +129,7 @@ func TestUpdateNotOwner(t *testing.T) {
 	}
 }
 
-// Who is in the file's group keeps that, and so all that the group may do.
+// A member of the file's group retains the group and its rights.
 func TestUpdateInGroup(t *testing.T) {
 	dir := publicDir(t, 0o777)
 	path := owned(t, filepath.Join(dir, "f"), 0, group, 0o664)
@@ -144,7 +144,7 @@ func TestUpdateInGroup(t *testing.T) {
 	}
 }
 
-// What nobody may do is told from what the mode forbids.
+// A file that no user may change is distinguished from one that its mode protects.
 func TestUpdateNotPermitted(t *testing.T) {
 	refused := func(path string, want error) {
 		t.Helper()
@@ -229,7 +229,8 @@ func TestUpdateProtected(t *testing.T) {
 	}
 }
 
-// accessListOf lets user 1000 read and write, and the group only read.
+// accessListOf returns a list by which user 1000 may read and write, and the group only
+// read.
 func accessListOf(mask uint16) []byte {
 	list := binary.LittleEndian.AppendUint32(nil, 2) // version
 	for _, e := range []struct {
@@ -261,7 +262,7 @@ func TestUpdateAttributes(t *testing.T) {
 			t.Skip("no such attributes here:", err)
 		}
 	}
-	// Files made here from now on get a list of the folder's.
+	// Files made here from now on inherit a list from the folder.
 	if err := unix.Setxattr(dir, "system.posix_acl_default", accessListOf(6), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +288,7 @@ func TestUpdateAttributes(t *testing.T) {
 	}
 }
 
-// A full disk, and one that is read-only: the old content stays.
+// On a full or read-only disk the old content stays.
 func TestUpdateDiskFull(t *testing.T) {
 	dir := tempDir(t)
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
@@ -321,7 +322,7 @@ func TestUpdateDiskFull(t *testing.T) {
 	}
 }
 
-// A file that is mounted on cannot be replaced, and is not written in place.
+// A file that is a mount point cannot be replaced, and is not written in place.
 func TestUpdateMounted(t *testing.T) {
 	dir := tempDir(t)
 	path, below := write(t, "old", dir, "f"), write(t, "below", dir, "below")
@@ -336,7 +337,7 @@ func TestUpdateMounted(t *testing.T) {
 	onlyNames(t, dir, "below", "f")
 }
 
-// A file that is reached by two paths is still one file.
+// A file reached by two paths is still one file.
 func TestUpdateTurnsMounted(t *testing.T) {
 	dir := memoryDir(t)
 	path := write(t, "", dir, "a", "f")
@@ -348,7 +349,7 @@ func TestUpdateTurnsMounted(t *testing.T) {
 	takesTurns(t, path, filepath.Join(other, "f"), path, filepath.Join(other, "f"))
 }
 
-// Folders on the way that may be passed but not listed do not stand in the way.
+// Folders that may be passed but not listed are no obstacle.
 func TestUpdateUnlistable(t *testing.T) {
 	top := publicDir(t, 0o777)
 	path := filepath.Join(top, "search", "d", "f")

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Files, folders and folders about to be made keep being exchanged with links
-// to their like outside while they are written. Nothing outside ever changes.
+// Files, folders and folders that are about to be made are exchanged with links to
+// their like outside while they are written. Nothing outside ever changes.
 func TestUpdateRace(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := memoryDir(t)
@@ -47,7 +47,7 @@ func TestUpdateRace(t *testing.T) {
 				}
 			})
 		}
-		attack.Go(func() { // a folder that comes and goes, and a link in its place
+		attack.Go(func() { // a folder that appears and disappears, and a link in its place
 			path := filepath.Join(ws, "n")
 			for !stop.Load() {
 				_ = os.RemoveAll(path)
@@ -84,19 +84,19 @@ func TestUpdateRace(t *testing.T) {
 	})
 }
 
-// memoryDir is a new directory on a file system in memory, if there is one:
-// on a disk each sync waits for all that the attackers do.
+// memoryDir returns a new directory on a file system in memory, if there is one: on a
+// disk, each sync waits for all writes of the attackers.
 func memoryDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "workspace-test-")
-	if err != nil || !filepath.IsAbs(dir) { // on Windows it is a folder of the present drive
+	if err != nil || !filepath.IsAbs(dir) { // on Windows it is a folder of the current drive
 		return tempDir(t)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
 
-// noTemps checks that no new content was left unnamed at or below dir.
+// noTemps checks that no temporary file was left at or below dir.
 func noTemps(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -110,8 +110,8 @@ func noTemps(t *testing.T, dir string) {
 	}
 }
 
-// A link that takes a file's or a folder's place after the check, and even
-// while change thinks, is judged anew.
+// If a link replaces a file or folder after the check, even while change runs, the path
+// is checked again.
 func TestUpdateSwapped(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		for _, part := range []string{"d", "d/e", "d/e/f"} {
@@ -136,7 +136,7 @@ func TestUpdateSwapped(t *testing.T) {
 					}
 					return []byte("new"), nil
 				})
-				// The folder held open is still the one that was judged.
+				// The open folder is still the one that was checked.
 				held := late && part != "d/e/f"
 				if held && err != nil || !held && err != errOutside || content(secret) != "SECRET" {
 					t.Errorf("%s, late %v: %v, outside %q", part, late, err, content(secret))
@@ -147,7 +147,7 @@ func TestUpdateSwapped(t *testing.T) {
 	})
 }
 
-// Readers by path see one whole content or another, whenever they look.
+// Readers by path see one content or the other as a whole, at any time.
 func TestUpdateReaders(t *testing.T) {
 	replacesOpen(t)
 	dir := memoryDir(t)
@@ -181,12 +181,12 @@ func TestUpdateReaders(t *testing.T) {
 	}
 }
 
-// whole reports whether text is thousands of one character.
+// whole reports whether text consists of thousands of one character.
 func whole(text []byte) bool {
 	return len(text) > 0 && len(text)%1000 == 0 && bytes.Count(text, text[:1]) == len(text)
 }
 
-// Neither success nor failure leaves a descriptor open.
+// No descriptor stays open after success or failure.
 func TestUpdateLeaks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("descriptors cannot be counted here")

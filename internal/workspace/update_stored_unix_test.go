@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is to outlive a loss of power is stored in order: the content before it
-// has the file's name, then that name, then those of the folders made.
+// Everything is synced in the right order to survive a loss of power: the content
+// before the rename, then the file's name, then the names of new folders.
 func TestUpdateStored(t *testing.T) {
 	dir := tempDir(t)
 	old := write(t, "old", dir, "f")
@@ -61,7 +61,7 @@ func TestUpdateStored(t *testing.T) {
 	}
 }
 
-// If the content cannot be stored, all is as it was.
+// If the content cannot be stored, nothing changes.
 func TestUpdateNotStored(t *testing.T) {
 	dir := tempDir(t)
 	old := write(t, "old", dir, "f")
@@ -80,7 +80,7 @@ func TestUpdateNotStored(t *testing.T) {
 	onlyNames(t, dir, "f")
 }
 
-// Storing asks the system: it refuses what cannot be stored.
+// Storing calls the system, which fails for what it cannot store.
 func TestStoreContent(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// set is the change to a content, whatever there was.
+// set returns a change that sets the content, whatever the old one is.
 func set(text string) func(*Old) ([]byte, error) {
 	return func(*Old) ([]byte, error) { return []byte(text), nil }
 }
 
-// content is what the file at path holds, or why that is not known.
+// content returns the content of the file at path, or the error.
 func content(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestUpdate(t *testing.T) {
 			{"../out/secret", Written{}, errOutside},
 			{"f/x", Written{}, syscall.ENOTDIR},
 			{strings.Repeat("n", 256), Written{}, syscall.ENAMETOOLONG},
-			{"q/" + strings.Repeat("n", 256), Written{}, syscall.ENAMETOOLONG}, // and q is removed
+			{"q/" + strings.Repeat("n", 256), Written{}, syscall.ENAMETOOLONG}, // and the new folder q is removed
 		} {
 			path := filepath.Join(ws, tt.path)
 			before, _ := os.Lstat(path)
@@ -164,7 +164,7 @@ func TestUpdateOld(t *testing.T) {
 	}
 }
 
-// What others do to the file while change thinks is not lost: it thinks again.
+// Changes by others while change runs are not lost: change is called again.
 func TestUpdateMeanwhile(t *testing.T) {
 	for name, meddle := range map[string]func(path string) error{
 		"replaced": func(path string) error {
@@ -214,7 +214,7 @@ func TestUpdateMeanwhile(t *testing.T) {
 	}
 }
 
-// The folder in which others were to be made goes meanwhile.
+// The folder in which others are to be made disappears meanwhile.
 func TestUpdateFolderGoes(t *testing.T) {
 	dir := tempDir(t)
 	gone := mkdir(t, dir, "d")
@@ -230,7 +230,7 @@ func TestUpdateFolderGoes(t *testing.T) {
 	}
 }
 
-// A file that appears while it was going to be created is not overwritten.
+// A file that appears just before its creation is not overwritten.
 func TestUpdateAppears(t *testing.T) {
 	dir := tempDir(t)
 	path := filepath.Join(dir, "a", "f")
@@ -276,8 +276,8 @@ func TestUpdateGivesUp(t *testing.T) {
 	onlyNames(t, filepath.Dir(path), "b")
 }
 
-// Folders that were made go again if the file cannot be written, but for one
-// that is used by then.
+// Folders that were made are removed if the file cannot be written, except for one that
+// is used by then.
 func TestUpdateUnmakes(t *testing.T) {
 	dir := tempDir(t)
 	files := NewFiles(openRoots(t, dir), anything)
@@ -314,8 +314,8 @@ func TestTempName(t *testing.T) {
 	}
 }
 
-// TestUpdateUnconfirmed: what is in its place is told as written, also if the
-// system does not confirm it.
+// TestUpdateUnconfirmed checks that a file in its place is reported as written even if
+// the system does not confirm it.
 func TestUpdateUnconfirmed(t *testing.T) {
 	dir := tempDir(t)
 	path := write(t, "old", dir, "f")

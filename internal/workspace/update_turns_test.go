@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// adds is a change that adds text to what there is, and counts its calls.
+// adds returns a change that appends text to the old content and counts its calls.
 func adds(text string, calls *int) func(*Old) ([]byte, error) {
 	return func(old *Old) ([]byte, error) {
 		*calls++
@@ -24,9 +24,9 @@ func adds(text string, calls *int) func(*Old) ([]byte, error) {
 	}
 }
 
-// takesTurns has the file changed by all the paths to it at the same time, each
-// by Files of its own. Every change is there, and none had to be made again,
-// since none was begun while another was under way.
+// takesTurns changes the file by all its paths at the same time, each with Files of its
+// own. It checks that no change is lost and that none had to be repeated, since none
+// began while another was running.
 func takesTurns(t *testing.T, paths ...string) {
 	t.Helper()
 	const each = 50
@@ -67,7 +67,7 @@ func TestUpdateTurns(t *testing.T) {
 	noTemps(t, dir)
 }
 
-// Of many who create one file, one does; the others find it.
+// Of many concurrent creators of a file one succeeds; the others find the file.
 func TestUpdateCreatedOnce(t *testing.T) {
 	replacesOpen(t)
 	dir := memoryDir(t)
@@ -100,13 +100,13 @@ func TestUpdateCreatedOnce(t *testing.T) {
 	noTemps(t, dir)
 }
 
-// A file that appears at the very last moment is not overwritten, whatever the
-// system has for that.
+// A file that appears at the very last moment is not overwritten, whatever calls the
+// system supports.
 func TestUpdateAppearsLast(t *testing.T) {
 	wasExclusive, wasLink := exclusive, linkName
 	defer func() { exclusive, linkName = wasExclusive, wasLink }()
 	for name, tt := range map[string]struct {
-		without int // how many of the ways are not to be had
+		without int // number of the methods that are not supported
 		err     error
 	}{
 		"renaming": {0, nil}, "a link": {1, errors.ErrUnsupported}, "an old kernel": {1, syscall.EINVAL},
@@ -116,7 +116,7 @@ func TestUpdateAppearsLast(t *testing.T) {
 			dir := tempDir(t)
 			path := filepath.Join(dir, "f")
 			appears := false
-			// step is one of the ways; what is not to be had fails.
+			// step is one of the methods; unsupported ones fail.
 			step := func(n int, do func(*os.Root, string, string) error) func(*os.Root, string, string) error {
 				return func(root *os.Root, from, to string) error {
 					if appears && n == min(tt.without, 1) {

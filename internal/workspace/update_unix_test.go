@@ -26,7 +26,7 @@ func TestUpdateMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if mode&0o400 == 0 && os.Getuid() != 0 {
-			continue // cannot be read
+			continue // the file cannot be read
 		}
 		w, err := files.Update(t.Context(), path, set("new"))
 		if err != nil || w.DroppedBits != (mode&(fs.ModeSetuid|fs.ModeSetgid) != 0) {
@@ -47,8 +47,8 @@ func TestUpdateMode(t *testing.T) {
 	}
 }
 
-// What replaces a file begins as nobody's business; what creates one has from
-// the start the mode it will have.
+// A temporary file that replaces a file is private at first; one that creates a file
+// has its final mode from the start.
 func TestUpdateBegins(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o022))
 	dir := tempDir(t)
@@ -81,7 +81,7 @@ func TestUpdateBegins(t *testing.T) {
 	}
 }
 
-// Whoever takes the place of new content does not get the file's name.
+// A file that replaces the temporary file does not get the final name.
 func TestTempSwapped(t *testing.T) {
 	dir := tempDir(t)
 	root, err := os.OpenRoot(dir)
@@ -124,7 +124,7 @@ func TestUpdateHardLink(t *testing.T) {
 	}
 }
 
-// What is not a regular file is refused, and nothing blocks.
+// A file that is not regular is refused, and nothing blocks.
 func TestUpdateKinds(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
 		dir := tempDir(t)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// eachOpener runs the test over every way of opening files that this system has.
+// eachOpener runs the test with every opener that this system supports.
 func eachOpener(t *testing.T, test func(t *testing.T, open func(dirs ...string) *Roots)) {
 	t.Helper()
 	for _, forced := range []bool{false, true} {
@@ -47,7 +47,7 @@ func openRoots(t testing.TB, dirs ...string) *Roots {
 
 var errOutside = errors.New("outside the workspace")
 
-// inside allows what is within the roots.
+// inside returns a Check that allows paths within the roots.
 func inside(r *Roots) Check {
 	return func(_, canonical string) error {
 		if _, ok := r.Containing(canonical); !ok {
@@ -59,7 +59,7 @@ func inside(r *Roots) Check {
 
 func anything(string, string) error { return nil }
 
-// read returns what f opens at path, and checks the FileInfo on the way.
+// read returns the content of the file that f opens at path, and checks the FileInfo.
 func read(t *testing.T, f *Files, path string) (string, error) {
 	t.Helper()
 	file, info, err := f.Open(path)
@@ -77,7 +77,7 @@ func read(t *testing.T, f *Files, path string) (string, error) {
 	return string(text), nil
 }
 
-// tempDir is a new directory by its canonical path.
+// tempDir returns the canonical path of a new directory.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := Canonical(t.TempDir())
@@ -87,7 +87,7 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// write creates the file, and the directories above it, and returns its path.
+// write creates the file and the directories above it, and returns its path.
 func write(t testing.TB, text string, path ...string) string {
 	t.Helper()
 	name := filepath.Join(path...)
@@ -107,7 +107,7 @@ func mkdir(t testing.TB, path ...string) string {
 	return name
 }
 
-// link creates a symbolic link, target as it is, and returns the link's path.
+// link creates a symbolic link with target unchanged, and returns the link's path.
 func link(t testing.TB, target string, path ...string) string {
 	t.Helper()
 	name := filepath.Join(path...)
@@ -123,7 +123,8 @@ func link(t testing.TB, target string, path ...string) string {
 	return name
 }
 
-// unable skips a test on Windows if err says that it cannot do something there.
+// unable skips a test on Windows if err shows that the system does not support the
+// operation.
 func unable(t testing.TB, err error) {
 	t.Helper()
 	if err != nil && runtime.GOOS == "windows" {
@@ -131,8 +132,8 @@ func unable(t testing.TB, err error) {
 	}
 }
 
-// replacesOpen skips a test on Windows where the file system does not replace a file
-// that is open, as in Wine: each Update would wait for it.
+// replacesOpen skips a test on Windows if the file system does not replace a file that
+// is open, as in Wine: each Update would wait for it.
 func replacesOpen(t testing.TB) {
 	t.Helper()
 	dir := tempDir(t)

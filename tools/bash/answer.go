@@ -14,7 +14,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Keys of a result's _meta, for programs, beside those of package tools/task.
+// Keys in the _meta of a result, for programs. Package tools/task defines further ones.
 const (
 	metaStatus    = "mcp-toolset/status" // exited, signalled, timed out, stopped, lost, running
 	metaExitCode  = "mcp-toolset/exit_code"
@@ -26,19 +26,20 @@ const (
 	metaContained = "mcp-toolset/sandboxed"
 )
 
-// excerpt is the number of characters that an answer shows of output over the limit:
-// a quarter from its beginning, the rest from its end.
+// excerpt is the number of characters that an answer shows of output over the limit: a
+// quarter from the beginning, the rest from the end.
 const excerpt = 8 << 10
 
-// answer is what is made of a command.
+// answer collects the parts of an answer about a command.
 type answer struct {
-	first  string // a line before the output; "": none
+	first  string // line before the output; "": none
 	notes  []string
 	effect session.Effect
 	meta   map[string]any
 }
 
-// inBackground answers for a command that was started to go on by itself.
+// inBackground adds a command as a task and returns the answer for it, without waiting.
+// It stops the command if the task cannot be added.
 func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 	if c.timeout > 0 {
 		limit := time.Duration(c.timeout) * time.Millisecond
@@ -59,12 +60,14 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 	}, nil
 }
 
-// howToWait returns the advice on waiting for a task, since nothing reports its end.
+// howToWait returns advice on how to wait for a task: the client gets no notification
+// of its end.
 func howToWait(id string) string {
 	return fmt.Sprintf(`You will not be notified: call TaskOutput {"task_id":"%s"} to wait for its end, TaskStop to end it.`, id)
 }
 
-// moved answers for a command that takes longer than its client will wait.
+// moved moves a command to the background that takes longer than its client waits, and
+// returns the answer. It stops the command if it cannot become a task.
 func (c *call) moved(j *job) (tools.Result[Output], error) {
 	id, err := c.add(j)
 	if err != nil {
@@ -80,7 +83,7 @@ func (c *call) moved(j *job) (tools.Result[Output], error) {
 	return c.answer(j, a, id)
 }
 
-// ended answers for a command that has ended.
+// ended returns the answer for a command that has ended.
 func (c *call) ended(j *job) (tools.Result[Output], error) {
 	r := j.Result()
 	_, detail := j.ending(r)
@@ -97,7 +100,7 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	default:
 		a.meta[metaStatus], a.meta[metaExitCode] = "exited", r.Code
 	}
-	if j.failed(r) || r.Code != 0 { // a code that is no failure: grep found nothing
+	if j.failed(r) || r.Code != 0 { // also for a code that is no failure, as of a grep without a match
 		a.first = strings.ToUpper(detail[:1]) + detail[1:]
 	}
 	if note := c.hidden(j); note != "" {
@@ -116,11 +119,11 @@ func (c *call) ended(j *job) (tools.Result[Output], error) {
 	return c.answer(j, a, "")
 }
 
-// mostHidden bounds the hidden names that a note lists.
+// mostHidden is the limit of hidden names that a note lists.
 const mostHidden = 3
 
-// hidden returns a note on names that a search did not see; "" if the command is
-// none, or nothing is hidden where it searched.
+// hidden returns a note on names that the sandbox hid from a search. It returns "" if
+// the command is no search, or nothing is hidden where it searched.
 func (c *call) hidden(j *job) string {
 	if !c.judged.readOnly() || c.judged.Unnamed() == "" {
 		return ""
@@ -136,14 +139,14 @@ func (c *call) hidden(j *job) string {
 	return "sandbox: hidden from commands that do not name them: " + shown
 }
 
-// moves reports whether there is anything to say of where the shell ended.
-// BashReadOnly, whose calls run side by side, never moves the session.
+// moves reports whether dir, where the shell ended, may become the working directory or
+// needs a note. Calls of BashReadOnly run concurrently, so they never move the session.
 func (c *call) moves(dir string) bool {
 	return dir != "" && dir != c.env.Session.Dir && !c.readOnly
 }
 
-// folder says why the working directory stays as it is though the command ended
-// elsewhere; "" if it is the new one.
+// folder returns a note on why the working directory does not change to dir, where the
+// command ended. It returns "" if dir becomes the working directory.
 func (c *call) folder(dir string, succeeded bool) string {
 	stays := "the working directory is still " + plain.Line(c.env.Session.Dir)
 	switch {
@@ -157,21 +160,21 @@ func (c *call) folder(dir string, succeeded bool) string {
 	return ""
 }
 
-// answer words an answer. Output that is not shown whole stays as a task, for
-// TaskOutput; what is, is not kept. Output that could not be stored is shown up
-// to the limit of an answer.
+// answer builds the result of a call. Output that is not shown in full becomes a task,
+// so that TaskOutput can return it; output shown in full is deleted. Output that could
+// not be stored is shown up to the limit of an answer.
 func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error) {
 	short, full := excerpt, j.Output().Err()
 	if full != nil {
 		short = c.o.MaxOutput
 	}
 	view, err := j.Output().Excerpt(c.o.MaxOutput, short)
-	if err != nil { // it went to make room, or the disk is at fault: how the command ended is known
+	if err != nil { // evicted, or a disk error; how the command ended is still known
 		a.notes = append(a.notes, "its output cannot be shown: "+plain.Line(err.Error()))
 	}
 	printed, stored := j.Output().Bytes()
 	ended := id == ""
-	var unkept error // why output that is not shown is not kept either
+	var unkept error // why output that is not shown could not be stored
 	if ended && stored == 0 && full != nil {
 		unkept = errors.New(j.full())
 	} else if ended && (view.Gap.Bytes() > 0 || view.Binary) {
@@ -234,8 +237,9 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	}, nil
 }
 
-// forHooks returns what hooks get beside the output. A command has one stream of
-// output, of which stdout has what the answer shows. nil: no hook runs.
+// forHooks returns the fields that hooks get in addition to the result, or nil if no
+// hook runs. A command has a single output stream, so stdout holds the output that the
+// answer shows and stderr is empty.
 func (c *call) forHooks(j *job, shown, id string, runs bool) tools.HookFields {
 	if !c.env.Hooked {
 		return nil
@@ -261,7 +265,7 @@ func newline(b *strings.Builder) {
 	}
 }
 
-// add makes a task of a command.
+// add registers a command as a task of the session and returns its id.
 func (c *call) add(j *job) (id string, err error) {
 	e := newTaskJob(j)
 	t, err := c.o.Tasks.Add(task.OwnerOf(c.env.Session), e)
@@ -270,7 +274,7 @@ func (c *call) add(j *job) (id string, err error) {
 	}
 	done := func() {}
 	if !c.readOnly && !c.judged.readOnly() {
-		// What it changes while it runs on, no call beside it may have missed.
+		// Calls that run at the same time must not have missed its changes.
 		done = c.env.Outside()
 	}
 	go func() {
@@ -280,8 +284,8 @@ func (c *call) add(j *job) (id string, err error) {
 	return t.ID, nil
 }
 
-// limitTo ends the command after a time, unless it has ended. Its whole timeout
-// is told.
+// limitTo ends the command after d, unless it ends before. The answer reports timeout,
+// the whole timeout of the command, of which d may be the remainder.
 func (j *job) limitTo(d, timeout time.Duration) {
 	j.limit = timeout
 	timer := time.AfterFunc(d, func() { _ = j.End(command.Timeout, j.grace) })
@@ -291,10 +295,10 @@ func (j *job) limitTo(d, timeout time.Duration) {
 	}()
 }
 
-// inRoots reports whether a canonical path is a root or in one.
+// inRoots reports whether a canonical path is a root or below one.
 func inRoots(roots []string, path string) bool {
 	for _, r := range roots {
-		if rel, err := filepath.Rel(r, path); err == nil && filepath.IsLocal(rel) { // on Windows in any case of letters
+		if rel, err := filepath.Rel(r, path); err == nil && filepath.IsLocal(rel) { // ignores case on Windows
 			return true
 		}
 	}

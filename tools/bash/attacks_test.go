@@ -8,7 +8,7 @@ import (
 	"mcp-toolset/policy"
 )
 
-// TestAttacks wants no command of testdata/attacks.txt allowed.
+// TestAttacks checks that no command of testdata/attacks.txt is allowed.
 func TestAttacks(t *testing.T) {
 	data, err := os.ReadFile("testdata/attacks.txt")
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package bash is the tools that run shell commands: Bash, and BashReadOnly,
-// whose commands the kernel keeps from changing anything.
+// Package bash implements the tools that run shell commands: Bash, BashReadOnly and, on
+// Windows, PowerShell. The kernel prevents commands of BashReadOnly from changing
+// anything.
 //
-// judge.go says what a command is without running it, run.go runs it, answer.go
-// words how it went, job.go is a command as a background task.
+// judge.go analyses a command without running it, run.go runs it, answer.go builds the
+// answer, and job.go adapts a running command to a background task.
 package bash
 
 import (
@@ -21,7 +22,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Input is what a call of Bash is given.
+// Input holds the arguments of a call of Bash or PowerShell.
 type Input struct {
 	Command         string `json:"command" minLength:"1" jsonschema:"The command to run"`
 	Timeout         int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds: 120000 by default, at most 600000. With run_in_background: when to end the task, at most 7200000; by default it runs until the session ends"`
@@ -35,7 +36,7 @@ type Input struct {
 // readOnly reports whether the call is known to only read.
 func (in Input) readOnly() bool { return in.judged.readOnly() && !in.DisableSandbox }
 
-// ReadOnlyInput is what a call of BashReadOnly is given.
+// ReadOnlyInput holds the arguments of a call of BashReadOnly.
 type ReadOnlyInput struct {
 	Command     string `json:"command" minLength:"1" jsonschema:"The command to run"`
 	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds: 120000 by default, at most 600000; then it continues as a task for TaskOutput"`
@@ -54,23 +55,25 @@ type Output struct {
 	Text     string `json:"text" jsonschema:"The output, with notes"`
 }
 
-// Options are what a server can set. Commands and Tasks are required.
+// Options configures the tools. Commands and Tasks are required.
 type Options struct {
 	Commands *command.Commands
 	Tasks    *task.Registry
-	// ReadOnly says why BashReadOnly cannot be offered; nil if it can.
+	// ReadOnly returns the reason not to offer BashReadOnly, or nil to offer it. A nil
+	// function offers it.
 	ReadOnly func() error
-	// Default and Most are the time a command is waited for if its call does not
-	// say, and at most; 0: 2 and 10 minutes.
+	// Default is the timeout of a call that sets none, Most the longest timeout that a
+	// call may set. They default to 2 and 10 minutes.
 	Default, Most time.Duration
-	// Foreground is after how long a command is moved to the background whatever
-	// its call says, since clients give up on calls; 0: 110 s.
+	// Foreground is the time after which a command moves to the background whatever its
+	// timeout, since clients give up on long calls. It defaults to 110 s.
 	Foreground time.Duration
-	// MaxOutput is how much of the output an answer has, in characters; 0: 30,000.
+	// MaxOutput is the number of characters of output in an answer. It defaults to
+	// 30,000.
 	MaxOutput int
 }
 
-// The defaults of Options.
+// Defaults of Options, and the longest timeout of a command in the background.
 const (
 	defaultTimeout    = 2 * time.Minute
 	mostTimeout       = 10 * time.Minute
@@ -79,16 +82,17 @@ const (
 	defaultOutput     = 30_000
 )
 
-// What to do instead of a timeout that is too long.
+// Next steps for a timeout that is too long.
 const (
 	backgroundInstead = "Use a shorter one, or %s with run_in_background for what takes longer."
 	shorterOrNone     = "Use a shorter one, or none: the task then runs until the session ends."
 )
 
-// besides is room in a result for what is said beside the output, in characters.
+// besides is the room in a result for text other than the output, in characters.
 const besides = 10_000
 
-// maxCommand bounds a command, in bytes: the kernel takes 128 KiB as one argument.
+// maxCommand is the limit of a command, in bytes. The kernel accepts 128 KiB as one
+// argument.
 const maxCommand = 100_000
 
 //go:embed prompt.md
@@ -97,8 +101,8 @@ var prompt string
 //go:embed prompt_readonly.md
 var promptReadOnly string
 
-// New makes Bash and BashReadOnly, and PowerShell on Windows. Which of them can be
-// called depends on the shell of this machine.
+// New returns Bash and BashReadOnly and, on Windows, PowerShell. The shell of this
+// machine decides which of them are enabled.
 func New(o Options) []*tools.Tool {
 	o = o.withDefaults()
 	list := []*tools.Tool{newBash(o), newReadOnly(o)}
@@ -225,7 +229,8 @@ func hasShell(c *command.Commands) error {
 	return nil
 }
 
-// hasPosix reports, as an error, why there is no shell for Bash.
+// hasPosix returns the reason why Bash has no shell to run commands, or nil if it has
+// one.
 func hasPosix(c *command.Commands) error {
 	if err := hasShell(c); err != nil || c.Language() != command.PowerShell {
 		return err
@@ -233,7 +238,7 @@ func hasPosix(c *command.Commands) error {
 	return errPowerShell
 }
 
-// call returns the call of a tool with this input.
+// call returns a call of the named tool with this input.
 func (in Input) call(o Options, env *tools.Env, tool string) *call {
 	return &call{
 		o: o, env: env, tool: tool, command: in.Command, timeout: in.Timeout, description: in.Description,
@@ -241,13 +246,15 @@ func (in Input) call(o Options, env *tools.Env, tool string) *call {
 	}
 }
 
-// later is an error of a containment that may hold later.
+// later wraps the error of a sandbox that is not confirmed yet, so that the tool may be
+// enabled later.
 type later struct{ error }
 
-// Is reports whether the target is tools.ErrLater.
+// Is reports whether target is tools.ErrLater.
 func (later) Is(target error) bool { return target == tools.ErrLater }
 
-// describe is one line on a call: what it is said to do, and the command.
+// describe returns one line on a call for the user: its description, if any, and the
+// first line of the command.
 func describe(text, description string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
 	if more {

@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// containment is what check asks of command.Commands.
+// containment lists the methods of command.Commands that check uses.
 type containment interface {
 	Uncontained(context.Context) error
 	Open(ctx context.Context, denied bool) []string
@@ -19,9 +19,10 @@ type containment interface {
 	Sandboxed() command.Mode
 }
 
-// check is the tool's own opinion on a call: what the containment does not hold
-// has to be shown not to happen, or a person has to agree: now, or by a rule or
-// a mode. With harmless, the kernel prevents changes by the call.
+// check returns the tool's own decision on a call, or nil for none. It asks or denies
+// unless the sandbox prevents harm by the command or the analysis rules it out. An
+// allow rule or a mode may answer an ask decision. With harmless, the kernel prevents
+// changes by the call.
 func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Decision {
 	if harmless || j.readOnly() {
 		return unnamed(env, c, j, harmless)
@@ -53,9 +54,10 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 	}
 }
 
-// unnamed asks about a call that may print contents which a Read rule covers
-// and which it does not name: those that git keeps and, where commands can read
-// such files, those that it finds.
+// unnamed asks about a call that may print contents that a Read rule covers although
+// the call does not name the files. These are contents that git stores and, on systems
+// that cannot hide such files from commands, files that the command finds. It returns
+// nil if there is nothing to ask.
 func unnamed(env *tools.Env, c containment, j *judged, harmless bool) *policy.Decision {
 	if env.ReadRule == "" || j == nil {
 		return nil

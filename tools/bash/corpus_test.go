@@ -9,10 +9,10 @@ import (
 	"mcp-toolset/policy"
 )
 
-// This file has the corpora decided on.
+// Decisions on the corpora.
 
-// TestPathPolicy: what reads out of the workspace, or secrets, is never done
-// unasked, and no kernel keeps it from that.
+// TestPathPolicy checks that a command that reads secrets or outside of the workspace
+// always asks, and that no sandbox is relied on to prevent it.
 func TestPathPolicy(t *testing.T) {
 	s := at(t, "/ws")
 	s.withCommands(commandsWithSecret(t, "/ws"))
@@ -31,14 +31,14 @@ func TestPathPolicy(t *testing.T) {
 	}
 }
 
-// TestNotReadOnly: what changes something is not allowed as what only reads, and
-// where nothing contains it not at all.
+// TestNotReadOnly checks that a command that changes something is never allowed as
+// read-only, and never without a sandbox.
 func TestNotReadOnly(t *testing.T) {
 	s := at(t, "/ws")
 	n := 0
 	for _, name := range []string{"bash_not_readonly.txt", "more_not_readonly.txt"} {
 		for _, cmd := range lines(t, name) {
-			if cmd == "" || !utf8.ValidString(cmd) || cmd == "/bin/ls" { // the last is read-only where the folder is trusted
+			if cmd == "" || !utf8.ValidString(cmd) || cmd == "/bin/ls" { // /bin/ls is read-only where its folder is trusted
 				continue
 			}
 			n++
@@ -58,8 +58,8 @@ func TestNotReadOnly(t *testing.T) {
 	}
 }
 
-// TestReadOnlyAllowed: what only reads is done unasked, whether or not anything
-// contains it, unless it reads out of the workspace.
+// TestReadOnlyAllowed checks that a read-only command runs without approval, with or
+// without a sandbox, unless it reads outside of the workspace.
 func TestReadOnlyAllowed(t *testing.T) {
 	s := at(t, "/ws")
 	for _, name := range []string{"bash_readonly.txt", "more_readonly.txt"} {
@@ -74,8 +74,8 @@ func TestReadOnlyAllowed(t *testing.T) {
 	}
 }
 
-// TestRuleCases has the cases of the corpus decided by one rule. Nothing
-// contains the commands, so that what no rule allows is asked about.
+// TestRuleCases checks the decisions on the cases of the corpus under one rule. There
+// is no sandbox, so a command that no rule allows asks.
 func TestRuleCases(t *testing.T) {
 	data, err := os.ReadFile(corpora + "rule_cases.tsv")
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"mcp-toolset/tools"
 )
 
-// scene is the circumstances in which the tests have commands decided on, by the
-// real analysis and the real policy.
+// scene holds the state under which the tests decide on commands, by the real analysis
+// and the real policy.
 type scene struct {
 	ws, out, home string // folders; ws is the only root
 	commands      *command.Commands
 	tools         []*tools.Tool // Bash and BashReadOnly
 	rules         []entry
 	mode          policy.Mode
-	uncontained   bool // the tool asks about what is not known to only read
-	exposed       bool // nothing keeps commands from files that rules keep
+	uncontained   bool // whether the tool asks about commands that are not known to only read
+	exposed       bool // whether commands can read files that rules deny
 	closed        []string
 	guarded       []string
 	policy        *policy.Policy
@@ -33,7 +33,8 @@ type scene struct {
 // entry is a rule and its list.
 type entry struct{ list, rule string }
 
-// newScene has a workspace with links, protected and secret files.
+// newScene returns a scene with a workspace that holds links, protected files and
+// secrets.
 func newScene(t testing.TB) *scene {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -62,12 +63,12 @@ func newScene(t testing.TB) *scene {
 	return s
 }
 
-// withCommands has commands run as c says.
+// withCommands makes commands run with the configuration c.
 func (s *scene) withCommands(c *command.Commands) {
 	s.commands, s.tools = c, New(Options{Commands: c})
 }
 
-// at is a scene without files, of the folders that the corpora mean.
+// at returns a scene without files, with the folders that the corpora name.
 func at(t testing.TB, ws string, rules ...entry) *scene {
 	s := &scene{ws: ws, home: "/home/u", commands: commands(t, "/usr/bin:/bin", ws)}
 	s.tools = New(Options{Commands: s.commands})
@@ -75,7 +76,7 @@ func at(t testing.TB, ws string, rules ...entry) *scene {
 	return s
 }
 
-// set makes the policy of the rules and the mode.
+// set builds the policy from the rules and the mode.
 func (s *scene) set(t testing.TB, rules ...entry) {
 	t.Helper()
 	lists := map[string][]string{}
@@ -94,7 +95,7 @@ func (s *scene) set(t testing.TB, rules ...entry) {
 	s.policy = policy.New(policy.Config{Settings: settings, Roots: []string{s.ws}, Home: s.home, Mode: s.mode, Closed: s.closed, Guarded: s.guarded})
 }
 
-// expand puts the folders of the scene in the place of <ws>, <out> and <home>.
+// expand replaces <ws>, <out> and <home> by the folders of the scene.
 func (s *scene) expand(text string) string {
 	return strings.NewReplacer("<ws>", s.ws, "<out>", s.out, "<home>", s.home).Replace(text)
 }
@@ -104,14 +105,14 @@ func (s *scene) env() *tools.Env {
 	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home, ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read)}
 }
 
-// decide takes a command through what the pipeline does up to the decision.
+// decide runs the steps of the pipeline on a command up to the decision.
 func (s *scene) decide(t testing.TB, tool int, cmd string) policy.Decision {
 	t.Helper()
 	r := s.request(t, tool, cmd)
 	return s.policy.Decide(r)
 }
 
-// uncontained is the opinion of a tool whose commands nothing contains.
+// uncontained returns the decision of a tool whose commands are not confined.
 var errUncontained = errors.New("the test wants it so")
 
 func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
@@ -139,7 +140,7 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	return r
 }
 
-// complete follows links and patterns.
+// complete resolves links and patterns.
 func complete(t testing.TB, from *tools.Parts) *policy.Parts {
 	t.Helper()
 	to := &policy.Parts{List: from.List, Unresolved: from.Unresolved, Doubtful: from.Doubtful, Unnamed: from.Unnamed, Edits: from.Edits, Harmless: from.Harmless, Readable: from.Readable, Writable: from.Writable}
@@ -166,7 +167,7 @@ func complete(t testing.TB, from *tools.Parts) *policy.Parts {
 	return to
 }
 
-// show is a decision as the tables have it.
+// show returns a decision in the notation of the tables.
 func show(d policy.Decision) string {
 	if d.Layer == policy.LayerRule {
 		return d.Behavior.String() + " " + d.Rule

@@ -16,12 +16,12 @@ type row struct {
 	command, want string
 }
 
-// block is rows under the same rules and mode.
+// block is a list of rows under the same rules and mode.
 type block struct {
 	rules       []entry
 	mode        policy.Mode
 	uncontained bool
-	secrets     bool // the settings pass a secret on
+	secrets     bool // whether the settings pass on a secret
 	exposed     bool
 	rows        []row
 }
@@ -73,7 +73,7 @@ func decisions(t testing.TB) (blocks []*block) {
 	return blocks
 }
 
-// use sets the scene for a block, with other rules if there are some.
+// use sets up the scene for a block, with other rules if rules are given.
 func (s *scene) use(t testing.TB, b *block, rules []entry) {
 	s.mode, s.uncontained, s.exposed = b.mode, b.uncontained, b.exposed
 	if passes := s.commands.PassesSecrets(); b.secrets && !passes {
@@ -104,8 +104,8 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// TestEveryRuleMatters deletes the deny and ask rules of the table, one at a time:
-// at least one row of the block must then be decided otherwise.
+// TestEveryRuleMatters deletes the deny and ask rules of the table, one at a time, and
+// checks that the decision on at least one row of the block changes.
 func TestEveryRuleMatters(t *testing.T) {
 	s, n := newScene(t), 0
 	for _, b := range decisions(t) {

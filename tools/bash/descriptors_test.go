@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDescriptorLimit checks that a command which could not be started for lack of
-// file descriptors is answered with the limit.
+// TestDescriptorLimit checks that the error names the limit if a command could not be
+// started for lack of file descriptors.
 func TestDescriptorLimit(t *testing.T) {
 	for _, readOnly := range []bool{false, true} {
 		err := (&call{readOnly: readOnly}).startError(t.Context(), &fs.PathError{Op: "open", Path: "/x", Err: syscall.EMFILE})

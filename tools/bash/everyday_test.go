@@ -8,11 +8,11 @@ import (
 	"mcp-toolset/policy"
 )
 
-// mostAsked is the share of everyday commands that may be asked about, in percent.
+// mostAsked is the limit of everyday commands that ask, in percent.
 const mostAsked = 9
 
-// TestEveryday decides on what agents run all day, without rules and contained. A
-// user is asked only where the table has a reason to, and not often.
+// TestEveryday checks the decisions on common commands of agents, without rules and in
+// the sandbox. A command asks only where the table gives a reason, and not often.
 func TestEveryday(t *testing.T) {
 	data, err := os.ReadFile("testdata/everyday.txt")
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"mcp-toolset/policy"
 )
 
-// TestPartsAgree holds what is explained of the commands of a call to what is
-// decided on the call, over the table: the worst of them decides, unless files
-// or the tool have a say.
+// TestPartsAgree compares the explained decisions on the parts of a call with the
+// decision on the call, over the table: the strictest of them decides, unless files or
+// the tool do.
 func TestPartsAgree(t *testing.T) {
 	s, alone, worse := newScene(t), 0, 0
 	for _, b := range decisions(t) {

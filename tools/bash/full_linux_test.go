@@ -16,7 +16,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// fill puts a full file system of its own in the place of the state folder.
+// fill replaces the state folder by a full file system.
 func fill(t *testing.T, state string) {
 	t.Helper()
 	if err := os.MkdirAll(state, 0o700); err != nil {
@@ -35,8 +35,8 @@ func fill(t *testing.T, state string) {
 	}
 }
 
-// TestStateFull: a command whose output cannot be stored goes on. What fits an answer
-// is shown, and the rest is counted.
+// TestStateFull checks that a command whose output cannot be stored continues. Output
+// within the limit of an answer is shown, and the rest is counted.
 func TestStateFull(t *testing.T) {
 	const full = "the state folder of the server takes no more (no space left on device); ask the user to free space there"
 	f := newFixture(t, func(c *command.Config, _ *Options) { fill(t, c.State) })
@@ -81,8 +81,8 @@ func TestStateFull(t *testing.T) {
 	}
 }
 
-// TestEndedTaskInMemory: a command that has ended takes at most 16 KB as a task,
-// however long its text is, and shows all of its output.
+// TestEndedTaskInMemory checks that an ended command takes at most 16 KB as a task,
+// however long its text is, and that all of its output can be shown.
 func TestEndedTaskInMemory(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -106,7 +106,7 @@ func TestEndedTaskInMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	start(4) // what is made once
+	start(4) // allocates what is made only once
 	before := measure()
 	const n = 12
 	start(n)
@@ -122,7 +122,7 @@ func TestEndedTaskInMemory(t *testing.T) {
 			t.Error(one.Title())
 		}
 	}
-	// Nor is anything kept of a session that has ended.
+	// Nothing is stored for a session that has ended, either.
 	Gone(f.Options, w.Session.View())
 	waitFor(t, "its tasks and their output are gone", func() bool { return len(f.Tasks.List(owner))+len(f.logs(t)) == 0 })
 }

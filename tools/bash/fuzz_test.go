@@ -9,9 +9,9 @@ import (
 	"mcp-toolset/policy"
 )
 
-// FuzzBash gives any text to the analysis and has the policy decide: nothing
-// panics, what is not known is never allowed, and what is seen of a denied
-// command is denied.
+// FuzzBash runs the analysis and the policy on any text and checks that nothing panics,
+// that an unknown command is never allowed, and that a denied command that is
+// recognized is denied.
 func FuzzBash(f *testing.F) {
 	for _, name := range []string{"bash_readonly.txt", "bash_not_readonly.txt", "bash_either.txt", "bash_path_policy.txt", "more_not_readonly.txt"} {
 		for _, cmd := range lines(f, name) {

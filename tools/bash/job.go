@@ -15,22 +15,22 @@ import (
 	"mcp-toolset/internal/task"
 )
 
-// job is a command as a task.
+// job adapts a running command to a task.
 type job struct {
 	*command.Running
-	tool    string // that started it
+	tool    string // name of the tool that started it
 	command string
-	answers *shellsafe.Analysis // by which exit code 1 may be an answer
+	answers *shellsafe.Analysis // decides whether exit code 1 is a result rather than a failure
 	grace   time.Duration
-	limit   time.Duration // the timeout that ended it, if one did
+	limit   time.Duration // the timeout that ended it, if any
 }
 
 var _ task.Job = (*job)(nil)
 
-// Kind is the kind of task.
+// Kind returns the kind of task.
 func (j *job) Kind() string { return "shell" }
 
-// Title is the first line of the command.
+// Title returns the first line of the command, truncated to 200 bytes.
 func (j *job) Title() string {
 	const longest = 200
 	line, _, more := strings.Cut(strings.TrimSpace(j.command), "\n")
@@ -46,11 +46,11 @@ func (j *job) Title() string {
 // Output is what the command prints.
 func (j *job) Output() *spool.Log { return j.Running.Output }
 
-// Stop ends the command and all it started.
+// Stop ends the process tree of the command.
 func (j *job) Stop(string) error { return j.End(command.Stopped, j.grace) }
 
-// discard ends the command and forgets what it printed. What cannot be ended is
-// not waited for.
+// discard ends the command and deletes its output. If the command cannot be ended now,
+// discard returns and deletes the output once it ends.
 func (j *job) discard(why command.Why) {
 	if j.End(why, j.grace) == nil {
 		j.Release()
@@ -62,10 +62,10 @@ func (j *job) discard(why command.Why) {
 	}()
 }
 
-// Release removes what it printed.
+// Release deletes the output.
 func (j *job) Release() { _ = j.Running.Output.Remove() }
 
-// Status is how the command is, or how it ended.
+// Status returns the current state of the command, or how it ended.
 func (j *job) Status() task.Status {
 	select {
 	case <-j.Done():
@@ -84,13 +84,13 @@ func (j *job) Status() task.Status {
 	return s
 }
 
-// failed reports whether the command did not do what it was to.
+// failed reports whether the command failed.
 func (j *job) failed(r command.Result) bool {
 	state, _ := j.ending(r)
 	return state != task.Completed
 }
 
-// ending says in one line how the command ended.
+// ending returns the state of an ended command and one line that describes it.
 func (j *job) ending(r command.Result) (task.State, string) {
 	switch r.Why {
 	case command.Timeout:
@@ -115,13 +115,13 @@ func (j *job) ending(r command.Result) (task.State, string) {
 	return task.Failed, fmt.Sprintf("exit code %d", r.Code)
 }
 
-// stayed reports whether a command that was to go to another folder first did
-// not: then that is what failed.
+// stayed reports whether a command that begins with cd ended in the folder where it
+// started. Then the cd is what failed, and its exit code is no result.
 func (j *job) stayed(r command.Result) bool {
 	return j.Running != nil && r.Dir == j.Running.From() && len(j.answers.Commands) > 1 && j.answers.Commands[0].Name == "cd"
 }
 
-// full says why no more of the output is kept.
+// full returns why no more of the output is stored.
 func (j *job) full() string {
 	switch err := j.Running.Output.Err(); {
 	case errors.Is(err, spool.ErrTaskQuota), errors.Is(err, spool.ErrAllQuota):
@@ -129,7 +129,7 @@ func (j *job) full() string {
 	case err != nil:
 		var file *fs.PathError
 		if errors.As(err, &file) {
-			err = file.Err // which file that is, is of no interest
+			err = file.Err // the name of the file does not matter
 		}
 		return "the state folder of the server takes no more (" + plain.Line(err.Error()) + "); ask the user to free space there"
 	}
@@ -147,7 +147,7 @@ func seconds(d time.Duration) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.3g", d.Seconds()), ".0") + " s"
 }
 
-// notes are further facts on how the command ended, a line each.
+// notes returns further facts on how the command ended, one per line of the answer.
 func (j *job) notes(r command.Result) (notes []string) {
 	if r.Left > 0 {
 		names := strings.Join(r.Leftover, ", ")

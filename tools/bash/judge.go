@@ -11,15 +11,15 @@ import (
 	"mcp-toolset/tools"
 )
 
-// judged is what is known of a command without running it. It is made once for
-// a call, and what it says is what runs.
+// judged holds the analysis of a command, made without running it. It is made once per
+// call, and the call runs exactly what was analysed.
 type judged struct {
 	*shellsafe.Analysis
 	dir        string
 	roots      []string
-	syntax     string              // the syntax error of the command; "" if it has none
-	powerShell *powershell.Command // of PowerShell; Analysis is then empty
-	distrust   string              // why a program that is harmless by its name is not known to be what that says
+	syntax     string              // syntax error of the command; "" if it has none
+	powerShell *powershell.Command // set for PowerShell; Analysis is then empty
+	distrust   string              // why a program with the name of a harmless one may be another; "" if none may
 }
 
 // judge analyses a command as it would run in the session.
@@ -30,16 +30,16 @@ func judge(env *tools.Env, c *command.Commands, text string) *judged {
 	if runtime.GOOS == "windows" && j.Unresolved == "" {
 		j.Unresolved = unknownOnWindows(j.Analysis)
 	}
-	// The parser alone is not believed: it fails on some texts that bash accepts,
-	// such as a here-document without an end. What both refuse never runs, so nobody
-	// need be asked about it. Where only the parser fails, the user is.
+	// The parser alone is not enough: it rejects some texts that bash accepts, such as
+	// a here-document without an end. A command that both reject never runs, so it
+	// needs no approval. If only the parser rejects it, the user is asked.
 	if j.Syntax != "" && c.Malformed(text) {
 		j.syntax = j.Syntax
 	}
 	for i := range j.Analysis.Commands {
 		cmd := &j.Analysis.Commands[i]
 		if cmd.Name == "" || strings.Contains(cmd.Words[0], "/") || !j.ReadOnly && !cmd.ReadOnly && !cmd.Edits() {
-			continue // nothing is taken on trust from its name
+			continue // its name alone makes nothing read-only or an edit
 		}
 		if _, ok := c.Trusted(cmd.Name); !ok {
 			j.distrust = cmd.Name + " is in a folder that commands may write to, or of programs that choose others"
@@ -51,15 +51,16 @@ func judge(env *tools.Env, c *command.Commands, text string) *judged {
 // readOnly reports whether the command is known to only read.
 func (j *judged) readOnly() bool { return j != nil && j.ReadOnly && j.distrust == "" }
 
-// moves reports whether the command may leave the session in another folder:
-// then calls behind it have to wait for it.
+// moves reports whether the command may change the working directory of the session.
+// Later calls then have to wait for it.
 func (j *judged) moves() bool {
 	return slices.ContainsFunc(j.Analysis.Commands, func(c shellsafe.Command) bool {
 		return c.Name == "cd" || c.Name == "pushd" || c.Name == "popd"
 	})
 }
 
-// destructive reports whether the command may destroy what cannot be had back.
+// destructive reports whether the command may destroy data that cannot be recovered. It
+// returns true for a command that could not be analysed.
 func (j *judged) destructive() bool {
 	return j == nil || j.Unresolved != "" || slices.ContainsFunc(j.Analysis.Commands, func(c shellsafe.Command) bool { return c.Destructive() != "" })
 }

@@ -20,10 +20,10 @@ import (
 	"mcp-toolset/tools"
 )
 
-// corpora are those of shellsafe.
+// corpora lists the corpora of package shellsafe.
 const corpora = "../../internal/shellsafe/testdata/"
 
-// environment is the circumstances that the corpora mean.
+// environment holds the folders that the corpora assume.
 func environment() *tools.Env {
 	return &tools.Env{Session: session.View{Dir: "/ws", Roots: []string{"/ws"}}, Home: "/home/u"}
 }
@@ -33,7 +33,7 @@ func commands(t testing.TB, path string, roots ...string) *command.Commands {
 	return configured(t, command.Config{Roots: roots, Environ: []string{"PATH=" + path}})
 }
 
-// commandsWithSecret has the settings pass a secret on to commands.
+// commandsWithSecret returns commands that inherit a secret by the settings.
 func commandsWithSecret(t testing.TB, roots ...string) *command.Commands {
 	t.Helper()
 	return configured(t, command.Config{Roots: roots, Environ: []string{"PATH=/usr/bin:/bin", "API_KEY=x"}, Pass: []string{"API_*"}})
@@ -50,7 +50,7 @@ func configured(t testing.TB, config command.Config) *command.Commands {
 	return c
 }
 
-// lines are the lines of a corpus but comments, decoded.
+// lines returns the decoded lines of a corpus without comments.
 func lines(t testing.TB, name string) (out []string) {
 	t.Helper()
 	data, err := os.ReadFile(corpora + name)
@@ -65,7 +65,7 @@ func lines(t testing.TB, name string) (out []string) {
 	return out
 }
 
-// decode undoes the escapes of a corpus.
+// decode decodes the escapes of a corpus.
 func decode(t testing.TB, s string) string {
 	t.Helper()
 	simple := map[byte]string{'n': "\n", 'r': "\r", 't': "\t", '\\': "\\", '"': `"`}
@@ -120,12 +120,12 @@ func TestFactsOfCorpora(t *testing.T) {
 		for _, cmd := range lines(t, name) {
 			n[name]++
 			if cmd == "/bin/ls" {
-				continue // it is there for a shellsafe that is told of no trusted folder
+				continue // a case for a shellsafe without trusted folders
 			}
 			if judge(environment(), c, cmd).readOnly() {
 				t.Errorf("%q is read-only", cmd)
 			}
-			if cmd == "" || !utf8.ValidString(cmd) { // no call can have it
+			if cmd == "" || !utf8.ValidString(cmd) { // no call can contain it
 				continue
 			}
 			f := resolve(t, tool, cmd).Facts
@@ -169,8 +169,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// A name of the table is no reason to trust what lies first in PATH, where
-// commands may write.
+// A known name does not make a program trusted that is first in PATH, in a folder that
+// commands may write to.
 func TestDistrust(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "ls")
@@ -197,7 +197,7 @@ func TestDistrust(t *testing.T) {
 			t.Error("a path in a root is read-only")
 		}
 	}
-	if err := os.Chmod(file, 0o644); err != nil { // not a program
+	if err := os.Chmod(file, 0o644); err != nil { // not executable
 		t.Fatal(err)
 	}
 	if j := judge(environment(), commands(t, root+":/usr/bin:/bin", root), "ls"); !j.readOnly() {
@@ -205,7 +205,7 @@ func TestDistrust(t *testing.T) {
 	}
 }
 
-// TestDestructive is about the hint on a call, which is known before it runs.
+// TestDestructive checks the annotation of a call, which is known before the call runs.
 func TestDestructive(t *testing.T) {
 	tool := New(Options{Commands: commands(t, "/usr/bin:/bin", "/ws")})[0]
 	for cmd, want := range map[string]bool{
@@ -235,8 +235,8 @@ func TestReadOnlyToolFacts(t *testing.T) {
 	}
 }
 
-// TestUnnamedTexts holds what a model sees of questions about contents that a
-// command does not name.
+// TestUnnamedTexts checks the text of ask decisions about contents that a command does
+// not name.
 func TestUnnamedTexts(t *testing.T) {
 	denied := false
 	for _, one := range []struct {
@@ -271,11 +271,11 @@ func TestUnnamedIsAsked(t *testing.T) {
 	}
 }
 
-// stub is a containment as the tests want it.
+// stub implements containment for the tests.
 type stub struct {
 	uncontained error
 	open        []string
-	denied      *bool // what Open was asked
+	denied      *bool // the argument of the last call of Open
 	exposed     bool
 	mode        command.Mode
 }
@@ -313,7 +313,7 @@ func TestCheck(t *testing.T) {
 		for _, denied := range []bool{true, false} {
 			env := environment()
 			env.ReadDenied = denied
-			asked := denied // Open says otherwise if it is asked otherwise
+			asked := denied // Open overwrites this if it is called
 			one.s.denied = &asked
 			d := check(env, one.s, one.j, false)
 			if one.reason == "" {
@@ -332,9 +332,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSyntax: what the parser and bash both refuse is invalid input. What bash
-// would run is not, though the parser fails on it, nor is what the parser was not
-// given.
+// TestSyntax checks that a text that both the parser and bash reject is invalid input.
+// A text that bash would run is valid even if the parser fails on it, and so is one
+// that the parser does not see.
 func TestSyntax(t *testing.T) {
 	c := commands(t, os.Getenv("PATH"), "/ws")
 	if !strings.HasPrefix(filepath.Base(c.Shell()), "bash") {
@@ -347,10 +347,10 @@ func TestSyntax(t *testing.T) {
 			"echo a\necho )":            "line 2, column 6: ",
 			"echo $(":                   "line 1, column 6: ",
 			"rm -rf /; 'x":              "line 1, column 11: ",
-			"cat <<EOF\nx":              "", // bash takes the end of the text for that of the document
+			"cat <<EOF\nx":              "", // bash accepts the end of the text as the end of the document
 			"shopt -s extglob\nls !(x)": "",
 			"sh -c 'if then'":           "", // the outer command is valid
-			"echo x \\":                 "", // the parser is not asked
+			"echo x \\":                 "", // the parser does not see it
 			"echo \"x\r":                "",
 			"ls":                        "",
 		} {
@@ -365,11 +365,11 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// TestSignals: nothing but kill with the numbers of processes leaves the
-// containment, and no number of this server does.
+// TestSignals checks that only kill with process numbers runs outside the sandbox, and
+// not with a number of this server.
 func TestSignals(t *testing.T) {
 	c := commands(t, "/usr/bin:/bin", "/ws")
-	number := strconv.Itoa(1 << 23) // no process has it
+	number := strconv.Itoa(1 << 23) // no process has this number
 	for text, want := range map[string]bool{
 		"kill N": true, "kill -9 N": true, "kill -s KILL N N": true, "kill -- N": true, "kill -0 N; kill -KILL N": true, "kill -1 N": true,
 		"kill -9 -1": false, "kill -9 N -1": false, "kill -9 -- -N N": false, "kill -9 -N": false, "kill -9 0 N": false, "kill -0 -9 N": false, "kill -0 -s 9 N": false,

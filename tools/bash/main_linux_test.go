@@ -19,7 +19,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// TestMain makes the test binary its own supervisor.
+// TestMain lets the test binary act as its own supervisor.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -32,19 +32,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fixture is the tools over commands of their own. Roots is the folder that
-// the workspaces of the test lie in.
+// fixture holds the tools and their Commands. Roots is the folder that holds the
+// workspaces of the test.
 type fixture struct {
 	Bash, ReadOnly *tools.Tool
 	Options
 	Roots, Home string
 }
 
-// newFixture has the test's temporary folders made from now on lie in the root
-// of what commands may change.
+// newFixture returns a fixture. Temporary folders that the test makes later are in the
+// root that commands may change.
 func newFixture(t *testing.T, edit func(*command.Config, *Options)) *fixture {
 	t.Helper()
-	// Not t.TempDir, which lies where the first one of a test was made.
+	// t.TempDir would be in the folder of the test's first temporary folder.
 	base, err := os.MkdirTemp("", "bash-test-")
 	if err == nil {
 		base, err = filepath.EvalSymlinks(base)
@@ -80,7 +80,7 @@ func newFixture(t *testing.T, edit func(*command.Config, *Options)) *fixture {
 			t.Error(err)
 		}
 	})
-	commands.Report(t.Context()) // makes the folder for temporary files, outside of the roots
+	commands.Report(t.Context()) // makes the folder for temporary files outside of the roots
 	t.Setenv("TMPDIR", f.Roots)
 	f.Commands = commands
 	list := New(f.Options)
@@ -88,7 +88,7 @@ func newFixture(t *testing.T, edit func(*command.Config, *Options)) *fixture {
 	return f
 }
 
-// needContainment skips a test of what only a contained command shows.
+// needContainment skips a test that needs a working sandbox.
 func (f *fixture) needContainment(t *testing.T) {
 	t.Helper()
 	if err := f.Commands.Uncontained(t.Context()); err != nil {
@@ -107,7 +107,7 @@ var varying = []struct {
 	{regexp.MustCompile(`/\S*/state/guarded/taken`), "$$TAKEN"},
 	{regexp.MustCompile(`/\S*/mcp-toolset-\d+/[a-z2-7]{8}`), "$$TMPDIR"},
 	{regexp.MustCompile(`\b(task |task_id":")[a-z][a-z2-7]{5}\b`), "${1}$$TASK"},
-	// By mounts, by Landlock or by seccomp, as the system has them.
+	// The cause is mounts, Landlock or seccomp, depending on the system.
 	{regexp.MustCompile(`Read-only file system|Permission denied|Operation not permitted`), "$$DENIED"},
 	{regexp.MustCompile(`\d{4,} lines \(\d+ bytes\) omitted`), "$$MANY lines ($$MANY bytes) omitted"},
 	{regexp.MustCompile(`Still running after [0-9.]+ s`), "Still running after $$TIME s"},
@@ -115,7 +115,7 @@ var varying = []struct {
 
 var otherTest = regexp.MustCompile(`\$ROOTS/Test\w+`)
 
-// same makes what differs from run to run the same.
+// same replaces text that differs from run to run.
 func (f *fixture) same(text string) string {
 	for _, v := range varying {
 		text = v.pattern.ReplaceAllString(text, v.with)
@@ -124,7 +124,7 @@ func (f *fixture) same(text string) string {
 	return otherTest.ReplaceAllString(text, "$$ROOTS/TEST")
 }
 
-// run calls a tool with arguments as a map.
+// run calls a tool with arguments given as a map.
 func run(ctx context.Context, t *testing.T, w *toolstest.Workspace, tool *tools.Tool, args map[string]any) (*tools.Response, error) {
 	t.Helper()
 	data, err := json.Marshal(args)
@@ -134,7 +134,7 @@ func run(ctx context.Context, t *testing.T, w *toolstest.Workspace, tool *tools.
 	return w.Call(ctx, tool, string(data))
 }
 
-// text runs a command that has to be answered.
+// text runs a command that must succeed as a call, and returns the answer.
 func text(t *testing.T, w *toolstest.Workspace, tool *tools.Tool, cmd string) (string, *tools.Response) {
 	t.Helper()
 	resp, err := run(t.Context(), t, w, tool, map[string]any{"command": cmd})

@@ -20,9 +20,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// These tests run on Windows, and under Wine, where the test binary by the name of
-// a shell stands for one. The tests of all systems mean folders of other systems.
-//
+// These tests run on Windows and under Wine. The test binary, under the name of a
+// shell, acts as the shell. The tests for all systems assume folders of other systems.
 //	GOOS=windows go test -c -o /tmp/bash.exe ./tools/bash && wine /tmp/bash.exe -test.run Windows
 
 func TestMain(m *testing.M) {
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// beShell runs a script of lines, as PowerShell would.
+// beShell runs a script line by line, as PowerShell would.
 func beShell() int {
 	file := os.Getenv("MCP_TOOLSET_SCRIPT")
 	data, err := os.ReadFile(file)
@@ -62,7 +61,7 @@ func beShell() int {
 	return code
 }
 
-// windowsFixture is the tools of a machine with a shell of that name, and a root.
+// windowsFixture returns the tools on a machine with a shell of that name, and a root.
 func windowsFixture(t *testing.T, shell string) (Options, string) {
 	t.Helper()
 	base, err := os.MkdirTemp("", "bash-test-")
@@ -72,7 +71,7 @@ func windowsFixture(t *testing.T, shell string) (Options, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(base) }) // which Wine cannot do
+	t.Cleanup(func() { _ = os.RemoveAll(base) }) // Wine cannot do this
 	root := filepath.Join(base, "root")
 	if err := os.MkdirAll(filepath.Join(root, "sub"), 0o700); err != nil {
 		t.Fatal(err)
@@ -180,7 +179,7 @@ func TestWindowsTools(t *testing.T) {
 	}
 }
 
-// TestWindowsParts checks which files commands for Git Bash are taken to name.
+// TestWindowsParts checks which files commands for Git Bash name.
 func TestWindowsParts(t *testing.T) {
 	o, root := windowsFixture(t, "bash.exe")
 	posix := "/" + strings.ToLower(root[:1]) + strings.ReplaceAll(root[2:], `\`, "/")

@@ -7,14 +7,14 @@ import (
 	"mcp-toolset/policy"
 )
 
-// disguise is a way to write a command so that the shell still runs it.
+// disguise is a way to rewrite a command so that the shell still runs it.
 type disguise struct {
-	text string // with % for the command, @ for it quoted, "" with word
+	text string // % is the command, @ the quoted command, "" the place after word
 	word func(string) string
-	// program says that the command is the words of a program, which can only be
-	// a simple one.
+	// program is true if the command must be the words of a program, so only a simple
+	// command.
 	program bool
-	// plain says that a rule which allows the command allows this too.
+	// plain is true if a rule that allows the command also allows the disguise.
 	plain bool
 }
 
@@ -51,8 +51,8 @@ func (d disguise) put(s string) string {
 	return strings.NewReplacer("%", s, "@", quoted).Replace(d.text)
 }
 
-// TestDisguisedDeny: what a rule denies is never allowed in one disguise over
-// another, not even by a rule on the whole tool, nor by the mode that allows most.
+// TestDisguisedDeny checks that a denied command is never allowed in one or two
+// disguises, even by a rule for the whole tool or by the most permissive mode.
 func TestDisguisedDeny(t *testing.T) {
 	s, n := newScene(t), 0
 	for rule, cmd := range map[string]string{
@@ -65,14 +65,14 @@ func TestDisguisedDeny(t *testing.T) {
 					text := inner.put(cmd)
 					if i != 0 {
 						if outer.word != nil || outer.program && inner.word == nil && !inner.program {
-							continue // it would be other words, or no command
+							continue // this would change the words, or be no command
 						}
 						text = outer.put(text)
 					} else if j != 0 {
 						continue
 					}
 					if s.mode == policy.ModeBypass && i != 0 && j != 0 {
-						continue // two at once are tried in the other mode
+						continue // pairs are tested in the other mode
 					}
 					n++
 					if d := s.decide(t, 0, text); d.Behavior == policy.Allow && !(rule == "Bash(npm publish)" && appends(inner, outer)) {
@@ -87,8 +87,8 @@ func TestDisguisedDeny(t *testing.T) {
 	}
 }
 
-// appends reports whether a disguise puts words behind the command, so that it is
-// another than an exact rule names.
+// appends reports whether a disguise adds words after the command, so that an exact
+// rule does not match it.
 func appends(all ...disguise) bool {
 	for _, d := range all {
 		if strings.Contains(d.text, "{} +") {
@@ -98,8 +98,8 @@ func appends(all ...disguise) bool {
 	return false
 }
 
-// TestDisguisedAllow: a rule that allows a command allows no disguise that hides
-// it, gives it another environment or writes to a file.
+// TestDisguisedAllow checks that a rule that allows a command does not allow a disguise
+// that hides it, changes its environment or writes to a file.
 func TestDisguisedAllow(t *testing.T) {
 	s := newScene(t)
 	s.uncontained = true

@@ -14,10 +14,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file is about commands that need more than their containment gives them.
-
-// unsandboxed asks for a call that leaves the containment. No rule and no mode
-// answers that.
+// unsandboxed returns the decision on a call that leaves the sandbox: ask, or deny if
+// the server requires the sandbox. No rule and no mode answers the question.
 func unsandboxed(c *command.Commands) *policy.Decision {
 	if c.Sandboxed() == command.On {
 		return &policy.Decision{
@@ -32,8 +30,9 @@ func unsandboxed(c *command.Commands) *policy.Decision {
 	}
 }
 
-// grants returns what a contained command needs to use the files that the policy
-// opens, or a fault if it cannot be given that.
+// grants returns the accesses that a confined command needs for the files that the
+// policy opens, or a fault if the sandbox cannot give them. It returns nil if commands
+// are not confined.
 func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool) ([]tools.Grant, error) {
 	if c.Uncontained(context.Background()) != nil {
 		return nil, nil
@@ -47,7 +46,7 @@ func grants(c *command.Commands, j *judged, opens []policy.Target, readOnly bool
 		case known && w.Change:
 			w.Content, w.Remove = n.Content, n.Below
 		case known && n.Guess && !readOnly:
-			w.Change, w.Guess = true, true // the pipeline checks that it may be
+			w.Change, w.Guess = true, true // the pipeline checks whether the change is permitted
 		}
 		wants = append(wants, w)
 	}
@@ -79,9 +78,9 @@ func cannotOpen(e *command.CannotOpen) *tools.Fault {
 	return &tools.Fault{Fact: "the sandbox cannot let this command use " + plain.Line(e.Path) + ": " + e.Why, Next: next}
 }
 
-// operands has the files that the command writes or may write, by the path that the
-// policy knows. Of one that is written in several ways Content holds only if it does for
-// each.
+// operands returns the files that the command writes or may write, by the path that the
+// policy uses. For a file that is written in several ways, Content is true only if it
+// is true for all of them.
 func (j *judged) operands() map[string]shellsafe.Path {
 	out := map[string]shellsafe.Path{}
 	for _, n := range j.Reads {
@@ -102,9 +101,9 @@ func (j *judged) operands() map[string]shellsafe.Path {
 	return out
 }
 
-// signals reports whether the command does nothing but send signals to processes
-// that it names by number, none of them of this server. In a PID namespace of its own it would find none of
-// them, so once it is allowed it runs outside of the containment.
+// signals reports whether the command only sends signals to processes that it names by
+// number, none of them a process of this server. In a PID namespace of its own it would
+// find none of them, so an allowed command of this kind runs outside the sandbox.
 func (j *judged) signals() bool {
 	if j == nil || j.Unresolved != "" || len(j.Analysis.Commands) == 0 || len(j.Writes)+len(j.Reads) > 0 {
 		return false
@@ -115,8 +114,8 @@ func (j *judged) signals() bool {
 	})
 }
 
-// numbered returns the processes that a kill names by number; nil if it names
-// others too, such as a group or all (-1), or more than one signal.
+// numbered returns the process numbers that a kill names. It returns nil if the kill
+// also names a group or all processes (-1), or more than one signal.
 func numbered(c *shellsafe.Command) (numbers []string) {
 	if c.Name != "kill" || !c.Literal {
 		return nil
@@ -133,8 +132,9 @@ func numbered(c *shellsafe.Command) (numbers []string) {
 	return numbers
 }
 
-// elsewhere returns a command that ends processes which a contained command does
-// not find; "" if there is none. One that starts something else may mean that.
+// elsewhere returns the text of a command that ends processes which a confined command
+// does not see; "" if there is none. It also returns "" if the command starts other
+// programs, since the target may be one of them.
 func (j *judged) elsewhere() (text string) {
 	for i := range j.Analysis.Commands {
 		c := &j.Analysis.Commands[i]

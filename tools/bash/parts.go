@@ -12,8 +12,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// parts are the command as the policy judges it, in a call whose changes the
-// kernel prevents if it is harmless.
+// parts returns the command in the form that the policy judges. With harmless, the
+// kernel prevents changes by the call.
 func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.Parts {
 	if j == nil {
 		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
@@ -49,13 +49,13 @@ func (j *judged) parts(c *command.Commands, text string, harmless bool) *tools.P
 	p.Edits = p.Edits && edits > 0
 	p.name(j.Reads, policy.Read, j.dir)
 	p.name(j.Writes, policy.Edit, j.dir)
-	p.Edits = p.Edits && !j.takesRoot() && runtime.GOOS != "windows" // roots are written otherwise there
+	p.Edits = p.Edits && !j.takesRoot() && runtime.GOOS != "windows" // roots are spelled differently there
 	return p.Parts
 }
 
-// shows returns why a command may show what it should not, as a clause; "" if
-// nothing is known of that. The environment of commands holds no secrets unless
-// the settings pass one on, which secrets reports.
+// shows returns why a command may show data that it should not, as a clause; "" if no
+// reason is known. The environment of commands holds no secrets unless the settings
+// pass one on, which secrets reports.
 func shows(c *shellsafe.Command, secrets bool) string {
 	switch {
 	case c.ShowsOthersEnvironment():
@@ -72,8 +72,8 @@ func shows(c *shellsafe.Command, secrets bool) string {
 	return ""
 }
 
-// takesRoot reports whether the command removes or moves one of the roots as a
-// whole, with the protected names in it.
+// takesRoot reports whether the command removes or moves a whole root, and with it the
+// protected names in it.
 func (j *judged) takesRoot() bool {
 	return slices.ContainsFunc(j.Writes, func(n shellsafe.Path) bool {
 		text := n.Text
@@ -87,11 +87,12 @@ func (j *judged) takesRoot() bool {
 	})
 }
 
-// partsOf are Parts in the making.
+// partsOf adds methods to Parts that fill it in.
 type partsOf struct{ *tools.Parts }
 
-// named returns an operand as an absolute path, or as a pattern of such, if its
-// folder is known; "" for one that names no file.
+// named returns an operand as an absolute path, or as a pattern of one, if its folder
+// is known. A path whose folder is not known stays relative. It returns "" for an
+// operand that names no file.
 func named(n shellsafe.Path) string {
 	text := n.Text
 	if n.Glob {
@@ -107,7 +108,7 @@ func named(n shellsafe.Path) string {
 			}
 			text = n.Dir + "/" + text
 		}
-		text, _ = windowsPath(text) // what is not known is in Unresolved
+		text, _ = windowsPath(text) // an unknown path is reported in Unresolved
 		return text
 	}
 	if !filepath.IsAbs(text) && n.Dir != "" {
@@ -116,8 +117,8 @@ func named(n shellsafe.Path) string {
 	return text
 }
 
-// name adds the files that the command names. What is only known when it runs
-// is left to the containment. The folder dir is canonical.
+// name adds the files that the command names to Paths. Files that are known only when
+// the command runs are left to the sandbox. dir must be canonical.
 func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) {
 	for _, n := range paths {
 		text := named(n)
@@ -132,7 +133,7 @@ func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) 
 			continue
 		}
 		if n.Glob && strings.Contains(text+"/", "/../") {
-			// Who looks for what a pattern matches takes .. from its text.
+			// The search for matches of a pattern removes .. from its text.
 			up := strings.TrimLeft(n.Pattern, "./")
 			if n.Dir != dir || filepath.IsAbs(n.Pattern) || strings.Contains("/"+up+"/", "/../") {
 				p.Edits = false
@@ -147,7 +148,8 @@ func (p partsOf) name(paths []shellsafe.Path, access policy.Access, dir string) 
 	}
 }
 
-// escaped is a folder as the beginning of a pattern.
+// escaped returns dir for use at the beginning of a pattern, or unchanged if pattern is
+// false.
 func escaped(dir string, pattern bool) string {
 	if !pattern {
 		return dir

@@ -21,15 +21,15 @@ import (
 //go:embed prompt_powershell.md
 var promptPowerShell string
 
-// Why one of the tools is absent.
+// Reasons why one of the tools is disabled.
 var (
 	errPowerShell = errors.New("the shell of this server is PowerShell: use the tool PowerShell if it is listed, or ask the user to install bash")
 	errPosix      = errors.New("the shell of this server is not PowerShell: use the tool Bash")
 )
 
-// newPowerShell makes the tool that replaces Bash where the shell is PowerShell.
-// Commands are not contained there and none is known to only read, so each needs
-// approval unless a rule allows it.
+// newPowerShell returns the tool that replaces Bash where the shell is PowerShell. Its
+// commands are not confined and none is known to only read, so each needs approval
+// unless a rule allows it.
 func newPowerShell(o Options) *tools.Tool {
 	const name = "PowerShell"
 	return tools.MustBuild(tools.Def[Input, Output]{
@@ -81,7 +81,8 @@ func judgePowerShell(env *tools.Env, text string) *judged {
 	return &judged{dir: env.Session.Dir, roots: env.Session.Roots, Analysis: &shellsafe.Analysis{}, powerShell: &c}
 }
 
-// askPowerShell asks about a command. An allow rule that covers it comes first.
+// askPowerShell returns the decision to ask about a command. An allow rule that covers
+// the command takes precedence.
 func askPowerShell(j *judged) *policy.Decision {
 	d := &policy.Decision{
 		Behavior: policy.Ask,
@@ -99,9 +100,9 @@ func askPowerShell(j *judged) *policy.Decision {
 	return d
 }
 
-// powerShellParts returns a command as the policy judges it: one part, which a rule
-// may allow if it is a simple command, with everything in it that may be a command
-// for rules that deny or ask.
+// powerShellParts returns a command in the form that the policy judges: one part. A
+// rule may allow the part only if it is a simple command. Deny and ask rules are
+// matched against every text in it that may be a command.
 func (j *judged) powerShellParts(text, home string) *tools.Parts {
 	if j == nil || j.powerShell == nil {
 		return &tools.Parts{Text: text, Unresolved: errNoJudgement.Error()}
@@ -133,10 +134,10 @@ func (j *judged) powerShellParts(text, home string) *tools.Parts {
 	return p
 }
 
-// programForms returns the texts that rules on Bash which deny or ask are matched
-// against for a program and its arguments: without flags ahead of a subcommand, with
-// synonyms, and what it runs. The doubt is why they may not include all that runs; ""
-// if they do.
+// programForms returns the texts of a program call that deny and ask rules for Bash are
+// matched against: without flags before a subcommand, with synonyms, and with the
+// programs that it runs. doubt is the reason why the forms may be incomplete; "" if
+// they are complete.
 func programForms(words []string) (forms []policy.Form, doubt string) {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -153,7 +154,7 @@ func programForms(words []string) (forms []policy.Form, doubt string) {
 	return forms, cmp.Or(a.Unresolved, a.Doubtful)
 }
 
-// readers are commands that only read the files that they name.
+// readers lists commands that only read the files that they name.
 var readers = func() map[string]bool {
 	out := map[string]bool{}
 	for name := range strings.FieldsSeq("get-content gc cat type select-string sls get-childitem gci ls dir get-item gi test-path resolve-path get-filehash import-csv") {
@@ -162,13 +163,13 @@ var readers = func() map[string]bool {
 	return out
 }()
 
-// operands returns the files that a word may name, as absolute paths: the word, the
-// value of a parameter after = or :, the items of a list, and a path without the name
-// of a provider or stream.
+// operands returns the files that a word may name, as absolute paths: the word itself,
+// the value of a parameter after = or :, the items of a list, and the path without the
+// name of a provider or stream.
 func operands(word, dir, home string) (paths []string) {
 	items := strings.Split(word, ",")
 	if len(items) > 1 {
-		items = append(items, word) // a name may have the comma
+		items = append(items, word) // a file name may contain the comma
 	}
 	for _, item := range items {
 		texts := []string{item}

@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// powerShellScene is a scene whose tool is PowerShell.
+// powerShellScene returns a scene whose tool is PowerShell.
 func powerShellScene(t *testing.T, mode policy.Mode, rules ...entry) *scene {
 	s := at(t, "/ws")
 	s.mode, s.closed, s.guarded = mode, []string{"/closed"}, []string{"/my cfg/set.json"}
@@ -92,7 +92,7 @@ func TestPowerShellDecisions(t *testing.T) {
 	}
 }
 
-// powerShellFiles are decisions under rules on the files .env, "a b/c" and docs.
+// powerShellFiles lists decisions under rules for the files .env, "a b/c" and docs.
 func powerShellFiles(otherwise string) map[string]string {
 	env, spaced := "deny Read(./.env)", "deny Read(./a b/c)"
 	return map[string]string{
@@ -125,14 +125,14 @@ func TestPowerShellTexts(t *testing.T) {
 	}
 }
 
-// TestPowerShellCases has the errors of calls. The shell that was named is not there.
+// TestPowerShellCases checks the errors of calls. The configured shell does not exist.
 func TestPowerShellCases(t *testing.T) {
 	f := newFixture(t, func(c *command.Config, _ *Options) { c.Shell = "/nonexistent/pwsh" })
 	toolstest.Run(t, newPowerShell(f.Options.withDefaults()), "testdata/powershell", f.same)
 	absent(t, f, "Bash: "+errPowerShell.Error()+"\nBashReadOnly: "+errPowerShell.Error())
 }
 
-// TestPowerShellAbsent checks that one of Bash and PowerShell can be called.
+// TestPowerShellAbsent checks that exactly one of Bash and PowerShell is enabled.
 func TestPowerShellAbsent(t *testing.T) {
 	f := newFixture(t, nil)
 	absent(t, f, "PowerShell: "+errPosix.Error())

@@ -19,24 +19,24 @@ import (
 	"mcp-toolset/tools"
 )
 
-// call is one call on its way.
+// call holds the state of one call.
 type call struct {
 	o           Options
 	env         *tools.Env
-	tool        string // that texts name
+	tool        string // tool name for texts
 	command     string
 	description string
 	timeout     int // milliseconds; 0: the default
 	background  bool
 	readOnly    bool // of BashReadOnly
-	unsandboxed bool // outside of the sandbox
+	unsandboxed bool // run outside the sandbox
 	judged      *judged
 }
 
 const (
-	// grace is how long what is told to end may take before it is killed.
+	// grace is the time between the request to end and the kill of a command.
 	grace = 500 * time.Millisecond
-	// tick is how often a client that listens hears of a running command.
+	// tick is the interval of progress reports to the client.
 	tick = time.Second
 )
 
@@ -66,7 +66,7 @@ func (c *call) run(ctx context.Context) (tools.Result[Output], error) {
 	return c.ended(j)
 }
 
-// spec is the command as it is to be started.
+// spec returns the specification with which the command starts.
 func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	s := command.Spec{
 		Script: c.command, Dir: c.env.Session.Dir, Owner: owner(c.env.Session), Name: strings.ToLower(c.tool),
@@ -96,8 +96,8 @@ func (c *call) spec(ctx context.Context) (command.Spec, error) {
 	return s, err
 }
 
-// Gone ends what a conversation that has ended left running, and forgets its tasks
-// with their output and its temporary folder. It does not wait.
+// Gone ends the tasks of a session that has ended and deletes their output and the
+// session's temporary folder. It does not wait.
 func Gone(o Options, v session.View) {
 	go func() {
 		o.Tasks.Forget(task.OwnerOf(v), "the end of the session")
@@ -105,14 +105,14 @@ func Gone(o Options, v session.View) {
 	}()
 }
 
-// owner says whose temporary folder a command uses: that of its conversation.
+// owner returns the owner of the temporary folder that a command uses: its session.
 func owner(v session.View) string {
 	o := task.OwnerOf(v)
 	return o.Principal + "/" + o.Session
 }
 
-// noFolder is the answer when the working directory is gone: the session goes
-// back to its first root.
+// noFolder returns the error for a working directory that does not exist any more. It
+// moves the session back to its first root.
 func (c *call) noFolder(err error) error {
 	v := c.env.Session
 	why := "is not a folder any more"
@@ -131,7 +131,7 @@ func (c *call) noFolder(err error) error {
 	}}
 }
 
-// startError words why a command could not be started.
+// startError returns the error for a command that could not be started.
 func (c *call) startError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -151,11 +151,11 @@ func (c *call) startError(ctx context.Context, err error) error {
 	return &tools.Fault{Fact: "the command could not be started: " + plain.Line(err.Error()), Next: "Try again, or ask the user to run mcp-toolset doctor."}
 }
 
-// gitConfigTime is how long git may take to list its settings.
+// gitConfigTime is the timeout for git to list its settings.
 const gitConfigTime = 10 * time.Second
 
-// gitEnv is the environment in which git runs nothing that a repository names:
-// its filters are listed first, as contained as the command will be.
+// gitEnv returns an environment in which git runs no program that a repository names.
+// It lists the filters of the repositories first, in the same sandbox as the command.
 func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error) {
 	ctx, cancel := context.WithTimeout(callCtx, gitConfigTime)
 	defer cancel()
@@ -163,7 +163,7 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 	for _, dir := range c.judged.GitDirs {
 		s.Dir, s.Script, s.Name = dir, shellsafe.GitProbe, "git-config"
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			continue // git will say so
+			continue // git reports that itself
 		}
 		running, err := c.o.Commands.Start(ctx, s)
 		if err != nil {
@@ -200,7 +200,7 @@ func (c *call) gitEnv(callCtx context.Context, s command.Spec) ([]string, error)
 	return env, nil
 }
 
-// how a wait ended.
+// how describes the end of a wait.
 type how int
 
 const (
@@ -208,8 +208,8 @@ const (
 	moved
 )
 
-// wait waits for the end of a command, or until it is to be moved to the
-// background.
+// wait waits until a command ends or has to move to the background. If ctx ends, it
+// discards the command and returns the cause.
 func (c *call) wait(ctx context.Context, j *job) (how, error) {
 	timeout := c.o.Default
 	if c.timeout > 0 {
@@ -228,12 +228,13 @@ func (c *call) wait(ctx context.Context, j *job) (how, error) {
 			j.discard(command.Cancelled)
 			return done, context.Cause(ctx)
 		case <-life.C:
-			// What grows is the time: a command may print nothing for long.
+			// Progress is the time that has passed, since a command may print nothing
+			// for a long time.
 			c.env.Progress(tools.Progress{Done: time.Since(begun).Seconds(), Message: alive(j)})
 		case <-after.C:
 			switch {
 			case !shellsafe.LeadingSleep(c.command):
-			case timeout > c.o.Foreground: // it is stopped in the background
+			case timeout > c.o.Foreground: // the timeout ends it in the background
 				j.limitTo(timeout-c.o.Foreground, timeout)
 			default:
 				j.limit = timeout
@@ -246,7 +247,7 @@ func (c *call) wait(ctx context.Context, j *job) (how, error) {
 	}
 }
 
-// alive returns what a user sees of a running command: its last line of output.
+// alive returns the status of a running command for the user: its last line of output.
 func alive(j *job) string {
 	if line := plain.Line(j.Running.Output.LastLine()); line != "" {
 		return line

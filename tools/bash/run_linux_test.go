@@ -22,7 +22,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// waitFor waits until something is so, which is soon.
+// waitFor waits until a condition holds, which must be soon.
 func waitFor(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !so(); {
@@ -33,7 +33,7 @@ func waitFor(t testing.TB, what string, so func() bool) {
 	}
 }
 
-// logs are the files of output that are kept.
+// logs returns the stored output logs.
 func (f *fixture) logs(t *testing.T) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(f.Roots, "../state/output/*/*.log"))
@@ -43,10 +43,11 @@ func (f *fixture) logs(t *testing.T) []string {
 	return list
 }
 
-// own is a time to sleep that tells this process's commands from those of others.
+// own is a sleep duration that distinguishes the commands of this process from those of
+// others.
 var own = fmt.Sprintf("1000.%d", os.Getpid())
 
-// processes are those whose command line has a word.
+// processes returns the processes whose command line contains a word.
 func processes(word string) (pids []int) {
 	list, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range list {
@@ -60,7 +61,8 @@ func processes(word string) (pids []int) {
 	return pids
 }
 
-// What was judged to only read runs as it was judged, not as it was written.
+// A command that the analysis found to only read runs in the analysed form, not as
+// written.
 func TestRunsWhatWasJudged(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -90,8 +92,8 @@ func TestRunsWhatWasJudged(t *testing.T) {
 	}
 }
 
-// A program that a repository names is not run by a git that was judged to only
-// read, and is by one that was not: then it is contained.
+// A git command that only reads does not run a program that a repository names. Any
+// other git command does, but in the sandbox.
 func TestHostileRepository(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -126,7 +128,7 @@ func TestKept(t *testing.T) {
 		kept    bool
 	}{
 		{"printf %100s x", false}, {"printf %101s x", true}, {"exit 3", false}, {"printf %101s x; exit 3", true}, {"kill -9 $$", false}, {"true", false},
-		{`printf '\033[0m%.0s' {1..100}; echo a`, false}, // as it is seen
+		{`printf '\033[0m%.0s' {1..100}; echo a`, false}, // counted as it is shown
 	} {
 		before := len(f.Tasks.List(owner))
 		_, resp := text(t, w, f.Bash, one.command)
@@ -148,7 +150,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Facts for programs.
+// Values of _meta, for programs.
 func TestMeta(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -181,7 +183,7 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// A call tells of its life, once a second.
+// A call reports progress once a second.
 func TestProgress(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -213,7 +215,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// Cancelling ends everything and leaves nothing.
+// Cancelling ends all processes and leaves no files.
 func TestCancel(t *testing.T) {
 	f := newFixture(t, nil)
 	for _, tool := range []*tools.Tool{f.Bash, f.ReadOnly} {
@@ -242,7 +244,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A call that is over before it begins runs nothing.
+// A call that is cancelled before it begins runs nothing.
 func TestCancelledBefore(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -259,7 +261,7 @@ func TestCancelledBefore(t *testing.T) {
 	}
 }
 
-// A command in the background ends at its timeout, and says so.
+// A command in the background ends at its timeout, and the status reports it.
 func TestBackground(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -287,8 +289,8 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// Where no more tasks are taken, nothing goes on unseen, and what has ended is
-// answered all the same.
+// At the limit of tasks, no command runs on unseen, and an ended command still gets its
+// answer.
 func TestTooManyTasks(t *testing.T) {
 	f := newFixture(t, func(_ *command.Config, o *Options) { o.MaxOutput = 100 })
 	w := toolstest.NewWorkspace(t)
@@ -320,7 +322,7 @@ func TestTooManyTasks(t *testing.T) {
 	}
 }
 
-// endless is a task that runs until the test is over.
+// endless is a task that runs until the end of the test.
 type endless struct {
 	*job
 	done chan struct{}
@@ -330,8 +332,8 @@ func (e endless) Done() <-chan struct{} { return e.done }
 func (e endless) Status() task.Status   { return task.Status{State: task.Running} }
 func (e endless) Release()              {}
 
-// A supervisor that somebody kills takes its command with it; the answer says
-// that nothing is known.
+// If a supervisor is killed, its command ends, too; the answer reports that the result
+// is unknown.
 func TestLost(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -360,7 +362,7 @@ func TestLost(t *testing.T) {
 	waitFor(t, "its command is gone", func() bool { return len(processes(own)) == 0 })
 }
 
-// A forged place to stand moves nobody out of the workspace.
+// A forged last folder does not move the session out of the workspace.
 func TestForgedFolder(t *testing.T) {
 	f := newFixture(t, nil)
 	w := toolstest.NewWorkspace(t)
@@ -407,7 +409,7 @@ func TestInRoots(t *testing.T) {
 	}
 }
 
-// Words of ends that are not to be had at will.
+// Texts for endings that a test cannot cause at will.
 func TestEndings(t *testing.T) {
 	exit := func(e process.Exit) command.Result { return command.Result{Exit: e} }
 	j := &job{tool: "Bash", limit: 90 * time.Second, answers: shellsafe.Analyse("grep x", shellsafe.Options{})}
@@ -501,7 +503,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// The session of a folder that is gone, and of none to go to.
+// A session whose folder is gone, with and without another root.
 func TestNoFolder(t *testing.T) {
 	for _, one := range []struct {
 		dir   string

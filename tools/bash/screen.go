@@ -7,35 +7,34 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// screen is a program that takes over the terminal.
+// screen describes a program that takes over the terminal.
 type screen struct {
-	without []string // arguments that begin so make it do its work without one
-	flag    string   // so does this letter among the flags; "": none does
-	instead string   // what to do
+	without []string // prefixes of arguments with which the program needs no terminal
+	flag    string   // a letter among the flags with the same effect; "": none
+	instead string   // next step for the fault
 }
 
 var (
 	vim    = screen{without: []string{"-c", "+", "-S", "-s", "-e", "-E", "--cmd", "--headless"}, instead: "Use Read to see a file, and Edit or Write to change it."}
 	editor = screen{instead: vim.instead}
 	emacs  = screen{without: []string{"-batch", "--batch", "--script", "-x"}, instead: vim.instead}
-	// On macOS -l says how often top prints.
+	// On macOS -l is the number of samples that top prints.
 	top = screen{without: []string{"-l"}, flag: "b", instead: "Use top -b -n 1, or ps."}
 	tui = screen{instead: "Use ps, ls or another command that only prints."}
 )
 
-// screens are well-known programs that wait for keys which never come.
+// screens lists well-known programs that wait for keys which never arrive.
 var screens = map[string]screen{
 	"vim": vim, "vi": vim, "nvim": vim, "view": vim, "vimdiff": vim, "rvim": vim,
 	"nano": editor, "pico": editor, "micro": editor, "emacs": emacs,
 	"top": top, "htop": tui, "btop": tui, "tig": tui,
 }
 
-// transparent are programs that run another one in the same terminal.
+// transparent lists programs that run another program in the same terminal.
 var transparent = []string{"bash", "command", "doas", "env", "exec", "nice", "nohup", "sh", "sudo", "time", "timeout"}
 
-// fullScreen returns the error of a command that runs a full-screen program; nil if it
-// runs none. Programs that others run elsewhere, or in a terminal of their own, are
-// not known to be.
+// fullScreen returns an error if the command runs a full-screen program, or nil. It
+// ignores programs that other programs run elsewhere or in a terminal of their own.
 func (j *judged) fullScreen() error {
 	if j == nil {
 		return nil
@@ -50,14 +49,14 @@ func (j *judged) fullScreen() error {
 			continue
 		}
 		if path := c.Words[0]; strings.Contains(path, "/") && !strings.HasPrefix(path, "/usr/") && !strings.HasPrefix(path, "/bin/") {
-			continue // a program of the project that only has such a name
+			continue // a program of the project that has the same name
 		}
 		return fault.New(c.Name+" is a full-screen program, and commands have no terminal", s.instead)
 	}
 	return nil
 }
 
-// prints reports whether the program does without a terminal with these arguments.
+// prints reports whether the program needs no terminal with these arguments.
 func (s screen) prints(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		for _, start := range append([]string{"--help", "--version", "-h", "-V"}, s.without...) {

@@ -6,8 +6,8 @@ import (
 	"mcp-toolset/internal/shellsafe"
 )
 
-// TestFullScreen: a program that would wait for keys is refused, with what to use
-// instead; the same program at work without a terminal is not.
+// TestFullScreen checks that a program that would wait for keys is rejected, with an
+// alternative, and that the same program is accepted when it works without a terminal.
 func TestFullScreen(t *testing.T) {
 	const (
 		edit = " is a full-screen program, and commands have no terminal. Use Read to see a file, and Edit or Write to change it."

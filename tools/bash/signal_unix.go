@@ -8,5 +8,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalName is the name of a signal, such as SIGKILL; "" if it has none.
+// signalName returns the name of a signal, such as SIGKILL; "" if it has none.
 func signalName(s syscall.Signal) string { return unix.SignalName(s) }

@@ -9,13 +9,13 @@ import (
 	"mcp-toolset/internal/task"
 )
 
-// taskJob is a command in the registry of tasks. Once the command has ended, it holds
-// only what can still be asked for.
+// taskJob is a command in the task registry. After the command has ended, it holds only
+// the data that clients can still request.
 type taskJob struct {
 	title  string
 	done   <-chan struct{}
 	output *spool.Log
-	job    atomic.Pointer[job] // nil: settled
+	job    atomic.Pointer[job] // nil after settle
 	final  task.Status         // set before job is nil
 }
 
@@ -27,11 +27,11 @@ func newTaskJob(j *job) *taskJob {
 	return e
 }
 
-// maxNotes bounds the notes that are held of a command that has ended, in bytes.
+// maxNotes is the limit of the notes stored for an ended command, in bytes.
 const maxNotes = 2 << 10
 
 // settle waits for the end of the command and releases what only a running command
-// needs, such as its containment, its text and most of the output in memory.
+// needs, such as its sandbox, its text and most of its output in memory.
 func (e *taskJob) settle() {
 	<-e.done
 	e.output.Trim()
@@ -40,19 +40,19 @@ func (e *taskJob) settle() {
 	e.job.Store(nil)
 }
 
-// Kind is the kind of task.
+// Kind returns the kind of task.
 func (e *taskJob) Kind() string { return "shell" }
 
-// Title is the first line of the command.
+// Title returns the first line of the command.
 func (e *taskJob) Title() string { return e.title }
 
-// Done is closed when the command and all it started have ended.
+// Done returns a channel that is closed when the process tree of the command has ended.
 func (e *taskJob) Done() <-chan struct{} { return e.done }
 
 // Output is what the command prints.
 func (e *taskJob) Output() *spool.Log { return e.output }
 
-// Status is how the command is, or how it ended.
+// Status returns the current state of the command, or how it ended.
 func (e *taskJob) Status() task.Status {
 	if j := e.job.Load(); j != nil {
 		return j.Status()
@@ -60,7 +60,7 @@ func (e *taskJob) Status() task.Status {
 	return e.final
 }
 
-// Stop ends the command and all it started.
+// Stop ends the process tree of the command. It does nothing after the end.
 func (e *taskJob) Stop(why string) error {
 	if j := e.job.Load(); j != nil {
 		return j.Stop(why)
@@ -68,11 +68,11 @@ func (e *taskJob) Stop(why string) error {
 	return nil
 }
 
-// Release removes what it printed.
+// Release deletes the output.
 func (e *taskJob) Release() { _ = e.output.Remove() }
 
-// firstNotes returns the notes that have at most limit bytes together, with a note
-// on how many are left out.
+// firstNotes returns the first notes that together have at most limit bytes. If it
+// omits some, it appends a note with their number.
 func firstNotes(notes []string, limit int) []string {
 	var out []string
 	for i, n := range notes {

@@ -7,10 +7,10 @@ import (
 	"mcp-toolset/internal/shellsafe"
 )
 
-// windowsPath returns a path that a command for Git Bash names as Windows knows
-// it: /c/x is C:\x there. It reports false for one that is not known: below the
-// root of Git Bash, relative to a drive, or with a backslash that bash and programs
-// may read differently.
+// windowsPath returns a path in a command for Git Bash as Windows spells it: /c/x
+// becomes C:\x. It reports false for a path whose location is unknown: below the root
+// of Git Bash, relative to a drive, or with a backslash that bash and programs may read
+// differently.
 func windowsPath(text string) (path string, ok bool) {
 	switch drive := strings.TrimPrefix(text, "/"); {
 	case drive != text && len(drive) > 0 && letter(drive[0]) && (len(drive) == 1 || drive[1] == '/'):
@@ -23,8 +23,8 @@ func windowsPath(text string) (path string, ok bool) {
 	return text, true
 }
 
-// posixPath returns a path as Git Bash knows it, in which the analysis reads
-// commands: C:\x is /c/x there.
+// posixPath returns a path as Git Bash spells it: C:\x becomes /c/x. The analysis reads
+// commands with such paths.
 func posixPath(path string) string {
 	if runtime.GOOS != "windows" {
 		return path
@@ -53,9 +53,9 @@ func toPosix(path string) string {
 
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// unknownOnWindows returns why it is not known on Windows which files a command
-// for Git Bash names; "" if it is. The analysis reads paths as on other systems, so
-// that one which Windows reads differently makes a command one that no rule allows.
+// unknownOnWindows returns why the files that a command for Git Bash names are not
+// known on Windows; "" if they are. The analysis reads paths as on other systems, so no
+// rule may allow a command with a path that Windows reads differently.
 func unknownOnWindows(a *shellsafe.Analysis) string {
 	for i := range a.Commands {
 		c := &a.Commands[i]
