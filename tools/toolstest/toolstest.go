@@ -1,21 +1,21 @@
-// Package toolstest tests a tool with one line:
+// Package toolstest runs the test cases of a tool with one line:
 //
 //	func TestCases(t *testing.T) { toolstest.Run(t, read.New(read.Options{}), "testdata") }
 //
-// A case is a txtar archive; one called unix_* is not run on Windows. Its comment
-// says why it is there; then come, in this order:
+// A case is a txtar archive. A case named unix_* does not run on Windows. Its comment gives
+// the reason for the case. The sections are, in this order:
 //
-//	-- files/NAME --    a file of the workspace; between calls one that somebody else writes
+//	-- files/NAME --    a file of the workspace; between calls, a change from outside the session
 //	-- read/NAME --     the session reads the file
 //	-- call --          the arguments of a call; there may be several, in sequence
-//	-- want --          the text of its result; `want failed` for a result that is a failure
-//	-- error --         instead of want: the error of a call refused or failed
-//	-- after/NAME --    a file as it must be after all calls; with the single
-//	                    line `(absent)` it must not be there
+//	-- want --          the text of its result; `want failed` if the result is a failure
+//	-- error --         instead of want: the error of the call
+//	-- after/NAME --    the content of a file after all calls; the single line
+//	                    `(absent)` means that the file must not exist
 //
-// Each file of the workspace is a second newer than the one before it. $ROOT
-// stands for the workspace, $RESULTS for the folder of stored results. With -update, want and error sections are
-// rewritten with what the tool does; read the diff.
+// Each file of the workspace is one second newer than the one before it. $ROOT is the
+// workspace, and $RESULTS is the folder of stored results. With -update, want and error
+// sections are rewritten with the actual answers; read the diff.
 package toolstest
 
 import (
