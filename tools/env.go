@@ -57,7 +57,7 @@ type Env struct {
 	// Waiting releases the call's slot. It is for a call that only waits from now on.
 	Waiting func()
 
-	// Outside reports that the call leaves a process behind that may change files until
+	// Outside reports that the call leaves something running that may change files until
 	// done is called. The caller calls done once.
 	Outside func() (done func())
 
