@@ -148,8 +148,8 @@ func TestStatelessReadsInFull(t *testing.T) {
 	c.want("", whole)
 }
 
-// TestFailedReadsLeaveNoRecord checks that failed reads leave no read record and that
-// OnShort is not called for them.
+// TestFailedReadsLeaveNoRecord checks that failed reads leave no read record and are not
+// reported to the session's listeners.
 func TestFailedReadsLeaveNoRecord(t *testing.T) {
 	c := converse(t, Options{})
 	var heard int

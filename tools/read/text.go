@@ -20,7 +20,8 @@ const (
 	DefaultMaxTokens = 25_000
 	// leastTokens is the minimum: room for a notice and a piece of a line.
 	leastTokens = 250
-	// mostTokens is the maximum. It prevents an overflow if a budget is set by mistake.
+	// mostTokens is the maximum. It keeps a budget that is set by mistake within a
+	// meaningful range.
 	mostTokens = 10_000_000
 	// bytesPerToken is the usual estimate for English text and code.
 	bytesPerToken = 4
