@@ -22,7 +22,7 @@ type out struct {
 	Echo string `json:"echo" jsonschema:"The word again"`
 }
 
-// minimal is a definition with only what is required.
+// minimal returns a definition with only the required fields.
 func minimal() tools.Def[in, out] {
 	return tools.Def[in, out]{Name: "Echo", Prompt: "Echoes a word.",
 		Call: func(_ context.Context, _ *tools.Env, i in) (tools.Result[out], error) {
@@ -30,8 +30,8 @@ func minimal() tools.Def[in, out] {
 		}}
 }
 
-// TestDefaultsAreConservative: whatever an author does not say, the server
-// assumes the worst.
+// TestDefaultsAreConservative checks that the server assumes the worst of everything that a
+// definition leaves out.
 func TestDefaultsAreConservative(t *testing.T) {
 	tool := tools.MustBuild(minimal())
 	if tool.Hints != (tools.Hints{}) || tool.Title != "Echo" || tool.MaxResultSize != tools.DefaultResultSize ||
@@ -74,8 +74,8 @@ func TestPathMatcher(t *testing.T) {
 	}
 }
 
-// TestOwnMatcher: a tool's matcher is told what the rule does, and its parts
-// are those of the completed input.
+// TestOwnMatcher checks that a tool's matcher gets the behavior of the rule and the
+// completed input.
 func TestOwnMatcher(t *testing.T) {
 	d := minimal()
 	d.Backfill = func(_ *tools.Env, i *in) { i.Word += "!" }
@@ -128,7 +128,7 @@ func TestBuildRefuses(t *testing.T) {
 	tools.MustBuild(tools.Def[in, out]{})
 }
 
-// TestBadSchemas: what some client cannot read is found when the schema is made.
+// TestBadSchemas checks that a schema that some client cannot read fails when it is made.
 func TestBadSchemas(t *testing.T) {
 	type undescribed struct {
 		A string `json:"a"`
@@ -182,8 +182,8 @@ func TestSchemaTags(t *testing.T) {
 	}
 }
 
-// TestResolveWorksOnACopy: a call can be resolved again against a session that
-// has changed.
+// TestResolveWorksOnACopy checks that a call can be resolved again after the session has
+// changed.
 func TestResolveWorksOnACopy(t *testing.T) {
 	d := minimal()
 	d.Backfill = func(env *tools.Env, i *in) { i.Word = env.Abs(i.Word) }
@@ -269,8 +269,8 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestOpenObject: a map to anything is an object open to anything, but for what
-// two readers could read differently.
+// TestOpenObject checks that a property of type map[string]any accepts any object, except
+// one that two decoders could read differently.
 func TestOpenObject(t *testing.T) {
 	type input struct {
 		Any map[string]any `json:"any,omitempty" jsonschema:"What there is"`

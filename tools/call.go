@@ -9,13 +9,14 @@ import (
 	"mcp-toolset/policy"
 )
 
-// Call is one use of a tool as the model wrote it: parsed, not yet completed.
+// Call holds the parsed arguments of one call, before Resolve completes them.
 type Call struct {
 	Tool *Tool
 	in   input
 }
 
-// Parse reads a call's arguments. An error is invalid input, worded for the model.
+// Parse decodes and checks the arguments of a call. An error means invalid input and is
+// worded for the model.
 func (t *Tool) Parse(raw json.RawMessage) (*Call, error) {
 	in, err := t.parse(raw)
 	if err != nil {
@@ -24,66 +25,69 @@ func (t *Tool) Parse(raw json.RawMessage) (*Call, error) {
 	return &Call{Tool: t, in: in}, nil
 }
 
-// Facts are what holds for one call.
+// Facts holds the annotations of one call.
 type Facts struct {
 	ReadOnly, Destructive, ConcurrencySafe, Idempotent, OpenWorld bool
 }
 
-// Resolved is a call whose input is complete: paths expanded, facts known.
+// Resolved is a call whose input is complete: paths are expanded and Facts is computed.
 type Resolved struct {
 	Tool    *Tool
 	Facts   Facts
-	Path    string // what the call is about, absolute; "" for a tool without one
-	Summary string // one line for a person
+	Path    string // absolute path of the file or folder that the call names; "" if the tool has none
+	Summary string // one line for the user
 	in      input
 	encoded func() json.RawMessage
 }
 
-// Resolve completes a copy of the call's input against the session as it is
-// now. The call itself is unchanged and can be resolved again.
+// Resolve completes a copy of the call's input against the current state of the session.
+// The call itself is unchanged and can be resolved again.
 func (c *Call) Resolve(env *Env) *Resolved {
 	in := c.in.backfilled(env)
 	r := &Resolved{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary()}
-	r.encoded = sync.OnceValue(in.json) // it may be large, and several ask for it
+	r.encoded = sync.OnceValue(in.json) // encoded once: it may be large and has several readers
 	return r
 }
 
-// Validate judges the completed input without I/O; an error is invalid input.
+// Validate checks the completed input without I/O. An error means invalid input.
 func (r *Resolved) Validate() error { return r.in.validate() }
 
-// Input is the completed input as JSON, the same bytes for the same input.
+// Input returns the completed input as JSON. Equal inputs have equal bytes.
 func (r *Resolved) Input() json.RawMessage { return r.encoded() }
 
-// Matcher decides whether a rule Tool(pattern) of a behavior covers the call.
-// base anchors path patterns.
+// Matcher returns a function that reports whether a rule Tool(pattern) of a behavior covers
+// the call. Path patterns are relative to base.
 func (r *Resolved) Matcher(base policy.Base) func(b policy.Behavior, pattern string) bool {
 	return r.in.matcher(base)
 }
 
-// Parts are what the call consists of; nil: it is one thing.
+// Parts returns the parts of the call, or nil if the call does one thing.
 func (r *Resolved) Parts(env *Env) *Parts { return r.in.parts(env) }
 
-// Check is the tool's own opinion on permission; nil: none.
+// Check returns the tool's own decision on permission, or nil if it has none.
 func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
 
-// Grants returns what the containment of the call has to be opened for.
+// Grants returns the grants that the call's sandbox needs to open the files in opens.
 func (r *Resolved) Grants(env *Env, opens []policy.Target) ([]Grant, error) {
 	return r.in.grants(env, opens)
 }
 
-// ClassifierInput is what a permission classifier is shown.
+// ClassifierInput returns the text that a permission classifier judges.
 func (r *Resolved) ClassifierInput() string { return r.in.classifierInput() }
 
-// Preview shows what the call would change; empty: its input shows that.
+// Preview returns a view of the changes that the call would make. It is empty if the input
+// shows them.
 func (r *Resolved) Preview(ctx context.Context, env *Env) Preview { return r.in.preview(ctx, env) }
 
-// Shared reports whether the result is not this session's alone.
+// Shared reports whether sessions with the same roots and working directory may share the
+// result.
 func (r *Resolved) Shared(env *Env) bool { return r.in.shared(env) }
 
-// Run does the work. It may panic as far as the tool does.
+// Run executes the call. It panics if the tool panics.
 func (r *Resolved) Run(ctx context.Context, env *Env) (*Response, error) { return r.in.run(ctx, env) }
 
-// input is a typed input with its type erased, once, here.
+// input is the input of a call, with its type erased. Build and BuildForeign return tools
+// that parse it.
 type input interface {
 	backfilled(*Env) input
 	facts(*Env) Facts
@@ -104,7 +108,7 @@ type input interface {
 type typed[In, Out any] struct {
 	def     *Def[In, Out]
 	in      In
-	subject string // property that exact patterns are compared with
+	subject string // name of the property that exact patterns are compared with
 }
 
 func (t *typed[In, Out]) backfilled(env *Env) input {
@@ -181,7 +185,7 @@ func (t *typed[In, Out]) parts(env *Env) *Parts {
 	return t.def.Parts(env, t.in)
 }
 
-// property is the string value of a property of the input, "" if it has none.
+// property returns the string value of a property of the input, or "" if it has none.
 func (t *typed[In, Out]) property(name string) string {
 	var all map[string]any
 	if json.Unmarshal(t.json(), &all) != nil {

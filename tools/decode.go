@@ -18,10 +18,10 @@ import (
 	"mcp-toolset/internal/nearest"
 )
 
-// decodeArguments reads a call's arguments into in, strictly: what is decided
-// on must be what runs, so unknown, doubled and differently cased keys are
-// refused, where encoding/json would quietly take the last of them. The only
-// tolerance is in tolerate. Errors are worded for the model.
+// decodeArguments decodes the arguments of a call into in. It is strict, since the
+// arguments that are judged must be the arguments that run: it rejects unknown, duplicate
+// and differently cased keys, where encoding/json would silently use the last one. Only
+// tolerate makes exceptions. Errors are worded for the model.
 func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) error {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 		raw = json.RawMessage("{}")
@@ -33,7 +33,7 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(clean, in); err != nil { // what is unknown was refused
+	if err := json.Unmarshal(clean, in); err != nil { // tolerate has rejected unknown properties
 		var typeErr *json.UnmarshalTypeError
 		if errors.As(err, &typeErr) {
 			return fault.New(fmt.Sprintf("property %q does not fit its type: %s", typeErr.Field, typeErr.Value), "Send a smaller value.")
@@ -43,7 +43,8 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 	return nil
 }
 
-// legible refuses what readers of JSON replace by another character.
+// legible rejects text in which JSON decoders replace characters: invalid UTF-8 and
+// unpaired surrogates.
 func legible(raw json.RawMessage) error {
 	if !utf8.Valid(raw) {
 		return fault.New("the arguments are not valid UTF-8", "Send text as UTF-8.")
@@ -54,9 +55,9 @@ func legible(raw json.RawMessage) error {
 	return nil
 }
 
-// tolerate checks a value against its schema and returns it as the schema
-// wants it. This is the one place that forgives what models get wrong: "10"
-// for 10, "true" for true, 1.0 for 1, null for an absent optional property.
+// tolerate checks a value against its schema and returns it in the form that the schema
+// requires. It is the only place that corrects common mistakes of models: "10" for 10,
+// "true" for true, 1.0 for 1, and null for an absent optional property.
 func tolerate(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	switch s.Type {
@@ -102,7 +103,7 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 		return nil, notObject(raw)
 	}
 	seen := map[string]bool{}
-	values := make([]json.RawMessage, len(list)) // nil: left out
+	values := make([]json.RawMessage, len(list)) // nil: omitted
 	same := true
 	for i, m := range list {
 		name, value := m.Key, json.RawMessage(raw[m.From:m.To])
@@ -129,7 +130,7 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 			return nil, missingProperty(name, s, at)
 		}
 	}
-	if same { // which is so of large inputs
+	if same { // the usual case for large inputs: no copy
 		return raw, nil
 	}
 	out := []byte{'{'}
@@ -146,8 +147,8 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	return append(out, '}'), nil
 }
 
-// notObject returns the error of a text that begins with a brace and is not one JSON
-// object.
+// notObject returns the error for a text that begins with a brace but is not exactly one
+// JSON object.
 func notObject(raw json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	var value json.RawMessage
@@ -181,7 +182,7 @@ func tolerateNumber(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 		text = strings.TrimSpace(text[1 : len(text)-1])
 	}
 	n, err := strconv.ParseFloat(text, 64)
-	// JSON has no hexadecimal, underscores, Inf or NaN; ParseFloat has.
+	// JSON has no hexadecimal numbers, underscores, Inf or NaN; ParseFloat accepts them.
 	if err != nil || strings.Trim(text, "0123456789+-.eE") != "" {
 		return nil, wrongType(at, want, raw)
 	}
@@ -272,13 +273,14 @@ func join(at, name string) string {
 	return at + "." + name
 }
 
-// clip shortens a value for an error text.
+// clip truncates a value for an error text.
 func clip(raw []byte) string { return shorten(string(raw), 60) }
 
-// longer is clip for a list, or what a schema says, which names where it is.
+// longer truncates as clip does, to a higher limit. It is for lists and for texts from a
+// schema, which contain the place of the error.
 func longer(s string) string { return shorten(s, 300) }
 
-// shorten keeps so many characters of a text.
+// shorten truncates a text to most characters and marks the cut with an ellipsis.
 func shorten(s string, most int) string {
 	r := []rune(s)
 	if len(r) <= most {
@@ -287,8 +289,8 @@ func shorten(s string, most int) string {
 	return string(r[:most]) + "…"
 }
 
-// loneSurrogate finds a \uD800-\uDFFF escape that is not part of a pair, which
-// encoding/json would turn into U+FFFD.
+// loneSurrogate returns the first escape \uD800-\uDFFF that is not part of a pair, or "".
+// encoding/json would decode such an escape as U+FFFD.
 func loneSurrogate(raw []byte) string {
 	for i := 0; i+1 < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -310,7 +312,7 @@ func loneSurrogate(raw []byte) string {
 	return ""
 }
 
-// escapedUnit is the UTF-16 unit of a \uXXXX at the start of raw, or -1.
+// escapedUnit returns the UTF-16 code unit of an escape \uXXXX at the start of raw, or -1.
 func escapedUnit(raw []byte) int64 {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return -1

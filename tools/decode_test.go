@@ -66,7 +66,7 @@ func TestDecodeAccepts(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses holds every text of a refusal that a model can see here.
+// TestDecodeRefuses checks every error text of this file that a model can see.
 func TestDecodeRefuses(t *testing.T) {
 	const known = "Known properties: path, limit, ratio, deep, mode, tags, items."
 	for raw, want := range map[string]string{
@@ -118,8 +118,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: nothing a model sends panics, and what is accepted is what
-// encoding/json would read of the tolerated form.
+// FuzzDecode checks that no arguments cause a panic, and that accepted ones decode as
+// encoding/json decodes their tolerated form.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"path":"a","limit":"10"}`, `{"path":"a","path":1}`, `{"path":"\ud800"}`, `[[[[`, `{"a":{"b":[1,{}]}}`,

@@ -14,111 +14,112 @@ import (
 	"mcp-toolset/session"
 )
 
-// Env is what a call may know and use. Its fields are set by the pipeline and
-// never nil in a running call.
+// Env holds the environment of a running call. The pipeline sets its fields; unless noted,
+// they are not nil in a running call.
 type Env struct {
 	Session session.View
-	Files   *workspace.Files // opens what the policy allows
+	Files   *workspace.Files // opens the files that the policy allows
 	Home    string           // the user's home folder, "" if there is none
-	// ReadDenied says that rules keep some file in the roots from being read. Kept
-	// lists what there is that commands have to be kept from, as far as that can
-	// be told.
+	// ReadDenied reports whether rules deny reading some file in the roots. Kept lists the
+	// existing files that commands must not access, as far as they can be found.
 	ReadDenied bool
-	ReadRule   string // one of these rules, if it may cover a file in the roots; else ""
+	ReadRule   string // one of these rules, if it may cover a file in the roots; otherwise ""
 	Kept       func(context.Context) (Kept, error)
 
-	// Secrets returns what reports whether a file in a folder is to be left out of
-	// a search because it may hold credentials; nil if none is. Paths are canonical.
+	// Secrets returns a function for the files in a folder. The function reports whether a
+	// search must skip a file because it may hold credentials. It is nil if no file is to
+	// be skipped. Paths are canonical.
 	Secrets func(folder string) func(path string) bool
 
-	// Hooked reports whether hooks run after the call, for which a tool makes
+	// Hooked reports whether hooks run after the call. The tool then sets
 	// Result.HookFields.
 	Hooked bool
 
-	Log      *slog.Logger   // to the server's log, and to a client that asked for it
-	Progress func(Progress) // tells a client that asked for it how far the call is
+	Log      *slog.Logger   // writes to the server's log, and to a client that asked for it
+	Progress func(Progress) // reports progress to a client that asked for it
 	Now      func() time.Time
 
-	// SaveParts keeps a long text in pieces that Read can show: next gives them
-	// until io.EOF, the answer is their folder and how many files are in it.
-	// What a call of this session saved under a name is not saved again; what
-	// has another name that begins with family and a hyphen makes room for it.
+	// SaveParts stores a long text in pieces that Read can show. It calls next for each
+	// piece until next returns io.EOF, and returns the folder and the number of files in
+	// it. If a call of this session has already saved a text under name, it is not saved
+	// again. Saved texts whose names differ but begin with family and a hyphen are removed
+	// to make room.
 	SaveParts func(family, name string, next func() (string, error)) (folder string, count int, err error)
 
-	// Long begins a text that may be too long for an answer: it is stored while it
-	// is written, so that it need not be in memory. At most one is written by a call.
+	// Long begins a text that may exceed the limit of an answer. The text is stored while
+	// it is written, so that it need not fit in memory. A call writes at most one.
 	Long func() Long
 
-	// Private says that the result is for this session alone, so that no other has
-	// it though it made an identical call at the same time.
+	// Private marks the result as usable by this session only, so that no identical call at
+	// the same time gets it.
 	Private func()
 
-	// Waiting gives back the call's place among those that run at once, for one
-	// that only waits from now on.
+	// Waiting releases the call's slot. It is for a call that only waits from now on.
 	Waiting func()
 
-	// Outside says that the call leaves something behind that may change files
-	// until done is called, once.
+	// Outside reports that the call leaves something running that may change files until
+	// done is called. The caller calls done once.
 	Outside func() (done func())
 
-	// Snapshots are contents of files as they were read or written.
+	// Snapshots caches the contents of files as they were read or written.
 	Snapshots *snapshot.Cache
 
-	// Lock waits until this call alone, among all servers of this user, may
-	// change the file with a canonical path, until release.
+	// Lock locks the file with a canonical path for changes, against all servers of this
+	// user, and waits until it has the lock. The caller calls release.
 	Lock func(ctx context.Context, canonical string) (release func(), err error)
 
-	// Catalogue is what tools there are at the moment.
+	// Catalogue returns the current tools.
 	Catalogue func() *Catalogue
 
-	// Wake has upstream servers connected that are not, in the background, and
-	// waits for those that are being connected, at most until the time is over.
+	// Wake starts connecting the upstream servers that are not connected, in the
+	// background. It waits at most the given time for the servers that are being connected.
 	Wake func(ctx context.Context, most time.Duration)
 
-	// Elicit puts a form of an upstream server to the client's user and waits. It
-	// fails with the cause when ctx ends first, and where the answer can only come
-	// with another request with an error that has to be returned as it is. nil:
-	// the client cannot be asked.
+	// Elicit shows a form of an upstream server to the client's user and waits for the
+	// reply. If ctx ends first, it fails with the cause. Where the reply can only come with
+	// another request, it fails with an error that the caller must return unchanged. nil:
+	// the client cannot show forms.
 	Elicit func(context.Context, Form) (FormReply, error)
 
-	// Call runs another tool as part of this call: parsed, decided, hooked and
-	// recorded as its own, inside this call's place in the schedule, one at a
-	// time. A concurrency-safe call may only make concurrency-safe calls.
+	// Call runs another tool as part of this call. The inner call is parsed, decided,
+	// hooked and recorded separately, uses the place of this call in the schedule, and runs
+	// alone. A concurrency-safe call may only make concurrency-safe calls.
 	Call func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
 }
 
-// Long is a text that is written piece by piece, each of whole characters. It is
-// for one goroutine.
+// Long is a text that is written in pieces, each of whole characters. It is not safe for
+// concurrent use.
 type Long interface {
-	io.Writer // never fails
-	// Mark returns a function that takes back all that is written from now on.
+	io.Writer // Write never fails
+	// Mark returns a function that removes everything written after Mark.
 	Mark() (undo func())
-	// Text ends the text and returns it as the model gets it: whole, or its ends
-	// and where the whole is stored.
+	// Text ends the text and returns it in the form for the model: the whole text, or its
+	// ends and the place where the whole is stored.
 	Text() string
-	// Discard ends the text for nothing. After Text it does nothing.
+	// Discard ends the text and drops it. After Text it has no effect.
 	Discard()
 }
 
-// Kept are files, and folders for all below them.
+// Kept lists the paths with special access for commands. A folder includes everything below
+// it.
 type Kept struct {
-	Hidden    []string // may not be read; need not exist
-	Unchanged []string // may be read
-	Names     []string // protected names that may not be made
-	Grants    []Grant  // may be used although they are not the workspace's
+	Hidden    []string // must not be read; need not exist
+	Unchanged []string // may be read, not changed
+	Names     []string // protected names that must not be created
+	Grants    []Grant  // may be used although they are outside of the workspace
 }
 
-// Grant is access to a file, or to a folder and all below it, that a command gets
-// beyond the workspace because somebody agreed to it.
+// Grant is the access to a file, or to a folder and everything below it, that an approval
+// or a setting adds for a command.
 type Grant struct {
 	Path   string // canonical
 	Access policy.Access
-	Create bool // the file does not exist and has to be made, empty, before the command starts
-	List   bool // only names may be listed, at any depth
+	Create bool // the file does not exist and must be created, empty, before the command starts
+	List   bool // only listing names is allowed, at any depth
 	Guess  bool // the call may not change it at all: it was only given the path
 }
 
-// String returns the grant as people and models read it.
+// String returns a description of the grant for users and models.
 func (g Grant) String() string {
 	if g.List {
 		return "listing the names below " + plain.Line(g.Path)
@@ -129,25 +130,25 @@ func (g Grant) String() string {
 	return "reading " + plain.Line(g.Path)
 }
 
-// Abs makes a path of a call absolute: "~" is the home folder, a relative path
-// is relative to the session's working directory. It is lexical.
+// Abs makes a path of a call absolute: "~" is the home folder, and a relative path is
+// relative to the session's working directory. It does not access the file system.
 func (e *Env) Abs(path string) string { return workspace.Expand(path, e.Session.Dir, e.Home) }
 
-// Form is what an upstream server asks the client's user.
+// Form is a question of an upstream server to the client's user.
 type Form struct {
 	Server  string
-	Tool    string // in a call of which tool; the pipeline says it
+	Tool    string // tool whose call asks; set by the pipeline
 	Message string
-	Schema  json.RawMessage // of the answer, as the server sent it
+	Schema  json.RawMessage // schema of the reply, as the server sent it
 }
 
-// FormReply is the answer: its action is accept, decline or cancel.
+// FormReply is the user's reply to a Form. Action is accept, decline or cancel.
 type FormReply struct {
 	Action  string
 	Content json.RawMessage // only with accept; nil: none
 }
 
-// Progress is how far a call is.
+// Progress reports the progress of a call.
 type Progress struct {
 	Done    float64 // in the tool's own unit, growing
 	Total   float64 // 0: unknown

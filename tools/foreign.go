@@ -13,24 +13,25 @@ import (
 	"mcp-toolset/policy"
 )
 
-// Said are annotations as an upstream server says them; nil: it says nothing.
+// Said holds the annotations that an upstream server declares for a tool. nil: the server
+// declares nothing.
 type Said struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
-// ReadOnlyHint reports whether the server says that the tool only reads.
+// ReadOnlyHint reports whether the server declares the tool read-only.
 func (s *Said) ReadOnlyHint() bool { return s.ReadOnly != nil && *s.ReadOnly }
 
-// DestructiveHint is as the protocol has it: what does not only read may be
-// destructive, unless the server says that it is not.
+// DestructiveHint reports whether the tool may be destructive. As in MCP, a tool that is
+// not read-only may be destructive unless its server declares that it is not.
 func (s *Said) DestructiveHint() bool {
 	return !s.ReadOnlyHint() && (s.Destructive == nil || *s.Destructive)
 }
 
-// Foreign defines a tool of another server. What the server says of it is passed
-// on unchanged and not believed, but for one thing: calls of a tool that is said
-// to only read run beside others.
+// Foreign defines a tool of an upstream server. The server's description of it is passed on
+// unchanged and not trusted, with one exception: calls of a tool declared read-only may run
+// at the same time as other calls.
 type Foreign struct {
-	Server  string // the name that the settings have for it
-	Name    string // what a model calls the tool here: mcp__server__tool
+	Server  string // its name in the settings
+	Name    string // name that models use: mcp__server__tool
 	Title   string
 	Prompt  string
 	Aliases []string
@@ -38,19 +39,19 @@ type Foreign struct {
 	Notice  string // as in Tool
 	Said    Said
 
-	InputSchema  json.RawMessage // as it came: any JSON Schema of an object
+	InputSchema  json.RawMessage // unchanged; any JSON Schema of an object
 	OutputSchema json.RawMessage // nil: none
 
-	// Check, Prepare and Call are as in Def and Tool. What Call gets are the
-	// arguments as the client sent them.
+	// Check, Prepare and Call are as in Def and Tool. Check and Call get the arguments as
+	// the client sent them.
 	Check   func(*Env, json.RawMessage) *policy.Decision
 	Prepare func(context.Context) error
 	Call    func(context.Context, *Env, json.RawMessage) (*Response, error)
 }
 
-// BuildForeign makes a tool of another server's definition. It fails where that
-// cannot be offered: a name that no model could call, a schema that is not of an
-// object.
+// BuildForeign makes a tool from the definition of an upstream server. It fails if the tool
+// cannot be offered: if models cannot use its name, or if its input schema does not
+// describe an object.
 func BuildForeign(f Foreign) (*Tool, error) {
 	if !toolName.MatchString(f.Name) {
 		return nil, fmt.Errorf("tool %q: a name is a letter, then at most 63 letters, digits, _ or -", f.Name)
@@ -88,8 +89,8 @@ func BuildForeign(f Foreign) (*Tool, error) {
 	return t, nil
 }
 
-// WellFormed refuses arguments that are no object, or that another reader of
-// JSON might read differently: what was judged is what runs. Its error is a
+// WellFormed rejects arguments that are not an object, or that two JSON decoders might read
+// differently. The arguments that are judged must be the arguments that run. Its error is a
 // *Fault.
 func WellFormed(raw json.RawMessage) error {
 	if err := legible(raw); err != nil {
@@ -109,11 +110,11 @@ func WellFormed(raw json.RawMessage) error {
 	return nil
 }
 
-// mostDepth is how deep values may be nested. The reader of tokens has no bound of
-// its own, and a stack has one that nothing survives.
+// mostDepth is the limit for the nesting of values. json.Decoder.Token has no limit of its
+// own, and a stack overflow ends the process.
 const mostDepth = 1000
 
-// onceEach reads a value and refuses an object that has a property twice.
+// onceEach reads a value and rejects an object with a duplicate property.
 func onceEach(dec *json.Decoder, at string, depth int) error {
 	if depth > mostDepth {
 		return fault.New(fmt.Sprintf("the arguments are nested more than %d deep", mostDepth), "Send a flatter value.")
@@ -151,7 +152,7 @@ func onceEach(dec *json.Decoder, at string, depth int) error {
 	return nil
 }
 
-// foreignInput is the input of a tool of another server.
+// foreignInput is the input of an upstream tool.
 type foreignInput struct {
 	f   *Foreign
 	raw json.RawMessage
@@ -159,7 +160,8 @@ type foreignInput struct {
 
 func (i *foreignInput) backfilled(*Env) input { return i }
 
-// facts believes nothing but what only makes a call run beside others.
+// facts trusts the read-only hint for concurrency only. Every call may reach beyond this
+// machine.
 func (i *foreignInput) facts(*Env) Facts {
 	return Facts{ConcurrencySafe: i.f.Said.ReadOnlyHint(), Destructive: i.f.Said.DestructiveHint(), OpenWorld: true}
 }
@@ -167,7 +169,7 @@ func (i *foreignInput) facts(*Env) Facts {
 func (i *foreignInput) shared(*Env) bool { return false }
 func (i *foreignInput) path() string     { return "" }
 
-// summary has the server's words as such, and what a person should know of them.
+// summary quotes the server's title as the server's own words, and adds Notice.
 func (i *foreignInput) summary() string {
 	text := fmt.Sprintf("what the server %s calls %q", i.f.Server, i.f.Title)
 	if i.f.Notice != "" {
@@ -180,8 +182,8 @@ func (i *foreignInput) validate() error       { return nil }
 func (i *foreignInput) json() json.RawMessage { return i.raw }
 func (i *foreignInput) parts(*Env) *Parts     { return nil }
 
-// matcher: nobody here knows what a pattern could mean for another server's
-// tool, so one that denies or asks covers every call and one that allows none.
+// matcher cannot know what a pattern means for an upstream tool. A rule with a pattern that
+// denies or asks therefore covers every call, and one that allows covers none.
 func (i *foreignInput) matcher(policy.Base) func(policy.Behavior, string) bool {
 	return func(b policy.Behavior, _ string) bool { return b != policy.Allow }
 }

@@ -31,8 +31,9 @@ func foreign(t *testing.T, f tools.Foreign) *tools.Tool {
 	return tool
 }
 
-// TestForeignInput: the schema is passed on and held as it is, nothing is
-// coerced, and what two readers of JSON could read differently is refused.
+// TestForeignInput checks that the schema is passed on and enforced unchanged, that no
+// value is converted, and that arguments which two decoders could read differently are
+// rejected.
 func TestForeignInput(t *testing.T) {
 	tool := foreign(t, tools.Foreign{})
 	if schema, err := tool.InputSchema(); err != nil || string(schema) != placeSchema {
@@ -40,7 +41,7 @@ func TestForeignInput(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{`{"city":"Ulm"}`, ""},
-		{`{"city":"Ulm","n":12345678901234567890,"more":{"a":[1.50]}}`, ""}, // not closed, and no number changes
+		{`{"city":"Ulm","n":12345678901234567890,"more":{"a":[1.50]}}`, ""}, // the object is open, and numbers are unchanged
 		{`{"city":"Ulm","n":null}`, ""},
 		{`{"city":"ulm"}`, "the arguments do not fit the tool's input schema"},
 		{`{"n":1}`, `required property "city" is missing`},
@@ -72,7 +73,7 @@ func TestForeignInput(t *testing.T) {
 			t.Errorf("%s became %s", c.args, got)
 		}
 	}
-	// A schema that cannot be used here is the other server's to hold.
+	// A schema that cannot be used here is for the upstream server to enforce.
 	for _, schema := range []string{
 		`{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}},"required":["b"]}`,
 		`{"type":"object","properties":{"a":{"type":"string","pattern":"(?<=x)y"}}}`,
@@ -88,8 +89,8 @@ func TestForeignInput(t *testing.T) {
 	}
 }
 
-// TestForeignFacts: of what a server says of its tools only that they read is
-// believed, and only for running beside others.
+// TestForeignFacts checks that of a server's annotations only read-only is trusted, and
+// only for concurrency.
 func TestForeignFacts(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -119,8 +120,8 @@ func TestForeignFacts(t *testing.T) {
 	}
 }
 
-// TestServers: tools of upstream servers come and go behind our own, whose order
-// they do not change; who is listening is told when anything is another.
+// TestServers checks that tools of upstream servers come and go after our own, whose order
+// does not change, and that listeners are called after every change.
 func TestServers(t *testing.T) {
 	own := []*tools.Tool{simple("Read", tools.LoadAlways), simple("Write", tools.LoadAlways)}
 	denied := func(t *tools.Tool) (string, bool) {
@@ -164,8 +165,8 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestListed: what is listed depends on how tools are offered, never on upstream
-// servers; every tool can be looked up in any case.
+// TestListed checks that the list depends on the deferral, never on upstream servers, and
+// that Lookup finds every tool in any case.
 func TestListed(t *testing.T) {
 	big := strings.Repeat("word ", 400) // 500 tokens
 	finder := tools.MustBuild(tools.Def[struct{}, struct{}]{Name: "ToolSearch", Prompt: "Finds.", Loading: tools.LoadAlways, Finder: true, Call: nothing})
@@ -202,8 +203,8 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// TestUnknownNames: a wrong name is answered with the nearest, and with the
-// search that finds others where there is one.
+// TestUnknownNames checks that the error for a wrong name suggests the nearest names, and a
+// search for others if ToolSearch is offered.
 func TestUnknownNames(t *testing.T) {
 	for _, c := range []struct {
 		how        tools.Deferral
@@ -226,9 +227,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestUnknownOfHosts: a tool that other hosts have is answered with what to do
-// instead here; no name leads to a tool that changes something, except for a
-// misspelling of it.
+// TestUnknownOfHosts checks the advice for tools of other hosts. No name leads to a tool
+// that changes something, unless it is a misspelling of that tool.
 func TestUnknownOfHosts(t *testing.T) {
 	readOnly := func(name string) *tools.Tool {
 		return tools.MustBuild(tools.Def[struct{}, struct{}]{Name: name, Prompt: "Does it.", IsReadOnly: tools.Always[struct{}](), Call: nothing})
@@ -294,7 +294,8 @@ func TestUnknownOfHosts(t *testing.T) {
 	}
 }
 
-// TestUnknownOfServer: the tool of a server that is not there is answered with why.
+// TestUnknownOfServer checks that the error for a tool of an unavailable server contains
+// the reason.
 func TestUnknownOfServer(t *testing.T) {
 	r, err := tools.NewRegistry([]*tools.Tool{simple("Read", tools.LoadAlways)}, tools.Gates{Deferral: tools.DeferDispatch})
 	if err != nil {
@@ -318,8 +319,8 @@ func TestUnknownOfServer(t *testing.T) {
 	}
 }
 
-// TestUnknownOfKnown: what the tools of a server are is known before it is
-// started, so a name that none has is answered with the nearest.
+// TestUnknownOfKnown checks that the tools of a server are known before it is started, so
+// that a name that none of them has gets a suggestion.
 func TestUnknownOfKnown(t *testing.T) {
 	r, err := tools.NewRegistry([]*tools.Tool{simple("Read", tools.LoadAlways)}, tools.Gates{Deferral: tools.DeferDispatch})
 	if err != nil {
@@ -359,8 +360,8 @@ func names(list []*tools.Tool) string {
 	return strings.Join(out, " ")
 }
 
-// TestAliasTaken: a tool is not lost because another has as its name what it is
-// called at its server; rules go by that all the same.
+// TestAliasTaken checks that a tool stays available if its alias, its name at its server,
+// is the name of another tool. Rules still use the alias.
 func TestAliasTaken(t *testing.T) {
 	var list []*tools.Tool
 	for _, f := range []tools.Foreign{{Name: "mcp__m__a_b", Aliases: []string{"mcp__m__a.b"}}, {Name: "mcp__m__a_b_0011aabb", Aliases: []string{"mcp__m__a_b"}}} {

@@ -16,11 +16,12 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// This file makes the errors of arguments for another server's tool like those of our
-// own tools. The library decides whether there is an error.
+// The errors for arguments of an upstream tool are worded like those of our own tools. The
+// JSON Schema library decides whether there is an error.
 
-// misfit returns the error of a value that does not fit a schema, found being the
-// library's error. Text from the schema is the other server's: it is shown in one line.
+// misfit returns the error for a value that does not fit a schema; found is the library's
+// error. Text from the schema is written by the upstream server, so it is shown in one
+// line.
 func misfit(value any, schema *jsonschema.Schema, found error) error {
 	var f *Fault
 	if err := (&fitter{root: schema}).fit(value, schema, "", 0); !errors.As(err, &f) {
@@ -30,11 +31,11 @@ func misfit(value any, schema *jsonschema.Schema, found error) error {
 	return &Fault{Fact: longer(plain.Line(f.Fact)), Next: longer(plain.Line(f.Next))}
 }
 
-// fitter looks for the keywords of a schema that models get wrong. It follows what
-// holds for certain: properties, items and references, no alternatives.
+// fitter checks the keywords of a schema that models often get wrong. It follows only what
+// always applies: properties, items and references, but no alternatives.
 type fitter struct{ root *jsonschema.Schema }
 
-// mostFitted is how deep it looks.
+// mostFitted is the limit for the depth of values and for chains of references.
 const mostFitted = 50
 
 func (f *fitter) fit(value any, s *jsonschema.Schema, at string, depth int) error {
@@ -61,7 +62,8 @@ func (f *fitter) fit(value any, s *jsonschema.Schema, at string, depth int) erro
 	return nil
 }
 
-// follow follows references to definitions of the same schema.
+// follow resolves references to definitions in the same schema. It returns nil for any
+// other reference.
 func (f *fitter) follow(s *jsonschema.Schema) *jsonschema.Schema {
 	for range mostFitted {
 		if s == nil || s.Ref == "" {
@@ -100,7 +102,7 @@ func (f *fitter) object(v map[string]any, s *jsonschema.Schema, at string, depth
 	return nil
 }
 
-// typeNames are the types of a schema as errors name them.
+// typeNames maps the types of JSON Schema to their names in errors.
 var typeNames = map[string]string{
 	"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false", "array": "an array", "object": "an object", "null": "null",
 }
@@ -124,7 +126,7 @@ func fitType(value any, s *jsonschema.Schema, at string) error {
 	return wrongType(at, strings.Join(wanted, " or "), raw)
 }
 
-// hasType reports whether a value has a type of JSON Schema, or the type is none.
+// hasType reports whether a value has the JSON Schema type t.
 func hasType(value any, t string) bool {
 	switch v := value.(type) {
 	case nil:

@@ -7,8 +7,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestForeignFaults: what is wrong with arguments of another server's tool is
-// worded as for our own; what only the library understands, by the library.
+// TestForeignFaults checks that errors for arguments of an upstream tool are worded like
+// our own, and that the library words the errors that only it understands.
 func TestForeignFaults(t *testing.T) {
 	const schema = `{"type":"object","additionalProperties":false,"required":["message"],"properties":{
 		"message":{"type":"string","minLength":1,"maxLength":5},"n":{"type":["integer","null"],"minimum":1,"maximum":9},"how":{"enum":["fast","slow"]},

@@ -8,20 +8,20 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// This file holds arguments against the schema of another server. The schema is
-// not trusted: the library follows references without an end, on a stack whose
-// overflow nothing survives, and as often as they multiply.
+// The schema of an upstream server is not trusted. The JSON Schema library follows endless
+// references until the stack overflows, which ends the process, and follows references as
+// often as they multiply. This file therefore limits the schemas that it uses.
 
-// Limits beyond which the other server alone judges.
+// Limits above which only the upstream server checks the arguments.
 const (
 	mostSchema    = 256 << 10 // bytes of a schema
 	mostArguments = 1 << 20   // bytes of arguments
-	mostNodes     = 20_000    // values in a schema with all references written out
+	mostNodes     = 20_000    // values in a schema with all references expanded
 )
 
-// validator holds arguments against a schema, made on first use. A schema that
-// cannot be used here, because it has no end, refers to others or is of another
-// draft, says nothing: its server judges.
+// validator returns a function that checks arguments against a schema. It parses the schema
+// on first use. A schema that cannot be used here is ignored, and only its server checks
+// the arguments: one that is endless, refers to other schemas, or uses another draft.
 func validator(schema json.RawMessage) func(json.RawMessage) error {
 	resolve := sync.OnceValue(func() *jsonschema.Resolved {
 		var s jsonschema.Schema
@@ -53,14 +53,16 @@ func validator(schema json.RawMessage) func(json.RawMessage) error {
 	}
 }
 
-// reference is one that is followed: to a definition of the same schema.
+// reference matches the references that are followed: those to a definition in the same
+// schema.
 var reference = regexp.MustCompile(`^#/(\$defs|definitions)/([A-Za-z0-9_.-]+)$`)
 
-// otherReferences are keywords that lead elsewhere, or change where others lead.
+// otherReferences lists keywords that refer to other places, or change the target of other
+// references.
 var otherReferences = []string{"$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$recursiveAnchor", "$anchor", "$id", "id"}
 
-// ends reports whether a schema with all references written out has an end, and
-// is not too large.
+// ends reports whether a schema with all references expanded is finite and has at most
+// mostNodes values.
 func ends(schema json.RawMessage) bool {
 	var root map[string]any
 	if json.Unmarshal(schema, &root) != nil {
@@ -70,15 +72,15 @@ func ends(schema json.RawMessage) bool {
 	return w.size(root) <= mostNodes
 }
 
-// writtenOut measures a schema with its references written out.
+// writtenOut counts the values of a schema with its references expanded.
 type writtenOut struct {
 	root  map[string]any
-	sizes map[string]int // of definitions, by reference; endless while one is measured
+	sizes map[string]int // sizes of definitions, by reference; endless while one is being counted
 }
 
 const endless = mostNodes + 1
 
-// size is how many values there are, at most endless.
+// size returns the number of values in v, at most endless.
 func (w *writtenOut) size(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -102,12 +104,12 @@ func (w *writtenOut) size(v any) int {
 	return min(n, endless)
 }
 
-// definition is the size of what a reference leads to.
+// definition returns the size of the target of a reference.
 func (w *writtenOut) definition(to string) int {
 	if n, known := w.sizes[to]; known {
 		return n
 	}
-	w.sizes[to] = endless // leading back to itself it has no end
+	w.sizes[to] = endless // a definition that refers to itself is endless
 	m := reference.FindStringSubmatch(to)
 	if m == nil {
 		return endless

@@ -9,9 +9,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestEndlessSchemas: a schema that has no end, or grows without measure, neither
-// takes the process down nor time; its server judges. What does have an end is
-// held.
+// TestEndlessSchemas checks that an endless or exploding schema neither ends the process
+// nor takes long; its server checks the arguments. A finite schema is enforced.
 func TestEndlessSchemas(t *testing.T) {
 	var doubling strings.Builder
 	for i := range 60 {
@@ -19,7 +18,7 @@ func TestEndlessSchemas(t *testing.T) {
 	}
 	for _, c := range []struct {
 		schema string
-		held   bool // {"a":1} is refused
+		held   bool // whether {"a":1} is rejected
 	}{
 		{`{"type":"object","$ref":"#"}`, false},
 		{`{"type":"object","$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, false},

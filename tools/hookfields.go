@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxHookText bounds each text of HookFields, in bytes.
+// maxHookText is the limit of each text in HookFields, in bytes.
 const maxHookText = 256 << 10
 
-// HookFields are what hooks get of a result beside its output, as hooks that were
-// written for Claude Code read it from tool_response.
+// HookFields holds fields that hooks get in addition to a result's output. Their names are
+// those that hooks written for Claude Code read in tool_response.
 type HookFields map[string]any
 
-// Text sets a field to a text. Of one that is too long the beginning is given, and
-// the field "truncated" names it.
+// Text sets a field to text. It truncates a text longer than maxHookText and adds the name
+// to the field "truncated".
 func (f HookFields) Text(name, text string) {
 	if len(text) > maxHookText {
 		n := maxHookText
@@ -28,9 +28,9 @@ func (f HookFields) Text(name, text string) {
 	f[name] = text
 }
 
-// HookResponse returns the response as hooks get it: the output as JSON with
-// HookFields beside it, where the output has no field of the same name. ok is false
-// if the response has no output.
+// HookResponse returns the response for hooks: the output as JSON, with HookFields added.
+// Fields of the output take precedence over HookFields of the same name. ok is false if the
+// response has no output.
 func (r *Response) HookResponse() (data json.RawMessage, ok bool) {
 	if r.Structured == nil {
 		return nil, false
@@ -44,7 +44,7 @@ func (r *Response) HookResponse() (data json.RawMessage, ok bool) {
 	}
 	var own map[string]json.RawMessage
 	if json.Unmarshal(data, &own) != nil {
-		return data, true // no object
+		return data, true // not an object
 	}
 	all := maps.Clone(map[string]any(r.HookFields))
 	for name, value := range own {

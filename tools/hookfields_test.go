@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHookResponse: hooks get the output with further fields, each bounded, and none
-// in the place of the output's own.
+// TestHookResponse checks that hooks get the output with further fields, each limited in
+// size, and that no further field replaces one of the output.
 func TestHookResponse(t *testing.T) {
 	f := HookFields{"b": 2, "own": "not this"}
 	f.Text("short", "x")

@@ -8,8 +8,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestLater: a tool that may be offered later is offered once it can be, and who
-// listens is told of that once. Tools of other servers stay.
+// TestLater checks that a tool that may be offered later is offered once it is enabled, and
+// that listeners are called once. Tools of upstream servers stay.
 func TestLater(t *testing.T) {
 	var why error
 	type in struct{}
@@ -28,7 +28,7 @@ func TestLater(t *testing.T) {
 		r.OnChange(func() { told++ })
 		place := foreign(t, tools.Foreign{})
 		r.SetServers([]tools.Server{{Name: "maps", Tools: []*tools.Tool{place}}})
-		r.Refresh() // it still cannot be
+		r.Refresh() // still not enabled
 		if len(r.Tools()) != 2 || told != 1 || r.Later() != c.comes {
 			t.Fatalf("%v: %d tools, told %d times, later %v", c.first, len(r.Tools()), told, r.Later())
 		}

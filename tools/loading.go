@@ -6,42 +6,43 @@ import (
 	"unicode"
 )
 
-// This file decides which tools a client is shown from the start, and how it
-// comes by the others. Whatever is shown, every tool can be called by its name.
+// The functions below decide which tools a client sees from the start, and how it finds the
+// others. Every tool can be called by its name, whether it is listed or not.
 
-// Deferral is how tools that are not always loaded are offered.
+// Deferral selects how tools that are not always loaded are offered.
 type Deferral string
 
 const (
-	// DeferAuto is one of DeferHints and DeferDispatch for each client; Resolve chooses.
+	// DeferAuto selects DeferHints or DeferDispatch for each client; see Resolve.
 	DeferAuto Deferral = "auto"
-	// DeferHints lists everything and says in _meta what to load and what to defer,
-	// for clients that defer by themselves. ToolSearch and CallTool are not listed.
+	// DeferHints lists all tools and marks in _meta which to load and which to defer, for
+	// clients that defer tools themselves. ToolSearch and CallTool are not listed.
 	DeferHints Deferral = "hints"
-	// DeferDispatch lists what is always loaded, with ToolSearch and CallTool for the rest.
+	// DeferDispatch lists the tools that are always loaded, and ToolSearch and CallTool for
+	// the others.
 	DeferDispatch Deferral = "dispatch"
-	// DeferLegacyList is DeferDispatch, and what a session before protocol 2026-07-28 has
-	// found joins its list.
+	// DeferLegacyList is DeferDispatch for protocols before 2026-07-28: tools that a
+	// session has found are added to its list.
 	DeferLegacyList Deferral = "legacy-list"
-	// DeferOff lists everything and says nothing of loading.
+	// DeferOff lists all tools without loading hints.
 	DeferOff Deferral = "off"
 )
 
-// Deferrals are the values of a Deferral.
+// Deferrals lists the values of Deferral.
 var Deferrals = []string{string(DeferAuto), string(DeferHints), string(DeferDispatch), string(DeferLegacyList), string(DeferOff)}
 
-// Searches reports whether tools have to be searched for.
+// Searches reports whether clients must search for tools.
 func (d Deferral) Searches() bool { return d == DeferDispatch || d == DeferLegacyList }
 
-// ListBudget is the size in tokens up to which DeferAuto lists every tool for a
-// client that does not defer tools by itself.
+// ListBudget is the size in tokens up to which DeferAuto lists every tool for a client that
+// does not defer tools itself.
 const ListBudget = 4000
 
-// Resolve returns how tools are offered to one client: d, unless that is DeferAuto.
-// A client that defers tools by itself then gets DeferHints, and so does every
-// client as long as the whole list fits in ListBudget. Others get DeferDispatch.
-// An upstream server whose tools are not known yet counts as too large, so that a
-// list that was small enough does not grow without bound when the server connects.
+// Resolve returns the deferral for one client. It returns d unless d is DeferAuto. In that
+// case a client that defers tools itself gets DeferHints, and so does every client while
+// the whole list fits in ListBudget. Other clients get DeferDispatch. An upstream server
+// whose tools are not known yet counts as too large, so that a small list does not grow
+// without limit when the server connects.
 func (c *Catalogue) Resolve(d Deferral, defers bool) Deferral {
 	switch {
 	case d != DeferAuto:
@@ -52,7 +53,7 @@ func (c *Catalogue) Resolve(d Deferral, defers bool) Deferral {
 	return DeferDispatch
 }
 
-// fits reports whether the list of all tools fits in ListBudget.
+// fits reports whether the list of all tools fits in ListBudget and is complete.
 func (c *Catalogue) fits() bool {
 	for i := range c.servers {
 		if s := &c.servers[i]; len(s.Tools) == 0 && s.State != Ready && s.State != Refused {
@@ -68,13 +69,12 @@ func (c *Catalogue) fits() bool {
 	return total <= ListBudget
 }
 
-// AutoBudget is the size in tokens below which tools that are neither always
-// loaded nor deferred are loaded from the start, together with those that always
-// are.
+// AutoBudget is the size in tokens below which the tools with LoadAuto are loaded from the
+// start. The tools that are always loaded count too.
 const AutoBudget = 3000
 
-// Tokens is about how many tokens the definition takes in a model's context: its
-// name, description and input schema at four bytes a token.
+// Tokens estimates the size of the definition in a model's context: name, description and
+// input schema, at four bytes per token. It returns 0 if the schema is invalid.
 func (t *Tool) Tokens() int {
 	schema, err := t.InputSchema()
 	if err != nil {
@@ -83,13 +83,13 @@ func (t *Tool) Tokens() int {
 	return (len(t.Name) + len(t.Prompt) + len(schema) + 3) / 4
 }
 
-// FromStart is as in Catalogue, and the same at any time.
+// FromStart is like Catalogue.FromStart. Its answer never changes.
 func (r *Registry) FromStart() func(*Tool) bool { return r.own.FromStart() }
 
-// FromStart reports which tools a model gets from the start under a deferral that
-// defers: those that always are, and the auto ones if all of them together are
-// below AutoBudget. Tools of upstream servers do not count, so that they do not
-// change what else is there.
+// FromStart returns a function that reports whether a model gets a tool from the start when
+// tools are deferred. These are the tools with LoadAlways, and those with LoadAuto if both
+// together are below AutoBudget. Tools of upstream servers do not count, so that they do
+// not change which other tools are loaded.
 func (c *Catalogue) FromStart() func(*Tool) bool {
 	total := 0
 	for _, t := range c.tools {
@@ -101,8 +101,8 @@ func (c *Catalogue) FromStart() func(*Tool) bool {
 	return func(t *Tool) bool { return t.Loading == LoadAlways || t.Loading == LoadAuto && auto && t.Server == "" }
 }
 
-// Listed are the tools that tools/list shows under a deferral, in its order; loaded
-// reports what else a session has found, nil: nothing.
+// Listed returns the tools that tools/list shows under a deferral, in its order. loaded
+// reports which other tools the session has found; nil: none.
 func (r *Registry) Listed(how Deferral, loaded func(name string) bool) []*Tool {
 	all := r.Tools()
 	searches, start := how.Searches(), r.FromStart()
@@ -117,8 +117,9 @@ func (r *Registry) Listed(how Deferral, loaded func(name string) bool) []*Tool {
 	return out
 }
 
-// NameWords are the words of a tool's name in lower case: its parts between _, -
-// and ., and those of CamelCase. The mark of upstream tools is none of them.
+// NameWords returns the words of a tool's name in lower case. Words end at characters other
+// than letters and digits, and at the boundaries of CamelCase. The prefix "mcp__" of
+// upstream tools is ignored.
 func NameWords(name string) []string {
 	name = strings.TrimPrefix(name, "mcp__")
 	var words []string
@@ -144,5 +145,5 @@ func NameWords(name string) []string {
 	return words
 }
 
-// Unwrap is the call that the arguments of a wrapping tool name: CallTool.
+// Unwrap returns the call that the arguments of a wrapping tool such as CallTool contain.
 type Unwrap func(raw json.RawMessage) (name string, args json.RawMessage, err error)

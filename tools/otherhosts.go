@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// This file is about tools that other hosts have and models therefore call. A name
-// that is near by its letters may be far by its meaning: TodoWrite is not Write.
+// Models call tools that they know from other hosts. Similar letters do not mean similar
+// effects: TodoWrite is not Write. The advice below therefore takes the place of a
+// suggestion by spelling.
 
-// substitute is the advice for a call of a tool that another host has.
+// substitute is the advice for a call of another host's tool.
 type substitute struct {
-	tool string // which must be offered; "": none
+	tool string // tool that must be offered; "": none
 	text string
 }
 
-// substitutes are by the name in folded form; the first whose tool is offered holds.
+// substitutes maps folded names to advice. The first entry whose tool is offered applies.
 var substitutes = map[string][]substitute{}
 
 func init() {
@@ -24,7 +25,7 @@ func init() {
 		}
 	}
 	use := func(tool string) substitute { return substitute{tool, "use " + tool} }
-	// run is advice to use the tool that runs commands, which format names.
+	// run returns advice to use the tool that runs commands. The format contains its name.
 	run := func(format string, otherwise ...substitute) []substitute {
 		list := []substitute{{"Bash", fmt.Sprintf(format, "Bash")}, {"PowerShell", fmt.Sprintf(format, "PowerShell")}}
 		return append(list, otherwise...)
@@ -54,13 +55,13 @@ func init() {
 	add("StructuredOutput SyntheticOutput Brief", substitute{"", "give the result in your answer"})
 }
 
-// fold is a name without case and separators.
+// fold returns a name in lower case without separators.
 func fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 }
 
-// instead returns what to do instead of calling a tool of another host, "" if the
-// name is not that of a known one, and whether that is to call a tool of ours.
+// instead returns advice for a call of another host's tool, or "" if the name is not known.
+// named reports whether the advice names one of our tools.
 func (c *Catalogue) instead(name string) (text string, named bool) {
 	for _, s := range substitutes[fold(name)] {
 		if s.tool == "" || c.byName[s.tool] != nil {

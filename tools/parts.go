@@ -2,29 +2,28 @@ package tools
 
 import "mcp-toolset/policy"
 
-// Parts are what a call consists of, as far as the tool knows without looking at
-// files.
+// Parts holds the parts of a call, as far as the tool knows them without access to files.
 type Parts struct {
-	Text string // the whole, as it was written: what a person agrees to
+	Text string // the whole call as written, for the user who decides on it
 	List []policy.Part
-	// Unresolved is why List may not have all; "" if it has.
+	// Unresolved is the reason why List may be incomplete; "" if it is complete.
 	Unresolved string
 	Doubtful   string // as policy.Parts.Doubtful
 	Unnamed    string // as policy.Parts.Unnamed
 	Paths      []NamedPath
-	// Readable and Writable are folders beyond the roots in which files may be
-	// named unasked: absolute, links not followed.
+	// Readable and Writable list folders outside of the roots in which files may be used
+	// without asking. The paths are absolute; links are not resolved.
 	Readable, Writable []string
-	// Edits says that the call does nothing but make, remove or move Paths.
+	// Edits reports whether the call only creates, removes or moves Paths.
 	Edits bool
-	// Harmless says that the kernel keeps the call from changing anything.
+	// Harmless reports whether the kernel prevents the call from changing anything.
 	Harmless bool
 }
 
 // NamedPath is a file that a part of a call names.
 type NamedPath struct {
-	Path   string // absolute; not cleaned, since .. leaves the folder that a link leads to
+	Path   string // absolute; not cleaned, since ".." after a link leaves the link's target
 	Access policy.Access
-	Glob   bool // Path is a pattern of the shell: what it matches is meant
+	Glob   bool // Path is a shell pattern for the files it matches
 	Input  bool // a redirect reads it
 }

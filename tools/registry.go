@@ -10,30 +10,30 @@ import (
 	"sync/atomic"
 )
 
-// Registry is the set of tools of a server: its own, which are fixed, and those
-// of upstream servers, which come and go. It is safe for concurrent use.
+// Registry holds the tools of a server: its own, which are fixed, and those of upstream
+// servers, which change. It is safe for concurrent use.
 type Registry struct {
 	gates Gates
 	list  []*Tool
-	own   *Catalogue // without upstream servers, as at the start
+	own   *Catalogue // without upstream servers; state at the start
 	later bool       // a tool of own may be offered later
 
-	mu      sync.Mutex // one change at a time
-	base    *Catalogue // own as it is now
+	mu      sync.Mutex // serializes changes
+	base    *Catalogue // current state of own
 	now     atomic.Pointer[Catalogue]
 	changed []func()
 }
 
-// Catalogue is a Registry at one moment. It never changes.
+// Catalogue is an immutable snapshot of a Registry.
 type Catalogue struct {
 	tools   []*Tool
 	byName  map[string]*Tool // canonical names and aliases
 	absent  map[string]absent
 	servers []Server
-	query   bool // ToolSearch finds what is not listed
+	query   bool // ToolSearch finds the tools that are not listed
 }
 
-// Absence is a tool that exists and is not offered.
+// Absence names a tool that exists but is not offered, and the reason.
 type Absence struct{ Name, Reason string }
 
 type absent struct {
@@ -42,41 +42,41 @@ type absent struct {
 	later bool // it may be offered later
 }
 
-// ErrLater is in an error of Def.IsEnabled whose answer may be another one later.
+// ErrLater is wrapped by an error of Def.IsEnabled if a later call may return nil.
 var ErrLater = errors.New("it may be offered later")
 
-// Gates decide which tools of a list are offered.
+// Gates decides which tools of a list are offered.
 type Gates struct {
-	Features map[string]bool                          // switched features; a tool with a Feature needs it on
-	Denied   func(*Tool) (reason string, denied bool) // whether policy removes the tool; nil: none
+	Features map[string]bool                          // state of features; a tool with a Feature is offered if it is on
+	Denied   func(*Tool) (reason string, denied bool) // reports whether the policy removes the tool; nil: it removes none
 	Deferral Deferral                                 // how tools that are not always loaded are offered; "": DeferHints
 }
 
-// Server is an upstream server as others see it.
+// Server describes an upstream server.
 type Server struct {
 	Name   string
-	Prefix string // its tools are called mcp__PREFIX__tool
+	Prefix string // its tools have the names mcp__PREFIX__tool
 	State  ServerState
-	Note   string  // why it is in this state, one line safe to show; "" if there is nothing to say
-	Tools  []*Tool // those it is known to have, also while it is not connected
+	Note   string  // reason for State, one line safe to show; "": none
+	Tools  []*Tool // its known tools, also while it is not connected
 }
 
-// ServerState is what is known of an upstream server.
+// ServerState is the state of the connection to an upstream server.
 type ServerState uint8
 
 const (
-	Idle    ServerState = iota // not started: that waits for a call or search
-	Pending                    // being connected
+	Idle    ServerState = iota // not started; a call or search starts it
+	Pending                    // connecting
 	Ready                      // connected
-	Failed                     // it could not be connected, or is gone; Note says why and when it is tried again
-	Refused                    // it may not be started; Note says by what
+	Failed                     // could not be connected or has ended; Note holds the reason and the time of the next attempt
+	Refused                    // must not be started; Note names what forbids it
 )
 
 func (s ServerState) String() string {
 	return [...]string{"idle", "pending", "ready", "failed", "refused"}[s]
 }
 
-// NewRegistry makes a registry of the list. Names and aliases must be unique.
+// NewRegistry returns a registry of the tools in list. Names and aliases must be unique.
 func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 	if g.Deferral == "" {
 		g.Deferral = DeferHints
@@ -94,7 +94,7 @@ func NewRegistry(list []*Tool, g Gates) (*Registry, error) {
 	return r, nil
 }
 
-// offered asks which of the server's own tools are offered.
+// offered returns a catalogue of the server's own tools, with those that are offered now.
 func (r *Registry) offered() (*Catalogue, error) {
 	own := &Catalogue{byName: map[string]*Tool{}, absent: map[string]absent{}, query: r.gates.Deferral.Searches() || r.gates.Deferral == DeferAuto}
 	for _, t := range r.list {
@@ -106,12 +106,12 @@ func (r *Registry) offered() (*Catalogue, error) {
 	return own, nil
 }
 
-// Later reports whether a tool of the server's own that was not offered at the
-// start may be offered later.
+// Later reports whether one of the server's own tools that was not offered at the start may
+// be offered later.
 func (r *Registry) Later() bool { return r.later }
 
-// Refresh asks again whether the tools of the server's own are enabled that may be
-// offered later. Those that are offered stay. Listeners are called after a change.
+// Refresh checks again whether the server's own tools that may be offered later are
+// enabled. It only adds tools. It calls the listeners after a change.
 func (r *Registry) Refresh() {
 	r.mu.Lock()
 	next, err := r.offered()
@@ -125,7 +125,7 @@ func (r *Registry) Refresh() {
 	tell()
 }
 
-// add adds a tool, unless a gate keeps it away.
+// add adds a tool to the offered tools, or to the absent ones if a gate excludes it.
 func (c *Catalogue) add(t *Tool, g Gates) error {
 	var names []string
 	for i, name := range append([]string{t.Name}, t.Aliases...) {
@@ -136,7 +136,7 @@ func (c *Catalogue) add(t *Tool, g Gates) error {
 		switch {
 		case !taken || by == t:
 			names = append(names, name)
-		case i > 0 && t.Server != "": // rules go by it all the same
+		case i > 0 && t.Server != "": // the alias of an upstream tool is only lost for calls; rules still use it
 		default:
 			return fmt.Errorf("tools %s and %s are both called %s", by.Name, t.Name, name)
 		}
@@ -154,9 +154,10 @@ func (c *Catalogue) add(t *Tool, g Gates) error {
 	return nil
 }
 
-// SetServers replaces the upstream servers and their tools, which follow the
-// server's own, sorted by name. A tool whose name is taken is left out, and
-// errs says which; an alias that is taken calls who had it first. Who listens is told if anything is another.
+// SetServers replaces the upstream servers and their tools. Their tools follow the server's
+// own, sorted by name. A tool whose name is taken is left out and reported in errs. An
+// alias that is taken stays with the tool that had it first. Listeners are called if the
+// tools have changed.
 func (r *Registry) SetServers(list []Server) (errs []error) {
 	r.mu.Lock()
 	errs, tell := r.set(list)
@@ -165,7 +166,7 @@ func (r *Registry) SetServers(list []Server) (errs []error) {
 	return errs
 }
 
-// set is SetServers with the lock held. The caller calls tell without it.
+// set implements SetServers. The caller holds the lock, and calls tell after releasing it.
 func (r *Registry) set(list []Server) (errs []error, tell func()) {
 	before := r.now.Load()
 	next := &Catalogue{
@@ -184,7 +185,7 @@ func (r *Registry) set(list []Server) (errs []error, tell func()) {
 	next.tools = append(slices.Clip(r.base.tools), next.tools...)
 	same := slices.Equal(before.tools, next.tools)
 	if same {
-		next.tools = before.tools // who keeps something by it need not make it anew
+		next.tools = before.tools // callers that cache by this slice need not rebuild
 	}
 	r.now.Store(next)
 	if same {
@@ -198,18 +199,18 @@ func (r *Registry) set(list []Server) (errs []error, tell func()) {
 	}
 }
 
-// OnChange has f called when the tools have become others. f must not block.
+// OnChange registers f to be called after the tools have changed. f must not block.
 func (r *Registry) OnChange(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.changed = append(r.changed, f)
 }
 
-// Catalogue is the registry as it is now.
+// Catalogue returns the current state of the registry.
 func (r *Registry) Catalogue() *Catalogue { return r.now.Load() }
 
-// For returns the catalogue as it is for a client to which tools are offered in a
-// way: whether its errors lead to ToolSearch.
+// For returns the catalogue for a client to which tools are offered as how selects. Its
+// errors suggest ToolSearch only if that deferral has clients search.
 func (c *Catalogue) For(how Deferral) *Catalogue {
 	if c.query == how.Searches() {
 		return c
@@ -219,7 +220,7 @@ func (c *Catalogue) For(how Deferral) *Catalogue {
 	return &view
 }
 
-// Deferral is how tools that are not always loaded are offered.
+// Deferral returns how tools that are not always loaded are offered.
 func (r *Registry) Deferral() Deferral { return r.gates.Deferral }
 
 // why returns the reason a tool is absent, "" if it is offered, and whether it may
@@ -239,7 +240,7 @@ func (g Gates) why(t *Tool) (reason string, later bool) {
 	return "", false
 }
 
-// Features are the feature gates that tools of the list have, sorted.
+// Features returns the features that tools of the list require, sorted.
 func Features(list []*Tool) []string {
 	set := map[string]bool{}
 	for _, t := range list {
@@ -250,19 +251,19 @@ func Features(list []*Tool) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Tools are the tools offered: the server's own sorted by name in byte order,
-// then those of upstream servers in the same way. As long as nothing changes it
-// is the same slice, which must not be modified.
+// Tools returns the offered tools: the server's own sorted by name in byte order, then
+// those of upstream servers in the same order. While nothing changes it returns the same
+// slice, which must not be modified.
 func (r *Registry) Tools() []*Tool { return r.now.Load().tools }
 
-// Tools are as in Registry.
+// Tools is like Registry.Tools.
 func (c *Catalogue) Tools() []*Tool { return c.tools }
 
-// Servers are the upstream servers, in the order they were set. The slice must
-// not be modified.
+// Servers returns the upstream servers in the order of SetServers. The slice must not be
+// modified.
 func (c *Catalogue) Servers() []Server { return c.servers }
 
-// Absent are the tools not offered, sorted by name.
+// Absent returns the tools that are not offered, sorted by name.
 func (r *Registry) Absent() []Absence {
 	var out []Absence
 	for name, a := range r.now.Load().absent {

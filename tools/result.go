@@ -9,18 +9,18 @@ import (
 	"mcp-toolset/session"
 )
 
-// Result is what a tool's Call returns.
+// Result is the return value of a tool's Call.
 type Result[Out any] struct {
 	Data   Out            // the output, shown by Def.Render
-	Effect session.Effect // what changes in the session; applied in arrival order
-	Blocks []Content      // further content, delivered after the rendered output
-	Meta   map[string]any // facts for programs, never needed by the model
-	// HookFields are what hooks get beside the output; only where Env.Hooked. nil: nothing.
+	Effect session.Effect // changes to the session; applied in order of arrival
+	Blocks []Content      // content that follows the rendered output
+	Meta   map[string]any // data for programs; a model never needs it
+	// HookFields holds further fields for hooks. It is set only if Env.Hooked. nil: none.
 	HookFields HookFields
-	Failed     bool // the call did what was asked and the answer is a failure (a command's exit code)
+	Failed     bool // the call ran, and its result is a failure, such as a command's exit code
 }
 
-// Response is a finished call's answer, whatever the tool.
+// Response is the answer of a finished call of any tool.
 type Response struct {
 	Content    []Content
 	Structured func() (json.RawMessage, error) // the output as JSON; nil for errors
@@ -30,8 +30,8 @@ type Response struct {
 	Effect     session.Effect
 }
 
-// Clone is a response that can be changed apart from r; blocks are never
-// changed.
+// Clone returns a copy of r that can be changed without changing r. Both share the content
+// blocks, which are never changed.
 func (r *Response) Clone() *Response {
 	c := *r
 	c.Content, c.Meta = slices.Clone(r.Content), maps.Clone(r.Meta)
@@ -44,19 +44,19 @@ type Content interface{ content() }
 // Text is text for the model.
 type Text struct{ Text string }
 
-// Image is a picture for the model.
+// Image is an image for the model.
 type Image struct {
 	Data     []byte
 	MIMEType string
 }
 
-// Audio is sound for the model.
+// Audio is audio data for the model.
 type Audio struct {
 	Data     []byte
 	MIMEType string
 }
 
-// ResourceLink points at something the client can fetch.
+// ResourceLink refers to a resource that the client can read.
 type ResourceLink struct {
 	URI, Name, Description, MIMEType string
 }
@@ -74,8 +74,7 @@ func (Audio) content()        {}
 func (ResourceLink) content() {}
 func (Resource) content()     {}
 
-// Recorded is an error that the session remembers: its effect is applied though
-// the call failed.
+// Recorded is an error whose effect is applied to the session although the call failed.
 type Recorded struct {
 	Err    error
 	Effect session.Effect
@@ -83,8 +82,7 @@ type Recorded struct {
 
 func (r *Recorded) Error() string { return r.Err.Error() }
 
-// Unwrap returns the error.
 func (r *Recorded) Unwrap() error { return r.Err }
 
-// Fault is an error that is the caller's to fix: one fact and one next step.
+// Fault is an error that the caller can fix: one fact and one next step.
 type Fault = fault.Fault

@@ -11,10 +11,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// makeSchemas makes both schemas of a tool and checks that every client can
-// take them: closed objects, one type each, no references and no combinators
-// (Gemini models accept none), every property described. A property of type
-// map[string]any is an object that is open to anything.
+// makeSchemas makes both schemas of a tool and checks that every client accepts them:
+// closed objects, one type per value, a description for every property, and no references
+// or combinators, which Gemini models reject. A property of type map[string]any is an
+// object that allows any property.
 func makeSchemas[In, Out any](tool string, in, out *jsonschema.Schema) (*schemas, error) {
 	var err error
 	if in == nil {
@@ -43,10 +43,9 @@ func makeSchemas[In, Out any](tool string, in, out *jsonschema.Schema) (*schemas
 	return s, nil
 }
 
-// inferSchema makes a schema of a struct type. Beside the `json` tag (omitempty
-// or omitzero: optional) and the `jsonschema` tag (the description), it reads
-// `enum:"a,b"`, `minimum:"1"`, `maximum:"9"`, `minLength:"1"` and
-// `default:"json"`.
+// inferSchema makes a schema from a struct type. The `json` tag marks optional properties
+// (omitempty or omitzero), and the `jsonschema` tag holds the description. Further tags are
+// `enum:"a,b"`, `minimum:"1"`, `maximum:"9"`, `minLength:"1"` and `default:"json"`.
 func inferSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, nil)
 	if err != nil {
@@ -55,9 +54,8 @@ func inferSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, annotate(s, t)
 }
 
-// annotate adds what the tags of t say to the schema inferred from it, and
-// takes away "null", which stands for an absent property and is accepted
-// without being offered.
+// annotate adds the constraints in the tags of t to the schema inferred from t. It removes
+// the type "null": null for an absent property is accepted but not offered.
 func annotate(s *jsonschema.Schema, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -118,13 +116,13 @@ func constrain(p *jsonschema.Schema, tag reflect.StructTag) error {
 	return nil
 }
 
-// portableKeys are the only keywords our schemas use.
+// portableKeys lists the only keywords that our schemas use.
 var portableKeys = []string{
 	"type", "properties", "required", "additionalProperties", "description",
 	"enum", "minimum", "maximum", "minLength", "items", "default",
 }
 
-// portable encodes a schema and refuses what some client cannot read.
+// portable encodes a schema. It rejects a schema that some client cannot read.
 func portable(s *jsonschema.Schema) (json.RawMessage, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {

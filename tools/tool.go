@@ -13,18 +13,17 @@ import (
 
 // Limits of definitions and results.
 const (
-	// MaxPrompt is the length in bytes at which clients cut a description.
+	// MaxPrompt is the length in bytes at which clients truncate a description.
 	MaxPrompt = 2048
-	// DefaultResultSize is the largest result in characters unless a Def says
-	// otherwise: what the 25,000-token caps of clients hold at 4 characters a
-	// token.
+	// DefaultResultSize is the default limit of a result, in characters: the 25,000-token
+	// limit of clients, at 4 characters per token.
 	DefaultResultSize = 100_000
 	minResultSize     = 1000
-	// Unlimited is a MaxResultSize for a tool that bounds its results itself.
+	// Unlimited is the MaxResultSize of a tool that limits its results itself.
 	Unlimited = -1
 )
 
-// Tool is a definition the server can hold. It is immutable.
+// Tool is a definition held by the server. It is immutable.
 type Tool struct {
 	Name          string
 	Title         string
@@ -34,26 +33,26 @@ type Tool struct {
 	Loading       Loading
 	Feature       string
 	Interrupt     Interrupt
-	MaxResultSize int // characters; Unlimited
+	MaxResultSize int // in characters, or Unlimited
 	Keep          Keep
 	Cascades      bool
 	Hints         Hints
 
-	// Server is the upstream server that has the tool, "" for one of our own.
+	// Server is the upstream server of the tool, or "" for one of our own.
 	Server string
-	// Said are the annotations of an upstream tool, as its server says them and
-	// unproven; nil for one of our own.
+	// Said holds the annotations that an upstream server declares. They are not verified.
+	// nil: the tool is one of our own.
 	Said *Said
-	// Notice is what a person should know before the tool is used, one sentence
-	// safe to show: its definition has changed. "": nothing.
+	// Notice is one sentence for the user to read before the tool is used, such as that its
+	// definition has changed. It is safe to show. "": none.
 	Notice string
-	// Finder says that the tool is for finding and calling others, and shown only
-	// where those are not.
+	// Finder reports whether the tool finds and calls other tools. It is listed only if
+	// those are not.
 	Finder bool
-	// Unwrap makes a call of the tool one of another; nil: it is one of its own.
+	// Unwrap turns a call of the tool into a call of another one. nil: calls are its own.
 	Unwrap Unwrap
-	// Prepare connects the server of the tool, if it is not; nil: it needs nothing.
-	// Its error ends the call.
+	// Prepare connects the tool's server if it is not connected. Its error ends the call.
+	// nil: nothing to prepare.
 	Prepare func(context.Context) error
 
 	enabled func() error
@@ -61,20 +60,20 @@ type Tool struct {
 	parse   func(json.RawMessage) (input, error)
 }
 
-// Hints are a tool's static facts: true only for what holds of every call.
+// Hints holds the static annotations of a tool. ReadOnly and Idempotent are true if they
+// hold for every call; Destructive and OpenWorld, if they hold for some call.
 type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 
 type schemas struct {
 	in              *jsonschema.Schema
 	rawIn, rawOut   json.RawMessage
-	firstStringProp string // first required string property, "" if none
+	firstStringProp string // first required string property, or ""
 }
 
-// toolName is what every model API accepts as a tool name.
+// toolName matches the tool names that every model API accepts.
 var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// MustBuild is Build for package-level lists: a bad definition panics with the
-// tool's name.
+// MustBuild is like Build but panics on an error. It is for package-level lists.
 func MustBuild[In, Out any](d Def[In, Out]) *Tool {
 	t, err := Build(d)
 	if err != nil {
@@ -83,8 +82,8 @@ func MustBuild[In, Out any](d Def[In, Out]) *Tool {
 	return t
 }
 
-// Build makes a tool of a definition. It checks what is cheap; the schema is
-// made on first use, and Schema reports what is wrong with it.
+// Build makes a tool from a definition. It checks what can be checked cheaply. The schemas
+// are made on first use; InputSchema and OutputSchema report their errors.
 func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
 	fail := func(format string, args ...any) (*Tool, error) {
 		return nil, fmt.Errorf("tool %q: %s", d.Name, fmt.Sprintf(format, args...))
@@ -131,7 +130,8 @@ func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
 		enabled: d.IsEnabled,
 		schemas: sync.OnceValues(func() (*schemas, error) { return makeSchemas[In, Out](d.Name, d.Schema, d.OutputSchema) }),
 	}
-	// A tool that may be destructive says so: hints are for the worst call.
+	// A tool that may be destructive for some calls is declared destructive: hints describe
+	// the worst call.
 	t.Hints.Destructive = t.Hints.Destructive || d.IsDestructive.when != nil
 	t.Hints.OpenWorld = t.Hints.OpenWorld || d.IsOpenWorld.when != nil
 	t.parse = func(raw json.RawMessage) (input, error) {
@@ -148,7 +148,8 @@ func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
 	return t, nil
 }
 
-// InputSchema is the JSON Schema of the tool's arguments: closed and flat.
+// InputSchema returns the JSON Schema of the tool's arguments. That of one of our own tools
+// is a closed object without references.
 func (t *Tool) InputSchema() (json.RawMessage, error) {
 	s, err := t.schemas()
 	if err != nil {
@@ -166,7 +167,8 @@ func (t *Tool) OutputSchema() (json.RawMessage, error) {
 	return s.rawOut, nil
 }
 
-// Inputs are the names of the input's properties, in the order they are defined.
+// Inputs returns the names of the input's properties, in the order of their definition. For
+// an upstream tool it returns none.
 func (t *Tool) Inputs() ([]string, error) {
 	s, err := t.schemas()
 	if err != nil {

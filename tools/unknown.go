@@ -9,17 +9,17 @@ import (
 	"mcp-toolset/internal/nearest"
 )
 
-// UnknownTool is the error for a name that no offered tool has.
+// UnknownTool is the error for a call of a name that no offered tool has.
 type UnknownTool struct {
 	Name    string   // as called
-	Nearest []string // offered tools it may have meant
-	Instead string   // what to do instead, for a tool that other hosts have
-	Offered []string // all offered tools, if there is none near
-	Server  string   // the upstream server that may turn out to have the tool once it is connected, "" if there is none
-	Why     string   // why the server that the name may be of offers no tools, "" if there is none
-	Query   string   // what ToolSearch may find it by; "": it is not offered, or Instead names a tool
-	Reason  string   // why the tool is absent, "" if there is no such tool
-	Absent  *Tool    // the tool that is absent, nil if there is no such tool; not to be run
+	Nearest []string // offered tools with a similar name
+	Instead string   // advice for a tool that other hosts have
+	Offered []string // all offered tools, if Nearest is empty
+	Server  string   // the upstream server that may have the tool once it is connected; "" if there is none
+	Why     string   // why the server in the name offers no tools; "" if there is no such server
+	Query   string   // query that may find it with ToolSearch; "": ToolSearch is not offered, or Instead names a tool
+	Reason  string   // why the tool is absent; "" if there is no such tool
+	Absent  *Tool    // the absent tool, which must not be run; nil if there is no such tool
 }
 
 func (e *UnknownTool) Error() string {
@@ -45,10 +45,10 @@ func (e *UnknownTool) Error() string {
 	return text
 }
 
-// Lookup finds a tool by name or former name. The error is an *UnknownTool.
+// Lookup returns the tool with a name or former name. The error is an *UnknownTool.
 func (r *Registry) Lookup(name string) (*Tool, error) { return r.now.Load().Lookup(name) }
 
-// Lookup finds a tool by name or former name. The error is an *UnknownTool.
+// Lookup returns the tool with a name or former name. The error is an *UnknownTool.
 func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	if t := c.byName[name]; t != nil {
 		return t, nil
@@ -69,10 +69,10 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 		e.Offered = names
 	}
 	for _, s := range c.servers {
-		known := s.State == Ready || s.State == Idle && len(s.Tools) > 0 // then a name is one that it does not have
+		known := s.State == Ready || s.State == Idle && len(s.Tools) > 0 // the tools are known, and the name is not among them
 		if !known && strings.HasPrefix(name, "mcp__"+s.Prefix+"__") {
 			e.Why = s.absence()
-			if s.State != Refused { // which is never connected
+			if s.State != Refused { // a refused server is never connected
 				e.Server = s.Name
 			}
 		}
@@ -80,10 +80,10 @@ func (c *Catalogue) Lookup(name string) (*Tool, error) {
 	return nil, e
 }
 
-// near returns the names of all offered tools, and those that a name may have
-// meant. A tool that may change something is suggested only for a misspelling of
-// its name, or for its name without that of its server: a name that merely contains
-// another, or another short word, may be that of a harmless tool.
+// near returns the names of all offered tools, and those that are similar to name. A tool
+// that may change something is suggested only for a misspelling of its name, or for its
+// name without that of its server. A name that only contains its name, or another short
+// word, may be that of a harmless tool.
 func (c *Catalogue) near(name string) (names, near []string) {
 	changing := map[string]bool{}
 	for _, t := range c.tools {
@@ -99,8 +99,8 @@ func (c *Catalogue) near(name string) (names, near []string) {
 	return names, near[:min(len(near), 3)]
 }
 
-// otherWord reports whether a name is as long as that of a tool, short, and has other
-// letters: Exit is no misspelling of Edit.
+// otherWord reports whether a short name has the length of a tool's name but different
+// letters: Exit is not a misspelling of Edit.
 func otherWord(name, tool string) bool {
 	const short = 5
 	a, b := []rune(strings.ToLower(name)), []rune(strings.ToLower(tool))
@@ -109,13 +109,13 @@ func otherWord(name, tool string) bool {
 	return len(a) == len(b) && len(a) <= short && !slices.Equal(a, b)
 }
 
-// sameButServer reports whether a name is that of an upstream server's tool at its
-// server.
+// sameButServer reports whether tool is an upstream tool whose name without that of its
+// server is name.
 func sameButServer(name, tool string) bool {
 	return strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(strings.ToLower(tool), "__"+strings.ToLower(name))
 }
 
-// absence is why the tools of a server are not there.
+// absence returns the reason why the tools of a server are not offered.
 func (s *Server) absence() string {
 	what := "is not connected"
 	switch {
@@ -130,7 +130,7 @@ func (s *Server) absence() string {
 	return "the server " + s.Name + " " + what
 }
 
-// short is the beginning of a query.
+// short truncates a query to 60 characters.
 func short(query string) string {
 	const most = 60
 	if r := []rune(query); len(r) > most {
@@ -140,6 +140,6 @@ func short(query string) string {
 }
 
 func quoteJSON(s string) string {
-	text, _ := json.Marshal(s) // a string always can be
+	text, _ := json.Marshal(s) // cannot fail for a string
 	return string(text)
 }

@@ -11,21 +11,21 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file words what was found.
+// This file formats the answer of a search.
 
 const (
-	// room is how long the definitions may be together, in bytes: what is said
-	// behind them keeps the answer below the limit of a result.
+	// room is the limit for the definitions in an answer, in bytes. With the notes after
+	// them the answer stays below the limit of a result.
 	room       = 60_000
-	maxLine    = 200 // characters of a description
-	maxShown   = 60  // characters of what a call has sent
-	mostNamed  = 100 // further hits named
-	mostMissed = 10  // names explained that were not found
-	mostLines  = 10  // servers named that are not connected
-	mostHint   = 20  // servers named to search for
+	maxLine    = 200 // limit of a description, in characters
+	maxShown   = 60  // limit of a text from the call, in characters
+	mostNamed  = 100 // limit of further hits that are named
+	mostMissed = 10  // limit of missing names that are explained
+	mostLines  = 10  // limit of servers without connection that are named
+	mostHint   = 20  // limit of servers that are suggested as a query
 )
 
-// answer makes the result.
+// answer returns the result of the call.
 func (f *found) answer() tools.Result[Output] {
 	out := Output{Tools: []Hit{}}
 	var effect session.Effect
@@ -60,7 +60,7 @@ func (f *found) answer() tools.Result[Output] {
 	return tools.Result[Output]{Data: out, Effect: effect}
 }
 
-// describe makes a hit of a tool; whole: with all that is needed to call it.
+// describe returns the hit for a tool. whole is false if the input schema is left out.
 func describe(t *tools.Tool) (h Hit, whole bool) {
 	h = Hit{Name: t.Name, Server: plain.Line(t.Server), Description: line(t), Notice: plain.Line(t.Notice)}
 	raw, err := t.InputSchema()
@@ -74,7 +74,8 @@ func describe(t *tools.Tool) (h Hit, whole bool) {
 	return h, true
 }
 
-// line is what a tool does in one line: the first sentence of its description.
+// line returns one line that describes a tool: the first sentence of its description, or
+// its title.
 func line(t *tools.Tool) string {
 	text := firstSentence(t.Prompt[:min(len(t.Prompt), mostText)])
 	if text == "" {
@@ -83,8 +84,8 @@ func line(t *tools.Tool) string {
 	return clip(plain.Text(strings.ToValidUTF8(text, "")), maxLine)
 }
 
-// text is what a model is shown of the hit. What another server says stands
-// in quotes, which nothing in it can end.
+// text returns the hit as the model sees it. Text of an upstream server is in double
+// quotes, and contains none itself.
 func (h *Hit) text() string {
 	var b strings.Builder
 	if h.Server == "" {
@@ -104,7 +105,8 @@ func (h *Hit) text() string {
 	return b.String()
 }
 
-// notes say what was not found and what may be missing.
+// notes returns notes on names and tools that were not found, and on servers whose tools
+// may be missing.
 func (f *found) notes() []string {
 	var notes []string
 	for i, name := range f.missing {
@@ -132,9 +134,9 @@ func (f *found) notes() []string {
 	return append(notes, f.unconnected()...)
 }
 
-// unconnected are the servers whose tools are not known or cannot be called now.
-// Where something was found, those that stay so are left out, unless a tool found
-// is theirs: every answer would repeat them.
+// unconnected returns notes on the servers whose tools are unknown or cannot be called now.
+// If there are hits, servers that stay unavailable are left out unless a hit is theirs,
+// since otherwise every answer would repeat them.
 func (f *found) unconnected() []string {
 	var notes []string
 	left := 0
@@ -178,7 +180,7 @@ func (f *found) has(server string) bool {
 	return slices.ContainsFunc(f.hits, func(t *tools.Tool) bool { return t.Server == server })
 }
 
-// list joins the first names.
+// list joins the first names and counts the others.
 func list(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -186,7 +188,7 @@ func list(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// clip shortens a text.
+// clip truncates a text to most characters.
 func clip(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -194,5 +196,5 @@ func clip(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// quoted is a text that can stand between double quotes.
+// quoted returns a text that can be put in double quotes.
 func quoted(s string) string { return strings.ReplaceAll(s, `"`, "'") }

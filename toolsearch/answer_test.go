@@ -16,7 +16,7 @@ import (
 	"mcp-toolset/toolsearch"
 )
 
-// yard is a small server, one tool of which tries to hide and to speak for us.
+// yard returns a small server. One of its tools tries to hide and to imitate our text.
 func yard(t testing.TB) tools.Server {
 	return tools.Server{Name: "yard", State: tools.Ready, Tools: []*tools.Tool{
 		foreign(t, "yard", "open_gate", tools.Foreign{
@@ -56,16 +56,16 @@ func TestCases(t *testing.T) {
 	})
 }
 
-// TestWake: servers are connected in the background, and waited for only where
-// there may be more, longer where nothing was found; then it is searched in the
-// catalogue as it is then.
+// TestWake checks that servers are connected in the background, and that a search waits for
+// them only if they may have more tools, longer without hits. After that it searches the
+// new catalogue.
 func TestWake(t *testing.T) {
 	for name, tc := range map[string]struct {
 		state  tools.ServerState
 		query  string
 		known  bool
 		waits  bool
-		looks  bool // waits less long
+		looks  bool // the short wait
 		server string
 	}{
 		"found":            {state: tools.Pending, query: "gate", looks: true},
@@ -138,8 +138,8 @@ func run(t *testing.T, env *tools.Env, query string) (*tools.Response, error) {
 	return call.Resolve(env).Run(t.Context(), env)
 }
 
-// TestLoaded: what is shown whole is loaded, but for what a model has from the
-// start.
+// TestLoaded checks that tools shown with their schema are loaded, except those that a
+// model has from the start.
 func TestLoaded(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	huge := foreign(t, "yard", "huge", tools.Foreign{Prompt: "Huge.", InputSchema: json.RawMessage(`{"type":"object","x":"` + strings.Repeat("x", 70_000) + `"}`)})
@@ -148,7 +148,7 @@ func TestLoaded(t *testing.T) {
 	w.Catalogue = registry(t, y).Catalogue
 	start := w.Catalogue().FromStart()
 	want := []string{"mcp__yard__open_gate"}
-	for _, name := range []string{"TaskStop", "NotebookEdit"} { // auto: by the size of all
+	for _, name := range []string{"TaskStop", "NotebookEdit"} { // LoadAuto: depends on the total size
 		tool, err := w.Catalogue().Lookup(name)
 		if err != nil {
 			t.Fatal(err)
@@ -169,7 +169,8 @@ func TestLoaded(t *testing.T) {
 	}
 }
 
-// TestRoom: an answer is bounded; what does not fit is named, and not loaded.
+// TestRoom checks that an answer is limited, and that tools that do not fit are named but
+// not loaded.
 func TestRoom(t *testing.T) {
 	s := tools.Server{Name: "s", State: tools.Ready}
 	var all []string

@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// many are n tools as servers have them, with some thousands of words.
+// many returns n tools like those of real servers, with some thousands of words.
 func many(t testing.TB, n int) []*tools.Tool {
 	t.Helper()
 	data, err := os.ReadFile("testdata/catalogue.json")
@@ -58,7 +58,7 @@ func many(t testing.TB, n int) []*tools.Tool {
 	return list
 }
 
-// BenchmarkSearch: a query in 2,000 tools, the index made.
+// BenchmarkSearch measures a query in 2,000 tools with an existing index.
 func BenchmarkSearch(b *testing.B) {
 	ix := newIndex(many(b, 2000))
 	b.Logf("%d terms, %d forms", len(ix.terms), len(ix.surfaces))
@@ -76,7 +76,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkIndex: what the first search in 2,000 tools costs more.
+// BenchmarkIndex measures making the index of 2,000 tools.
 func BenchmarkIndex(b *testing.B) {
 	list := many(b, 2000)
 	for b.Loop() {

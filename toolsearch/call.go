@@ -15,20 +15,19 @@ import (
 	"mcp-toolset/tools"
 )
 
-// CallInput is what CallTool is given.
+// CallInput holds the arguments of CallTool.
 type CallInput struct {
 	Name      string         `json:"name" minLength:"1" jsonschema:"The tool"`
 	Arguments map[string]any `json:"arguments,omitempty" jsonschema:"Its arguments, as in its input schema"`
 }
 
-// CallOutput is nothing: a call has the result of the tool that it names.
+// CallOutput is empty: a call returns the result of the tool that it names.
 type CallOutput struct{}
 
 //go:embed call.md
 var callPrompt string
 
-// CallTool makes CallTool. Its calls are those of other tools: Unwrap says of
-// which.
+// CallTool returns the tool CallTool. Its calls become calls of other tools through Unwrap.
 func CallTool() *tools.Tool {
 	return tools.MustBuild(tools.Def[CallInput, CallOutput]{
 		Name:          "CallTool",
@@ -47,11 +46,11 @@ func CallTool() *tools.Tool {
 	})
 }
 
-// known are the properties of a call.
+// known lists the properties of a call, for errors.
 const known = "Known properties: name, arguments."
 
-// unwrap reads a call strictly and returns the bytes of the arguments as they
-// came. Models send an object as a string that holds it: that is taken, too.
+// unwrap decodes a call strictly and returns the arguments unchanged. It also accepts
+// arguments in a string that contains a JSON object, which models often send.
 func unwrap(raw json.RawMessage) (string, json.RawMessage, error) {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 		raw = json.RawMessage("{}")
@@ -61,7 +60,7 @@ func unwrap(raw json.RawMessage) (string, json.RawMessage, error) {
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return "", nil, fmt.Errorf("decoding arguments: %w", err) // WellFormed has read it
+		return "", nil, fmt.Errorf("decoding arguments: %w", err) // cannot happen: WellFormed has checked it
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if key == "name" || key == "arguments" {
@@ -84,7 +83,7 @@ func unwrap(raw json.RawMessage) (string, json.RawMessage, error) {
 	return name, args, nil
 }
 
-// toolName is the name that a call has.
+// toolName returns the name of the tool to call.
 func toolName(all map[string]json.RawMessage) (string, error) {
 	raw, given := all["name"]
 	var name *string
@@ -99,7 +98,7 @@ func toolName(all map[string]json.RawMessage) (string, error) {
 	return *name, nil
 }
 
-// arguments are those for the tool.
+// arguments returns the arguments for the tool.
 func arguments(raw json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -119,5 +118,5 @@ func arguments(raw json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// shown is a value in an error.
+// shown returns a value in a form for an error text.
 func shown(raw json.RawMessage) string { return clip(plain.Text(string(raw)), maxShown) }

@@ -10,8 +10,7 @@ import (
 	"mcp-toolset/toolsearch"
 )
 
-// TestUnwrap: which call a call of CallTool is, and every way in which it is
-// none.
+// TestUnwrap checks the call in a call of CallTool, and all errors of invalid calls.
 func TestUnwrap(t *testing.T) {
 	unwrap := toolsearch.CallTool().Unwrap
 	for _, tc := range []struct{ raw, name, args string }{
@@ -63,7 +62,8 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
-// TestCallToolItself: its definition says the worst of a call, and it is not run.
+// TestCallToolItself checks that the annotations of CallTool describe the worst call, and
+// that it does not run itself.
 func TestCallToolItself(t *testing.T) {
 	tool := toolsearch.CallTool()
 	if tool.Hints != (tools.Hints{Destructive: true, OpenWorld: true}) || !tool.Finder || tool.Loading != tools.LoadAlways {
@@ -80,7 +80,7 @@ func TestCallToolItself(t *testing.T) {
 	}
 }
 
-// TestCheap: both are always in a model's context.
+// TestCheap checks the size of both definitions, which are always in a model's context.
 func TestCheap(t *testing.T) {
 	search := toolsearch.New()
 	if n := search.Tokens(); n > 170 {

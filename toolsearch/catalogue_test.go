@@ -14,7 +14,7 @@ import (
 	"mcp-toolset/toolsearch"
 )
 
-// upstream are tools as servers have them.
+// upstream returns servers with tools like those of real servers.
 func upstream(t testing.TB) []tools.Server {
 	t.Helper()
 	data, err := os.ReadFile("testdata/catalogue.json")
@@ -39,7 +39,7 @@ func upstream(t testing.TB) []tools.Server {
 	return servers
 }
 
-// foreign makes a deferred tool of a server.
+// foreign returns a deferred tool of a server.
 func foreign(t testing.TB, server, name string, f tools.Foreign) *tools.Tool {
 	t.Helper()
 	f.Server, f.Name, f.Loading = server, "mcp__"+server+"__"+name, tools.LoadDeferred
@@ -53,10 +53,10 @@ func foreign(t testing.TB, server, name string, f tools.Foreign) *tools.Tool {
 	return tool
 }
 
-// registry is one with the tools that come with the server and those of servers.
+// registry returns a registry of the built-in tools and those of servers.
 func registry(t testing.TB, servers ...tools.Server) *tools.Registry {
 	t.Helper()
-	shell, err := command.New(command.Config{Shell: "/bin/bash", Sandbox: command.Off, State: t.TempDir()}) // without one Bash is not offered
+	shell, err := command.New(command.Config{Shell: "/bin/bash", Sandbox: command.Off, State: t.TempDir()}) // without a shell Bash is not offered
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +64,7 @@ func registry(t testing.TB, servers ...tools.Server) *tools.Registry {
 	return registryOf(t, builtin.List(builtin.Options{Bash: bash.Options{Commands: shell}}), servers...)
 }
 
-// registryOf is one with the tools of a list, those of this package and those
-// of servers.
+// registryOf returns a registry of the tools of a list, of this package and of servers.
 func registryOf(t testing.TB, own []*tools.Tool, servers ...tools.Server) *tools.Registry {
 	t.Helper()
 	own = slices.DeleteFunc(own, func(t *tools.Tool) bool { return t.Finder })
@@ -79,7 +78,7 @@ func registryOf(t testing.TB, own []*tools.Tool, servers ...tools.Server) *tools
 	return r
 }
 
-// count is a tool of our own whose definition nobody changes.
+// count returns a tool of our own whose definition is fixed.
 func count() []*tools.Tool {
 	type input struct {
 		Text string `json:"text" jsonschema:"What to count in"`
@@ -92,7 +91,7 @@ func count() []*tools.Tool {
 	})}
 }
 
-// args are the arguments of a search.
+// args returns the arguments of a search.
 func args(query string, most int) string {
 	raw, err := json.Marshal(toolsearch.Input{Query: query, MaxResults: most})
 	if err != nil {
@@ -101,7 +100,7 @@ func args(query string, most int) string {
 	return string(raw)
 }
 
-// structured reads the data of a response.
+// structured decodes the structured output of a response.
 func structured(t testing.TB, r *tools.Response, into any) {
 	t.Helper()
 	raw, err := r.Structured()

@@ -12,9 +12,9 @@ import (
 	"mcp-toolset/toolsearch"
 )
 
-// FuzzQuery: whatever is looked for, a search answers the same twice, with no
-// more than was asked for, no tool twice and only tools that there are; a tool's
-// name finds it first, and select: finds it.
+// FuzzQuery checks that a search has the same answer twice, has at most the requested
+// number of hits, and returns only existing tools and none twice. A tool's name finds the
+// tool first, and so does select:.
 func FuzzQuery(f *testing.F) {
 	for _, q := range []string{
 		"create issue", "select:Read,mcp__time__convert_time", "select:", "+slack +", "craete isue", "the", "日本 größe İ", "\xff\xfe", "+mcp__github__",
@@ -72,7 +72,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// ask runs a search with nothing but a catalogue.
+// ask runs a search in an environment with only a catalogue.
 func ask(t *testing.T, tool *tools.Tool, c *tools.Catalogue, args string) (*tools.Response, error) {
 	call, err := tool.Parse(json.RawMessage(args))
 	if err != nil {

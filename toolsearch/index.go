@@ -11,65 +11,65 @@ import (
 	"mcp-toolset/tools"
 )
 
-// What a word of a tool weighs by where it is. A word that is in several of
-// these places weighs as much as all of them together.
+// Weights of a word by its place in a tool's definition. The weights of several places are
+// added.
 const (
 	inName     = 6
 	inServer   = 3
 	inAlias    = 5
 	inHint     = 4
 	inTitle    = 3
-	inSentence = 3 // the first of the description
-	inRest     = 1 // of the description
+	inSentence = 3 // first sentence of the description
+	inRest     = 1 // rest of the description
 	inInputs   = 1.5
 
-	// half is the weight at which a word says half of what it can.
+	// half is the weight at which a word has half of the maximal score.
 	half = 3
-	// mostText bounds what is read of a description, in bytes: clients cut those of
-	// our tools and of others there.
+	// mostText is the limit of a description that is indexed, in bytes. Clients truncate
+	// descriptions there.
 	mostText = tools.MaxPrompt
 )
 
-// index is what a query is held against. It never changes.
+// index is the search index of a catalogue's tools. It is immutable.
 type index struct {
-	of       []*tools.Tool // the catalogue's
-	docs     []*tools.Tool // those that can be found, sorted by name
+	of       []*tools.Tool // tools of the catalogue
+	docs     []*tools.Tool // tools that can be found, sorted by name
 	names    map[string]*tools.Tool
 	terms    []term
-	byStem   map[string]int // into terms
+	byStem   map[string]int // indices into terms
 	surfaces []surface      // sorted by word
 	alike    map[string][]int
 }
 
-// term is what the forms of a word have in common.
+// term represents all forms of a word, by their common stem.
 type term struct {
-	runes    []rune // of the stem
-	letters  uint64 // which ones it has
+	runes    []rune // characters of the stem
+	letters  uint64 // set of its letters
 	postings []posting
 }
 
-// posting is a term in a tool.
+// posting is the occurrence of a term in a tool.
 type posting struct {
 	doc   int32
-	named bool    // it is a part of the name
-	share float32 // of the name's words, without the server's
-	says  float32 // 0 to 1
+	named bool    // the term is a part of the name
+	share float32 // share of the words in the name, without those of the server
+	says  float32 // weight, from 0 to 1
 }
 
-// surface is a form of a word as it occurs.
+// surface is a form of a word as it occurs in a tool.
 type surface struct {
 	word string
 	term int
 }
 
-// cache keeps the index of the latest catalogue.
+// cache holds the index of the latest catalogue.
 type cache struct {
 	mu   sync.Mutex
 	last *index
 }
 
-// get is the index of a catalogue's tools; it is made if they are others than
-// the last time.
+// get returns the index of a catalogue's tools. It makes a new one if the list is not the
+// slice of the last call.
 func (c *cache) get(list []*tools.Tool) *index {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,16 +84,16 @@ func (c *cache) get(list []*tools.Tool) *index {
 type builder struct {
 	ix      *index
 	words   map[string]int // into ix.terms
-	slots   []slot         // by term
-	touched []int          // terms of the tool at hand
-	places  int            // looked at so far
+	slots   []slot         // occurrences in the present tool, by term
+	touched []int          // terms of the present tool
+	places  int            // number of places seen so far
 }
 
-// slot is what a term has in the tool at hand.
+// slot is the occurrence of a term in the present tool.
 type slot struct {
 	posting
 	has   bool
-	place int // the latest in which it was
+	place int // latest place with the term
 }
 
 func newIndex(list []*tools.Tool) *index {
@@ -124,7 +124,7 @@ func newIndex(list []*tools.Tool) *index {
 	return ix
 }
 
-// related are the terms that are alike, by stem.
+// related returns the indices of synonyms, by stem.
 func (ix *index) related() map[string][]int {
 	out := map[string][]int{}
 	for _, group := range alike {
@@ -139,7 +139,7 @@ func (ix *index) related() map[string][]int {
 	return out
 }
 
-// tool adds a tool's words.
+// tool adds the words of a tool.
 func (b *builder) tool(doc int32, t *tools.Tool) {
 	server, name := nameParts(t)
 	b.add(doc, inServer, server)
@@ -177,7 +177,7 @@ func (b *builder) tool(doc int32, t *tools.Tool) {
 	b.touched = b.touched[:0]
 }
 
-// add adds words of one place, each once.
+// add adds the words of one place. A term counts once per place.
 func (b *builder) add(doc int32, weight float32, words []string) {
 	b.places++
 	for _, word := range words {
@@ -203,7 +203,7 @@ func (b *builder) add(doc int32, weight float32, words []string) {
 	}
 }
 
-// term is the place of a stem, which is made if there is none.
+// term returns the index of the term with a stem, and adds the term if it is new.
 func (ix *index) term(stem string) int {
 	at, ok := ix.byStem[stem]
 	if !ok {
@@ -214,7 +214,8 @@ func (ix *index) term(stem string) int {
 	return at
 }
 
-// nameParts are the words that name a tool's server, and the name without it.
+// nameParts returns the words of the name of a tool's server, and the name of the tool
+// without it.
 func nameParts(t *tools.Tool) (server []string, name string) {
 	if t.Server == "" {
 		return nil, t.Name
@@ -226,7 +227,7 @@ func nameParts(t *tools.Tool) (server []string, name string) {
 	return server, name
 }
 
-// inputs are the names of a tool's input properties, sorted.
+// inputs returns the names of a tool's input properties, sorted.
 func inputs(t *tools.Tool) []string {
 	raw, err := t.InputSchema()
 	var schema struct {
@@ -243,7 +244,8 @@ func inputs(t *tools.Tool) []string {
 	return names
 }
 
-// rarity is what a word says that n of the tools have: little if all do.
+// rarity returns the weight of a word that n of the tools have: the inverse document
+// frequency of BM25. It is small if all tools have the word.
 func (ix *index) rarity(n int) float32 {
 	all := float64(len(ix.docs))
 	return float32(math.Log(1 + (all-float64(n)+0.5)/(float64(n)+0.5)))

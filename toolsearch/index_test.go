@@ -8,8 +8,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// TestCache: as long as the slice is the same, so is the index, also for calls
-// that run at once; another slice of the same length has another.
+// TestCache checks that the index is reused for the same slice, also by calls at the same
+// time, and not for another slice of the same length.
 func TestCache(t *testing.T) {
 	list := many(t, 50)
 	var c cache
@@ -35,7 +35,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestOrder: the same tools in another order are found in the same one.
+// TestOrder checks that hits do not depend on the order of the tools.
 func TestOrder(t *testing.T) {
 	list := many(t, 300)
 	turned := slices.Clone(list)
@@ -48,7 +48,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestWeights: where a word is, and how well it fits, decide.
+// TestWeights checks the effect of a word's place and of how well it matches.
 func TestWeights(t *testing.T) {
 	tool := func(name, hint, title, prompt, inputs string) *tools.Tool {
 		t.Helper()

@@ -9,7 +9,7 @@ import (
 	"mcp-toolset/toolsearch"
 )
 
-// TestLongWord: a word of any length is answered at once.
+// TestLongWord checks that a very long word is answered at once.
 func TestLongWord(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	w.Catalogue = registryOf(t, count()).Catalogue

@@ -9,20 +9,20 @@ import (
 
 const (
 	selecting = "select:"
-	// mostWords is how many words of a query count: no sentence has more.
+	// mostWords is the limit of words in a query; further words are ignored.
 	mostWords = 20
 )
 
-// query is what a call looks for: tools by name, or words.
+// query is a parsed query: tools by name, or words.
 type query struct {
-	text     string   // as given, without blanks around it
-	selects  bool     // it asks for names
-	names    []string // each once
+	text     string   // as given, without surrounding blanks
+	selects  bool     // the query is a list of names
+	names    []string // without duplicates
 	words    []string // as written
 	required []string // parts of names that a hit must have
 }
 
-// parse reads a query.
+// parse parses a query.
 func parse(text string) query {
 	q := query{text: strings.TrimSpace(text)}
 	if len(q.text) >= len(selecting) && strings.EqualFold(q.text[:len(selecting)], selecting) {
@@ -36,7 +36,7 @@ func parse(text string) query {
 		}
 		return q
 	}
-	var empty []string // words that say nothing
+	var empty []string // stop words
 	for token := range strings.FieldsSeq(text) {
 		if must, ok := strings.CutPrefix(token, "+"); ok {
 			q.required = append(q.required, tools.NameWords(must)...)
@@ -58,7 +58,7 @@ func parse(text string) query {
 	return q
 }
 
-// pieces are the parts of a token between what is neither letter nor digit.
+// pieces splits a token at characters other than letters and digits.
 func pieces(token string) []string {
 	return strings.FieldsFunc(strings.TrimPrefix(token, "mcp__"), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

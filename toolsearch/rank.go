@@ -7,39 +7,40 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file finds the tools that a query means: what each word says of each
-// tool, times how rare that is, and more for tools that have many of the words.
+// This file ranks tools for a query. The score of a tool is the sum over the words of the
+// word's weight in the tool times its rarity. Tools that have many of the words score more.
 
-// How much a word counts that is not there as it was written, but for its form.
+// Factors of words that do not occur in the form of the query, apart from inflection.
 const (
-	asAlike  = 0.5  // another word says the same
-	asPrefix = 0.5  // a word begins with it
-	asLonger = 0.4  // it begins with a word
-	oneTypo  = 0.35 // a letter is wrong, missing or too many, or two are swapped
+	asAlike  = 0.5  // a synonym occurs
+	asPrefix = 0.5  // an occurring word begins with it
+	asLonger = 0.4  // it begins with an occurring word
+	oneTypo  = 0.35 // one letter is wrong, missing or too many, or two are swapped
 	twoTypos = 0.25
 
-	leastPrefix = 3 // letters
+	leastPrefix = 3 // minimal length in letters
 	leastLonger = 4
-	mostPrefix  = 64 // bytes of a longer word in which one is looked for: those of the longest name
-	leastOne    = 4  // letters of a word that may have one typo
+	mostPrefix  = 64 // limit of the prefixes of a longer word, in bytes: the length of the longest name
+	leastOne    = 4  // minimal length in letters of a word with one typo
 	leastTwo    = 8
-	leastStem   = 6 // letters that such a word has without its ending
+	leastStem   = 6 // minimal length in letters of its stem, for two typos
 )
 
-// What is left out: hits that have less than a part of what the best has, or of
-// what a tool with all of the words in its name would have.
+// Limits below which hits are dropped: a part of the best score, and a part of the score of
+// a tool with all of the words in its name.
 const (
 	ofBest = 0.3
 	ofFull = 0.1
 )
 
-// variant is a term that a word may mean.
+// variant is a term that a word of a query may mean, with its factor.
 type variant struct {
 	term   int
 	factor float32
 }
 
-// rank finds the tools that the words mean, the best first, ties by name.
+// rank returns at most most tools that match the words, best first. Equal scores are sorted
+// by name.
 func (ix *index) rank(q query, most int) []*tools.Tool {
 	if len(ix.docs) == 0 {
 		return nil
@@ -48,14 +49,14 @@ func (ix *index) rank(q query, most int) []*tools.Tool {
 	words := append(ix.resolve(q.words), q.required...)
 	n := len(ix.docs)
 	column := func() []float32 { return make([]float32, n) }
-	scores, covered, shares := column(), column(), column() // of all words
-	best, share, match := column(), column(), column()      // of one
+	scores, covered, shares := column(), column(), column() // sums over all words
+	best, share, match := column(), column(), column()      // values of one word
 	var touched []int32
 	var full float32
 	for i := range words {
 		variants, exact := ix.variants(words, i)
 		touched = touched[:0]
-		with := 0 // tools that have the word as it is
+		with := 0 // number of tools with the exact word
 		for _, v := range variants {
 			for _, p := range ix.terms[v.term].postings {
 				if best[p.doc] == 0 {
@@ -74,7 +75,7 @@ func (ix *index) rank(q query, most int) []*tools.Tool {
 		}
 		rare := ix.rarity(with)
 		if len(variants) == 0 {
-			rare /= 2 // of what nobody knows it is not known how much it says
+			rare /= 2 // a word that no tool has may be meaningless
 		}
 		full += rare
 		for _, d := range touched {
@@ -95,8 +96,7 @@ func (ix *index) rank(q query, most int) []*tools.Tool {
 	})
 }
 
-// top are the tools with the highest scores, without those that match next to
-// nothing.
+// top returns the tools with the highest scores, without those below ofFull and ofBest.
 func (ix *index) top(most int, score func(int) float32) []*tools.Tool {
 	type hit struct {
 		doc   int
@@ -110,7 +110,7 @@ func (ix *index) top(most int, score func(int) float32) []*tools.Tool {
 		}
 		at, _ := slices.BinarySearchFunc(hits, s, func(h hit, s float32) int {
 			if h.score >= s {
-				return -1 // in front of it: an earlier name
+				return -1 // goes first: equal scores are in order of name
 			}
 			return 1
 		})
@@ -128,8 +128,8 @@ func (ix *index) top(most int, score func(int) float32) []*tools.Tool {
 	return out
 }
 
-// required are the tools that have all of the words in their names, in any
-// form; nil: all tools may be meant.
+// required reports for each tool whether its name has all of the words, in any form. It
+// returns nil if there are no words.
 func (ix *index) required(words []string) []bool {
 	if len(words) == 0 {
 		return nil
@@ -151,8 +151,8 @@ func (ix *index) required(words []string) []bool {
 	return may
 }
 
-// resolve makes the words of a query lower case. CamelCase that is no word of
-// any tool is taken apart.
+// resolve returns the words of a query in lower case. It splits a CamelCase word that no
+// tool has.
 func (ix *index) resolve(words []string) []string {
 	var out []string
 	for _, word := range words {
@@ -166,15 +166,14 @@ func (ix *index) resolve(words []string) []string {
 	return out[:min(len(out), mostWords)]
 }
 
-// variants are the terms that a word of a query may mean, those first that it
-// has exactly.
+// variants returns the terms that a word of a query may mean, exact ones first.
 func (ix *index) variants(words []string, i int) (list []variant, exact bool) {
 	word := words[i]
 	own := stem(word)
 	if at, ok := ix.byStem[own]; ok {
 		list = append(list, variant{at, 1})
 	}
-	for _, both := range [][2]int{{i - 1, i}, {i, i + 1}} { // web hook for webhook
+	for _, both := range [][2]int{{i - 1, i}, {i, i + 1}} { // "web hook" matches webhook
 		if both[0] >= 0 && both[1] < len(words) {
 			if at, ok := ix.byStem[stem(words[both[0]]+words[both[1]])]; ok {
 				list = append(list, variant{at, 1})
@@ -198,7 +197,7 @@ func (ix *index) variants(words []string, i int) (list []variant, exact bool) {
 	return ix.typos(list, word, own), false
 }
 
-// begins adds the terms of which some form begins with a word.
+// begins adds the terms with a form that begins with a word.
 func (ix *index) begins(list []variant, word string) []variant {
 	if len([]rune(word)) < leastPrefix {
 		return list

@@ -1,5 +1,5 @@
-// Package toolsearch is the tools for what is not listed: ToolSearch finds it,
-// CallTool calls it.
+// Package toolsearch provides the tools for tools that are not listed: ToolSearch finds
+// them, and CallTool calls them.
 package toolsearch
 
 import (
@@ -13,7 +13,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Input is what a search is given.
+// Input holds the arguments of ToolSearch.
 type Input struct {
 	Query      string `json:"query" minLength:"1" jsonschema:"Words, or select:NAME,NAME"`
 	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"Maximum number of tools"`
@@ -28,7 +28,7 @@ type Output struct {
 	text string
 }
 
-// Hit is one tool found.
+// Hit describes a tool that was found.
 type Hit struct {
 	Name        string `json:"name" jsonschema:"What to call it by"`
 	Server      string `json:"server,omitempty" jsonschema:"The server that has it, if it is another"`
@@ -38,19 +38,19 @@ type Hit struct {
 }
 
 const (
-	usual = 5 // results
-	// patience is how long a search that found nothing waits for servers that are
-	// being connected: a model may as well search again.
+	usual = 5 // default number of results
+	// patience is the time that a search without hits waits for servers that are being
+	// connected. It is short, since a model can search again.
 	patience = 3 * time.Second
-	// glance is how long one waits that did find something: most servers are there
-	// by then, and one of them may have what was meant.
+	// glance is the time that a search with hits waits for servers that are being
+	// connected. Most are ready by then, and one of them may have the intended tool.
 	glance = time.Second
 )
 
 //go:embed prompt.md
 var prompt string
 
-// New makes ToolSearch.
+// New returns the tool ToolSearch.
 func New() *tools.Tool {
 	var indexes cache
 	return tools.MustBuild(tools.Def[Input, Output]{
@@ -83,12 +83,12 @@ func validate(in Input) error {
 	return nil
 }
 
-// found is what a search came to in a catalogue.
+// found holds the result of a search in a catalogue.
 type found struct {
 	query     query
 	catalogue *tools.Catalogue
 	hits      []*tools.Tool
-	missing   []string // names that were asked for
+	missing   []string // requested names that were not found
 }
 
 func run(ctx context.Context, env *tools.Env, in Input, indexes *cache) (tools.Result[Output], error) {
@@ -114,11 +114,10 @@ func run(ctx context.Context, env *tools.Env, in Input, indexes *cache) (tools.R
 	return f.answer(), nil
 }
 
-// nothing reports whether there may be more to find once further servers are
-// connected.
+// nothing reports whether the search has no hits or a requested name is missing.
 func (f *found) nothing() bool { return len(f.hits) == 0 || len(f.missing) > 0 }
 
-// mayHaveMore reports whether a server may come to have tools by waiting.
+// mayHaveMore reports whether waiting may bring tools of a server.
 func mayHaveMore(s tools.Server) bool {
 	return s.State == tools.Pending || s.State == tools.Idle && len(s.Tools) == 0
 }
@@ -147,7 +146,7 @@ func find(c *tools.Catalogue, in Input, indexes *cache) *found {
 	return f
 }
 
-// servers are the names of the servers that have tools.
+// servers returns the names of the servers that have tools, sorted.
 func (f *found) servers() []string {
 	var names []string
 	for _, s := range f.catalogue.Servers() {

@@ -10,7 +10,7 @@ import (
 	"mcp-toolset/toolsearch"
 )
 
-// names are those of the hits of a search.
+// names returns the names of the hits of a search.
 func names(t testing.TB, w *toolstest.Workspace, tool *tools.Tool, args string) []string {
 	t.Helper()
 	resp, err := w.Call(t.Context(), tool, args)
@@ -26,7 +26,7 @@ func names(t testing.TB, w *toolstest.Workspace, tool *tools.Tool, args string) 
 	return append(names, out.More...)
 }
 
-// TestQueries: what a model may ask finds the tool it means first.
+// TestQueries checks that typical queries of models find the intended tool first.
 func TestQueries(t *testing.T) {
 	data, err := os.ReadFile("testdata/queries.txt")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestNegligible: what has next to nothing of a query is no hit.
+// TestNegligible checks that a tool that matches very little of a query is not a hit.
 func TestNegligible(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	w.Catalogue = registry(t, upstream(t)...).Catalogue

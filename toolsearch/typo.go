@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// typos adds the terms that a word with a stem may be a mistyped form of.
+// typos adds the terms of which a word may be a misspelling. stem is the stem of the word.
 func (ix *index) typos(list []variant, word, stem string) []variant {
 	length, allowed := utf8.RuneCountInString(stem), 0
 	switch typed := utf8.RuneCountInString(word); {
@@ -19,7 +19,8 @@ func (ix *index) typos(list []variant, word, stem string) []variant {
 	set, letters := letters(stem), []rune(stem)
 	for i := range ix.terms {
 		t := &ix.terms[i]
-		// A typo changes two letters of the set at most, which rules nearly all out.
+		// A typo changes at most two letters of the set. This excludes nearly all terms
+		// without computing a distance.
 		if len(t.runes) < length-allowed || len(t.runes) > length+allowed || bits.OnesCount64(set^t.letters) > 2*allowed {
 			continue
 		}
@@ -34,7 +35,8 @@ func (ix *index) typos(list []variant, word, stem string) []variant {
 	return list
 }
 
-// letters is the set of a word's letters; some share a place in it.
+// letters returns the set of a word's letters, with 64 bits. Several letters can share a
+// bit.
 func letters(word string) uint64 {
 	var set uint64
 	for _, r := range word {
@@ -43,13 +45,13 @@ func letters(word string) uint64 {
 	return set
 }
 
-// longest is how many letters a word may have that is looked at for typos.
+// longest is the limit of words that are compared for typos, in letters.
 const longest = 31
 
-// distance is how many typos make one word of the other: a letter that is
-// wrong, missing or too many, or two neighbours that are swapped (the restricted
-// distance of Damerau). More than most are most+1: so only cells near the
-// diagonal count, and it ends at a row that has nothing in reach.
+// distance returns the number of typos between two words: a wrong, missing or additional
+// letter, or two swapped neighbours (the restricted Damerau-Levenshtein distance). It
+// returns most+1 for any larger distance, so it computes only the cells near the diagonal
+// and stops at a row without a cell in reach.
 func distance(a, b []rune, most int) int {
 	if len(a) > longest || len(b) > longest {
 		return most + 1
@@ -70,7 +72,7 @@ func distance(a, b []rune, most int) int {
 			d := prev[j-1]
 			if a[i-1] != b[j-1] {
 				d++
-				if j < i+most { // above is in the band
+				if j < i+most { // the cell above is in the band
 					d = min(d, prev[j]+1)
 				}
 				d = min(d, cur[j-1]+1)

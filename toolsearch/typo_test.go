@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDistance compares it with the whole table.
+// TestDistance compares distance with a full table.
 func TestDistance(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	word := func() []rune {
@@ -33,7 +33,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// table is the restricted distance of Damerau as it is defined.
+// table computes the restricted Damerau-Levenshtein distance by its definition.
 func table(a, b []rune) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {

@@ -8,16 +8,15 @@ import (
 	"mcp-toolset/tools"
 )
 
-// This file makes words of text, and of words what they are compared by.
+// This file splits text into words and reduces words to stems.
 
-// stops are words that say nothing of what is looked for.
+// stops lists the words that do not distinguish tools, sorted.
 var stops = strings.Fields(`
 	a an and another any are as at be by can could do does for from how i if in into is it its let lets mcp me my
 	need of on or other our please should so some something that the their them there these they thing this those to tool
 	tools us use using want was we what when where which will with would you your`)
 
-// alike are what tools and those who look for them call the same. Only what
-// nearly all tools are about is here: what they do.
+// alike lists groups of synonyms. It covers only the actions that nearly all tools perform.
 var alike = [][]string{
 	{"find", "search", "look"},
 	{"create", "make", "new", "add"},
@@ -29,19 +28,19 @@ var alike = [][]string{
 	{"directory", "folder"},
 }
 
-// stop reports whether a word in lower case says nothing.
+// stop reports whether a word in lower case is a stop word.
 func stop(word string) bool {
 	_, is := slices.BinarySearch(stops, word)
 	return is
 }
 
-// prose are the words of a text in lower case.
+// prose returns the words of a text in lower case.
 func prose(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// nameWords are the words of a name, and what they form where nothing but
-// capitals tells them apart: of GitHub git, hub and github.
+// nameWords returns the words of a name, and the whole words that only capitals divide:
+// git, hub and github for GitHub.
 func nameWords(name string) []string {
 	words := tools.NameWords(name)
 	for _, whole := range prose(name) {
@@ -52,12 +51,12 @@ func nameWords(name string) []string {
 	return words
 }
 
-// stem is what plain forms of an English word have in common; it need not be a
-// word. Forms are the plural, -ing and -ed, with what they do to the end of a
-// word: -ies for -y, an e that is gone, a consonant that is doubled. Forms such
-// as -er and -tion are taken for other words. Other scripts stay as they are.
+// stem returns the common part of the regular forms of an English word, which need not be a
+// word itself. The forms are the plural, -ing and -ed, with their changes of spelling: -ies
+// for -y, a dropped e, and a doubled consonant. Forms such as -er and -tion count as other
+// words. Words in other scripts are returned unchanged.
 func stem(word string) string {
-	const least = 4 // letters of a word that has an ending
+	const least = 4 // minimal length in letters of a word with an ending
 	if len(word) < least || strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) >= 0 {
 		return word
 	}
@@ -80,7 +79,7 @@ func stem(word string) string {
 	return word
 }
 
-// singular takes the plural's ending away.
+// singular removes the ending of the plural.
 func singular(word string) string {
 	n := len(word)
 	switch {
@@ -94,8 +93,8 @@ func singular(word string) string {
 	return word[:n-1]
 }
 
-// verb is the first n letters, of which one of a doubled consonant is gone; the
-// whole word, if those are none that could have an ending.
+// verb returns the first n letters of a word, without the second of a doubled consonant. It
+// returns the whole word if these letters cannot have an ending.
 func verb(word string, n int) string {
 	base := word[:n]
 	if n < 3 || !strings.ContainsAny(base, "aeiouy") {
@@ -109,9 +108,9 @@ func verb(word string, n int) string {
 
 func vowel(c byte) bool { return strings.IndexByte("aeiou", c) >= 0 }
 
-// firstSentence is the first sentence of a description, in one line: up to a
-// full stop that no small letter follows, a blank line or the beginning of a
-// list.
+// firstSentence returns the first sentence of a description in one line. It ends at a full
+// stop, question mark or exclamation mark that no lower-case letter follows, at a blank
+// line, or at a list.
 func firstSentence(text string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	for _, end := range []string{"\n\n", "\n-", "\n*", "\n#"} {

@@ -1,5 +1,4 @@
-// Package builtin is the list of the tools that come with the server. To add
-// one, add its package and one line here.
+// Package builtin lists the built-in tools. To add one, add its package and one line here.
 package builtin
 
 import (
@@ -20,15 +19,15 @@ import (
 	"mcp-toolset/toolsearch"
 )
 
-// Options are what a server can set of its tools. The zero value will do.
+// Options holds the settings of the built-in tools. The zero value is valid.
 type Options struct {
 	Read      read.Options
-	EditGuard file.Guard // what must be known of a file before it is changed
+	EditGuard file.Guard // what a session must have read of a file before it changes it
 	Glob      glob.Options
 	Grep      grep.Options
 	Bash      bash.Options
 	Tasks     task.Options
-	Resources resources.Source // nil: there are no other servers
+	Resources resources.Source // nil: there are no upstream servers
 }
 
 // List returns the built-in tools, sorted by name.

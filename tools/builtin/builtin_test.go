@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the snapshots")
 
-// snapshot is all of a definition that a model, a client or a person can see.
+// snapshot holds all parts of a definition that a model, a client or a user can see.
 type snapshot struct {
 	Name          string          `json:"name"`
 	Title         string          `json:"title"`
@@ -35,7 +35,7 @@ type snapshot struct {
 	OutputSchema  json.RawMessage `json:"outputSchema"`
 }
 
-// TestSnapshots: what a tool says of itself changes only on purpose.
+// TestSnapshots checks that definitions change only on purpose.
 func TestSnapshots(t *testing.T) {
 	const dir = "testdata/tools"
 	seen := map[string]bool{}
@@ -85,11 +85,11 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// mostAlways bounds the definitions that every model has in its context, in tokens:
-// with those by which the others are found they stay below tools.AutoBudget.
+// mostAlways is the limit of the definitions that every model has in its context, in
+// tokens. Together with the tools that find the others they stay below tools.AutoBudget.
 const mostAlways = 2700
 
-// TestAlwaysLoaded: what a model is given from the start is cheap.
+// TestAlwaysLoaded checks that the definitions that are always loaded are small.
 func TestAlwaysLoaded(t *testing.T) {
 	total := 0
 	var each []string
@@ -108,7 +108,7 @@ func TestAlwaysLoaded(t *testing.T) {
 	}
 }
 
-// TestInvariants hold for every tool.
+// TestInvariants checks properties that hold for every tool.
 func TestInvariants(t *testing.T) {
 	list := List(Options{})
 	if _, err := tools.NewRegistry(list, tools.Gates{}); err != nil {

@@ -1,4 +1,4 @@
-// Package edit is the Edit tool: a text in a file replaced by another.
+// Package edit provides the Edit tool, which replaces a text in a file.
 package edit
 
 import (
@@ -15,7 +15,7 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// Input is what a call is given.
+// Input holds the arguments of a call.
 type Input struct {
 	FilePath   string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
 	OldString  string `json:"old_string" jsonschema:"The text to replace; empty creates a file or fills an empty one"`
@@ -32,13 +32,13 @@ type Output struct {
 	text string
 }
 
-// Options are what a server can set.
+// Options holds the settings of the tool.
 type Options struct{ Guard file.Guard }
 
 //go:embed prompt.md
 var prompt string
 
-// New makes the tool.
+// New returns the tool.
 func New(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[Input, Output]{
 		Name:          "Edit",
@@ -69,7 +69,7 @@ func validate(in Input) error {
 	return nil
 }
 
-// preview makes the edit of the content that the file has.
+// preview applies the edit to the present content of the file.
 func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
 	shown, old := plain.Text(in.FilePath), file.Look(ctx, env, in.FilePath)
 	if !old.Exists && in.OldString == "" {
@@ -120,14 +120,14 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	return r, nil
 }
 
-// done is an edit that was made.
+// done describes an edit that was made.
 type done struct {
 	before, after *textfile.Text
 	places        []textfile.Place
-	seen          []byte // what the session has read of a stale file, edited alike
+	seen          []byte // snapshot of a stale file with the same edit applied
 }
 
-// apply makes the edit of the old content.
+// apply applies the edit to the old content.
 func apply(env *tools.Env, in Input, old file.Old, guard file.Guard) (d done, err error) {
 	switch {
 	case !old.Exists && in.OldString != "":
@@ -153,8 +153,8 @@ func (in Input) edit() textfile.Edit {
 	return textfile.Edit{Old: in.OldString, New: in.NewString, All: in.ReplaceAll}
 }
 
-// allowed judges an edit by what the session knows of the file; seen is what it
-// has read of a stale one, edited alike.
+// allowed returns an error unless the edit guard permits the edit. seen is the snapshot of
+// a stale file with the same edit applied.
 func allowed(in Input, old file.Old, places []textfile.Place, seen []byte, guard file.Guard) error {
 	switch {
 	case !old.Exists || len(old.Data) == 0 || guard == file.GuardOff || old.Known == file.Current:
@@ -164,8 +164,8 @@ func allowed(in Input, old file.Old, places []textfile.Place, seen []byte, guard
 	case old.Known == file.Unread:
 		return nil
 	}
-	// The file has changed: the place must be the only one, now and when it was
-	// read, and not among what changed.
+	// The file has changed since it was read. The place must be unique, both now and in the
+	// snapshot, and must not be among the changes.
 	since, _, ok := file.SinceRead(old)
 	if guard == file.GuardStrict || !ok || seen == nil || len(places) != 1 || file.Touches(since, places[0].Old.First, places[0].Old.Last) {
 		return file.HasChanged(in.FilePath, old)
@@ -173,8 +173,8 @@ func allowed(in Input, old file.Old, places []textfile.Place, seen []byte, guard
 	return nil
 }
 
-// alike makes the edit in what the session has read of a stale file, where it
-// must have a single place; nil if that is not known or not so.
+// alike applies the edit to the snapshot of a stale file, where the place must be unique.
+// It returns nil if there is no snapshot or the edit does not fit it.
 func alike(in Input, old file.Old) []byte {
 	if old.Known != file.Stale || old.Seen == nil {
 		return nil

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// patience is how often the same edit of the same content may fail before
-	// the answer changes: a model that sends it once more does not read it.
+	// patience is the number of times that the same edit of the same content may fail
+	// before the answer changes. A model that sends it again does not read the answer.
 	patience = 2
-	// fewLines is how many lines of a file are shown to a model that repeats
-	// itself.
+	// fewLines is the number of lines of a file that a model sees when it repeats a failed
+	// edit.
 	fewLines = 10
 )
 
-// notThere words why the text could not be replaced. What it tells to do next is
-// something that will be done.
+// notThere returns the error for a text that could not be replaced. Its next step is one
+// that the edit guard permits.
 func notThere(in Input, old file.Old, guard file.Guard, err error) error {
 	var miss *textfile.Miss
 	var several *textfile.Ambiguous
@@ -45,7 +45,7 @@ func notThere(in Input, old file.Old, guard file.Guard, err error) error {
 	return &worded{told, err}
 }
 
-// worded is an error in other words.
+// worded is an error with a different text. It wraps the original error.
 type worded struct {
 	fault.Fault
 	of error
@@ -53,8 +53,8 @@ type worded struct {
 
 func (w *worded) Unwrap() []error { return []error{&w.Fault, w.of} }
 
-// failure remembers that an edit could not be made, and changes the answer when
-// that has happened before.
+// failure records in the session that an edit failed. It changes the answer if the same
+// edit has failed before.
 func failure(env *tools.Env, in Input, old file.Old, err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -68,8 +68,8 @@ func failure(env *tools.Env, in Input, old file.Old, err error) error {
 	return &tools.Recorded{Err: err, Effect: session.Effect{Failed: []string{key}}}
 }
 
-// repeated words a failure that has been there before, with the lines that the
-// edit may be meant for.
+// repeated returns the error for an edit that has failed before. It shows the lines for
+// which the edit may be meant.
 func repeated(f fault.Fault, failed int, old file.Old, err error) error {
 	f.Fact += fmt.Sprintf("; the same edit has failed %d times before", failed)
 	f.Next = "Stop repeating it. " + f.Next
@@ -84,8 +84,8 @@ func repeated(f fault.Fault, failed int, old file.Old, err error) error {
 	return &f
 }
 
-// lines shows lines of the file, numbered, and those around them: fewLines in
-// all, or a line each if there are more of them.
+// lines returns the given lines of the file, numbered, with lines around them. It shows
+// about fewLines in all, or one line each if there are more places.
 func lines(old file.Old, which []int) string {
 	t, err := textfile.Decode(old.Data)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// TestPreview: what the user sees of an Edit is what differs from the file, or both
-// texts where the edit cannot be made.
+// TestPreview checks that the user sees how an Edit changes the file, or both texts if the
+// edit cannot be made.
 func TestPreview(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	if err := os.WriteFile(filepath.Join(w.Root, "a"), []byte("1\n2\n1\n"), 0o644); err != nil {

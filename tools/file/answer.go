@@ -7,11 +7,10 @@ import (
 	"mcp-toolset/tools"
 )
 
-// MetaHunks is the key of a result's _meta under which programs find what
-// changed, as a list of Hunk.
+// MetaHunks is the key in a result's _meta for the changes of a file, a list of Hunk.
 const MetaHunks = "mcp-toolset/hunks"
 
-// Answer is the text of a result: what was done, the diff, the notes.
+// Answer returns the text of a result: the operation, the diff and the notes.
 func Answer(done string, hunks []Hunk, notes []string) string {
 	var b strings.Builder
 	if changed, long := summary(hunks); long {
@@ -48,8 +47,8 @@ func summary(hunks []Hunk) (changed int, long bool) {
 	return changed, shown > longestDiff
 }
 
-// Meta is the _meta of a result with what changed; the lines of hunks are left
-// out once there is too much of them.
+// Meta returns the _meta of a result with the hunks. Hunks after the limit maxMeta have no
+// lines.
 func Meta(hunks []Hunk) map[string]any {
 	if len(hunks) == 0 {
 		return nil
@@ -57,7 +56,8 @@ func Meta(hunks []Hunk) map[string]any {
 	return map[string]any{MetaHunks: limited(hunks)}
 }
 
-// limited returns hunks for programs, never nil.
+// limited returns the hunks for programs, never nil. Hunks after the limit maxMeta have no
+// lines.
 func limited(hunks []Hunk) []Hunk {
 	told := append([]Hunk{}, hunks...)
 	size := 0
@@ -72,5 +72,5 @@ func limited(hunks []Hunk) []Hunk {
 	return told
 }
 
-// Shown is a text as the content of a result.
+// Shown returns a text as the content of a result.
 func Shown(text string) []tools.Content { return []tools.Content{tools.Text{Text: text}} }

@@ -1,6 +1,5 @@
-// Package file has what the tools that work on one file share: how a path is
-// checked and a missing one explained, how a file is changed, and how a change
-// is told.
+// Package file holds the common parts of tools that work on one file: checking a path,
+// explaining a missing file, changing a file, and describing the change.
 package file
 
 import (
@@ -22,50 +21,50 @@ import (
 	"mcp-toolset/tools"
 )
 
-// MaxEdit is the largest file that is edited, in bytes: what fits into memory
-// some times over.
+// MaxEdit is the limit of files that can be edited, in bytes. An edit holds several copies
+// in memory.
 const MaxEdit = 64 << 20
 
-// Knowledge is what a session knows of a file as it is now.
+// Knowledge is the state of a session's read record of a file.
 type Knowledge int
 
-// What a session can know.
+// The states of a read record.
 const (
-	Unread  Knowledge = iota // it has not read the file
-	Current                  // it has read, or written, what is there now
-	Stale                    // the file has changed since
+	Unread  Knowledge = iota // the session has not read the file
+	Current                  // the session has read or written the present content
+	Stale                    // the file has changed since the session read it
 )
 
-// Old is a file before its change.
+// Old describes a file before its change.
 type Old struct {
 	path   string // canonical
 	Exists bool
 	Size   int64
 	Data   []byte // nil for a file over MaxEdit
 	Known  Knowledge
-	Moved  bool           // since a notebook was shown, cells have other places
-	parts  []session.Part // what was shown of a stale file as it is now
-	Seen   []byte         // what a stale file was when it was read; nil when that is not kept
+	Moved  bool           // cells have moved since the notebook was shown
+	parts  []session.Part // parts of a stale file that were shown in its present state
+	Seen   []byte         // snapshot of a stale file as it was read; nil if there is none
 }
 
-// Changed is what was done to a file.
+// Changed describes the change of a file.
 type Changed struct {
-	Path    string // as asked for
+	Path    string // as in the call
 	Old     Old
 	Data    []byte // the new content
-	Kept    bool   // it is the old content: nothing was written
+	Kept    bool   // Data is the old content, and nothing was written
 	Written workspace.Written
 	Effect  session.Effect
 }
 
-// Change replaces the content of the file at path, or creates it: make gets the
-// old content and returns the new, alone with the file among all who change
-// files through a server of this user. Its errors are returned as they are, and
-// then nothing changes. A content that is the old one is not written.
+// Change replaces the content of the file at path, or creates the file. It calls make with
+// the old content; make returns the new one. Meanwhile the call holds the file's lock, so
+// that no other server of this user changes the file. Errors of make are returned
+// unchanged, and nothing is written. Content equal to the old one is not written.
 func Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]byte, error)) (Changed, error) {
 	canonical, err := workspace.Canonical(path)
 	if err != nil {
-		canonical = path // Update says what is wrong with it
+		canonical = path // Update returns the error
 	}
 	release, err := env.Lock(ctx, canonical)
 	if err != nil {
@@ -98,9 +97,9 @@ func Change(ctx context.Context, env *tools.Env, path string, make func(Old) ([]
 	return c, nil
 }
 
-// Partly is the effect of a change of a part of the file: what the session had
-// not seen of it, it has not seen now. seen is what it had read, with the same
-// change; nil if that is not known.
+// Partly returns the effect of a change of a part of the file: parts that the session had
+// not read stay unread. seen is the session's snapshot with the same change applied, or nil
+// if there is none.
 func (c Changed) Partly(env *tools.Env, seen []byte) session.Effect {
 	switch {
 	case !c.Old.Exists || c.Old.Size == 0 || c.Old.Known == Current:
@@ -109,12 +108,12 @@ func (c Changed) Partly(env *tools.Env, seen []byte) session.Effect {
 		return session.Effect{}
 	}
 	r := c.Effect.Reads[0]
-	r.Hash, r.File, r.Wrote = sha256.Sum256(seen), workspace.Identity{}, false // no file has been so
+	r.Hash, r.File, r.Wrote = sha256.Sum256(seen), workspace.Identity{}, false // no file had this content
 	env.Snapshots.Put(r.Hash, seen)
 	return session.Effect{Reads: []session.Read{r}}
 }
 
-// look reads the old file and tells what the session knows of it.
+// look reads the old file and determines what the session knows of it.
 func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 	if f == nil {
 		return Old{}, nil
@@ -126,7 +125,7 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 		if _, err := data.ReadFrom(io.LimitReader(f.File, MaxEdit+1)); err != nil {
 			return old, err
 		}
-		if data.Len() <= MaxEdit { // it may be growing
+		if data.Len() <= MaxEdit { // the file may be growing
 			old.Data = data.Bytes()
 		}
 	}
@@ -136,7 +135,7 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 	case !ok:
 		return old, nil
 	case had.Hash != snapshot.Hash{} && old.Data != nil:
-		// The content decides: times can stay as they were through a change.
+		// The content decides, since a change can leave the times unchanged.
 		now := sha256.Sum256(old.Data)
 		old.Known = Stale
 		switch {
@@ -159,7 +158,7 @@ func look(env *tools.Env, canonical string, f *workspace.Old) (Old, error) {
 	return old, nil
 }
 
-// lockError words what kept a call from having a file alone.
+// lockError returns the error for a lock that could not be taken.
 func lockError(ctx context.Context, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -172,7 +171,7 @@ func lockError(ctx context.Context, path string, err error) error {
 		"Ask the user to check the server's state folder.")
 }
 
-// unconfirmed words an ErrUnconfirmed.
+// unconfirmed returns the error for an ErrUnconfirmed.
 func unconfirmed(path string, err error) error {
 	fact := plain.Line(path) + " was written, but the system did not confirm that it is on disk"
 	var reason syscall.Errno
@@ -182,7 +181,7 @@ func unconfirmed(path string, err error) error {
 	return fault.New(fact, "It has the new content, so do not write it again; ask the user to check the disk.")
 }
 
-// writeError words what kept a file from being written.
+// writeError returns the error for a file that could not be written.
 func writeError(path string, err error) error {
 	var kind *workspace.KindError
 	var system *fs.PathError

@@ -12,37 +12,36 @@ import (
 
 // Limits of a diff.
 const (
-	// around is how many unchanged lines stand around a change, as in diff -u.
+	// around is the number of unchanged lines shown around a change, as in diff -u.
 	around = 3
-	// maxDiffed is the most that is compared line by line, in bytes of what is
-	// between the first and the last change; finding a small diff of more takes
-	// longer than a write.
+	// maxDiffed is the limit for comparing line by line, in bytes between the first and the
+	// last change. A small diff of larger texts takes longer to find than a write.
 	maxDiffed = 256 << 10
-	// maxShown is the most of a diff that an answer shows, in bytes: some 1,500
-	// tokens. Who wrote the change knows it already.
+	// maxShown is the limit of a diff in an answer, in bytes: about 1,500 tokens. The model
+	// that wrote the change already knows it.
 	maxShown = 6000
-	// longestDiff is the longest diff that an answer shows, in lines.
+	// longestDiff is the limit of a diff in an answer, in lines.
 	longestDiff = 40
-	// maxLine is the longest line shown, in bytes.
+	// maxLine is the limit of a line shown, in bytes.
 	maxLine = 500
-	// maxMeta is the most of a diff that programs are given, in bytes of its
-	// lines; hosts keep _meta with the conversation.
+	// maxMeta is the limit of a diff for programs, in bytes of its lines. Hosts store _meta
+	// with the conversation.
 	maxMeta = 64 << 10
 )
 
-// Hunk is one region of a diff. Lines are numbered from 1; a side that has no
-// lines starts at the line before it, as in diff -u.
+// Hunk is one region of a diff. Lines are numbered from 1. A side without lines starts at
+// the line before it, as in diff -u.
 type Hunk struct {
 	OldStart int      `json:"oldStart"`
 	OldLines int      `json:"oldLines"`
 	NewStart int      `json:"newStart"`
 	NewLines int      `json:"newLines"`
 	Lines    []string `json:"lines"`             // each begins with a blank, -, + or, for a missing last newline, \
-	Omitted  bool     `json:"omitted,omitempty"` // the lines are too many to tell
+	Omitted  bool     `json:"omitted,omitempty"` // Lines is empty because there are too many
 }
 
-// Diff is what changed between two texts. Of a change too large to compare it
-// is one hunk without lines.
+// Diff returns the changes between two texts. For a change too large to compare it returns
+// one hunk without lines.
 func Diff(before, after string) []Hunk {
 	if before == after {
 		return nil
@@ -55,10 +54,10 @@ func Diff(before, after string) []Hunk {
 	}
 	u, err := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, new), around)
 	if err != nil {
-		return nil // the edits are the library's own
+		return nil // cannot happen: the library made the edits
 	}
 	var hunks []Hunk
-	shift := 0 // how much further down a line is in after
+	shift := 0 // difference between the numbers of a line in after and in before
 	for _, h := range u.Hunks {
 		hunk := Hunk{OldStart: skipped + h.FromLine, NewStart: skipped + h.FromLine + shift}
 		for _, l := range h.Lines {
@@ -86,7 +85,7 @@ func Diff(before, after string) []Hunk {
 	return hunks
 }
 
-// fromEmpty moves the start of a side that has no lines.
+// fromEmpty moves the start of a side without lines to the line before it.
 func (h Hunk) fromEmpty() Hunk {
 	if h.OldLines == 0 {
 		h.OldStart--
@@ -102,11 +101,11 @@ func (h Hunk) omit() Hunk {
 	return h
 }
 
-// same finds what two texts begin and end with in common, in whole lines but
-// for the lines of context: so many lines are skipped, head bytes at the
-// beginning and tail bytes at the end.
+// same returns the parts that two texts have in common at their beginning and end, in whole
+// lines and without the lines of context: the number of lines skipped, and the bytes at the
+// beginning and at the end.
 func same(a, b string) (skipped, head, tail int) {
-	const block = 4096 // compared at once, since most of a large file is the same
+	const block = 4096 // compared at once, since most of a large file is unchanged
 	n := min(len(a), len(b))
 	for head+block <= n && a[head:head+block] == b[head:head+block] {
 		head += block
@@ -136,7 +135,7 @@ func same(a, b string) (skipped, head, tail int) {
 	return strings.Count(a[:head], "\n"), head, len(a) - end
 }
 
-// count counts lines; a last one needs no newline.
+// count returns the number of lines. The last line needs no newline.
 func count(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
@@ -145,7 +144,7 @@ func count(s string) int {
 	return n
 }
 
-// Unified is a diff in the usual form, as far as it is not too long to show.
+// Unified returns a diff in the unified format, truncated to maxShown.
 func Unified(hunks []Hunk) string {
 	var b strings.Builder
 	for i, h := range hunks {
@@ -173,7 +172,7 @@ func Unified(hunks []Hunk) string {
 	return b.String()
 }
 
-// pairs are the lines that replace each other.
+// pairs maps each removed line to the added line that replaces it, and the reverse.
 func (h Hunk) pairs() map[int]int {
 	pairs := map[int]int{}
 	var gone, added []int
@@ -200,7 +199,7 @@ func (h Hunk) pairs() map[int]int {
 	return pairs
 }
 
-// differs is where two lines begin to differ, in bytes.
+// differs returns the offset of the first difference of two lines, in bytes.
 func differs(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -209,7 +208,7 @@ func differs(a, b string) int {
 	return n
 }
 
-// Plain is a line that is safe to show, with its tabs.
+// Plain returns a line in a form that is safe to show. It leaves tabs unchanged.
 func Plain(l string) string {
 	parts := strings.Split(l, "\t")
 	for i, p := range parts {
@@ -218,10 +217,10 @@ func Plain(l string) string {
 	return strings.Join(parts, "\t")
 }
 
-// Shorten cuts a line that is too long to show.
+// Shorten truncates a line that is too long to show.
 func Shorten(l string) string { return cut(l, 0) }
 
-// cut cuts a line that is too long to show, around a place in it.
+// cut truncates a line that is too long to show to the part around an offset.
 func cut(l string, around int) string {
 	if len(l) <= maxLine {
 		return l

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// apply makes after of before by the hunks.
+// apply applies the hunks to before and returns the new text.
 func apply(before string, hunks []Hunk) string {
 	lines := strings.SplitAfter(before, "\n")
 	if lines[len(lines)-1] == "" {
@@ -41,8 +41,8 @@ func apply(before string, hunks []Hunk) string {
 	return out.String()
 }
 
-// TestDiffLeadsToTheNewText: whatever changed, the hunks make the new text of
-// the old one, and their numbers are right.
+// TestDiffLeadsToTheNewText checks that hunks turn the old text into the new one, and that
+// their numbers are right.
 func TestDiffLeadsToTheNewText(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	text := func() string {
@@ -95,7 +95,7 @@ func TestDiffLeadsToTheNewText(t *testing.T) {
 	}
 }
 
-// TestDiffOfLargeTexts: changes near the places where blocks meet.
+// TestDiffOfLargeTexts tests changes near the boundaries of blocks.
 func TestDiffOfLargeTexts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	var lines []string
@@ -149,7 +149,8 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// A long diff is counted, not shown; the notes stay.
+// TestLongDiffIsSummarised checks that a long diff is replaced by a count and that the
+// notes stay.
 func TestLongDiffIsSummarised(t *testing.T) {
 	lines := func(from, n int) string {
 		var b strings.Builder
@@ -160,7 +161,7 @@ func TestLongDiffIsSummarised(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		changed int
-		want    string // how the answer begins
+		want    string // beginning of the answer
 	}{
 		{10, "Wrote f: 10 lines.\n@@ -1,10 +1,10 @@\n"},
 		{20, "Wrote f: 20 lines.\n@@ -1,20 +1,20 @@\n"},

@@ -14,7 +14,7 @@ import (
 	"mcp-toolset/internal/workspace"
 )
 
-// TestWriteErrors holds the words for what keeps a file from being written.
+// TestWriteErrors checks the errors for files that cannot be written.
 func TestWriteErrors(t *testing.T) {
 	at := func(err error) error { return &fs.PathError{Op: "writing", Path: "/w/a", Err: err} }
 	for _, tc := range []struct {
@@ -40,7 +40,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestHung holds the words for a file system that does not answer.
+// TestHung checks the errors for a file system that does not respond.
 func TestHung(t *testing.T) {
 	for err, want := range map[error]string{
 		bounded.ErrTime: "the file system of /w/a does not answer. Search another folder, or try again later; if that fails too, ask the user to check the file system.",
@@ -81,7 +81,7 @@ func TestLockError(t *testing.T) {
 	}
 }
 
-// TestTell holds the words for what else was done, or could not be.
+// TestTell checks the notes on side effects of a change.
 func TestTell(t *testing.T) {
 	for want, w := range map[string]workspace.Written{
 		"":                           {Created: true},

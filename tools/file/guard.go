@@ -12,29 +12,29 @@ import (
 	"mcp-toolset/session"
 )
 
-// Guard is how much a session must know of a file before it changes it: the
+// Guard selects what a session must have read of a file before it changes it. It is the
 // setting editGuard.
 type Guard string
 
-// The guards. The zero Guard is GuardDefault.
+// The edit guards. The zero Guard is GuardDefault.
 const (
-	// GuardStrict wants every file read first, and unchanged since.
+	// GuardStrict requires that every file was read and has not changed since.
 	GuardStrict Guard = "strict"
-	// GuardDefault wants that where a change could destroy what nobody has
-	// seen: for replacing a whole file, and for an edit that may hit another
-	// place than the one that is meant.
+	// GuardDefault requires this where a change could destroy content that was not seen:
+	// when a whole file is replaced, and for an edit that may change another place than the
+	// intended one.
 	GuardDefault Guard = "default"
-	// GuardOff wants nothing.
+	// GuardOff requires nothing.
 	GuardOff Guard = "off"
 )
 
-// NotRead refuses to change a file that the session has not read.
+// NotRead returns the error for a change of a file that the session has not read.
 func NotRead(path string) error {
 	return fault.New(plain.Line(path)+" was not read in this session; nothing was changed", "Read it, then send the call again if it is still right.")
 }
 
-// HasChanged refuses to change a file that is not what the session has read, and
-// shows what has changed as far as that is known.
+// HasChanged returns the error for a change of a file that has changed since it was read.
+// It shows the changes as far as they are known.
 func HasChanged(path string, old Old) error {
 	fact := plain.Line(path) + " has changed since it was read; nothing was written"
 	if old.Data == nil {
@@ -47,8 +47,8 @@ func HasChanged(path string, old Old) error {
 	return fault.New(fact, next)
 }
 
-// WhatChanged shows what has changed in a stale file since it was read, without
-// a newline at its end; "" if that is not known.
+// WhatChanged returns the changes of a stale file since it was read, without a newline at
+// the end. It returns "" if they are not known.
 func (old Old) WhatChanged() string {
 	hunks, form, ok := SinceRead(old)
 	if !ok {
@@ -62,8 +62,8 @@ func (old Old) WhatChanged() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// SinceRead is what has changed in a stale file since the session read it: of
-// its text, and of its form. ok is false if that is not known.
+// SinceRead returns the changes of a stale file since the session read it: those of its
+// text, and notes on its encoding and line endings. ok is false if they are not known.
 func SinceRead(old Old) (hunks []Hunk, form []string, ok bool) {
 	if old.Known != Stale || old.Seen == nil || old.Data == nil {
 		return nil, nil, false
@@ -79,11 +79,11 @@ func SinceRead(old Old) (hunks []Hunk, form []string, ok bool) {
 	return Diff(before.String(), after.String()), Form(before, after), true
 }
 
-// shownIn reports whether all that has changed in a stale text is among the
-// parts of it that were shown since.
+// shownIn reports whether all changes of a stale text are in parts of it that were shown
+// since.
 func shownIn(old Old) bool {
 	if strings.EqualFold(filepath.Ext(old.path), ".ipynb") {
-		return false // its parts are cells
+		return false // its parts are cells, not lines
 	}
 	hunks, form, ok := SinceRead(old)
 	if !ok || len(form) > 0 {
@@ -109,7 +109,7 @@ func shownIn(old Old) bool {
 	return true
 }
 
-// Form says how the form of a text changed: its encoding, its line endings.
+// Form returns notes on changes of a text's encoding and line endings.
 func Form(before, after *textfile.Text) (form []string) {
 	if a, b := before.Encoding(), after.Encoding(); a != b {
 		form = append(form, fmt.Sprintf("the file was %s and is %s now", a, b))
@@ -120,7 +120,7 @@ func Form(before, after *textfile.Text) (form []string) {
 	return form
 }
 
-// endings names the line endings of a text; "" if it has none.
+// endings returns the name of a text's line endings, or "" if it has none.
 func endings(t *textfile.Text) string {
 	e := t.Endings()
 	switch {
@@ -136,8 +136,8 @@ func endings(t *textfile.Text) string {
 	return ""
 }
 
-// Touches reports whether one of the lines from first to last of the new text
-// has changed, or whether lines are gone between two of them.
+// Touches reports whether one of the lines from first to last of the new text has changed,
+// or whether lines between two of them were removed.
 func Touches(hunks []Hunk, first, last int) bool {
 	for _, h := range hunks {
 		if h.Omitted && first <= h.NewStart+h.NewLines && last >= h.NewStart {
@@ -152,7 +152,7 @@ func Touches(hunks []Hunk, first, last int) bool {
 				}
 				at++
 			case '-':
-				if first < at && at <= last { // it was between two of them
+				if first < at && at <= last { // the removed line was between two of them
 					return true
 				}
 			case ' ':
@@ -163,7 +163,7 @@ func Touches(hunks []Hunk, first, last int) bool {
 	return false
 }
 
-// Tell says what was done besides: what a model or a person may have to know.
+// Tell returns notes on side effects of the change.
 func (c Changed) Tell() []string {
 	var notes []string
 	if n := len(c.Written.MadeDirs); n > 0 {
@@ -184,7 +184,7 @@ func (c Changed) Tell() []string {
 	return notes
 }
 
-// Plural is a number with the noun it counts.
+// Plural returns a number with its noun.
 func Plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

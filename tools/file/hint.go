@@ -17,7 +17,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// OpenError says why a file did not open, and what to do.
+// OpenError returns the error for a file that could not be opened, with a next step.
 func OpenError(env *tools.Env, path string, err error) error {
 	var kind *workspace.KindError
 	var other *fs.PathError
@@ -41,7 +41,7 @@ func OpenError(env *tools.Env, path string, err error) error {
 	return err
 }
 
-// ReadError says why an open file could not be read to its end.
+// ReadError returns the error for an open file that could not be read to its end.
 func ReadError(shown string, err error) error {
 	var system *fs.PathError
 	if !errors.As(err, &system) {
@@ -53,8 +53,8 @@ func ReadError(shown string, err error) error {
 	}
 }
 
-// About puts the name of a file before an error whose fact goes on after it. A
-// nil error stays nil.
+// About puts the name of the file before the fact of an error. Errors that are not faults,
+// and nil, are returned unchanged.
 func About(path string, err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -63,7 +63,7 @@ func About(path string, err error) error {
 	return &about{fault.Fault{Fact: plain.Line(path) + " " + f.Fact, Next: f.Next}, err}
 }
 
-// about is a fault that says of which file, and what it was made of.
+// about is a fault with the name of its file. It wraps the original error.
 type about struct {
 	fault.Fault
 	of error
@@ -71,7 +71,7 @@ type about struct {
 
 func (a *about) Unwrap() []error { return []error{&a.Fault, a.of} }
 
-// Limits of what hints look at: a folder can hold millions of entries.
+// Limits for the entries of a folder that hints read and show. A folder can hold millions.
 const (
 	hintEntries = 2000
 	hintShown   = 10
@@ -93,8 +93,8 @@ func directoryHint(env *tools.Env, path string) string {
 	return "Use Glob to list it, or read a file in it; it has " + strings.Join(names, ", ") + more + "."
 }
 
-// Missing returns the error of a file that does not exist, with the nearest names
-// that do.
+// Missing returns the error for a file that does not exist. It suggests existing files with
+// similar names.
 func Missing(env *tools.Env, path string) *tools.Fault {
 	return &tools.Fault{Fact: plain.Line(path) + " does not exist", Next: missingHint(env, path)}
 }
@@ -110,7 +110,7 @@ func missingHint(env *tools.Env, path string) string {
 		return "Its folder cannot be listed; check the path."
 	}
 	near := nearest.Names(base, visible(env, dir, entries), 3)
-	near = slices.DeleteFunc(near, func(name string) bool { return name == base }) // a link that leads nowhere
+	near = slices.DeleteFunc(near, func(name string) bool { return name == base }) // a dangling link
 	switch {
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == base }):
 		return "There is a link of this name that leads nowhere."
@@ -125,8 +125,8 @@ func missingHint(env *tools.Env, path string) string {
 	return "Did you mean " + strings.Join(near, ", or ") + "?"
 }
 
-// Pattern divides a path that has a wildcard into the folder and the pattern. ok
-// reports whether the path is meant as that: it has one, and the folder exists.
+// Pattern splits a path with a wildcard into a folder and a pattern. ok is true if the path
+// has a wildcard and the folder exists.
 func Pattern(env *tools.Env, path string) (folder, pattern string, ok bool) {
 	at := strings.IndexAny(path, "*?[{")
 	if at < 0 {
@@ -138,7 +138,7 @@ func Pattern(env *tools.Env, path string) (folder, pattern string, ok bool) {
 	return folder, pattern, err == nil
 }
 
-// visible are the names the policy lets a model see.
+// visible returns the names that the policy allows a model to see.
 func visible(env *tools.Env, dir string, entries []fs.DirEntry) []string {
 	var names []string
 	for _, e := range entries {

@@ -5,9 +5,9 @@ import (
 	"mcp-toolset/tools"
 )
 
-// HookChange returns what hooks get of a change of a file, beside the output: the
-// diff and the former content, which is null for a new file and for one that cannot
-// be shown. nil: no hook runs.
+// HookChange returns the fields that hooks get for a change of a file, in addition to the
+// output: the diff and the old content. The old content is null for a new file and for one
+// that cannot be shown. It returns nil if no hook runs.
 func HookChange(env *tools.Env, c Changed, hunks []Hunk) tools.HookFields {
 	if !env.Hooked {
 		return nil

@@ -13,19 +13,19 @@ import (
 	"mcp-toolset/tools"
 )
 
-// network begins the path of a file on another Windows machine.
+// network is the prefix of a path on another Windows machine.
 const network = `\\`
 
-// CompletePath makes the path of a call absolute. A network path is not one of
-// this machine, and stays what it is for CheckPath to say so.
+// CompletePath makes the path of a call absolute. It leaves a network path unchanged, so
+// that CheckPath rejects it.
 func CompletePath(env *tools.Env, path *string) {
 	if !isNetwork(*path) {
 		*path = env.Abs(*path)
 	}
 }
 
-// CompleteTarget is CompletePath for a file that is to be written: a path that
-// ends as one of a folder keeps that end for CheckTarget to refuse it.
+// CompleteTarget is like CompletePath for a file to be written. It preserves a separator at
+// the end of the path, so that CheckTarget rejects it.
 func CompleteTarget(env *tools.Env, path *string) {
 	folder := len(*path) > 1 && os.IsPathSeparator((*path)[len(*path)-1])
 	if CompletePath(env, path); folder && len(*path) > 1 {
@@ -33,7 +33,7 @@ func CompleteTarget(env *tools.Env, path *string) {
 	}
 }
 
-// CheckTarget is CheckPath for a file that is to be written.
+// CheckTarget is like CheckPath for a file to be written.
 func CheckTarget(path string) error {
 	if len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) {
 		return fault.New(plain.Line(path)+" is the path of a folder", "Name a file in it.")
@@ -45,12 +45,12 @@ func isNetwork(path string) bool {
 	return runtime.GOOS != "windows" && strings.HasPrefix(path, network)
 }
 
-// device are paths that name no file: what is read from them is without end,
-// waits for a person, or is a process's own.
+// device matches paths that are not files: reading them does not end, waits for the user,
+// or reads from a process.
 var device = regexp.MustCompile(`^(/dev/(zero|full|null|u?random|stdin|stdout|stderr|tty\w*|console|ptmx|pts/.*|fd/.*|mem|kmem|kmsg|port)|` +
 	`/proc/(kmsg|kcore)|/proc/[^/]+/(task/[^/]+/)?(fd/.*|mem))$`)
 
-// CheckPath judges a completed path by its words alone.
+// CheckPath checks a completed path without access to the file system.
 func CheckPath(path string) error {
 	switch {
 	case isNetwork(path):
@@ -61,8 +61,8 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// Shared reports whether a path is the same to every session: one in the roots.
-// Stored results are one session's alone.
+// Shared reports whether a path is in the roots, and so has the same content for every
+// session. Stored results belong to one session.
 func Shared(env *tools.Env, path string) bool {
 	for _, root := range env.Session.Roots {
 		if workspace.Within(root, path) {

@@ -20,18 +20,18 @@ import (
 // Limits of a preview.
 const (
 	previewLines = 40
-	previewRead  = 1 << 20 // bytes of a file that is compared
+	previewRead  = 1 << 20 // limit of a file that is compared, in bytes
 	previewTime  = 2 * time.Second
 )
 
-// Present is a file as it is before a call that would change it.
+// Present describes a file before a call that would change it.
 type Present struct {
 	Exists bool
-	Text   *textfile.Text // nil: it cannot be shown
+	Text   *textfile.Text // nil: the content cannot be shown
 }
 
-// Look reads the file at a path for a preview. A file that the policy keeps from
-// the call, one that is large or slow to read and one that is no text have no Text.
+// Look reads the file at a path for a preview. Text is nil for a file that the policy
+// denies, that is large or slow to read, or that is not text.
 func Look(ctx context.Context, env *tools.Env, path string) Present {
 	data, err := bounded.Do(ctx, previewTime, func(context.Context) ([]byte, error) {
 		f, _, err := env.Files.Open(path)
@@ -54,7 +54,7 @@ func Look(ctx context.Context, env *tools.Env, path string) Present {
 	return Present{Exists: true, Text: text}
 }
 
-// PreviewChange previews a change of a text.
+// PreviewChange returns a preview of the changes of a text.
 func PreviewChange(path string, before, after *textfile.Text) tools.Preview {
 	hunks := Diff(before.String(), after.String())
 	notes := Form(before, after)
@@ -71,15 +71,15 @@ func PreviewChange(path string, before, after *textfile.Text) tools.Preview {
 	return v.preview()
 }
 
-// PreviewText previews a text that is added, under a heading that is safe to show.
+// PreviewText returns a preview of a text that is added. The heading must be safe to show.
 func PreviewText(heading, text string, notes ...string) tools.Preview {
 	v := newExcerpt(heading, notes)
 	v.text("+", text)
 	return v.preview()
 }
 
-// PreviewReplacement previews a text that takes the place of another one where the
-// file itself cannot be compared.
+// PreviewReplacement returns a preview of a text that replaces another, for a file that
+// cannot be compared.
 func PreviewReplacement(heading, before, after string, notes ...string) tools.Preview {
 	v := newExcerpt(heading, notes)
 	hunks := Diff(ended(before), ended(after))
@@ -90,7 +90,7 @@ func PreviewReplacement(heading, before, after string, notes ...string) tools.Pr
 	return v.preview()
 }
 
-// ended is a text whose last line has an end.
+// ended returns a text with a newline at its end.
 func ended(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
@@ -98,12 +98,11 @@ func ended(text string) string {
 	return text + "\n"
 }
 
-// excerpt is the beginning of a preview, and a count of the lines that it has no
-// room for.
+// excerpt collects the beginning of a preview, and counts the lines that do not fit.
 type excerpt struct {
 	b     strings.Builder
 	lines int
-	left  map[string]int // lines without room, by their signs
+	left  map[string]int // lines that do not fit, by sign
 	cut   bool
 }
 
@@ -118,7 +117,7 @@ func newExcerpt(heading string, notes []string) *excerpt {
 
 func (v *excerpt) full() bool { return v.lines >= previewLines || v.b.Len() > maxShown }
 
-// line adds a line, shown around a place in it if it is too long.
+// line adds a line. A line that is too long is truncated to the part around an offset.
 func (v *excerpt) line(sign, l string, around int) {
 	if v.full() {
 		v.left[sign]++

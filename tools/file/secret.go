@@ -8,16 +8,16 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Secrets counts the files that a search leaves out because they may hold
-// credentials. Nil counts none.
+// Secrets counts the files that a search leaves out because they may hold credentials. A
+// nil *Secrets leaves out none.
 type Secrets struct {
 	top    string
 	secret func(path string) bool
 	count  int
 }
 
-// NewSecrets returns Secrets of the folder at a canonical path; nil if there is
-// nothing to leave out in it.
+// NewSecrets returns a Secrets for the folder with a canonical path, or nil if no file is
+// to be left out.
 func NewSecrets(env *tools.Env, top string) *Secrets {
 	if env.Secrets == nil {
 		return nil
@@ -28,8 +28,8 @@ func NewSecrets(env *tools.Env, top string) *Secrets {
 	return nil
 }
 
-// Holds reports whether a file is to be left out, given by its folder below the
-// top, with slashes, and its name. It counts the file.
+// Holds reports whether to leave out a file, and counts it if so. dir is its folder below
+// the top, with slashes.
 func (s *Secrets) Holds(dir, name string) bool {
 	if s == nil || !s.secret(filepath.Join(s.top, filepath.FromSlash(path.Join(dir, name)))) {
 		return false
@@ -38,14 +38,14 @@ func (s *Secrets) Holds(dir, name string) bool {
 	return true
 }
 
-// Anew forgets what was counted.
+// Anew resets the count.
 func (s *Secrets) Anew() {
 	if s != nil {
 		s.count = 0
 	}
 }
 
-// Note says how many files were left out; "" if none was.
+// Note returns a note with the number of files left out, or "" if there are none.
 func (s *Secrets) Note() string {
 	switch {
 	case s == nil || s.count == 0:

@@ -8,11 +8,11 @@ import (
 	"mcp-toolset/tools"
 )
 
-// mostSilent is how many folders that do not answer are named.
+// mostSilent is the limit for naming folders that do not respond.
 const mostSilent = 5
 
-// Hung words the errors of waiting in vain for a file system; other ones, and
-// nil, stay.
+// Hung returns the error for a file system that does not respond. It returns other errors,
+// and nil, unchanged.
 func Hung(err error, path string) error {
 	switch {
 	case errors.Is(err, bounded.ErrTime):
@@ -29,8 +29,8 @@ func Hung(err error, path string) error {
 	return err
 }
 
-// Silent returns notes on folders that a search left out because their file system
-// does not answer, given by their paths below a prefix.
+// Silent returns notes on folders that a search left out because their file systems do not
+// respond. folders are paths below prefix.
 func Silent(folders []string, prefix string) (notes []string) {
 	for i, f := range folders {
 		if i == mostSilent {

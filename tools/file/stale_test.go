@@ -35,7 +35,7 @@ func newDesk(t *testing.T, guard file.Guard, content string) *desk {
 	return d
 }
 
-// put changes the file behind the session's back.
+// put changes the file outside of the session.
 func (d *desk) put(content string) {
 	d.Helper()
 	if err := os.WriteFile(filepath.Join(d.w.Root, "f"), []byte(content), 0o600); err != nil {
@@ -101,7 +101,7 @@ func TestWriteOverWhatNobodyRead(t *testing.T) {
 	d.has(lines)
 	d.read()
 	d.done(d.write("x"))
-	d.done(d.write("y")) // what was written is known
+	d.done(d.write("y")) // the session knows the content it has written
 	d.has("y")
 }
 
@@ -112,11 +112,11 @@ func TestWriteOverWhatChanged(t *testing.T) {
 	d.put(other)
 	d.refused(d.write("x"), changed+" What changed:\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9")
 	d.has(other)
-	d.put(lines) // touched, with the same content
+	d.put(lines) // new times, same content
 	d.done(d.write("x"))
 }
 
-// TestContentDecides: a change that leaves the times as they were is seen.
+// TestContentDecides checks that a change is detected although the times are unchanged.
 func TestContentDecides(t *testing.T) {
 	d := newDesk(t, "", lines)
 	long := time.Now().Add(-time.Hour)
@@ -128,7 +128,7 @@ func TestContentDecides(t *testing.T) {
 	d.w.Now = func() time.Time { return now }
 	d.read()
 	had, _ := d.w.Session.View().LastRead(path)
-	had.Hash[0]++ // as if the file had been another with the same times
+	had.Hash[0]++ // simulates a file with other content and the same times
 	d.w.Session.Apply(session.Effect{Reads: []session.Read{had}})
 	d.refused(d.write("x"), changed)
 }
@@ -140,9 +140,9 @@ func TestEditOfWhatChanged(t *testing.T) {
 	d.put(other)
 	d.refused(d.edit("six", "SIX"), changed)
 	d.refused(d.edit("5\nsix", "x"), changed)
-	d.done(d.edit("1\n2\n", "1\ntwo\n")) // away from what changed
+	d.done(d.edit("1\n2\n", "1\ntwo\n")) // apart from the changes
 	d.has(strings.Replace(other, "2\n", "two\n", 1))
-	// The change of the other is still not known, the own one is.
+	// The session still does not know the other change, but it knows its own.
 	d.refused(d.write("x"), changed)
 	d.refused(d.edit("six", "SIX"), changed)
 	d.done(d.edit("two", "zwei"))
@@ -151,8 +151,8 @@ func TestEditOfWhatChanged(t *testing.T) {
 	d.done(d.write("x"))
 }
 
-// TestEditBesideWhatIsGone: lines that were removed between two lines are a
-// change of what spans both.
+// TestEditBesideWhatIsGone checks that lines removed between two lines change a text that
+// spans both.
 func TestEditBesideWhatIsGone(t *testing.T) {
 	d := newDesk(t, "", lines)
 	d.read()
@@ -163,8 +163,8 @@ func TestEditBesideWhatIsGone(t *testing.T) {
 	d.has("1\n2\n3\n4\nfive\n7\n8\nnine\n10\n11\n12\n")
 }
 
-// TestEditOfWhatNobodyRead: exact and unique is enough, and leaves the rest
-// unread.
+// TestEditOfWhatNobodyRead checks that an exact and unique edit is allowed on an unread
+// file, and leaves the rest unread.
 func TestEditOfWhatNobodyRead(t *testing.T) {
 	d := newDesk(t, "", lines)
 	d.done(d.edit("6\n", "six\n"))
@@ -193,7 +193,7 @@ func TestGuardOff(t *testing.T) {
 	d.has("x")
 }
 
-// TestEditsAtOnce: of edits of one file that run at the same time none is lost.
+// TestEditsAtOnce checks that no edit is lost if edits of one file run at the same time.
 func TestEditsAtOnce(t *testing.T) {
 	var content strings.Builder
 	for i := range 100 {
@@ -208,8 +208,8 @@ func TestEditsAtOnce(t *testing.T) {
 	d.has("done " + strings.ReplaceAll(strings.TrimSuffix(content.String(), "\n"), "\n", "\ndone ") + "\n")
 }
 
-// TestPartOfWhatChanged: who reads a part of a file that has changed knows that
-// part, and not the rest.
+// TestPartOfWhatChanged checks that a session that reads a part of a changed file knows
+// only that part.
 func TestPartOfWhatChanged(t *testing.T) {
 	other := strings.Replace(lines, "9\n", "nine precious\n", 1)
 	part := func(d *desk, offset, limit int) {
@@ -230,7 +230,7 @@ func TestPartOfWhatChanged(t *testing.T) {
 	d.read()
 	d.put(strings.Replace(other, "2\n", "", 1))
 	part(d, 7, 3)
-	d.refused(d.write("x"), changed) // that a line has gone was not seen
+	d.refused(d.write("x"), changed) // the session has not seen that a line was removed
 	part(d, 1, 1)
 	d.done(d.write("x"))
 
@@ -246,13 +246,13 @@ func TestPartOfWhatChanged(t *testing.T) {
 	d.read()
 	d.put(lines)
 	part(d, 3, 1)
-	d.refused(d.write("x"), changed) // the line endings of the rest were not seen
+	d.refused(d.write("x"), changed) // the session has not seen the line endings of the rest
 	d.read()
 	d.done(d.write("x"))
 }
 
-// TestOnlyOnePlace: a text at several places is not the one that was meant,
-// whether they are there now or were there when the file was read.
+// TestOnlyOnePlace checks that an edit is refused if its text has several places, either
+// now or in the snapshot.
 func TestOnlyOnePlace(t *testing.T) {
 	d := newDesk(t, "", "k\na\nb\nc\nd\ne\n")
 	d.read()
@@ -261,11 +261,11 @@ func TestOnlyOnePlace(t *testing.T) {
 	d = newDesk(t, "", "5\n6\n7\nx\n5\n7\n")
 	d.read()
 	d.put("5\n7\nx\n5\n8\n")
-	d.refused(d.edit("5\n7", "y"), changed) // it was another then
+	d.refused(d.edit("5\n7", "y"), changed) // it was another place then
 }
 
-// TestTooMuchChanged: of a change too large to compare, the lines that it may
-// have are not edited.
+// TestTooMuchChanged checks that lines which a change too large to compare may have are not
+// edited.
 func TestTooMuchChanged(t *testing.T) {
 	var b strings.Builder
 	for i := range 8000 {
@@ -278,7 +278,7 @@ func TestTooMuchChanged(t *testing.T) {
 	d.done(d.edit("00001\n", "CCCCC\n"))
 }
 
-// TestRepeatedRefusals: a refusal that comes again and again says so.
+// TestRepeatedRefusals checks that the answer to a repeated failure counts the failures.
 func TestRepeatedRefusals(t *testing.T) {
 	d := newDesk(t, "", lines)
 	d.read()
@@ -287,11 +287,11 @@ func TestRepeatedRefusals(t *testing.T) {
 		d.refused(d.edit("six", "SIX"), changed)
 	}
 	d.refused(d.edit("six", "SIX"), "has changed since it was read; nothing was written; the same edit has failed 2 times before. Stop repeating it. Read it again")
-	d.put(strings.Replace(lines, "6\n", "Six\n", 1)) // another content: another failure
+	d.put(strings.Replace(lines, "6\n", "Six\n", 1)) // other content, so another failure
 	d.refused(d.edit("six", "SIX"), "does not contain old_string; line 6 differs from it only in upper and lower case. ")
 }
 
-// TestWriteOverWhatCannotBeShown: to have tried to read it is enough.
+// TestWriteOverWhatCannotBeShown checks that an attempt to read the file is enough.
 func TestWriteOverWhatCannotBeShown(t *testing.T) {
 	d := newDesk(t, "", "\x00\x01\x02")
 	d.refused(d.write("x"), unread)
@@ -303,8 +303,8 @@ func TestWriteOverWhatCannotBeShown(t *testing.T) {
 	d.done(d.write("x")) // nothing is lost
 }
 
-// TestLargeFiles: what is too large to be edited is replaced as a whole when it
-// was read, and not when it may have changed since.
+// TestLargeFiles checks that a file too large to edit can be replaced if it was read, but
+// not if it may have changed since.
 func TestLargeFiles(t *testing.T) {
 	d := newDesk(t, "", "")
 	path := filepath.Join(d.w.Root, "f")
@@ -321,7 +321,7 @@ func TestLargeFiles(t *testing.T) {
 	d.refused(d.write(""), unread)
 	grow(file.MaxEdit)
 	if answer := d.edit("line", "LINE"); strings.Contains(answer, "are not edited") {
-		t.Error(answer) // it has NULs, which is another thing
+		t.Error(answer) // the file has NULs, which is a different error
 	}
 	d = newDesk(t, file.GuardOff, "")
 	path = filepath.Join(d.w.Root, "f")
@@ -332,7 +332,7 @@ func TestLargeFiles(t *testing.T) {
 	d.has("")
 }
 
-// TestThroughALink: what is known of a file is known by all its names.
+// TestThroughALink checks that a read record applies to all names of a file.
 func TestThroughALink(t *testing.T) {
 	d := newDesk(t, "", lines)
 	link := filepath.Join(d.w.Root, "link")

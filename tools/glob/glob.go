@@ -1,4 +1,4 @@
-// Package glob is the Glob tool: files by name.
+// Package glob provides the Glob tool, which finds files by name.
 package glob
 
 import (
@@ -23,7 +23,7 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// Input is what a call is given.
+// Input holds the arguments of a call.
 type Input struct {
 	Pattern string `json:"pattern" minLength:"1" jsonschema:"Glob such as *.go or src/**/*.{ts,tsx}"`
 	Path    string `json:"path,omitempty" jsonschema:"Folder to search (default: the working directory)"`
@@ -34,35 +34,35 @@ type Output struct {
 	Files []string `json:"files" jsonschema:"The files, newest first, at most 100"`
 	Total int      `json:"total" jsonschema:"Number of files that match"`
 	Left  int      `json:"left,omitempty" jsonschema:"Number of ignored files and folders that were left out"`
-	// Incomplete is in one form with Grep's.
+	// Incomplete has the same form as in Grep.
 	Incomplete string `json:"incomplete,omitempty" jsonschema:"Why not everything was searched"`
 
 	text string
 }
 
-// Options are what a server can set.
+// Options holds the settings of the tool.
 type Options struct {
 	Searcher *search.Searcher // nil: one of its own
-	Deadline time.Duration    // of a search; 0: 30 s
+	Deadline time.Duration    // timeout of a search; 0: 30 s
 }
 
 const (
-	most     = 100 // files shown
+	most     = 100 // limit of the files shown
 	deadline = 30 * time.Second
-	// grace is how long a search may take to answer when its time is up.
+	// grace is the time that a search has to answer after its timeout.
 	grace = 3 * time.Second
-	// room is how long their paths may be together, in bytes: with what is said
-	// behind them they stay below the limit of a result.
+	// room is the limit for the paths shown, in bytes. With the notes after them the text
+	// stays below the limit of a result.
 	room = tools.DefaultResultSize - 10_000
 )
 
-// special are the characters that mean something in a pattern.
+// special lists the characters that have a meaning in a pattern.
 const special = `*?[{\`
 
 //go:embed prompt.md
 var prompt string
 
-// New makes the tool.
+// New returns the tool.
 func New(o Options) *tools.Tool {
 	if o.Searcher == nil {
 		o.Searcher = search.New(search.Options{})
@@ -92,8 +92,9 @@ func New(o Options) *tools.Tool {
 	})
 }
 
-// complete makes path absolute. The folder that an absolute pattern begins
-// with, or one that leads upwards or home, becomes the path: rules judge it.
+// complete makes the path absolute. If the pattern begins with a folder that is absolute,
+// or that leads to a parent folder or the home folder, that folder becomes the path, so
+// that rules judge it.
 func complete(env *tools.Env, in *Input) {
 	if in.Path == "" {
 		in.Path = "."
@@ -122,8 +123,8 @@ func complete(env *tools.Env, in *Input) {
 	}
 }
 
-// here makes a pattern below a folder that was named one that does not match at any
-// depth, though it has no slash.
+// here returns a pattern that matches only directly in the folder searched. Without "./" a
+// pattern without a slash would match at any depth.
 func here(pattern string) string {
 	if pattern == "" || strings.Contains(pattern, "/") {
 		return pattern
@@ -131,7 +132,7 @@ func here(pattern string) string {
 	return top + pattern
 }
 
-// literal divides a pattern at the last slash before anything special.
+// literal splits a pattern at the last slash before the first special character.
 func literal(pattern string) (base, rest string) {
 	end := strings.IndexAny(pattern, special)
 	if end < 0 {
@@ -177,19 +178,19 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	return tools.Result[Output]{Data: r.output()}, nil
 }
 
-// listing is one call on its way.
+// listing holds the state of one call.
 type listing struct {
 	in    Input
 	env   *tools.Env
 	found *search.Found
-	any   bool // there is a file that may be shown
-	// secrets are what is left out.
+	any   bool // whether any file that may be shown was seen
+	// secrets counts the files that are left out.
 	secrets *file.Secrets
 	hints   []string
 }
 
-// seeing is pick, and notes whether there is a file that may be shown: how many
-// there are is not told, since that would tell of those that may not.
+// seeing wraps pick. It also records whether there is a file that may be shown. The answer
+// gives no number of files, which would reveal files that may not be shown.
 func (r *listing) seeing(pick func(dir, name string) bool, dir *workspace.Folder) func(dir, name string) bool {
 	return func(at, name string) bool {
 		r.any = r.any || dir.Allowed(path.Join(at, name))
@@ -197,7 +198,7 @@ func (r *listing) seeing(pick func(dir, name string) bool, dir *workspace.Folder
 	}
 }
 
-// explicit looks into what is ignored, if the pattern begins with its path.
+// explicit searches a folder that is ignored, if the pattern begins with its path.
 func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) error {
 	if !strings.ContainsAny(r.in.Pattern, special) {
 		r.named(s)
@@ -210,7 +211,7 @@ func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) 
 	}
 	dir, err := r.env.Files.Folder(filepath.Join(r.in.Path, filepath.FromSlash(base)))
 	if err != nil {
-		return nil // there is nothing there, or nothing to be seen
+		return nil // the folder does not exist or may not be read
 	}
 	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
 		Pick: func(at, name string) bool { return m.match(path.Join(base, at), name) }, Show: dir.Allowed,
@@ -219,7 +220,7 @@ func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) 
 		return err
 	}
 	if len(found.Files) == 0 && found.Ignored == "" {
-		return nil // what is said of the folder searched holds
+		return nil // the answer for the folder searched stays
 	}
 	for i, f := range found.Files {
 		found.Files[i] = base + "/" + f
@@ -228,7 +229,7 @@ func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) 
 	return nil
 }
 
-// named looks at what a pattern without anything special names.
+// named looks for the one path that a pattern without special characters names.
 func (r *listing) named(s *search.Searcher) {
 	full := filepath.Join(r.in.Path, filepath.FromSlash(r.in.Pattern))
 	f, _, err := r.env.Files.Open(full)
@@ -278,7 +279,7 @@ func folderError(env *tools.Env, name string, err error) error {
 	return file.OpenError(env, name, err)
 }
 
-// output words what was found.
+// output formats the files found and the notes.
 func (r *listing) output() Output {
 	found, where := r.found, plain.Line(r.in.Path)
 	out := Output{Files: []string{}, Total: len(found.Files), Left: found.Left}
@@ -319,7 +320,8 @@ func (r *listing) output() Output {
 	return out
 }
 
-// leftOut says what was not looked at, or was only because it was named.
+// leftOut returns notes on files that were not searched, or that were searched only because
+// they were named.
 func leftOut(found *search.Found) (text string) {
 	if found.Ignored != "" {
 		text = fmt.Sprintf("[%s is left out by a .gitignore or .ignore file; it was looked at because it was named]\n", plain.Line(found.Ignored))

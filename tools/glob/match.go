@@ -15,26 +15,27 @@ import (
 )
 
 const (
-	// maxPattern is the longest pattern, in bytes: no path is longer.
+	// maxPattern is the limit of a pattern, in bytes. It is that of a path on Linux.
 	maxPattern = 4095
-	// maxBraces bounds what the alternatives of a pattern stand for together,
-	// and maxStars its **: matching may try each with each.
+	// maxBraces is the limit for the number of patterns that the braces of a pattern expand
+	// to, and maxStars is the limit for the number of its "**". Matching may try each
+	// combination.
 	maxBraces = 1000
 	maxStars  = 8
 )
 
-// top begins a pattern that is relative to the folder searched, and matches there only
-// if it has no other slash.
+// top begins a pattern that is relative to the folder searched. Such a pattern matches only
+// directly in that folder if it has no other slash.
 const top = "./"
 
-// matcher decides by a file's folder and name.
+// matcher matches files by folder and name.
 type matcher struct {
 	pattern string
-	name    bool   // it is about the name alone
-	suffix  string // all that it asks is this end of the name; "": it asks more
+	name    bool   // only the name is matched
+	suffix  string // the name only needs to end with it; "": the pattern is needed
 }
 
-// newMatcher reads a pattern.
+// newMatcher parses a pattern. An error is worded for the model.
 func newMatcher(pattern string) (*matcher, error) {
 	wrong := check(pattern)
 	switch {
@@ -65,7 +66,7 @@ func newMatcher(pattern string) (*matcher, error) {
 	return m, nil
 }
 
-// match reports whether a file is meant.
+// match reports whether the pattern matches a file.
 func (m *matcher) match(dir, name string) bool {
 	switch {
 	case m.suffix != "":
@@ -76,7 +77,8 @@ func (m *matcher) match(dir, name string) bool {
 	return doublestar.MatchUnvalidated(m.pattern, name)
 }
 
-// alternatives bounds how many patterns without braces one stands for.
+// alternatives returns an upper limit of the number of patterns that the braces of a
+// pattern expand to. It stops counting above maxBraces.
 func alternatives(pattern string) int {
 	all, open := 1, []int{}
 	for i := 0; i < len(pattern) && all <= maxBraces; i++ {
@@ -95,17 +97,17 @@ func alternatives(pattern string) int {
 	return all
 }
 
-// posix is a class of characters that the matcher does not know.
+// posix matches a POSIX character class, which doublestar does not support.
 var posix = regexp.MustCompile(`\[[^\]]*\[:\w+:\]`)
 
-// check says what makes a pattern invalid; nil if nothing does.
+// check returns an error that describes why a pattern is invalid, or nil.
 func check(pattern string) error {
 	shown := plain.Line(pattern)
 	if posix.MatchString(pattern) {
 		return fault.New("pattern "+shown+" has a class such as [:alpha:], which is not known here", "Write the characters, such as [a-zA-Z].")
 	}
 	var wrong *ignore.GlobError
-	// What begins with a ! is no negation here, and how much braces stand for is seen to elsewhere.
+	// A leading ! is not a negation here, and newMatcher limits the braces.
 	if _, err := ignore.Globs([]string{"/" + pattern}); errors.As(err, &wrong) && !strings.HasPrefix(wrong.Fact, "braces ") {
 		return fault.New(fmt.Sprintf("pattern %s is not valid: %s, at position %d", shown, wrong.Fact, wrong.Offset), wrong.Advice())
 	}
@@ -115,10 +117,10 @@ func check(pattern string) error {
 	return nil
 }
 
-// steps is what looks like a range of numbers in braces.
+// steps matches text that looks like a range of numbers in braces.
 var steps = regexp.MustCompile(`\{\w+\.\.\w+\}`)
 
-// hints are what may have been meant by a pattern that matches nothing.
+// hints returns advice on a pattern that matched no files.
 func hints(pattern string) (hints []string) {
 	if strings.HasPrefix(pattern, "!") {
 		hints = append(hints, "a ! at the beginning leaves nothing out: a pattern says what to find")

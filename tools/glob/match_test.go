@@ -46,7 +46,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestHostilePatterns: what a pattern of the allowed size costs for one path.
+// TestHostilePatterns matches patterns of the allowed size that are expensive against one
+// path.
 func TestHostilePatterns(t *testing.T) {
 	deep := strings.Repeat("a/", 200)
 	for _, pattern := range []string{
@@ -67,8 +68,8 @@ func TestHostilePatterns(t *testing.T) {
 	}
 }
 
-// TestLimits: the longest pattern is taken, and a longer one is not; ** in a row
-// is one.
+// TestLimits checks that the longest pattern is accepted and a longer one is not, and that
+// repeated "**/" count as one.
 func TestLimits(t *testing.T) {
 	for pattern, want := range map[string]string{
 		strings.Repeat("a", maxPattern):         "",
@@ -87,7 +88,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestTooLong holds the words for a search that takes too long.
+// TestTooLong checks the error of a search that exceeds its timeout.
 func TestTooLong(t *testing.T) {
 	want := "the search took longer than 30 seconds. Search a folder below with path, or use a simpler pattern."
 	if got := folderError(nil, "/w", context.DeadlineExceeded).Error(); got != want {

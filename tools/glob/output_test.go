@@ -15,7 +15,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// many makes files in a folder of a workspace, and gives the text for *.
+// many makes n files in a folder of a workspace, and returns the answer for the pattern *.
 func many(t *testing.T, folder, name string, n int) (text string, files int) {
 	t.Helper()
 	w := toolstest.NewWorkspace(t)

@@ -13,7 +13,7 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// output words what was found.
+// output formats the matches and the notes.
 func (r *searching) output() Output {
 	a := r.answer
 	out := Output{Mode: r.in.OutputMode, Files: []string{}, Total: a.Total, More: a.More, Incomplete: a.Incomplete}
@@ -62,7 +62,7 @@ func (r *searching) output() Output {
 	return out
 }
 
-// ungapped takes away what marks lines that look like a gap.
+// ungapped removes the marks of lines that look like a gap.
 type ungapped struct{ tools.Long }
 
 func (u ungapped) Write(p []byte) (int, error) {
@@ -73,13 +73,13 @@ func (u ungapped) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// notesRoom is set aside for what is said behind a page, in characters.
+// notesRoom is the room reserved for the notes after a page, in characters.
 const notesRoom = 4000
 
-// fit is the first entries of a page, a line each, that have no more than room
-// characters, and how many they are. There may be gaps between them.
+// fit returns the first entries of a page, one line each, that together have at most room
+// characters, and their number. Gaps between entries do not count as entries.
 func fit(text []byte, room int, gaps bool) (fits []byte, n int) {
-	end, at := 0, 0 // of the last entry, of what was looked at
+	end, at := 0, 0 // offsets after the last entry, and after the last line seen
 	for line := range bytes.Lines(text) {
 		if room -= utf8.RuneCount(line); room < 0 {
 			break
@@ -92,9 +92,8 @@ func fit(text []byte, room int, gaps bool) (fits []byte, n int) {
 	return text[:end], n
 }
 
-// notes are what must be known beside what was found, on the page of limit
-// entries that begins at offset; limit 0 is all. nothing says why there is no
-// match.
+// notes returns the notes for the page of limit entries that begins at offset. If limit is
+// 0, the page holds all entries. nothing is the reason why there is no match.
 func notes(a *search.Answer, mode search.Mode, offset, limit int, nothing string) (notes []string) {
 	switch {
 	case a.Matched == 0 && a.Incomplete == "":
@@ -117,7 +116,8 @@ func notes(a *search.Answer, mode search.Mode, offset, limit int, nothing string
 	return notes
 }
 
-// paged says which page this is and how to go on; "" if it is all.
+// paged returns a note with the range of the page and the offset of the next page, or "" if
+// the page holds all entries.
 func paged(a *search.Answer, mode search.Mode, offset, limit int) string {
 	one, many := "file", "files"
 	if mode == search.Lines {
@@ -145,7 +145,7 @@ func paged(a *search.Answer, mode search.Mode, offset, limit int) string {
 	return fmt.Sprintf("%s of %d", span, a.Total)
 }
 
-// leftOut says what was left out because it may hold credentials.
+// leftOut returns a note on the files that were left out because they may hold credentials.
 func (r *searching) leftOut() []string {
 	if r.c == nil || r.c.secrets.Note() == "" {
 		return nil
@@ -153,7 +153,7 @@ func (r *searching) leftOut() []string {
 	return []string{r.c.secrets.Note()}
 }
 
-// nothing says why there is no match; "" if there is one.
+// nothing returns the reason why there is no match, or "" if there is one.
 func (r *searching) nothing() string {
 	a, where := r.answer, plain.Line(r.in.Path)
 	switch {
@@ -183,7 +183,8 @@ func (r *searching) nothing() string {
 	return s
 }
 
-// noMatch says in how many of the files chosen there is no match.
+// noMatch returns a note that none of the chosen files has a match. It gives their number,
+// up to mostCounted.
 func noMatch(chosen, unreadable int) string {
 	switch {
 	case chosen > mostCounted:

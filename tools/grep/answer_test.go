@@ -94,7 +94,7 @@ func TestNothing(t *testing.T) {
 		{Input{}, search.Answer{Unreadable: 3, Closed: 3}, chooser{chosen: 3, any: true}, "no match in 3 files"},
 		{Input{}, search.Answer{Unreadable: 4, Closed: 1}, chooser{chosen: 3, any: true}, "no file was searched: none could be read"},
 		{Input{}, search.Answer{}, chooser{}, "no file was searched: there is none in /w"},
-		// Files that may not be shown are as if they were not there.
+		// Files that may not be shown are treated as absent.
 		{Input{}, search.Answer{Listed: 2, Picked: 2}, chooser{}, "no file was searched: there is none in /w"},
 		{Input{}, search.Answer{Left: 1}, chooser{}, "no file was searched: what is in /w is left out by .gitignore or .ignore files (1 entry); to search some of it, name that as path"},
 		{Input{Glob: "*.x"}, search.Answer{}, chooser{any: true}, "no file was searched: none in /w matches glob *.x"},
@@ -136,8 +136,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestPagesOfRoom: pages that end where the room does are the whole together, and
-// their notes are there.
+// TestPagesOfRoom checks that pages limited by room together hold the whole result, and
+// that each has its notes.
 func TestPagesOfRoom(t *testing.T) {
 	text := "--\n" + strings.Repeat(strings.Repeat("x", 400)+"\n--\n", 150)
 	for _, numbers := range []bool{true, false} {

@@ -11,34 +11,34 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// mostCounted is how many files are counted, since the rules are asked about each
-// (some 2 µs): what is more is "more than" it.
+// mostCounted is the limit for counting files. The rules are checked for each counted file,
+// which takes about 2 µs. Above the limit the answer says "more than".
 const mostCounted = 100
 
-// chooser chooses the files of a search by glob and type. A glob with a slash is
-// relative to the working directory, as it would be for ripgrep. Where another
-// folder is searched it may also be relative to that, as it is often meant: then
-// a file is chosen that either way of reading chooses and none leaves out.
+// chooser selects the files of a search by glob and type. A glob with a slash is relative
+// to the working directory, as in ripgrep. If another folder is searched, models often mean
+// globs relative to that folder, so both readings apply: a file is chosen if either reading
+// chooses it and neither excludes it.
 type chooser struct {
 	isType func(base string) bool
 	globs  *ignore.Override
-	leave  *ignore.Override // those that leave out
-	prefix string           // of paths below the folder searched; "": they are read one way
-	asked  string           // the folder asked about last
-	shut   bool             // it, or a folder it is in, is left out
+	leave  *ignore.Override // the excluding globs alone
+	prefix string           // prefix of paths below the folder searched; "": only one reading
+	asked  string           // last folder checked
+	shut   bool             // whether asked or one of its parents is excluded
 
-	// Only what may be shown is counted: a count is an answer, too.
+	// Only files that may be shown are counted: a count reveals something, too.
 	show    func(path string) bool // nil: all
-	secrets *file.Secrets          // which are left out; nil: none
-	chosen  int                    // files, up to mostCounted+1
-	any     bool                   // there is a file, chosen or not
+	secrets *file.Secrets          // files to leave out; nil: none
+	chosen  int                    // number of files chosen, up to mostCounted+1
+	any     bool                   // whether any file was seen, chosen or not
 }
 
-// newChooser reads the globs and the type of a call. prefix is that of paths
-// below the folder searched, dir the working directory.
+// newChooser parses the globs and the type of a call. prefix is the prefix of paths below
+// the folder searched; dir is the working directory.
 func newChooser(in Input, prefix, dir string) (*chooser, error) {
 	if path.IsAbs(prefix) {
-		prefix, dir = "", in.Path // nothing there is below the working directory
+		prefix, dir = "", in.Path // the folder searched is not below the working directory
 	}
 	c := &chooser{prefix: prefix, asked: "\x00"}
 	var err error
@@ -64,7 +64,7 @@ func newChooser(in Input, prefix, dir string) (*chooser, error) {
 	return c, err
 }
 
-// pick reports whether a file is to be searched.
+// pick reports whether to search a file, and counts it.
 func (c *chooser) pick(dir, name string) bool {
 	ok := c.chooses(dir, name)
 	if ok && c.secrets.Holds(dir, name) {
@@ -79,13 +79,13 @@ func (c *chooser) pick(dir, name string) bool {
 	return ok
 }
 
-// anew forgets what was counted.
+// anew resets the counts.
 func (c *chooser) anew() {
 	c.chosen, c.any = 0, false
 	c.secrets.Anew()
 }
 
-// rest reports whether there is nothing to choose, and enough was counted.
+// rest reports whether every further file is chosen and needs no counting.
 func (c *chooser) rest() bool {
 	return c.isType == nil && c.globs == nil && c.secrets == nil && c.any && c.chosen > mostCounted
 }
@@ -106,8 +106,8 @@ func (c *chooser) chooses(dir, name string) bool {
 	return !c.shut && c.verdict(path.Join(dir, name), false) == ignore.Included
 }
 
-// verdict judges what is below the folder searched, by either way of reading:
-// Ignored is what a glob leaves out, Included a file that is chosen.
+// verdict returns the verdict of both readings on a path below the folder searched: Ignored
+// if a glob excludes it, and Included for a chosen file.
 func (c *chooser) verdict(below string, folder bool) ignore.Verdict {
 	v := c.oneWay(below, folder)
 	if c.prefix == "" || v == ignore.Ignored {
@@ -129,5 +129,5 @@ func (c *chooser) oneWay(path string, folder bool) ignore.Verdict {
 	case c.leave.Match(path, false) == ignore.Ignored:
 		return ignore.Ignored
 	}
-	return ignore.Undecided // no glob chooses it, and none leaves it out
+	return ignore.Undecided // no glob chooses or excludes it
 }

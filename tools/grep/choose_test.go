@@ -76,11 +76,11 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// pickTree is the files of the tests below.
+// pickTree lists the files of the tests below.
 var pickTree = strings.Fields(`a.go a_test.go b.js .hid/a.go src/a.go src/a_test.go src/vendor/v.go src/vendor/deep/v.js src/web/b.js
 	vendor/v.go vendor/deep/v.go node_modules/m/b.js lib/src/a.go lib/node_modules/b.js`)
 
-// chosen is the files below a folder of the tree that globs choose.
+// chosen returns the files below a folder of the tree that globs choose.
 func chosen(t *testing.T, globs, dir, folder string) (list []string) {
 	t.Helper()
 	c, err := newChooser(Input{Glob: globs, Path: folder}, workspace.Shown(dir, folder), dir)
@@ -102,7 +102,8 @@ func chosen(t *testing.T, globs, dir, folder string) (list []string) {
 	return list
 }
 
-// TestPickLikeRipgrep: in the working directory globs choose what ripgrep's do.
+// TestPickLikeRipgrep checks that globs in the working directory choose the same files as
+// in ripgrep.
 func TestPickLikeRipgrep(t *testing.T) {
 	rg := os.Getenv("RIPGREP")
 	if rg == "" {
@@ -150,7 +151,7 @@ func TestPickLikeRipgrep(t *testing.T) {
 	}
 }
 
-// TestPickBelow: elsewhere globs are read in two ways.
+// TestPickBelow checks both readings of globs in another folder.
 func TestPickBelow(t *testing.T) {
 	for _, tc := range []struct{ globs, dir, folder, want string }{
 		{"src/*.go", "/w", "/w/src", "src/a.go src/a_test.go"},
@@ -179,7 +180,8 @@ func TestPickBelow(t *testing.T) {
 	}
 }
 
-// TestCounted: what may not be shown is not counted, and few are asked about.
+// TestCounted checks that files that may not be shown are not counted, and that the rules
+// are checked for few files.
 func TestCounted(t *testing.T) {
 	asks := 0
 	c, err := newChooser(Input{Glob: "f*"}, "", "/w")
@@ -205,7 +207,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestAnew: what was counted of files that are then asked about once more is void.
+// TestAnew checks that counts are reset when the files are picked again.
 func TestAnew(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	for _, name := range []string{"a", "b"} {
@@ -233,7 +235,8 @@ func TestAnew(t *testing.T) {
 	}
 }
 
-// TestRest: without globs and type nothing is chosen once enough is counted.
+// TestRest checks that files are no longer picked, without globs and type, once enough are
+// counted.
 func TestRest(t *testing.T) {
 	for _, in := range []Input{{}, {Glob: "*"}, {Type: "go"}} {
 		c, err := newChooser(in, "", "/w")

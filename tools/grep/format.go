@@ -10,27 +10,26 @@ import (
 )
 
 const (
-	// widest is the longest line shown whole, in characters; an invalid byte is
-	// one.
+	// widest is the limit of a line that is shown whole, in characters. An invalid byte
+	// counts as one.
 	widest = 500
-	// before is how many characters of a longer one are shown in front of what
-	// matches.
+	// before is the number of characters shown before the match in a longer line.
 	before = 100
 )
 
-// noGap marks a line that looks like the gap between groups of lines. Nothing
-// that is shown has this byte.
+// noGap marks a line that looks like the gap between groups of lines. Text that is shown
+// never contains this byte, since it is not valid UTF-8.
 const noGap = '\xFF'
 
-// formatter makes lines as they are shown. It is used by many goroutines.
+// formatter formats lines. It is safe for concurrent use.
 type formatter struct {
-	prefix  string // of paths
-	paths   bool   // show them
+	prefix  string // prefix of paths
+	paths   bool   // show paths
 	numbers bool
 }
 
-// line appends path:number:text, with - for : beside a match. at is that of
-// search.Query.Line.
+// line appends path:number:text for a matching line, and path-number-text for a line around
+// a match. at is as in search.Query.Line.
 func (f *formatter) line(dst []byte, path string, n int, text []byte, at int) []byte {
 	sep := byte('-')
 	if at >= 0 {
@@ -51,8 +50,8 @@ func (f *formatter) line(dst []byte, path string, n int, text []byte, at int) []
 	return append(appendValid(dst, text), '\n')
 }
 
-// cut appends the part of a line around the place at; all of it if it is not too
-// long.
+// cut appends the part of a line around the offset at, or the whole line if it is short
+// enough.
 func cut(dst, text []byte, at int) []byte {
 	from := back(text, min(at, len(text)), before)
 	to := from
@@ -73,7 +72,7 @@ func cut(dst, text []byte, at int) []byte {
 	return dst
 }
 
-// back is n characters before a place of a text.
+// back returns the offset n characters before at.
 func back(text []byte, at, n int) int {
 	for ; n > 0 && at > 0; n-- {
 		_, size := utf8.DecodeLastRune(text[:at])
@@ -82,7 +81,7 @@ func back(text []byte, at, n int) int {
 	return at
 }
 
-// appendValid appends text with U+FFFD for what is not UTF-8.
+// appendValid appends text, with U+FFFD in place of invalid UTF-8.
 func appendValid(dst, text []byte) []byte {
 	if utf8.Valid(text) {
 		return append(dst, text...)
@@ -90,7 +89,7 @@ func appendValid(dst, text []byte) []byte {
 	return append(dst, bytes.ToValidUTF8(text, []byte("\uFFFD"))...)
 }
 
-// binary is the line for a binary file.
+// binary appends the line for a matching binary file.
 func (f *formatter) binary(dst []byte, path string) []byte {
 	if f.paths {
 		dst = append(append(dst, shownPath(f.prefix, path)...), ": "...)
@@ -98,10 +97,10 @@ func (f *formatter) binary(dst []byte, path string) []byte {
 	return append(dst, "binary file matches\n"...)
 }
 
-// shownPath is a path as it is shown.
+// shownPath returns a path in a form that is safe to show.
 func shownPath(prefix, path string) string { return plain.Text(prefix + path) }
 
-// counted is a number with the noun it counts.
+// counted returns a number with its noun.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

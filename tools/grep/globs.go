@@ -11,9 +11,9 @@ import (
 	"mcp-toolset/internal/search/ignore"
 )
 
-// split divides several globs: at blanks, and at commas outside of braces.
-// Neither divides behind a backslash or in brackets, and blanks beside the
-// braces and commas of alternatives do not count.
+// split splits a list of globs at blanks, and at commas outside of braces. It does not
+// split after a backslash or in brackets. Blanks next to the braces and commas of
+// alternatives are ignored.
 func split(globs string) (list []string) {
 	var b strings.Builder
 	end := func() {
@@ -56,8 +56,8 @@ const blanks = " \t\r\n"
 
 func isBlank(c byte) bool { return strings.IndexByte(blanks, c) >= 0 }
 
-// class is the length of the bracket expression that s begins with; 1 if it is
-// not closed.
+// class returns the length of the bracket expression at the start of s, or 1 if it is not
+// closed.
 func class(s string) int {
 	i := 1
 	if i < len(s) && (s[i] == '!' || s[i] == '^') {
@@ -75,8 +75,8 @@ func class(s string) int {
 	return 1
 }
 
-// below makes a glob that begins with ./ or with the path of the folder that
-// globs are relative to one that is relative to it.
+// below makes a glob relative to folder, the folder to which globs are relative, if the
+// glob begins with "./" or with the path of that folder. Other globs are unchanged.
 func below(glob, folder string) string {
 	text, negated := strings.CutPrefix(glob, "!")
 	rest, ok := strings.CutPrefix(text, "./")
@@ -92,8 +92,8 @@ func below(glob, folder string) string {
 	return "/" + rest
 }
 
-// mostGlobs is how many globs there may be, with what their braces stand for,
-// as in package ignore.
+// mostGlobs is the limit for the number of globs after brace expansion, as in package
+// ignore.
 const mostGlobs = 1000
 
 func compile(globs []string) (*ignore.Override, error) {

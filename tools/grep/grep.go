@@ -1,4 +1,5 @@
-// Package grep is the Grep tool: lines in files, by regular expression.
+// Package grep provides the Grep tool, which searches files for lines that match a regular
+// expression.
 package grep
 
 import (
@@ -22,7 +23,7 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// Input is what a call is given.
+// Input holds the arguments of a call.
 type Input struct {
 	Pattern     string `json:"pattern" jsonschema:"Regular expression in ripgrep's syntax"`
 	Path        string `json:"path,omitempty" jsonschema:"File or folder to search (default: the working directory)"`
@@ -54,29 +55,29 @@ type Output struct {
 	text string
 }
 
-// Options are what a server can set.
+// Options holds the settings of the tool.
 type Options struct {
 	Searcher *search.Searcher // nil: one of its own
-	Deadline time.Duration    // of a search; 0: 30 s
+	Deadline time.Duration    // timeout of a search; 0: 30 s
 }
 
 const (
-	// defaultLimit is the most entries shown without head_limit.
+	// defaultLimit is the limit of entries shown without head_limit.
 	defaultLimit = 250
-	// mostContext is the most lines shown around a match: more is read with Read.
+	// mostContext is the limit of lines shown before or after a match. Read shows more.
 	mostContext = 1000
 	deadline    = 30 * time.Second
-	// grace is how long a search may take to answer when its time is up.
+	// grace is the time that a search has to answer after its timeout.
 	grace = 3 * time.Second
-	// longest is the longest answer in characters, some 10,000 tokens: a page ends
-	// there, and all, if asked for, is stored.
+	// longest is the limit of an answer in characters, about 10,000 tokens. A page ends
+	// there; if all entries are requested, the result is stored.
 	longest = 40_000
 )
 
 //go:embed prompt.md
 var prompt string
 
-// New makes the tool.
+// New returns the tool.
 func New(o Options) *tools.Tool {
 	if o.Searcher == nil {
 		o.Searcher = search.New(search.Options{})
@@ -92,7 +93,7 @@ func New(o Options) *tools.Tool {
 		Description:       func(in Input) string { return "Search " + in.Path + " for " + in.Pattern },
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     longest,
-		Keep:              tools.KeepEnds, // with all asked for; what must be known is at the end
+		Keep:              tools.KeepEnds, // applies if all entries are requested; the notes are at the end
 		IsReadOnly:        tools.Always[Input](),
 		IsConcurrencySafe: tools.Always[Input](),
 		IsIdempotent:      tools.Always[Input](),
@@ -165,7 +166,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	return tools.Result[Output]{Data: r.output()}, nil
 }
 
-// query is what the search is asked for.
+// query returns the query for the search.
 func (in Input) query(m *match.Matcher) *search.Query {
 	q := &search.Query{Match: m, Offset: in.Offset, Limit: defaultLimit}
 	if in.HeadLimit != nil {
@@ -185,8 +186,8 @@ func (in Input) query(m *match.Matcher) *search.Query {
 	return q
 }
 
-// lines is how many lines are shown on a side of a match: as many as asked for
-// there, else around it.
+// lines returns the number of lines to show on one side of a match: side if it is set,
+// otherwise around, up to mostContext.
 func lines(side *int, around int) int {
 	if side != nil {
 		around = *side
@@ -194,19 +195,18 @@ func lines(side *int, around int) int {
 	return min(around, mostContext)
 }
 
-// searching is one call on its way.
+// searching holds the state of one call.
 type searching struct {
 	in     Input
 	env    *tools.Env
 	q      *search.Query
 	answer *search.Answer
-	c      *chooser   // of the files of a folder
-	long   tools.Long // takes all lines, if all are asked for; nil: a page of them is in memory
+	c      *chooser   // chooses the files of a folder; nil if path is a file
+	long   tools.Long // gets all lines if all are requested; nil: a page of them is in memory
 	named  bool       // path is a file
-	prefix string     // of paths below the folder searched, as they are shown
+	prefix string     // prefix of shown paths below the folder searched
 }
 
-// folder searches a folder.
 func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search.Searcher) (err error) {
 	r.prefix = workspace.Shown(r.env.Session.Dir, r.in.Path)
 	if r.c, err = newChooser(r.in, r.prefix, r.env.Session.Dir); err != nil {
@@ -220,7 +220,7 @@ func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search
 	return openError(r.env, r.in.Path, err)
 }
 
-// file searches a file that was named.
+// file searches the single file that the path names.
 func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 	f, info, err := r.env.Files.Open(r.in.Path)
 	if err != nil {
@@ -243,7 +243,7 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 
 func (r *searching) numbers() bool { return r.in.LineNumbers == nil || *r.in.LineNumbers }
 
-// missing returns the error of a path that does not exist.
+// missing returns the error for a path that does not exist.
 func missing(env *tools.Env, path string) error {
 	folder, glob, ok := file.Pattern(env, path)
 	if !ok {
@@ -256,7 +256,8 @@ func missing(env *tools.Env, path string) error {
 	return fault.New(plain.Line(path)+" does not exist", "path is a file or folder; "+next+".")
 }
 
-// openError says why the folder could not be opened; nil stays nil.
+// openError returns the error for a folder that could not be searched. It returns nil if
+// err is nil.
 func openError(env *tools.Env, path string, err error) error {
 	var f *fault.Fault
 	switch {

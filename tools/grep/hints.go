@@ -8,10 +8,10 @@ import (
 	"mcp-toolset/internal/plain"
 )
 
-// mostHints is how many globs are looked at for a hint.
+// mostHints is the limit of hints in an answer.
 const mostHints = 3
 
-// hints are what may have been meant instead.
+// hints returns advice on a search that may not have been meant as written.
 func (r *searching) hints() (hints []string) {
 	if r.answer.Matched == 0 && r.answer.Incomplete == "" && (r.named || r.c.chosen > 0) {
 		if text := asText(r.in.Pattern); text != "" {
@@ -33,8 +33,8 @@ func (r *searching) hints() (hints []string) {
 	return hints
 }
 
-// isFolder reports whether a glob without anything special is the path of a
-// folder, by either way of reading.
+// isFolder reports whether a glob without special characters is the path of a folder,
+// relative to the working directory or to the path searched.
 func (r *searching) isFolder(glob string) bool {
 	path := filepath.FromSlash(glob)
 	for _, at := range []string{r.env.Session.Dir, r.in.Path} {
@@ -49,15 +49,15 @@ func (r *searching) isFolder(glob string) bool {
 	return false
 }
 
-// group is a group that nothing says why it is one, with neither alternatives
-// nor a repetition behind it; index is brackets behind a name.
+// group matches a group with no apparent purpose: no alternatives in it and no repetition
+// after it. index matches brackets after a name.
 var (
 	group = regexp.MustCompile(`\([^?|()][^|()]*\)($|[^?*+{])|\(\)`)
 	index = regexp.MustCompile(`[\w)\]]\[\w+\]($|[^?*+{])`)
 )
 
-// asText is a pattern that matches the text of another one which looks as if it
-// was meant to be text; "" if it does not, or escapes something.
+// asText returns a pattern for the literal text of a pattern that looks as if it was meant
+// as text. It returns "" for other patterns, and for those with a backslash.
 func asText(pattern string) string {
 	if strings.Contains(pattern, `\`) || !group.MatchString(pattern) && !index.MatchString(pattern) {
 		return ""

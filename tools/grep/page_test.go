@@ -15,8 +15,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// pageOf searches a text for its lines of x, with those around them, and reads
-// from the answer where the next page begins.
+// pageOf searches a text for lines with x, with context, and returns the offset of the next
+// page from the answer.
 func pageOf(t *testing.T, text string, numbers bool, offset int) (o Output, next int) {
 	t.Helper()
 	w := toolstest.NewWorkspace(t)
@@ -49,7 +49,7 @@ func pageOf(t *testing.T, text string, numbers bool, offset int) (o Output, next
 	return o, next
 }
 
-// TestRoomForFiles: lists of files end where the room does.
+// TestRoomForFiles checks that lists of files are limited by room.
 func TestRoomForFiles(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	dir := filepath.Join(w.Root, strings.Repeat("d", 200), strings.Repeat("e", 200))
@@ -75,7 +75,7 @@ func TestRoomForFiles(t *testing.T) {
 		if err != nil || json.Unmarshal(data, &o) != nil || len(o.Files) != n || mode == "count" && len(o.Counts) != n {
 			t.Errorf("%s: %d files, %d counts, %v", mode, len(o.Files), len(o.Counts), err)
 		}
-		// With all asked for, all of it is there, to be stored.
+		// If all entries are requested, the result is complete, to be stored.
 		resp, err = w.Call(t.Context(), New(Options{}), `{"pattern": "x", "head_limit": 0, "output_mode": "`+mode+`"}`)
 		if err != nil || strings.Count(toolstest.Text(resp), "ffff0") != strings.Count(toolstest.Text(resp), "ffff119") || len(toolstest.Text(resp)) < longest {
 			t.Errorf("%s: all of it has %d characters, %v", mode, len(toolstest.Text(resp)), err)
@@ -83,8 +83,8 @@ func TestRoomForFiles(t *testing.T) {
 	}
 }
 
-// TestContentOfAll: all lines are content in the same form as a page of them, with
-// and without notes after them.
+// TestContentOfAll checks that all lines have the same form as a page of them, with and
+// without notes after them.
 func TestContentOfAll(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte("x\ny\nx\n"), 0o644); err != nil {
@@ -108,7 +108,8 @@ func TestContentOfAll(t *testing.T) {
 	}
 }
 
-// TestGapOfAll: a line that looks like a gap is shown as it is among all lines, too.
+// TestGapOfAll checks that a line that looks like a gap is unchanged if all lines are
+// requested.
 func TestGapOfAll(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte("--\nx\n\n\n\nx\n--\n"), 0o644); err != nil {
@@ -123,7 +124,7 @@ func TestGapOfAll(t *testing.T) {
 	}
 }
 
-// discarding notes that a text was discarded.
+// discarding records that a text was discarded.
 type discarding struct {
 	tools.Long
 	done bool
@@ -131,7 +132,7 @@ type discarding struct {
 
 func (d *discarding) Discard() { d.done = true }
 
-// TestDiscard: a search that fails leaves nothing of the text that it began.
+// TestDiscard checks that a failed search discards the text that it began.
 func TestDiscard(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	env, text := w.Env(), new(discarding)

@@ -36,7 +36,8 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestDeadline: time that is up is told, and is not the same as no match.
+// TestDeadline checks that a search reports its timeout, and does not report that there is
+// no match.
 func TestDeadline(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	resp, err := w.Call(t.Context(), New(Options{Deadline: time.Nanosecond}), `{"pattern": "x"}`)

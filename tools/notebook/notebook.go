@@ -1,5 +1,5 @@
-// Package notebook is the NotebookEdit tool: one cell of a Jupyter notebook
-// replaced, inserted or deleted.
+// Package notebook provides the NotebookEdit tool, which replaces, inserts or deletes one
+// cell of a Jupyter notebook.
 package notebook
 
 import (
@@ -17,7 +17,7 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// Input is what a call is given.
+// Input holds the arguments of a call.
 type Input struct {
 	NotebookPath string `json:"notebook_path" minLength:"1" jsonschema:"The notebook: absolute, starting with ~, or relative to the working directory"`
 	NewSource    string `json:"new_source" jsonschema:"Source of the cell; ignored with delete"`
@@ -36,13 +36,13 @@ type Output struct {
 	text string
 }
 
-// Options are what a server can set.
+// Options holds the settings of the tool.
 type Options struct{ Guard file.Guard }
 
 //go:embed prompt.md
 var prompt string
 
-// New makes the tool.
+// New returns the tool.
 func New(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[Input, Output]{
 		Name:          "NotebookEdit",
@@ -72,7 +72,7 @@ func validate(in Input) error {
 	return nil
 }
 
-// preview shows the new source of the cell.
+// preview shows the operation and the new source of the cell.
 func preview(_ context.Context, _ *tools.Env, in Input) tools.Preview {
 	mode := in.EditMode
 	if mode == "" {
@@ -131,7 +131,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	out.text = file.Answer(told(in, change, mode), hunks, append(c.Tell(), notes(change)...))
 	effect := c.Partly(env, nil)
 	if change.Doubled && change.Renamed {
-		effect = session.Effect{} // an id the session knows is another cell's now: it has to read again
+		effect = session.Effect{} // an id that the session knows now belongs to another cell, so the session must read again
 	}
 	for i := range effect.Reads {
 		effect.Reads[i].Moved = moved
@@ -139,7 +139,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	return tools.Result[Output]{Data: out, Effect: effect, Meta: file.Meta(hunks)}, nil
 }
 
-// moves reports whether cells have other places after a change.
+// moves reports whether a change moves other cells to new places.
 func moves(in Input, change notebook.Change) bool {
 	switch notebook.Mode(in.EditMode) {
 	case notebook.Insert:
@@ -150,19 +150,19 @@ func moves(in Input, change notebook.Change) bool {
 	return false
 }
 
-// told says what was done to which cell.
+// told returns the first line of the answer: the operation and the names of the cell.
 func told(in Input, change notebook.Change, mode string) string {
 	verb := map[string]string{"replace": "Replaced", "insert": "Inserted", "delete": "Deleted"}[mode]
 	return fmt.Sprintf("%s %s of %s, which has %s now.", verb, name(change, mode), plain.Line(in.NotebookPath), file.Plural(change.Total, "cell"))
 }
 
-// name returns the names of a cell: its own id and the one of its place.
+// name returns the names of a cell: its id and the name of its place, cell-N.
 func name(change notebook.Change, mode string) string {
 	place := fmt.Sprintf("cell-%d", change.Number-1)
 	switch {
 	case change.ID == place:
 		return place
-	case mode == "delete": // another cell has the place now
+	case mode == "delete": // the place now belongs to another cell
 		return "cell " + plain.Line(change.ID)
 	}
 	return fmt.Sprintf("cell %s (%s)", plain.Line(change.ID), place)

@@ -4,8 +4,7 @@ import (
 	"testing"
 )
 
-// TestPreview: what the user sees of a NotebookEdit is the cell, what is done to it
-// and its source as text.
+// TestPreview checks that the user sees the cell, the operation and the source as text.
 func TestPreview(t *testing.T) {
 	for in, want := range map[Input]string{
 		{NotebookPath: "/n.ipynb", CellID: "c1", NewSource: "a = 1\nb"}:                                   "/n.ipynb, replace the cell \"c1\":\n+a = 1\n+b\n",

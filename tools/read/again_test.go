@@ -16,7 +16,7 @@ const (
 	toldPart = "[$ROOT/f has not changed since this part of it was last read here. If you no longer have it, send the same call again: that returns the content.]"
 )
 
-// conversation reads one file again and again.
+// conversation reads one file repeatedly.
 type conversation struct {
 	*testing.T
 	w *toolstest.Workspace
@@ -36,7 +36,7 @@ func (c *conversation) write(data string) {
 	}
 }
 
-// age sets the file's times back, so that they tell of any further change.
+// age sets the file's times back, so that any further change also changes them.
 func (c *conversation) age() {
 	c.Helper()
 	long := time.Now().Add(-time.Hour)
@@ -107,8 +107,8 @@ func TestReadAgainLater(t *testing.T) {
 	c.want("", told)
 }
 
-// TestReadAgainAtTheSameTimes: what has other bytes and nothing else that tells
-// is shown.
+// TestReadAgainAtTheSameTimes checks that changed content is shown although nothing else
+// has changed.
 func TestReadAgainAtTheSameTimes(t *testing.T) {
 	c := converse(t, Options{})
 	c.want("", whole)
@@ -119,8 +119,8 @@ func TestReadAgainAtTheSameTimes(t *testing.T) {
 	c.want("", told)
 }
 
-// TestReadAfterOwnWrite: a write is in the record, with what the file is now,
-// and the next read shows it.
+// TestReadAfterOwnWrite checks that a write updates the read record, and that the next read
+// shows the content.
 func TestReadAfterOwnWrite(t *testing.T) {
 	c := converse(t, Options{})
 	c.want("", whole)
@@ -148,7 +148,8 @@ func TestStatelessReadsInFull(t *testing.T) {
 	c.want("", whole)
 }
 
-// TestFailedReadsLeaveNoRecord: nor does anyone hear of them.
+// TestFailedReadsLeaveNoRecord checks that failed reads leave no read record and are not
+// reported to the session's listeners.
 func TestFailedReadsLeaveNoRecord(t *testing.T) {
 	c := converse(t, Options{})
 	var heard int

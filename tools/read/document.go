@@ -16,11 +16,11 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// pictureBudget bounds all pictures of one answer, in bytes before base64: ten
-// of the largest, which is what hosts and models take of one result.
+// pictureBudget is the limit for all pictures of one answer, in bytes before base64: ten of
+// the largest size, which hosts and models accept in one result.
 const pictureBudget = 10 * picture.MaxBytes
 
-// about completes a fault that goes on after the name of the file.
+// about adds the name of the file to a fault whose fact continues after it.
 func (r *reading) about(err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {
@@ -29,8 +29,8 @@ func (r *reading) about(err error) error {
 	return file.ReadError(r.shown, err)
 }
 
-// unshown is the error of a file that was read and is not to be shown: who knows
-// that may replace it.
+// unshown returns the error for a file that was read but cannot be shown. It records the
+// read, so that the session may replace the file.
 func (r *reading) unshown(err error) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) || r.file.hashAll(r.env) != nil {
@@ -54,8 +54,8 @@ func (r *reading) picture(ctx context.Context) (Output, error) {
 	}, nil
 }
 
-// describe says what a picture is and how it is shown. size is that of the
-// original in bytes; 0: not known.
+// describe describes a picture and the form in which it is shown. size is the size of the
+// original in bytes; 0: unknown.
 func describe(p *picture.Picture, size int64) string {
 	s := fmt.Sprintf("%s, %d x %d pixels", p.OriginalMIMEType, p.OriginalWidth, p.OriginalHeight)
 	if size > 0 {
@@ -102,7 +102,7 @@ func (r *reading) pdf(ctx context.Context) (Output, error) {
 	}
 	var f *fault.Fault
 	if errors.As(err, &f) && strings.HasPrefix(f.Fact, "is a damaged PDF") && r.in.Pages == "" && r.in.As != asImage && r.file.extension() != ".pdf" && isText(r.file.head) {
-		return r.text(ctx) // a text that begins like a PDF
+		return r.text(ctx) // text that begins like a PDF
 	}
 	if err != nil {
 		return Output{}, r.about(err)
@@ -115,8 +115,8 @@ func (r *reading) pdf(ctx context.Context) (Output, error) {
 	return out, nil
 }
 
-// showPDF words the pages of a PDF for a model: each under a heading, a page
-// without text as a picture.
+// showPDF formats the pages of a PDF for a model: each under a heading, and a page without
+// text as a picture.
 func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 	var out []tools.Content
 	var text strings.Builder
@@ -155,8 +155,8 @@ func (r *reading) showPDF(d *pdf.Document) []tools.Content {
 	return out
 }
 
-// figures returns the note on figures of pages that are shown as text; "" if there
-// are none.
+// figures returns a note on figures of pages that are shown as text, or "" if there are
+// none.
 func figures(d *pdf.Document) string {
 	var pages []string
 	for _, p := range d.Pages {
@@ -175,7 +175,7 @@ func figures(d *pdf.Document) string {
 	}
 }
 
-// unusedHeading begins headings so that no line of a page looks like one.
+// unusedHeading returns a prefix of headings that no line of a page begins with.
 func unusedHeading(d *pdf.Document) string {
 	mark := "##"
 	for i := 0; i < len(d.Pages); i++ {
@@ -186,7 +186,7 @@ func unusedHeading(d *pdf.Document) string {
 	return mark
 }
 
-// pagesFrom are the pages asked for that are left out.
+// pagesFrom returns the range of the requested pages that are left out.
 func (r *reading) pagesFrom(d *pdf.Document) string {
 	last := d.PageCount
 	if r.file.asked.LastPage > 0 {

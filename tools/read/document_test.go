@@ -18,7 +18,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// library makes documents to read and reads them with one cache.
+// library makes documents and reads them with one cache.
 type library struct {
 	*testing.T
 	w *toolstest.Workspace
@@ -38,8 +38,8 @@ func (l *library) write(name string, data []byte) {
 	}
 }
 
-// read returns the content of an answer, pictures as their type and size, or
-// the error.
+// read returns the content of an answer, with pictures as their type and size, or the
+// error.
 func (l *library) read(name, args string) string {
 	l.Helper()
 	resp, err := l.w.Call(l.Context(), New(l.o), fmt.Sprintf(`{"file_path":%q%s}`, name, args))
@@ -66,7 +66,7 @@ func (l *library) want(name, args, want string) {
 	}
 }
 
-// pngOf is a picture of one colour.
+// pngOf returns a picture of one colour.
 func pngOf(t *testing.T, w, h int) []byte {
 	t.Helper()
 	m := image.NewPaletted(image.Rect(0, 0, w, h), color.Palette{color.White})
@@ -77,8 +77,8 @@ func pngOf(t *testing.T, w, h int) []byte {
 	return b.Bytes()
 }
 
-// pdfOf is a PDF file with a page for each text; "" is an empty page, and one that
-// begins with "figure:" has a drawing too.
+// pdfOf returns a PDF file with a page for each text. "" is an empty page. A text that
+// begins with "figure:" also gets a drawing.
 func pdfOf(texts ...string) []byte {
 	var b bytes.Buffer
 	var offsets []int
@@ -162,7 +162,8 @@ func TestPDF(t *testing.T) {
 	}
 }
 
-// TestPDFFigures: a figure that is not shown is reported with the call that shows it.
+// TestPDFFigures checks that a figure that is not shown is reported, with the call that
+// shows it.
 func TestPDFFigures(t *testing.T) {
 	l := openLibrary(t)
 	l.write("f.pdf", pdfOf("one", "figure: two", "figure: three"))
@@ -182,7 +183,7 @@ func TestPDFFigures(t *testing.T) {
 	}
 }
 
-// TestAsOfOtherFiles: as has a meaning for pages of PDF files only.
+// TestAsOfOtherFiles checks that the property as applies to pages of PDF files only.
 func TestAsOfOtherFiles(t *testing.T) {
 	l := openLibrary(t)
 	l.write("a.txt", []byte("text"))
@@ -205,7 +206,8 @@ func TestAsOfOtherFiles(t *testing.T) {
 	l.want("a.txt", `,"as":"png"`, "error: property \"as\" is \"png\". Use one of: text, image.")
 }
 
-// TestPDFOverBudget: pages that do not fit are named, and lead to the rest.
+// TestPDFOverBudget checks that pages that do not fit are named, and that the answer leads
+// to the rest.
 func TestPDFOverBudget(t *testing.T) {
 	l := openLibrary(t)
 	l.o.MaxTokens = 300 // 1,020 bytes of text
@@ -257,7 +259,7 @@ text
 	}
 }
 
-// TestStructuredKinds: programs get what a model is shown, without pictures.
+// TestStructuredKinds checks that programs get the same data as a model, without pictures.
 func TestStructuredKinds(t *testing.T) {
 	l := openLibrary(t)
 	picture, pdf := pngOf(t, 20, 10), pdfOf("Text", "")
@@ -283,7 +285,7 @@ func TestStructuredKinds(t *testing.T) {
 	}
 }
 
-// TestReminder ends what a file says, and nothing else.
+// TestReminder checks that the reminder ends the content of a file, and no other answer.
 func TestReminder(t *testing.T) {
 	l := openLibrary(t)
 	l.o.Reminder, l.o.Repeat = true, false

@@ -13,7 +13,7 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// kind is how a file is read.
+// kind selects how a file is read.
 type kind int
 
 const (
@@ -25,14 +25,15 @@ const (
 )
 
 const (
-	// headSize is how much of a file tells what it is; a NUL byte in it makes a
-	// file binary.
+	// headSize is the number of bytes that determine a file's type. A file with a NUL byte
+	// in them is binary.
 	headSize = 8 << 10
-	// pdfWithin is where readers look for the header of a file named .pdf.
+	// pdfWithin is the number of bytes in which PDF readers search for the header of a file
+	// named .pdf.
 	pdfWithin = 1024
 )
 
-// Marks that begin a file in another encoding than UTF-8.
+// Byte order marks of encodings other than UTF-8.
 const (
 	markUTF16LE = "\xff\xfe"
 	markUTF16BE = "\xfe\xff"
@@ -40,8 +41,8 @@ const (
 	markUTF32BE = "\x00\x00\xfe\xff"
 )
 
-// kind tells from the content what the file is; the name decides only where the
-// content cannot. The name it returns is that of the type.
+// kind determines the type of the file from its content. The name decides only if the
+// content is ambiguous. It also returns the name of the type.
 func (f *source) kind() (kind, string, error) {
 	f.head = make([]byte, headSize)
 	n, err := io.ReadFull(f.File, f.head)
@@ -68,10 +69,10 @@ func sniff(head []byte, extension string) (kind, string) {
 		return pdfFile, "application/pdf"
 	}
 	if isText(head) && utf8.Valid(wholeRunes(head)) {
-		return textOr(extension), "text/plain" // most files
+		return textOr(extension), "text/plain" // the usual case
 	}
-	// The marks of some types are letters that text can begin with, so what
-	// looks like text is text; only these marks no text has.
+	// The signatures of some types are letters with which text can begin, so text takes
+	// precedence. Text never contains the first four signatures.
 	m := mimetype.Detect(head)
 	for i, picture := range []string{"image/png", "image/jpeg", "image/webp", "image/tiff", "image/gif", "image/bmp"} {
 		if is(m, picture) && (i < 4 || !isText(head)) {
@@ -88,7 +89,7 @@ func sniff(head []byte, extension string) (kind, string) {
 	return binaryFile, name
 }
 
-// textOr is what text is by the file's name.
+// textOr returns the kind of a text file with a given extension.
 func textOr(extension string) kind {
 	if extension == ".ipynb" {
 		return notebookFile
@@ -96,9 +97,9 @@ func textOr(extension string) kind {
 	return textFile
 }
 
-// isText reports whether head is of a text in UTF-8 or an encoding that shares
-// ASCII with it: no NUL, and of control characters that text does not need one
-// in a hundred at most. UTF-8 may have more: it does not come about by chance.
+// isText reports whether head is text in UTF-8 or in an encoding that contains ASCII. Text
+// has no NUL, and at most one in a hundred bytes is an unusual control character. Valid
+// UTF-8 may have more, since other data is rarely valid by chance.
 func isText(head []byte) bool {
 	odd := 0
 	for _, c := range head {
@@ -112,8 +113,8 @@ func isText(head []byte) bool {
 	return odd <= max(1, len(head)/100) || utf8.Valid(wholeRunes(head))
 }
 
-// isUTF16 reports whether head, which begins with a mark of UTF-16, is text: at
-// most one in a hundred units is NUL or half a character.
+// isUTF16 reports whether head, which begins with a byte order mark of UTF-16, is text: at
+// most one in a hundred units is NUL or an unpaired surrogate.
 func isUTF16(head []byte) bool {
 	order := binary.ByteOrder(binary.LittleEndian)
 	if has(head, markUTF16BE) {
@@ -138,7 +139,7 @@ func isUTF16(head []byte) bool {
 
 func has(head []byte, mark string) bool { return bytes.HasPrefix(head, []byte(mark)) }
 
-// is reports whether m is a type or one derived from it.
+// is reports whether m is the named type or derived from it.
 func is(m *mimetype.MIME, name string) bool {
 	for ; m != nil; m = m.Parent() {
 		if m.Is(name) {

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// lines are consecutive lines kept for an answer. They can be added at the end
-// and taken away from both ends.
+// lines holds consecutive lines for an answer. Lines can be added at the end and removed at
+// both ends.
 type lines struct {
-	buf   []byte // the lines, each with a newline behind it
-	refs  []ref  // where they are in buf
-	first int    // number of the first
-	used  int    // bytes of numbered output
+	buf   []byte // the lines, each followed by a newline
+	refs  []ref  // their offsets in buf
+	first int    // number of the first line
+	used  int    // size of the numbered output, in bytes
 }
 
 type ref struct {
@@ -22,15 +22,15 @@ type ref struct {
 
 func (l *lines) len() int { return len(l.refs) }
 
-// last is the number of the last line.
+// last returns the number of the last line.
 func (l *lines) last() int { return l.first + len(l.refs) - 1 }
 
-// cost is the numbered output that a line takes.
+// cost returns the size of a line in the numbered output, in bytes.
 func cost(number, length int) int { return numberWidth(number) + length + 1 }
 
 func (l *lines) costOf(i int) int { return cost(l.first+i, l.refs[i].end-l.refs[i].start-1) }
 
-// push adds a line, which must be the next.
+// push adds a line, which must be the next one.
 func (l *lines) push(number int, text []byte, invalid bool) {
 	if len(l.refs) == 0 {
 		l.first, l.buf = number, l.buf[:0]
@@ -45,7 +45,7 @@ func (l *lines) dropFirst() {
 	l.used -= l.costOf(0)
 	l.refs = l.refs[1:]
 	l.first++
-	// Make room at the front once half the memory is of lines dropped.
+	// Release the memory at the front once dropped lines use more than half of it.
 	if len(l.refs) > 0 && l.refs[0].start > len(l.buf)/2 && len(l.buf) > chunk {
 		shift := l.refs[0].start
 		l.buf = append([]byte(nil), l.buf[shift:]...)
@@ -65,7 +65,7 @@ func (l *lines) dropLast() {
 
 func (l *lines) clear() { *l = lines{buf: l.buf[:0]} }
 
-// splitAt takes away the lines behind the first n and returns them.
+// splitAt removes the lines after the first n and returns them.
 func (l *lines) splitAt(n int) lines {
 	var rest lines
 	for i, r := range l.refs[n:] {
@@ -77,7 +77,8 @@ func (l *lines) splitAt(n int) lines {
 	return rest
 }
 
-// text is the lines without numbers, each with its newline.
+// text returns the lines without numbers, each with its newline. The result shares memory
+// with l.
 func (l *lines) text() []byte {
 	if len(l.refs) == 0 {
 		return nil
@@ -102,7 +103,7 @@ func (l *lines) invalid() (n int) {
 	return n
 }
 
-// numberWidth is the length of a number and the tab after it.
+// numberWidth returns the length of a number and the tab after it.
 func numberWidth(n int) int {
 	width := 1
 	for ; n >= 10; n /= 10 {
@@ -116,7 +117,7 @@ func appendNumber(b []byte, n int) []byte {
 	return append(strconv.AppendInt(b, int64(n), 10), '\t')
 }
 
-// clip cuts a line to at most n bytes, between characters.
+// clip truncates a line to at most n bytes, between characters.
 func clip(line []byte, n int) []byte {
 	if n = max(n, 0); n >= len(line) {
 		return line
@@ -127,7 +128,7 @@ func clip(line []byte, n int) []byte {
 	return line[:n]
 }
 
-// wholeRunes leaves out a character that a cut has left incomplete at the end.
+// wholeRunes removes an incomplete character at the end of a truncated line.
 func wholeRunes(line []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(line); n++ {
 		if last := line[len(line)-n:]; utf8.RuneStart(last[0]) {
@@ -140,7 +141,7 @@ func wholeRunes(line []byte) []byte {
 	return line
 }
 
-// valid makes a line that can be shown.
+// valid returns a line with U+FFFD in place of invalid UTF-8, and whether it had any.
 func valid(line []byte) (shown []byte, invalid bool) {
 	if utf8.Valid(line) {
 		return line, false

@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// NotebookCell is a cell of a notebook.
+// NotebookCell describes a cell of a notebook.
 type NotebookCell struct {
 	ID      string   `json:"id" jsonschema:"Id of the cell; cell-N, counted from 0, if it has none of its own"`
 	Type    string   `json:"type" jsonschema:"code, markdown, raw, or what the notebook says"`
@@ -19,7 +19,7 @@ type NotebookCell struct {
 	Outputs []string `json:"outputs" jsonschema:"Its outputs as text; a picture is described in brackets"`
 }
 
-// cellsOf are the cells for programs.
+// cellsOf returns the cells for programs.
 func cellsOf(v *notebook.View) []NotebookCell {
 	cells := make([]NotebookCell, 0, len(v.Cells))
 	for _, c := range v.Cells {
@@ -35,9 +35,9 @@ func cellsOf(v *notebook.View) []NotebookCell {
 	return cells
 }
 
-// showNotebook words a notebook for a model; path is safe to show. Sources and
-// outputs stand between tags that none of them contains, one line break away;
-// what stands outside of tags is ours.
+// showNotebook formats a notebook for a model. path must be safe to show. Sources and
+// outputs are enclosed in tags that none of them contains, one line break away. Text
+// outside of tags is our own.
 func showNotebook(path string, v *notebook.View) []tools.Content {
 	w := notebookWriter{view: v, mark: unusedMark(v)}
 	for _, c := range v.Cells {
@@ -55,7 +55,7 @@ func showNotebook(path string, v *notebook.View) []tools.Content {
 	return w.out
 }
 
-// cellRange names the cells that are shown.
+// cellRange returns the numbers of the cells shown.
 func cellRange(v *notebook.View) string {
 	if len(v.Cells) == 1 {
 		return fmt.Sprintf("cell %d", v.First)
@@ -63,10 +63,10 @@ func cellRange(v *notebook.View) string {
 	return fmt.Sprintf("cells %d to %d", v.First, v.First+len(v.Cells)-1)
 }
 
-// notebookWriter collects what a model sees: text, divided by pictures.
+// notebookWriter collects the content for a model: text, separated by pictures.
 type notebookWriter struct {
 	view *notebook.View
-	mark string // ends the names of all tags
+	mark string // suffix of all tag names
 	text strings.Builder
 	out  []tools.Content
 }
@@ -91,7 +91,7 @@ func (w *notebookWriter) cell(c notebook.Shown) {
 	}
 }
 
-// tag writes text between tags. Without text there is no line between them.
+// tag writes text between tags. An empty text has no line of its own.
 func (w *notebookWriter) tag(name, attributes, text string) {
 	name += w.mark
 	w.text.WriteString("<" + name + " " + attributes + ">")
@@ -109,11 +109,11 @@ func (w *notebookWriter) flush() {
 	}
 }
 
-// attribute is s as the value of an attribute.
+// attribute returns s as the value of an attribute.
 func attribute(s string) string { return html.EscapeString(plain.Line(s)) }
 
-// unusedMark is what the names of tags end with so that nothing shown contains
-// such a tag: nothing in nearly all notebooks, else -2, -3 and so on.
+// unusedMark returns a suffix for tag names, so that no text shown contains such a tag: ""
+// for nearly all notebooks, otherwise -2, -3 and so on.
 func unusedMark(v *notebook.View) string {
 	used := map[string]bool{}
 	for _, c := range v.Cells {
@@ -132,9 +132,9 @@ func unusedMark(v *notebook.View) string {
 	return "-" + strconv.Itoa(n)
 }
 
-// noteMarks notes what follows the names of tags in text: a mark, or nothing.
+// noteMarks records the suffixes of tag names in text, including the empty one.
 func noteMarks(used map[string]bool, text string) {
-	const longest = 10 // bytes: a hyphen and more digits than any mark has
+	const longest = 10 // in bytes: a hyphen, and more digits than a suffix can need
 	for _, tag := range []string{"<cell", "</cell", "<output", "</output"} {
 		for _, rest, found := strings.Cut(text, tag); found; _, rest, found = strings.Cut(rest, tag) {
 			n := 0

@@ -13,7 +13,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// blocks is content as text; a picture appears as <type of n bytes>.
+// blocks returns content as text, with pictures as <type of n bytes>.
 func blocks(content []tools.Content) []string {
 	var all []string
 	for _, c := range content {
@@ -31,7 +31,8 @@ func blocks(content []tools.Content) []string {
 
 func joined(lines ...string) string { return strings.Join(lines, "\n") }
 
-// TestShowNotebook: text stands between tags, and pictures between texts.
+// TestShowNotebook checks that text is enclosed in tags, and that pictures are between
+// texts.
 func TestShowNotebook(t *testing.T) {
 	plot := &picture.Picture{
 		MIMEType: "image/png", Data: make([]byte, 7), Width: 640, Height: 480,
@@ -78,7 +79,7 @@ func TestShowNotebook(t *testing.T) {
 	}
 }
 
-// TestCellsOf: programs get lists, and pictures by their description.
+// TestCellsOf checks that programs get lists, with descriptions of pictures.
 func TestCellsOf(t *testing.T) {
 	p := &picture.Picture{MIMEType: "image/gif", Width: 1, Height: 2, OriginalMIMEType: "image/gif", OriginalWidth: 1, OriginalHeight: 2}
 	got := cellsOf(&notebook.View{Total: 2, First: 1, Cells: []notebook.Shown{
@@ -95,8 +96,8 @@ func TestCellsOf(t *testing.T) {
 	}
 }
 
-// TestNotebookBudget: the words around cells are within the budget too, and no
-// text of a notebook looks like a tag of the answer.
+// TestNotebookBudget checks that the text around cells is within the budget too, and that
+// no text of a notebook looks like a tag of the answer.
 func TestNotebookBudget(t *testing.T) {
 	words := []string{"x", "é", "\n", "<cell", "</cell>", "<output-2 ", "-3", "]", strings.Repeat("long ", 300), strings.Repeat("y", 20_000)}
 	for seed := range uint64(200) {

@@ -9,16 +9,16 @@ import (
 	"mcp-toolset/tools"
 )
 
-// page is what was read of a text file.
+// page holds the part of a text file for one answer.
 type page struct {
 	text    string // for the model: numbered lines and notices
 	content string // the lines alone
 	lines   int
-	leftOut *LeftOut // of a range; nil: nothing
-	notes   []string // what is said of the characters
+	leftOut *LeftOut // lines of a range that do not fit; nil: none
+	notes   []string // notes on characters that are not shown unchanged
 	total   int      // lines of the file; -1: not counted
-	long    int      // bytes of the only line, of which this is the beginning; 0: it is whole
-	room    int      // bytes of numbered output
+	long    int      // bytes of the only line, whose beginning this is; 0: the lines are whole
+	room    int      // limit of the numbered output, in bytes
 }
 
 func (s *scanner) page() (page, error) {
@@ -51,7 +51,7 @@ func (s *scanner) page() (page, error) {
 	return p, nil
 }
 
-// known is how many lines from offset on were shown whole.
+// known returns the number of lines, from offset on, that were shown whole.
 func (p page) known(offset int) int {
 	switch {
 	case p.long > 0:
@@ -62,7 +62,7 @@ func (p page) known(offset int) int {
 	return p.lines
 }
 
-// fault is the answer when there is nothing to show.
+// fault returns the error if there is nothing to show.
 func (s *scanner) fault() error {
 	switch {
 	case s.head.len() > 0 || s.line == 0 && s.offset == 1:
@@ -75,11 +75,11 @@ func (s *scanner) fault() error {
 			Next: fmt.Sprintf("Use an offset from 1 to %d.", s.line),
 		}
 	}
-	return errors.New("nothing was read") // cannot happen: a line was wanted, and kept in some way
+	return errors.New("nothing was read") // cannot happen: the requested line was stored in some form
 }
 
-// rangeEnd is the last line of the range that the file has, or may have when
-// it was not read to its end.
+// rangeEnd returns the last line of the range. It is limited to the lines of the file if
+// they were counted.
 func (s *scanner) rangeEnd(total int) int {
 	end := s.offset + s.limit - 1
 	if total >= 0 {
@@ -88,7 +88,7 @@ func (s *scanner) rangeEnd(total int) int {
 	return end
 }
 
-// middle says what of a range is left out.
+// middle returns the lines of a range that are left out.
 func (s *scanner) middle(total int) *LeftOut {
 	from, to := s.head.last()+1, s.rangeEnd(total)
 	if s.tail.len() > 0 {
@@ -97,7 +97,7 @@ func (s *scanner) middle(total int) *LeftOut {
 	return &LeftOut{Offset: from, Limit: to - from + 1}
 }
 
-// span names things by their numbers.
+// span returns a description of a range of numbered things.
 func span(what string, from, to int) string {
 	if from == to {
 		return fmt.Sprintf("%s %d", what, from)
@@ -105,7 +105,7 @@ func span(what string, from, to int) string {
 	return fmt.Sprintf("%ss %d to %d", what, from, to)
 }
 
-// notices are what the model must know beside the lines.
+// notices returns the notes on the lines shown and those that follow.
 func (s *scanner) notices(total int) []string {
 	var out []string
 	last := s.head.last()
@@ -119,7 +119,7 @@ func (s *scanner) notices(total int) []string {
 	switch {
 	case s.line == 0:
 		out = append(out, "the file is empty")
-	case splits(s.long, s.room, s.offset): // parts says it
+	case splits(s.long, s.room, s.offset): // parts adds its own note
 	case s.long > 0:
 		more := ""
 		if total < 0 {
@@ -138,7 +138,7 @@ func (s *scanner) notices(total int) []string {
 	return out
 }
 
-// invalid says that characters are not shown as they are in the file.
+// invalid returns a note on lines with invalid characters, or nil.
 func (s *scanner) invalid() []string {
 	n := s.head.invalid() + s.tail.invalid()
 	switch {

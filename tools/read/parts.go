@@ -16,8 +16,8 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// parts stores a line that is longer than an answer in pieces that Read can
-// show, and shows the first.
+// parts stores a line that is longer than an answer in pieces that Read can show, and shows
+// the first piece.
 func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
 		return Output{}, file.ReadError(r.shown, err)
@@ -70,18 +70,18 @@ func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 	return out, nil
 }
 
-// partSize is how many bytes of a line are shown at once.
+// partSize returns the number of bytes of a line that one answer shows.
 func partSize(room, number int) int {
 	return max(int(float64(room)*pageShare)-numberWidth(number)-1, 1)
 }
 
-// splits reports whether a line of so many bytes is stored in parts.
+// splits reports whether a line of the given length is stored in parts.
 func splits(long, room, number int) bool {
 	return long > 0 && long <= min(splitTo, mostParts*partSize(room, number))
 }
 
-// partsName names the parts of a line of a file as it is now, and the family
-// that they share with those of other states of the file.
+// partsName returns the name for the parts of a line in the present state of the file, and
+// the family name that parts of the same line in other states share.
 func (r *reading) partsName(size int) (family, name string) {
 	path := sha256.Sum256([]byte(r.file.Name()))
 	state := sha256.Sum256(fmt.Appendf(nil, "%+v %x %d", r.file.identity, r.file.hash, size))
@@ -89,7 +89,7 @@ func (r *reading) partsName(size int) (family, name string) {
 	return family, fmt.Sprintf("%s-%x", family, state[:8])
 }
 
-// settled is io.EOF if the file is what it was when it was opened.
+// settled returns io.EOF if the file has not changed since it was opened.
 func (r *reading) settled() error {
 	info, err := r.file.Stat()
 	if err == nil && workspace.IdentityOf(info) == r.file.identity {
@@ -98,8 +98,7 @@ func (r *reading) settled() error {
 	return r.changed(err)
 }
 
-// changed explains a second pass over the file that did not find what the first
-// one did.
+// changed returns the error for a second pass over the file that differs from the first.
 func (r *reading) changed(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return file.ReadError(r.shown, err)
@@ -107,15 +106,15 @@ func (r *reading) changed(err error) error {
 	return &tools.Fault{Fact: r.shown + " changed while it was read", Next: "Read it again."}
 }
 
-// splitter gives a line in pieces of at most size bytes, cut between characters.
+// splitter divides a line into pieces of at most size bytes, between characters.
 type splitter struct {
 	r     *bufio.Reader
 	size  int
-	have  []byte // read and not given yet
+	have  []byte // read but not returned yet
 	ended bool
 }
 
-// skip passes over n lines.
+// skip skips n lines.
 func (s *splitter) skip(n int) error {
 	for n > 0 {
 		_, err := s.r.ReadSlice('\n')
@@ -130,7 +129,7 @@ func (s *splitter) skip(n int) error {
 	return nil
 }
 
-// next is the next piece; after the last it is io.EOF.
+// next returns the next piece. After the last one it returns io.EOF.
 func (s *splitter) next() (string, error) {
 	for len(s.have) <= s.size && !s.ended {
 		piece, err := s.r.ReadSlice('\n')
@@ -152,7 +151,7 @@ func (s *splitter) next() (string, error) {
 		raw = wholeRunes(raw[:s.size])
 	}
 	shown, _ := valid(raw)
-	if len(shown) > s.size { // what stands for an invalid byte is longer than it
+	if len(shown) > s.size { // U+FFFD is longer than the invalid byte it replaces
 		raw = wholeRunes(raw[:s.size/3])
 		shown, _ = valid(raw)
 	}

@@ -14,8 +14,8 @@ import (
 	"mcp-toolset/tools/write"
 )
 
-// TestParts: a line too long for an answer is stored in pieces, and the pieces
-// read one by one are the line.
+// TestParts checks that a line too long for an answer is stored in pieces, and that the
+// pieces together are the line.
 func TestParts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		line, args string
@@ -93,7 +93,7 @@ func TestPartsStructured(t *testing.T) {
 	}
 }
 
-// TestPartsOfAnotherState: parts are of one line of one state of one file.
+// TestPartsOfAnotherState checks that parts belong to one line of one state of one file.
 func TestPartsOfAnotherState(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	path := filepath.Join(w.Root, "f")
@@ -134,8 +134,8 @@ func TestPartsOfAnotherState(t *testing.T) {
 	}
 }
 
-// TestPartsOfAChangingFile: a file that changes while it is stored leaves
-// nothing behind.
+// TestPartsOfAChangingFile checks that a file that changes while it is stored leaves no
+// parts.
 func TestPartsOfAChangingFile(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	path := filepath.Join(w.Root, "f")
@@ -164,7 +164,8 @@ func TestPartsOfAChangingFile(t *testing.T) {
 	}
 }
 
-// TestPartsWithoutRoom: what cannot be stored is shown in part all the same.
+// TestPartsWithoutRoom checks that the beginning of a line is shown even if the line cannot
+// be stored.
 func TestPartsWithoutRoom(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte(strings.Repeat("a", 10_000)+"\nb"), 0o600); err != nil {
@@ -188,7 +189,7 @@ func TestPartsWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestPartsOfOldEncodings say so.
+// TestPartsOfOldEncodings checks that parts of a text in an old encoding have a note on it.
 func TestPartsOfOldEncodings(t *testing.T) {
 	got, err := readBytes(t, Options{MaxTokens: 1000}, strings.Repeat("ab\xff", 3000), "")
 	if err != nil || !strings.HasSuffix(got, "\n[1 line is not valid UTF-8: the bytes in question are shown as \uFFFD]") {
@@ -200,7 +201,8 @@ func TestPartsOfOldEncodings(t *testing.T) {
 	}
 }
 
-// TestHugeLine: a line beyond what is stored is shown in part, in little memory.
+// TestHugeLine checks that the beginning of a line too long to store is shown, in little
+// memory.
 func TestHugeLine(t *testing.T) {
 	p, err := readText(t.Context(), &endless{func() {}, 1 << 30}, request{path: "f", size: 1 << 40, offset: 1, budget: 4000})
 	if err != nil {
@@ -214,8 +216,8 @@ func TestHugeLine(t *testing.T) {
 	}
 }
 
-// TestUnseenLine: a first line too long to be shown, or stored in parts, counts as
-// nothing seen, so that a file of which only the former state was read is not replaced.
+// TestUnseenLine checks that a first line too long to be shown or stored counts as not
+// read, so that a file of which only an earlier state was read is not replaced.
 func TestUnseenLine(t *testing.T) {
 	c := converse(t, Options{MaxTokens: leastTokens})
 	c.want("", whole)

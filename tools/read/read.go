@@ -1,8 +1,8 @@
-// Package read is the Read tool: files as a model can use them.
+// Package read provides the Read tool, which shows files in a form for models.
 //
-// What a file is decides how it is read: text in pages of numbered lines
-// (text.go, scan.go, page.go, parts.go), and pictures, notebooks and PDFs by a
-// process of its own (document.go), since those are risky to parse.
+// The type of a file determines how it is read. Text is read in pages of numbered lines
+// (text.go, scan.go, page.go, parts.go). Pictures, notebooks and PDFs are risky to parse,
+// so a separate process reads them (document.go).
 package read
 
 import (
@@ -20,7 +20,7 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// Input is what a call is given.
+// Input holds the arguments of a call.
 type Input struct {
 	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
 	Offset   int    `json:"offset,omitempty" jsonschema:"First line (notebook: cell), from 1; -100: the last 100"`
@@ -35,26 +35,25 @@ const (
 	asImage = "image"
 )
 
-// Options are what a server can set.
+// Options holds the settings of the tool.
 type Options struct {
-	MaxTokens int    // largest answer in tokens; 0: DefaultMaxTokens
-	OnShort   func() // called when a repeated read is answered in short; nil: not
-	Repeat    bool   // answer a repeated read of what has not changed in full
-	Reminder  bool   // end what a file says with a reminder that it is data
+	MaxTokens int    // limit of an answer in tokens; 0: DefaultMaxTokens
+	OnShort   func() // called when a repeated read gets a short answer; nil: not called
+	Repeat    bool   // give a full answer to a repeated read of unchanged content
+	Reminder  bool   // add a reminder to a file's content that it is data
 
-	// Documents reads what is not text. nil: a reader without a cache.
+	// Documents reads files other than text. nil: a reader without a cache.
 	Documents *document.Reader
 }
 
-// deadline is how long a read may take. Counting the lines of a very large file
-// needs seconds; what takes longer is a file system that does not answer, or a
-// file without an end.
+// deadline is the timeout of a read. Counting the lines of a very large file takes seconds.
+// A longer read means a file system that does not respond, or an endless file.
 const deadline = 60 * time.Second
 
 //go:embed prompt.md
 var prompt string
 
-// New makes the tool.
+// New returns the tool.
 func New(o Options) *tools.Tool {
 	if o.MaxTokens <= 0 {
 		o.MaxTokens = DefaultMaxTokens
@@ -72,8 +71,8 @@ func New(o Options) *tools.Tool {
 			return "Read " + in.FilePath
 		},
 		Loading: tools.LoadAlways,
-		// An answer keeps within its token budget by itself; what cannot be
-		// divided, a cell or a page of a PDF, is stored when it is longer.
+		// An answer limits itself to its token budget. A single cell or PDF page can exceed
+		// it and is then stored.
 		MaxResultSize:     o.MaxTokens*bytesPerToken + slack,
 		Keep:              tools.KeepEnds,
 		IsReadOnly:        tools.Always[Input](),
@@ -93,7 +92,7 @@ func New(o Options) *tools.Tool {
 	})
 }
 
-// tooLong words the errors of waiting in vain.
+// tooLong returns the error for a read that has exceeded its timeout.
 func tooLong(err error) error {
 	switch {
 	case errors.Is(err, bounded.ErrTime):
@@ -110,7 +109,7 @@ func tooLong(err error) error {
 	return err
 }
 
-// reading is one call on its way.
+// reading holds the state of one call.
 type reading struct {
 	Options
 	env   *tools.Env
@@ -143,7 +142,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}, nil
 }
 
-// fits refuses properties that have no meaning for a kind of file.
+// fits rejects properties that have no meaning for a kind of file.
 func (r *reading) fits(k kind) error {
 	switch {
 	case r.in.Pages != "" && k != pdfFile:
@@ -156,7 +155,7 @@ func (r *reading) fits(k kind) error {
 	return nil
 }
 
-// read reads the file as what it is.
+// read reads the file according to its kind.
 func (r *reading) read(ctx context.Context) (Output, error) {
 	kind, name, err := r.file.kind()
 	if err != nil {
@@ -176,7 +175,7 @@ func (r *reading) read(ctx context.Context) (Output, error) {
 		return r.pdf(ctx)
 	}
 	fact := fmt.Sprintf("%s is a binary file (%s)", r.shown, name)
-	if size := r.file.info.Size(); size > 0 { // files of /proc do not say
+	if size := r.file.info.Size(); size > 0 { // files of /proc have size 0
 		fact += " of " + plural(size, "byte")
 	}
 	return Output{}, r.unshown(&tools.Fault{

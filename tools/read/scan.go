@@ -2,23 +2,22 @@ package read
 
 import "bytes"
 
-// scanner takes a text in pieces and keeps the lines asked for, as far as they
-// fit: without a limit a page from the offset on, with one both ends of the
-// range.
+// scanner reads a text in pieces and stores the requested lines that fit. Without a limit
+// it stores a page from the offset on; with a limit, both ends of the range.
 type scanner struct {
 	request
-	room int // bytes of numbered output that may be kept
+	room int // limit of the numbered output, in bytes
 
-	line      int    // lines ended so far
-	part      []byte // the current line as far as it is kept, if it came in pieces
-	length    int    // bytes of the current line so far, if it is wanted
+	line      int    // number of complete lines so far
+	part      []byte // the stored part of the current line, if it came in pieces
+	length    int    // bytes of the current line so far, if it is requested
 	open      bool   // the current line has begun
 	head      lines
-	tail      lines // the end of a range of which the middle does not fit
-	split     bool  // there is such a middle
-	next      int   // without a limit: first line that did not fit; 0: none
-	long      int   // bytes of the first line wanted, which did not fit; 0: it did
-	uncounted bool  // the file goes on beyond where lines are counted
+	tail      lines // the end of a range whose middle does not fit
+	split     bool  // the middle of the range does not fit
+	next      int   // without a limit: the first line that did not fit; 0: none
+	long      int   // bytes of the first requested line if it did not fit; 0: it did
+	uncounted bool  // the file continues after the last counted line
 }
 
 func newScanner(q request) *scanner {
@@ -26,7 +25,7 @@ func newScanner(q request) *scanner {
 	if q.limit == 0 && q.size > pagedFrom {
 		s.room = min(s.room, pagedFrom)
 	}
-	// Most files are shown whole, and have lines of 40 bytes or so.
+	// Most files are shown whole, and their lines have about 40 bytes.
 	if expected := min(int64(s.room), q.size+1); q.offset == 1 && expected > 0 {
 		s.head.buf = make([]byte, 0, expected)
 		s.head.refs = make([]ref, 0, expected/32+1)
@@ -34,12 +33,12 @@ func newScanner(q request) *scanner {
 	return s
 }
 
-// full reports whether nothing more will be kept.
+// full reports whether no further line will be stored.
 func (s *scanner) full() bool {
 	return s.next > 0 || s.long > 0 || s.limit > 0 && s.line >= s.offset-1+s.limit
 }
 
-// pageRoom is what a page fills, and the part of a line that is one.
+// pageRoom returns the size of a page in bytes.
 func (s *scanner) pageRoom() int { return int(float64(s.room) * pageShare) }
 
 func (s *scanner) feed(p []byte) {
@@ -75,7 +74,7 @@ func (s *scanner) count(p []byte) {
 	s.open = p[len(p)-1] != '\n'
 }
 
-// skip passes over at most n lines and returns what is left of p.
+// skip skips at most n lines and returns the rest of p.
 func (s *scanner) skip(p []byte, n int) []byte {
 	if found := bytes.Count(p, []byte{'\n'}); found < n {
 		s.count(p)
@@ -89,7 +88,7 @@ func (s *scanner) skip(p []byte, n int) []byte {
 	return p
 }
 
-// take keeps a piece of the current line, no more than could ever fit.
+// take stores a piece of the current line, up to the room of an answer.
 func (s *scanner) take(p []byte) {
 	s.part = append(s.part, p[:min(len(p), max(0, s.room-len(s.part)))]...)
 	s.length += len(p)
@@ -101,7 +100,7 @@ func (s *scanner) endLine() {
 	s.line++
 }
 
-// end ends the text; its last line needs no newline.
+// end ends the text. The last line needs no newline.
 func (s *scanner) end() {
 	if !s.open {
 		return
@@ -112,8 +111,8 @@ func (s *scanner) end() {
 	s.endLine()
 }
 
-// keep keeps the current line, the next one wanted, if it fits. cut says that
-// it has more bytes than are here.
+// keep stores the current line, the next requested one, if it fits. cut reports whether the
+// line is longer than the bytes in line.
 func (s *scanner) keep(line []byte, cut bool) {
 	number := s.line + 1
 	if cut {
@@ -137,8 +136,8 @@ func (s *scanner) keep(line []byte, cut bool) {
 	}
 }
 
-// keepEnd keeps a line of a range that does not fit: its head gets at most half
-// a page, its end the rest.
+// keepEnd stores a line of a range that does not fit. The beginning of the range gets at
+// most half a page, and the end gets the rest.
 func (s *scanner) keepEnd(number int, shown []byte, invalid, cut bool) {
 	if !s.split {
 		s.split = true
@@ -151,7 +150,7 @@ func (s *scanner) keepEnd(number int, shown []byte, invalid, cut bool) {
 	}
 	room := s.pageRoom() - s.head.used
 	if cut || cost(number, len(shown)) > room {
-		s.tail.clear() // the end begins behind a line that is too long for it
+		s.tail.clear() // the end begins after a line that is too long for it
 		return
 	}
 	s.tail.push(number, shown, invalid)

@@ -9,8 +9,8 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// TestRecordOfWhatWasShown: which part of a file an answer had, so that nobody
-// takes it for the whole.
+// TestRecordOfWhatWasShown checks that the read record names the part of the file in the
+// answer.
 func TestRecordOfWhatWasShown(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	notebook := `{"cells":[{"cell_type":"raw","metadata":{},"source":"a"},{"cell_type":"raw","metadata":{},"source":"b"}],"metadata":{},"nbformat":4,"nbformat_minor":4}`

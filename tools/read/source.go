@@ -19,22 +19,21 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// hashedTo is the largest file whose content is told apart by its hash, in
-// bytes.
+// hashedTo is the limit of files whose changes are detected by hash, in bytes.
 const hashedTo = file.MaxEdit
 
-// source is an open file with what the session's record needs.
+// source is an open file with the data for the session's read record.
 type source struct {
 	*os.File
 	info     fs.FileInfo
 	identity workspace.Identity
-	at       time.Time // when it was opened
+	at       time.Time // time of opening
 	asked    session.Range
 	offset   int // number of the first line or cell asked for, from 1
 	hash     [sha256.Size]byte
-	head     []byte // its first bytes, read by kind
+	head     []byte // first bytes of the file, read by kind
 
-	first, last, total int // what was shown of it, as session.Read has it
+	first, last, total int // the part that was shown, as in session.Read
 }
 
 func open(env *tools.Env, in Input) (*source, error) {
@@ -47,7 +46,7 @@ func open(env *tools.Env, in Input) (*source, error) {
 	}
 	first, last, err := pages(in.Pages)
 	if err != nil {
-		return nil, errors.Join(err, f.Close()) // Validate has refused it before
+		return nil, errors.Join(err, f.Close()) // cannot happen: Validate has checked it
 	}
 	return &source{
 		File: f, info: info, identity: workspace.IdentityOf(info), at: env.Now(),
@@ -56,11 +55,11 @@ func open(env *tools.Env, in Input) (*source, error) {
 	}, nil
 }
 
-// Name returns the canonical path. That of the file may have the steps to it,
+// Name returns the canonical path. The path of the os.File may contain redundant steps,
 // such as /ws/./dir/./file.
 func (f *source) Name() string { return filepath.Clean(f.File.Name()) }
 
-// record is what the session remembers of a successful read.
+// record returns the read record of a successful read.
 func (f *source) record() session.Read {
 	return session.Read{
 		Path: f.Name(), Range: f.asked, File: f.identity, Hash: f.hash, At: f.at, Shown: true,
@@ -68,20 +67,20 @@ func (f *source) record() session.Read {
 	}
 }
 
-// showed notes that n lines or cells were shown, of total.
+// showed records that n of total lines or cells were shown.
 func (f *source) showed(n, total int) {
 	f.first, f.last, f.total = f.offset, f.offset+n-1, total
 	switch {
 	case f.first == 1 && total >= 0 && f.last >= total:
-		f.last = 0 // all of it
+		f.last = 0 // the whole file
 	case n == 0:
-		f.last = -1 // nothing, where 0 would be all
+		f.last = -1 // nothing; 0 would mean the whole file
 	}
 }
 
-// repeats reports whether the model has had what it asks for and the answer may
-// be short, and what the session then remembers: what a full answer would leave,
-// so that the two do not differ. What was repeated before is shown again.
+// repeats reports whether the answer may be short because the model already has the
+// content. It also returns the read record that the session then stores, which is that of a
+// full answer. A read that was already repeated is shown in full again.
 func (r *reading) repeats() (session.Read, bool) {
 	had, ok := r.env.Session.ReadOf(r.file.Name(), r.file.asked)
 	now := had
@@ -89,21 +88,21 @@ func (r *reading) repeats() (session.Read, bool) {
 	if !ok || r.Repeat || had.Told || !had.RepeatedBy(now) {
 		return session.Read{}, false
 	}
-	if !had.Large { // last, since it reads the file
+	if !had.Large { // checked last, since it reads the file
 		hash, err := sum(io.NewSectionReader(r.file, 0, hashedTo+1))
 		ok = err == nil && hash == had.Hash
 	}
 	return now, ok
 }
 
-// again answers a read of what the model already has. From then on the same
-// call returns the content, until that changes or the record expires: for a
-// model that has lost it, and for every other one that shares the session.
+// again answers a read of content that the model already has. After that the same call
+// returns the content, until the content changes or the record expires. This serves a model
+// that has lost the content, and other models that share the session.
 func (r *reading) again(seen session.Read) tools.Result[Output] {
 	if r.OnShort != nil {
 		r.OnShort()
 	}
-	r.env.Private() // another session has not seen it
+	r.env.Private() // another session has not seen the content
 	part := ""
 	if seen.Last != 0 || seen.Range.FirstPage > 0 {
 		part = "this part of "
@@ -113,7 +112,7 @@ func (r *reading) again(seen session.Read) tools.Result[Output] {
 	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{seen}}, HookFields: out.forHooks(r.env)}
 }
 
-// hashAll computes the hash of a file that is read by others.
+// hashAll computes the hash of a file that another package reads.
 func (f *source) hashAll(env *tools.Env) error {
 	switch size := f.info.Size(); {
 	case size > hashedTo:
@@ -139,11 +138,11 @@ func sum(r io.Reader) (hash [sha256.Size]byte, err error) {
 	return hash, err
 }
 
-// content is the file from its first byte. Files of /proc cannot always be read
-// twice, so what kind has read is not read again.
+// content returns a reader from the first byte of the file. Files of /proc cannot always be
+// read twice, so it reuses the bytes that kind has read.
 func (f *source) content() io.Reader { return io.MultiReader(bytes.NewReader(f.head), f.File) }
 
-// steadily is r until ctx ends.
+// steadily reads from r until ctx ends.
 type steadily struct {
 	ctx context.Context
 	r   io.Reader

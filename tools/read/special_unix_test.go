@@ -15,7 +15,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// TestSpecialFiles: nothing that is not a regular file is waited for.
+// TestSpecialFiles checks that a read does not wait for anything but regular files.
 func TestSpecialFiles(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	if err := syscall.Mkfifo(filepath.Join(w.Root, "fifo"), 0o600); err != nil {

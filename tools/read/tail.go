@@ -8,9 +8,9 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// fromEnd replaces an offset that counts from the end of a text by the number of the
-// line. It reads the file once with constant memory and leaves it as it found it. An
-// offset before the first line is the first line.
+// fromEnd replaces an offset that counts from the end of a text by the number of the line.
+// It reads the file once, in constant memory, and then restores the file's position. An
+// offset before the first line becomes the first line.
 func (r *reading) fromEnd(ctx context.Context) error {
 	if r.file.offset > 0 {
 		return nil
@@ -30,7 +30,7 @@ func (r *reading) fromEnd(ctx context.Context) error {
 	return nil
 }
 
-// countLines counts the lines of a text; the last one needs no newline.
+// countLines returns the number of lines of a text. The last line needs no newline.
 func countLines(r io.Reader) (n int, err error) {
 	buf := make([]byte, chunk)
 	open := false

@@ -25,7 +25,7 @@ func utf16Of(text string) string {
 	return b.String()
 }
 
-// TestFromEnd: a negative offset counts from the end.
+// TestFromEnd checks that a negative offset counts from the end.
 func TestFromEnd(t *testing.T) {
 	const five = "a\nb\nc\nd\ne\n"
 	for name, tc := range map[string]struct{ data, args, want string }{
@@ -49,8 +49,8 @@ func TestFromEnd(t *testing.T) {
 	}
 }
 
-// TestFromEndOfLargeFile: the end of a file larger than what is counted behind a
-// page, and of one that is paged.
+// TestFromEndOfLargeFile reads the end of a file larger than countedTo, and of one that is
+// paged.
 func TestFromEndOfLargeFile(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	path := filepath.Join(w.Root, "f")
@@ -81,8 +81,8 @@ func TestFromEndOfLargeFile(t *testing.T) {
 	}
 }
 
-// TestFromEndAgain: an end that was read is repeated only until the file changes, and
-// counts as what it shows.
+// TestFromEndAgain checks that a repeated read of the end gets a short answer only until
+// the file changes, and that it counts as a read of the lines it shows.
 func TestFromEndAgain(t *testing.T) {
 	c := converse(t, Options{})
 	c.want(`,"offset":-1`, "2\ttwo\n[line 2 of 2]")
@@ -101,8 +101,8 @@ func TestFromEndAgain(t *testing.T) {
 	}
 }
 
-// TestReminderInFullOnce: the full reminder ends the first answer of a session, a
-// short one each further answer.
+// TestReminderInFullOnce checks that the first answer of a session ends with the full
+// reminder, and each further one with the short one.
 func TestReminderInFullOnce(t *testing.T) {
 	if len(shortReminder) > 40 {
 		t.Errorf("the short reminder has %d characters", len(shortReminder))

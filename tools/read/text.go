@@ -16,36 +16,36 @@ import (
 
 // Budgets of an answer.
 const (
-	// DefaultMaxTokens is what clients take of one result without storing it.
+	// DefaultMaxTokens is the size of a result that clients accept without storing it.
 	DefaultMaxTokens = 25_000
-	// leastTokens leaves room for a notice and a piece of a line.
+	// leastTokens is the minimum: room for a notice and a piece of a line.
 	leastTokens = 250
-	// mostTokens keeps a budget set by mistake from meaning anything else.
+	// mostTokens is the maximum. It keeps a budget that is set by mistake within a
+	// meaningful range.
 	mostTokens = 10_000_000
 	// bytesPerToken is the usual estimate for English text and code.
 	bytesPerToken = 4
-	// pageShare is the part of the budget that a page fills: the rest leaves
-	// room for what the estimate misses.
+	// pageShare is the part of the budget that a page fills. The rest is a margin for
+	// errors of the estimate.
 	pageShare = 0.85
-	// slack is for notices, in characters.
+	// slack is the room for notices, in characters.
 	slack = 4000
-	// pagedFrom is the size in bytes from which a file is always paged when no
-	// limit is given.
+	// pagedFrom is the size in bytes above which a file without a limit is always paged.
 	pagedFrom = 256 << 10
-	// countedTo is how far into a file lines are counted behind the page;
-	// beyond it, the total is not worth the wait.
+	// countedTo is the limit for counting lines after the page, in bytes of the file. Above
+	// it the total is not worth the time.
 	countedTo = 256 << 20
-	// splitTo is the longest line that is stored in parts, in bytes: thousands
-	// of parts help nobody.
+	// splitTo is the limit of a line that is stored in parts, in bytes. Thousands of parts
+	// are of no use.
 	splitTo = 256 << 20
-	// mostParts bounds them for small budgets.
+	// mostParts is the limit for the number of parts, for small budgets.
 	mostParts = 4000
-	// lookedFor is how far the end of a line is looked for, in bytes.
+	// lookedFor is the limit for finding the end of a line, in bytes.
 	lookedFor = 1 << 30
 	chunk     = 256 << 10
 )
 
-// request is what to read of a text file.
+// request describes the part of a text file to read.
 type request struct {
 	path   string // as shown
 	size   int64
@@ -53,7 +53,7 @@ type request struct {
 	limit  int // 0: none
 	budget int // bytes of numbered output
 
-	decoded bool // U+FFFD stands for what was not valid
+	decoded bool // the text was converted to UTF-8, with U+FFFD for invalid units
 }
 
 func (r *reading) text(ctx context.Context) (Output, error) {
@@ -102,8 +102,8 @@ func (r *reading) text(ctx context.Context) (Output, error) {
 	return out, nil
 }
 
-// upTo takes what is written to it up to a number of bytes: a file may have
-// more than its size says.
+// upTo stores at most max bytes and ignores the rest. A file may be larger than its
+// reported size.
 type upTo struct {
 	buf *bytes.Buffer
 	max int
@@ -114,13 +114,13 @@ func (u *upTo) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// decode makes UTF-8 without a byte order mark of a text file that begins with
-// head. It names the encoding if it is another.
+// decode returns the text of a file that begins with head, as UTF-8 without a byte order
+// mark. It returns the name of the encoding if it is not UTF-8.
 func decode(head []byte, r io.Reader) (text io.Reader, encoding string) {
 	const markUTF8 = "\uFEFF"
 	switch {
 	case has(head, markUTF8):
-		_, _ = io.CopyN(io.Discard, r, int64(len(markUTF8))) // it is in head
+		_, _ = io.CopyN(io.Discard, r, int64(len(markUTF8))) // the mark is in head, so this cannot fail
 		return r, ""
 	case has(head, markUTF16LE):
 		encoding = "UTF-16 LE"
@@ -129,12 +129,12 @@ func decode(head []byte, r io.Reader) (text io.Reader, encoding string) {
 	default:
 		return r, ""
 	}
-	// The decoder takes the byte order from the mark.
+	// The decoder detects the byte order from the mark.
 	return transform.NewReader(r, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()), encoding
 }
 
-// readText reads lines in one pass with constant memory: it keeps what fits the
-// budget and only counts the rest.
+// readText reads lines in one pass with constant memory. It stores the lines that fit the
+// budget and only counts the others.
 func readText(ctx context.Context, r io.Reader, q request) (page, error) {
 	s := newScanner(q)
 	buf := make([]byte, min(chunk, max(q.size+1, headSize))) // most files are small; the size is only a hint

@@ -24,10 +24,10 @@ import (
 
 func TestCases(t *testing.T) { toolstest.Run(t, New(Options{}), "testdata") }
 
-// cache is where the PDF engine keeps what it compiled, once for all tests.
+// cache is the folder for the compiled PDF engine, shared by all tests.
 var cache string
 
-// TestMain lets the test binary be the process that reads documents.
+// TestMain makes the test binary act as the process that reads documents.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == document.Arg {
 		os.Exit(document.Serve(os.Args[2:], os.Stdin, os.Stdout))
@@ -108,8 +108,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestPagesCoverTheFile: following the offsets that answers name shows every
-// line once.
+// TestPagesCoverTheFile checks that the offsets in answers lead to every line once.
 func TestPagesCoverTheFile(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	var data strings.Builder
@@ -144,7 +143,7 @@ func TestPagesCoverTheFile(t *testing.T) {
 	}
 }
 
-// endless is a reader that never ends and cancels on the way.
+// endless is a reader that never ends. It cancels the context after some reads.
 type endless struct {
 	cancel func()
 	after  int
@@ -160,7 +159,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestMemoryAndCancel: a line that never ends takes no memory, and a cancel
+// TestMemoryAndCancel checks that an endless line takes little memory, and that a cancel
 // stops the read.
 func TestMemoryAndCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -183,7 +182,7 @@ func TestMemoryAndCancel(t *testing.T) {
 	}
 }
 
-// TestStructured: the output for programs has the same lines.
+// TestStructured checks that the output for programs has the same lines.
 func TestStructured(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	if err := os.WriteFile(filepath.Join(w.Root, "f"), []byte("a\nb\nc\n"), 0o600); err != nil {
@@ -203,7 +202,7 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-// slow is the obvious way to page: all lines at once.
+// slow pages in the simplest way, with all lines in memory.
 func slow(data string, offset, limit int) []string {
 	if data == "" {
 		return nil
@@ -219,8 +218,7 @@ func slow(data string, offset, limit int) []string {
 	return lines
 }
 
-// FuzzPaging compares paging with the obvious way, whatever pieces the file
-// arrives in.
+// FuzzPaging compares paging with slow, for a file that arrives in pieces of any size.
 func FuzzPaging(f *testing.F) {
 	f.Add([]byte("a\nb\r\nc"), 1, 0, 3)
 	f.Add([]byte(strings.Repeat("line\n", 40)), 3, 30, 7)
@@ -273,7 +271,7 @@ func FuzzPaging(f *testing.F) {
 	})
 }
 
-// TestNumbers: from the millionth line on, numbers are wider.
+// TestNumbers checks the width of numbers from the millionth line on.
 func TestNumbers(t *testing.T) {
 	text, err := readBytes(t, Options{}, strings.Repeat("x\n", 1_000_001), `,"offset":999999`)
 	want := "999999\tx\n1000000\tx\n1000001\tx\n[lines 999999 to 1000001 of 1000001]"
@@ -282,8 +280,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestBudgetsHold: whatever the bytes, an answer stays within the budget, and
-// the offsets that answers name lead to every line.
+// TestBudgetsHold checks that an answer stays within the budget for any bytes, and that the
+// offsets in answers lead to every line.
 func TestBudgetsHold(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -317,8 +315,8 @@ func TestBudgetsHold(t *testing.T) {
 	}
 }
 
-// TestRangesKeepBothEnds: a range that does not fit comes with its first and
-// its last lines, and what is said to be left out is exactly what is missing.
+// TestRangesKeepBothEnds checks that a range that does not fit is shown with its first and
+// last lines, and that the note names exactly the missing lines.
 func TestRangesKeepBothEnds(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	cuts := 0
@@ -378,7 +376,7 @@ func TestRangesKeepBothEnds(t *testing.T) {
 	}
 }
 
-// TestFailingDisk: what the system says is told without its path.
+// TestFailingDisk checks that an error of the system is reported without its path.
 func TestFailingDisk(t *testing.T) {
 	broken := &fs.PathError{Op: "read", Path: "/dev/secret", Err: syscall.EIO}
 	_, err := readText(t.Context(), io.MultiReader(strings.NewReader("a\n"), iotest.ErrReader(broken)), request{path: "f", size: 5, offset: 1, budget: 1000})

@@ -15,12 +15,12 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// askedFor are the parts of a file that the calls of TestReadsTogether ask for.
+// askedFor lists the parts of a file that the calls of TestReadsTogether read.
 var askedFor = []Input{{}, {Offset: 2}, {Limit: 1}}
 
-// TestReadsTogether: random reads of a few files, each run when some of those
-// before it are done, leave the session that they leave one by one: the same
-// records, and the same answer to the next read.
+// TestReadsTogether checks that random reads that run at the same time leave the session in
+// the same state as one after the other: the same records, and the same answer to the next
+// read.
 func TestReadsTogether(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	for seed := range uint64(150) {
@@ -60,7 +60,7 @@ type party struct {
 
 func (p *party) path(n int) string { return filepath.Join(p.w.Root, fmt.Sprint(n)) }
 
-// rewrite gives the files another content.
+// rewrite gives the files new content.
 func (p *party) rewrite() {
 	p.at, p.step = time.Now(), time.Duration(p.rnd.IntN(5))*time.Minute
 	for n := range 2 {
@@ -123,7 +123,7 @@ func (p *party) state(s *session.Session) (state []any) {
 	return state
 }
 
-// TestTwoReadsTogether is the shortest of them, with the answers.
+// TestTwoReadsTogether is the shortest case, with the answers.
 func TestTwoReadsTogether(t *testing.T) {
 	c := converse(t, Options{})
 	path := filepath.Join(c.w.Root, "f")

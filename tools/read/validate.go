@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// validate judges a call by its words alone.
+// validate checks the arguments without access to files.
 func validate(in Input) error {
 	if _, _, err := pages(in.Pages); err != nil {
 		return err
@@ -19,7 +19,7 @@ func validate(in Input) error {
 	return file.CheckPath(in.FilePath)
 }
 
-// pages reads the pages of a PDF that a call asks for; "" is 0, 0.
+// pages parses the pages of a PDF in a call. "" returns 0, 0.
 func pages(s string) (first, last int, err error) {
 	if s == "" {
 		return 0, 0, nil

@@ -10,7 +10,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// refusal is the error of a call that is refused before any file is looked at.
+// refusal returns the error of a call that is refused before any file is accessed.
 func refusal(t *testing.T, args string) string {
 	t.Helper()
 	call, err := New(Options{}).Parse([]byte(args))
@@ -71,7 +71,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// FuzzPages: whatever is asked for is a range that can be read, or an error.
+// FuzzPages checks that any value of pages gives a valid range or an error.
 func FuzzPages(f *testing.F) {
 	for _, s := range []string{"", "3", "1-5", "5-3", "0", "abc", "1-", "-", "007", "+1", "1-99999999999999999999"} {
 		f.Add(s)

@@ -14,15 +14,15 @@ import (
 	"mcp-toolset/tools"
 )
 
-// maxDescription is the most of a description in a line, in characters.
+// maxDescription is the limit of a description in a line, in characters.
 const maxDescription = 200
 
-// ListInput is what a call of ListMcpResources is given.
+// ListInput holds the arguments of ListMcpResources.
 type ListInput struct {
 	Server string `json:"server,omitempty" jsonschema:"List those of this server (default: of all)"`
 }
 
-// ListOutput is what there is.
+// ListOutput holds the resources found and the problems of servers.
 type ListOutput struct {
 	Resources []Resource `json:"resources" jsonschema:"The resources by server and URI"`
 	Problems  []Problem  `json:"problems,omitempty" jsonschema:"Servers of which not all is listed, and why"`
@@ -68,10 +68,10 @@ func newList(source Source) *tools.Tool {
 			var opinion *policy.Decision
 			for _, server := range source.Servers() {
 				if _, denied := source.Denied(server); denied {
-					continue // it is left out
+					continue // a denied server is left out
 				}
 				if d := ask(source, name, server); d != nil && (opinion == nil || d.Layer == policy.LayerRule && opinion.Layer != policy.LayerRule) {
-					opinion = d // what a rule asks holds whatever allows the rest
+					opinion = d // an ask decision of a rule takes precedence
 				}
 			}
 			return opinion
@@ -83,8 +83,8 @@ func newList(source Source) *tools.Tool {
 	})
 }
 
-// listMatches: a call for all servers is covered by a rule that denies or asks
-// about any of them, and by one that allows them all.
+// listMatches reports whether a rule covers a call. A call for all servers is covered by a
+// deny or ask rule that covers any of them, and by an allow rule that covers all of them.
 func listMatches(source Source, in ListInput, b policy.Behavior, pattern string) bool {
 	if in.Server != "" {
 		return matches(b, pattern, in.Server)
@@ -96,7 +96,7 @@ func listMatches(source Source, in ListInput, b policy.Behavior, pattern string)
 	return !slices.ContainsFunc(source.Servers(), func(s string) bool { return !covered(s) })
 }
 
-// list asks the servers side by side. One that is denied is not asked.
+// list queries the servers in parallel, except those that are denied.
 func list(ctx context.Context, source Source, server string) (tools.Result[ListOutput], error) {
 	servers := source.Servers()
 	if server != "" {
@@ -124,7 +124,7 @@ func list(ctx context.Context, source Source, server string) (tools.Result[ListO
 	return tools.Result[ListOutput]{Data: out}, nil
 }
 
-// words are the lines of the answer. Nothing that a server says ends a line.
+// words returns the lines of the answer. No text of a server can contain a line break.
 func (o *ListOutput) words(asked int) string {
 	var b strings.Builder
 	for _, r := range o.Resources {
@@ -142,7 +142,7 @@ func (o *ListOutput) words(asked int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// line is a resource in one line.
+// line describes a resource in one line.
 func (r *Resource) line() string {
 	text := plain.Text(r.Server) + " " + plain.Text(r.URI)
 	var facts []string
@@ -163,7 +163,7 @@ func (r *Resource) line() string {
 	return text
 }
 
-// short is a text of a server in one line that is not too long.
+// short returns a text of a server in one line, truncated to maxDescription.
 func short(text string) string {
 	runes := []rune(plain.Text(strings.Join(strings.Fields(text), " ")))
 	if len(runes) > maxDescription {

@@ -8,13 +8,14 @@ import (
 	"mcp-toolset/tools"
 )
 
-// ReadInput is what a call of ReadMcpResource is given.
+// ReadInput holds the arguments of ReadMcpResource.
 type ReadInput struct {
 	Server string `json:"server" minLength:"1" jsonschema:"The server that has it"`
 	URI    string `json:"uri" minLength:"1" jsonschema:"Its URI"`
 }
 
-// ReadOutput is what was read. The content itself is in the blocks.
+// ReadOutput describes the resource that was read. Its content is in the blocks of the
+// result.
 type ReadOutput struct {
 	Server string `json:"server" jsonschema:"The server"`
 	URI    string `json:"uri" jsonschema:"The URI"`
@@ -34,8 +35,8 @@ func newRead(source Source) *tools.Tool {
 		SearchHint:  "read resource data file of an MCP server by URI",
 		Description: func(in ReadInput) string { return "Read " + in.URI + " of the server " + in.Server },
 		Loading:     tools.LoadDeferred,
-		// Reading is a read by the protocol. What a server does with it is for the
-		// rules on the server.
+		// MCP defines reading a resource as read-only. Rules on the server decide whether
+		// its effects are acceptable.
 		IsReadOnly:        tools.Always[ReadInput](),
 		IsConcurrencySafe: tools.Always[ReadInput](),
 		IsOpenWorld:       tools.Always[ReadInput](),

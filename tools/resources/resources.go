@@ -1,5 +1,5 @@
-// Package resources is ListMcpResources and ReadMcpResource: what other MCP
-// servers offer beside tools.
+// Package resources provides the tools ListMcpResources and ReadMcpResource for the
+// resources of upstream servers.
 package resources
 
 import (
@@ -15,26 +15,26 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Source is the other servers. It is safe for concurrent use.
+// Source provides access to the upstream servers. It is safe for concurrent use.
 type Source interface {
-	// Servers are the names of those that may be started, in the order in which
+	// Servers returns the names of the servers that may be started, in the order in which
 	// they are shown.
 	Servers() []string
-	// Resources lists those of one server, and connects it. It ends in bounded
-	// time. What could not be asked is in the problems.
+	// Resources connects a server and lists its resources, in limited time. Failures are in
+	// the problems.
 	Resources(ctx context.Context, server string) ([]Resource, []Problem)
-	// ReadResource reads one. Its error is worded for the model.
+	// ReadResource reads one resource. Its error is worded for the model.
 	ReadResource(ctx context.Context, server, uri string, env *tools.Env) ([]tools.Content, error)
 
-	// Denied says that a rule denies all tools of a server, and which; Asked that
-	// one has a person asked about them. Both are one phrase safe to show.
+	// Denied reports whether a rule denies all tools of a server, and names the rule. Asked
+	// reports whether a rule asks about them. Both reasons are one phrase, safe to show.
 	Denied(server string) (why string, denied bool)
 	Asked(server string) (why string, asked bool)
-	// AskAlways says that a person is asked about every call that no rule covers.
+	// AskAlways reports whether the user is asked about every call that no rule covers.
 	AskAlways() bool
 }
 
-// none is no other servers.
+// none is a Source without servers.
 type none struct{}
 
 func (none) Servers() []string                                         { return nil }
@@ -46,7 +46,7 @@ func (none) ReadResource(_ context.Context, server, _ string, _ *tools.Env) ([]t
 	return nil, known(none{}, server)
 }
 
-// Resource is what a server says of something that it has.
+// Resource describes a resource that an upstream server lists.
 type Resource struct {
 	Server      string `json:"server" jsonschema:"The server that has it"`
 	URI         string `json:"uri" jsonschema:"What the server calls it"`
@@ -57,13 +57,13 @@ type Resource struct {
 	Size        int64  `json:"size,omitempty" jsonschema:"Its size in bytes, 0 if that is not known"`
 }
 
-// Problem is why a server could not be asked, one line safe to show.
+// Problem is the reason why a server could not be queried, one line safe to show.
 type Problem struct {
 	Server string `json:"server" jsonschema:"The server"`
 	Why    string `json:"why" jsonschema:"Why it was not asked, or could not be"`
 }
 
-// New makes both tools. nil: there are no other servers.
+// New returns both tools. A nil source has no servers.
 func New(source Source) []*tools.Tool {
 	if source == nil {
 		source = none{}
@@ -71,7 +71,7 @@ func New(source Source) []*tools.Tool {
 	return []*tools.Tool{newList(source), newRead(source)}
 }
 
-// known refuses a server that there is not.
+// known returns an error for a server that does not exist.
 func known(source Source, server string) error {
 	names := source.Servers()
 	switch {
@@ -87,8 +87,8 @@ func known(source Source, server string) error {
 	return fault.New(fact, "There are: "+plain.Text(strings.Join(names, ", "))+".")
 }
 
-// check is the opinion on reaching a server with a tool. What rules on the
-// server's tools deny or ask about holds for what else it has.
+// check returns the decision for using a server with a tool. Rules that deny or ask about
+// the server's tools apply to its resources too.
 func check(source Source, tool, server string) *policy.Decision {
 	if why, denied := source.Denied(server); denied {
 		return &policy.Decision{
@@ -99,7 +99,7 @@ func check(source Source, tool, server string) *policy.Decision {
 	return ask(source, tool, server)
 }
 
-// ask is check for a server that is not denied.
+// ask is like check for a server that is not denied.
 func ask(source Source, tool, server string) *policy.Decision {
 	if why, asked := source.Asked(server); asked {
 		return &policy.Decision{
@@ -116,9 +116,8 @@ func ask(source Source, tool, server string) *policy.Decision {
 	return nil
 }
 
-// matches reports whether a pattern of a rule covers a server's name: the name,
-// in which * stands for any text. A rule that denies or asks does not mind upper
-// and lower case.
+// matches reports whether the pattern of a rule covers a server's name. In a pattern *
+// matches any text. Deny and ask rules ignore case.
 func matches(b policy.Behavior, pattern, server string) bool {
 	if b != policy.Allow {
 		pattern, server = strings.ToLower(pattern), strings.ToLower(server)

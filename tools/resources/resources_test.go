@@ -18,7 +18,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// servers are a Source of servers in memory.
+// servers is a Source of servers in memory.
 type servers struct {
 	names   []string
 	denied  map[string]string
@@ -95,7 +95,7 @@ func TestCases(t *testing.T) {
 	toolstest.Run(t, none[1], "testdata/read-none")
 }
 
-// TestDefinitions: both are short, and found when they are needed.
+// TestDefinitions checks that both definitions are short, and that searches find them.
 func TestDefinitions(t *testing.T) {
 	for _, tool := range New(all()) {
 		if n := tool.Tokens(); n >= 110 || n == 0 {
@@ -110,7 +110,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// resolve is a call ready to be judged.
+// resolve returns a resolved call and its Env.
 func resolve(t *testing.T, s Source, tool, args string) (*tools.Resolved, *tools.Env) {
 	t.Helper()
 	for _, candidate := range New(s) {
@@ -168,7 +168,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestDeniedIsNotReached: a listing of all leaves out what is denied.
+// TestDeniedIsNotReached checks that a list of all servers leaves out denied ones.
 func TestDeniedIsNotReached(t *testing.T) {
 	s := all()
 	r, env := resolve(t, s, "ListMcpResources", `{}`)
@@ -180,7 +180,8 @@ func TestDeniedIsNotReached(t *testing.T) {
 	}
 }
 
-// TestSideBySide: a slow server costs no other, and a cancelled call ends.
+// TestSideBySide checks that a slow server does not delay others, and that a cancelled call
+// ends.
 func TestSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := all()

@@ -9,7 +9,8 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// TestBinary: binary output is named, not shown, and its offsets lead to what follows.
+// TestBinary checks that binary output is replaced by a note, and that its offsets lead to
+// the output after it.
 func TestBinary(t *testing.T) {
 	w, r := toolstest.NewWorkspace(t), tasks.New(time.Now)
 	j := newJob(newPrinter(t), "head /dev/urandom")

@@ -10,8 +10,8 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// A filter looks through much at once, but in a call that does not wait not
-// through all there may be.
+// TestFilterFar checks that a filter reads much output in one call, but not all of it in a
+// call that does not wait.
 func TestFilterFar(t *testing.T) {
 	testscale.NeedFull(t)
 	w, p, r := toolstest.NewWorkspace(t), newPrinter(t), tasks.New(time.Now)
@@ -42,6 +42,6 @@ func TestFilterFar(t *testing.T) {
 	ask(map[string]any{"block": false, "filter": "^here"}, "here", true)
 	next := ask(map[string]any{"block": false, "filter": "^there"}, "[no line that filter matches]", true)
 	ask(map[string]any{"block": false, "filter": "^there", "offset": next}, "there", false)
-	// One that may wait goes on.
+	// A call that may wait reads on.
 	ask(map[string]any{"filter": "^there", "offset": 0, "timeout": 600_000}, "there", false)
 }

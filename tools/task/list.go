@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// mostEnded is how many ended tasks are listed: those that ended last.
+	// mostEnded is the limit of ended tasks in a list: those that ended last.
 	mostEnded = 50
-	// maxTitle is the longest title shown, in characters.
+	// maxTitle is the limit of a title, in characters.
 	maxTitle = 200
 )
 
-// ListInput is what a call of TaskList is given: nothing.
+// ListInput is the empty input of TaskList.
 type ListInput struct{}
 
-// ListOutput is what there is.
+// ListOutput holds the tasks of the caller.
 type ListOutput struct {
 	Tasks []Entry `json:"tasks" jsonschema:"The tasks in start order"`
 	Left  int     `json:"left,omitempty" jsonschema:"Number of tasks left out that ended earlier"`
@@ -32,7 +32,7 @@ type ListOutput struct {
 	text string
 }
 
-// Entry is one task.
+// Entry describes one task.
 type Entry struct {
 	TaskID   string `json:"task_id" jsonschema:"The task"`
 	Kind     string `json:"kind" jsonschema:"Kind of task, such as shell"`
@@ -45,7 +45,7 @@ type Entry struct {
 //go:embed list.md
 var listPrompt string
 
-// NewList makes TaskList.
+// NewList returns the tool TaskList.
 func NewList(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[ListInput, ListOutput]{
 		Name:              "TaskList",
@@ -71,7 +71,7 @@ func list(all []*tasks.Task, now time.Time) tools.Result[ListOutput] {
 			ended = append(ended, states[i].Ended)
 		}
 	}
-	var first time.Time // what ended before is left out
+	var first time.Time // tasks that ended before are left out
 	if over := len(ended) - mostEnded; over > 0 {
 		slices.SortFunc(ended, time.Time.Compare)
 		first = ended[over]
@@ -104,7 +104,7 @@ func list(all []*tasks.Task, now time.Time) tools.Result[ListOutput] {
 	return tools.Result[ListOutput]{Data: out, Meta: map[string]any{MetaTasks: out.Tasks}}
 }
 
-// title is a task's title in one line that is not too long.
+// title returns a task's title in one line, truncated to maxTitle.
 func title(t *tasks.Task) string {
 	text := plain.Text(t.Title())
 	if utf8.RuneCountInString(text) <= maxTitle {
@@ -113,7 +113,7 @@ func title(t *tasks.Task) string {
 	return string([]rune(text)[:maxTitle-1]) + "…"
 }
 
-// notes are a status's further facts, a line each.
+// notes returns the notes of a status, one per line.
 func notes(s tasks.Status) string {
 	var b strings.Builder
 	for _, n := range s.Notes {

@@ -18,7 +18,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Input is what a call of TaskOutput is given.
+// Input holds the arguments of TaskOutput.
 type Input struct {
 	TaskID  string `json:"task_id,omitempty" jsonschema:"Id of the task; without it the tasks are listed"`
 	BashID  string `json:"bash_id,omitempty" jsonschema:"Former name of task_id"`
@@ -28,7 +28,7 @@ type Input struct {
 	Filter  string `json:"filter,omitempty" jsonschema:"Regular expression (Go's RE2): show only matching lines"`
 }
 
-// wait is how long the call may wait.
+// wait returns the timeout for waiting.
 func (in Input) wait() time.Duration {
 	switch {
 	case in.Block != nil && !*in.Block:
@@ -58,7 +58,7 @@ type Output struct {
 //go:embed output.md
 var outputPrompt string
 
-// NewOutput makes TaskOutput.
+// NewOutput returns the tool TaskOutput.
 func NewOutput(o Options) *tools.Tool {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = maxOutput
@@ -111,7 +111,7 @@ func listed(all []*tasks.Task, now time.Time) tools.Result[Output] {
 	return tools.Result[Output]{Data: Output{Output: l.Data.text, Tasks: l.Data.Tasks, text: l.Data.text}, Meta: l.Meta}
 }
 
-// filter is the filter, nil if there is none.
+// filter returns the compiled filter, or nil if there is none.
 func (in Input) filter() (*regexp.Regexp, error) {
 	if in.Filter == "" {
 		return nil, nil
@@ -123,13 +123,13 @@ func (in Input) filter() (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// shown is what an answer says of the output.
+// shown is the part of the output for one answer.
 type shown struct {
-	text    string // with what is left out named
+	text    string // with notes on omitted parts
 	next    int64
 	more    bool
 	open    bool // the text ends within a line
-	follows bool // what comes later is asked for by offset
+	follows bool // the caller reads on by offset
 }
 
 func show(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
@@ -142,7 +142,7 @@ func show(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Resul
 	if q.Filter, err = in.filter(); err != nil {
 		return none, err
 	}
-	env.Waiting() // others may run meanwhile
+	env.Waiting() // release the slot while waiting
 	w := newWaiter(env, t, in.wait())
 	defer w.stop()
 	var s tasks.Status
@@ -151,7 +151,8 @@ func show(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Resul
 		if err := w.end(ctx); err != nil {
 			return none, err
 		}
-		// The status comes first: of a task that has ended by then all output is there.
+		// The status is read before the output: if the task has ended by then, its output
+		// is complete.
 		s = t.Status()
 		if q.Filter == nil {
 			seen, err = overview(ctx, t, o.MaxOutput)
@@ -181,7 +182,7 @@ func show(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Resul
 	return tools.Result[Output]{Data: out, Meta: meta}, nil
 }
 
-// onward says where the output goes on.
+// onward returns the line that names the next offset.
 func (p shown) onward(s tasks.Status) (line string) {
 	if p.text != "" && !strings.HasSuffix(p.text, "\n") {
 		line = "\n"

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// maxReads bounds how much a call looks through that may not wait (any more),
-	// in reads of 32 MiB.
+	// maxReads is the limit of reads, of 32 MiB each, in a call that must not wait or has
+	// waited long enough.
 	maxReads = 4
-	// lastPart is how much of the end is read to know where a view ends, in bytes:
-	// more than a line is shown of without a break.
+	// lastPart is the number of bytes read from the end of the output to find the end of a
+	// view. It exceeds the longest part of a line that is shown without a break.
 	lastPart = 256 << 10
 )
 
-// overview is a view of all output.
+// overview returns a view of all output.
 func overview(ctx context.Context, t *tasks.Task, limit int) (shown, error) {
 	log := t.Output()
-	// It is known where to go on before the view is made, so that nothing falls
-	// between: at worst something is shown twice.
+	// The next offset is determined before the view is made, so that nothing is lost
+	// between two answers. At worst some output is shown twice.
 	next, err := end(ctx, log)
 	if err != nil {
 		return shown{}, err
@@ -50,12 +50,12 @@ func overview(ctx context.Context, t *tasks.Task, limit int) (shown, error) {
 	return p, nil
 }
 
-// gap returns the note on omitted output: its size, and how to see it.
+// gap returns the note on omitted output: its size, and how to read it.
 func gap(g spool.Gap) string {
 	return fmt.Sprintf("[%s omitted: TaskOutput with offset %d]\n", g.Size(), g.From)
 }
 
-// end is the offset behind what can be shown now.
+// end returns the offset after the last byte that can be shown now.
 func end(ctx context.Context, log *spool.Log) (int64, error) {
 	printed, _ := log.Bytes()
 	q := spool.Query{Offset: max(0, printed-lastPart), Max: 2 * lastPart, Partial: true}
@@ -68,8 +68,8 @@ func end(ctx context.Context, log *spool.Log) (int64, error) {
 	}
 }
 
-// binary replaces binary output from an offset on by a note. Without a filter all
-// output so far counts as shown, because reading on in it by offsets is of no use.
+// binary replaces binary output from an offset on by a note. Without a filter all output so
+// far counts as shown, since reading binary output by offsets is of no use.
 func (p shown) binary(ctx context.Context, log *spool.Log, from int64, filtered bool) (_ shown, err error) {
 	if !filtered {
 		p.more = false
@@ -81,8 +81,8 @@ func (p shown) binary(ctx context.Context, log *spool.Log, from int64, filtered 
 	return p, nil
 }
 
-// from reads from an offset on. If there is nothing new it waits for that, as
-// long as w lets it. s becomes the status as it was just before the last read.
+// from reads from an offset on. If there is no new output, it waits for it as long as w
+// permits. It sets s to the status just before the last read.
 func from(ctx context.Context, w *waiter, q spool.Query, s *tasks.Status) (shown, error) {
 	p := shown{next: q.Offset, follows: true}
 	start := q.Offset
@@ -91,8 +91,8 @@ func from(ctx context.Context, w *waiter, q spool.Query, s *tasks.Status) (shown
 		printed, _ := w.task.Output().Bytes()
 		ended, over := hasEnded(w.task), w.over()
 		*s = w.task.Status()
-		// The line that the task is at is only shown when no more is waited for, and
-		// is not given to a filter, which would see the begin of it only.
+		// The incomplete last line is shown only when the call waits no longer. A filter
+		// never gets it, since it would see only the beginning of the line.
 		q.Partial = q.Filter == nil && over
 		part, err := w.task.Output().Read(ctx, q)
 		if err != nil {

@@ -11,13 +11,13 @@ import (
 	"mcp-toolset/tools"
 )
 
-// StopInput is what a call of TaskStop is given.
+// StopInput holds the arguments of TaskStop.
 type StopInput struct {
 	TaskID  string `json:"task_id,omitempty" jsonschema:"Id of the task"`
 	ShellID string `json:"shell_id,omitempty" jsonschema:"Former name of task_id"`
 }
 
-// StopOutput is how the task ended.
+// StopOutput describes the end of a task.
 type StopOutput struct {
 	TaskID   string `json:"task_id" jsonschema:"The task"`
 	Status   string `json:"status" enum:"running,completed,failed,stopped,timed out" jsonschema:"Status of the task"`
@@ -31,8 +31,8 @@ type StopOutput struct {
 //go:embed stop.md
 var stopPrompt string
 
-// NewStop makes TaskStop. It may run beside other calls, so that it need not wait
-// for a TaskOutput that waits for the very task.
+// NewStop returns the tool TaskStop. It is concurrency-safe, so that it need not wait for a
+// TaskOutput that waits for the same task.
 func NewStop(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[StopInput, StopOutput]{
 		Name:              "TaskStop",
@@ -75,7 +75,7 @@ func stop(ctx context.Context, env *tools.Env, in StopInput, o Options) (tools.R
 	}
 	before, said := hasEnded(t), "had ended before: "
 	if !before {
-		// A caller who gives up is let go; the task is ended all the same.
+		// If the caller cancels, the call returns, but the task is ended all the same.
 		stopped := make(chan error, 1)
 		go func() { stopped <- t.Stop("TaskStop") }()
 		select {

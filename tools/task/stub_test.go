@@ -20,10 +20,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// me is the owner of what toolstest's session starts.
+// me is the owner of the tasks that toolstest's session starts.
 var me = tasks.Owner{Session: "test"}
 
-// printer is a log with a command's end of its pipe.
+// printer is an output log with the command's end of its pipe.
 type printer struct {
 	mu  sync.Mutex // timers print
 	log *spool.Log
@@ -31,8 +31,8 @@ type printer struct {
 	n   int64
 }
 
-// newPrinter makes a printer that ends with the test. Outside a bubble, since
-// reading a pipe would hold up the time of one.
+// newPrinter returns a printer that ends with the test. It must be made outside of a
+// synctest bubble, since reading a pipe would stop the bubble's clock.
 func newPrinter(t *testing.T) *printer { return printerWith(t, spool.DefaultQuota) }
 
 func printerWith(t *testing.T, quota spool.Quota) *printer {
@@ -57,7 +57,7 @@ func printerWith(t *testing.T, quota spool.Quota) *printer {
 	return &printer{log: log, w: w}
 }
 
-// print returns when the log has the text.
+// print writes text and returns when the log has it.
 func (p *printer) print(t *testing.T, text string) {
 	t.Helper()
 	p.mu.Lock()
@@ -71,7 +71,7 @@ func (p *printer) print(t *testing.T, text string) {
 	}
 }
 
-// job is a job that tests end.
+// job is a job that ends when a test ends it.
 type job struct {
 	*printer
 	title   string
@@ -109,7 +109,7 @@ func (j *job) Stop(why string) error {
 	return j.stopErr
 }
 
-// end ends the job as s says.
+// end ends the job with status s.
 func (j *job) end(s tasks.Status) {
 	j.w.Close()
 	<-j.log.Done()
@@ -138,7 +138,7 @@ func add(t *testing.T, r *tasks.Registry, o tasks.Owner, j tasks.Job) string {
 	return task.ID
 }
 
-// call runs a call with arguments as a map.
+// call runs a call with the arguments in a map.
 func call(ctx context.Context, t *testing.T, w *toolstest.Workspace, tool *tools.Tool, args map[string]any) (*tools.Response, error) {
 	t.Helper()
 	data, err := json.Marshal(args)

@@ -1,5 +1,4 @@
-// Package task is the tools for what runs in the background: TaskOutput,
-// TaskStop and TaskList.
+// Package task provides the tools for background tasks: TaskOutput, TaskStop and TaskList.
 package task
 
 import (
@@ -12,19 +11,19 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Options are what a server can set.
+// Options holds the settings of the tools.
 type Options struct {
 	Tasks     *tasks.Registry // required
-	MaxOutput int             // characters of output in one answer; 0: 30,000
+	MaxOutput int             // limit of output in one answer, in characters; 0: 30,000
 }
 
 const (
 	maxOutput = 30_000
-	// besides is room in a result for what is said beside the output, in characters.
+	// besides is the room in a result for text other than the output, in characters.
 	besides = 10_000
 )
 
-// New makes the tools.
+// New returns the tools.
 func New(o Options) []*tools.Tool {
 	return []*tools.Tool{NewOutput(o), NewStop(o), NewList(o)}
 }
@@ -33,13 +32,13 @@ func New(o Options) []*tools.Tool {
 const (
 	MetaTaskID     = "mcp-toolset/task_id"
 	MetaStatus     = "mcp-toolset/status"      // a task.State
-	MetaExitCode   = "mcp-toolset/exit_code"   // only of what ended with one
-	MetaNextOffset = "mcp-toolset/next_offset" // where the output goes on, in bytes
-	MetaMore       = "mcp-toolset/more"        // there is more output already
-	MetaTasks      = "mcp-toolset/tasks"       // of TaskList: the Entries
+	MetaExitCode   = "mcp-toolset/exit_code"   // only for a task that ended with an exit code
+	MetaNextOffset = "mcp-toolset/next_offset" // offset at which the output continues, in bytes
+	MetaMore       = "mcp-toolset/more"        // whether there is more output already
+	MetaTasks      = "mcp-toolset/tasks"       // for TaskList: a list of Entry
 )
 
-// Meta is the _meta of a result about one task.
+// Meta returns the _meta of a result about one task.
 func Meta(id string, s tasks.Status) map[string]any {
 	m := map[string]any{MetaTaskID: id, MetaStatus: s.State}
 	if s.Exited {
@@ -48,7 +47,7 @@ func Meta(id string, s tasks.Status) map[string]any {
 	return m
 }
 
-// hasEnded reports whether a task has ended, with all its output there.
+// hasEnded reports whether a task has ended and all its output is stored.
 func hasEnded(t *tasks.Task) bool {
 	select {
 	case <-t.Done():
@@ -58,7 +57,7 @@ func hasEnded(t *tasks.Task) bool {
 	}
 }
 
-// exitCode is the exit code as an output has it.
+// exitCode returns the exit code for an output, or nil if there is none.
 func exitCode(s tasks.Status) *int {
 	if !s.Exited {
 		return nil
@@ -66,7 +65,7 @@ func exitCode(s tasks.Status) *int {
 	return &s.Code
 }
 
-// find is the task with an id, if it is the caller's.
+// find returns the task with an id. It fails if the task does not belong to the caller.
 func find(env *tools.Env, r *tasks.Registry, id string) (*tasks.Task, error) {
 	t, ok := r.Get(tasks.OwnerOf(env.Session), id)
 	if !ok {
@@ -75,7 +74,7 @@ func find(env *tools.Env, r *tasks.Registry, id string) (*tasks.Task, error) {
 	return t, nil
 }
 
-// how is in a few words how a task is.
+// how returns a short description of a task's state.
 func how(s tasks.Status, now time.Time) string {
 	text := plain.Line(s.Detail)
 	if text == "" {
@@ -87,7 +86,7 @@ func how(s tasks.Status, now time.Time) string {
 	return text
 }
 
-// duration is a time as people say it, cut to its last unit.
+// duration formats a duration for people, rounded down to its last unit.
 func duration(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:

@@ -16,7 +16,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// golden runs the cases of a folder, in which $NAME stands for a task's id.
+// golden runs the cases of a folder. In them $NAME is replaced by a task's id.
 func golden(t *testing.T, tool *tools.Tool, dir string, ids map[string]string) {
 	t.Helper()
 	var there, back []string
@@ -48,8 +48,8 @@ func golden(t *testing.T, tool *tools.Tool, dir string, ids map[string]string) {
 	}
 }
 
-// goldenTasks makes tasks as the cases need them. They are as old as not to be
-// another minute old when the case has run.
+// goldenTasks makes the tasks of the cases. Their ages are such that the number of minutes
+// does not change while a case runs.
 func goldenTasks(t *testing.T) (*tasks.Registry, map[string]string) {
 	t.Helper()
 	r, ids := tasks.New(time.Now), map[string]string{}
@@ -103,7 +103,7 @@ func TestListCases(t *testing.T) {
 	golden(t, NewList(Options{Tasks: r}), "testdata/list", ids)
 }
 
-// The 50 that ended last are listed, and all that run.
+// TestListMany checks that all running tasks are listed, and the 50 that ended last.
 func TestListMany(t *testing.T) {
 	w, p, r := toolstest.NewWorkspace(t), newPrinter(t), tasks.New(time.Now)
 	tool := NewList(Options{Tasks: r})
@@ -131,7 +131,8 @@ func TestListMany(t *testing.T) {
 	}
 }
 
-// A task is its session's; of a request without session, its principal's.
+// TestOwner checks that a task belongs to its session, or to the principal of a request
+// without a session.
 func TestOwner(t *testing.T) {
 	w, p, r := toolstest.NewWorkspace(t), newPrinter(t), tasks.New(time.Now)
 	for owner, mine := range map[tasks.Owner]bool{

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// lookEvery is how often a call that waits looks whether there is more output:
-	// seldom enough that a task that prints quickly is not answered line by line.
+	// lookEvery is the interval at which a waiting call checks for more output. It is long
+	// enough that a task with fast output is not answered line by line.
 	lookEvery = 100 * time.Millisecond
-	// tellEvery is how often a client is told how far a task is.
+	// tellEvery is the interval of progress reports to a client.
 	tellEvery = time.Second
 )
 
-// waiter waits for a task, and tells of it meanwhile.
+// waiter waits for a task and reports progress meanwhile.
 type waiter struct {
 	env   *tools.Env
 	task  *tasks.Task
@@ -25,11 +25,11 @@ type waiter struct {
 	past  bool
 
 	began, told time.Time
-	last        string // the last line, when so many bytes were printed:
+	last        string // last line of the output when it had at bytes
 	at          int64
 }
 
-// newWaiter makes a waiter for at most d.
+// newWaiter returns a waiter with timeout d.
 func newWaiter(env *tools.Env, t *tasks.Task, d time.Duration) *waiter {
 	now := env.Now()
 	return &waiter{env: env, task: t, timer: time.NewTimer(d), look: time.NewTicker(lookEvery), past: d <= 0, began: now, told: now}
@@ -40,7 +40,7 @@ func (w *waiter) stop() {
 	w.look.Stop()
 }
 
-// over reports whether the time to wait is over.
+// over reports whether the timeout has passed.
 func (w *waiter) over() bool {
 	select {
 	case <-w.timer.C:
@@ -50,13 +50,12 @@ func (w *waiter) over() bool {
 	return w.past
 }
 
-// end waits until the task has ended or the time is over.
+// end waits until the task has ended or the timeout has passed.
 func (w *waiter) end(ctx context.Context) error {
 	return w.until(ctx, func() bool { return false })
 }
 
-// more is the same, but waits no longer than until more than so many bytes
-// are printed.
+// more is like end, but also returns once the output exceeds printed bytes.
 func (w *waiter) more(ctx context.Context, printed int64) error {
 	return w.until(ctx, func() bool {
 		now, _ := w.task.Output().Bytes()
@@ -83,8 +82,8 @@ func (w *waiter) until(ctx context.Context, met func() bool) error {
 	return nil
 }
 
-// tell tells a client that listens how far the task is. What grows is the time:
-// a task that prints nothing lives too.
+// tell reports progress to a client that asked for it. The progress is the elapsed time,
+// since a task without output makes progress too.
 func (w *waiter) tell() {
 	now := w.env.Now()
 	if now.Sub(w.told) < tellEvery {

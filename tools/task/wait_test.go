@@ -18,7 +18,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// scene is a task that runs under a fake clock.
+// scene is a task that runs with a fake clock.
 type scene struct {
 	t    *testing.T
 	w    *toolstest.Workspace
@@ -38,7 +38,7 @@ func play(t *testing.T, f func(s *scene)) {
 	})
 }
 
-// reply is what a call gave, and how long it took.
+// reply is the answer to a call, and the time it took.
 type reply struct {
 	text string
 	meta map[string]any
@@ -63,8 +63,7 @@ func (s *scene) ask(ctx context.Context, args string) reply {
 	return reply{text: toolstest.Text(resp), meta: resp.Meta, took: time.Since(began)}
 }
 
-// wants compares an answer, and the time it took, with what it should be. $ID
-// stands for the task's id.
+// wants compares an answer and its time with the expected ones. $ID is the task's id.
 func (s *scene) wants(got reply, took time.Duration, text string) {
 	s.t.Helper()
 	if got.err != nil {
@@ -78,7 +77,7 @@ func (s *scene) wants(got reply, took time.Duration, text string) {
 	}
 }
 
-// after runs f later, while a call waits.
+// after runs f after d, while a call waits.
 func (s *scene) after(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
 func TestBlockUntilEnd(t *testing.T) {
@@ -117,14 +116,15 @@ func TestBlockUntilTimeout(t *testing.T) {
 	}
 }
 
-// Who follows sees every line once, soon after it came, and the end.
+// TestFollow checks that a reader that follows the output gets every line once, soon after
+// it was printed, and the end.
 func TestFollow(t *testing.T) {
 	play(t, func(s *scene) {
 		s.j.print(s.t, "one\n")
 		s.wants(s.ask(s.t.Context(), `, "offset": 0`), 0, "Task $ID: running, 0 s\none\n[next offset 4; there is no more yet]")
 		s.after(1040*time.Millisecond, func() { s.j.print(s.t, "two\nthr") })
 		s.wants(s.ask(s.t.Context(), `, "offset": 4`), 1100*time.Millisecond, "Task $ID: running, 1 s\ntwo\n[next offset 8; there is no more yet]")
-		// A line that is not finished is not taken for a new one, but shown in the end.
+		// An incomplete line does not count as a new one, but is shown at the timeout.
 		s.wants(s.ask(s.t.Context(), `, "offset": 8, "timeout": 5000`), 5*time.Second, "Task $ID: running, 6 s\nthr\n[next offset 11, within the last line; there is no more yet]")
 		s.wants(s.ask(s.t.Context(), `, "offset": 11, "timeout": 1000`), time.Second, "Task $ID: running, 7 s\n[nothing new]\n[next offset 11; there is no more yet]")
 		s.after(950*time.Millisecond, func() { s.j.print(s.t, "ee\nfour\n") })
@@ -135,7 +135,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// With a filter the wait is for a line that it lets through.
+// TestFollowFilter checks that a call with a filter waits for a matching line.
 func TestFollowFilter(t *testing.T) {
 	play(t, func(s *scene) {
 		s.j.print(s.t, "one\n")
@@ -149,7 +149,8 @@ func TestFollowFilter(t *testing.T) {
 	})
 }
 
-// A view ends where the next part begins, also within a line and a character.
+// TestViewThenFollow checks that a view ends where the next part begins, also within a line
+// or a character.
 func TestViewThenFollow(t *testing.T) {
 	play(t, func(s *scene) {
 		s.j.print(s.t, "one\n45 \xc3")
@@ -172,7 +173,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A client hears once a second that the task lives, and what it printed last.
+// TestProgress checks that a client gets a progress report every second, with the last line
+// of the output.
 func TestProgress(t *testing.T) {
 	play(t, func(s *scene) {
 		s.after(1500*time.Millisecond, func() { s.j.print(s.t, "one\n 45%\r 46%") })
@@ -184,8 +186,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// Reading on from a view's gap and from each next offset gives all that the view
-// left out.
+// TestGapIsReadable checks that reading on from a view's gap returns all that the view left
+// out.
 func TestGapIsReadable(t *testing.T) {
 	play(t, func(s *scene) {
 		var all strings.Builder
@@ -223,7 +225,8 @@ func TestGapIsReadable(t *testing.T) {
 	})
 }
 
-// What a log could not keep is named, and what came behind it is shown.
+// TestMissing checks that output dropped from the log is reported, and that the output
+// after it is shown.
 func TestMissing(t *testing.T) {
 	p := printerWith(t, spool.Quota{Task: 8, All: 1 << 20})
 	w, r := toolstest.NewWorkspace(t), tasks.New(time.Now)
@@ -249,7 +252,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Who stops a task and gives up is let go; the task is ended nevertheless.
+// TestStopCancelled checks that a cancelled TaskStop returns, and that the task is ended
+// all the same.
 func TestStopCancelled(t *testing.T) {
 	play(t, func(s *scene) {
 		s.j.hang = make(chan struct{})
@@ -265,7 +269,8 @@ func TestStopCancelled(t *testing.T) {
 	})
 }
 
-// A wait for a task ends when somebody stops it.
+// TestStopWhileWaiting checks that a call that waits for a task ends when the task is
+// stopped.
 func TestStopWhileWaiting(t *testing.T) {
 	play(t, func(s *scene) {
 		stopped := make(chan struct{})

@@ -1,21 +1,21 @@
-// Package toolstest tests a tool with one line:
+// Package toolstest runs the test cases of a tool with one line:
 //
 //	func TestCases(t *testing.T) { toolstest.Run(t, read.New(read.Options{}), "testdata") }
 //
-// A case is a txtar archive; one called unix_* is not run on Windows. Its comment
-// says why it is there; then come, in this order:
+// A case is a txtar archive. A case named unix_* does not run on Windows. Its comment gives
+// the reason for the case. The sections are, in this order:
 //
-//	-- files/NAME --    a file of the workspace; between calls one that somebody else writes
+//	-- files/NAME --    a file of the workspace; between calls, a change from outside the session
 //	-- read/NAME --     the session reads the file
 //	-- call --          the arguments of a call; there may be several, in sequence
-//	-- want --          the text of its result; `want failed` for a result that is a failure
-//	-- error --         instead of want: the error of a call refused or failed
-//	-- after/NAME --    a file as it must be after all calls; with the single
-//	                    line `(absent)` it must not be there
+//	-- want --          the text of its result; `want failed` if the result is a failure
+//	-- error --         instead of want: the error of the call
+//	-- after/NAME --    the content of a file after all calls; the single line
+//	                    `(absent)` means that the file must not exist
 //
-// Each file of the workspace is a second newer than the one before it. $ROOT
-// stands for the workspace, $RESULTS for the folder of stored results. With -update, want and error sections are
-// rewritten with what the tool does; read the diff.
+// Each file of the workspace is one second newer than the one before it. $ROOT is the
+// workspace, and $RESULTS is the folder of stored results. With -update, want and error
+// sections are rewritten with the actual answers; read the diff.
 package toolstest
 
 import (
@@ -45,19 +45,19 @@ import (
 	"mcp-toolset/tools"
 )
 
-// placed finds paths below a folder that has a name in the answers.
+// placed matches paths below a folder that has a name in answers.
 var placed = regexp.MustCompile(`\$(ROOT|RESULTS)[^\s]*`)
 
 var update = flag.Bool("update", false, "rewrite the wanted results of txtar cases")
 
-// Run runs every *.txtar case of dir as a subtest. same makes what differs from
-// run to run the same, in each answer.
+// Run runs every *.txtar case of dir as a subtest. The functions same replace parts of
+// answers that vary between runs.
 func Run(t *testing.T, tool *tools.Tool, dir string, same ...func(string) string) {
 	t.Helper()
 	RunIn(t, tool, dir, func(*Workspace) {}, same...)
 }
 
-// RunIn is Run where each case's workspace is prepared first.
+// RunIn is like Run, and calls prepare first for the workspace of each case.
 func RunIn(t *testing.T, tool *tools.Tool, dir string, prepare func(*Workspace), same ...func(string) string) {
 	t.Helper()
 	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -84,12 +84,12 @@ func RunIn(t *testing.T, tool *tools.Tool, dir string, prepare func(*Workspace),
 	}
 }
 
-// Workspace is a workspace in a temporary folder with a session in it.
+// Workspace is a workspace in a temporary folder, with a session.
 type Workspace struct {
 	Root    string
 	Session *session.Session
 	Now     func() time.Time
-	// Catalogue and Wake are what a call's Env has of them; both may be nil.
+	// Catalogue and Wake are copied to the Env of a call. Both may be nil.
 	Catalogue func() *tools.Catalogue
 	Wake      func(context.Context, time.Duration)
 
@@ -99,7 +99,7 @@ type Workspace struct {
 	locks   *filelock.Locks
 }
 
-// NewWorkspace makes a workspace that ends with the test.
+// NewWorkspace returns a workspace that is removed after the test.
 func NewWorkspace(t *testing.T) *Workspace {
 	t.Helper()
 	roots, err := workspace.OpenRoots([]string{t.TempDir()})
@@ -116,8 +116,8 @@ func NewWorkspace(t *testing.T) *Workspace {
 		})}
 }
 
-// Placed returns text with $ROOT and $RESULTS for these folders, and with slashes in
-// the paths below them.
+// Placed returns text with $ROOT and $RESULTS in place of these folders, and with slashes
+// in the paths below them.
 func (w *Workspace) Placed(text string) string {
 	text = strings.NewReplacer(w.Root, "$ROOT", w.Session.View().Results, "$RESULTS").Replace(text)
 	if runtime.GOOS == "windows" {
@@ -126,8 +126,8 @@ func (w *Workspace) Placed(text string) string {
 	return text
 }
 
-// Env is what a call in the workspace gets. Everything in the root may be
-// opened, and what the session stored.
+// Env returns the Env of a call in the workspace. The call may open everything in the root,
+// and what the session stored.
 func (w *Workspace) Env() *tools.Env {
 	view := w.Session.View()
 	return &tools.Env{
@@ -160,8 +160,8 @@ func (w *Workspace) Env() *tools.Env {
 	}
 }
 
-// Call runs one call as the pipeline would, without policy and scheduler, and
-// applies its effect.
+// Call runs one call as the pipeline does, but without policy and scheduler, and applies
+// its effect.
 func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*tools.Response, error) {
 	call, err := tool.Parse(json.RawMessage(args))
 	if err != nil {
@@ -184,7 +184,7 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 	return resp, nil
 }
 
-// Read records that the session has read a file of the workspace as it is.
+// Read records that the session has read a file of the workspace in its present state.
 func (w *Workspace) Read(t *testing.T, name string) {
 	t.Helper()
 	path := filepath.Join(w.Root, name)
@@ -203,7 +203,7 @@ func (w *Workspace) Read(t *testing.T, name string) {
 	}}})
 }
 
-// Text is the text of a response; other content appears as [kind].
+// Text returns the text of a response. Other content appears as [kind].
 func Text(r *tools.Response) string {
 	var parts []string
 	for _, c := range r.Content {

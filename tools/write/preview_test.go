@@ -12,8 +12,8 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// TestPreview: what the user sees of a Write is what differs from the file, or the
-// new content where the file may not or cannot be compared.
+// TestPreview checks that the user sees how a Write changes the file, or the new content if
+// the file may not or cannot be compared.
 func TestPreview(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	numbers := func(n int, word string) string {

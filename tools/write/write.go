@@ -1,4 +1,5 @@
-// Package write is the Write tool: a file made, or replaced as a whole.
+// Package write provides the Write tool, which creates a file or replaces its whole
+// content.
 package write
 
 import (
@@ -13,7 +14,7 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// Input is what a call is given.
+// Input holds the arguments of a call.
 type Input struct {
 	FilePath string `json:"file_path" minLength:"1" jsonschema:"The file: absolute, starting with ~, or relative to the working directory"`
 	Content  string `json:"content" jsonschema:"The complete content"`
@@ -28,13 +29,13 @@ type Output struct {
 	text string
 }
 
-// Options are what a server can set.
+// Options holds the settings of the tool.
 type Options struct{ Guard file.Guard }
 
 //go:embed prompt.md
 var prompt string
 
-// New makes the tool.
+// New returns the tool.
 func New(o Options) *tools.Tool {
 	return tools.MustBuild(tools.Def[Input, Output]{
 		Name:          "Write",
@@ -56,7 +57,7 @@ func New(o Options) *tools.Tool {
 	})
 }
 
-// preview compares the content with the one that the file has.
+// preview compares the new content with the present content of the file.
 func preview(ctx context.Context, env *tools.Env, in Input) tools.Preview {
 	shown, old := plain.Text(in.FilePath), file.Look(ctx, env, in.FilePath)
 	if !old.Exists {
@@ -104,7 +105,8 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	return r, nil
 }
 
-// compare tells what changed in the text, and in its form.
+// compare returns the changes of the text, and notes on changes of its encoding and line
+// endings.
 func compare(c file.Changed) (hunks []file.Hunk, form []string) {
 	if c.Old.Data == nil {
 		return nil, []string{fmt.Sprintf("the old content, %d bytes, was too large to be compared", c.Old.Size)}
