@@ -71,6 +71,7 @@ func bash(t testing.TB) string {
 func newRunner(t testing.TB, c Config) *Runner {
 	t.Helper()
 	r := NewRunner(c)
+	r.wait = patience
 	t.Cleanup(func() {
 		if err := r.Close(0); err != nil {
 			t.Errorf("Close: %v", err)
@@ -160,3 +161,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 		}
 	}
 }
+
+// patience replaces startWait in tests, which start many supervisors at once, also on
+// a busy machine and under the race detector.
+const patience = time.Minute

@@ -133,6 +133,7 @@ func beServer(args []string) int {
 	count, _ := strconv.Atoi(args[0])
 	tier, _ := strconv.Atoi(args[1])
 	r := NewRunner(Config{Tiers: []Tier{Tier(tier)}, Spares: 2})
+	r.wait = patience
 	errs := make(chan error, count)
 	for range count {
 		go func() {
