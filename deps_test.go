@@ -97,7 +97,7 @@ var rules = []rule{
 	{"internal/helper", []string{"internal/command", "internal/process"}, nil, "runs the processes that supervise commands, before the libraries of the server are initialized"},
 	{"internal/shellsafe", nil, []string{"mvdan.cc/sh/v3/syntax"}, "a leaf: what a shell command holds and whether it only reads"},
 	{"internal/trace", []string{"concurrency"}, nil, "calls as Chrome trace events"},
-	{"internal/metrics", []string{"concurrency", "internal/plain"}, nil, "what the scheduler does, for programs and people"},
+	{"internal/metrics", []string{"concurrency", "internal/plain"}, nil, "figures of the scheduler, as Prometheus text and as a live view"},
 	{"internal/plain", nil, nil, "a leaf: text safe to show"},
 	{"internal/lossy", nil, nil, "a leaf: a log that never waits for its reader"},
 	{"e2e/conformance", []string{"internal/assembly", "server", "tools"}, nil, "a test-only server of the conformance suite's tools"},

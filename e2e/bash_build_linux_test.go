@@ -13,10 +13,6 @@ import (
 // TestBuilds: what builds does so in a root without any setting.
 func TestBuilds(t *testing.T) {
 	testscale.NeedFull(t)
-	goMore := ""
-	if testscale.Full() { // the standard library is compiled anew for each
-		goMore = " && go test ./... && go vet ./..."
-	}
 	for _, user := range users(t) {
 		t.Run(user.name, func(t *testing.T) {
 			s := startShell(t, shellOptions{user: user.id, env: []string{"GOTOOLCHAIN=local", "GOFLAGS=-buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0"}})
@@ -31,7 +27,7 @@ func TestBuilds(t *testing.T) {
 				{"go", []string{"go version"}, map[string]string{
 					"go/go.mod": "module example\n", "go/main.go": "package main\nfunc main() { println(\"built\") }\n",
 					"go/main_test.go": "package main\nimport \"testing\"\nfunc TestX(t *testing.T) { t.TempDir() }\n",
-				}, "cd go && go build -o out . && ./out" + goMore + " && cd ..", "built"},
+				}, "cd go && go build -o out . && ./out && go test ./... && go vet ./... && cd ..", "built"},
 				{"git", []string{"git --version"}, map[string]string{"repo/f": "1\n"},
 					`mkdir -p repo && cd repo && git init -q && git add f && git -c user.name=A -c user.email=a@b.c commit -qm one && git checkout -qb other && echo 2 >f &&
 git -c user.name=A -c user.email=a@b.c commit -qam two && git merge-base main other 2>/dev/null; git log --format=%s && git stash list && git gc -q && git status --short && cd ..`, "two\none"},

@@ -74,9 +74,7 @@ func TestHostileRepositories(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	if !testscale.Full() {
-		t.Skip("it takes a minute: at full scale only")
-	}
+	testscale.NeedFull(t)
 	calls := []string{
 		"git status", "git diff", "git log -p", "git show", "git blame f", "git -C sub status", "git ls-files -m", "git grep x", "git describe --always",
 		"git log --pretty=mine", "git reflog --format=%GG", "git stash list --format=%G?", "git diff --stat HEAD", "git cat-file -p HEAD:f",

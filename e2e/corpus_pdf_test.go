@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	"mcp-toolset/internal/testscale"
 )
 
 // pdfOf is a PDF file of one page for each content; those that draw Im show an
@@ -133,9 +131,6 @@ func addBadPDFs(c *corpus, hello string) {
 
 const onePageHello = `## Page 1 of 1\nHello`
 
-// quickPDFs is how many real PDF files the quick corpus has.
-const quickPDFs = 4
-
 // addRealPDFs adds some of pdfcpu's test files: of office programs, TeX,
 // scanners, with forms, annotations and PDF 2.0.
 func addRealPDFs(c *corpus) {
@@ -143,7 +138,6 @@ func addRealPDFs(c *corpus) {
 	if module == "" {
 		return
 	}
-	before := len(c.samples)
 	for _, p := range []struct {
 		name, want string
 		pictures   int
@@ -163,9 +157,6 @@ func addRealPDFs(c *corpus) {
 		{"pdf20/utf8test.pdf", onePage(`PDF 2\.0 with UTF-8 test file\n.+`), 0}, {"pdf20/viaIncrementalSave.pdf", onePage("PDF 2.0 Words Have Spacing"), 0},
 		{"pdf20/imageWithBPC.pdf", `## Page 1 of 1\nThis text is in a Calibrated RGB \(CalRGB\) colorspace\n.+`, 0},
 	} {
-		if !testscale.Full() && len(c.samples)-before == quickPDFs {
-			return
-		}
 		name := "real/" + filepath.Base(p.name)
 		s := c.shows(name, readFile(c, filepath.Join(module, "pkg", "testdata", filepath.FromSlash(p.name))), p.want)
 		s.pictures, s.failed = p.pictures, strings.HasPrefix(p.want, "Read: failed")

@@ -17,8 +17,6 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"mcp-toolset/internal/testscale"
-
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 )
@@ -157,9 +155,6 @@ func (c *corpus) small() []small {
 // broken are those of Go's own test pictures that are not whole.
 var broken = regexp.MustCompile(`invalid-palette-ref\.tiff$`)
 
-// quickPictures is how many real pictures of each kind the quick corpus has.
-const quickPictures = 3
-
 // addRealPictures adds the test pictures of Go's decoders: all colour models,
 // depths, interlacings and compressions they know.
 func addRealPictures(c *corpus) {
@@ -172,9 +167,6 @@ func addRealPictures(c *corpus) {
 		c.must(err)
 		if len(files) == 0 {
 			c.t.Logf("there is nothing of %s", pattern)
-		}
-		if !testscale.Full() {
-			files = files[:min(len(files), quickPictures)]
 		}
 		for _, file := range files {
 			name, data := "real/"+filepath.Base(file), readFile(c, file)

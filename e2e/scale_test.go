@@ -4,8 +4,6 @@ import "mcp-toolset/internal/testscale"
 
 // The counts of the tests that have many cases.
 var (
-	// killedWrites is how many writes TestKilledWrites tries to kill.
-	killedWrites = testscale.N(30, 200)
 	// manyTasks is how many tasks TestStopMany stops.
 	manyTasks = testscale.N(10, 50)
 	// muchOutput is how much the commands of TestMuchOutput print at least, in bytes.
