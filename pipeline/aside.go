@@ -101,10 +101,10 @@ func (p *Pipeline) stepAside(ctx context.Context, r *Request, server string, wai
 // It returns t at once if t is not an upstream tool, or if its server is
 // connected and no earlier call waits for it.
 func (p *Pipeline) connect(ctx context.Context, r *Request, t *tools.Tool) (*tools.Tool, error) {
-	if t.Prepare == nil || p.isReady(t.Server) && len(p.aside.earlier(asideKey{r.Ticket.Lane(), t.Server}, r.Ticket)) == 0 {
+	if t.Connect == nil || p.isReady(t.Server) && len(p.aside.earlier(asideKey{r.Ticket.Lane(), t.Server}, r.Ticket)) == 0 {
 		return t, nil
 	}
-	if err := p.stepAside(ctx, r, t.Server, t.Prepare); err != nil {
+	if err := p.stepAside(ctx, r, t.Server, t.Connect); err != nil {
 		return t, err
 	}
 	now, err := p.Registry.Lookup(t.Name)

@@ -26,7 +26,7 @@ func (b *BatchFailed) Error() string {
 
 // cascade cancels the burst of a command that failed. A refused, invalid or
 // cancelled command does not count as failed.
-func (c *call) cascade(resp *tools.Response, r *tools.Resolved) {
+func (c *call) cascade(resp *tools.Response, r *tools.Prepared) {
 	if resp == nil || !resp.Failed || !c.tool.Cascades || c.p.Cascade == CascadeOff {
 		return
 	}

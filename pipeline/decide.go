@@ -101,7 +101,7 @@ const resolveTime = 10 * time.Second
 
 // decision asks the policy about the call. The path of a read-only call is
 // checked for reading, that of any other call for editing.
-func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, hooks *policy.Opinion) (policy.Decision, error) {
+func (c *call) decision(ctx context.Context, r *tools.Prepared, env *tools.Env, hooks *policy.Opinion) (policy.Decision, error) {
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,

@@ -12,7 +12,7 @@ import (
 // openFor sets c.grants to the accesses that the sandbox must add if the call
 // runs. If the call would fail in any case, openFor denies it, so that the user
 // is not asked about it.
-func (c *call) openFor(r *tools.Resolved, env *tools.Env, d policy.Decision) policy.Decision {
+func (c *call) openFor(r *tools.Prepared, env *tools.Env, d policy.Decision) policy.Decision {
 	c.grants = nil
 	if d.Behavior == policy.Deny && !d.Open {
 		return d
@@ -50,7 +50,7 @@ func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 // opening describes the access that the call needs beyond the workspace. It is
 // part of the approval's subject, so that an approval holds for exactly this
 // access: a link may point elsewhere later.
-func (c *call) opening(r *tools.Resolved, env *tools.Env, req policy.Request) string {
+func (c *call) opening(r *tools.Prepared, env *tools.Env, req policy.Request) string {
 	grants, err := r.Grants(env, c.p.Policy.Opens(req))
 	if err != nil {
 		return "" // the call is refused

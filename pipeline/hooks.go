@@ -18,7 +18,7 @@ import (
 
 // runBefore runs the hooks before the call. Input that a hook has changed is
 // parsed, completed and validated like input of a model.
-func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Resolved, *policy.Opinion, error) {
+func (c *call) runBefore(ctx context.Context, r *tools.Prepared, env *tools.Env) (*tools.Prepared, *policy.Opinion, error) {
 	if c.before == nil {
 		if c.before = c.resumed(r); c.before == nil {
 			defer c.heldUp("hooks")()
@@ -40,7 +40,7 @@ func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env)
 	}
 	parsed, err := c.tool.Parse(v.UpdatedInput)
 	if err == nil {
-		r = parsed.Resolve(env)
+		r = parsed.Prepare(env)
 		err = r.Validate()
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env)
 
 // resumed returns the decisions made when the same call was sent before. It
 // returns nil if there are none or the input differs.
-func (c *call) resumed(r *tools.Resolved) *before {
+func (c *call) resumed(r *tools.Prepared) *before {
 	b, ok := c.Resumed.(*before)
 	if !ok || b == nil || c.depth > 0 || string(b.input) != string(r.Input()) {
 		return nil
@@ -75,7 +75,7 @@ func (c *call) hookedAfter() bool {
 // runAfter runs the hooks after the execution, before the session gets the
 // call's effects and before the next call. So the next call sees a file as a
 // formatter left it.
-func (c *call) runAfter(ctx context.Context, r *tools.Resolved, env *tools.Env, resp *tools.Response, err error, took time.Duration) {
+func (c *call) runAfter(ctx context.Context, r *tools.Prepared, env *tools.Env, resp *tools.Response, err error, took time.Duration) {
 	if !c.hookedAfter() || ctx.Err() != nil {
 		return
 	}
@@ -140,7 +140,7 @@ func (c *call) runHooks(ctx context.Context, event policy.Event, in hook.Input) 
 	return c.p.RunHooks(ctx, event, list, in)
 }
 
-func (c *call) hookInput(r *tools.Resolved, env *tools.Env) hook.Input {
+func (c *call) hookInput(r *tools.Prepared, env *tools.Env) hook.Input {
 	return hook.Input{
 		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: string(c.p.Policy.Mode()),
 		Tool: c.tool.Name, ToolInput: r.Input(), ToolUseID: c.ID,

@@ -32,8 +32,8 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 	}
 	defer func() { resp = n.finish(ctx, resp, err) }()
 	defer n.recover(&resp)
-	if bad == nil && tool.Prepare != nil {
-		if err := tool.Prepare(ctx); err != nil {
+	if bad == nil && tool.Connect != nil {
+		if err := tool.Connect(ctx); err != nil {
 			bad = explain(ctx, err)
 		}
 	}

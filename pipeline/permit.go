@@ -15,7 +15,7 @@ import (
 // approval of exactly this call, then the client's user, then an approval on
 // this machine by number. The call runs with exactly the input that the user
 // was shown.
-func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d policy.Decision) (policy.Decision, error) {
+func (c *call) permit(ctx context.Context, r *tools.Prepared, env *tools.Env, d policy.Decision) (policy.Decision, error) {
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
 		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),

@@ -162,7 +162,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, er
 		return c.refuse(invalid(err)), nil
 	}
 	var (
-		resolved *tools.Resolved
+		resolved *tools.Prepared
 		env      *tools.Env
 		failure  error
 	)
@@ -240,7 +240,7 @@ func (p *Pipeline) newCall(r Request, tool *tools.Tool) *call {
 
 // decide judges the call, asks the user if necessary, and refuses the call
 // unless it is allowed.
-func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (*tools.Resolved, error) {
+func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (*tools.Prepared, error) {
 	r, d, err := c.judge(ctx, parsed, env, true)
 	if err != nil {
 		return nil, err
@@ -265,8 +265,8 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 
 // judge completes and validates the input, then asks hooks, policy, tool and
 // classifier. If live is false, it starts no hook and no classifier.
-func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, live bool) (*tools.Resolved, policy.Decision, error) {
-	r := parsed.Resolve(env)
+func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, live bool) (*tools.Prepared, policy.Decision, error) {
+	r := parsed.Prepare(env)
 	if err := r.Validate(); err != nil {
 		return nil, policy.Decision{}, invalid(err)
 	}
@@ -297,7 +297,7 @@ func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, li
 // classifierInput returns the text that describes the call to the classifier.
 // It is the tool's own text, or the preview of the changes, which begins with
 // the path.
-func (c *call) classifierInput(ctx context.Context, r *tools.Resolved, env *tools.Env) string {
+func (c *call) classifierInput(ctx context.Context, r *tools.Prepared, env *tools.Env) string {
 	if in := r.ClassifierInput(); in != "" {
 		return in
 	}
@@ -306,7 +306,7 @@ func (c *call) classifierInput(ctx context.Context, r *tools.Resolved, env *tool
 
 // previewOf returns the preview of the changes. It shows no file that may hold
 // credentials.
-func (c *call) previewOf(ctx context.Context, r *tools.Resolved, env *tools.Env) tools.Preview {
+func (c *call) previewOf(ctx context.Context, r *tools.Prepared, env *tools.Env) tools.Preview {
 	c.preview.Store(true)
 	defer c.preview.Store(false)
 	return r.Preview(ctx, env)
@@ -321,7 +321,7 @@ type outcome struct {
 
 // execute runs the tool and the hooks after it. The outcome's effects count
 // even if execute returns an error.
-func (c *call) execute(ctx context.Context, r *tools.Resolved, env *tools.Env) (out outcome, err error) {
+func (c *call) execute(ctx context.Context, r *tools.Prepared, env *tools.Env) (out outcome, err error) {
 	done, err := c.afford(ctx)
 	if err != nil {
 		return out, err

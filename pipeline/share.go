@@ -11,7 +11,7 @@ import (
 // copy of its result. Each of the calls gets the effects for its own session.
 // Only read-only calls whose result does not depend on the session are
 // deduplicated.
-func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Response, error) {
+func (c *call) share(ctx context.Context, r *tools.Prepared, env *tools.Env) (*tools.Response, error) {
 	run := func(ctx context.Context) (outcome, error) { return c.execute(ctx, r, env) }
 	if !c.safe || !r.Facts.ReadOnly || !r.Shared(env) || c.p.Shared == nil || c.hookedAfter() || c.tool.Interrupt == tools.Finish {
 		out, err := run(ctx)
@@ -47,7 +47,7 @@ type shareable struct {
 }
 
 // key returns a key that is equal only for calls with the same result.
-func (c *call) key(r *tools.Resolved, env *tools.Env) string {
+func (c *call) key(r *tools.Prepared, env *tools.Env) string {
 	v := env.Session
 	return strings.Join(append([]string{c.tool.Name, string(r.Input()), v.Dir, v.Principal}, v.Roots...), "\x00")
 }

@@ -43,7 +43,7 @@ func TestDefaultsAreConservative(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := toolstest.NewWorkspace(t).Env()
-	r := call.Resolve(env)
+	r := call.Prepare(env)
 	if r.Facts != (tools.Facts{}) || r.Path != "" || r.Summary != "Echo" || r.ClassifierInput() != "" || r.Parts(env) != nil || r.Check(env) != nil || r.Validate() != nil {
 		t.Errorf("defaults of a call: %+v", r)
 	}
@@ -66,7 +66,7 @@ func TestPathMatcher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	match := call.Resolve(toolstest.NewWorkspace(t).Env()).Matcher(policy.Base{Dir: "/w"})
+	match := call.Prepare(toolstest.NewWorkspace(t).Env()).Matcher(policy.Base{Dir: "/w"})
 	for pattern, want := range map[string]bool{"src/**": true, "*.go": true, "a.go": true, "other/**": false, "/w/src/a.go/x": false} {
 		if match(policy.Allow, pattern) != want || match(policy.Deny, pattern) != want {
 			t.Errorf("pattern %s: %v", pattern, !want)
@@ -90,7 +90,7 @@ func TestOwnMatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := toolstest.NewWorkspace(t).Env()
-	r := call.Resolve(env)
+	r := call.Prepare(env)
 	match := r.Matcher(policy.Base{})
 	if !match(policy.Deny, "x!") || match(policy.Ask, "x!") || match(policy.Allow, "x!") || match(policy.Deny, "x") {
 		t.Error("the tool's own matcher is not what decides")
@@ -195,7 +195,7 @@ func TestResolveWorksOnACopy(t *testing.T) {
 	env := toolstest.NewWorkspace(t).Env()
 	for _, dir := range []string{"/one", "/two"} {
 		env.Session.Dir = dir
-		if r := call.Resolve(env); r.Path != dir+"/a" || string(r.Input()) != `{"word":"`+dir+`/a"}` {
+		if r := call.Prepare(env); r.Path != dir+"/a" || string(r.Input()) != `{"word":"`+dir+`/a"}` {
 			t.Errorf("in %s the path is %s, the input %s", dir, r.Path, r.Input())
 		}
 	}
@@ -288,7 +288,7 @@ func TestOpenObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(call.Resolve(toolstest.NewWorkspace(t).Env()).Input()); got != `{"any":{"a":{"b":[1,null]}}}` {
+	if got := string(call.Prepare(toolstest.NewWorkspace(t).Env()).Input()); got != `{"any":{"a":{"b":[1,null]}}}` {
 		t.Error(got)
 	}
 	for raw, want := range map[string]string{

@@ -9,7 +9,7 @@ import (
 	"mcp-toolset/policy"
 )
 
-// Call holds the parsed arguments of one call, before Resolve completes them.
+// Call holds the parsed arguments of one call, before Prepare completes them.
 type Call struct {
 	Tool *Tool
 	in   input
@@ -30,8 +30,8 @@ type Facts struct {
 	ReadOnly, Destructive, ConcurrencySafe, Idempotent, OpenWorld bool
 }
 
-// Resolved is a call whose input is complete: paths are expanded and Facts is computed.
-type Resolved struct {
+// Prepared is a call whose input is complete: paths are expanded and Facts is computed.
+type Prepared struct {
 	Tool    *Tool
 	Facts   Facts
 	Path    string // absolute path of the file or folder that the call names; "" if the tool has none
@@ -40,51 +40,51 @@ type Resolved struct {
 	encoded func() json.RawMessage
 }
 
-// Resolve completes a copy of the call's input against the current state of the session.
-// The call itself is unchanged and can be resolved again.
-func (c *Call) Resolve(env *Env) *Resolved {
+// Prepare completes a copy of the call's input against the current state of the session.
+// The call itself is unchanged and can be prepared again.
+func (c *Call) Prepare(env *Env) *Prepared {
 	in := c.in.backfilled(env)
-	r := &Resolved{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary()}
+	r := &Prepared{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary()}
 	r.encoded = sync.OnceValue(in.json) // encoded once: it may be large and has several readers
 	return r
 }
 
 // Validate checks the completed input without I/O. An error means invalid input.
-func (r *Resolved) Validate() error { return r.in.validate() }
+func (r *Prepared) Validate() error { return r.in.validate() }
 
 // Input returns the completed input as JSON. Equal inputs have equal bytes.
-func (r *Resolved) Input() json.RawMessage { return r.encoded() }
+func (r *Prepared) Input() json.RawMessage { return r.encoded() }
 
 // Matcher returns a function that reports whether a rule Tool(pattern) of a behavior covers
 // the call. Path patterns are relative to base.
-func (r *Resolved) Matcher(base policy.Base) func(b policy.Behavior, pattern string) bool {
+func (r *Prepared) Matcher(base policy.Base) func(b policy.Behavior, pattern string) bool {
 	return r.in.matcher(base)
 }
 
 // Parts returns the parts of the call, or nil if the call does one thing.
-func (r *Resolved) Parts(env *Env) *Parts { return r.in.parts(env) }
+func (r *Prepared) Parts(env *Env) *Parts { return r.in.parts(env) }
 
 // Check returns the tool's own decision on permission, or nil if it has none.
-func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
+func (r *Prepared) Check(env *Env) *policy.Decision { return r.in.check(env) }
 
 // Grants returns the grants that the call's sandbox needs to open the files in opens.
-func (r *Resolved) Grants(env *Env, opens []policy.Target) ([]Grant, error) {
+func (r *Prepared) Grants(env *Env, opens []policy.Target) ([]Grant, error) {
 	return r.in.grants(env, opens)
 }
 
 // ClassifierInput returns the text that a permission classifier judges.
-func (r *Resolved) ClassifierInput() string { return r.in.classifierInput() }
+func (r *Prepared) ClassifierInput() string { return r.in.classifierInput() }
 
 // Preview returns a view of the changes that the call would make. It is empty if the input
 // shows them.
-func (r *Resolved) Preview(ctx context.Context, env *Env) Preview { return r.in.preview(ctx, env) }
+func (r *Prepared) Preview(ctx context.Context, env *Env) Preview { return r.in.preview(ctx, env) }
 
 // Shared reports whether sessions with the same roots and working directory may share the
 // result.
-func (r *Resolved) Shared(env *Env) bool { return r.in.shared(env) }
+func (r *Prepared) Shared(env *Env) bool { return r.in.shared(env) }
 
 // Run executes the call. It panics if the tool panics.
-func (r *Resolved) Run(ctx context.Context, env *Env) (*Response, error) { return r.in.run(ctx, env) }
+func (r *Prepared) Run(ctx context.Context, env *Env) (*Response, error) { return r.in.run(ctx, env) }
 
 // input is the input of a call, with its type erased. Build and BuildForeign return tools
 // that parse it.

@@ -5,8 +5,8 @@
 //   - Def is written by the author: data and functions.
 //   - Tool is held by the server. Only Build and BuildForeign make one. Build fills in defaults
 //     and rejects an invalid definition.
-//   - Call holds the arguments of one call. Resolve turns it into a Resolved call, with expanded
-//     input and facts that are computed once. Only a Resolved call can run.
+//   - Call holds the arguments of one call. Prepare turns it into a Prepared call, with expanded
+//     input and facts that are computed once. Only a Prepared call can run.
 //
 // A tool asks for no permission, takes no locks, does not truncate results for the
 // protocol, and does not know which protocol serves it.

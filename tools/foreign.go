@@ -42,10 +42,10 @@ type Foreign struct {
 	InputSchema  json.RawMessage // unchanged; any JSON Schema of an object
 	OutputSchema json.RawMessage // nil: none
 
-	// Check, Prepare and Call are as in Def and Tool. Check and Call get the arguments as
+	// Check, Connect and Call are as in Def and Tool. Check and Call get the arguments as
 	// the client sent them.
 	Check   func(*Env, json.RawMessage) *policy.Decision
-	Prepare func(context.Context) error
+	Connect func(context.Context) error
 	Call    func(context.Context, *Env, json.RawMessage) (*Response, error)
 }
 
@@ -67,7 +67,7 @@ func BuildForeign(f Foreign) (*Tool, error) {
 	}
 	t := &Tool{
 		Name: f.Name, Title: f.Title, Prompt: f.Prompt, Aliases: f.Aliases, Loading: f.Loading,
-		Server: f.Server, Said: &f.Said, Notice: f.Notice, Prepare: f.Prepare, MaxResultSize: DefaultResultSize, Keep: KeepHead,
+		Server: f.Server, Said: &f.Said, Notice: f.Notice, Connect: f.Connect, MaxResultSize: DefaultResultSize, Keep: KeepHead,
 		enabled: func() error { return nil },
 		schemas: func() (*schemas, error) {
 			return &schemas{rawIn: f.InputSchema, rawOut: f.OutputSchema, in: &jsonschema.Schema{}}, nil

@@ -69,7 +69,7 @@ func TestForeignInput(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", c.args, err)
-		} else if got := call.Resolve(&tools.Env{}).Input(); string(got) != c.args {
+		} else if got := call.Prepare(&tools.Env{}).Input(); string(got) != c.args {
 			t.Errorf("%s became %s", c.args, got)
 		}
 	}
@@ -109,11 +109,11 @@ func TestForeignFacts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := call.Resolve(&tools.Env{}).Facts
+		got := call.Prepare(&tools.Env{}).Facts
 		if got.ReadOnly || got.ConcurrencySafe != c.safe || got.Destructive != c.destructive || c.said.DestructiveHint() != c.destroys {
 			t.Errorf("%+v: %+v", c.said, got)
 		}
-		match := call.Resolve(&tools.Env{}).Matcher(policy.Base{})
+		match := call.Prepare(&tools.Env{}).Matcher(policy.Base{})
 		if !match(policy.Deny, "x") || !match(policy.Ask, "x") || match(policy.Allow, "x") {
 			t.Error("a pattern that nobody understands allows, or does not deny or ask")
 		}

@@ -51,9 +51,9 @@ type Tool struct {
 	Finder bool
 	// Unwrap turns a call of the tool into a call of another one. nil: calls are its own.
 	Unwrap Unwrap
-	// Prepare connects the tool's server if it is not connected. Its error ends the call.
-	// nil: nothing to prepare.
-	Prepare func(context.Context) error
+	// Connect connects the tool's server if it is not connected. Its error ends the call.
+	// nil: the tool has no server.
+	Connect func(context.Context) error
 
 	enabled func() error
 	schemas func() (*schemas, error)

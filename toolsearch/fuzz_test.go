@@ -79,7 +79,7 @@ func ask(t *testing.T, tool *tools.Tool, c *tools.Catalogue, args string) (*tool
 		return nil, err
 	}
 	env := &tools.Env{Catalogue: func() *tools.Catalogue { return c }}
-	resolved := call.Resolve(env)
+	resolved := call.Prepare(env)
 	if err := resolved.Validate(); err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 		t.Fatalf("%q: %v", cmd, err)
 	}
 	env := s.env()
-	resolved := c.Resolve(env)
+	resolved := c.Prepare(env)
 	r := policy.Request{Tool: s.tools[tool].Name, Dir: s.ws, ReadOnly: resolved.Facts.ReadOnly, Parts: complete(t, resolved.Parts(env))}
 	denied := false
 	containment := stub{denied: &denied, exposed: s.exposed || s.uncontained}

@@ -99,7 +99,7 @@ func decode(t testing.TB, s string) string {
 	return b.String()
 }
 
-func resolve(t testing.TB, tool *tools.Tool, cmd string) *tools.Resolved {
+func resolve(t testing.TB, tool *tools.Tool, cmd string) *tools.Prepared {
 	t.Helper()
 	args, err := json.Marshal(map[string]string{"command": cmd})
 	if err != nil {
@@ -109,7 +109,7 @@ func resolve(t testing.TB, tool *tools.Tool, cmd string) *tools.Resolved {
 	if err != nil {
 		t.Fatalf("%q: %v", cmd, err)
 	}
-	return c.Resolve(environment())
+	return c.Prepare(environment())
 }
 
 func TestFactsOfCorpora(t *testing.T) {

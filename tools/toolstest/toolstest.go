@@ -168,7 +168,7 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 		return nil, err
 	}
 	env := w.Env()
-	resolved := call.Resolve(env)
+	resolved := call.Prepare(env)
 	if err := resolved.Validate(); err != nil {
 		return nil, err
 	}
