@@ -19,7 +19,7 @@ import (
 func wrapping(t *testing.T, settings string, f tools.Foreign) *bench {
 	t.Helper()
 	b := newBench(t, settings)
-	wrapper := doer("Wrap", func(d *tools.Def[doIn, doOut]) {
+	wrapper := doer("Wrap", func(d *tools.Def[doIn, doIn, doOut]) {
 		d.Unwrap = func(raw json.RawMessage) (string, json.RawMessage, error) {
 			var in struct {
 				Name string

@@ -40,8 +40,7 @@ func (c *call) runBefore(ctx context.Context, r *tools.Prepared, env *tools.Env)
 	}
 	parsed, err := c.tool.Parse(v.UpdatedInput)
 	if err == nil {
-		r = parsed.Prepare(env)
-		err = r.Validate()
+		r, err = parsed.Prepare(env)
 	}
 	if err != nil {
 		bad := invalid(err)

@@ -266,13 +266,12 @@ func (c *call) decide(ctx context.Context, parsed *tools.Call, env *tools.Env) (
 // judge completes and validates the input, then asks hooks, policy, tool and
 // classifier. If live is false, it starts no hook and no classifier.
 func (c *call) judge(ctx context.Context, parsed *tools.Call, env *tools.Env, live bool) (*tools.Prepared, policy.Decision, error) {
-	r := parsed.Prepare(env)
-	if err := r.Validate(); err != nil {
+	r, err := parsed.Prepare(env)
+	if err != nil {
 		return nil, policy.Decision{}, invalid(err)
 	}
 	var opinion *policy.Opinion
 	if live {
-		var err error
 		if r, opinion, err = c.runBefore(ctx, r, env); err != nil {
 			return nil, policy.Decision{}, err
 		}

@@ -36,7 +36,7 @@ const nameSchema = `{"properties":{"name":{"maxLength":12345678901234567890,"tit
 func newEliciting(t *testing.T, rules string) (s *Server, notes func() string) {
 	t.Helper()
 	var runs atomic.Int64
-	tool := tools.MustBuild(tools.Def[formIn, formOut]{Name: "Form", Prompt: "Asks in its middle.",
+	tool := tools.MustBuild(tools.Def[formIn, formIn, formOut]{Name: "Form", Prompt: "Asks in its middle.",
 		Call: func(ctx context.Context, env *tools.Env, in formIn) (r tools.Result[formOut], err error) {
 			if env.Elicit == nil {
 				r.Data.Said = "nobody can be asked"

@@ -118,7 +118,7 @@ func burst(t *testing.T, tool string) {
 // completes and has its effect, without an answer.
 func TestFinishedThoughCancelled(t *testing.T) {
 	g := newGate()
-	look := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
+	look := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
 		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{Data: gateOut{fmt.Sprint(env.Session.Loaded(in.Name))}}, nil
 		}})

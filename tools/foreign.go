@@ -74,7 +74,7 @@ func BuildForeign(f Foreign) (*Tool, error) {
 		},
 	}
 	validate := validator(f.InputSchema)
-	t.parse = func(raw json.RawMessage) (input, error) {
+	t.parse = func(raw json.RawMessage) (arguments, error) {
 		if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 			raw = json.RawMessage("{}")
 		}
@@ -152,13 +152,13 @@ func onceEach(dec *json.Decoder, at string, depth int) error {
 	return nil
 }
 
-// foreignInput is the input of an upstream tool.
+// foreignInput is the input of an upstream tool, before and after its preparation.
 type foreignInput struct {
 	f   *Foreign
 	raw json.RawMessage
 }
 
-func (i *foreignInput) backfilled(*Env) input { return i }
+func (i *foreignInput) prepare(*Env) (input, error) { return i, nil }
 
 // facts trusts the read-only hint for concurrency only. Every call may reach beyond this
 // machine.
@@ -178,7 +178,6 @@ func (i *foreignInput) summary() string {
 	return text
 }
 
-func (i *foreignInput) validate() error       { return nil }
 func (i *foreignInput) json() json.RawMessage { return i.raw }
 func (i *foreignInput) parts(*Env) *Parts     { return nil }
 

@@ -213,7 +213,7 @@ func TestBatchBroken(t *testing.T) {
 // TestExplainRecovers checks that a call that panics in a tool is denied, that later calls are
 // answered, and that the text of the panic is not shown.
 func TestExplainRecovers(t *testing.T) {
-	fragile := tools.MustBuild(tools.Def[word, word]{
+	fragile := tools.MustBuild(tools.Def[word, word, word]{
 		Name: "Fragile", Prompt: "Breaks.", IsReadOnly: tools.Always[word](),
 		Parts: func(_ *tools.Env, w word) *tools.Parts {
 			if w.Word == "boom" {

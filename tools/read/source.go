@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -36,7 +35,7 @@ type source struct {
 	first, last, total int // the part that was shown, as in session.Read
 }
 
-func open(env *tools.Env, in Input) (*source, error) {
+func open(env *tools.Env, in prepared) (*source, error) {
 	f, info, err := env.Files.Open(in.FilePath)
 	if err != nil {
 		return nil, file.OpenError(env, in.FilePath, err)
@@ -44,13 +43,9 @@ func open(env *tools.Env, in Input) (*source, error) {
 	if in.Offset == 0 {
 		in.Offset = 1
 	}
-	first, last, err := pages(in.Pages)
-	if err != nil {
-		return nil, errors.Join(err, f.Close()) // cannot happen: Validate has checked it
-	}
 	return &source{
 		File: f, info: info, identity: workspace.IdentityOf(info), at: env.Now(),
-		asked:  session.Range{Offset: in.Offset, Limit: in.Limit, FirstPage: first, LastPage: last, Pictures: in.As == asImage},
+		asked:  session.Range{Offset: in.Offset, Limit: in.Limit, FirstPage: in.firstPage, LastPage: in.lastPage, Pictures: in.As == asImage},
 		offset: in.Offset,
 	}, nil
 }

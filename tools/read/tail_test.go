@@ -118,7 +118,7 @@ func TestReminderInFullOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call.Prepare(env).Run(t.Context(), env); err != nil || !private {
+	if _, err := toolstest.Prepare(t, call, env).Run(t.Context(), env); err != nil || !private {
 		t.Errorf("%v; the short reminder is for this session: %t", err, private)
 	}
 }

@@ -122,7 +122,7 @@ func resolve(t *testing.T, s Source, tool, args string) (*tools.Prepared, *tools
 			t.Fatal(err)
 		}
 		env := toolstest.NewWorkspace(t).Env()
-		return call.Prepare(env), env
+		return toolstest.Prepare(t, call, env), env
 	}
 	t.Fatal("no such tool")
 	return nil, nil
