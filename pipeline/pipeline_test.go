@@ -309,19 +309,12 @@ func TestFinish(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := b.request("Finisher", `{"do":"cd","arg":"sub"}`)
 	r.Progress = func(tools.Progress) {}
-	tool, _ := b.Registry.Lookup("Finisher")
-	c := &call{p: b.Pipeline, Request: r, tool: tool}
-	parsed, err := tool.Parse(r.Arguments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := c.env()
-	resolved, err := c.decide(t.Context(), parsed, env)
-	if err != nil {
+	c := b.newCall(r)
+	if err := stages(t.Context(), c.lookup, c.parse, c.judge); err != nil {
 		t.Fatal(err)
 	}
 	cancel() // between its start and its work
-	out, err := c.execute(ctx, resolved, env)
+	out, err := c.execute(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
