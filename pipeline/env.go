@@ -18,7 +18,7 @@ func (c *call) newEnv() *tools.Env {
 	}
 	env := &tools.Env{
 		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
-		Progress: progress, Now: c.p.Now, Hooked: c.hookedAfter(), Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
+		Progress: progress, Now: c.p.Now, Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
 		Catalogue: c.p.Registry.Catalogue, Wake: c.p.Wake,
 	}
 	// The policy checks each path right before it is opened, and every other
@@ -50,7 +50,6 @@ func (c *call) newEnv() *tools.Env {
 	if env.Wake == nil {
 		env.Wake = func(context.Context, time.Duration) {}
 	}
-	env.Private = func() { c.private.Store(true) }
 	env.Waiting = func() {
 		if c.Ticket != nil && c.depth == 0 {
 			c.Ticket.Yield()
@@ -70,9 +69,9 @@ func (c *call) newEnv() *tools.Env {
 	env.Kept = func(ctx context.Context) (tools.Kept, error) {
 		return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
 	}
-	env.Long = func() tools.Long { return c.newLong(env.Private, env.Session.Results) }
+	env.Long = func() tools.Long { return c.newLong(env.Session.Results) }
 	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
-		env.Private()
+		c.private.Store(true)
 		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
 	}
 	return env

@@ -46,7 +46,10 @@ func (c *call) execute(ctx context.Context) (out outcome, err error) {
 	}
 	c.runAfter(ctx, resp, err, c.p.Now().Sub(began))
 	if resp != nil {
-		resp.HookFields = nil // these hold whole files
+		resp.HookFields = nil // it holds whole files
+		if resp.Private {
+			c.private.Store(true)
+		}
 	}
 	if err != nil {
 		return out, err

@@ -143,7 +143,7 @@ func (c *call) hookInput() hook.Input {
 		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: string(c.p.Policy.Mode()),
 		Tool: c.tool.Name, ToolInput: c.prepared.Input(), ToolUseID: c.ID,
 		Spill: func(name, text string) (string, error) {
-			env.Private()
+			c.private.Store(true)
 			return c.p.Results.Save(env.Session.Results, name, text)
 		},
 	}

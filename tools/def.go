@@ -72,7 +72,7 @@ type Def[In, Prepared, Out any] struct {
 
 	// Shared holds for read-only calls whose result is the same for every session with the
 	// same roots and working directory. Identical calls at the same time may then be
-	// deduplicated. A call whose result differs after all calls Env.Private.
+	// deduplicated. A result that differs after all sets Result.Private.
 	Shared Fact[Prepared]
 
 	// Cascades reports whether a failure of the tool cancels the commands sent with it.

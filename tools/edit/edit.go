@@ -111,11 +111,13 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
 	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Tell()...))
-	r := tools.Result[Output]{Data: out, Effect: c.Partly(env, d.seen), Meta: file.Meta(hunks), HookFields: file.HookChange(env, c, hunks)}
-	if r.HookFields != nil {
-		r.HookFields["replaceAll"] = in.ReplaceAll
-		r.HookFields.Text("oldString", in.OldString)
-		r.HookFields.Text("newString", in.NewString)
+	r := tools.Result[Output]{Data: out, Effect: c.Partly(env, d.seen), Meta: file.Meta(hunks)}
+	r.HookFields = func() tools.HookFields {
+		f := file.HookChange(c, hunks)
+		f["replaceAll"] = in.ReplaceAll
+		f.Text("oldString", in.OldString)
+		f.Text("newString", in.NewString)
+		return f
 	}
 	return r, nil
 }

@@ -117,6 +117,7 @@ type reading struct {
 	shown string // the path, safe to show
 
 	reminded bool // the answer has a reminder
+	private  bool // the result is for this session only
 }
 
 func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {
@@ -137,7 +138,7 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 		return tools.Result[Output]{}, context.Cause(ctx)
 	}
 	return tools.Result[Output]{
-		Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}, Reminded: r.reminded}, HookFields: out.forHooks(env),
+		Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}, Reminded: r.reminded}, HookFields: out.forHooks, Private: r.private,
 	}, nil
 }
 

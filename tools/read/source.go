@@ -97,14 +97,16 @@ func (r *reading) again(seen session.Read) tools.Result[Output] {
 	if r.OnShort != nil {
 		r.OnShort()
 	}
-	r.env.Private() // another session has not seen the content
 	part := ""
 	if seen.Last != 0 || seen.Range.FirstPage > 0 {
 		part = "this part of "
 	}
 	text := fmt.Sprintf("[%s has not changed since %sit was last read here. If you no longer have it, send the same call again: that returns the content.]", r.shown, part)
 	out := Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}}
-	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{seen}}, HookFields: out.forHooks(r.env)}
+	return tools.Result[Output]{
+		Data: out, Effect: session.Effect{Reads: []session.Read{seen}}, HookFields: out.forHooks,
+		Private: true, // another session has not seen the content
+	}
 }
 
 // hashAll computes the hash of a file that another package reads.

@@ -142,7 +142,6 @@ func (w *Workspace) Env() *tools.Env {
 		Log:       slog.New(slog.DiscardHandler),
 		Progress:  func(tools.Progress) {},
 		Now:       w.Now,
-		Private:   func() {},
 		Waiting:   func() {},
 		Outside:   func() func() { return func() {} },
 		Kept:      func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },

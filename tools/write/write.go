@@ -102,9 +102,11 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		out.Type = "update"
 		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, measure(in.Content)), hunks, append(form, notes...))
 	}
-	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks), HookFields: file.HookChange(env, c, hunks)}
-	if r.HookFields != nil {
-		r.HookFields.Text("content", in.Content)
+	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks)}
+	r.HookFields = func() tools.HookFields {
+		f := file.HookChange(c, hunks)
+		f.Text("content", in.Content)
+		return f
 	}
 	return r, nil
 }
