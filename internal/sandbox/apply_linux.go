@@ -134,8 +134,8 @@ func Here() Namespaces {
 	return Namespaces{Mount: read("mnt"), PID: read("pid"), IPC: read("ipc")}
 }
 
-// own reports whether a namespace was made for the command. What is not known is
-// not.
+// own reports whether the command has a namespace of its own. It returns false if
+// either namespace is unknown.
 func own(here, outside string) bool { return here != "" && outside != "" && here != outside }
 
 // landlockABI returns the version of Landlock to use: the lower of the kernel's and
