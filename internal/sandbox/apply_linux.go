@@ -42,8 +42,8 @@ func within(p Policy, s switches, start func(Coverage) error) error {
 }
 
 // onThread calls f on a thread of its own, which lives on afterwards. It never uses
-// the first thread of the process, since the kernel decides by that thread's domain
-// who may signal the process.
+// the first thread of the process, since the kernel decides by that thread's
+// credentials who may signal the process.
 func onThread(done chan<- error, f func() error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
