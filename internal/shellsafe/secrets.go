@@ -202,7 +202,7 @@ func psReadsAgain(args []string) bool {
 			case strings.IndexByte("AadefFcjlMNPVwyZ", a[j]) >= 0:
 			case strings.IndexByte("HLTm", a[j]) >= 0:
 				threads += a[j : j+1]
-			default: // a name that nobody may have, or no such flag
+			default: // a name that no user may have, or an unknown flag
 				return true
 			}
 		}
@@ -210,8 +210,9 @@ func psReadsAgain(args []string) bool {
 	return strings.Contains(threads, "T") && strings.Trim(threads, "T") != ""
 }
 
-// bsdLetters reads a word of ps as BSD letters: whether it shows environments,
-// and whether the next word is the value of the last letter.
+// bsdLetters parses a word of ps as BSD letters. environment reports whether it
+// shows environments, and takes whether the next word is the value of the last
+// letter.
 func bsdLetters(word string) (environment, takes bool) {
 	for i := range len(word) {
 		switch {
@@ -220,20 +221,19 @@ func bsdLetters(word string) (environment, takes bool) {
 		case strings.IndexByte("koOpqtU", word[i]) >= 0:
 			return false, i == len(word)-1
 		case strings.IndexByte("aAcfghHjlLmnNPrsSTuvVwWxXZ", word[i]) < 0:
-			return false, false // a fault again
+			return false, false // an error again
 		}
 	}
 	return false, false
 }
 
-// followers are flags with which a command goes where links lead, which may be
-// out of the workspace: by name.
+// followers maps commands to the flags with which they follow links, which may lead
+// out of the workspace.
 var followers = map[string]string{
 	"find": "-L -follow", "fd": "-L --follow", "fdfind": "-L --follow", "rg": "-L --follow", "tree": "-l", "du": "-L --dereference",
 }
 
-// Follows reports whether the command goes through all below a folder and where
-// links in it lead.
+// Follows reports whether the command walks a folder and follows the links in it.
 func (c *Command) Follows() bool {
 	flags, ok := followers[c.Name]
 	return ok && (flagged(c.Words[1:], flags) && c.Name != "find" || c.Name == "find" && slices.ContainsFunc(c.Words, func(w string) bool { return has(flags, w) }))
