@@ -406,7 +406,7 @@ func (w *walker) reparse(text string, lit bool, c context) {
 	if c.replaces(text) {
 		w.doubt("the text that a shell gets is only known when it runs: " + brief(text))
 	}
-	c.fed = false // the shell's folder is known as far as the wrapper's
+	c.fed = false // c.dirs stays: the shell runs in the wrapper's folder, as far as it is known
 	script := w.script
 	w.script = buffer{}
 	w.parse(text, c)

@@ -306,7 +306,7 @@ func (w *walker) loop(n *syntax.ForClause, c context) flow {
 	default:
 		w.unresolve(fmt.Sprintf("it has a part that is not known (%T)", l))
 	}
-	w.assigns = true // the body's commands are listed, and the variable may be PATH
+	w.assigns = true // the loop sets a variable, which may be PATH
 	c = c.seenThrough()
 	c.dirs = dirs{list: in.list, unknown: in.unknown || w.moves(n)}
 	return same(in.or(w.list(n.Do, c).either()))
