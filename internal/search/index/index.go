@@ -9,11 +9,9 @@
 // The rules:
 //   - It is a prefilter. It may return too much, but never excludes a matching line.
 //   - A signature belongs to one state of a text. The caller must check that the file
-//     is
-//     still in that state.
+//     is still in that state.
 //   - Offsets and lines are those of the signed text. To search decoded text, the
-//     caller
-//     must sign it decoded, or not at all.
+//     caller must sign it decoded, or not at all.
 //   - A nil [Signature] excludes nothing: all of its file must be read.
 //   - Lines end with "\n".
 //

@@ -5,21 +5,19 @@
 //
 // The rules:
 //   - Lines end with "\n". A chunk ends at the end of a line, except for a line longer
-//     than
-//     16 MiB, which comes in pieces that are marked.
+//     than 16 MiB, which comes in pieces that are marked.
 //   - A text comes in chunks of about 256 KiB, or of one line; see [Gather].
 //   - A UTF-8 byte order mark is removed. A text with a UTF-16 one is decoded to UTF-8;
-//     halves of surrogate pairs become U+FFFD. Offsets and lines are those of the resulting
-//     text. UTF-32 is binary. Nothing else is decoded: a chunk may hold any bytes.
+//     halves of surrogate pairs become U+FFFD. Offsets and lines are those of the
+//     resulting text. UTF-32 is binary. Nothing else is decoded: a chunk may hold any
+//     bytes.
 //   - A NUL in the text makes a file binary: see [Binary].
 //   - A file is read to the size that the caller passes, even if it has grown since. If
-//     it
-//     has shrunk, the text ends earlier. A size of 0 means unknown, as in /proc: such a file
-//     is read to its end.
+//     it has shrunk, the text ends earlier. A size of 0 means unknown, as in /proc:
+//     such a file is read to its end.
 //   - Memory is bounded for any file: a buffer of 256 KiB, which grows to at most 16
-//     MiB for
-//     a long line, and to 32 MiB for a text requested whole. At most 4 MiB of it are
-//     retained.
+//     MiB for a long line, and to 32 MiB for a text requested whole. At most 4 MiB of
+//     it are retained.
 package source
 
 // The limits are variables for the tests only.

@@ -15,11 +15,11 @@ import (
 // because of the order:
 //
 //   - Events are read after the call arrived. What is read after that may be newer,
-//     never
-//     older. Later changes are in the next events.
+//     never older. Later changes are in the next events.
 //   - A folder is watched before it is read.
 //   - An event refers to a node. A watch belongs to an inode, so a node that loses its
-//     watch to another, because its folder was moved or is mounted twice, is read again.
+//     watch to another, because its folder was moved or is mounted twice, is read
+//     again.
 //
 // Stamps does the same for files: see stamps.go. Any error ends the vouching. Then all
 // stamps are looked at, as without a watcher.

@@ -7,17 +7,15 @@
 //
 // What the kernel reports determines what must be watched:
 //   - Names that come and go are events of their folder. That includes the folder at
-//     the
-//     top of a mount. inotify does not report that something was mounted; that is found
-//     in /proc/self/mountinfo.
+//     the top of a mount. inotify does not report that something was mounted; that is
+//     found in /proc/self/mountinfo.
 //   - A store into a file is an event of its inode, and of the folder through which it
-//     was
-//     opened. So a hard link in a folder without a watch changes a file without an event.
-//     The making of such a link is not reported either. A caller that relies on the
-//     content of a file must watch the file itself.
+//     was opened. So a hard link in a folder without a watch changes a file without an
+//     event. The making of such a link is not reported either. A caller that relies on
+//     the content of a file must watch the file itself.
 //   - A store through a shared mapping is not reported until the file is closed and
-//     unmapped. Nor are stores by Linux AIO, by a loop device, or into the upper layer of
-//     a mounted overlay. No watcher sees these; stamps show them.
+//     unmapped. Nor are stores by Linux AIO, by a loop device, or into the upper layer
+//     of a mounted overlay. No watcher sees these; stamps show them.
 //
 // Network file systems, FUSE and overlays do not report changes made by others: see
 // [Reports].
