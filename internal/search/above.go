@@ -15,7 +15,7 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// maxIgnoreFile is the limit of what is read of an ignore file, in bytes, as in package
+// maxIgnoreFile is the limit of bytes read of an ignore file, as in package
 // walk.
 const maxIgnoreFile = 1 << 20
 

@@ -9,10 +9,10 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// guess is a prefilter on what is known of files before they are looked at. The files
-// that can match are opened anyway, and looked at when they are read, so each file is
-// looked at only once. A looker for each worker makes the guess folder by folder while
-// it looks at the other files: all it needs is in the cache then.
+// guess is a prefilter that uses records before their files are looked at. Files that
+// can match are opened anyway, and looked at when they are read, so each file is looked
+// at only once. A looker for each worker makes the guess folder by folder while it
+// looks at the other files: the data it needs is already loaded then.
 type guess struct {
 	t       *Tree
 	q       *Query

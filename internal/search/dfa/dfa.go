@@ -57,7 +57,7 @@ var ErrDeclined = errors.New("dfa: expression declined")
 type Options struct {
 	// LF treats "\r" as an ordinary byte: OpEndLine does not match before it.
 	LF bool
-	// Must lists texts, of which a match in every matching line contains at least one.
+	// Must lists texts. A match in every matching line contains at least one of them.
 	// They make the search faster if they are rare. If Must is empty, none are known.
 	Must []string
 	// MustFold means that the texts may be in any case, as in unicode.SimpleFold.

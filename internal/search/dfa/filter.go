@@ -45,9 +45,9 @@ type filter struct {
 
 func (f *filter) usable() bool { return len(f.needles) > 0 }
 
-// newFilter returns a filter for the texts, one of which a matching line contains, in
-// any case if fold is set. With exact, every line that contains one matches. If the
-// filter would be slower than the automaton, it is not usable.
+// newFilter returns a filter for lines that contain one of the texts, in any case if
+// fold is set. With exact, every such line matches. If the filter would be slower than
+// the automaton, it is not usable.
 func newFilter(must []string, fold, exact bool) filter {
 	f := filterOf(must, fold, exact)
 	if len(must) < 2 {

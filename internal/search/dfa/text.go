@@ -34,8 +34,8 @@ func NewText(re *syntax.Regexp, newlines bool) (*Text, error) {
 	return &Text{m, &sync.Pool{New: func() any { return new(vm) }}, true, true}, nil
 }
 
-// Part returns a Text for buffers of which begin and end are whether they begin and end
-// the text.
+// Part returns a Text for buffers that are parts of a text. begin and end are whether
+// they begin and end it.
 func (t *Text) Part(begin, end bool) *Text { return &Text{t.m, t.vms, begin, end} }
 
 // Match reports whether buf has a match.

@@ -40,7 +40,7 @@ type ranked struct {
 	info int
 }
 
-// grams returns the grams of every block in which l starts, with those first that are
+// grams returns grams that are in every block in which l starts, those first that are
 // likely to be missing in other blocks. info is an estimate in bits of how rare l is.
 // If there are no grams, l cannot be looked up.
 //

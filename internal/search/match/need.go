@@ -8,7 +8,7 @@ import (
 	"mcp-toolset/internal/search/pattern"
 )
 
-// need is a clause of literals, of which every matching text contains one.
+// need is a clause of literals. Every matching text contains at least one of them.
 type need struct {
 	texts  [][]byte
 	folded []*dfa.DFA
@@ -71,8 +71,8 @@ func (m *Matcher) rarest() (need, bool) {
 	return list[0], true
 }
 
-// Near reports whether part, which is a text from From of an [index.Range] to Reach
-// bytes after its To, can contain what a match in the range must contain.
+// Near reports whether a match in a range can exist, given the part of the text from
+// From of the [index.Range] to Reach bytes after its To.
 func (m *Matcher) Near(part []byte) bool {
 	n, ok := m.rare()
 	return !ok || n.in(part)

@@ -50,8 +50,8 @@ const (
 	// paths are relative to that of a folder above, so that the memory of a deep tree
 	// is linear and no system call gets more than PATH_MAX.
 	maxBase = 1024
-	// maxIgnoreFile is the limit of what is read of an ignore file, in bytes. Git
-	// allows 100 MB; lists written by users have at most some KB.
+	// maxIgnoreFile is the limit of bytes read of an ignore file. Git allows
+	// 100 MB; lists written by users have at most some KB.
 	maxIgnoreFile = 1 << 20
 	// direntBytes is the size of the buffer for getdents: about 1,500 entries.
 	direntBytes = 64 << 10
