@@ -85,8 +85,8 @@ func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
 	return g
 }
 
-// put takes the results of the jobs from..to. Only the last may have a result; f nil
-// means that it has none either.
+// put takes the results of consecutive jobs, from included and to excluded. Only the last
+// one may have a result, f; nil means that it has none either.
 func (g *gather) put(from, to int, f *found) {
 	if from >= to { // all were put, or the batch begins after the last job
 		return
