@@ -30,8 +30,8 @@ const (
 	// that fit into smallMemory. With that and the 40 MB of the server, the total stays
 	// within the 400 MB allowed.
 	maxMemory = 300_000_000
-	// smallMemory is a separate limit for the processes that need no more, together, so
-	// that a small picture does not wait for large files.
+	// smallMemory is a separate memory limit, in bytes, of all processes that need no
+	// more than this each. So a small picture does not wait for large files.
 	smallMemory = 60_000_000
 	// maxWait is the timeout for memory to become free. It is counted apart from the
 	// deadline, so that a file that only waited is not reported as slow.
