@@ -226,8 +226,8 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
-// TestAskHoldsNobodyElse checks that a call that waits for the user's answer
-// retains its place in its lane but holds no slot.
+// TestAskHoldsNobodyElse checks that a call that waits for the user's answer retains its
+// place in its lane but holds no slot.
 func TestAskHoldsNobodyElse(t *testing.T) {
 	b := newBench(t, asks)
 	scheduler := concurrency.New(concurrency.Config{PerLane: 1, Total: 1})

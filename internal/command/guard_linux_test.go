@@ -88,7 +88,7 @@ func TestTakeAwayBehindLink(t *testing.T) {
 	}
 }
 
-// What a command does in several steps does not change what the user's git runs.
+// A command that works in several steps cannot change what the user's git runs.
 func TestRepositoriesStay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -182,8 +182,8 @@ func TestHardLinkNextCommand(t *testing.T) {
 	}
 }
 
-// What a command makes is quarantined while it runs, even if another one starts
-// meanwhile.
+// Files that a command creates are quarantined while it runs, even if another command
+// starts meanwhile.
 func TestGuardWhileRunning(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	hook := filepath.Join(root, ".git/hooks/pre-commit")
@@ -203,7 +203,7 @@ func TestGuardWhileRunning(t *testing.T) {
 	if text(t, hook) != "" {
 		t.Error("the hook is still there")
 	}
-	// A second command does not accept what the first one has made as its own.
+	// A second command does not adopt files that the first one created.
 	other, err := c.Start(t.Context(), Spec{Script: "touch go; until test -e made; do sleep 0.01; done; cat made", Dir: root})
 	if err != nil {
 		t.Fatal(err)
@@ -305,8 +305,8 @@ func TestSettingsAbsent(t *testing.T) {
 	}
 }
 
-// The next server examines what commands of a killed server left; it does not touch
-// what the user made since.
+// The next server examines files that commands of a killed server left. It does not touch
+// files that the user created since.
 func TestLeftByKilled(t *testing.T) {
 	root, state := tempRoot(t), t.TempDir()
 	repository(t, root+"/old")
@@ -353,7 +353,7 @@ func TestLeftByKilled(t *testing.T) {
 	}
 }
 
-// What one command has made does not count as existing when the next one starts.
+// Files that one command created do not count as existing when the next one starts.
 func TestGuardLooksFirst(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)

@@ -103,7 +103,7 @@ func TestPlantsAgreed(t *testing.T) {
 	}
 }
 
-// What a file tool makes while a command runs is not attributed to the command.
+// A file that a file tool creates while a command runs is not attributed to the command.
 func TestPlantsOfTools(t *testing.T) {
 	c, root := newCommands(t, func(c *Config) { c.Names = plantNames })
 	needContained(t, c)
@@ -149,7 +149,7 @@ func TestPlantsWhileGitWorks(t *testing.T) {
 	}
 }
 
-// The next server quarantines what a command of a killed server has made.
+// The next server quarantines files that a command of a killed server created.
 func TestPlantsLeftByKilled(t *testing.T) {
 	root, state := tempRoot(t), t.TempDir()
 	server := func() *guard {

@@ -429,8 +429,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// What a command makes under an absent protected name is gone after its end, even if
-// the server ends it, or cannot be made at all.
+// Files that a command creates under an absent protected name are gone after its end,
+// even if the server ends it, or cannot be created at all.
 func TestProtectedBehindTheEnd(t *testing.T) {
 	for _, end := range []string{"by itself", "closed"} {
 		c, root := newCommands(t, nil)

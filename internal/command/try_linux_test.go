@@ -213,7 +213,7 @@ func TestOffTriesNothing(t *testing.T) {
 	}
 }
 
-// If everything is writable, no command is confined, and the report says so.
+// If everything is writable, no command is confined, and the report states that.
 func TestUnbounded(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/", link); err != nil {
