@@ -296,7 +296,8 @@ func TestClassifier(t *testing.T) {
 }
 
 // TestManual checks that the mode manual asks the user about a change and not a
-// classifier, that reading goes on, and that the user may allow a change for good.
+// classifier, that reading is still allowed, and that the user may allow a change
+// permanently.
 func TestManual(t *testing.T) {
 	b := newBench(t, asks)
 	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Mode: policy.ModeManual})

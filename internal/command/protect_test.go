@@ -201,7 +201,8 @@ func TestTakeAwayTwice(t *testing.T) {
 	}
 }
 
-// What existed is not the command's: the file of a linked worktree is itself protected.
+// A file that existed is not the command's: the file of a linked worktree is itself
+// protected.
 func TestProtectedFile(t *testing.T) {
 	root := tempRoot(t)
 	if err := write(root, ".git", "gitdir: /elsewhere"); err != nil {
@@ -217,7 +218,7 @@ func TestProtectedFile(t *testing.T) {
 	}
 }
 
-// What git makes stays.
+// Files that git makes remain.
 func TestGitStays(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)

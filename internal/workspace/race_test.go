@@ -167,7 +167,7 @@ func TestReplacedAfterCheck(t *testing.T) {
 	})
 }
 
-// restless is a path that has always just changed.
+// restless is a path that always changes between two looks.
 type restless struct{ opens int }
 
 func (o *restless) open(string, func(fs.FileInfo) error) (*os.File, error) {
