@@ -82,7 +82,7 @@ func (g *guard) begin(writable []string, names ...string) (w *watched, protect [
 			w.bases = append(w.bases, resolved(folder))
 		}
 	}
-	g.look(nil) // so that what a running command made does not count as existing before
+	g.look(nil) // so that files made by a running command do not count as existing before
 	f := g.find()
 	f.follow(w.bases)
 	g.remember(f)
@@ -122,7 +122,7 @@ func (g *guard) begin(writable []string, names ...string) (w *watched, protect [
 	return w, protect
 }
 
-// grant lets a command change what it was granted and returns the rest of protect.
+// grant lets a command change the names granted to it and returns the rest of protect.
 func (g *guard) grant(w *watched, protect []string, grants []Grant) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,7 +150,7 @@ func (g *guard) opened(path string) bool {
 	return false
 }
 
-// end examines what an ended command made, stops watching it, and returns the names
+// end examines the changes of an ended command, stops watching it, and returns the names
 // that were quarantined.
 func (g *guard) end(w *watched) []string {
 	g.mu.Lock()
@@ -278,8 +278,8 @@ func (g *guard) movable(n name, f found, bases []string) bool {
 	return harmless(s, n, f, bases)
 }
 
-// look examines all protected names and quarantines what a running command made there,
-// unless it is harmless. ended lists commands that make no more changes.
+// look examines all protected names. It quarantines those that a running command made,
+// unless they are harmless. ended lists commands that make no more changes.
 func (g *guard) look(ended []*watched) {
 	if len(g.running) == 0 {
 		return
@@ -398,8 +398,8 @@ func (g *guard) restore(path, text string, bases []string) {
 	}
 }
 
-// putAway quarantines a name: it moves the name into the quarantine folder, or renames
-// it in place if that is on another file system. It removes what cannot be moved.
+// putAway quarantines a name: it moves the name into the quarantine folder, or renames it
+// in place if that is on another file system. It removes a name that cannot be moved.
 func (g *guard) putAway(path string, bases []string) error {
 	s, err := reach(outermost(bases, path), path)
 	if err != nil {

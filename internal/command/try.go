@@ -22,7 +22,7 @@ const TryArg = "try-containment"
 // tryVariable is the variable that holds the trial, in JSON.
 const tryVariable = "MCP_TOOLSET_TRY"
 
-// Report holds what was observed of the sandbox.
+// Report holds the observed properties of the sandbox.
 type Report struct {
 	Tier        process.Tier // how reliably a process tree is ended
 	TierMissing []string     // why there is no better tier
@@ -114,8 +114,8 @@ type trial struct {
 	Targets sandbox.Targets
 }
 
-// try starts a process that is confined like a command and tests what it must not be
-// able to do.
+// try starts a process that is confined like a command, and tests that it cannot do the
+// forbidden operations.
 func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 	folder, err := c.temp.of(map[bool]string{false: "try", true: "try read-only"}[readOnly])
 	if err != nil {
