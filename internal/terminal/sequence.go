@@ -1,4 +1,4 @@
-package spool
+package terminal
 
 import (
 	"bytes"
@@ -7,140 +7,6 @@ import (
 
 	"mcp-toolset/internal/plain"
 )
-
-// The text of a line for a model is what a terminal would show: without escape sequences, and with
-// the effect of carriage returns and backspaces. Cursor movements to other lines are ignored. Tabs
-// are the only control characters that remain. Characters that reorder or hide text become escapes,
-// and invalid UTF-8 becomes U+FFFD.
-
-// maxColumn is the limit of the column to which a sequence can move the cursor.
-const maxColumn = 4096
-
-// clean appends the visible text of a line, which must not include its newline.
-func clean(dst, line []byte) []byte {
-	line = bytes.TrimRight(line, "\r")
-	if isPlain(line) {
-		return append(dst, line...)
-	}
-	if goesBack(line) {
-		return overwritten(dst, line)
-	}
-	for len(line) > 0 {
-		t := next(line)
-		dst = t.append(dst)
-		line = line[t.size:]
-	}
-	return dst
-}
-
-// goesBack reports whether anything in a line changes the text before it.
-func goesBack(line []byte) bool {
-	for len(line) > 0 {
-		t := next(line)
-		// At the end of the text there is nothing to the right to erase.
-		if t.kind > show && !(t.kind == erase && t.n == 0) {
-			return true
-		}
-		line = line[t.size:]
-	}
-	return false
-}
-
-// isPlain reports whether a line is shown unchanged, which is the common case.
-func isPlain(line []byte) bool {
-	for _, c := range line {
-		if c < ' ' && c != '\t' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// offset returns the number of bytes of a line that yield its first n shown characters. whole is
-// the number of shown characters that these bytes yield; it can be less than n, since an escape
-// consists of several. ok is false if the characters do not come in the order of the bytes.
-func offset(line []byte, n int) (size, whole int, ok bool) {
-	line = bytes.TrimRight(line, "\r")
-	if goesBack(line) {
-		return 0, 0, false
-	}
-	var seen []byte
-	for size < len(line) {
-		t := next(line[size:])
-		seen = t.append(seen[:0])
-		more := utf8.RuneCount(seen)
-		if whole+more > n {
-			break
-		}
-		whole += more
-		size += t.size
-	}
-	return size, whole, true
-}
-
-// overwritten appends the visible text of a line in which the cursor moves back.
-func overwritten(dst, line []byte) []byte {
-	var s screen
-	at := 0
-	for len(line) > 0 {
-		t := next(line)
-		line = line[t.size:]
-		switch t.kind {
-		case show:
-			s.put(at, t.char)
-			at++
-		case toColumn:
-			at = min(t.n, maxColumn)
-		case byColumns:
-			if at = max(0, at+t.n); t.n > 0 {
-				at = max(at-t.n, min(at, maxColumn))
-			}
-		case erase:
-			s.erase(at, t.n)
-		}
-	}
-	// Blanks at the end remain from a longer text.
-	for n := len(s.cells); n > 0 && s.cells[n-1] == ' '; n-- {
-		s.cells = s.cells[:n-1]
-	}
-	for _, c := range s.cells {
-		dst = appendRune(dst, c)
-	}
-	return dst
-}
-
-// screen is a line of a terminal.
-type screen struct {
-	cells []rune // invalid for a byte that is not UTF-8
-	blank int    // number of leading cells known to be blank, which need not be erased again
-}
-
-func (s *screen) put(at int, r rune) {
-	for len(s.cells) < at {
-		s.cells = append(s.cells, ' ')
-	}
-	if at == len(s.cells) {
-		s.cells = append(s.cells, r)
-	} else {
-		s.cells[at] = r
-	}
-	s.blank = min(s.blank, at)
-}
-
-// erase performs the sequence "erase in line": 0 erases to its end, 1 to its start, 2 all of it.
-// Other values do nothing.
-func (s *screen) erase(at, what int) {
-	at = min(at, len(s.cells))
-	if what == 1 || what == 2 {
-		for ; s.blank < at; s.blank++ {
-			s.cells[s.blank] = ' '
-		}
-	}
-	if what == 0 || what == 2 {
-		s.cells = s.cells[:at]
-		s.blank = min(s.blank, at)
-	}
-}
 
 // token is a character of a line or an escape sequence.
 type token struct {
@@ -191,6 +57,9 @@ func misleads(r rune) bool {
 	}
 	return r >= 0xe0000 && r < 0xe0080
 }
+
+// isControl reports whether r is a control character of ASCII or Latin-1 other than tab.
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 }
 
 // next returns the first token of a line, which must not be empty.
 func next(line []byte) token {
@@ -305,7 +174,7 @@ func command(s []byte) (size int, whole bool) {
 			return 0, false
 		case r == esc && s[i+1] == '\\':
 			return i + 2, true
-		case r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0:
+		case isControl(r):
 			return 0, true
 		}
 		i += n
@@ -313,9 +182,9 @@ func command(s []byte) (size int, whole bool) {
 	return 0, false
 }
 
-// complete returns a line that may continue, without an incomplete escape sequence or character at
+// Complete returns a line that may continue, without an incomplete escape sequence or character at
 // its end.
-func complete(line []byte) []byte {
+func Complete(line []byte) []byte {
 	const longest = 4 << 10
 	const most = 3 // a string terminator is a sequence within a sequence
 	for range most {
