@@ -57,7 +57,7 @@ var rules = []rule{
 	{"internal/document/pdf", []string{"internal/document/picture", "internal/fault"},
 		[]string{"github.com/pdfcpu/pdfcpu", "github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero"}, "PDF files"},
 	{"internal/document/picture", []string{"internal/fault"}, []string{"golang.org/x/image"}, "pictures a model can take"},
-	{"internal/notebook", []string{"internal/document/picture", "internal/fault", "internal/nearest", "internal/plain"}, nil, "Jupyter notebooks"},
+	{"internal/notebook", []string{"internal/document/picture", "internal/fault", "internal/nearest", "internal/plain", "internal/terminal"}, nil, "Jupyter notebooks"},
 	{"internal/audit", []string{"internal/bounded", "internal/filelock", "internal/state"}, []string{"golang.org/x/sys"}, "a leaf: the log of calls"},
 	{"internal/classifier", []string{"policy", "internal/launch", "internal/plain"}, nil, "asks for an opinion on a call"},
 	{"internal/jsontext", nil, nil, "a leaf: JSON taken apart without copying it"},

@@ -62,11 +62,11 @@ func misleads(r rune) bool {
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 }
 
 // next returns the first token of a line, which must not be empty.
-func next(line []byte) token {
+func next(line string) token {
 	if c := line[0]; c >= ' ' && c < 0x7f || c == '\t' {
 		return token{kind: show, char: rune(c), size: 1}
 	}
-	r, size := utf8.DecodeRune(line)
+	r, size := utf8.DecodeRuneInString(line)
 	switch {
 	case r == utf8.RuneError && size == 1:
 		return token{kind: show, char: invalid, size: 1}
@@ -87,8 +87,8 @@ const esc = 0x1b // the start of an escape sequence
 
 // sequence returns the escape sequence at the start of s. A sequence without an end consists of its
 // introducer only, so that it hides nothing. whole is false if more input could still complete it.
-func sequence(s []byte) (t token, whole bool) {
-	intro, n := utf8.DecodeRune(s)
+func sequence(s string) (t token, whole bool) {
+	intro, n := utf8.DecodeRuneInString(s)
 	if intro == esc {
 		if n == len(s) {
 			return token{size: n}, false
@@ -123,7 +123,7 @@ func sequence(s []byte) (t token, whole bool) {
 }
 
 // control returns the control sequence whose parameters begin at n.
-func control(s []byte, n int) (t token, whole bool) {
+func control(s string, n int) (t token, whole bool) {
 	from := n
 	for n < len(s) && s[n] >= 0x20 && s[n] < 0x40 {
 		n++
@@ -151,8 +151,8 @@ func control(s []byte, n int) (t token, whole bool) {
 
 // parameter returns the only number of a control sequence, or 0 if there is none. ok is false if p
 // contains anything else.
-func parameter(p []byte) (n int, ok bool) {
-	for _, c := range p {
+func parameter(p string) (n int, ok bool) {
+	for _, c := range []byte(p) {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
@@ -164,9 +164,9 @@ func parameter(p []byte) (n int, ok bool) {
 // command returns the length of a command string, such as a window title, including its terminator:
 // a bell or a string terminator. The length is 0 without a terminator. whole is false if more input
 // could still terminate it.
-func command(s []byte) (size int, whole bool) {
+func command(s string) (size int, whole bool) {
 	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRune(s[i:])
+		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == '\a', r == 0x9c:
 			return i + n, true
@@ -193,7 +193,7 @@ func Complete(line []byte) []byte {
 		if i < 0 {
 			break
 		}
-		if _, whole := sequence(near[i:]); whole {
+		if _, whole := sequence(string(near[i:])); whole {
 			break
 		}
 		line = line[:len(line)-len(near)+i]

@@ -8,6 +8,7 @@ package terminal
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,11 +23,11 @@ func Text(text string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(text))
-	var shown []byte
 	for line := range strings.Lines(text) {
 		line, newline := strings.CutSuffix(line, "\n")
-		shown = AppendLine(shown[:0], []byte(line))
-		b.Write(shown)
+		for part := range parts(strings.TrimRight(line, "\r")) {
+			b.Write(part)
+		}
 		if newline {
 			b.WriteByte('\n')
 		}
@@ -43,19 +44,34 @@ func AppendLine(dst, line []byte) []byte {
 	if isPlain(line) {
 		return append(dst, line...)
 	}
-	if goesBack(line) {
-		return overwritten(dst, line)
-	}
-	for len(line) > 0 {
-		t := next(line)
-		dst = t.append(dst)
-		line = line[t.size:]
+	for part := range parts(string(line)) {
+		dst = append(dst, part...)
 	}
 	return dst
 }
 
+// parts yields the visible text of a line in parts, so that a long line does not need memory for a
+// second copy. A part is valid until the next one.
+func parts(line string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if goesBack(line) {
+			yield(overwritten(line))
+			return
+		}
+		var part []byte
+		for len(line) > 0 {
+			t := next(line)
+			part = t.append(part[:0])
+			if !yield(part) {
+				return
+			}
+			line = line[t.size:]
+		}
+	}
+}
+
 // goesBack reports whether anything in a line changes the text before it.
-func goesBack(line []byte) bool {
+func goesBack(line string) bool {
 	for len(line) > 0 {
 		t := next(line)
 		// At the end of the text there is nothing to the right to erase.
@@ -80,8 +96,8 @@ func isPlain(line []byte) bool {
 // Offset returns the number of bytes of a line that yield its first n shown characters. whole is
 // the number of shown characters that these bytes yield; it can be less than n, since an escape
 // consists of several. ok is false if the characters do not come in the order of the bytes.
-func Offset(line []byte, n int) (size, whole int, ok bool) {
-	line = bytes.TrimRight(line, "\r")
+func Offset(raw []byte, n int) (size, whole int, ok bool) {
+	line := string(bytes.TrimRight(raw, "\r"))
 	if goesBack(line) {
 		return 0, 0, false
 	}
@@ -99,8 +115,8 @@ func Offset(line []byte, n int) (size, whole int, ok bool) {
 	return size, whole, true
 }
 
-// overwritten appends the visible text of a line in which the cursor moves back.
-func overwritten(dst, line []byte) []byte {
+// overwritten returns the visible text of a line in which the cursor moves back.
+func overwritten(line string) (text []byte) {
 	var s screen
 	at := 0
 	for len(line) > 0 {
@@ -125,9 +141,9 @@ func overwritten(dst, line []byte) []byte {
 		s.cells = s.cells[:n-1]
 	}
 	for _, c := range s.cells {
-		dst = appendRune(dst, c)
+		text = appendRune(text, c)
 	}
-	return dst
+	return text
 }
 
 // screen is a line of a terminal.
