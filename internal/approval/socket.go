@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/store"
 )
 
 // Each server has its own folder within the folder of approvals. Its name is
@@ -103,7 +104,7 @@ func (s *Store) open() error {
 
 // newDoor creates the folder of a server and listens there.
 func newDoor(folder string) (*door, error) {
-	lock, err := state.OwnFolder(folder)
+	lock, err := store.OwnFolder(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +147,7 @@ func (d *door) remove() error {
 	var errs []error
 	// The lock file is removed while it is locked, so that no other process
 	// locks a file that is being removed.
-	for _, err := range []error{removeFolder(d.folder, d.temp), os.Remove(d.folder + state.LockExt), d.lock.Close()} {
+	for _, err := range []error{removeFolder(d.folder, d.temp), os.Remove(d.folder + store.LockExt), d.lock.Close()} {
 		if !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
 			errs = append(errs, err)
 		}
@@ -173,21 +174,21 @@ func sweep(folder string) {
 		if e.IsDir() && len(e.Name()) == nameLength {
 			sweepServer(filepath.Join(folder, e.Name()))
 		}
-		if name, ok := strings.CutSuffix(e.Name(), state.LockExt); ok && len(name) == nameLength {
+		if name, ok := strings.CutSuffix(e.Name(), store.LockExt); ok && len(name) == nameLength {
 			sweepServer(filepath.Join(folder, name))
 		}
 	}
 }
 
 func sweepServer(folder string) {
-	lock, err := state.TryLock(folder + state.LockExt)
+	lock, err := store.TryLock(folder + store.LockExt)
 	if err != nil {
 		return // the server is running
 	}
 	temp := tempOf(folder)
 	// A folder with other files is left in place, and so is its lock file.
 	if err := removeFolder(folder, temp); err == nil || errors.Is(err, fs.ErrNotExist) {
-		_ = os.Remove(folder + state.LockExt)
+		_ = os.Remove(folder + store.LockExt)
 	}
 	_ = lock.Close()
 }

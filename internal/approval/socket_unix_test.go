@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/store"
 )
 
 func TestModes(t *testing.T) {
@@ -46,7 +46,7 @@ func servers(t *testing.T, folder string) (names []string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), state.LockExt); len(name) == nameLength {
+		if name := strings.TrimSuffix(e.Name(), store.LockExt); len(name) == nameLength {
 			names = append(names, e.Name())
 		}
 	}

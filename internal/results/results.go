@@ -24,7 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/store"
 )
 
 // Limits of all stored results of a user.
@@ -123,7 +123,7 @@ func (s *Store) write(path, data string) error {
 // whether this is the server's first result; periodic sweeps begin only after that is stored.
 func (s *Store) makeRoom(room, slack int64) (first bool, err error) {
 	if first = s.lock == nil; first {
-		if s.lock, err = state.OwnFolder(s.server); err != nil {
+		if s.lock, err = store.OwnFolder(s.server); err != nil {
 			return first, err
 		}
 	}
@@ -239,13 +239,13 @@ func (s *Store) remove(dir string) bool {
 // survey returns the folders in a server's folder that nobody holds, and the size of all of them.
 func (s *Store) survey(dir string) (free []loose, used int64) {
 	if dir != s.server {
-		lock, err := state.TryLock(dir + state.LockExt)
+		lock, err := store.TryLock(dir + store.LockExt)
 		if err != nil {
 			return nil, s.measure(dir).size // it belongs to a live server, which cleans it
 		}
 		defer func() {
 			if os.Remove(dir) == nil { // only if it is empty
-				_ = os.Remove(dir + state.LockExt)
+				_ = os.Remove(dir + store.LockExt)
 			}
 			_ = lock.Close()
 		}()

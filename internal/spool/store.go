@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/store"
 )
 
 const (
@@ -118,7 +119,7 @@ func (s *Store) open() error {
 		return nil
 	}
 	var err error
-	if s.lock, err = state.OwnFolder(s.server); err != nil {
+	if s.lock, err = store.OwnFolder(s.server); err != nil {
 		return err
 	}
 	s.sweep(0)
@@ -195,11 +196,11 @@ func (s *Store) sweep(room int64) {
 func (s *Store) survey(dir string) (free []loose) {
 	live := false
 	if dir != s.server {
-		lock, err := state.TryLock(dir + state.LockExt)
+		lock, err := store.TryLock(dir + store.LockExt)
 		if live = err != nil; !live {
 			defer func() {
 				if os.Remove(dir) == nil { // only if it is empty
-					_ = os.Remove(dir + state.LockExt)
+					_ = os.Remove(dir + store.LockExt)
 				}
 				_ = lock.Close()
 			}()

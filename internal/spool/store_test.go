@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/store"
 )
 
 // Only this user can read the output, and its file name cannot be guessed.
@@ -268,7 +268,7 @@ func TestCleaning(t *testing.T) {
 		t.Error("what was left is still there")
 	}
 	later() // removes the folder, which is empty now
-	if there(filepath.Dir(paths[0])) || there(filepath.Dir(paths[0])+state.LockExt) {
+	if there(filepath.Dir(paths[0])) || there(filepath.Dir(paths[0])+store.LockExt) {
 		t.Error("an empty folder is still there")
 	}
 }

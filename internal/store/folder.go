@@ -1,9 +1,11 @@
-package state
+package store
 
 import (
 	"fmt"
 	"io"
 	"path/filepath"
+
+	"mcp-toolset/internal/state"
 )
 
 // LockExt is the suffix of the lock file of a server's folder.
@@ -16,7 +18,7 @@ const LockExt = ".lock"
 func OwnFolder(folder string) (lock io.Closer, err error) {
 	root := filepath.Dir(folder)
 	for _, dir := range []string{filepath.Dir(root), root} {
-		if err := EnsurePrivate(dir); err != nil {
+		if err := state.EnsurePrivate(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -30,7 +32,7 @@ func OwnFolder(folder string) (lock io.Closer, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("locking a folder of this server: %w", err)
 	}
-	if err := EnsurePrivate(folder); err != nil {
+	if err := state.EnsurePrivate(folder); err != nil {
 		_ = lock.Close()
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 //go:build !unix && !windows
 
-package state
+package store
 
 import (
 	"io"
