@@ -70,7 +70,7 @@ var rules = []rule{
 	{"internal/fault", nil, nil, "a leaf: one fact, one next step"},
 	{"internal/results", []string{"internal/store"}, nil, "a leaf: stored results"},
 	{"internal/process", []string{"internal/plain"}, []string{"golang.org/x/sys"}, "a leaf: one command and all it starts, ended for sure"},
-	{"internal/spool", []string{"internal/state", "internal/store", "internal/terminal"}, []string{"golang.org/x/sys"}, "a leaf: what a command prints"},
+	{"internal/spool", []string{"internal/store", "internal/terminal"}, []string{"golang.org/x/sys"}, "a leaf: what a command prints"},
 	{"internal/task", []string{"internal/fault", "internal/spool", "session"}, nil, "what runs in the background, and whose it is"},
 	{"internal/filelock", []string{"internal/state"}, []string{"golang.org/x/sys"}, "a leaf: locks between processes"},
 	{"internal/approval", []string{"internal/fault", "internal/filelock", "internal/plain", "internal/process", "internal/state", "internal/store"}, []string{"golang.org/x/sys"}, "a person's word on calls, given outside of the client; asks process who is a command on Windows"},

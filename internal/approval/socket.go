@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,7 +55,7 @@ type conn interface {
 // door is the socket or pipe of a server, with its folder.
 type door struct {
 	folder   string // folder of this server
-	lock     io.Closer
+	own      *store.Folder
 	temp     string // folder of the socket, if it is not in the server's folder
 	listener listener
 	stop     context.CancelFunc
@@ -104,11 +102,11 @@ func (s *Store) open() error {
 
 // newDoor creates the folder of a server and listens there.
 func newDoor(folder string) (*door, error) {
-	lock, err := store.OwnFolder(folder)
+	own, err := store.Own(folder)
 	if err != nil {
 		return nil, err
 	}
-	d := &door{folder: folder, lock: lock}
+	d := &door{folder: folder, own: own}
 	if err := d.listen(); err != nil {
 		return nil, errors.Join(err, d.remove())
 	}
@@ -144,51 +142,27 @@ func (d *door) remove() error {
 	if d.listener != nil {
 		_ = d.listener.Close() // this also removes a socket
 	}
-	var errs []error
-	// The lock file is removed while it is locked, so that no other process
-	// locks a file that is being removed.
-	for _, err := range []error{removeFolder(d.folder, d.temp), os.Remove(d.folder + store.LockExt), d.lock.Close()} {
-		if !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	removeFiles(d.folder, d.temp)
+	return d.own.Remove()
 }
 
-// removeFolder removes the folder of a server, and the separate folder of its
+// removeFiles removes the files of a server, and the separate folder of its
 // socket, if any. It removes only files that we created.
-func removeFolder(folder, temp string) error {
+func removeFiles(folder, temp string) {
 	_ = os.Remove(filepath.Join(folder, socketName))
 	_ = os.Remove(filepath.Join(folder, pointerName))
 	if temp != "" {
 		_ = os.Remove(filepath.Join(temp, socketName))
 		_ = os.Remove(temp)
 	}
-	return os.Remove(folder)
 }
 
 // sweep removes the files of servers that were killed.
-func sweep(folder string) {
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		if e.IsDir() && len(e.Name()) == nameLength {
-			sweepServer(filepath.Join(folder, e.Name()))
-		}
-		if name, ok := strings.CutSuffix(e.Name(), store.LockExt); ok && len(name) == nameLength {
-			sweepServer(filepath.Join(folder, name))
+func sweep(root string) {
+	folders, _ := store.Servers(root)
+	for _, folder := range folders {
+		if len(filepath.Base(folder)) == nameLength {
+			store.Reclaim(folder, func() { removeFiles(folder, tempOf(folder)) })
 		}
 	}
-}
-
-func sweepServer(folder string) {
-	lock, err := store.TryLock(folder + store.LockExt)
-	if err != nil {
-		return // the server is running
-	}
-	temp := tempOf(folder)
-	// A folder with other files is left in place, and so is its lock file.
-	if err := removeFolder(folder, temp); err == nil || errors.Is(err, fs.ErrNotExist) {
-		_ = os.Remove(folder + store.LockExt)
-	}
-	_ = lock.Close()
 }
