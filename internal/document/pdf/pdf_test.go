@@ -16,6 +16,7 @@ import (
 
 	"mcp-toolset/internal/document/picture"
 	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/testscale"
 )
 
 var (
@@ -213,6 +214,7 @@ func TestPicture(t *testing.T) {
 // TestLarge: a file too large to check is read by pdfium alone, and one that is
 // too large for that is refused.
 func TestLarge(t *testing.T) {
+	testscale.NeedFull(t)
 	t.Parallel()
 	w := numbered(11)
 	w.add(fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", maxChecked, bytes.Repeat([]byte{'x'}, maxChecked)))
