@@ -27,8 +27,8 @@ func cacheCommands(t *testing.T, edit func(c *Config)) (c *Commands, home string
 	return c, home
 }
 
-// cacheScript tries to change every file in the caches and to add files, and prints
-// what it then finds there.
+// cacheScript tries to change every file in the caches and to add files, and prints the
+// files that it then finds there.
 const cacheScript = `cd; for f in .cache/x .cache/tool/bin/git .npm/_npx/x .npm/_cacache/x go/pkg/mod/x .local/share/pnpm/git .local/share/pnpm/store/x .pub-cache/bin/x .gradle/wrapper/dists/x; do
 	rm -f $f; echo new >$f; echo new >${f%/*}/added; echo "$f $(cat $f) $(cat ${f%/*}/added)"
 done 2>/dev/null`
