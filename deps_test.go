@@ -44,7 +44,7 @@ var rules = []rule{
 	{"tools/glob", []string{"tools", "tools/file", "internal/bounded", "internal/fault", "internal/plain", "internal/search", "internal/search/ignore", "internal/search/walk", "internal/workspace"}, []string{"github.com/bmatcuk/doublestar/v4"}, "the Glob tool"},
 	{"tools/task", []string{"tools", "policy", "internal/fault", "internal/plain", "internal/spool", "internal/task"}, nil, "the TaskOutput, TaskStop and TaskList tools"},
 	{"tools/resources", []string{"tools", "policy", "internal/fault", "internal/nearest", "internal/plain"}, nil, "the ListMcpResources and ReadMcpResource tools"},
-	{"upstream/pin", []string{"internal/filelock", "internal/state"}, nil, "a leaf: what other servers list, and what a person saw of it"},
+	{"upstream/pin", []string{"internal/filelock", "internal/state", "internal/strictjson"}, nil, "a leaf: what other servers list, and what a person saw of it"},
 	{"upstream", []string{"tools", "policy", "internal/fault", "internal/nearest", "internal/plain", "internal/process"},
 		[]string{"github.com/mark3labs/mcp-go"}, "other MCP servers' tools; knows the library's client"},
 	{"toolsearch", []string{"tools", "session", "internal/fault", "internal/nearest", "internal/plain"}, nil, "the ToolSearch and CallTool tools: finds and calls what is not listed"},
