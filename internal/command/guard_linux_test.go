@@ -54,7 +54,8 @@ func text(t testing.TB, path string) string {
 	return string(b)
 }
 
-// Links that a command makes do not move quarantined files out of the root.
+// TestTakeAwayBehindLink checks that links that a command makes do not move
+// quarantined files out of the root.
 func TestTakeAwayBehindLink(t *testing.T) {
 	for i, script := range []string{
 		"ln -s OUT .git",
@@ -88,7 +89,8 @@ func TestTakeAwayBehindLink(t *testing.T) {
 	}
 }
 
-// What a command does in several steps does not change what the user's git runs.
+// TestRepositoriesStay checks that changes that a command makes in several steps do
+// not affect what the user's git runs.
 func TestRepositoriesStay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -160,7 +162,8 @@ func TestRepositoriesStay(t *testing.T) {
 	}
 }
 
-// An absent folder of hooks is made, so that a hook cannot exist there even briefly.
+// TestHooksMade checks that an absent folder of hooks is made, so that a hook
+// cannot exist there even briefly.
 func TestHooksMade(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	repository(t, root+"/a")
@@ -172,7 +175,8 @@ func TestHooksMade(t *testing.T) {
 	}
 }
 
-// A hard link made together with the repository, and used by the next command.
+// TestHardLinkNextCommand has a hard link that one command makes together with the
+// repository and the next command uses.
 func TestHardLinkNextCommand(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	run(t, c, Spec{Script: "git init -q . && ln .git/config cfg2"})
@@ -182,8 +186,8 @@ func TestHardLinkNextCommand(t *testing.T) {
 	}
 }
 
-// What a command makes is quarantined while it runs, even if another one starts
-// meanwhile.
+// TestGuardWhileRunning checks that files that a command makes under protected
+// names are quarantined while it runs, even if another command starts meanwhile.
 func TestGuardWhileRunning(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	hook := filepath.Join(root, ".git/hooks/pre-commit")
@@ -219,7 +223,7 @@ func TestGuardWhileRunning(t *testing.T) {
 	}
 }
 
-// Common uses of git work.
+// TestGitWorks checks that common uses of git work.
 func TestGitWorks(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	repository(t, root+"/main")
@@ -240,7 +244,8 @@ func TestGitWorks(t *testing.T) {
 	}
 }
 
-// A clone with its submodules, from a place where no command can write.
+// TestCloneRecursive clones a repository with its submodules from a place where no
+// command can write.
 func TestCloneRecursive(t *testing.T) {
 	origin := tempRoot(t)
 	repository(t, origin+"/lib")
@@ -257,7 +262,8 @@ func TestCloneRecursive(t *testing.T) {
 	git(t, root+"/copy/sub/x", "status")
 }
 
-// A settings file that is a link, or is in a folder that is one, stays.
+// TestSettingsLink checks that a settings file that is a link, or is in a folder
+// that is one, stays.
 func TestSettingsLink(t *testing.T) {
 	var settings string
 	c, root := guardedCommands(t, func(config *Config) {
@@ -278,8 +284,8 @@ func TestSettingsLink(t *testing.T) {
 	}
 }
 
-// A command cannot make an absent settings file, nor put a link in the place of a
-// folder above it, whether the folder existed or not.
+// TestSettingsAbsent checks that a command cannot make an absent settings file, nor
+// put a link in the place of a folder above it, whether the folder existed or not.
 func TestSettingsAbsent(t *testing.T) {
 	for _, there := range []string{"other", "conf/other", "conf/mcp/other"} {
 		var settings string
@@ -305,8 +311,8 @@ func TestSettingsAbsent(t *testing.T) {
 	}
 }
 
-// The next server examines what commands of a killed server left; it does not touch
-// what the user made since.
+// TestLeftByKilled checks that the next server examines the files that commands of
+// a killed server left, and does not touch files that the user made since.
 func TestLeftByKilled(t *testing.T) {
 	root, state := tempRoot(t), t.TempDir()
 	repository(t, root+"/old")
@@ -353,7 +359,8 @@ func TestLeftByKilled(t *testing.T) {
 	}
 }
 
-// What one command has made does not count as existing when the next one starts.
+// TestGuardLooksFirst checks that files that one command has made do not count as
+// existing when the next one starts.
 func TestGuardLooksFirst(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)

@@ -9,7 +9,8 @@ import (
 
 var plantNames = []string{".cursor", ".vscode", ".npmrc", ".gitattributes", ".gitmodules", ".cargo/config.toml", "opencode.json"}
 
-// A command leaves no protected name that was absent, unless git brings it.
+// TestPlants checks that a command leaves no protected name that was absent, unless
+// git brings it.
 func TestPlants(t *testing.T) {
 	for _, tc := range []struct {
 		name, script string
@@ -77,8 +78,8 @@ func TestPlants(t *testing.T) {
 	}
 }
 
-// Existing names stay, even if changed by their path, and so do names that the user has
-// approved, even while another command runs.
+// TestPlantsAgreed checks that existing names stay, even if changed by their path,
+// and so do names that the user has approved, even while another command runs.
 func TestPlantsAgreed(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
@@ -103,7 +104,8 @@ func TestPlantsAgreed(t *testing.T) {
 	}
 }
 
-// What a file tool makes while a command runs is not attributed to the command.
+// TestPlantsOfTools checks that files that a file tool makes while a command runs
+// are not attributed to the command.
 func TestPlantsOfTools(t *testing.T) {
 	c, root := newCommands(t, func(c *Config) { c.Names = plantNames })
 	needContained(t, c)
@@ -120,7 +122,8 @@ func TestPlantsOfTools(t *testing.T) {
 	}
 }
 
-// While a command runs, files that git may be about to commit are left alone.
+// TestPlantsWhileGitWorks checks that files that git may be about to commit are
+// left alone while a command runs.
 func TestPlantsWhileGitWorks(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
@@ -149,7 +152,8 @@ func TestPlantsWhileGitWorks(t *testing.T) {
 	}
 }
 
-// The next server quarantines what a command of a killed server has made.
+// TestPlantsLeftByKilled checks that the next server quarantines protected names
+// that a command of a killed server has made.
 func TestPlantsLeftByKilled(t *testing.T) {
 	root, state := tempRoot(t), t.TempDir()
 	server := func() *guard {

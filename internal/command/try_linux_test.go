@@ -78,8 +78,8 @@ func TestTrialWithoutMounts(t *testing.T) {
 	}
 }
 
-// A secret in the root that cannot be hidden is reported, and there are no read-only
-// commands then.
+// TestOpenHides checks that a secret in the root that cannot be hidden is reported,
+// and that there are no read-only commands then.
 func TestOpenHides(t *testing.T) {
 	needs(t, 6)
 	var secret string
@@ -111,7 +111,8 @@ func TestOpenHides(t *testing.T) {
 	}
 }
 
-// A trial in namespaces, where they are possible, matches how commands run.
+// TestContained checks that a trial in namespaces, where they are possible, matches
+// how commands run.
 func TestContained(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	r := c.Report(t.Context())
@@ -133,7 +134,7 @@ func TestContained(t *testing.T) {
 	}
 }
 
-// Git does not use a configuration that a command makes.
+// TestHostileGit checks that git does not use a configuration that a command makes.
 func TestHostileGit(t *testing.T) {
 	c, root := newCommands(t, nil)
 	if !c.Report(t.Context()).Write.InForce() {
@@ -213,7 +214,8 @@ func TestOffTriesNothing(t *testing.T) {
 	}
 }
 
-// If everything is writable, no command is confined, and the report says so.
+// TestUnbounded checks that no command is confined if everything is writable, and
+// that the report includes this.
 func TestUnbounded(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/", link); err != nil {
@@ -247,7 +249,7 @@ func TestUnbounded(t *testing.T) {
 	}
 }
 
-// A policy that was not tried is not in force.
+// TestUntried checks that a policy that was not tried is not in force.
 func TestUntried(t *testing.T) {
 	var none Trial
 	if none.InForce() || len(none.Broken()) != 1 {
@@ -260,7 +262,7 @@ func TestUntried(t *testing.T) {
 	}
 }
 
-// The result is the same for a user other than root.
+// TestUnprivileged checks that the result is the same for a user other than root.
 func TestUnprivileged(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("this is no root")

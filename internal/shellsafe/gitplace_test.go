@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestGitPlaces runs read-only git in repositories whose settings or links lead
-// out of the root, next to one that is the user's. Nothing of that one may show.
+// TestGitPlaces runs read-only git in repositories whose settings or links lead out
+// of the root, to a repository of the user. Nothing of that one may appear.
 func TestGitPlaces(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("git prints other paths here")
@@ -20,7 +20,7 @@ func TestGitPlaces(t *testing.T) {
 		t.Skip("no git")
 	}
 	const (
-		show   = "show"   // it runs and shows what it should
+		show   = "show"   // it runs and shows the expected content
 		silent = "silent" // it runs and shows nothing of the other repository
 	)
 	cases := []struct{ name, setup, root, command, want string }{
@@ -93,7 +93,7 @@ func TestGitPlaces(t *testing.T) {
 	}
 }
 
-// TestGitProbeCut wants nothing of a probe that did not end.
+// TestGitProbeCut checks that an incomplete probe is refused.
 func TestGitProbeCut(t *testing.T) {
 	for _, probe := range []string{"", "x", strings.Repeat("x\x00", 9) + "x", strings.Repeat("\x00", 20)} {
 		if _, refuse := GitEnv(nil, []string{probe}, []string{"/"}); refuse == "" {

@@ -1,6 +1,6 @@
-// Package testscale sets how much the tests do. At quick scale, the default, a
-// test makes as many cases as find what tends to break; TEST_SCALE=full runs all
-// of them and the tests that take minutes.
+// Package testscale sets the number of cases in tests. Quick scale, the default, has
+// enough cases to find frequent errors. TEST_SCALE=full runs all cases and the tests that
+// take minutes.
 package testscale
 
 import (

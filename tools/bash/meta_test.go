@@ -7,14 +7,14 @@ import (
 	"mcp-toolset/policy"
 )
 
-// disguise is a way to rewrite a command so that the shell still runs it.
+// disguise describes a way to rewrite a command so that the shell still runs it.
 type disguise struct {
 	text string // % is the command, @ the quoted command, "" the place after word
 	word func(string) string
-	// program is true if the command must be the words of a program, so only a simple
-	// command.
+	// program reports whether the command must be a simple command, the words of a
+	// program.
 	program bool
-	// plain is true if a rule that allows the command also allows the disguise.
+	// plain reports whether a rule that allows the command also allows the disguise.
 	plain bool
 }
 
