@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +23,7 @@ func users(t *testing.T) []shellUser {
 	if os.Getuid() != 0 {
 		return []shellUser{{"ordinary user", 0}}
 	}
-	return []shellUser{{"root", 0}, {"ordinary user", 65534}}
+	return testscale.Sample([]shellUser{{"ordinary user", 65534}, {"root", 0}}, 1)
 }
 
 // needs skips the test if the system cannot confine the user's commands.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,7 +93,7 @@ func TestTakeAwayBehindLink(t *testing.T) {
 // TestRepositoriesStay checks that changes that a command makes in several steps do
 // not affect what the user's git runs.
 func TestRepositoriesStay(t *testing.T) {
-	for _, tc := range []struct {
+	for _, tc := range testscale.Sample([]struct {
 		name   string
 		make   func(t *testing.T, root string)
 		script []string
@@ -142,7 +143,7 @@ func TestRepositoriesStay(t *testing.T) {
 			git(t, root+"/main", "worktree", "add", "-q", "../wt")
 		}, []string{"echo '[core] fsmonitor = x' >main/.git/worktrees/wt/config.worktree", "mkdir e; echo ../../../../e >e/commondir; cp e/commondir main/.git/worktrees/wt/commondir"},
 			[]string{"main/.git/worktrees/wt/config.worktree"}},
-	} {
+	}, 4) {
 		t.Run(tc.name, func(t *testing.T) {
 			c, root := guardedCommands(t, nil)
 			tc.make(t, root)
@@ -227,7 +228,7 @@ func TestGuardWhileRunning(t *testing.T) {
 func TestGitWorks(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	repository(t, root+"/main")
-	for _, script := range []string{
+	for _, script := range testscale.Sample([]string{
 		"cd main && git status --short && echo 2 >f && git add f && git commit -q -m 2 && git log --oneline && git diff HEAD~",
 		"cd main && git checkout -q -b b && echo 3 >f && git stash -q && git stash pop -q && git commit -qam 3 && git checkout -q main && git merge -q b && git tag v1 && git gc -q",
 		"cd main && git worktree add -q ../wt b && cd ../wt && echo 4 >f && git commit -qam 4",
@@ -237,7 +238,7 @@ func TestGitWorks(t *testing.T) {
 		"git clone -q \"file://$PWD/main\" $TMPDIR/copy && git -C $TMPDIR/copy log --oneline",
 		"mkdir -p deep/er && git init -q deep/er/x && git init -q --bare bare.git",
 		"git -C bare.git log 2>/dev/null; git -C new push -q ../bare.git main 2>&1 || git -C new push -q ../bare.git master",
-	} {
+	}, 9) {
 		if said, res := run(t, c, Spec{Script: script}); res.Code != 0 || len(res.Removed) > 0 {
 			t.Errorf("%s: %d, removed %q: %s", script, res.Code, res.Removed, said)
 		}
@@ -296,10 +297,10 @@ func TestSettingsAbsent(t *testing.T) {
 		if err := write(root, there, "", "evil/mcp/settings.json", "bad", "evil/settings.json", "bad"); err != nil {
 			t.Fatal(err)
 		}
-		for _, script := range []string{
+		for _, script := range testscale.Sample([]string{
 			"mkdir -p conf/mcp; echo bad >conf/mcp/settings.json", "mv conf x1; ln -s evil conf", "mv conf x2; ln -s $PWD/evil conf", "mkdir -p conf; mv conf/mcp x3; ln -s ../evil conf/mcp",
 			"cp -r evil conf", "mkdir -p conf/mcp; ln -s ../../evil/settings.json conf/mcp", "mv conf x4; cp -r evil conf", "mv conf x5; ln -s evil e2; ln -s e2 conf",
-		} {
+		}, 3) {
 			said, res := run(t, c, Spec{Script: script})
 			if now, err := os.ReadFile(settings); err == nil {
 				t.Errorf("with %s, %s: %q; %d, removed %q: %s", there, script, now, res.Code, res.Removed, said)

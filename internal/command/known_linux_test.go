@@ -16,12 +16,12 @@ import (
 func twins(t *testing.T) (another func(edit func(*Config)) *Commands, file string) {
 	t.Helper()
 	var first Config
-	newCommands(t, func(c *Config) { first = *c })
+	untriedCommands(t, func(c *Config) { first = *c })
 	if err := os.Mkdir(first.State, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return func(edit func(*Config)) *Commands {
-		c, _ := newCommands(t, func(c *Config) {
+		c, _ := untriedCommands(t, func(c *Config) {
 			*c = first
 			if edit != nil {
 				edit(c)
@@ -270,7 +270,7 @@ func TestKnownNothing(t *testing.T) {
 
 // TestKnownNoState checks that the state folder is not made for a stored trial.
 func TestKnownNoState(t *testing.T) {
-	c, _ := newCommands(t, nil)
+	c, _ := untriedCommands(t, nil)
 	for range 2 {
 		if got := c.ReadOnlyKnown(t.Context()) == nil; got != (c.ReadOnly(t.Context()) == nil) {
 			t.Error("the answers differ")

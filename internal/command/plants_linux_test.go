@@ -1,6 +1,7 @@
 package command
 
 import (
+	"mcp-toolset/internal/testscale"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,7 @@ var plantNames = []string{".cursor", ".vscode", ".npmrc", ".gitattributes", ".gi
 // TestPlants checks that a command leaves no protected name that was absent, unless
 // git brings it.
 func TestPlants(t *testing.T) {
-	for _, tc := range []struct {
+	for _, tc := range testscale.Sample([]struct {
 		name, script string
 		taken, stay  []string // names that the command makes
 		appeared     []string // those of stay that are reported
@@ -41,7 +42,7 @@ func TestPlants(t *testing.T) {
 		{"modules that run something", "printf '[submodule \"x\"]\n\tpath = x\n\tupdate = !touch x\n' >.gitmodules", []string{".gitmodules"}, nil, nil},
 		{"clone", "git clone -q -b theirs \"file://$PWD\" $TMPDIR/c && git -C $TMPDIR/c remote remove origin && mv $TMPDIR/c copy", nil, []string{"copy/.vscode/settings.json"}, nil},
 		{"worktree", "git worktree add -q wt theirs", nil, []string{"wt/.vscode/settings.json"}, nil},
-	} {
+	}, 8) {
 		t.Run(tc.name, func(t *testing.T) {
 			c, root := guardedCommands(t, func(c *Config) { c.Names = plantNames })
 			repository(t, root)

@@ -26,7 +26,7 @@ func withoutMounts(t *testing.T, c *Commands) {
 // needs skips a test on a machine whose Landlock is missing or too old.
 func needs(t *testing.T, abi int) {
 	t.Helper()
-	c, _ := newCommands(t, nil)
+	c, _ := untriedCommands(t, nil)
 	if have := c.Report(t.Context()).Write.Coverage.Landlock; have < abi {
 		t.Skipf("Landlock ABI %d, not %d", have, abi)
 	}
@@ -37,7 +37,7 @@ func tried(c *Commands) bool { return c.temp.base() != "" }
 
 func TestTrialWithoutMounts(t *testing.T) {
 	needs(t, 6)
-	c, root := newCommands(t, nil)
+	c, root := untriedCommands(t, nil)
 	withoutMounts(t, c)
 	r := c.Report(t.Context())
 	if r.Tier != process.Subreaper || r.Write.Err != nil || r.ReadOnly.Err != nil {
@@ -83,7 +83,7 @@ func TestTrialWithoutMounts(t *testing.T) {
 func TestOpenHides(t *testing.T) {
 	needs(t, 6)
 	var secret string
-	c, root := newCommands(t, func(config *Config) {
+	c, root := untriedCommands(t, func(config *Config) {
 		secret = filepath.Join(config.Roots[0], "token")
 		config.Closed = []string{secret}
 	})
@@ -114,7 +114,7 @@ func TestOpenHides(t *testing.T) {
 // TestContained checks that a trial in namespaces, where they are possible, matches
 // how commands run.
 func TestContained(t *testing.T) {
-	c, _ := newCommands(t, nil)
+	c, _ := untriedCommands(t, nil)
 	r := c.Report(t.Context())
 	if r.Tier != process.PIDNamespace {
 		t.Skipf("the tier is %v: %q", r.Tier, r.TierMissing)
@@ -136,7 +136,7 @@ func TestContained(t *testing.T) {
 
 // TestHostileGit checks that git does not use a configuration that a command makes.
 func TestHostileGit(t *testing.T) {
-	c, root := newCommands(t, nil)
+	c, root := untriedCommands(t, nil)
 	if !c.Report(t.Context()).Write.InForce() {
 		t.Skip("there is no containment here")
 	}
@@ -171,7 +171,7 @@ func TestHostileGit(t *testing.T) {
 }
 
 func TestOnRefuses(t *testing.T) {
-	c, root := newCommands(t, func(config *Config) { config.Sandbox = On })
+	c, root := untriedCommands(t, func(config *Config) { config.Sandbox = On })
 	withoutMounts(t, c)
 	if err := c.Required(t.Context()); err == nil || !strings.Contains(err.Error(), "--sandbox on") || !strings.Contains(err.Error(), "protect: ") {
 		t.Errorf("required: %v", err)
@@ -188,7 +188,7 @@ func TestOnRefuses(t *testing.T) {
 }
 
 func TestOffTriesNothing(t *testing.T) {
-	c, root := newCommands(t, func(config *Config) { config.Sandbox = Off })
+	c, root := untriedCommands(t, func(config *Config) { config.Sandbox = Off })
 	r := c.Report(t.Context())
 	if !errors.Is(r.Write.Err, errOff) || !errors.Is(r.ReadOnly.Err, errOff) || r.Tier == process.None {
 		t.Errorf("%+v", r)
@@ -227,7 +227,7 @@ func TestUnbounded(t *testing.T) {
 		"link":       func(c *Config) { c.AllowWrite = []string{link} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, _ := newCommands(t, edit)
+			c, _ := untriedCommands(t, edit)
 			r := c.Report(t.Context())
 			for _, trial := range []Trial{r.Write, r.ReadOnly} {
 				if trial.Err == nil || trial.InForce() || !strings.Contains(trial.Err.Error(), "nothing would be left to contain") {
@@ -241,7 +241,7 @@ func TestUnbounded(t *testing.T) {
 			if text, res := run(t, c, Spec{Script: "echo x >" + outside}); res.Code != 0 {
 				t.Errorf("%s", text)
 			}
-			on, root := newCommands(t, func(c *Config) { edit(c); c.Sandbox = On })
+			on, root := untriedCommands(t, func(c *Config) { edit(c); c.Sandbox = On })
 			if _, err := on.Start(t.Context(), Spec{Script: "true", Dir: root}); err == nil {
 				t.Error("it was started")
 			}

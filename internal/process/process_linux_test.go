@@ -441,6 +441,7 @@ func TestSupervisorStopped(t *testing.T) {
 // TestStoppedWhenTaken checks that a command is not started a second time if its
 // supervisor is stopped after it took the command.
 func TestStoppedWhenTaken(t *testing.T) {
+	t.Parallel()
 	// The first process of a namespace cannot be stopped from inside.
 	r := newRunner(t, Config{Tiers: []Tier{Subreaper}})
 	s, err := r.fresh(t.Context())

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,6 +111,7 @@ func TestTrees(t *testing.T) {
 
 // TestForkBomb ends a fork bomb that grows when any of its processes is killed.
 func TestForkBomb(t *testing.T) {
+	testscale.NeedFull(t)
 	eachTier(t, func(t *testing.T, r *Runner) {
 		mark := newMark()
 		p, ready := startReady(t, r, `
@@ -161,6 +163,7 @@ func beServer(args []string) int {
 
 // TestServerKilled checks that nothing is left of a killed server and its commands.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	for _, tier := range systemTiers() {
 		t.Run(tier.String(), func(t *testing.T) {
 			if _, err := newRunner(t, Config{Tiers: []Tier{tier}}).Tier(t.Context()); err != nil {

@@ -71,6 +71,7 @@ net.createServer(c => c.end('x')).listen(p, () => net.connect(p).on('data', () =
 
 // TestBuilds runs a Go build, a commit and make in a root without configuration.
 func TestBuilds(t *testing.T) {
+	testscale.NeedFull(t)
 	t.Parallel()
 	gocache, err := exec.Command("go", "env", "GOCACHE", "GOROOT", "GOMODCACHE").Output()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"mcp-toolset/internal/search/index"
 	"mcp-toolset/internal/search/source"
+	"mcp-toolset/internal/testscale"
 )
 
 // TestTorn changes a file after a look at its stamp and before its reading: the ranges
@@ -122,7 +123,7 @@ func TestNear(t *testing.T) {
 	// They have the same grams.
 	const other, text = "abcde bcdef", "abcdef"
 	far := strings.Repeat("@", 500_000)
-	for _, tc := range []struct {
+	for _, tc := range testscale.Sample([]struct {
 		name, text, want string
 		bytes            int64 // upper bound
 	}{
@@ -140,7 +141,7 @@ func TestNear(t *testing.T) {
 		{"binary match behind another", "\x00" + far + other + far + strings.Repeat("\n", 50_000) + far + text + far, "\"f\" binary\n", 40_000},
 		{"binary, where a line is cut", "\x00" + strings.Repeat("@", 16<<20-3) + text + far, "", 20 << 20},
 		{"where blocks meet", far[:16<<10-3] + text + far, `"f":1:"` + far[:16<<10-3] + text + far + `"` + "\n", 2 << 20},
-	} {
+	}, 6) {
 		s, dir := believing(t)
 		write(t, filepath.Join(dir, "f"), tc.text)
 		search(t, s, dir, asked{pattern: text}.query(t))

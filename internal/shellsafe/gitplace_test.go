@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,7 @@ func TestGitPlaces(t *testing.T) {
 		{"included settings", `printf '[topsecret]\n\tkey = TOPSECRET\n' > ../s; git config include.path ../../s`, "ws", "git config --list", "includes settings"},
 		{"included settings, below", `printf '[topsecret]\n\tkey = TOPSECRET\n' > ../s; git config include.path "$PWD/../s"`, "ws", "cd sub && git config --list", "includes settings"},
 	}
-	for _, c := range cases {
+	for _, c := range testscale.Sample(cases, 12) {
 		t.Run(c.name, func(t *testing.T) {
 			top, err := filepath.EvalSymlinks(t.TempDir())
 			if err != nil {

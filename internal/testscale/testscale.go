@@ -26,3 +26,16 @@ func NeedFull(t testing.TB) {
 		t.Skip("runs with TEST_SCALE=full only")
 	}
 }
+
+// Sample returns n of the cases at quick scale, evenly spaced from the first to the
+// last, and all of them at full scale.
+func Sample[T any](cases []T, n int) []T {
+	if Full() || n >= len(cases) {
+		return cases
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = cases[i*(len(cases)-1)/max(n-1, 1)]
+	}
+	return out
+}

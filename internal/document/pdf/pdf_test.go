@@ -16,6 +16,7 @@ import (
 
 	"mcp-toolset/internal/document/picture"
 	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/testscale"
 )
 
 var (
@@ -214,6 +215,7 @@ func TestPicture(t *testing.T) {
 // TestLarge checks that pdfium alone reads a file too large to check, and that a file too
 // large for pdfium is refused.
 func TestLarge(t *testing.T) {
+	testscale.NeedFull(t)
 	t.Parallel()
 	w := numbered(11)
 	w.add(fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", maxChecked, bytes.Repeat([]byte{'x'}, maxChecked)))
