@@ -13,12 +13,12 @@ import (
 	"mcp-toolset/tools/builtin"
 )
 
-var update = flag.Bool("update", false, "rewrite the tool table of README.md")
+var update = flag.Bool("update", false, "rewrite the generated parts of docs")
 
-// TestReadme checks that the tool table of README.md matches the definitions.
-func TestReadme(t *testing.T) {
-	const file = "../../README.md"
-	readme, err := os.ReadFile(file)
+// TestToolTable checks that the table of docs/tools.md matches the definitions.
+func TestToolTable(t *testing.T) {
+	const file = "../../docs/tools.md"
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,10 +31,10 @@ func TestReadme(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", tool.Name, summary(tool), yesNo(tool.Hints.ReadOnly), "`"+strings.Join(inputs, "`, `")+"`")
 	}
-	head, rest, ok1 := strings.Cut(string(readme), "-update` -->\n")
+	head, rest, ok1 := strings.Cut(string(page), "-update` -->\n")
 	_, tail, ok2 := strings.Cut(rest, "<!-- /tools -->")
 	if !ok1 || !ok2 {
-		t.Fatal("README.md has no place for the tool table")
+		t.Fatal("docs/tools.md has no place for the tool table")
 	}
 	want := head + "-update` -->\n" + table.String() + "<!-- /tools -->" + tail
 	if *update {
@@ -43,7 +43,7 @@ func TestReadme(t *testing.T) {
 		}
 		return
 	}
-	if diff := cmp.Diff(want, string(readme)); diff != "" {
-		t.Errorf("README.md is not up to date; run go test ./internal/cli -update (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, string(page)); diff != "" {
+		t.Errorf("docs/tools.md is not up to date; run go test ./internal/cli -update (-want +got):\n%s", diff)
 	}
 }
