@@ -7,8 +7,8 @@ build: ## one static binary
 test: ## needs only Go and git
 	go test ./...
 
-update: ## rewrite goldens, snapshots and the README's tool table; read the diff
-	go test ./tools/... ./e2e ./internal/cli ./internal/textfile -update
+update: ## rewrite goldens, snapshots, and what is generated or shown in the documents; read the diff
+	go test ./tools/... ./e2e ./internal/cli ./internal/textfile . -update
 
 style: ## comments that resemble what AGENTS.md advises against
 	go run ./internal/style

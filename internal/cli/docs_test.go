@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mcp-toolset/tools/builtin"
 )
 
@@ -37,13 +35,5 @@ func TestToolTable(t *testing.T) {
 		t.Fatal("docs/tools.md has no place for the tool table")
 	}
 	want := head + "-update` -->\n" + table.String() + "<!-- /tools -->" + tail
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, string(page)); diff != "" {
-		t.Errorf("docs/tools.md is not up to date; run go test ./internal/cli -update (-want +got):\n%s", diff)
-	}
+	compare(t, file, want)
 }
