@@ -95,7 +95,7 @@ func referenceFlags(b *bytes.Buffer) {
 			writeFlag(b, f, helpWidth)
 		}
 	}
-	b.WriteString("```\n\n`--drain` and `--trace` belong to `stdio` and `http`, those of HTTP to `http`, and `--ordered-results` to\n`stdio`.\n")
+	b.WriteString("```\n\n`--drain` and `--trace` belong to `stdio` and `http`, those of HTTP to `http`, and\n`--ordered-results` to `stdio`.\n")
 	var each func(cmd *cobra.Command)
 	each = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
