@@ -14,7 +14,7 @@ style: ## comments that resemble what AGENTS.md advises against
 	go run ./internal/style
 
 bench: ## beside a peer, which needs npm
-	go run ./bench
+	go run -C bench .
 
 ci:
 	.ci/run

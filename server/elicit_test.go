@@ -440,7 +440,7 @@ func TestFormParams(t *testing.T) {
 	c := askStdio(t, t.Context(), s, "")
 	for _, responses := range []string{`{"form":1,"Form":2}`, `{"Form":2}`} {
 		c.call("Form", `{"ask":"who"}`, `,"inputResponses":`+responses)
-		if got := c.next(); got.Error == nil || !strings.Contains(got.Error.Message, `key "Form" is doubled, or differs`) {
+		if got := c.next(); got.Error == nil || !strings.Contains(got.Error.Message, `the key "Form" differs from "form" only by case`) {
 			t.Errorf("%s: %+v", responses, got.Error)
 		}
 	}

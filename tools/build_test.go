@@ -292,7 +292,7 @@ func TestOpenObject(t *testing.T) {
 		t.Error(got)
 	}
 	for raw, want := range map[string]string{
-		`{"any":{"a":1,"a":2}}`: `property "a" is given twice. Give it once.`,
+		`{"any":{"a":1,"a":2}}`: `property "any.a" is given twice. Give it once.`,
 		`{"any":[]}`:            `property "any" is []. Send an object.`,
 		`{"other":1}`:           `unknown property "other". Known properties: any.`,
 	} {

@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"mcp-toolset/internal/fault"
 	"mcp-toolset/policy"
 )
 
@@ -93,61 +91,11 @@ func BuildForeign(f Foreign) (*Tool, error) {
 // differently. The arguments that are judged must be the arguments that run. Its error is a
 // *Fault.
 func WellFormed(raw json.RawMessage) error {
-	if err := legible(raw); err != nil {
+	if err := wellFormed(raw); err != nil {
 		return err
 	}
-	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
+	if raw = bytes.TrimSpace(raw); raw[0] != '{' {
 		return wrongType("", "an object", raw)
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if err := onceEach(dec, "", 0); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return fault.New("the arguments go on after their closing brace", "Send one JSON object.")
-	}
-	return nil
-}
-
-// mostDepth is the limit for the nesting of values. json.Decoder.Token has no limit of its
-// own, and a stack overflow ends the process.
-const mostDepth = 1000
-
-// onceEach reads a value and rejects an object with a duplicate property.
-func onceEach(dec *json.Decoder, at string, depth int) error {
-	if depth > mostDepth {
-		return fault.New(fmt.Sprintf("the arguments are nested more than %d deep", mostDepth), "Send a flatter value.")
-	}
-	tok, err := dec.Token()
-	if err != nil {
-		return notJSON(err)
-	}
-	delim, ok := tok.(json.Delim)
-	if !ok {
-		return nil
-	}
-	seen := map[string]bool{}
-	for i := 0; dec.More(); i++ {
-		where := fmt.Sprintf("%s[%d]", at, i)
-		if delim == '{' {
-			key, err := dec.Token()
-			if err != nil {
-				return notJSON(err)
-			}
-			name, _ := key.(string)
-			where = join(at, name)
-			if seen[name] {
-				return fault.New(fmt.Sprintf("property %s is given twice", clip([]byte(fmt.Sprintf("%q", where)))), "Give it once.")
-			}
-			seen[name] = true
-		}
-		if err := onceEach(dec, where, depth+1); err != nil {
-			return err
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return notJSON(err)
 	}
 	return nil
 }

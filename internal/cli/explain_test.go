@@ -68,7 +68,7 @@ func TestBatch(t *testing.T) {
 		{`{"tool":null,"tool":"B"}`, `!the key "tool" stands twice`},
 		{`{"tool":"A","input":{},"\u0069nput":{}}`, `!the key "input" stands twice`},
 		{"{\"tool\":\"A\xff\"}", `!the line is not UTF-8`},
-		{strings.Repeat("[", 400_000), `!the line is not JSON: `},
+		{strings.Repeat("[", 400_000), `!the line is nested more than 10000 deep`},
 		{call(64 << 10), ""}, {call(64<<10 - 1), ""}, {call(400_000), ""}, {call(maxLine), ""},
 		{call(maxLine + 1), `!the call is too long: more than 1048576 bytes`},
 		{call(3 * maxLine), `!the call is too long`},
