@@ -196,6 +196,7 @@ var limits = []limit{
 	{what: "stored output of one command", given: spool.DefaultQuota.Task, bytes: true},
 	{what: "stored output of all commands", given: spool.DefaultQuota.All, bytes: true},
 	{what: "files of stored output", dir: "internal/spool", name: "maxFiles"},
+	{what: "age of stored output and results", dir: "internal/store", name: "MaxAge"},
 	{what: "stored results", dir: "internal/results", name: "Quota", bytes: true},
 	{what: "age of an unused layer of caches", dir: "internal/command", name: "layerAge"},
 	{what: "a notebook", dir: "internal/document", name: "maxNotebook", bytes: true},
