@@ -6,6 +6,61 @@
 // handles what the library does wrong under load: the stdio loop (stdio.go),
 // the order and cancelling of calls, and all checks of an HTTP request before
 // the library sees it (guard.go).
+//
+// # Work-arounds
+//
+// The library is pinned. These faults were measured, and are handled here:
+//
+//   - ServeStdio runs calls out of order, loses cancels sent right after their call,
+//     and cuts off a burst at its end. Our loop registers place and cancel before it
+//     reads the next line (stdio.go).
+//   - An error of a handler becomes -32603, which a model may never see. The pipeline
+//     answers instead; only unknown tools are errors (explainUnknown, encodeAnswer).
+//   - HTTP notifications of a session share one channel, so they reach the wrong stream
+//     or are lost. They are written to the response of their own request (stream.go),
+//     with headers of its own, because the library's map has no lock that we could
+//     share.
+//   - Unknown session ids are accepted, a GET opens a session under any id, and ended
+//     ones are never forgotten. Sessions are managed in sessions.go, which checks GET
+//     and DELETE first and ends them by the DELETE that a client would send.
+//   - A write deadline of net/http ends an HTTP/2 stream that has nothing to write, and
+//     an unread body is waited for. Each write is bounded (stream.bounded), and a
+//     refused request is hung up on (hangUp).
+//   - A number beyond float64 refuses the whole message. It is quoted, and then refused
+//     as an argument (quoteHuge).
+//   - A stateless notifications/cancelled names only a request id, so one client could
+//     cancel another's call. It is refused over HTTP. Other cancels are handled in
+//     requests.go, because the library compares ids by their text and forgets a cancel
+//     that comes first.
+//   - The acknowledgement of a listen stream that ends at once may be lost. A hook
+//     waits for it.
+//   - There is no check of Origin, no body limit and no token: guard.go is around the
+//     whole mux.
+//   - Elicitation does not check the capability, and accepts forged answers and state.
+//     Questions are put here (ask.go, questions.go, rounds.go).
+//   - Request ids are decoded as floats. Over stdio, answers carry the bytes of the id.
+//   - The library sorts tools, panics on odd schemas, and hides tools that it does not
+//     list. It knows one tool only, the carrier; the registry makes the list (list.go).
+//
+// # Questions
+//
+// Up to protocol 2025-11-25 a question is a request of ours on the call's own stream,
+// while the call waits. From 2026-07-28 on the call ends with the question and is sent
+// again. State that the client carries is sealed (rounds.go); decisions stay here, once
+// and for ten minutes, so hooks run again only if the input changed. A form of an
+// upstream server goes the same two ways (rounder.go, foreign.go). It names its server
+// first and is quoted line by line, so that it never looks like a question of ours. A
+// schema that is not flat is declined unseen.
+//
+// # Cancelling
+//
+// Calls are cancelled from the latest to the earliest: one that runs makes way at once,
+// and those that wait for it must be cancelled by then. A cancelled HTTP request gets an
+// event stream without an answer. Standard input is read through an epoll instance of its
+// own (polled_linux.go), because a read that blocks keeps a processor for up to 10 ms.
+//
+// HTTP has one token and so one principal. Stateless requests share its folder of results
+// and remember nothing else.
 package server
 
 import (

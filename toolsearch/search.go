@@ -1,5 +1,9 @@
 // Package toolsearch provides the tools for tools that are not listed: ToolSearch finds
 // them, and CallTool calls them.
+//
+// ToolSearch ranks by words in names, hints, titles, descriptions and inputs, weighted by
+// rarity; ties by name. The index is made once for a list of tools. A call of CallTool
+// becomes the call that it names before rules, hooks, schedule and audit see it.
 package toolsearch
 
 import (

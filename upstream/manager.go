@@ -5,6 +5,21 @@
 // A Manager holds the servers. Each has its own state, so that a slow, broken
 // or lost server delays only the calls to itself. Definitions and results are
 // read from the raw bytes, so that they are passed on as received.
+//
+// A list starts only the servers whose tools it shows (Manager.WakeListed). Processes are
+// started without a PID namespace, in which docker and the like do not work.
+//
+// The library's client loses fields that it does not know. So a transport around its own
+// keeps the raw results (tap.go), from which definitions and answers are read. Schemas
+// are passed on, but not trusted: the server itself checks a schema that has no end or
+// grows with its references. Of the annotations only readOnlyHint is used, to run calls
+// in parallel: a wrong one harms only the data of that server.
+//
+// A call of a server that is not connected gives up its place and takes one when the
+// server is connected or has failed. It is then decided as a call of the tool that exists
+// by then. Later calls may run first while a server starts; the alternative was to delay
+// them by up to 30 s. Calls of one conversation that wait for the same server keep their
+// order.
 package upstream
 
 import (

@@ -12,6 +12,12 @@
 // folder is closed to tools and commands. As a second defense, a peer that
 // descends from a server's process is rejected (peer_linux.go). A command can
 // evade that check through a process outside of its own process tree.
+//
+// An approval is bound to the principal, tool, folder, first root, the bytes of the whole
+// input, the subject and the reason, but not to the conversation (Request.key). A call
+// that differs in any of them is another call. "Always", in a workspace, and a decline,
+// in a conversation, are about the Subject: the exact command in its folder, the path for
+// all tools that do the same to it, or the whole input; never a pattern.
 package approval
 
 import (

@@ -5,6 +5,10 @@
 // and assign.go remove text that looks like a secret. One goroutine writes the
 // lines in order of arrival (writer.go). The file is rotated by size and may be
 // shared by several servers (file.go).
+//
+// A batch of lines is one write, and lines never change afterwards. Only rotation takes a
+// lock, so a server that is stopped while rotating keeps no other from writing. A line
+// that did not fit is cut off again, unless another server has written after it.
 package audit
 
 import (

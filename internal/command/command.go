@@ -6,6 +6,39 @@
 //
 // The server uses Commands. A supervisor process (package process) applies the sandbox:
 // it runs Supervise. A process that tests the sandbox runs Try.
+//
+// # Details
+//
+//   - The policy is made anew for each command (a child of the home folder made since
+//     is readable, a denied file made since is masked). The supervisor gets what was in
+//     force in the trial; with less, nothing starts.
+//   - The trial runs before the first command and where the list of tools depends on it
+//     (attempt.go): in the background, read-only first; the list waits at most 5 s for
+//     that part. A server that is only asked for its tools reads the stored result of
+//     an earlier trial under the same circumstances (ReadOnlyKnown). If it fails for
+//     the moment, BashReadOnly is absent (tools.ErrLater) and listChanged is announced;
+//     the next command repeats the trial, and if it passes the tool joins the list of
+//     all connections at once (Registry.Refresh).
+//   - Where a command ended is written by a trap of its shell into a file in its
+//     temporary folder, read by the descriptor that made it; it is believed only if it
+//     is the canonical path of a folder, since the command could write it too.
+//   - Writable folders are found once, at start, none within another (grants.go): what
+//     lies in one can be replaced by a link. A read-only command with cd is not
+//     concurrency-safe: later calls are resolved where it leaves the session.
+//   - When output cannot be stored, storing stops and the command goes on; only the
+//     quota of one command ends it.
+//   - Git guard: what exists under a protected name is mounted over; an absent folder
+//     of hooks is made first; a file with further hard links becomes a copy, as git
+//     makes one when it writes. What a command makes where nothing was, or nothing can
+//     be mounted (links, linked worktrees, which git could not remove again), is judged
+//     by its content at its end and every 5 s until then: results of git init, clone
+//     and worktree add stay, all else is quarantined, from a descriptor of the root and
+//     behind no link. Links that were there are made again. A journal in the state
+//     folder has what was there before, so the next server looks at what a killed one
+//     left.
+//   - Windows: the shell gets its script from a private file, since Git's bash and
+//     PowerShell split command lines differently. -EncodedCommand is limited to 32,767
+//     characters and prints errors as CLIXML.
 package command
 
 import (

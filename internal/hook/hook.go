@@ -8,6 +8,11 @@
 //
 // Hooks are trusted like the settings: they run without a sandbox, with the
 // rights of the server.
+//
+// Hooks of a call run in parallel, each in a process session of its own. A hook is not a
+// supervised command: processes that it leaves go on. A server that exits kills the
+// running hooks (Runner.Close), because ending them politely takes longer than a client
+// waits.
 package hook
 
 import (

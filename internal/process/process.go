@@ -7,6 +7,22 @@
 // command leaves, and reports how the command ended. It ends the process tree on
 // request, and also when the server ends, for whatever reason. A Runner is the
 // server's side. The Tier determines how reliably the whole tree is ended.
+//
+// # Details
+//
+// As many supervisors are ready as the last burst took, one to four, for 30 s
+// (reserve.go). Starting one is bounded by 5 s, also before it runs our program: os/exec
+// waits there without a limit, and under user emulation (qemu) the child can hang in the
+// emulator, holding a lock of a thread that it does not have. A start that runs for 300
+// ms has the next ones made on another thread; at its bound the child is killed, and its
+// thread ends with the last process it started (fork.go). A supervisor that took a
+// command and does not start it within 10 s is killed. It is the first process of a PID
+// namespace where possible, and ends when the server does. A stopped supervisor is given
+// up after 2 s, a slow one after 10 s. Hooks, classifier, syntax check and document
+// process start through internal/launch, with the same bound. Windows: a command is made
+// suspended, put into the job object that marks commands of this user (mark_windows.go),
+// which shows approvals that it is a command, and into one of its own whose only handle
+// the server has.
 package process
 
 import (

@@ -21,6 +21,15 @@
 //
 // The package works on Linux only. Elsewhere Within fails with
 // errors.ErrUnsupported.
+//
+// # Details
+//
+// Coverage.Missing names each promise that this kernel or these rights cannot keep;
+// canaries try all of them; NotCovered is what nothing keeps. doctor prints both. Before
+// Landlock ABI 8 each thread that applies has a domain of its own and could not signal
+// the others' children: Within confines one thread and starts the command from it. Names
+// that vanish between listing and mounting (mounter.vanished) are left out of the policy,
+// which takes rights away and adds none; paths of Policy.Exact must not vanish.
 package sandbox
 
 import (

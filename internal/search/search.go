@@ -11,6 +11,52 @@
 //     searched in a fixed order, and their results are combined in that order.
 //   - Memory is bounded: results beyond the requested page are only counted, and the
 //     index has a limit over all trees.
+//
+// # Details
+//
+//   - walk lists the tree with getdents and caches the listing; later it compares
+//     stamps of folders and ignore files. A stamp younger than 2 s when the file was
+//     read proves nothing. On file systems whose stamps are cached or meaningless
+//     (network, FUSE, /proc), folders are listed and files read each time.
+//   - The first search reads every chosen file; then the index is built while no query
+//     runs: for each 16 KiB a Bloom filter of its 3- and 4-grams, no posting lists, so
+//     that a changed file is a few bits. Filters are bit-sliced: 64 of one size lie
+//     together, so a question reads one word of all (one after the other took four
+//     times as long).
+//   - A later search asks the index, folder by folder, which chosen files can match if
+//     they are as known. The others are stat'ed in one pass with the folders;
+//     candidates are opened anyway and checked when read. Either kind, if changed, is
+//     read whole. So each file is looked at once. Which files are chosen is asked of
+//     the listing before, without holding the walk, so that a slow glob delays no other
+//     search.
+//   - In a range of lines much longer than its candidate blocks (a minified bundle, a
+//     program), candidate blocks are read first, for the literal that the index was
+//     asked for.
+//   - Files are taken in a fixed order and merged in it, so the answer does not depend
+//     on the number of workers. Searching stops when the page is full, unless few files
+//     are left (500, 64 MiB), which are counted.
+//   - watch (--search-watch=on): every folder and file has an inotify watch, because a
+//     store through a hard link elsewhere is reported only to the file's. Off by
+//     default: a store through a shared mapping is stamped without an event. Overflow,
+//     a mount, a replaced folder or a limit: back to stamps. From the third search on
+//     that finds everything unchanged, files are not compared with their records again
+//     (recall): that was a quarter of a call without matches.
+//   - Files of small folders are stat'ed by path, which is quicker than opening the
+//     folder. Where a local file system answers from memory, the Go scheduler is not
+//     told of the calls (walk.Pace), a tenth of each; it is told until 32 answers in a
+//     row came quickly. Small folders come first (large ones first took 5 % more).
+//   - A silent file system: walk.Monitor notes which folder each worker waits for. A
+//     worker that waits for one system call for 3 to 6 s makes the tree lost: the
+//     folder is remembered as silent (silent.go) and every search of the tree begins
+//     again without it. When the call returns, it is silent no longer.
+//   - dfa: package regexp finds lines at 20 to 60 MB/s, a line-oriented automaton with
+//     four cursors at over 1,000. dfa.Text finds matches that span lines and
+//     expressions too large for the automaton; it has Unicode word boundaries, no match
+//     of invalid bytes, and ends when the caller gives up. Two bytes of a literal in
+//     any case are searched together; the only assembly is pair_amd64.s (a first search
+//     of that kind took a tenth longer without). A single byte that every match has is
+//     no start unless its neighbours can stand there (around.go):
+//     [0-9a-f]{8}-[0-9a-f]{4} took a tenth longer without.
 package search
 
 import (

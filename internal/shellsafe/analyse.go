@@ -5,6 +5,19 @@
 //
 // Everything it does not know makes a command less trusted: a node of the syntax
 // tree, a flag, a form of a word, a text over a limit.
+//
+// # Details
+//
+// Parsing is not running. The parser and bash differ in ways that each hide a command (a
+// comment that ends in a backslash, $ before a line break, a carriage return, <&-curl x,
+// the word after coproc), so such texts are refused before the parser or called
+// unresolved, which rules may never allow. Programs' commands in words are listed for
+// deny and ask rules only (launch.go), with variables that name programs (variables.go),
+// escapes of vim, awk and tmux (escapes.go), and spellings without the flags ahead of a
+// subcommand (forms.go). Code for an interpreter is not looked into. What these cannot
+// tell makes a command doubtful, which matters only where there are such rules.
+// FuzzParserDiff runs random texts in bash, with programs that print their arguments, and
+// compares.
 package shellsafe
 
 import (

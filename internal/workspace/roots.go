@@ -11,6 +11,14 @@
 //     device that acts.
 //
 // The Check given to NewFiles decides which paths are allowed.
+//
+// On Linux a file is opened by openat2. Elsewhere, and where openat2 is missing, the path
+// is walked one name at a time, with lstat and fstat compared. A path that is swapped in
+// between is an error or a fresh start, never another file. Walking was chosen over
+// opening and checking afterwards, which loses to an attacker who swaps twice. Windows
+// has more spellings of a path: Canonical rejects by its text what Windows would take for
+// another path, and a share must be trusted (TrustShares) before anything on it is
+// accessed.
 package workspace
 
 import (

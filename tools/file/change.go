@@ -1,5 +1,17 @@
 // Package file holds the common parts of tools that work on one file: checking a path,
 // explaining a missing file, changing a file, and describing the change.
+//
+// Change is the one path for Write, Edit and NotebookEdit. It takes the lock of the
+// canonical path, opens the old file, compares it with the session's read record (by
+// hash, not by time), makes the new content, and replaces the file. The old file itself
+// is locked too, and a new file gets its name only if nobody has it: servers with
+// different state folders and paths (a container, a bind mount) lose no update either.
+//
+// A read record is one state of a file, and the parts of a later state that were shown.
+// After an edit of a file that the session had not read, it still has not read the rest.
+// A changed file is edited only where the text stood once when it was read and stands
+// once now, on lines that did not change. The pipeline looks at a written file again
+// after the hooks, so that the work of a formatter is not taken for a change by others.
 package file
 
 import (
