@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"mcp-toolset/internal/hook"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -70,7 +71,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 	}
 	e.Decision, e.Facts = d, resolved.Facts
 	if present { // a tool that a rule removed is never passed to hooks
-		e.Hooks = len(p.Hooks.Matching(policy.PreToolUse, tool.Name, tool.Aliases))
+		e.Hooks = len(p.Hooks.Matching(hook.PreToolUse, tool.Name, tool.Aliases))
 	}
 	if parts := resolved.Parts(env); parts != nil {
 		e.Commands = []string{}

@@ -23,7 +23,7 @@ func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env)
 		if c.before = c.resumed(r); c.before == nil {
 			defer c.heldUp("hooks")()
 			c.before = &before{input: r.Input()}
-			c.before.verdict = c.runHooks(ctx, policy.PreToolUse, c.hookInput(r, env))
+			c.before.verdict = c.runHooks(ctx, hook.PreToolUse, c.hookInput(r, env))
 		}
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
@@ -64,7 +64,7 @@ func (c *call) resumed(r *tools.Resolved) *before {
 
 // hookedAfter reports whether any hooks run after the call.
 func (c *call) hookedAfter() bool {
-	for _, event := range []policy.Event{policy.PostToolUse, policy.PostToolUseFailure} {
+	for _, event := range []hook.Event{hook.PostToolUse, hook.PostToolUseFailure} {
 		if len(c.p.Hooks.Matching(event, c.tool.Name, c.tool.Aliases)) > 0 {
 			return true
 		}
@@ -81,12 +81,12 @@ func (c *call) runAfter(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 	}
 	in := c.hookInput(r, env)
 	in.Duration = took
-	event := policy.PostToolUse
+	event := hook.PostToolUse
 	switch {
 	case err != nil:
-		event, in.Error = policy.PostToolUseFailure, explain(ctx, err).Error()
+		event, in.Error = hook.PostToolUseFailure, explain(ctx, err).Error()
 	case resp.Failed:
-		event, in.Error = policy.PostToolUseFailure, joinText(resp.Content)
+		event, in.Error = hook.PostToolUseFailure, joinText(resp.Content)
 	}
 	var written []*session.Read
 	if resp != nil {
@@ -132,7 +132,7 @@ func (c *call) hear(v hook.Verdict) {
 }
 
 // runHooks runs the hooks that match the event and the tool.
-func (c *call) runHooks(ctx context.Context, event policy.Event, in hook.Input) hook.Verdict {
+func (c *call) runHooks(ctx context.Context, event hook.Event, in hook.Input) hook.Verdict {
 	list := c.p.Hooks.Matching(event, c.tool.Name, c.tool.Aliases)
 	if len(list) == 0 {
 		return hook.Verdict{}

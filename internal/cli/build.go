@@ -22,6 +22,7 @@ import (
 	"mcp-toolset/internal/nearest"
 	"mcp-toolset/internal/sandbox"
 	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/state"
 	"mcp-toolset/internal/task"
 	"mcp-toolset/internal/trace"
@@ -250,15 +251,13 @@ func (c *common) searcher(host *Host) (*search.Searcher, error) {
 
 // featureSwitches returns the features of the settings, overridden by those of the command line. A
 // feature that no tool has is an error on the command line and a warning in the settings.
-func (c *common) featureSwitches(settings *policy.Settings, known []string, log *slog.Logger) (map[string]bool, error) {
+func (c *common) featureSwitches(from *settings.Settings, known []string, log *slog.Logger) (map[string]bool, error) {
 	out := map[string]bool{}
-	if settings != nil {
-		for name, on := range settings.Features() {
-			if err := checkFeature(name, known); err != nil {
-				log.Warn(err.Error())
-			}
-			out[name] = on
+	for name, on := range from.Features() {
+		if err := checkFeature(name, known); err != nil {
+			log.Warn(err.Error())
 		}
+		out[name] = on
 	}
 	for _, f := range c.features {
 		name, value, _ := strings.Cut(f, "=")

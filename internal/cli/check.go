@@ -112,17 +112,19 @@ func (k *checker) files(paths []string, host *Host) error {
 }
 
 // fine prints the number of rules of a file without problems.
-func (k *checker) fine(s *policy.Settings, path string, named bool) {
+func (k *checker) fine(s *settings.Settings, path string, named bool) {
 	if named {
 		k.print("%s: ", plain.Text(path))
 	}
-	k.print("ok: %d deny, %d ask, %d allow\n", s.Count(policy.Deny), s.Count(policy.Ask), s.Count(policy.Allow))
+	rules := s.Rules()
+	k.print("ok: %d deny, %d ask, %d allow\n", rules.Count(policy.Deny), rules.Count(policy.Ask), rules.Count(policy.Allow))
 }
 
 // judge prints the warnings about settings, except those in said. It returns the number of warnings
 // so far.
-func (k *checker) judge(s *policy.Settings, roots, more, said []string) int {
-	all := append(slices.Clone(more), policy.New(policy.Config{Settings: s, Roots: roots, Home: k.home, KnownTools: toolNames(), KnownServers: k.servers}).Warnings()...)
+func (k *checker) judge(s *settings.Settings, roots, more, said []string) int {
+	rules := policy.New(policy.Config{Rules: s.Rules(), Roots: roots, Home: k.home, KnownTools: toolNames(), KnownServers: k.servers})
+	all := slices.Concat(more, s.Warnings(), rules.Warnings())
 	all = slices.DeleteFunc(all, func(w string) bool { return slices.Contains(said, w) })
 	known := tools.Features(k.tools)
 	for _, name := range slices.Sorted(maps.Keys(s.Features())) {

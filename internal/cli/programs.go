@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/workspace"
-	"mcp-toolset/policy"
 )
 
 // programs returns the files in the workspace that the commands of hooks, of the classifier and of
 // upstream servers name. These commands run without a sandbox, so no tool may change the files: a
 // model could otherwise run its own text. What a program reads or starts in turn is unknown.
-func programs(s *policy.Settings, roots []string, host *Host) []string {
+func programs(s *settings.Settings, roots []string, host *Host) []string {
 	if len(roots) == 0 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func programs(s *policy.Settings, roots []string, host *Host) []string {
 
 // server adds the files that start an upstream server. It takes arguments both whole and by words,
 // since they may be options or a command.
-func (f *finder) server(u policy.Upstream, project *strings.Replacer, host *Host) {
+func (f *finder) server(u settings.Upstream, project *strings.Replacer, host *Host) {
 	if expanded, err := u.Expand(host.Getenv, host.Home); err == nil {
 		u = expanded
 	} // otherwise it cannot be started now; the files it names literally stay protected

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"mcp-toolset/internal/settings"
 
-	"mcp-toolset/policy"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestPrograms(t *testing.T) {
@@ -59,7 +59,7 @@ func TestProgramsOfServers(t *testing.T) {
 	if err := os.Symlink("linked.py", root+"/link.py"); err != nil {
 		t.Fatal(err)
 	}
-	s, err := policy.ParseSettings([]byte(`{"mcpServers": {
+	s, err := settings.Parse([]byte(`{"mcpServers": {
 		"a": {"command": "./run.sh", "args": ["sub", "absent.py", "/etc/passwd"]},
 		"b": {"command": "python3", "args": ["own.py", "a b.js", "--config=conf.json", "link.py"], "env": {"X": "env.py"}},
 		"c": {"command": "node", "args": ["in.js"], "cwd": "sub"},

@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/resources"
@@ -32,7 +33,7 @@ func (c *common) upstreams(host *Host, config assembly.Config, take func(*upstre
 	if err != nil {
 		return nil, err
 	}
-	o := &others{rules: policy.New(policy.Config{Settings: config.Settings}), always: c.remote}
+	o := &others{rules: policy.New(policy.Config{Rules: config.Settings.Rules()}), always: c.remote}
 	wait := milliseconds(envInt(host, "MCP_TOOL_TIMEOUT", 0))
 	for _, u := range config.Settings.Upstreams() {
 		if server := o.server(host, config.Settings, u, wait); take(&server) {
@@ -58,7 +59,7 @@ func (o *others) Begin(tell func([]tools.Server)) {
 
 // server returns a server of the settings with its variables expanded, or with the reason why it
 // may not or cannot be started. A server is not started either if a rule denies all its tools.
-func (o *others) server(host *Host, s *policy.Settings, u policy.Upstream, wait time.Duration) upstream.Server {
+func (o *others) server(host *Host, s *settings.Settings, u settings.Upstream, wait time.Duration) upstream.Server {
 	out := upstream.Server{Name: u.Name, Prefix: u.Prefix(), Eager: u.Eager, Always: u.Always, Timeout: u.Timeout}
 	if out.Timeout == 0 {
 		out.Timeout = wait
