@@ -224,7 +224,7 @@ func (c *common) newCommands(host *Host, config assembly.Config) (*command.Comma
 	}
 	box := config.Settings.Sandbox()
 	scrub, pass := config.Settings.Env()
-	closed, protected := c.keptFromCommands(config)
+	closed, protected := c.found.FromCommands(config.Closed, config.State)
 	return command.New(command.Config{
 		Shell: shell, Sandbox: command.Mode(c.sandbox), AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
 		Roots: allRoots(config), Closed: closed, Protected: protected, Names: policy.Protected(), Home: host.Home, State: config.State, Environ: host.Environ(), Scrub: scrub, Pass: pass, Log: config.Log,

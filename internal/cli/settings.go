@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"slices"
 
 	"mcp-toolset/internal/assembly"
@@ -14,7 +13,7 @@ import (
 func (c *common) findSettings(host *Host, config *assembly.Config) error {
 	found, err := settings.Find(settings.Options{
 		Explicit: workspace.Expand(c.settings, host.Dir, host.Home),
-		Home:     host.Home, Getenv: host.Getenv, Roots: canonicalRoots(config.Roots), State: config.State, Tools: toolNames(),
+		Home:     host.Home, Dir: host.Dir, Getenv: host.Getenv, Roots: canonicalRoots(config.Roots), State: config.State, Tools: toolNames(),
 	})
 	if err != nil {
 		return err
@@ -22,7 +21,6 @@ func (c *common) findSettings(host *Host, config *assembly.Config) error {
 	for _, w := range found.Warnings {
 		config.Log.Warn(w)
 	}
-	found.Files = append(found.Files, programs(found.Merged, canonicalRoots(config.Roots), host)...)
 	c.found = found
 	config.Settings, config.AddTo, config.Notice = found.Merged, found.AddTo, found.Notice
 	config.Guarded = append(config.Guarded, found.Files...)
@@ -49,26 +47,4 @@ func canonicalRoots(dirs []string) []string {
 		}
 	}
 	return out
-}
-
-// keptFromCommands returns the paths that no command may access (closed) and the paths that no
-// command may change (protected). A settings path that is absent cannot be hidden; what a command
-// creates there is examined after the command. Paths in a hidden folder need no protection, nor do
-// those in the state folder, which exists before any command.
-func (c *common) keptFromCommands(config assembly.Config) (closed, protected []string) {
-	absent := func(path string) bool {
-		_, err := os.Lstat(path)
-		return err != nil && slices.Contains(c.found.Closed, path)
-	}
-	closed = slices.DeleteFunc(slices.Clone(config.Closed), absent)
-	hidden := append(slices.Clip(closed), config.State)
-	if canonical, err := workspace.Canonical(config.State); err == nil {
-		hidden = append(hidden, canonical)
-	}
-	for _, path := range c.found.Files {
-		if !slices.ContainsFunc(hidden, func(dir string) bool { return workspace.Within(dir, path) }) {
-			protected = append(protected, path)
-		}
-	}
-	return closed, protected
 }

@@ -28,7 +28,7 @@ func TestKeptFromCommands(t *testing.T) {
 		if !slices.Contains(config.Closed, conf) || !slices.Contains(config.Closed, state) || !slices.Contains(config.Guarded, filepath.Join(h.Dir, "given.json")) {
 			t.Errorf("closed to tools %q, guarded %q", config.Closed, config.Guarded)
 		}
-		return c.keptFromCommands(config)
+		return c.found.FromCommands(config.Closed, config.State)
 	}
 	if err := os.WriteFile(filepath.Join(h.Dir, "given.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestServersInSettings(t *testing.T) {
 		if err := c.findSettings(h, &config); err != nil {
 			t.Fatal(err)
 		}
-		_, protected := c.keptFromCommands(config)
+		_, protected := c.found.FromCommands(config.Closed, config.State)
 		script := filepath.Join(dir, "server.sh")
 		if slices.Contains(config.Guarded, script) != slices.Contains(protected, script) {
 			t.Errorf("guarded %q, protected %q", config.Guarded, protected)

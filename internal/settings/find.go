@@ -1,7 +1,3 @@
-// Package settings finds the settings files of the machine, the command line, the
-// project and the user, reads each with checks that depend on its place, and merges
-// them. Entries of a project's file that could make decisions less strict apply only
-// if the user trusts the project (see trust.go). The package writes no settings files.
 package settings
 
 import (
@@ -29,6 +25,7 @@ const (
 type Options struct {
 	Explicit string // the file named on the command line; "" if there is none
 	Home     string // home folder; "" if there is none
+	Dir      string // working directory of the server; "" if unknown
 	Getenv   func(string) string
 	Roots    []string // workspace roots, canonical
 	State    string   // the state folder, which may not exist
@@ -49,9 +46,9 @@ type Found struct {
 
 	faults []string // of files that apply in full; see Settings.Faults
 
-	// Files lists the server's own files and folders that no tool may write. They may not
-	// exist. It includes each path as written and its canonical path. Closed lists the folders
-	// that no tool and no command may access.
+	// Files lists the server's own files and folders and the programs that its settings name,
+	// which no tool may write. They may not exist. It includes each path as written and its
+	// canonical path. Closed lists the folders that no tool and no command may access.
 	Files, Closed []string
 }
 
@@ -111,7 +108,7 @@ func Find(o Options) (*Found, error) {
 	if o.Explicit != "" {
 		f.AddTo = o.Explicit
 	}
-	f.Files = f.places(trust.file, config)
+	f.Files = append(f.places(trust.file, config), f.Merged.programs(o)...)
 	f.Closed = both(o.State, config)
 	return f, nil
 }

@@ -1,3 +1,9 @@
+// Package settings parses, merges, explains and trusts settings. It finds the settings
+// files of the machine, the command line, the project and the user, reads each with
+// checks that depend on its place, and merges them. Entries of a project's file that
+// could make decisions less strict apply only if the user trusts the project (see
+// trust.go). The package makes the rules, hooks and classifier stages that other
+// packages receive; it decides nothing about calls and writes no settings files.
 package settings
 
 import (

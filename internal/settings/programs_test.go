@@ -1,12 +1,10 @@
-package cli
+package settings
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"mcp-toolset/internal/settings"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -22,7 +20,7 @@ func TestPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := parseSettings(t, `{
+	s := parse(t, "/etc/test.json", "/etc", `{
 		"hooks": {
 			"PreToolUse": [{"hooks": [{"type": "command", "command": "python3 check.py --strict"}, {"type": "command", "command": "`+outside+`/own.sh"}]}],
 			"PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "cd /; \"$CLAUDE_PROJECT_DIR\"/fmt.sh && absent.sh && ls src"}]}]
@@ -30,19 +28,19 @@ func TestPrograms(t *testing.T) {
 		"classifier": {"command": ["`+root+`/judge", "fmt.sh"]}
 	}`)
 	var got []string
-	for _, path := range programs(s, []string{root}, &Host{Getenv: func(string) string { return "" }}) {
+	for _, path := range s.programs(Options{Roots: []string{root}, Getenv: func(string) string { return "" }}) {
 		got = append(got, strings.ReplaceAll(path, root, "$ROOT"))
 	}
 	if diff := cmp.Diff([]string{"$ROOT/check.py", "$ROOT/fmt.sh", "$ROOT/judge"}, got); diff != "" {
 		t.Errorf("(-want +have):\n%s", diff)
 	}
-	if got := programs(nil, []string{root}, nil); got != nil {
+	if got := (*Settings)(nil).programs(Options{Roots: []string{root}}); got != nil {
 		t.Error(got)
 	}
 }
 
-// TestProgramsOfServers covers the files that start an upstream server, relative to its own
-// settings, its working directory and the first root, even if a variable is not set.
+// TestProgramsOfServers covers the files that start an upstream server, relative to its
+// own settings, its working directory and the first root, even if a variable is not set.
 func TestProgramsOfServers(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -59,7 +57,7 @@ func TestProgramsOfServers(t *testing.T) {
 	if err := os.Symlink("linked.py", root+"/link.py"); err != nil {
 		t.Fatal(err)
 	}
-	s, err := settings.Parse([]byte(`{"mcpServers": {
+	s, err := Parse([]byte(`{"mcpServers": {
 		"a": {"command": "./run.sh", "args": ["sub", "absent.py", "/etc/passwd"]},
 		"b": {"command": "python3", "args": ["own.py", "a b.js", "--config=conf.json", "link.py"], "env": {"X": "env.py"}},
 		"c": {"command": "node", "args": ["in.js"], "cwd": "sub"},
@@ -74,7 +72,7 @@ func TestProgramsOfServers(t *testing.T) {
 	}
 	env := map[string]string{"PY": "python3", "FILE": root + "/var.py"}
 	var got []string
-	for _, path := range programs(s, []string{root}, &Host{Getenv: func(k string) string { return env[k] }, Dir: "/"}) {
+	for _, path := range s.programs(Options{Roots: []string{root}, Getenv: func(k string) string { return env[k] }, Dir: "/"}) {
 		got = append(got, strings.TrimPrefix(path, root+"/"))
 	}
 	if diff := cmp.Diff([]string{"run.sh", "own.py", "a b.js", "conf.json", "linked.py", "sub/in.js", "var.py", "unset.py", "sh.sh"}, got); diff != "" {

@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"os"
@@ -6,41 +6,41 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/workspace"
 )
 
-// programs returns the files in the workspace that the commands of hooks, of the classifier and of
-// upstream servers name. These commands run without a sandbox, so no tool may change the files: a
-// model could otherwise run its own text. What a program reads or starts in turn is unknown.
-func programs(s *settings.Settings, roots []string, host *Host) []string {
-	if len(roots) == 0 {
+// programs returns the files in the roots that the commands of hooks, of the classifier
+// and of upstream servers name. These commands run outside of the sandbox, so no tool
+// may change the files: a model could otherwise run its own text. Files that a program
+// reads or starts in turn are unknown.
+func (s *Settings) programs(o Options) []string {
+	if len(o.Roots) == 0 {
 		return nil
 	}
-	f := finder{roots: roots}
+	f := finder{roots: o.Roots}
 	project := strings.NewReplacer(
-		"${CLAUDE_PROJECT_DIR}", roots[0], "$CLAUDE_PROJECT_DIR", roots[0],
-		"${MCP_TOOLSET_PROJECT_DIR}", roots[0], "$MCP_TOOLSET_PROJECT_DIR", roots[0], `"`, "", "'", "",
+		"${CLAUDE_PROJECT_DIR}", o.Roots[0], "$CLAUDE_PROJECT_DIR", o.Roots[0],
+		"${MCP_TOOLSET_PROJECT_DIR}", o.Roots[0], "$MCP_TOOLSET_PROJECT_DIR", o.Roots[0], `"`, "", "'", "",
 	)
 	for _, h := range s.Hooks().All() {
-		f.words(h.Command, project, roots[0])
+		f.words(h.Command, project, o.Roots[0])
 	}
 	for _, stage := range s.Classifier() {
-		f.words(strings.Join(stage.Command, "\n"), project, roots[0])
+		f.words(strings.Join(stage.Command, "\n"), project, o.Roots[0])
 	}
 	for _, u := range s.Upstreams() {
-		f.server(u, project, host)
+		f.server(u, project, o)
 	}
 	return f.files
 }
 
-// server adds the files that start an upstream server. It takes arguments both whole and by words,
-// since they may be options or a command.
-func (f *finder) server(u settings.Upstream, project *strings.Replacer, host *Host) {
-	if expanded, err := u.Expand(host.Getenv, host.Home); err == nil {
+// server adds the files that start an upstream server. It takes arguments both whole
+// and by words, since they may be options or a command.
+func (f *finder) server(u Upstream, project *strings.Replacer, o Options) {
+	if expanded, err := u.Expand(o.Getenv, o.Home); err == nil {
 		u = expanded
 	} // otherwise it cannot be started now; the files it names literally stay protected
-	from := []string{f.roots[0], u.Root, host.Dir}
+	from := []string{f.roots[0], u.Root, o.Dir}
 	if u.Dir != "" {
 		from = append(from, u.Dir)
 	}
