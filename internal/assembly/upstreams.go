@@ -56,7 +56,7 @@ func Pins(stateFolder string) *pin.Store {
 	return pin.New(filepath.Join(stateFolder, "upstream"), filelock.New(filepath.Join(stateFolder, "locks")), time.Now)
 }
 
-// Begin implements assembly.Upstream.
+// Begin implements Upstream.
 func (o *Upstreams) Begin(tell func([]tools.Server)) {
 	o.Registry = tell
 	o.Manager.Begin()
