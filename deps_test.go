@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// rule is what one package may import beside the standard library.
+// rule lists the packages that one package may import, besides the standard library.
 type rule struct {
 	pkg   string   // below the module; a trailing /* stands for any one name
 	ours  []string // packages of ours; a trailing /... stands for all below
 	third []string // third-party modules
-	why   string   // what the package is, which is why it may import that
+	why   string   // the purpose of the package, which is the reason for its imports
 }
 
 // rules is the package graph. Nothing points up: data flows from the

@@ -55,10 +55,10 @@ func (r *rig) slots() int {
 	return r.s.running
 }
 
-// pause is an exec that takes a second.
+// pause is an exec function that takes a second.
 func pause(context.Context, *Ticket) { time.Sleep(time.Second) }
 
-// long is shared work of a minute.
+// long returns shared work that takes a minute.
 func long(stopped *bool) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		select {

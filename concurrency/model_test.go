@@ -253,7 +253,7 @@ func (m *model) drop(key string, f *modelFlight) {
 	}
 }
 
-// abandon is the cancel of one that waits for a flight.
+// abandon cancels a call that waits for a flight.
 func (m *model) abandon(c *modelCall) {
 	f := c.flight
 	c.abandoned = true
@@ -298,8 +298,8 @@ func (m *model) finish(c *modelCall) {
 					m.cancel(o, true)
 				}
 			}
-			// Else what the burst lets on and what the slot lets on would come
-			// at one moment, in no order.
+			// Otherwise calls released by the burst and by the slot would start at the
+			// same moment, in no defined order.
 			m.at(m.now+c.tail, func() { m.end(c) })
 			return
 		}

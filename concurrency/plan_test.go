@@ -95,7 +95,7 @@ type memory struct {
 	Dir  int   // of the last unsafe call
 }
 
-// apply is the effect of call i.
+// apply records the effect of call i.
 func (m *memory) apply(i int, safe bool) {
 	m.List, m.Last = append(m.List, i), i+1
 	if !safe {

@@ -193,7 +193,7 @@ func (st *stage) work(ctx context.Context, o *outcome, c plan, ticket *Ticket) {
 	}
 }
 
-// bounds checks what must hold at every moment.
+// bounds checks the invariants that hold at every moment.
 func (st *stage) bounds() {
 	s := st.s
 	s.mu.Lock()
@@ -227,8 +227,8 @@ func (st *stage) bounds() {
 	}
 }
 
-// stages checks what the observer was told: of each call its stages, in order,
-// from its arrival until it left, and how it ended.
+// stages checks the reports to the observer: the stages of each call, in order, from its
+// arrival until it left, and its outcome.
 func (st *stage) stages() {
 	of := map[uint64][]Record{}
 	for _, r := range st.observed {
@@ -325,7 +325,8 @@ func (st *stage) idle() {
 	}
 }
 
-// left says what a scheduler still holds that should be idle; "" is nothing.
+// left describes everything that a scheduler still holds but should not when idle; "" if
+// nothing.
 func (s *Scheduler) left(lanes []*Lane) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

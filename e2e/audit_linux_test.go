@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitFiles bounds how large a file the server may make, as a full disk does:
-// what is beyond the limit is not written.
+// limitFiles limits the size of files that the server can write, in bytes, which acts
+// like a full disk: writes beyond the limit fail.
 func (s *shellServer) limitFiles(bytes uint64) {
 	s.t.Helper()
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
@@ -20,9 +20,9 @@ func (s *shellServer) limitFiles(bytes uint64) {
 	}
 }
 
-// TestAuditFull: with --audit-required nothing is done that cannot be written
-// down, from the second call on that is not; the log has whole lines only, one
-// for each call that it has, and calls go on when there is room again.
+// TestAuditFull checks --audit-required with a full disk. From the second call on that
+// cannot be logged, no call is executed. The log holds only whole lines, one for each
+// logged call, and calls work again once there is room.
 func TestAuditFull(t *testing.T) {
 	folder := t.TempDir()
 	log := filepath.Join(folder, "audit.jsonl")

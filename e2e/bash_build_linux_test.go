@@ -10,7 +10,7 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// TestBuilds: what builds does so in a root without any setting.
+// TestBuilds checks that build tools work in a root without any settings.
 func TestBuilds(t *testing.T) {
 	testscale.NeedFull(t)
 	for _, user := range users(t) {
@@ -19,10 +19,10 @@ func TestBuilds(t *testing.T) {
 			user.needs(t, s)
 			for _, c := range []struct {
 				name    string
-				needs   []string // programs, all of which must run for this user
+				needs   []string // programs that must all run for this user
 				files   map[string]string
 				command string
-				want    string // in the answer
+				want    string // expected in the answer
 			}{
 				{"go", []string{"go version"}, map[string]string{
 					"go/go.mod": "module example\n", "go/main.go": "package main\nfunc main() { println(\"built\") }\n",
@@ -65,8 +65,8 @@ git -c user.name=A -c user.email=a@b.c commit -qam two && git merge-base main ot
 	}
 }
 
-// TestProtected: a command cannot change what git obeys, be it there or not, and
-// git works.
+// TestProtected checks that no command can change or create the files that git obeys, and
+// that git still works.
 func TestProtected(t *testing.T) {
 	const commit = "git -c user.name=A -c user.email=a@b.c commit -q --allow-empty -m x"
 	for _, user := range users(t) {
@@ -135,8 +135,8 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// unnamed is a command in which protected names are known only when it runs, so
-// that it is left to the containment.
+// unnamed returns a command whose protected names are known only when it runs, so that
+// the policy cannot refuse it and the sandbox must.
 func unnamed(command string) string {
 	return "g=.git m=.mcp-toolset; " + strings.NewReplacer(".mcp-toolset", "$m", ".git", "$g").Replace(command)
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestCancel: a client that cancels a call ends its command and all that started.
+// TestCancel checks that cancelling a call ends its command and all descendants.
 func TestCancel(t *testing.T) {
 	for _, tool := range []string{"Bash", "BashReadOnly"} {
 		s, mark := startShell(t, shellOptions{}), newMark()
@@ -60,7 +60,7 @@ func startShellHTTP(t *testing.T) *shellHTTP {
 	return &shellHTTP{url: url, root: base + "/root"}
 }
 
-// open begins a session, of the kind that has one.
+// open starts a session, in the revision that has sessions.
 func (s *shellHTTP) open(t *testing.T) {
 	t.Helper()
 	if _, err := s.post(t.Context(), "initialize", map[string]any{
@@ -70,8 +70,8 @@ func (s *shellHTTP) open(t *testing.T) {
 	}
 }
 
-// call calls a tool and returns all that the server says. It is in the session
-// that was opened, or says itself who it is.
+// call calls a tool and returns the whole response. It uses the open session; without one
+// it sends the client's data with the request.
 func (s *shellHTTP) call(ctx context.Context, tool string, arguments map[string]any) (string, error) {
 	params := map[string]any{"name": tool, "arguments": arguments}
 	if s.session == "" {
@@ -114,8 +114,8 @@ func (s *shellHTTP) post(ctx context.Context, method string, params map[string]a
 	return string(text), err
 }
 
-// TestDisconnect: a client that hangs up ends the command of its call, and not
-// what goes on in the background.
+// TestDisconnect checks that a client that disconnects ends the command of its call, but
+// no background task.
 func TestDisconnect(t *testing.T) {
 	s := startShellHTTP(t)
 	for _, opened := range []bool{false, true} {

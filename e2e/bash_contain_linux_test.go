@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestContained: a command writes in the root and where it may, nowhere else,
-// and its failure says so and how a person can allow it.
+// TestContained checks that a command writes only in the root and the permitted folders.
+// When it fails, the answer states why and how the user can permit it.
 func TestContained(t *testing.T) {
 	for _, user := range users(t) {
 		t.Run(user.name, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestContained(t *testing.T) {
 	}
 }
 
-// TestReadOnlyContained: BashReadOnly writes nowhere, reaches no network and
-// signals nobody.
+// TestReadOnlyContained checks that BashReadOnly writes nowhere, reaches no network and
+// signals no process.
 func TestReadOnlyContained(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -105,7 +105,7 @@ func TestReadOnlyContained(t *testing.T) {
 				t.Error("it reached the network")
 			default:
 			}
-			// The same reach the network by Bash: the test can tell.
+			// Bash reaches the network with the same command, so the test can fail.
 			if a := s.bash("exec 3<>/dev/tcp/127.0.0.1/" + port); a.failed {
 				t.Fatalf("Bash has no network: %s", a.text)
 			}
@@ -114,8 +114,7 @@ func TestReadOnlyContained(t *testing.T) {
 	}
 }
 
-// TestSandboxSettings: what the settings say of the containment holds for both
-// tools.
+// TestSandboxSettings checks that the settings of the sandbox apply to both tools.
 func TestSandboxSettings(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -150,7 +149,7 @@ cp -r . $TMPDIR/all; cat $TMPDIR/all/.env $TMPDIR/all/*.pem $TMPDIR/all/certs/de
 					if strings.Contains(a.text, "a-secret") {
 						t.Errorf("%s %s: %s", tool, path, a.text)
 					}
-					// Classified as reading.
+					// This command is classified as read-only.
 					if a := s.call(tool, map[string]any{"command": "cat " + path}); strings.Contains(a.text, "a-secret") {
 						t.Errorf("%s cat %s: %s", tool, path, a.text)
 					}

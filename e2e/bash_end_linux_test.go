@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// TestStopMany: what is stopped is gone, whatever it started.
+// TestStopMany checks that stopping a task ends everything it started.
 func TestStopMany(t *testing.T) {
 	s, mark := startShell(t, shellOptions{}), newMark()
 	var ids []string
@@ -35,7 +35,7 @@ func TestStopMany(t *testing.T) {
 	}
 }
 
-// TestServerEnds: with the server all commands end, in whatever way it ends.
+// TestServerEnds checks that all commands end with the server, however it ends.
 func TestServerEnds(t *testing.T) {
 	signal := func(which os.Signal) func(*shellServer) {
 		return func(s *shellServer) { _ = s.cmd.Process.Signal(which) }
@@ -43,7 +43,7 @@ func TestServerEnds(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		end        func(*shellServer)
-		bad, waits bool // it does not end in order; it waits for calls
+		bad, waits bool // whether the server ends without shutdown; whether it waits for calls
 	}{
 		{"SIGTERM", signal(syscall.SIGTERM), false, false},
 		{"SIGINT", signal(syscall.SIGINT), false, false},
@@ -56,7 +56,7 @@ func TestServerEnds(t *testing.T) {
 			for range running - 1 {
 				s.background(tree(mark))
 			}
-			// A call that is answered when the input ends is waited for.
+			// When the input ends, the server waits for calls in the foreground.
 			foreground := s.begin("Bash", map[string]any{"command": tree(mark), "run_in_background": c.waits})
 			atLeast(t, mark, running*treeSize)
 			began := time.Now()
@@ -80,7 +80,7 @@ func TestServerEnds(t *testing.T) {
 	}
 }
 
-// TestServerEndsUncontained: the same without containment.
+// TestServerEndsUncontained does the same without a sandbox.
 func TestServerEndsUncontained(t *testing.T) {
 	s, mark := startShell(t, shellOptions{args: []string{"--sandbox", "off"}, bare: true}), newMark()
 	for range 3 {
@@ -92,8 +92,8 @@ func TestServerEndsUncontained(t *testing.T) {
 	noneLeft(t, mark, 2*time.Second)
 }
 
-// TestForkBomb: processes that make others faster than one can look are ended
-// by TaskStop, also while they do.
+// TestForkBomb checks that TaskStop ends processes that fork faster than they can be
+// listed, even while they fork.
 func TestForkBomb(t *testing.T) {
 	testscale.NeedFull(t)
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestFolder: the working directory is kept after a success inside the root and
-// nothing else is.
+// TestFolder checks that the working directory persists after a successful command inside
+// the root, and that nothing else persists.
 func TestFolder(t *testing.T) {
 	s := startShell(t, shellOptions{})
 	s.file("sub/deep/f.txt", "f")
@@ -55,8 +55,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestFolderGone: a working directory that was removed is said to be gone, and
-// the session can go on.
+// TestFolderGone checks that the answer reports a removed working directory, and that the
+// session continues.
 func TestFolderGone(t *testing.T) {
 	for name, remove := range map[string]func(s *shellServer){
 		"by the command":  func(s *shellServer) { s.bash(`rm -r "$PWD"`) },
@@ -85,7 +85,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestBurst: what is sent behind a change of folder sees it.
+// TestBurst checks that a call sent after a change of the working directory sees it.
 func TestBurst(t *testing.T) {
 	s := startShell(t, shellOptions{args: []string{"--read-dedup", "off"}})
 	var calls, reads []sent
@@ -109,7 +109,7 @@ func TestBurst(t *testing.T) {
 	t.Logf("%d of %d", right, pairs)
 }
 
-// TestBeside: commands that only read run beside each other, others alone.
+// TestBeside checks that read-only commands run concurrently and others alone.
 func TestBeside(t *testing.T) {
 	s := startShell(t, shellOptions{})
 	s.file("file", "content")

@@ -13,9 +13,9 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// hostileRepos are repositories in which git runs what the repository names, by
-// a script each that makes one in the working directory. $EVIL is a program that
-// leaves its marks; f is a file that is tracked.
+// hostileRepos maps names to scripts. Each turns the working directory into a repository
+// in which git runs a program that the repository names. $EVIL is a program that leaves
+// marks; f is a tracked file.
 var hostileRepos = map[string]string{
 	"fsmonitor":         `git config core.fsmonitor "$EVIL"`,
 	"fsmonitor hook":    `git config core.fsmonitor "$EVIL"; git config core.fsmonitorHookVersion 2`,
@@ -49,7 +49,7 @@ var hostileRepos = map[string]string{
 	"ignore and prompt": `git config core.excludesFile "$PWD/f"; git config core.attributesFile "$PWD/attr"; echo '* diff=x filter=x' >attr; git config diff.x.textconv "$EVIL"; git config filter.x.clean "$EVIL"; echo 2 >f`,
 }
 
-// makeHostile makes a repository whose commands leave marks in some folders.
+// makeHostile creates a repository in dir with a script of hostileRepos.
 func makeHostile(t *testing.T, dir, evil, script string) {
 	t.Helper()
 	const prelude = `set -e
@@ -67,9 +67,8 @@ git init -q .; echo 1 >f; git add f; git commit -qm one; mkdir -p sub; set +e
 	}
 }
 
-// TestHostileRepositories: calls of git that are judged to only read run nothing
-// that a repository names, also where no containment would keep that from doing
-// harm.
+// TestHostileRepositories checks that git commands judged read-only run no program that a
+// repository names, even without a sandbox that would prevent harm.
 func TestHostileRepositories(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -100,20 +99,20 @@ func TestHostileRepositories(t *testing.T) {
 			script := fmt.Sprintf("#!/bin/sh\nfor d in %s %s/marks \"$TMPDIR\" .; do echo \"$0 $*\" >>\"$d/pwned\"; done 2>/dev/null\n", marks, s.root)
 			must(t, os.WriteFile(evil, []byte(script), 0o755))
 			must(t, os.Mkdir(filepath.Join(s.root, "marks"), 0o777))
-			// The test can tell: git itself runs it.
+			// The test can fail: git itself runs the program.
 			ran := 0
 			for name, make := range hostileRepos {
 				dir := filepath.Join(s.root, strings.ReplaceAll(name, " ", "-"))
 				must(t, os.Mkdir(dir, 0o755))
 				makeHostile(t, dir, evil, make)
 				for _, pwned := range pwnedFiles(base) {
-					must(t, os.Remove(pwned)) // by what made it
+					must(t, os.Remove(pwned)) // left by the program in this repository
 				}
 				s.works("cd " + dir)
 				for _, command := range calls {
 					a := s.bash(command)
 					if strings.Contains(a.text, "git would run programs that this repository names") {
-						continue // and so did not run
+						continue // so the command did not run
 					}
 					if sandboxed, ok := a.meta["mcp-toolset/sandboxed"].(bool); !ok || sandboxed != (sandbox == "auto") {
 						t.Errorf("%s, %s: %s", name, command, a.text)
@@ -148,7 +147,7 @@ func TestHostileRepositories(t *testing.T) {
 	}
 }
 
-// onlyReads reports whether a command is judged to only read.
+// onlyReads reports whether the policy judges a command read-only.
 func onlyReads(t *testing.T, command string) bool {
 	t.Helper()
 	cmd := exec.Command(binary(t), "policy", "explain", "--json", "--batch")
@@ -160,7 +159,7 @@ func onlyReads(t *testing.T, command string) bool {
 	return bytes.Contains(out, []byte(`"read_only":true`))
 }
 
-// pwnedFiles are the marks that were left anywhere.
+// pwnedFiles returns all marks below base.
 func pwnedFiles(base string) (found []string) {
 	_ = filepath.WalkDir(base, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Name() == "pwned" {

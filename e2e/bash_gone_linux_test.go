@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// TestClientDies: with its client a server ends the command that runs, and does
-// not start the one behind it, which nobody waits for any more.
+// TestClientDies checks that when its client dies, a server ends the running command and
+// does not start the next one.
 func TestClientDies(t *testing.T) {
 	s, mark := startShell(t, shellOptions{bare: true}), newMark()
 	s.begin("Bash", map[string]any{"command": tree(mark)})
 	s.begin("Bash", map[string]any{"command": "touch started"})
 	atLeast(t, mark, treeSize)
-	_, _ = s.in.Close(), s.out.Close() // as the kernel does for a process that has died
+	_, _ = s.in.Close(), s.out.Close() // as the kernel does for a process that died
 	select {
 	case <-s.ended:
 	case <-time.After(deadline):
@@ -27,8 +27,8 @@ func TestClientDies(t *testing.T) {
 	}
 }
 
-// TestSessionDeleted: with its session a client ends the command that runs and
-// what waits behind it.
+// TestSessionDeleted checks that deleting a session ends its running command and those
+// waiting after it.
 func TestSessionDeleted(t *testing.T) {
 	s, mark := startShellHTTP(t), newMark()
 	s.open(t)
@@ -60,7 +60,7 @@ func TestSessionDeleted(t *testing.T) {
 	_ = resp.Body.Close()
 	noneLeft(t, mark, 5*time.Second)
 	for range 2 {
-		// One that came behind the end of the session is refused.
+		// A call that arrived after the end of the session is refused.
 		if a := <-answers; a.text != "" && a.err == nil {
 			t.Errorf("answered: %s", a.text)
 		}

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestMuchOutput: whatever a command prints, the server holds little of it, the
-// answer has both ends and says truly what is left out, and all of it is there
-// to be asked for.
+// TestMuchOutput checks commands with much output. The server holds little of it in
+// memory. The answer has both ends and states correctly what is left out. The whole
+// output can be read.
 func TestMuchOutput(t *testing.T) {
 	const line = "0123456789012345678901234567890123456789012345678\n" // 50 bytes
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestMuchOutput(t *testing.T) {
 	}
 }
 
-// checkGap compares the head, the gap and the tail of an answer with the file of the output.
+// checkGap compares the head, the gap and the tail of an answer with the output log.
 func checkGap(t *testing.T, s *shellServer, a shellAnswer, lines, size int64, head, tail string) {
 	t.Helper()
 	file, _ := a.meta["mcp-toolset/output_file"].(string)

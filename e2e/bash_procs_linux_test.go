@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// newMark is a text by which the processes of a test are known.
+// newMark returns a unique text that identifies the processes of a test.
 func newMark() string { return "mark-" + rand.Text() }
 
-// marked lists the processes that have a mark: in their environment, as
-// children of a shell that exports it have, or in their arguments, as the shell
-// itself has.
+// marked lists the processes that have a mark in their environment or arguments. The
+// children of a shell that exports the mark have it in their environment, the shell
+// itself in its arguments.
 func marked(t *testing.T, mark string) (found []string) {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*")
@@ -28,7 +28,7 @@ func marked(t *testing.T, mark string) (found []string) {
 		for _, name := range []string{"environ", "cmdline"} {
 			text, err := os.ReadFile(filepath.Join(folder, name))
 			if err != nil || !bytes.Contains(text, []byte(mark)) {
-				continue // gone, or somebody else's
+				continue // ended, or another user's
 			}
 			line, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
 			found = append(found, fmt.Sprintf("%s %.80q", filepath.Base(folder), line))
@@ -38,7 +38,7 @@ func marked(t *testing.T, mark string) (found []string) {
 	return found
 }
 
-// atLeast waits until so many processes have a mark.
+// atLeast waits until at least n processes have a mark.
 func atLeast(t *testing.T, mark string, n int) {
 	t.Helper()
 	end := time.Now().Add(shellTime)
@@ -69,12 +69,12 @@ func noneLeft(t *testing.T, mark string, within time.Duration) {
 	}
 }
 
-// treeSize is how many processes with the mark a tree has at least.
+// treeSize is the least number of marked processes of a tree.
 const treeSize = 8
 
-// tree is a command that starts what is hard to end: a child in a session of its
-// own, one whose parents are gone, two that ignore to be told, one of which
-// starts others when told.
+// tree returns a command that starts processes that are hard to end: a child in a session
+// of its own, one whose parents have exited, and two that ignore signals. One of these
+// starts others when it gets a signal.
 func tree(mark string) string {
 	return "export MARK=" + mark + `
 setsid sleep 3000 &
@@ -86,7 +86,7 @@ echo ready
 while :; do sleep 3005; done`
 }
 
-// held is how much memory a process had at most until now, in MB.
+// held returns the peak memory of a process, in MB.
 func held(t *testing.T, pid int) float64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSecretsOfServer: what is the server's own, and what the settings name,
-// reaches no command, however it looks.
+// TestSecretsOfServer checks that no command can find the server's own variables or those
+// that the settings scrub.
 func TestSecretsOfServer(t *testing.T) {
 	env := []string{
 		"MCP_TOOLSET_TOKEN=secret-of-server", "GOSECRETIVE=secret-by-setting", "LC_COMPANY=secret-by-star", "NPM_TOKEN=secret-by-name",
@@ -23,7 +23,7 @@ func TestSecretsOfServer(t *testing.T) {
 			if sandbox != "off" {
 				look = append(look, fmt.Sprintf("cat /proc/%d/environ", s.cmd.Process.Pid))
 			} else {
-				look = look[:4] // who runs as the server can look at it
+				look = look[:4] // a process of the server's user can read its environment
 			}
 			for _, tool := range []string{"Bash", "BashReadOnly"} {
 				if sandbox == "off" && tool == "BashReadOnly" {
@@ -40,7 +40,7 @@ func TestSecretsOfServer(t *testing.T) {
 					t.Errorf("%s: missing: %s", tool, a.text)
 				}
 			}
-			// Classified as reading, and so run otherwise.
+			// This command is classified as read-only, so it runs in another way.
 			if a := s.bash("cat /proc/self/environ"); strings.Contains(a.text, "secret-") || !strings.Contains(a.text, "PATH=") {
 				t.Error(a.text)
 			}
@@ -48,8 +48,8 @@ func TestSecretsOfServer(t *testing.T) {
 	}
 }
 
-// TestTokenOfServer: the token by which clients are let in reaches no command,
-// nor does the file of one that the server made.
+// TestTokenOfServer checks that no command can find the token of the HTTP server, given
+// or generated.
 func TestTokenOfServer(t *testing.T) {
 	s := startShellHTTP(t)
 	for _, tool := range []string{"Bash", "BashReadOnly"} {
@@ -60,8 +60,8 @@ func TestTokenOfServer(t *testing.T) {
 	}
 }
 
-// TestSecretsOfUser: what lies in the home folder for others to prove who one
-// is cannot be read, nor can the state of the server.
+// TestSecretsOfUser checks that commands cannot read credentials in the home folder or
+// the state of the server.
 func TestSecretsOfUser(t *testing.T) {
 	for _, user := range users(t) {
 		t.Run(user.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestSecretsOfUser(t *testing.T) {
 			}
 			writeAt(t, filepath.Join(s.home, "notes.txt"), "no secret")
 			writeAt(t, filepath.Join(base, "state/token"), "a-secret")
-			// Secrets are looked for when a command starts.
+			// Secrets are located when a command starts.
 			for _, tool := range []string{"Bash", "BashReadOnly"} {
 				for _, path := range append(secrets, "../state/token") {
 					path = filepath.Join(s.home, path)

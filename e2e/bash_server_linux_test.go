@@ -15,28 +15,28 @@ import (
 	"time"
 )
 
-// shellTime bounds every wait for a command.
+// shellTime is the timeout for each wait for a command.
 const shellTime = 2 * time.Minute
 
-// shellOptions say how a shellServer is started.
+// shellOptions configures a shellServer.
 type shellOptions struct {
 	args     []string
-	env      []string // beside the test's own, HOME and the state folder
+	env      []string // in addition to those of the test, HOME and the state folder
 	settings string   // content of a settings file
-	user     int      // 0: who runs the test
-	asks     bool     // it decides as the settings say; else nothing but the containment holds commands
-	bare     bool     // it is not killed and waited for at the end of the test
+	user     int      // user id; 0 means the user who runs the tests
+	asks     bool     // whether the settings decide calls; otherwise only the sandbox limits commands
+	bare     bool     // whether not to stop the server at the end of the test
 }
 
-// shellServer is a stdio server of which many things can be asked at a time,
-// with a root and a home folder of its own.
+// shellServer is a stdio server that handles concurrent calls, with a root and a home
+// folder of its own.
 type shellServer struct {
 	t          *testing.T
 	cmd        *exec.Cmd
 	root, home string
 	ended      chan struct{}
-	err        error    // how it ended
-	out        *os.File // what it writes, read by listen
+	err        error    // the error of its exit
+	out        *os.File // its standard output, read by listen
 
 	mu      sync.Mutex
 	in      io.WriteCloser
@@ -45,16 +45,16 @@ type shellServer struct {
 	heard   []progress
 }
 
-// shellAnswer is an answer to a call.
+// shellAnswer is the answer to a call.
 type shellAnswer struct {
 	text   string
 	failed bool
-	fault  string // why there is no answer
+	fault  string // the reason that there is no answer
 	meta   map[string]any
 	took   time.Duration
 }
 
-// task is the id of the task that an answer names, "" if none.
+// task returns the id of the task that an answer names, or "".
 func (a shellAnswer) task() string {
 	id, _ := a.meta["mcp-toolset/task_id"].(string)
 	return id
@@ -65,7 +65,7 @@ func (a shellAnswer) status() string {
 	return s
 }
 
-// progress is a notification of progress.
+// progress is a progress notification.
 type progress struct {
 	at      time.Time
 	message string
@@ -82,7 +82,7 @@ func startShell(t *testing.T, o shellOptions) *shellServer {
 	args := []string{"stdio", "--log-level", "error"}
 	switch {
 	case o.asks:
-	case o.settings == "": // a rule on commands opens no path, which the mode bypassPermissions does
+	case o.settings == "": // a rule for commands opens no path; the mode bypassPermissions does
 		o.settings = `{"permissions": {"allow": ["Bash"]}}`
 	case !strings.Contains(o.settings, `"permissions"`):
 		o.settings = `{"permissions": {"allow": ["Bash"]}, ` + strings.TrimPrefix(o.settings, "{")
@@ -142,8 +142,7 @@ func startShell(t *testing.T, o shellOptions) *shellServer {
 	return s
 }
 
-// listen hands each answer to who waits for it, and keeps what is said of
-// progress.
+// listen passes each answer to the waiting caller, and records progress notifications.
 func (s *shellServer) listen(out *os.File) {
 	defer out.Close()
 	for lines := bufio.NewReader(out); ; {
@@ -196,7 +195,7 @@ func (s *shellServer) listen(out *os.File) {
 	s.waiting = nil
 }
 
-// sent is a request that is not answered yet.
+// sent is a request without an answer yet.
 type sent struct {
 	id     int
 	at     time.Time
@@ -222,7 +221,7 @@ func (s *shellServer) write(message any) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, _ = s.in.Write(append(line, '\n')) // who waits learns that the server is gone
+	_, _ = s.in.Write(append(line, '\n')) // on an error the caller learns that the server has ended
 }
 
 func (s *shellServer) notify(method string, params any) {
@@ -241,12 +240,12 @@ func (s *shellServer) wait(r sent) shellAnswer {
 	}
 }
 
-// begin calls a tool; wait has the answer.
+// begin calls a tool; wait returns the answer.
 func (s *shellServer) begin(tool string, arguments map[string]any) sent {
 	return s.send("tools/call", map[string]any{"name": tool, "arguments": arguments})
 }
 
-// call calls a tool and wants an answer.
+// call calls a tool and returns its answer; the test fails without one.
 func (s *shellServer) call(tool string, arguments map[string]any) shellAnswer {
 	s.t.Helper()
 	a := s.wait(s.begin(tool, arguments))
@@ -256,19 +255,19 @@ func (s *shellServer) call(tool string, arguments map[string]any) shellAnswer {
 	return a
 }
 
-// bash runs a command.
+// bash runs a command with Bash.
 func (s *shellServer) bash(command string) shellAnswer {
 	s.t.Helper()
 	return s.call("Bash", map[string]any{"command": command})
 }
 
-// readOnly runs a command that must not change anything.
+// readOnly runs a command with BashReadOnly.
 func (s *shellServer) readOnly(command string) shellAnswer {
 	s.t.Helper()
 	return s.call("BashReadOnly", map[string]any{"command": command})
 }
 
-// works runs a command that must succeed.
+// works runs a command that must succeed, and returns its output.
 func (s *shellServer) works(command string) string {
 	s.t.Helper()
 	a := s.bash(command)
@@ -288,7 +287,7 @@ func (s *shellServer) background(command string) (id string) {
 	return a.task()
 }
 
-// file makes a file below the root.
+// file creates a file below the root.
 func (s *shellServer) file(name, content string) string {
 	s.t.Helper()
 	return writeAt(s.t, filepath.Join(s.root, name), content)

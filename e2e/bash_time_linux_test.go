@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestTimeout: a command that takes longer than its call may goes on as a task,
-// which can be followed to its end.
+// TestTimeout checks that a command continues as a task when the timeout of its call
+// expires, and that the task can be followed to its end.
 func TestTimeout(t *testing.T) {
 	s := startShell(t, shellOptions{})
 	a := s.call("Bash", map[string]any{"command": "echo first; sleep 2; echo last; exit 7", "timeout": 300})
@@ -40,8 +40,8 @@ func TestTimeout(t *testing.T) {
 	noneLeft(t, mark, 0)
 }
 
-// TestForegroundLimit: whatever a call says, it is answered before clients give
-// up.
+// TestForegroundLimit checks that each call is answered before clients give up, whatever
+// timeout it requests.
 func TestForegroundLimit(t *testing.T) {
 	s := startShell(t, shellOptions{args: []string{"--foreground-limit", "1s"}})
 	for _, command := range []string{"echo first; sleep 300", "sleep 300"} {
@@ -58,8 +58,8 @@ func TestForegroundLimit(t *testing.T) {
 	}
 }
 
-// TestLimitsOfEnvironment: the variables that users of bash tools know are
-// obeyed.
+// TestLimitsOfEnvironment checks that the server obeys the usual variables for bash
+// tools.
 func TestLimitsOfEnvironment(t *testing.T) {
 	s := startShell(t, shellOptions{env: []string{"BASH_DEFAULT_TIMEOUT_MS=700", "BASH_MAX_TIMEOUT_MS=20000", "BASH_MAX_OUTPUT_LENGTH=2000"}})
 	if a := s.bash("echo first; sleep 300"); a.task() == "" || !regexp.MustCompile(`^Still running after (0\.[7-9]|[1-4](\.\d)?) s: moved`).MatchString(a.text) {
@@ -80,8 +80,8 @@ func TestLimitsOfEnvironment(t *testing.T) {
 	}
 }
 
-// TestProgress: a client that asks hears at most once a second how it goes, and
-// one that does not ask hears nothing.
+// TestProgress checks that a client that asks for progress is notified at most once a
+// second, and that other clients are not notified.
 func TestProgress(t *testing.T) {
 	s := startShell(t, shellOptions{})
 	const command = `for i in {1..35}; do echo "line $i"; echo -n "in $i"; sleep 0.1; echo; done`

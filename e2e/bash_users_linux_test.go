@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,23 +10,23 @@ import (
 	"testing"
 )
 
-// shellUser is who a server runs as.
+// shellUser is the user of a server.
 type shellUser struct {
 	name string
-	id   int // 0: who runs the test
+	id   int // 0 means the user who runs the tests
 }
 
-// users are those a test can run a server as: who runs the test, and if that is
-// root an ordinary user.
+// users returns the users that a server can run as: the one who runs the tests and, if
+// that is root, an ordinary user.
 func users(t *testing.T) []shellUser {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return []shellUser{{"ordinary user", 0}}
 	}
-	return []shellUser{{"root", 0}, {"ordinary user", 65534}}
+	return testscale.Sample([]shellUser{{"ordinary user", 65534}, {"root", 0}}, 1)
 }
 
-// needs skips a test where the system cannot contain the user's commands.
+// needs skips the test if the system cannot confine the user's commands.
 func (u shellUser) needs(t *testing.T, s *shellServer) {
 	t.Helper()
 	a := s.bash("true >made")
@@ -40,8 +41,7 @@ func (u shellUser) needs(t *testing.T, s *shellServer) {
 	}
 }
 
-// shellFolder makes the folders of a server, which a user other than root can
-// use.
+// shellFolder creates the folders of a server, usable by its user.
 func shellFolder(t *testing.T, user int) string {
 	t.Helper()
 	base, err := os.MkdirTemp("", "mcp-toolset-shell")
@@ -52,7 +52,7 @@ func shellFolder(t *testing.T, user int) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = exec.Command("chmod", "-R", "u+rwX", base).Run() // Go's module cache
+		_ = exec.Command("chmod", "-R", "u+rwX", base).Run() // Go's module cache is read-only
 		if err := os.RemoveAll(base); err != nil {
 			t.Error(err)
 		}
@@ -74,7 +74,7 @@ func shellFolder(t *testing.T, user int) string {
 	return base
 }
 
-// shellBinary is the product where a user can run it.
+// shellBinary returns the product at a path where the user can run it.
 func shellBinary(t *testing.T, user int) string {
 	t.Helper()
 	program := binary(t)
@@ -92,7 +92,7 @@ func shellBinary(t *testing.T, user int) string {
 	return copied
 }
 
-// writeAt makes a file that belongs to the owner of the folder it is below.
+// writeAt creates a file, owned by the owner of the folder it is below.
 func writeAt(t *testing.T, path, content string) string {
 	t.Helper()
 	var made []string

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestReadAgainWithoutSession: a client of the revision without sessions is one
-// client over stdio, where a repeated read of what has not changed is told so;
-// over HTTP nobody knows whose request is whose, and content comes each time.
+// TestReadAgainWithoutSession repeats a read in the revision without sessions. Over stdio
+// there is one client, so the second answer states that the file has not changed. Over
+// HTTP requests cannot be assigned to clients, so each answer has the content.
 func TestReadAgainWithoutSession(t *testing.T) {
 	const read = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"Read","arguments":{"file_path":"a.txt"},` +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`

@@ -13,7 +13,7 @@ import (
 
 const again = `\. Make it again or use an undamaged copy\.`
 
-// damaged is what is said of a picture that is not whole.
+// damaged returns the expected message for a damaged picture.
 func damaged(format, why string) string {
 	return `is a damaged ` + format + ` image: ` + why + again
 }
@@ -24,7 +24,7 @@ func tooLarge(format string, w, h int) string {
 	return fmt.Sprintf(`is a %s image of %d x %d pixels, which takes too much memory to decode\. .+`, format, w, h)
 }
 
-// chunk is a chunk of a PNG file.
+// chunk returns a chunk of a PNG file.
 func chunk(name, data string) string {
 	b := byteorder.BigEndian.AppendUint32(nil, uint32(len(data)))
 	b = append(append(b, name...), data...)
@@ -33,7 +33,7 @@ func chunk(name, data string) string {
 
 const pngMark = "\x89PNG\r\n\x1a\n"
 
-// rawPNG is a PNG file of any claims; chunks stand between header and end.
+// rawPNG returns a PNG file with an arbitrary header, followed by chunks and the end.
 func rawPNG(w, h uint32, depth, colour byte, chunks ...string) string {
 	header := byteorder.BigEndian.AppendUint32(byteorder.BigEndian.AppendUint32(nil, w), h)
 	header = append(header, depth, colour, 0, 0, 0)
@@ -49,10 +49,10 @@ func zlibOf(c *corpus, data []byte) string {
 	return b.String()
 }
 
-// addBadPictures adds pictures that are cut, altered, or lie.
+// addBadPictures adds pictures that are cut, altered or have false headers.
 func addBadPictures(c *corpus) {
 	for _, p := range c.small() {
-		// Short of a header, it may be no picture at all.
+		// Without a whole header, the format may not be recognized.
 		none := damaged(p.name, ".+") + `|is a binary file \(.+\) of \d+ bytes\. .+`
 		for _, n := range []int{3, 6, 9, 14, 20} {
 			name := fmt.Sprintf("cut/%s_to_%d", p.name, n)
@@ -66,7 +66,7 @@ func addBadPictures(c *corpus) {
 		for _, percent := range []int{30, 60, 90} {
 			c.refuses(fmt.Sprintf("cut/%s_to_%d_percent", p.name, percent), p.data[:len(p.data)*percent/100], damaged(p.name, endsEarly))
 		}
-		if p.name != "TIFF" { // whose last bytes say that there is no further picture
+		if p.name != "TIFF" { // its last bytes only state that no further picture follows
 			c.refuses(fmt.Sprintf("cut/%s_by_1", p.name), p.data[:len(p.data)-1], damaged(p.name, endsEarly))
 		}
 	}

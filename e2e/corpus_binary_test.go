@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// addBinaries adds what Read does not show, under its own name and others.
+// addBinaries adds files that Read does not show, under true and false extensions.
 func addBinaries(c *corpus) {
 	zeros := strings.Repeat("\x00", 200)
 	all := make([]byte, 256)

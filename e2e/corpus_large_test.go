@@ -14,15 +14,15 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// large is a file too large to be there beside others.
+// large is a file too large to exist together with others.
 type large struct {
 	name  string
 	write func(f *os.File) error
 	reads func(c *corpus, name string)
 }
 
-// TestCorpusLarge reads large files, one at a time so that they take less than
-// 400 MB of the disk.
+// TestCorpusLarge reads large files one after the other, so that they take less than 400
+// MB of the disk.
 func TestCorpusLarge(t *testing.T) {
 	testscale.NeedFull(t)
 	c := newCorpus(t)
@@ -45,7 +45,7 @@ func TestCorpusLarge(t *testing.T) {
 	s.stop()
 }
 
-// repeated writes a text until there are size bytes.
+// repeated returns a function that writes a text repeatedly, size bytes in total.
 func repeated(text string, size int) func(*os.File) error {
 	return func(f *os.File) error {
 		w := bufio.NewWriter(f)
@@ -59,8 +59,8 @@ func repeated(text string, size int) func(*os.File) error {
 	}
 }
 
-// extended writes a beginning, and makes the file as long as size without
-// taking room for the rest, which reads as NUL bytes.
+// extended returns a function that writes begin and extends the file to size without
+// allocating the rest, which reads as NUL bytes.
 func extended(begin string, size int64) func(*os.File) error {
 	return func(f *os.File) error {
 		if _, err := f.WriteString(begin); err != nil {
@@ -115,7 +115,7 @@ var largeFiles = []large{
 		c.read(name, `<cell id="a" type="code">\nx\n</cell>\n<output cell="a">\nx+\n\[\d+ bytes left out here; .+`)
 	}},
 	{"tail.pdf", extended(pdfOf(textPage("Hello")), 200*mb), func(c *corpus, name string) {
-		c.read(name, onePage("Hello")) // what is behind a PDF file is not looked at
+		c.read(name, onePage("Hello")) // data after the end of the PDF file is ignored
 	}},
 	{"too_large.pdf", extended(pdfOf(textPage("Hello")), 1100*mib), func(c *corpus, name string) {
 		c.refuse(name, `is a PDF file of 1153433600 bytes, over the limit of 1024 MiB\. .+`)

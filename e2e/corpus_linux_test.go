@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// watchEvery is how often memory is looked at while documents are read.
+// watchEvery is the interval between checks of the memory while documents are read.
 const watchEvery = 50 * time.Millisecond
 
-// descriptors is how many files the server has open.
+// descriptors returns the number of files that the server has open.
 func (s *corpusServer) descriptors() int {
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *corpusServer) descriptors() int {
 	return len(open)
 }
 
-// peakMB is the most memory that the server held.
+// peakMB returns the peak memory of the server in MB.
 func (s *corpusServer) peakMB() float64 {
 	mb, err := procMB(s.cmd.Process.Pid, "status", "VmHWM:")
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *corpusServer) peakMB() float64 {
 	return mb
 }
 
-// procMB is a figure of memory of a process.
+// procMB returns a memory field of a process in MB.
 func procMB(pid int, file, field string) (float64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
@@ -42,8 +42,8 @@ func procMB(pid int, file, field string) (float64, error) {
 	return kib * 1024 / 1e6, err
 }
 
-// processes are those of the server: itself, and what reads documents for it,
-// also when nobody is its parent any more.
+// processes returns the ids of the server and of the processes that read documents for
+// it, including orphans.
 func (s *corpusServer) processes() (pids []int) {
 	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *corpusServer) processes() (pids []int) {
 	return pids
 }
 
-// documents is how many documents are being read.
+// documents returns the number of documents being read.
 func (s *corpusServer) documents() (n int) {
 	for _, pid := range s.processes() {
 		if pid != s.cmd.Process.Pid {
@@ -71,9 +71,9 @@ func (s *corpusServer) documents() (n int) {
 	return n
 }
 
-// watchMemory looks at what the server and all it started hold at one time, each
-// page of memory counted once. A peak between two looks is missed; the
-// processes' own peaks are in the log.
+// watchMemory samples the memory of the server and all its children together, counting
+// each page once. It misses peaks between samples; the processes' own peaks are in the
+// log.
 func (s *corpusServer) watchMemory() (stop func()) {
 	done, most := make(chan struct{}), make(chan float64)
 	go func() {
@@ -82,7 +82,7 @@ func (s *corpusServer) watchMemory() (stop func()) {
 			sum := 0.0
 			for _, pid := range s.processes() {
 				mb, err := procMB(pid, "smaps_rollup", "\nPss:")
-				if err == nil { // else it ended meanwhile
+				if err == nil { // on an error the process has ended meanwhile
 					sum += mb
 				}
 			}

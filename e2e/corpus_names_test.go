@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// addNames adds files of names that are hard to write, show or tell apart.
+// addNames adds files with names that are hard to write, show or distinguish.
 func addNames(c *corpus) {
 	for _, name := range []string{
 		"new\nline", "tab\tname", "esc\x1b[31mred", "carriage\rreturn", "bell\a", "del\x7f", " leading", "trailing ", " ", "-rf", "--", "*", "?", "[a]", "{a,b}", "$(touch PWNED)", "`id`", "a;b", "a|b", "a&b", "a>b",
@@ -18,7 +18,7 @@ func addNames(c *corpus) {
 		c.shows("names/"+name, "content\n", numbered("content"))
 	}
 	c.shows("~", "not home\n", numbered("not home")).path = "./~"
-	// What is not there, or no file, is shown without what its name would do.
+	// Errors show the names of missing files and folders with escapes.
 	c.refused("names/new\nlime", `\$ROOT/names/new\\nlime does not exist\. Did you mean \$ROOT/names/new\\nline\?`)
 	c.refused("names/esc\x1b[31mrad", `\$ROOT/names/esc\\x1b\[31mrad does not exist\. Did you mean \$ROOT/names/esc\\x1b\[31mred\?`)
 	c.refused("names", `\$ROOT/names is a directory\. Use Glob to list it, or read a file in it; it has .+ and more\.`)
@@ -31,20 +31,20 @@ func addNames(c *corpus) {
 	addDeep(c)
 }
 
-// refused adds a read that fails after its arguments were taken.
+// refused adds a read that fails after its arguments were accepted.
 func (c *corpus) refused(path, fact string) *sample {
 	s := c.read(path, `Read: (failed|refused by policy|invalid input): `+fact)
 	s.failed = true
 	return s
 }
 
-// addRawNames adds names that JSON cannot hold: they cannot be read, and are
-// shown as escapes where a folder is listed.
+// addRawNames adds names that JSON cannot hold. They cannot be read; listings of their
+// folder show them with escapes.
 func addRawNames(c *corpus) {
 	name := filepath.Join(c.root, "raw", "bad\xff\xfeutf8")
 	c.write("raw/a", "content\n")
 	if err := os.WriteFile(name, []byte("content\n"), 0o600); err != nil {
-		c.t.Logf("%q is left out: %v", name, err) // a file system of names in UTF-8
+		c.t.Logf("%q is left out: %v", name, err) // the file system requires UTF-8
 		return
 	}
 	c.refused("raw", `\$ROOT/raw is a directory\. Use Glob to list it, or read a file in it; it has a, bad\\xff\\xfeutf8\.`)
@@ -53,9 +53,9 @@ func addRawNames(c *corpus) {
 	c.refused(`raw/bad\xff\xfeutf8`, `\$ROOT/raw/bad\\xff\\xfeutf8 does not exist\. .+`)
 }
 
-// addDeep adds the longest path that the system takes, and one that is longer.
+// addDeep adds the longest path that the system accepts, and a longer one.
 func addDeep(c *corpus) {
-	const most = 4095 // bytes of a path, on Linux; macOS takes fewer
+	const most = 4095 // limit of a path in bytes on Linux; on macOS it is lower
 	dir := c.root
 	for len(dir)+1+200 < most-1 {
 		dir = filepath.Join(dir, strings.Repeat("p", 200))

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// notebook is a notebook of format 4.5.
+// notebook returns a notebook of format 4.5.
 func notebook(cells ...string) string {
 	return `{"nbformat":4,"nbformat_minor":5,"metadata":{},"cells":[` + strings.Join(cells, ",") + `]}`
 }
 
-// codeCell is a cell of code; more are further properties.
+// codeCell returns a code cell; more holds further properties.
 func codeCell(id, source, more string) string {
 	return fmt.Sprintf(`{"cell_type":"code","id":%q,"metadata":{},"source":%s,"execution_count":null%s}`, id, source, more)
 }
 
-// badNotebook is what is said of JSON that is no notebook of the right form.
+// badNotebook returns the expected message for JSON that is not a valid notebook.
 func badNotebook(why string) string {
 	return `is a damaged notebook: ` + why + `\. Repair the file.*\.`
 }
@@ -59,7 +59,7 @@ func addNotebooks(c *corpus) {
 	c.refuse("nb/many_cells.ipynb", `.*20000 cells.*`).with(`"offset":20001`)
 }
 
-// addOutputs adds notebooks with outputs of all kinds.
+// addOutputs adds notebooks with all kinds of outputs.
 func addOutputs(c *corpus) {
 	cell := func(outputs string) string { return notebook(codeCell("a", `"x"`, `,"outputs":[`+outputs+`]`)) }
 	const source, pixel = `<cell id="a" type="code">\nx\n</cell>\n`, "img/rgb.png"
@@ -78,7 +78,7 @@ func addOutputs(c *corpus) {
 	c.shows("nb/long_output.ipynb", cell(`{"output_type":"stream","name":"stdout","text":"`+strings.Repeat("x", 5_000_000)+`"}`), source+`<output cell="a">\nx+\n\[\d+ bytes left out here; read this cell alone to see them: offset 1, limit 1\]\nx+\n</output>`)
 }
 
-// addBadNotebooks adds what is no notebook though it is named one.
+// addBadNotebooks adds files with the extension of a notebook that are not notebooks.
 func addBadNotebooks(c *corpus, ok string) {
 	for name, b := range map[string]struct{ data, fact string }{
 		"cells_null":   {`{"nbformat":4,"cells":null}`, badNotebook("line 1: its cells are null, not a list")},

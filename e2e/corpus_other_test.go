@@ -2,7 +2,7 @@
 
 package e2e
 
-// Only Linux shows these figures without help; what is measured here is 0.
+// Only Linux provides these figures directly; elsewhere they are 0.
 
 func (s *corpusServer) descriptors() int           { return 0 }
 func (s *corpusServer) peakMB() float64            { return 0 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// pdfOf is a PDF file of one page for each content; those that draw Im show an
-// image of one black pixel. All have a font F1.
+// pdfOf returns a PDF file with one page for each content. All pages have a font F1 and
+// an image Im of one black pixel.
 func pdfOf(contents ...string) string { return pdfWith("", contents...) }
 
-// pdfWith is pdfOf with more keys in its pages.
+// pdfWith is like pdfOf, with more keys in each page.
 func pdfWith(keys string, contents ...string) string {
 	var b strings.Builder
 	b.WriteString("%PDF-1.4\n")
@@ -46,10 +46,10 @@ func pdfWith(keys string, contents ...string) string {
 	return b.String()
 }
 
-// textPage is the content of a page with a text.
+// textPage returns the content of a page with a text.
 func textPage(text string) string { return "BT /F1 12 Tf 10 50 Td (" + text + ") Tj ET" }
 
-// numberedPages are pages that say which they are.
+// numberedPages returns the contents of pages that state their number.
 func numberedPages(n int) (contents []string) {
 	for i := range n {
 		contents = append(contents, textPage(fmt.Sprintf("This is page %d.", i+1)))
@@ -59,13 +59,13 @@ func numberedPages(n int) (contents []string) {
 
 const scan = "q 100 0 0 100 20 0 cm /Im Do Q"
 
-// onePage is what is shown of the only page, with a text.
+// onePage returns the expected answer for a file of one page with a text.
 func onePage(text string) string { return `## Page 1 of 1\n(` + text + `)\n?` }
 
-// drawn is what is said of a page that is shown as a picture.
+// drawn matches the note for a page that is shown as a picture.
 const drawn = `\[no readable text on this page; shown as a picture of \d+ x \d+ pixels\]`
 
-// addPDFs adds PDF files, whole, odd and broken.
+// addPDFs adds PDF files, whole, unusual and broken.
 func addPDFs(c *corpus) {
 	hello := pdfOf(textPage("Hello"))
 	c.shows("pdf/text.pdf", hello, onePage("Hello"))
@@ -98,10 +98,10 @@ func addPDFs(c *corpus) {
 	addBadPDFs(c, hello)
 }
 
-// addBadPDFs adds PDF files that are cut, or made to hurt.
+// addBadPDFs adds PDF files that are cut or hostile.
 func addBadPDFs(c *corpus, hello string) {
 	const bad = `is a damaged PDF: .+\. Get the file again from where it came from\.`
-	// What can be recovered is shown with a note, and only that.
+	// Recovered content is shown with a note, and nothing else is.
 	const recovered = onePageHello + `\n\n\[the file (is damaged|breaks the rules of PDF): .+\]`
 	for name, data := range map[string]string{
 		"header_only": "%PDF-", "cut_header": "%PDF-1.7\n1 0 obj<<", "header_and_bytes": "%PDF-1.4\n%\xe2\xe3\n", "wrong_table": "%PDF-1.4\nstartxref\n99999999999999999999\n%%EOF",
@@ -131,8 +131,8 @@ func addBadPDFs(c *corpus, hello string) {
 
 const onePageHello = `## Page 1 of 1\nHello`
 
-// addRealPDFs adds some of pdfcpu's test files: of office programs, TeX,
-// scanners, with forms, annotations and PDF 2.0.
+// addRealPDFs adds some of pdfcpu's test files: from office programs, TeX and scanners,
+// and with forms, annotations and PDF 2.0.
 func addRealPDFs(c *corpus) {
 	module := c.module("github.com/pdfcpu/pdfcpu")
 	if module == "" {

@@ -21,18 +21,18 @@ import (
 	"golang.org/x/image/tiff"
 )
 
-// shownAs is how a picture is described that is not sent as it is.
+// shownAs returns the expected note for a picture that is converted.
 func shownAs(mime string, w, h int) string {
 	return fmt.Sprintf(`; shown as %s, %d x %d pixels, \d+ bytes`, mime, w, h)
 }
 
-// picture makes a file and adds a read of it that answers with one picture.
+// picture creates a file and adds a read of it that answers with one picture.
 func (c *corpus) picture(name, data, mime string, w, h int, shown string) {
 	s := c.shows(name, data, fmt.Sprintf(`\[\$ROOT/%s: %s, %d x %d pixels, %d bytes%s\]`, regexp.QuoteMeta(name), mime, w, h, len(data), shown))
 	s.pictures = 1
 }
 
-// encoded is what an encoder writes.
+// encoded returns the output of an encoder.
 func encoded(c *corpus, encode func(io.Writer) error) string {
 	c.t.Helper()
 	var b bytes.Buffer
@@ -60,12 +60,12 @@ func tiffOf(c *corpus, m image.Image, compression tiff.CompressionType) string {
 	return encoded(c, func(w io.Writer) error { return tiff.Encode(w, m, &tiff.Options{Compression: compression}) })
 }
 
-// webpOf is a picture of 150 x 100 pixels; Go has no encoder of WebP.
+// webpOf returns a picture of 150 x 100 pixels; Go has no WebP encoder.
 func webpOf(c *corpus) string {
 	return c.moduleFile("golang.org/x/image", "testdata/blue-purple-pink.lossless.webp")
 }
 
-// gradient is a picture that compresses well, noise one that does not.
+// gradient returns a picture that compresses well, noise one that does not.
 func gradient(w, h int) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -86,7 +86,7 @@ func noise(w, h int) *image.RGBA {
 	return m
 }
 
-// as copies a picture into one of another colour model.
+// as converts a picture to another colour model.
 func as[M draw.Image](m image.Image, to M) M {
 	draw.Draw(to, to.Bounds(), m, image.Point{}, draw.Src)
 	return to
@@ -114,14 +114,14 @@ func addPictures(c *corpus) {
 	c.picture("img/gray.bmp", bmpOf(c, as(m, image.NewGray(b))), "image/bmp", 60, 40, shownAs("image/png", 60, 40))
 	c.picture("img/plain.tif", tiffOf(c, m, tiff.Uncompressed), "image/tiff", 60, 40, shownAs("image/png", 60, 40))
 	c.picture("img/deflate.tif", tiffOf(c, m, tiff.Deflate), "image/tiff", 60, 40, shownAs("image/png", 60, 40))
-	// Too large to send as they are.
+	// Too large to send unchanged.
 	c.picture("img/3000x1500.png", pngOf(c, gradient(3000, 1500)), "image/png", 3000, 1500, shownAs("image/(png|jpeg)", 2000, 1000))
 	c.picture("img/3000x1500.jpg", jpegOf(c, gradient(3000, 1500)), "image/jpeg", 3000, 1500, shownAs("image/jpeg", 2000, 1000))
 	c.picture("img/1x9000.png", pngOf(c, gradient(1, 9000)), "image/png", 1, 9000, shownAs("image/png", 1, 2000))
 	c.picture("img/9000x1.bmp", bmpOf(c, gradient(9000, 1)), "image/bmp", 9000, 1, shownAs("image/png", 2000, 1))
 	c.picture("img/noise.png", pngOf(c, noise(900, 900)), "image/png", 900, 900, `; shown as image/jpeg, \d+ x \d+ pixels, \d+ bytes`)
 	c.picture("img/noise.jpg", jpegOf(c, noise(1000, 1000)), "image/jpeg", 1000, 1000, `; shown as image/jpeg, \d+ x \d+ pixels, \d+ bytes`)
-	// What is behind a picture is not looked at.
+	// Data after the end of a picture is ignored.
 	for _, p := range c.small() {
 		if p.name != "TIFF" && p.name != "BMP" {
 			c.picture("img/tail."+p.name, p.data+"\x00tail", p.mime, p.w, p.h, "")
@@ -152,11 +152,11 @@ func (c *corpus) small() []small {
 	}
 }
 
-// broken are those of Go's own test pictures that are not whole.
+// broken matches those of Go's test pictures that are damaged.
 var broken = regexp.MustCompile(`invalid-palette-ref\.tiff$`)
 
-// addRealPictures adds the test pictures of Go's decoders: all colour models,
-// depths, interlacings and compressions they know.
+// addRealPictures adds the test pictures of Go's decoders, with all supported colour
+// models, depths, interlacings and compressions.
 func addRealPictures(c *corpus) {
 	goroot, module := c.goroot(), c.module("golang.org/x/image")
 	for _, pattern := range []string{

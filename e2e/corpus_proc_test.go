@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestProc reads files of the kernel: none has a size, some never end, some are
-// another process's memory.
+// TestProc reads files of the kernel: none has a size, some never end, and some are the
+// memory of another process.
 func TestProc(t *testing.T) {
 	c := newCorpus(t)
 	c.write("settings.json", `{"permissions":{"allow":["Read(//proc/**)","Read(//sys/**)","Read(//dev/**)"]}}`)
@@ -23,7 +23,7 @@ func TestProc(t *testing.T) {
 		c.read(dir+"/maps", `1\t[0-9a-f]+-[0-9a-f]+ .+`)
 		c.read(dir+"/maps", `2\t[0-9a-f]+-[0-9a-f]+ .+\n\[line 2 of \d+\]`).with(`"offset":2,"limit":1`)
 		c.read(dir+"/comm", numbered("mcp-toolset"))
-		// Its words are parted by NUL bytes.
+		// NUL bytes separate its words.
 		c.refused(dir+"/cmdline", `/proc/\w+/cmdline is a binary file \(of no known type\)( of [1-9]\d* bytes)?\. .+`)
 		c.refused(dir+"/mem", `/proc/\w+/mem is a device or belongs to a running process\. .+`)
 		c.refused(dir+"/fd/0", `/proc/\w+/fd/0 is a device or belongs to a running process\. .+`)
@@ -53,8 +53,8 @@ func TestProc(t *testing.T) {
 	s.stop()
 }
 
-// TestStopWhileReading: told to stop while it reads documents, a server ends in
-// order, and nothing it started lives on.
+// TestStopWhileReading checks that a server that is stopped while it reads documents
+// shuts down and leaves no process.
 func TestStopWhileReading(t *testing.T) {
 	c := newCorpus(t)
 	c.write("a.pdf", pdfOf(strings.Split(strings.Repeat(scan+"\n", 10), "\n")[:10]...)) // takes seconds

@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// Memory that reading may take, in MB.
+// Limits of memory for reading, in MB.
 const (
 	mostServerMB = 200
-	mostAllMB    = 400 // of the server and what it starts to read documents
+	mostAllMB    = 400 // of the server and the processes that read documents for it
 )
 
-// corpusServer is a stdio server that can be asked many things at a time.
+// corpusServer is a stdio server that handles concurrent requests.
 type corpusServer struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -34,19 +34,19 @@ type corpusServer struct {
 	mu      sync.Mutex
 	in      io.WriteCloser
 	next    int
-	waiting map[int]chan reply // nil: the server is gone
+	waiting map[int]chan reply // nil after the server has ended
 }
 
-// reply is an answer to a request.
+// reply is the answer to a request.
 type reply struct {
-	fault  string // why there is none
+	fault  string // the reason that there is no answer
 	text   string
 	images []picture
 	failed bool
 	took   time.Duration
 }
 
-// picture is an image as it was sent.
+// picture is an image as sent.
 type picture struct{ mime, data string }
 
 func startCorpus(t *testing.T, root string, args ...string) *corpusServer {
@@ -75,7 +75,7 @@ func startCorpus(t *testing.T, root string, args ...string) *corpusServer {
 	return s
 }
 
-// listen hands each answer to who waits for it.
+// listen passes each answer to the waiting caller.
 func (s *corpusServer) listen(out io.Reader) {
 	lines := bufio.NewReader(out)
 	for {
@@ -127,7 +127,7 @@ func (s *corpusServer) listen(out io.Reader) {
 	s.waiting = nil
 }
 
-// send sends a request, whose answer comes later.
+// send sends a request and returns the channel of its answer.
 func (s *corpusServer) send(method, params string) <-chan reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *corpusServer) call(arguments string) reply {
 	return s.request("tools/call", `{"name":"Read","arguments":`+arguments+`}`)
 }
 
-// stop tells the server to end, which it must do in order.
+// stop stops the server, which must exit without an error.
 func (s *corpusServer) stop() {
 	s.t.Helper()
 	if n := s.documents(); n != 0 {
@@ -173,7 +173,7 @@ func (s *corpusServer) stop() {
 	s.ended()
 }
 
-// ended waits for the end of a server that was told to stop.
+// ended waits for a stopped server to exit.
 func (s *corpusServer) ended() {
 	s.t.Helper()
 	if err := wait(s.t, s.cmd); err != nil {
@@ -182,7 +182,7 @@ func (s *corpusServer) ended() {
 	s.eventually("nothing reads documents any more", func() bool { return s.documents() == 0 })
 }
 
-// eventually waits for what must become true.
+// eventually waits until a condition is true.
 func (s *corpusServer) eventually(what string, is func() bool) {
 	s.t.Helper()
 	late := time.After(deadline)
@@ -197,8 +197,7 @@ func (s *corpusServer) eventually(what string, is func() bool) {
 
 var documentPeak = regexp.MustCompile(`msg="a document was read" kind=(\w+) .*\bpeak_mb=([0-9.]+)`)
 
-// checkMemory looks at what the server and the processes that it started held
-// at most until now.
+// checkMemory checks the peak memory so far of the server and its processes.
 func (s *corpusServer) checkMemory(when string) {
 	s.t.Helper()
 	server := s.peakMB()

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// module is the folder of a module that this one depends on, for the files its
-// tests are made with; "" if it has none, as when modules are vendored.
+// module returns the folder of a dependency, for its test files. It returns "" if there
+// is none, as with vendored modules.
 func (c *corpus) module(path string) string {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path).Output()
 	if err != nil {
@@ -20,7 +20,7 @@ func (c *corpus) module(path string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// moduleFile is a file of a module.
+// moduleFile returns the content of a file of a module.
 func (c *corpus) moduleFile(module, name string) string {
 	return readFile(c, filepath.Join(c.module(module), filepath.FromSlash(name)))
 }

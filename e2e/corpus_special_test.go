@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// addSpecial adds what is no regular file, or leads to none.
+// addSpecial adds files that are not regular, and links to such or to nothing.
 func addSpecial(c *corpus) {
 	c.special("fifo", func(path string) error { return syscall.Mkfifo(path, 0o600) })
 	c.refuse("fifo", `is a named pipe, not a file\. Only regular files can be read\.`)
@@ -44,7 +44,7 @@ func addSpecial(c *corpus) {
 		c.refused("fifo", fact+` .+`).with(`"pages":%q`, pages)
 	}
 	c.write("no_permission.txt", "secret\n")
-	if os.Geteuid() != 0 { // whom nothing is forbidden
+	if os.Geteuid() != 0 { // root may read everything
 		c.special("no_permission.txt", func(path string) error { return os.Chmod(path, 0) })
 		c.refuse("no_permission.txt", `may not be read by the user the server runs as\. Ask the user to change its mode\.`)
 	}
@@ -57,8 +57,8 @@ func (c *corpus) special(name string, make func(path string) error) {
 	}
 }
 
-// socket makes a socket nobody listens at. Its path may be longer than the
-// address of one can be, so it is made elsewhere.
+// socket creates a socket without a listener. Its path may be longer than the limit of a
+// socket address, so socket creates it elsewhere and moves it.
 func socket(path string) error {
 	dir, err := os.MkdirTemp("", "s")
 	if err != nil {

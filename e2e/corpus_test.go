@@ -18,30 +18,30 @@ import (
 )
 
 const (
-	// leastSamples is how many reads the corpus must have.
+	// leastSamples is the least number of reads in the corpus.
 	leastSamples = 220
-	// readTime bounds one read: that of Read's own processes and a margin.
+	// readTime is the timeout of one read: that of Read's own processes and a margin.
 	readTime = 40 * time.Second
-	// atOnce is how many reads are sent together in the second round.
+	// atOnce is the number of concurrent reads in the second round.
 	atOnce = 10
 )
 
-// corpus is a folder of files of every kind, whole and broken, with what a read
-// of each must answer.
+// corpus is a folder of files of every kind, whole and broken, with the expected answer
+// to a read of each.
 type corpus struct {
 	t       *testing.T
 	root    string
 	samples []*sample
-	lost    atomic.Bool // a read got no answer: the rest will not do better
+	lost    atomic.Bool // whether a read got no answer; the others are then skipped
 }
 
 // sample is one read.
 type sample struct {
-	path     string // of the file, as the call names it
-	more     string // of the call's arguments, as JSON with a comma before it
-	want     string // regular expression of all text of the answer
-	failed   bool   // the answer is an error
-	pictures int    // how many the answer has; -1: some or none
+	path     string // of the file, as in the call
+	more     string // further arguments of the call, as JSON with a leading comma
+	want     string // regular expression that matches the whole text of the answer
+	failed   bool   // whether the answer must be an error
+	pictures int    // number of pictures in the answer; -1: any number
 }
 
 func newCorpus(t *testing.T) *corpus {
@@ -53,7 +53,7 @@ func newCorpus(t *testing.T) *corpus {
 	return &corpus{t: t, root: root}
 }
 
-// write makes a file, and its folder.
+// write creates a file and its folder.
 func (c *corpus) write(name string, data string) {
 	c.t.Helper()
 	path := filepath.Join(c.root, name)
@@ -65,28 +65,28 @@ func (c *corpus) write(name string, data string) {
 	}
 }
 
-// read adds a read of what is there, whose text must be want.
+// read adds a read of an existing file; want matches its text.
 func (c *corpus) read(path, want string) *sample {
 	s := &sample{path: path, want: want}
 	c.samples = append(c.samples, s)
 	return s
 }
 
-// refuse adds a read of what is there that fails because the file, under its
-// plain name, is so.
+// refuse adds a read of an existing file that fails with a fact about the file, which the
+// error names by its path.
 func (c *corpus) refuse(path, fact string) *sample {
 	s := c.read(path, `Read: failed: `+regexp.QuoteMeta("$ROOT/"+path)+` `+fact)
 	s.failed = true
 	return s
 }
 
-// shows makes a file and adds a read of it.
+// shows creates a file and adds a read of it.
 func (c *corpus) shows(name, data, want string) *sample {
 	c.write(name, data)
 	return c.read(name, want)
 }
 
-// refuses makes a file and adds a read of it that fails.
+// refuses creates a file and adds a read of it that fails.
 func (c *corpus) refuses(name, data, fact string) *sample {
 	c.write(name, data)
 	return c.refuse(name, fact)
@@ -98,13 +98,13 @@ func (x *sample) with(format string, args ...any) *sample {
 	return x
 }
 
-// wants replaces what a read must answer.
+// wants replaces the expected answer of a read.
 func (x *sample) wants(want string) *sample {
 	x.want = want
 	return x
 }
 
-// numbered returns a regular expression of lines as Read shows them.
+// numbered returns a regular expression for lines as Read shows them.
 func numbered(lines ...string) string {
 	var b strings.Builder
 	for i, line := range lines {
@@ -113,9 +113,9 @@ func numbered(lines ...string) string {
 	return regexp.QuoteMeta(b.String()[1:])
 }
 
-// TestCorpus reads every file of the corpus, one by one and then many at a time,
-// and looks at the server behind it: no answer is wrong or unclear, nothing
-// hangs, and no file takes the server or its memory.
+// TestCorpus reads every file of the corpus, first one by one and then concurrently. It
+// checks that each answer is correct and clear, that nothing hangs, and that no file ends
+// the server or exceeds its memory limits.
 func TestCorpus(t *testing.T) {
 	testscale.NeedFull(t)
 	c := newCorpus(t)
@@ -170,7 +170,7 @@ func (c *corpus) together(s *corpusServer) {
 	all.Wait()
 }
 
-// arguments are the arguments of the call.
+// arguments returns the arguments of the call.
 func (x *sample) arguments() string {
 	path, err := json.Marshal(x.path)
 	if err != nil {

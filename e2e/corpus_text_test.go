@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// addTexts adds text of all shapes, under names that promise something else.
+// addTexts adds texts of all forms, some under names of other formats.
 func addTexts(c *corpus) {
 	c.shows("one_nl.txt", "\n", numbered(""))
 	c.shows("no_final_nl.txt", "abc", numbered("abc"))
@@ -22,7 +22,7 @@ func addTexts(c *corpus) {
 	c.shows("is_text.pdf", "no PDF file\n", numbered("no PDF file"))
 	c.shows("is_text.exe", "no program\n", numbered("no program"))
 	c.shows("is_text.zip", "no archive\n", numbered("no archive"))
-	// Letters that mark other kinds of file.
+	// Texts that begin with the letters of other formats.
 	for _, start := range []string{"BM is a mark", "GIF89a is a mark", "PK is a mark", "MZ is a mark", "ID3 is a mark", "RIFF is a mark", "II* is a mark", "OggS is a mark"} {
 		c.shows("starts with "+start[:2]+".txt", start+"\n", numbered(start))
 	}
@@ -51,7 +51,7 @@ func addRanges(c *corpus) {
 	c.refuse("ten.txt", `is not a PDF file, so it has no pages\. Leave out pages\.`).with(`"pages":"1"`)
 }
 
-// addLongLines adds lines up to and over what one answer holds.
+// addLongLines adds lines up to and over the limit of an answer.
 func addLongLines(c *corpus) {
 	around := []string{strings.Repeat("a", 4095), strings.Repeat("b", 4096), strings.Repeat("c", 4097)}
 	c.shows("lines_around_4096.txt", strings.Join(around, "\n"), numbered(around...))
@@ -70,13 +70,13 @@ func addLongLines(c *corpus) {
 	c.read("many_short.txt", `1\tab\n.*\n\[lines \d+ to \d+ left out; go on with offset \d+ and limit \d+\]\n.*499999\tab\n\[lines 1 to 499999 of 500000\]`).with(`"limit":499999`)
 }
 
-// inParts is the answer to a line of so many bytes that is stored in parts.
+// inParts returns the expected answer to a line of so many bytes that is stored in parts.
 func inParts(line, bytes, parts int, behind string) string {
 	return fmt.Sprintf(`%d\t.+\n\[line %d has %d bytes, more than fits an answer\. Its %d parts are in \S+, part-0001\.txt to part-%04d\.txt; this is the first, read on with the second%s\]`,
 		line, line, bytes, parts, parts, behind)
 }
 
-// addEncodings adds text of other encodings than UTF-8, or none.
+// addEncodings adds texts in encodings other than UTF-8, and in none.
 func addEncodings(c *corpus) {
 	const note = `\n\[1 line is not valid UTF-8: the bytes in question are shown as �\]`
 	c.shows("utf8_mark.txt", "\ufeffhello\n", numbered("hello"))
@@ -105,7 +105,7 @@ func addEncodings(c *corpus) {
 	c.shows("c1.txt", "\u0085\u009b31m\n", numbered("\u0085\u009b31m"))
 	c.refuses("nul_bytes.txt", "a\x00b\x00c\n", `is a binary file \(.+\) of 6 bytes\. .+`)
 	c.refuses("controls_and_nul.txt", "\x00\x01\x02\x03\x1b\n", `is a binary file \(.+\) of 6 bytes\. .+`)
-	// Behind the first 8 KiB a NUL byte makes a file no binary one.
+	// A NUL byte after the first 8 KiB does not make a file binary.
 	c.shows("nul_after_8k.bin", strings.Repeat("text ", 1700)+"\x00more", `1\t(text )+.more`)
 	c.shows("nul_after_64k.bin", strings.Repeat("text\n", 14_000)+"\x00", `1\ttext\n.*\[lines 1 to \d+ of 14001; go on with offset \d+\]`)
 }

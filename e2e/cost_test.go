@@ -13,13 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// costShare is the most that the calls of TestCost may cost, as a part of what they
-// cost with the tools of Claude Code.
+// costShare is the limit of the characters of the calls of TestCost, as a part of those
+// of Claude Code's tools.
 const costShare = 0.8
 
-// costed is a call whose answer is measured in characters. Claude is what Claude Code
-// 2.1.330 answered a call of this shape with, measured on 2026-11-21 on its wire; most
-// is what ours may have: raise it only on purpose.
+// costed is a call whose answer is measured in characters. claude is the length of Claude
+// Code 2.1.330's answer to a call of this shape, measured on 2026-11-21 on its wire. most
+// is the limit of our answer; raise it only on purpose.
 type costed struct {
 	name         string
 	tool         string
@@ -27,7 +27,7 @@ type costed struct {
 	claude, most int
 }
 
-// The calls in the order in which they are made.
+// costedCalls lists the calls in the order in which they are made.
 var costedCalls = []costed{
 	{"Read, 81 lines", "Read", map[string]any{"file_path": "internal/parse/parse.go"}, 2118, 2233},
 	{"the same Read again", "Read", map[string]any{"file_path": "internal/parse/parse.go"}, 2118, 166},
@@ -44,11 +44,11 @@ var costedCalls = []costed{
 	{"Grep, count", "Grep", map[string]any{"pattern": "func Value", "output_mode": "count"}, 0, 173},
 }
 
-// costedLong is apart from the others: of long output both ends are shown, so that a
-// model need not ask for the end, where Claude Code shows the beginning.
+// costedLong is not part of the sum. We show both ends of long output, so that a model
+// need not ask for the end; Claude Code shows the beginning.
 var costedLong = costed{"Bash, long output", "Bash", map[string]any{"command": "seq 1 30000"}, 2227, 8305}
 
-// TestCost: answers are no longer than they have to be.
+// TestCost checks that answers stay within their limits.
 func TestCost(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -79,7 +79,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// costedFiles makes the files: one of 81 lines that Claude Code shows in the 2,118
+// costedFiles creates the files: one of 81 lines, which Claude Code shows in the 2,118
 // characters of its figure, and some for the searches.
 func costedFiles(t *testing.T, root string) {
 	var b strings.Builder
@@ -104,7 +104,7 @@ func costedFiles(t *testing.T, root string) {
 
 var costedLog = regexp.MustCompile(`/\S+/output/\w+/bash-\w+\.log`)
 
-// costedAnswer returns the text of an answer, with paths as long as a user's are.
+// costedAnswer returns the text of an answer, with a root as long as a usual one.
 func costedAnswer(t *testing.T, w wire, id int, c costed, root string) string {
 	args, err := json.Marshal(c.args)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package e2e tests the built binary: user stories as scripts, wire
-// transcripts over both transports, and what only a whole process shows.
+// Package e2e tests the built binary: user stories as scripts, wire transcripts over both
+// transports, and behaviour that only a whole process shows.
 package e2e
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// built is the product, built once for all tests of the package.
+// built is the path of the product, which is built once for all tests of the package.
 var built string
 
-// binary returns the product. A test must get it from here: see touchSources.
+// binary returns the path of the product. Tests must use it: see touchSources.
 func binary(t *testing.T) string {
 	t.Helper()
 	if err := touched(); err != nil {
@@ -45,7 +45,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "building the binary:", err)
 		return 1
 	}
-	// Whoever runs the tests may have settings.
+	// The user who runs the tests may have settings.
 	if err := os.Setenv("XDG_CONFIG_HOME", "/nowhere/config"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -55,9 +55,9 @@ func run(m *testing.M) int {
 
 var touched = sync.OnceValue(touchSources)
 
-// touchSources opens every source of the binary. The go command remembers what
-// a test (not TestMain) opens below the module, and so does not take a cached
-// result for one of a binary whose sources have changed.
+// touchSources opens every source of the binary. The go command records the files of the
+// module that a test (not TestMain) opens, and so does not use a cached result for a
+// binary whose sources have changed.
 func touchSources() error {
 	return filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

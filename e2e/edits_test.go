@@ -15,14 +15,14 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// call is a call of a tool, one of a burst.
+// call is one tool call of a burst.
 type call struct {
 	tool      string
 	arguments map[string]string
 }
 
-// burst has a server of its own, with this state folder, make the calls as fast
-// as it can, and returns its answers by the calls' places.
+// burst starts a server with this state folder, sends it the calls without waiting, and
+// returns the answers in the order of the calls.
 func burst(root, binary, state string, calls []call) ([]answer, error) {
 	var in strings.Builder
 	in.WriteString(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
@@ -59,15 +59,15 @@ func burst(root, binary, state string, calls []call) ([]answer, error) {
 	return answers, nil
 }
 
-// answer is what a call was told.
+// answer is the answer to a call.
 type answer struct {
 	text   string
 	failed bool
 }
 
-// TestEditsOfManyServers: several server processes change one file at the same
-// time, each with a burst of its own and half of them through a link, and no
-// change is lost; nor if they share no state folder.
+// TestEditsOfManyServers checks that no change is lost when several servers edit one file
+// at the same time, half of them through a link, with a shared state folder or separate
+// ones.
 func TestEditsOfManyServers(t *testing.T) {
 	shared := filepath.Join(t.TempDir(), "state")
 	t.Run("one state folder", func(t *testing.T) { editsOfManyServers(t, func() string { return shared }) })
@@ -79,7 +79,7 @@ func editsOfManyServers(t *testing.T, state func() string) {
 	root := t.TempDir()
 	path := filepath.Join(root, "f.txt")
 	names := []string{"f.txt", "f.txt"}
-	if err := os.Symlink("f.txt", filepath.Join(root, "link.txt")); err == nil { // not everybody may on Windows
+	if err := os.Symlink("f.txt", filepath.Join(root, "link.txt")); err == nil { // on Windows this needs a privilege
 		names[1] = "link.txt"
 	}
 	var content strings.Builder
@@ -125,9 +125,9 @@ func editsOfManyServers(t *testing.T, state func() string) {
 	}
 }
 
-// TestEditsCreatedByOne: of two servers that share nothing and write the same new
-// files, one is told that it created a file; the other, which has not read it,
-// may not overwrite it.
+// TestEditsCreatedByOne checks two servers without shared state that write the same new
+// files. Of each file only one server reports that it created it. The other server has
+// not read the file, so it may not overwrite it.
 func TestEditsCreatedByOne(t *testing.T) {
 	const files = 80
 	root := t.TempDir()
@@ -170,8 +170,8 @@ func TestEditsCreatedByOne(t *testing.T) {
 	t.Logf("created %v", won)
 }
 
-// TestKilledWrites: a server that is killed at any moment leaves the old file
-// or the new one, and what it left beside it goes with a later write.
+// TestKilledWrites checks that a server killed at any moment leaves the old file or the
+// new one, and that a later write removes its temporary files.
 func TestKilledWrites(t *testing.T) {
 	testscale.NeedFull(t)
 	const writes = 200
@@ -222,7 +222,7 @@ func TestKilledWrites(t *testing.T) {
 	if killed < writes/4 {
 		t.Errorf("only %d writes were killed", killed)
 	}
-	old := time.Now().Add(-time.Hour) // what was left is swept when it is not from just now
+	old := time.Now().Add(-time.Hour) // only temporary files of some age are swept
 	entries, _ := filepath.Glob(filepath.Join(root, ".*"))
 	for _, e := range entries {
 		if err := os.Chtimes(e, old, old); err != nil {

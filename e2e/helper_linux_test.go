@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// TestHelpersStartEarly: the processes that supervise commands run before the
-// libraries of the server are initialized, which takes most of a start.
+// TestHelpersStartEarly checks that supervisors start before the libraries of the server
+// are initialized, which takes most of the time of a start.
 func TestHelpersStartEarly(t *testing.T) {
 	for _, arg := range []string{"supervise-command", "try-containment"} {
 		cmd := exec.Command(binary(t), arg)
 		cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
-		out, _ := cmd.CombinedOutput() // it complains that it is used by hand
+		out, _ := cmd.CombinedOutput() // it reports that it is not for use by hand
 		if !strings.Contains(string(out), "init mcp-toolset/internal/command ") || !strings.Contains(string(out), "not for use by hand") {
 			t.Fatalf("%s: %s", arg, out)
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// hookScript is a hook as users write them for Claude Code: it reads the documented
-// fields of tool_response and fails where one is missing.
+// hookScript is a hook as users write them for Claude Code. It reads the documented
+// fields of tool_response and fails if one is missing.
 const hookScript = `
 import json, sys
 call = json.load(sys.stdin)
@@ -27,8 +27,8 @@ with open(sys.argv[1], "a") as out:
     out.write(json.dumps([tool] + said) + "\n")
 `
 
-// TestHookShape: a hook that was written for Claude Code finds in tool_response what
-// it reads there.
+// TestHookShape checks that a hook written for Claude Code finds the expected fields in
+// tool_response.
 func TestHookShape(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// judged are those who are heard before a call, and hang: by the settings that
-// have them, with the mark in their arguments.
+// judged maps hooks and a classifier to their settings. Their programs hang and have the
+// mark in their arguments.
 var judged = map[string]string{
 	"hook":       `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sh -c 'sleep 3000; : %[1]s' & sleep 3000; : %[1]s"}]}]}}`,
 	"hook after": `{"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": "sh -c 'sleep 3000; : %[1]s' & sleep 3000; : %[1]s"}]}]}}`,
 	"classifier": `{"classifier": {"timeout": 60, "command": "sh -c 'sleep 3000; : %[1]s' & sleep 3000; : %[1]s"}}`,
 }
 
-// judgedCall is a call that a classifier is asked about, too.
+// judgedCall starts a call that is judged; one for the classifier must need an approval.
 func judgedCall(s *shellServer, hook string) sent {
 	path := s.file("a.txt", "a")
 	if hook == "classifier" {
@@ -27,8 +27,8 @@ func judgedCall(s *shellServer, hook string) sent {
 	return s.begin("Read", map[string]any{"file_path": path})
 }
 
-// TestJudgesEndWithCall: who is asked about a call that is cancelled ends with
-// it, with all that they started, and the conversation goes on.
+// TestJudgesEndWithCall checks that cancelling a call ends its hooks and classifier with
+// all their descendants, and that the session continues.
 func TestJudgesEndWithCall(t *testing.T) {
 	for name, settings := range judged {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestJudgesEndWithCall(t *testing.T) {
 				t.Errorf("the cancelled call was answered: %s", a.text)
 			default:
 			}
-			// Who waits for a process has its pipes open.
+			// While the server waits for a process, its pipes are open.
 			for end := time.Now().Add(deadline); pipesOpen(t, s) > before; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("%d pipes are open, %d were before the call", pipesOpen(t, s), before)
@@ -58,9 +58,9 @@ func TestJudgesEndWithCall(t *testing.T) {
 	}
 }
 
-// pipesOpen returns the number of pipes that the server has open, without those to
-// the standard error of its supervisors: one each, also of those made ready for
-// later commands.
+// pipesOpen returns the number of pipes that the server has open, except those to the
+// standard error of its supervisors. There is one of these for each supervisor, even
+// those started ahead.
 func pipesOpen(t *testing.T, s *shellServer) int {
 	t.Helper()
 	proc := filepath.Join("/proc", fmt.Sprint(s.cmd.Process.Pid))
@@ -85,8 +85,8 @@ func pipesOpen(t *testing.T, s *shellServer) int {
 	return n
 }
 
-// TestJudgesEndWithServer: a server that is told to stop ends who is asked about
-// a call, whatever way it is told.
+// TestJudgesEndWithServer checks that a server that is stopped, in either way, ends its
+// hooks and classifier.
 func TestJudgesEndWithServer(t *testing.T) {
 	for name, settings := range judged {
 		for how, stop := range map[string]func(s *shellServer){

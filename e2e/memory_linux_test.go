@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// longSearchMB bounds the memory of a server that makes ten searches with long
-// answers at once, and longSearchTime the wait for one of them.
+// longSearchMB is the memory limit of a server that makes ten searches with long answers
+// at once, and longSearchTime the timeout for one of them.
 const (
 	longSearchMB   = 192
 	longSearchTime = 2 * time.Minute
@@ -19,8 +19,8 @@ const (
 
 var storedAnswer = regexp.MustCompile(` in (/\S+\.txt)`)
 
-// TestLongSearches: ten searches that find every line of a file of 20 MB, at once,
-// are each answered with a file that has all of it, and the server holds few of them
+// TestLongSearches runs ten searches at once, each of which finds every line of a file of
+// 20 MB. Each answer names a file with all of its lines, and the server holds few of them
 // in memory.
 func TestLongSearches(t *testing.T) {
 	t.Parallel()

@@ -14,27 +14,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file makes the attacks of testdata/path_attacks.tsv by calls.
+// The attacks of testdata/path_attacks.tsv, made by calls.
 
 // attack is a row of testdata/path_attacks.tsv.
 type attack struct {
 	id, setup, tool, path, want string
-	dir                         string // where it was set up; ws is the workspace
+	dir                         string // folder of its setup, with the workspace ws
 }
 
 // attempt is a call that an attack makes.
 type attempt struct {
 	tool string
 	args map[string]any
-	want string // what the answer is: see attack.judge
+	want string // the expected outcome: see attack.judge
 }
 
-// The ends of an attempt.
+// The expected outcomes of an attempt.
 const (
-	refusedCall = "refused" // by the policy: denied, or a person is asked
+	refusedCall = "refused" // refused by the policy: denied, or not approved
 	failedCall  = "failed"  // refused, or an error
 	doneCall    = "done"
-	anyCall     = "any" // an answer
+	anyCall     = "any" // any answer
 )
 
 func readOf(path, want string) attempt {
@@ -52,7 +52,8 @@ func searchIn(path, want string) []attempt {
 	}
 }
 
-// notHere are rows that need more than a call, with what tries them instead.
+// notHere maps rows that need more than a call to the place of their test or the reason
+// to omit them.
 var notHere = map[string]string{
 	"p030": "there is no such device everywhere, and p024 and p025 are of its kind",
 	"p071": "internal/workspace swaps while it opens", "p072": "internal/search/walk swaps while it lists",
@@ -62,7 +63,7 @@ var notHere = map[string]string{
 	"p095": "it is a decision, not an attack", "p100": "it is about the code, which does not call it",
 }
 
-// setups replace what is no shell command.
+// setups replaces setups that are not shell commands.
 var setups = map[string]string{
 	"p051": `mkdir -p ws/$(printf 'd/%.0s' $(seq 300))`,
 	"p061": `touch ws/é "ws/$(printf 'e\314\201')" ws/é.denied "ws/$(printf 'e\314\201.denied')"`,
@@ -70,18 +71,17 @@ var setups = map[string]string{
 	"p081": `echo x >ws/f; chmod 000 ws/f`,
 	"p084": `echo kept >ws/big`, "p085": `echo x >ws/f`,
 	"p092": `seq -f 'pattern-%g/**/**/*[a-z]x' 100000 >ws/.gitignore; printf '\377\376[\n**/**/**\n' >>ws/.gitignore; echo x >ws/f`,
-	"p093": `mkdir ws/d; ln -s . ws/d/self; touch ws/d/f`, // and farmSize links
+	"p093": `mkdir ws/d; ln -s . ws/d/self; touch ws/d/f`, // readAttacks adds farmSize links
 	"p094": `echo x >ws/f; chmod 4755 ws/f`,
 	"p097": `printf 'a\r\nb\nc\r\n' >ws/f`, "p098": `echo x >ws/f`,
 	"p096": `:`,
 	"p075": `mkdir root2; echo x >root2/secret`,
 }
 
-// farmSize is how many links to one folder p093 has.
+// farmSize is the number of links to one folder in p093.
 const farmSize = 10_000
 
-// attempts are the calls of a row: those of its tool and path, or what stands
-// for it.
+// attempts returns the calls of a row: those of its tool and path, or a replacement.
 func (a *attack) attempts() []attempt {
 	ws := filepath.Join(a.dir, "ws")
 	at := func(name string) string { return ws + "/" + name }
@@ -134,7 +134,7 @@ func (a *attack) attempts() []attempt {
 	return []attempt{readOf(path, want)}
 }
 
-// judge says what is wrong with an answer, "" if nothing is.
+// judge returns the problem with an answer, or "".
 func (want attempt) judge(a shellAnswer) string {
 	switch {
 	case a.fault != "":
@@ -155,9 +155,9 @@ func (want attempt) judge(a shellAnswer) string {
 	return ""
 }
 
-// TestPathAttacks: what a model may do with a path to leave the workspace, to
-// read or change what it must not, or to make the server hang. One server sees
-// all of it, and goes on.
+// TestPathAttacks makes calls with paths that try to leave the workspace, to read or
+// change forbidden files, or to make the server hang. One server handles all of them and
+// continues.
 func TestPathAttacks(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
@@ -170,7 +170,7 @@ func TestPathAttacks(t *testing.T) {
 		}
 	}
 	s := startShell(t, shellOptions{asks: true, args: args, settings: `{"permissions": {"deny": ["Read(**/.env)", "Read(**/é.denied)"]}}`})
-	var last []*attack // which leave the server without what it needs
+	var last []*attack // these take resources from the server
 	for _, a := range attacks {
 		if a.id == "p084" || a.id == "p085" {
 			last = append(last, a)
@@ -186,7 +186,7 @@ func TestPathAttacks(t *testing.T) {
 	}
 }
 
-// readAttacks reads the rows and sets them up.
+// readAttacks reads the rows and runs their setups.
 func readAttacks(t *testing.T, base string) (attacks []*attack) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/path_attacks.tsv")
@@ -200,7 +200,7 @@ func readAttacks(t *testing.T, base string) (attacks []*attack) {
 			t.Fatalf("%d columns: %q", len(f), line)
 		}
 		if f[0] == "p081" && os.Geteuid() == 0 {
-			continue // nothing is closed to this user
+			continue // nothing is closed to root
 		}
 		a := &attack{f[0], f[1], f[2], f[3], f[4], filepath.Join(base, f[0])}
 		must(t, os.MkdirAll(filepath.Join(a.dir, "ws"), 0o755))
@@ -223,7 +223,7 @@ func readAttacks(t *testing.T, base string) (attacks []*attack) {
 	return attacks
 }
 
-// run makes the calls of a row, and looks at what they changed.
+// run makes the calls of a row, and checks the changes on disk.
 func (a *attack) run(t *testing.T, s *shellServer) {
 	if a.id == "p075" {
 		must(t, os.RemoveAll(filepath.Join(a.dir, "root2")))
@@ -259,7 +259,7 @@ func (a *attack) run(t *testing.T, s *shellServer) {
 	}
 }
 
-// starve makes the calls of a row while the server lacks files, or room in them.
+// starve makes the calls of a row while the server is out of descriptors or disk space.
 func (a *attack) starve(t *testing.T, s *shellServer) {
 	resource, limit := unix.RLIMIT_FSIZE, uint64(1000)
 	path := filepath.Join(a.dir, "ws/big")
@@ -290,7 +290,7 @@ func (a *attack) starve(t *testing.T, s *shellServer) {
 	}
 }
 
-// contents is what a folder has, and what is in its files.
+// contents lists a folder with the contents of its files.
 func contents(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

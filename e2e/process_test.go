@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// stdioProcess starts a stdio server whose standard output nobody reads yet.
+// stdioProcess starts a stdio server. The caller reads its standard output.
 func stdioProcess(t *testing.T, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out *os.File, stderr *bytes.Buffer) {
 	t.Helper()
 	cmd = exec.Command(binary(t), append([]string{"stdio", t.TempDir()}, args...)...)
@@ -41,7 +41,7 @@ func stdioProcess(t *testing.T, args ...string) (cmd *exec.Cmd, in io.WriteClose
 	return cmd, in, out, stderr
 }
 
-// wait waits for the end of a process within the deadline.
+// wait waits until a process ends, within the deadline.
 func wait(t *testing.T, cmd *exec.Cmd) error {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -55,8 +55,8 @@ func wait(t *testing.T, cmd *exec.Cmd) error {
 	}
 }
 
-// TestSignals: told to stop by either signal, or by both shortly after one
-// another as clients do, a server ends in order, its input still open.
+// TestSignals checks that a server shuts down on either signal, or on both in short
+// succession as clients send them, while its input is open.
 func TestSignals(t *testing.T) {
 	for _, signals := range [][]os.Signal{{syscall.SIGINT}, {syscall.SIGTERM}, {syscall.SIGINT, syscall.SIGTERM}} {
 		cmd, in, out, _ := stdioProcess(t)
@@ -73,8 +73,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestClientGone: when nobody reads the answers any more, the server ends with
-// the reason, not by a signal.
+// TestClientGone checks that a server whose output is closed exits with an error that
+// states the reason, and is not killed by a signal.
 func TestClientGone(t *testing.T) {
 	cmd, in, out, stderr := stdioProcess(t)
 	_ = out.Close()
@@ -86,9 +86,9 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestOwnToken shows that a server without a token makes one and takes it, and that
-// the file is closed to the tools it serves. A configuration with the token is shown
-// when it was made; every other start shows where the token is.
+// TestOwnToken checks that a server without a token creates one and accepts it, and that
+// the tools cannot read its file. The server prints a configuration with the token only
+// when it creates the token; every other start prints the path of its file.
 func TestOwnToken(t *testing.T) {
 	state, root := filepath.Join(t.TempDir(), "state"), t.TempDir()
 	given := filepath.Join(root, "token")

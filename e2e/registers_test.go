@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// operation is one on a register whose writes all write another value.
+// operation is a read or write of a register. Each write has another value.
 type operation struct {
 	value      string
 	write      bool
-	start, end time.Time // it happened between these
+	start, end time.Time // the operation happened between these
 }
 
-// inexplicable says why no order of the operations of a register explains what
-// was read, or "". Each value's operations must fit between its write and the
-// next, so with unique values the intervals in which a value was surely there
-// must be apart, and none may hold another value's only moment
-// (Gibbons and Korach, Testing shared memories, 1997).
+// inexplicable returns the reason that no order of the operations of a register explains
+// the reads, or "". The operations of each value must fit between its write and the next.
+// With unique values, the intervals in which a value was certainly stored must be
+// disjoint, and none may contain the only moment of another value (Gibbons and Korach,
+// Testing shared memories, 1997).
 func inexplicable(history []operation) string {
 	type zone struct {
 		value       string
@@ -65,7 +65,7 @@ func inexplicable(history []operation) string {
 	return ""
 }
 
-// TestInexplicable: the judge of the test below.
+// TestInexplicable tests inexplicable.
 func TestInexplicable(t *testing.T) {
 	at := func(value string, write bool, start, end int) operation {
 		return operation{value, write, time.Unix(int64(start), 0), time.Unix(int64(end), 0)}
@@ -91,11 +91,11 @@ func TestInexplicable(t *testing.T) {
 
 var written = regexp.MustCompile(`v\d+-\d+`)
 
-// perRound is how many calls a client of TestReadsAreExplained makes between two
-// moments at which all begin together.
+// perRound is the number of calls of a client of TestReadsAreExplained before all clients
+// wait for each other.
 const perRound = 4
 
-// raced counts the reads beside which somebody changed the file.
+// raced returns the number of reads that overlap a write.
 func raced(history []operation) (n int) {
 	for _, r := range history {
 		beside := func(w operation) bool { return w.write && w.start.Before(r.end) && r.start.Before(w.end) }
@@ -106,9 +106,9 @@ func raced(history []operation) (n int) {
 	return n
 }
 
-// TestReadsAreExplained: clients over HTTP and stdio read and change one file
-// after the other in every way, all at once; what each read showed is explained
-// by an order of the changes that agrees with when each was sent and answered.
+// TestReadsAreExplained lets clients over HTTP and stdio read and edit files concurrently
+// in every way. Each read must be explained by an order of the edits that is consistent
+// with the times at which calls were sent and answered.
 func TestReadsAreExplained(t *testing.T) {
 	root, settings := t.TempDir(), freely(t)
 	var files []string
@@ -165,7 +165,7 @@ func TestReadsAreExplained(t *testing.T) {
 					t.Errorf("%s: %+v", tool, r)
 					return
 				}
-				if r.failed { // what it looked for was not there any more
+				if r.failed { // the text to replace was no longer there
 					continue
 				}
 				if tool == "Read" {
@@ -193,7 +193,7 @@ func TestReadsAreExplained(t *testing.T) {
 	}
 }
 
-// barrier lets those who come go on together.
+// barrier blocks goroutines until all have arrived.
 type barrier struct {
 	mu          sync.Mutex
 	all, coming int
@@ -211,7 +211,7 @@ func (b *barrier) wait() {
 	<-open
 }
 
-// leave is for who does not come again.
+// leave removes a goroutine that does not arrive again.
 func (b *barrier) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

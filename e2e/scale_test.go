@@ -2,12 +2,12 @@ package e2e
 
 import "mcp-toolset/internal/testscale"
 
-// The counts of the tests that have many cases.
+// Counts of tests with many cases.
 var (
-	// manyTasks is how many tasks TestStopMany stops.
+	// manyTasks is the number of tasks that TestStopMany stops.
 	manyTasks = testscale.N(10, 50)
-	// muchOutput is how much the commands of TestMuchOutput print at least, in bytes.
+	// muchOutput is the least output of the commands of TestMuchOutput, in bytes.
 	muchOutput = testscale.N(30_000_000, 300_000_000)
-	// sharedCalls is how many calls each client of TestReadsAreExplained makes.
+	// sharedCalls is the number of calls of each client of TestReadsAreExplained.
 	sharedCalls = testscale.N(40, 500)
 )

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// freely is a settings file by which everything may run, with nothing asked.
+// freely returns a settings file that allows everything without a question.
 func freely(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "settings.json")
@@ -33,7 +33,7 @@ func (s *corpusServer) tool(name string, arguments map[string]any) <-chan reply 
 	return s.send("tools/call", string(params))
 }
 
-// got is the answer to a call that was sent.
+// got returns the answer to a call that was sent.
 func got(t *testing.T, answer <-chan reply) reply {
 	t.Helper()
 	select {
@@ -55,7 +55,7 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-// TestWriteThenRead: of 200 pairs sent without waiting, each read sees the
+// TestWriteThenRead checks that of 200 pairs sent without waiting, each read sees the
 // write before it.
 func TestWriteThenRead(t *testing.T) {
 	root := t.TempDir()
@@ -74,8 +74,8 @@ func TestWriteThenRead(t *testing.T) {
 	s.stop()
 }
 
-// TestBatches: reads before a command do not see what it does, those behind it
-// do; a command that fails cancels those behind and beside it, and no read.
+// TestBatches checks that reads before a command do not see its effects and reads after
+// it do. A failed command cancels those after and beside it, but no read.
 func TestBatches(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "a.txt")
@@ -117,8 +117,8 @@ func TestBatches(t *testing.T) {
 	s.stop()
 }
 
-// TestAnsweredBeforeTheNextLine: a call is answered while half of the next line
-// is unwritten.
+// TestAnsweredBeforeTheNextLine checks that a call is answered while the next line is
+// only half written.
 func TestAnsweredBeforeTheNextLine(t *testing.T) {
 	_, in, out, _ := stdioProcess(t)
 	lines := bufio.NewReader(out)
@@ -154,7 +154,7 @@ func (w *httpWire) httpCall(t *testing.T, name string, arguments map[string]any)
 	return reply{text: m.Result.Content[0].Text, failed: m.Result.IsError}
 }
 
-// another is a further client of the server, with a session of its own.
+// another returns another client of the server, with a session of its own.
 func (w *httpWire) another(t *testing.T) *httpWire {
 	c := &httpWire{url: w.url}
 	c.exchange(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
@@ -163,7 +163,7 @@ func (w *httpWire) another(t *testing.T) *httpWire {
 
 var figure = regexp.MustCompile(`(?m)^mcp_toolset_calls_(ran|shared)_total (\d+)$`)
 
-// figures are how many calls ran and how many had the result of another.
+// figures returns the number of calls that ran and of those that shared another's result.
 func (w *httpWire) figures(t *testing.T) (ran, shared int) {
 	t.Helper()
 	for _, m := range figure.FindAllStringSubmatch(w.metrics(t), -1) {
@@ -178,7 +178,7 @@ func (w *httpWire) figures(t *testing.T) (ran, shared int) {
 	return ran, shared
 }
 
-// metrics is what /metrics says.
+// metrics returns the response of /metrics.
 func (w *httpWire) metrics(t *testing.T) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(w.url, "/mcp")+"/metrics", nil)
@@ -198,9 +198,9 @@ func (w *httpWire) metrics(t *testing.T) string {
 	return string(text)
 }
 
-// TestIdenticalGreps: of 20 identical searches at once from five clients one
-// is executed. It has to take longer than 20 requests do, so the file grows
-// until it does.
+// TestIdenticalGreps checks that of 20 identical searches at once, from five clients, one
+// is executed. The search must take longer than 20 requests, so the file grows until it
+// does.
 func TestIdenticalGreps(t *testing.T) {
 	root := t.TempDir()
 	server := serveWith(t, root)

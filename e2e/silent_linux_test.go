@@ -14,10 +14,9 @@ import (
 	"mcp-toolset/internal/silentfs"
 )
 
-// TestSilentFileSystem serves a root in which a file system does not answer. A
-// search finds the rest, one that is cancelled gives its place to the call sent
-// after it, and the server ends at the end of its input and by a signal while
-// a search waits.
+// TestSilentFileSystem serves a root that contains a file system that does not respond. A
+// search finds the rest. A cancelled search gives its slot to the call sent after it. The
+// server ends at the end of its input and on a signal while a search waits.
 func TestSilentFileSystem(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

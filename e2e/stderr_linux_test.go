@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestStandardErrorUnread: a server whose standard error is a full pipe that nobody
-// reads answers every call and ends at the end of its input, however much it logs.
+// TestStandardErrorUnread checks a server whose standard error is a full pipe without a
+// reader. It answers every call and ends at the end of its input, however much it logs.
 func TestStandardErrorUnread(t *testing.T) {
 	t.Parallel()
 	unread, full, err := os.Pipe()
@@ -63,7 +63,7 @@ func TestStandardErrorUnread(t *testing.T) {
 	}
 }
 
-// fillPipe fills a pipe, which is then one that blocks.
+// fillPipe fills a pipe, so that the next write blocks.
 func fillPipe(t *testing.T, w *os.File) {
 	t.Helper()
 	if err := w.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {

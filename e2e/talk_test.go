@@ -14,19 +14,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// This file has the script commands that talk to a server which lives longer
-// than one line of a script:
+// The script commands below talk to a server that lives longer than one line of a script:
 //
-//	serve ARG...         starts `mcp-toolset stdio ARG...` here and says hello; an earlier one is stopped
-//	ask TOOL JSON        makes a call and prints its answer; with ! it has to be an error
-//	send TOOL JSON       makes a call and waits for nothing
+//	serve ARG...         starts `mcp-toolset stdio ARG...` here and initializes it; stops an earlier one
+//	ask TOOL JSON        makes a call and prints its answer; with ! it must be an error
+//	send TOOL JSON       makes a call without waiting
 //	cancel               cancels the call that was sent last
-//	answer               prints the next answer to what was sent, in the order of sending
-//	stop                 closes the server's input and waits for its end
-//	keep NAME REGEXP     sets a variable to what the first group matches in the last output
-//	await FILE           waits until a file is there
+//	answer               prints the next answer to sent calls, in the order of sending
+//	stop                 closes the server's input and waits until it ends
+//	keep NAME REGEXP     sets a variable to the match of the first group in the last output
+//	await FILE           waits until a file exists
 
-// talkCommands are the commands above, for testscript.Params.
+// talkCommands returns the commands above, for testscript.Params.
 func talkCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"serve": serveCommand, "ask": askCommand, "send": sendCommand, "cancel": cancelCommand,
@@ -39,17 +38,17 @@ type talk struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
-	last  int   // id of a request
-	sent  []int // ids of calls whose answers nobody has seen
+	last  int   // id of the last request
+	sent  []int // ids of calls whose answers have not been printed
 	early map[int]string
 }
 
-// talkKey is where Env.Values has it.
+// talkKey is the key of the talk in Env.Values.
 type talkKey struct{}
 
 func talkOf(ts *testscript.TestScript) *talk { return ts.Value(talkKey{}).(*talk) }
 
-// running is the script's server, which must have been started.
+// running returns the script's server, which must have been started.
 func running(ts *testscript.TestScript) *talk {
 	t := talkOf(ts)
 	if t.cmd == nil {
@@ -106,7 +105,7 @@ func (t *talk) call(ts *testscript.TestScript, args []string) int {
 	return t.write(ts, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, args[0], args[1]))
 }
 
-// await returns the answer to a request as it came.
+// await returns the answer to a request, unchanged.
 func (t *talk) await(ts *testscript.TestScript, id int) string {
 	timer := time.NewTimer(deadline)
 	defer timer.Stop()
@@ -129,7 +128,7 @@ func (t *talk) await(ts *testscript.TestScript, id int) string {
 	}
 }
 
-// show prints an answer and fails unless it is an error or none, as neg says.
+// show prints an answer. It fails if the answer is an error, or with neg if it is not.
 func show(ts *testscript.TestScript, neg bool, line string) {
 	var m struct {
 		Error  *struct{ Message string }

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestUpstreamAsks: what another server asks in the middle of a call reaches the
-// client's user as that server's question, in both eras on either side, and the
-// reply reaches the server unchanged.
+// TestUpstreamAsks checks that a question of an upstream server in the middle of a call
+// reaches the client's user as that server's question, in both eras on either side, and
+// that the reply reaches the server unchanged.
 func TestUpstreamAsks(t *testing.T) {
 	t.Parallel()
 	open := fourServers(startUpstreamHTTP(t), startUpstreamHTTP(t, "-legacy"))
@@ -79,7 +79,7 @@ func TestUpstreamAsks(t *testing.T) {
 			h := connect(t, startPlace(t, placeOptions{http: k.http, settings: open}), k.modern, nil)
 			for _, server := range fourNames {
 				for name, d := range doors {
-					// A server may also take it that nobody can be asked, and fail.
+					// A server may also conclude that the user cannot be asked, and fail.
 					if o := h.ask(d, "mcp__"+server+"__ask", `{}`); !o.says(`{"action":"decline","content":null}`) {
 						t.Errorf("%s by %s: %s", server, name, o.show())
 					}
@@ -89,9 +89,9 @@ func TestUpstreamAsks(t *testing.T) {
 	}
 }
 
-// TestUpstreamPinned: a definition that is not what a person saw is said to be
-// another, and with upstream.pin refused, from its first call on, until a person
-// has looked at it.
+// TestUpstreamPinned checks that a definition other than the pinned one is reported as
+// changed. With upstream.pin it is refused from its first call on, until the user has
+// reviewed it.
 func TestUpstreamPinned(t *testing.T) {
 	t.Parallel()
 	for _, http := range []bool{false, true} {

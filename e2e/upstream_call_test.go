@@ -14,9 +14,9 @@ import (
 
 // outcome is the answer to a call.
 type outcome struct {
-	text   string // of all its texts, one after the other
+	text   string // all texts, concatenated
 	failed bool
-	fault  string // why there is none
+	fault  string // the reason that there is no answer
 	raw    string // the whole result
 	blocks []block
 }
@@ -27,15 +27,15 @@ type block struct {
 	Resource                        struct{ URI, MIMEType, Text, Blob string }
 }
 
-// show is what an answer is in a failure's text.
+// show formats an answer for the message of a failed test.
 func (o outcome) show() string { return fmt.Sprintf("failed %v %s %.1500s", o.failed, o.fault, o.raw) }
 
-// says reports whether it is an answer without a failure that holds the words.
+// says reports whether the answer is not an error and contains words.
 func (o outcome) says(words string) bool {
 	return o.fault == "" && !o.failed && strings.Contains(o.text, words)
 }
 
-// fails reports whether it is a failure that a model can see, with all the words.
+// fails reports whether the answer is an error for the model and contains all words.
 func (o outcome) fails(words ...string) bool {
 	return o.fault == "" && o.failed && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(o.text, w) })
 }
@@ -75,8 +75,7 @@ func (h *host) begin(d door, tool, args string) (id int, answer <-chan message) 
 	return h.send("tools/call", fmt.Sprintf(`{"_meta":{"progressToken":"p"},"name":%q,"arguments":%s}`, name, args))
 }
 
-// ask makes a call and answers what its user is asked, over as many rounds as
-// it takes.
+// ask makes a call and answers the questions to its user, in as many rounds as it takes.
 func (h *host) ask(d door, tool, args string) outcome {
 	name, args := d(tool, args)
 	params := fmt.Sprintf(`"name":%q,"arguments":%s`, name, args)
@@ -108,10 +107,10 @@ func (h *host) ask(d door, tool, args string) outcome {
 	return outcome{fault: "it asks without an end"}
 }
 
-// call makes a call by a tool's own name.
+// call calls a tool by its own name.
 func (h *host) call(tool, args string) outcome { return h.ask(direct, tool, args) }
 
-// must makes a call that has to be answered without a failure.
+// must makes a call that must be answered without an error.
 func (h *host) must(tool, args string) outcome {
 	h.t.Helper()
 	o := h.call(tool, args)
@@ -121,7 +120,7 @@ func (h *host) must(tool, args string) outcome {
 	return o
 }
 
-// listed are the definitions of tools/list, and their names in its order.
+// listed returns the definitions of tools/list, and their names in its order.
 func (h *host) listed() (raw json.RawMessage, names []string, tools map[string]json.RawMessage) {
 	h.t.Helper()
 	var r struct{ Tools json.RawMessage }
@@ -143,7 +142,7 @@ func (h *host) listed() (raw json.RawMessage, names []string, tools map[string]j
 	return r.Tools, names, tools
 }
 
-// becomes waits for what must become true.
+// becomes waits until a condition is true.
 func becomes(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	late := time.After(deadline)
@@ -156,13 +155,13 @@ func becomes(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// there reports whether a file is.
+// there reports whether a file exists.
 func there(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
 }
 
-// lines are those of a file, none if there is no file.
+// lines returns the lines of a file, or none if there is no file.
 func lines(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -172,7 +171,7 @@ func lines(t *testing.T, file string) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
 
-// kinds are the transports and eras.
+// kinds lists the transports and eras.
 var kinds = []struct {
 	name         string
 	http, modern bool

@@ -23,25 +23,25 @@ import (
 // place is a running server of ours, with folders of its own.
 type place struct {
 	cmd        *exec.Cmd
-	base, root string // root is base/root, what else the test has is beside it
+	base, root string // root is base/root; other files of the test are in base
 	url        string // of an HTTP server
 	in         io.WriteCloser
 	out        *bufio.Reader
 	ended      chan struct{}
-	err        error  // how it ended
-	log        string // what it said on its way, of an HTTP server
+	err        error  // the error of its exit
+	log        string // the log of an HTTP server
 }
 
-// placeOptions say how a place is started.
+// placeOptions configures a place.
 type placeOptions struct {
 	http     bool
-	settings string // a settings file's content; $BASE is the base folder, $UPSTREAM the server for tests
+	settings string // content of a settings file; $BASE is the base folder, $UPSTREAM the upstream server's program
 	args     []string
-	env      []string // beside the test's own
-	base     string   // "": a new folder
+	env      []string // in addition to those of the test
+	base     string   // "" for a new folder
 }
 
-// startPlace starts a server. It ends with the test, in order.
+// startPlace starts a server and stops it at the end of the test.
 func startPlace(t *testing.T, o placeOptions) *place {
 	t.Helper()
 	p := &place{base: o.base, ended: make(chan struct{})}
@@ -101,7 +101,7 @@ func startPlace(t *testing.T, o placeOptions) *place {
 	return p
 }
 
-// stop ends the server as its client does, and wants it to end in order.
+// stop stops the server as its client does. The server must exit without an error.
 func (p *place) stop(t *testing.T) {
 	if p.in != nil {
 		_ = p.in.Close()
@@ -119,7 +119,7 @@ func (p *place) stop(t *testing.T) {
 	}
 }
 
-// newBase is a folder with an empty root and home.
+// newBase creates a folder with an empty root and home, and returns its path.
 func newBase(t *testing.T) string {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -150,7 +150,7 @@ var buildUpstream = sync.OnceValues(func() (string, error) {
 	return file, nil
 })
 
-// upstreamBinary is the other server, of e2e/upstream.
+// upstreamBinary returns the path of the upstream server, e2e/upstream.
 func upstreamBinary(t *testing.T) string {
 	t.Helper()
 	file, err := buildUpstream()
@@ -160,7 +160,7 @@ func upstreamBinary(t *testing.T) string {
 	return file
 }
 
-// startUpstreamHTTP starts the other server over HTTP and returns its URL.
+// startUpstreamHTTP starts the upstream server over HTTP and returns its URL.
 func startUpstreamHTTP(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(upstreamBinary(t), append([]string{"-http", "127.0.0.1:0"}, args...)...)
@@ -182,12 +182,12 @@ func startUpstreamHTTP(t *testing.T, args ...string) string {
 	return url
 }
 
-// host is a client of a place on the level of messages, in either era.
+// host is a client of a place at the level of messages, in either era.
 type host struct {
 	t      *testing.T
 	p      *place
 	modern bool
-	answer func(question) string // the reply to a question in JSON; nil: the client cannot be asked
+	answer func(question) string // returns the reply to a question, as JSON; nil: the client cannot be asked
 	hello  json.RawMessage       // the answer to initialize
 
 	mu      sync.Mutex
@@ -198,13 +198,13 @@ type host struct {
 	life    context.Context
 }
 
-// question is what a client's user is asked.
+// question is a question for a client's user.
 type question struct {
 	Message         string
 	RequestedSchema json.RawMessage
 }
 
-// message is one of JSON-RPC.
+// message is a JSON-RPC message.
 type message struct {
 	ID             json.RawMessage
 	Method         string
@@ -215,7 +215,7 @@ type message struct {
 	}
 }
 
-// connect greets a place. Over stdio there is one host to a place.
+// connect initializes a connection to a place. Over stdio a place has one host.
 func connect(t *testing.T, p *place, modern bool, answer func(question) string) *host {
 	t.Helper()
 	h := &host{t: t, p: p, modern: modern, answer: answer, waiting: map[int]chan message{}, life: t.Context()}
@@ -234,7 +234,7 @@ func connect(t *testing.T, p *place, modern bool, answer func(question) string) 
 	return h
 }
 
-// listen takes what a stdio server writes.
+// listen handles the output of a stdio server.
 func (h *host) listen(out *bufio.Reader) {
 	for {
 		line, err := out.ReadString('\n')
@@ -256,7 +256,7 @@ func gone(why string) (m message) {
 	return m
 }
 
-// take sorts a message: an answer, a question, or a notification.
+// take handles a message: an answer, a question, or a notification.
 func (h *host) take(line string) {
 	var m message
 	if err := json.Unmarshal([]byte(line), &m); err != nil {
@@ -288,12 +288,12 @@ func (h *host) take(line string) {
 	}
 }
 
-// write sends a message; over HTTP it takes what comes back to its end.
+// write sends a message. Over HTTP it reads the response to its end.
 func (h *host) write(line, method, name string) {
 	if h.p.url == "" {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		_, _ = io.WriteString(h.p.in, line+"\n") // who waits learns that the server is gone
+		_, _ = io.WriteString(h.p.in, line+"\n") // on an error the caller learns that the server has ended
 		return
 	}
 	r, err := http.NewRequestWithContext(h.life, http.MethodPost, h.p.url, strings.NewReader(line))
@@ -318,7 +318,7 @@ func (h *host) write(line, method, name string) {
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return // who waits has a deadline
+		return // the caller has a deadline
 	}
 	defer resp.Body.Close()
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
@@ -344,7 +344,7 @@ func (h *host) write(line, method, name string) {
 	}
 }
 
-// send sends a request; its answer comes later.
+// send sends a request and returns the channel of its answer.
 func (h *host) send(method, params string) (id int, answer <-chan message) {
 	if h.modern {
 		capabilities := "{}"
@@ -377,7 +377,7 @@ func (h *host) send(method, params string) (id int, answer <-chan message) {
 	return id, waits
 }
 
-// meta adds to the _meta of params, which have none or begin with it.
+// meta adds to the _meta of params, which either lack it or begin with it.
 func (h *host) meta(params, more string) string {
 	if rest, ok := strings.CutPrefix(params, `{"_meta":{`); ok {
 		return `{"_meta":{` + more + "," + rest
@@ -389,7 +389,7 @@ func (h *host) meta(params, more string) string {
 	return `{"_meta":{` + more + `}` + rest
 }
 
-// await is the answer to a request.
+// await returns the answer to a request.
 func (h *host) await(answer <-chan message) message {
 	select {
 	case m := <-answer:
@@ -410,7 +410,7 @@ func (h *host) want(method, params string) json.RawMessage {
 	return m.Result
 }
 
-// notified are the notifications of a method that have come.
+// notified returns the received notifications of a method.
 func (h *host) notified(method string) (all []message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestUpstreamCrash: a server that ends in the middle of a call fails that call
-// and what else was running there, and nothing else; the next call has a new one.
+// TestUpstreamCrash checks that a server that ends in the middle of a call fails only the
+// calls that run there, and that the next call starts a new process.
 func TestUpstreamCrash(t *testing.T) {
 	t.Parallel()
 	settings := `{"permissions":{"allow":["mcp__one","mcp__two"]},"mcpServers":{
@@ -28,7 +28,7 @@ func TestUpstreamCrash(t *testing.T) {
 				for name, d := range doors {
 					pid := h.must("mcp__"+victim+"__pid", `{}`).text
 					elsewhere := h.must("mcp__"+other+"__pid", `{}`).text
-					// A server is sent more than calls.
+					// A server receives more than calls.
 					came := func(server, tool string) int {
 						return len(slices.DeleteFunc(lines(t, p.base+"/"+server), func(l string) bool { return !strings.Contains(l, `"`+tool+`"`) }))
 					}
@@ -39,7 +39,7 @@ func TestUpstreamCrash(t *testing.T) {
 					becomes(t, "both calls are under way", func() bool {
 						return came(victim, "hang") > hung && came(other, "slow") > slowed
 					})
-					// Called beside the others, it has to be killed from outside.
+					// It is called beside the others, so it must be killed from outside.
 					n, err := strconv.Atoi(pid)
 					if err != nil {
 						t.Fatal(err)
@@ -75,9 +75,9 @@ func TestUpstreamCrash(t *testing.T) {
 	}
 }
 
-// heldServers are some that never get ready: one crashes at its start, one is
-// held before its first message, one is no program, one nobody listens at, and
-// one takes connections and never answers.
+// heldServers returns the settings of servers that never get ready: one crashes at its
+// start, one blocks before its first message, one has no program, one has no listener,
+// and one accepts connections and never answers.
 func heldServers(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -97,9 +97,9 @@ func heldServers(t *testing.T) string {
 		"deaf":{"url":"http://%s/mcp","eager":true}`, server, server, nobody, deaf.Addr())
 }
 
-// TestUpstreamHeld: servers that are dead, slow or silent hold up only calls of
-// their own tools, which say what is the matter. What is answered here is
-// answered while they are held.
+// TestUpstreamHeld checks that servers that are dead, slow or silent delay only calls of
+// their own tools, whose errors state the reason. All answers here arrive while these
+// servers block.
 func TestUpstreamHeld(t *testing.T) {
 	t.Parallel()
 	settings := `{"permissions":{"allow":["mcp__held","mcp__good","mcp__crashed","mcp__missing","mcp__nobody","mcp__deaf"]},
@@ -141,7 +141,7 @@ func TestUpstreamHeld(t *testing.T) {
 			unheld(h)
 			_, held := h.begin(direct, "mcp__held__echo", `{"at":"last"}`)
 			if k.http {
-				unheld(connect(t, p, k.modern, nil)) // what is behind it in one conversation may have to wait for it
+				unheld(connect(t, p, k.modern, nil)) // a call after it in the same lane may have to wait for it
 			}
 			select {
 			case m := <-held:
@@ -156,8 +156,8 @@ func TestUpstreamHeld(t *testing.T) {
 	}
 }
 
-// TestUpstreamHeldAgain: a tool that is known to only read is known from the
-// last time; what is behind its call does not wait for its server.
+// TestUpstreamHeldAgain checks that annotations are remembered: calls after one of a tool
+// known to be read-only do not wait for its server.
 func TestUpstreamHeldAgain(t *testing.T) {
 	t.Parallel()
 	settings := `{"permissions":{"allow":["mcp__held"]},"mcpServers":{"held":{"command":"$UPSTREAM","args":["-gate","$BASE/gate","-mark","$BASE/held"]}}}`
@@ -198,8 +198,8 @@ func TestUpstreamHeldAgain(t *testing.T) {
 	}
 }
 
-// TestUpstreamLazy: a server that nobody needs is not started, also by a list
-// that starts another one whose tools it shows; the search has it started.
+// TestUpstreamLazy checks that a server is not started until needed, even by a list that
+// starts another server whose tools it shows. A search starts it.
 func TestUpstreamLazy(t *testing.T) {
 	t.Parallel()
 	p := startPlace(t, placeOptions{settings: `{"mcpServers":{"lazy":{"command":"$UPSTREAM","args":["-mark","$BASE/lazy"]},
@@ -211,7 +211,7 @@ func TestUpstreamLazy(t *testing.T) {
 	if there(p.base + "/lazy") {
 		t.Error("it was started by a list or by another tool")
 	}
-	// Who finds nothing waits for it; who finds something is told of it.
+	// A search without matches waits for the server; one with matches mentions it.
 	if o := h.call("ToolSearch", `{"query":"select:mcp__lazy__image"}`); !o.says("Answers with a small picture") {
 		t.Errorf("the first search: %s", o.show())
 	}
@@ -220,7 +220,7 @@ func TestUpstreamLazy(t *testing.T) {
 	}
 }
 
-// alive reports whether there is a process that is no zombie.
+// alive reports whether a process exists and is no zombie.
 func alive(t *testing.T, pid string) bool {
 	t.Helper()
 	n, err := strconv.Atoi(pid)
@@ -234,8 +234,8 @@ func alive(t *testing.T, pid string) bool {
 	return syscall.Kill(n, 0) == nil
 }
 
-// TestUpstreamEnd: whatever ends our server, nothing of another one is left,
-// also of one that does not listen.
+// TestUpstreamEnd checks that no upstream server is left, however our server ends, even
+// one that does not read its input.
 func TestUpstreamEnd(t *testing.T) {
 	t.Parallel()
 	settings := `{"permissions":{"allow":["mcp__one","mcp__two"]},"mcpServers":{

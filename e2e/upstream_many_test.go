@@ -15,7 +15,8 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// manyServers are n with 50 tools each, all connected at the start.
+// manyServers returns the settings of n servers with 50 tools each, all connected at the
+// start.
 func manyServers(n int, more string) string {
 	var list []string
 	for i := range n {
@@ -24,13 +25,12 @@ func manyServers(n int, more string) string {
 	return `{"mcpServers":{` + strings.Join(list, ",") + `}}`
 }
 
-// mostListed is how many tokens the tools that are listed may take, at four
-// bytes a token.
+// mostListed is the limit of the listed tools in tokens, at four bytes a token.
 const mostListed = 3000
 
-// TestUpstreamMany: with twelve servers of 50 tools each the list stays small
-// where tools are found; where all are listed, what is our own is there byte for
-// byte as without them; and the list of any of two processes is the same.
+// TestUpstreamMany checks twelve servers of 50 tools each. The list stays small if tools
+// are deferred. If all are listed, our own definitions are byte for byte those without
+// the servers. Lists of different processes are equal.
 func TestUpstreamMany(t *testing.T) {
 	testscale.NeedFull(t)
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestUpstreamMany(t *testing.T) {
 			foreign := bytes.Index(raw, []byte(`"name":"mcp__`))
 			ours := raw
 			if foreign >= 0 {
-				// A definition begins behind the comma that ends the one before.
+				// A definition begins after the comma that ends the one before.
 				first := tools[names[len(names)-50*n]]
 				ours = raw[:bytes.Index(raw, first)]
 			}
@@ -85,7 +85,7 @@ func TestUpstreamMany(t *testing.T) {
 				}
 			}
 			if deferral == "dispatch" {
-				// Whether or not they were connected by then, servers are named.
+				// Servers are named, whether or not they were connected by then.
 				var hello struct{ Instructions string }
 				if err := json.Unmarshal(h.hello, &hello); err != nil || len(hello.Instructions) > 1500 || n == 12 && !strings.Contains(hello.Instructions, "server many01") {
 					t.Errorf("with %d servers the instructions have %d bytes: %s", n, len(hello.Instructions), hello.Instructions)
@@ -102,8 +102,8 @@ func TestUpstreamMany(t *testing.T) {
 	}
 }
 
-// TestUpstreamTokens: the command that shows the tools counts what they cost,
-// and fails where what is always loaded costs too much.
+// TestUpstreamTokens checks that the command `tools` counts the cost of tools in tokens,
+// and fails if the tools that are always loaded cost too much.
 func TestUpstreamTokens(t *testing.T) {
 	t.Parallel()
 	base := newBase(t)
@@ -141,9 +141,8 @@ func TestUpstreamTokens(t *testing.T) {
 	}
 }
 
-// TestDeferralAuto: a client that does not defer tools by itself is shown few of many,
-// and the command that shows the tools agrees; started by Claude Code, the server
-// lists all.
+// TestDeferralAuto checks that a client that does not defer tools itself sees few of
+// many, and that the command `tools` agrees. For Claude Code the server lists all.
 func TestDeferralAuto(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

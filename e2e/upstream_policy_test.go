@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// agrees answers a permission question and nothing else; what was asked is in
-// asked.
+// agrees returns a function that answers permission questions and appends each to asked.
+// Any other question fails the test.
 func agrees(t *testing.T, action string, asked *[]string) func(question) string {
 	return func(q question) string {
 		*asked = append(*asked, q.Message)
@@ -24,9 +24,9 @@ func agrees(t *testing.T, action string, asked *[]string) func(question) string 
 	}
 }
 
-// TestUpstreamRules: deny rules take tools away through both doors, allow rules
-// open them, and what no rule covers is asked about: over HTTP always, over
-// stdio what may destroy something.
+// TestUpstreamRules checks that deny rules refuse tools through both doors, and that
+// allow rules permit them. Calls that no rule covers ask: over HTTP always, over stdio if
+// they may be destructive.
 func TestUpstreamRules(t *testing.T) {
 	t.Parallel()
 	settings := `{"permissions":{"allow":["mcp__open","mcp__some__echo"],"deny":["mcp__shut","mcp__some__destroy"]},"mcpServers":{
@@ -75,7 +75,7 @@ func TestUpstreamRules(t *testing.T) {
 	}
 }
 
-// p2 is another server where one over stdio can have only one client.
+// p2 returns a second server for stdio, where a server has only one client.
 func p2(t *testing.T, p *place, http bool, settings string) *place {
 	if http {
 		return p
@@ -83,8 +83,8 @@ func p2(t *testing.T, p *place, http bool, settings string) *place {
 	return startPlace(t, placeOptions{settings: settings})
 }
 
-// TestUpstreamModes: in the mode plan nothing of another server is called, and
-// nothing is asked in bypassPermissions, where deny rules hold all the same.
+// TestUpstreamModes checks that the mode plan refuses upstream tools, and that
+// bypassPermissions asks nothing while deny rules still apply.
 func TestUpstreamModes(t *testing.T) {
 	t.Parallel()
 	settings := `{"permissions":{"deny":["mcp__one__destroy"]},"mcpServers":{"one":{"command":"$UPSTREAM","args":["-log","$BASE/log"]}}}`
@@ -115,8 +115,8 @@ func TestUpstreamModes(t *testing.T) {
 	}
 }
 
-// TestCallToolIsTheTool: a call by CallTool is the tool's call for rules, hooks,
-// the audit and the answer, and CallTool hides nothing.
+// TestCallToolIsTheTool checks that a call through CallTool is the tool's own call for
+// rules, hooks, the audit log and the answer, and that CallTool hides nothing.
 func TestCallToolIsTheTool(t *testing.T) {
 	t.Parallel()
 	const record = `{"type":"command","command":"f=$(cat); echo \"$f\" >>$BASE/hooked"}`
@@ -200,8 +200,8 @@ func TestCallToolIsTheTool(t *testing.T) {
 	}
 }
 
-// TestUpstreamDenied: a server that may not run is never started, however it is
-// named, and its tools say why.
+// TestUpstreamDenied checks that a denied server is never started, whatever the form of
+// the rule, and that the errors of its tools state the reason.
 func TestUpstreamDenied(t *testing.T) {
 	t.Parallel()
 	server := func(mark string) string {
@@ -234,8 +234,8 @@ func TestUpstreamDenied(t *testing.T) {
 	}
 }
 
-// TestUpstreamEnvironment: another server gets what an MCP client hands on, and
-// what its settings name.
+// TestUpstreamEnvironment checks that an upstream server gets the variables that MCP
+// clients pass on and those that its settings name.
 func TestUpstreamEnvironment(t *testing.T) {
 	t.Parallel()
 	settings := `{"permissions":{"allow":["mcp__one"]},"mcpServers":{

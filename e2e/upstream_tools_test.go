@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// fourServers are the other server in each way it can be reached, all allowed.
-// The two over HTTP must be running.
+// fourServers returns the settings of the upstream server in each way to reach it, all
+// allowed. The two over HTTP must be running.
 func fourServers(modern, legacy string) string {
 	return fmt.Sprintf(`{"permissions":{"allow":["mcp__pipe","mcp__oldpipe","mcp__web","mcp__oldweb"]},"mcpServers":{
 		"pipe":{"command":"$UPSTREAM","args":["-stderr-noise"]},"oldpipe":{"command":"$UPSTREAM","args":["-legacy"]},
@@ -22,13 +22,13 @@ func fourServers(modern, legacy string) string {
 
 var fourNames = []string{"pipe", "oldpipe", "web", "oldweb"}
 
-// special are calls of the special tools with what comes of them.
+// special lists calls of the special tools with checks of their results.
 var special = []struct {
 	tool, args string
 	ok         func(outcome) bool
 }{
 	{"echo", `{"a":1.10,"big":123456789012345678901234567890,"text":"<&> ä\u0001","list":[1,"1",null],"nested":{"x":{}}}`, func(o outcome) bool {
-		// How a letter is escaped is nobody's business.
+		// Any escape of a letter is accepted.
 		o.text = strings.NewReplacer(`\u003c`, "<", `\u0026`, "&", `\u003e`, ">").Replace(o.text)
 		return o.says(`{"a":1.10,"big":123456789012345678901234567890,"text":"<&> ä\u0001","list":[1,"1",null],"nested":{"x":{}}}`)
 	}},
@@ -72,8 +72,8 @@ func isPNG(data string) bool {
 	return err == nil && strings.HasPrefix(string(raw), "\x89PNG")
 }
 
-// TestUpstreamTools: what tools of other servers answer comes through both doors,
-// both transports and both eras on either side.
+// TestUpstreamTools checks that the answers of upstream tools arrive through both doors
+// and both transports, in both eras on either side.
 func TestUpstreamTools(t *testing.T) {
 	t.Parallel()
 	settings := fourServers(startUpstreamHTTP(t), startUpstreamHTTP(t, "-legacy"))
@@ -94,7 +94,7 @@ func TestUpstreamTools(t *testing.T) {
 						if !c.ok(o) {
 							t.Errorf("%s of %s by %s, %s: %s", c.tool, server, name, c.args, o.show())
 						}
-						// Models are sent data once, as text, unless programs ask for both.
+						// Models get data once, as text, unless programs ask for both.
 						if c.tool == "structured" && k.http != strings.Contains(o.raw, `"structuredContent":{"count":12345678901234567890,"names":["a","b"]}`) {
 							t.Errorf("structured of %s by %s: %s", server, name, o.show())
 						}
@@ -105,8 +105,8 @@ func TestUpstreamTools(t *testing.T) {
 	}
 }
 
-// TestUpstreamDefinitions: definitions come as their server made them; where
-// that cannot be, what is another is known.
+// TestUpstreamDefinitions checks that definitions are those of their server, except for
+// known differences.
 func TestUpstreamDefinitions(t *testing.T) {
 	t.Parallel()
 	settings := fourServers(startUpstreamHTTP(t), startUpstreamHTTP(t, "-legacy"))
@@ -163,7 +163,7 @@ func TestUpstreamDefinitions(t *testing.T) {
 		if deferral == "hints" && !strings.Contains(string(tools["Read"]), `"anthropic/alwaysLoad":true`) {
 			t.Errorf("Read is not to be loaded at once: %.300s", tools["Read"])
 		}
-		// What is not shown is there all the same.
+		// Tools that are not listed can be called all the same.
 		if o := h.ask(dispatched, "mcp__pipe__echo", `{"a":1}`); !o.says(`{"a":1}`) {
 			t.Errorf("%s: CallTool: %s", deferral, o.show())
 		}
@@ -173,15 +173,15 @@ func TestUpstreamDefinitions(t *testing.T) {
 	}
 }
 
-// oddSchema is as e2e/upstream has it.
+// oddSchema equals the one in e2e/upstream.
 const oddSchema = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{` +
 	`"point":{"$ref":"#/$defs/point"},"either":{"anyOf":[{"type":"string","pattern":"^[a-z]+$"},{"type":"integer"}]},` +
 	`"maybe":{"type":["string","null"]},"x-unknown":{"type":"string","x-mark":1}},"required":["point"],"additionalProperties":true,` +
 	`"$defs":{"point":{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"]}}}`
 
-// TestUpstreamSearch: in the modes that do not show tools they are found, and a
-// wrong name is answered with how to find the right one. In legacy-list what was
-// found joins the list of that session, and of no other.
+// TestUpstreamSearch checks that tools can be found in the modes that do not list them,
+// and that the error for a wrong name tells how to find the right one. In legacy-list,
+// tools that were found join the list of that session only.
 func TestUpstreamSearch(t *testing.T) {
 	t.Parallel()
 	settings := `{"permissions":{"allow":["mcp__pipe"]},"mcpServers":{"pipe":{"command":"$UPSTREAM","args":["-tools","3"]}}}`
@@ -225,7 +225,7 @@ func TestUpstreamSearch(t *testing.T) {
 	}
 }
 
-// TestUpstreamResources: what servers have to read is listed and read.
+// TestUpstreamResources checks that the resources of servers are listed and read.
 func TestUpstreamResources(t *testing.T) {
 	t.Parallel()
 	settings := fourServers(startUpstreamHTTP(t), startUpstreamHTTP(t, "-legacy"))
@@ -260,8 +260,8 @@ func TestUpstreamResources(t *testing.T) {
 	}
 }
 
-// TestUpstreamProgress: how far a call is comes to who made it, a call that is
-// cancelled is cancelled at the server, and calls that only read run together.
+// TestUpstreamProgress checks that progress reaches the caller, that a cancelled call is
+// cancelled at the server, and that read-only calls run concurrently.
 func TestUpstreamProgress(t *testing.T) {
 	t.Parallel()
 	base := newBase(t)
@@ -313,8 +313,8 @@ func TestUpstreamProgress(t *testing.T) {
 	}
 }
 
-// TestUpstreamChanges: a server's list that changes is another here, which who
-// listens is told of.
+// TestUpstreamChanges checks that a change of a server's list changes ours and notifies
+// clients that listen.
 func TestUpstreamChanges(t *testing.T) {
 	t.Parallel()
 	for _, server := range fourNames {

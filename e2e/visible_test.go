@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLiveView: SIGUSR1 shows on standard error what runs and waits, and the
-// server goes on.
+// TestLiveView checks that on SIGUSR1 the server prints its running and waiting calls on
+// standard error and continues.
 func TestLiveView(t *testing.T) {
 	cmd := exec.Command(binary(t), "stdio", t.TempDir(), "--log-level", "error", "--settings", freely(t))
 	cmd.Env = append(os.Environ(), "MCP_TOOLSET_STATE_DIR="+filepath.Join(t.TempDir(), "state"))
@@ -51,7 +51,7 @@ func TestLiveView(t *testing.T) {
 	shown := bufio.NewReader(stderr)
 	late := time.AfterFunc(deadline, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
-	// The command may not have its turn yet: the view is asked for until it has.
+	// The command may not have its turn yet, so the test repeats the signal until it has.
 	seen := make(chan struct{})
 	go func() {
 		for tick := time.NewTicker(20 * time.Millisecond); ; {
@@ -87,7 +87,7 @@ func TestLiveView(t *testing.T) {
 	}
 }
 
-// TestMetrics: the figures are there behind the token, a repeated read among them.
+// TestMetrics checks that the metrics require the token, and count a repeated read.
 func TestMetrics(t *testing.T) {
 	root := t.TempDir()
 	put(t, filepath.Join(root, "a.txt"), "text\n")
@@ -113,8 +113,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestTrace: every call is in the trace; of a killed server it lacks at most
-// its end, and the tools cannot touch it.
+// TestTrace checks that the trace has every call, and that tools cannot change it. The
+// trace of a killed server lacks at most its end.
 func TestTrace(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		file := filepath.Join(t.TempDir(), "trace.json")
@@ -160,8 +160,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceOfARunningCall: a call that runs, and one that waits for it, are in
-// the trace of a server that is killed.
+// TestTraceOfARunningCall checks that the trace of a killed server has a running call and
+// one that waits for it.
 func TestTraceOfARunningCall(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trace.json")
 	cmd, in, _, stderr := stdioProcess(t, "--trace", file, "--settings", freely(t), "--sandbox", "off")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// wineTime bounds everything that runs in Wine in one test.
+// wineTime is the timeout for everything that one test runs in Wine.
 const wineTime = time.Minute
 
 // wineServer is the Windows build, running in Wine and serving C:\proj.
@@ -24,8 +24,8 @@ type wineServer struct {
 	last   int
 }
 
-// newWine builds for Windows and starts the server with settings. The prefix is
-// a new one: with another folder for each drive it shares the installed system.
+// newWine builds for Windows and starts the server with settings. It creates a new
+// prefix, with a folder of its own for each drive, that shares the installed system.
 func newWine(t *testing.T, settings string) *wineServer {
 	prefix := os.Getenv("WINE_PREFIX")
 	if prefix == "" {
@@ -136,8 +136,8 @@ func (s *wineServer) request(method string, params any) json.RawMessage {
 	return nil
 }
 
-// call makes a call, whose answer has to contain want, and be an error if want
-// begins with "!".
+// call makes a call. Its answer must contain want, and must be an error if want begins
+// with "!".
 func (s *wineServer) call(tool, want string, args map[string]any) string {
 	s.Helper()
 	var result struct {
@@ -167,7 +167,7 @@ func TestWine(t *testing.T) {
 	s.paths()
 }
 
-// files has each tool do its work.
+// files uses each of the tools.
 func (s *wineServer) files() {
 	s.call("Read", "1\thello", wineArgs{"file_path": "a.txt"})
 	s.call("Read", "has not changed since", wineArgs{"file_path": `A.TXT`})
@@ -197,8 +197,8 @@ func (s *wineServer) files() {
 	}
 }
 
-// paths holds a rule against every spelling of a path, and tries to get out of
-// the workspace.
+// paths checks a rule against every spelling of a path, and attempts to leave the
+// workspace.
 func (s *wineServer) paths() {
 	full := `C:\` + filepath.Base(filepath.Dir(s.folder)) + `\proj\Secret Folder\key.txt`
 	for _, path := range []string{

@@ -22,13 +22,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite wanted output with what the binary does")
 
-// deadline bounds every wait for the binary.
+// deadline is the timeout for each wait for the binary.
 const deadline = 20 * time.Second
 
-// TestWire plays every transcript in testdata/wire over stdio and over HTTP:
-// the client's lines are sent one by one, each request when the one before it
-// is answered, and the server's lines must be those of the transcript, the
-// same over both.
+// TestWire plays every transcript in testdata/wire over stdio and over HTTP. It sends the
+// client's lines one by one, each request after the answer to the one before. The
+// server's lines must be those of the transcript over both transports.
 func TestWire(t *testing.T) {
 	files, err := filepath.Glob("testdata/wire/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -41,10 +40,10 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// wire is a connection on the level of messages.
+// wire is a connection at the level of messages.
 type wire interface {
-	// exchange sends a message and returns what the server writes up to its
-	// answer; nothing for a notification.
+	// exchange sends a message and returns the server's lines up to its answer, or none
+	// for a notification.
 	exchange(t *testing.T, line string) []string
 }
 
@@ -96,7 +95,7 @@ func playTranscript(t *testing.T, file string, start func(t *testing.T, root str
 
 var versionField = regexp.MustCompile(`("name":"mcp-toolset","version":)"[^"]*"`)
 
-// normalise takes out what differs between machines.
+// normalise replaces the parts that differ between machines.
 func normalise(line, root string) string {
 	return versionField.ReplaceAllString(strings.ReplaceAll(line, root, "$ROOT"), `$1"$$VERSION"`)
 }
@@ -105,7 +104,7 @@ func normalise(line, root string) string {
 func isRequest(line string) bool {
 	var m map[string]any
 	if err := json.Unmarshal([]byte(line), &m); err != nil {
-		return true // an error
+		return true // the answer is an error
 	}
 	_, hasID := m["id"]
 	return hasID || m["method"] == nil
@@ -185,8 +184,8 @@ const wireToken = "a-token-for-tests-only"
 
 func startHTTP(t *testing.T, root string) wire { return serveWith(t, root, allowsBash(t)...) }
 
-// allowsBash are arguments of a server that asks as by default, but not about
-// commands, which nothing contains here.
+// allowsBash returns the arguments of a server that asks as by default, except about
+// commands, which have no sandbox here.
 func allowsBash(t *testing.T) []string {
 	settings := filepath.Join(t.TempDir(), "settings.json")
 	if err := os.WriteFile(settings, []byte(`{"permissions": {"allow": ["Bash"]}}`), 0o600); err != nil {

@@ -16,7 +16,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// wrapping is a bench with a wrapping tool and a tool of an upstream server.
+// wrapping returns a bench with a wrapping tool and a tool of an upstream server.
 func wrapping(t *testing.T, settings string, f tools.Foreign) *bench {
 	t.Helper()
 	b := newBench(t, settings)
@@ -111,7 +111,7 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
-// idle is a server whose tools are not known.
+// idle lists a server whose tools are not known.
 var idle = []tools.Server{{Name: "maps", Prefix: "maps"}}
 
 // TestAwait checks that a call waits for the tool of an upstream server that is

@@ -24,9 +24,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// elicit puts each line of its argument to the client's user, as a tool of
-// another server does whose server asks, and says what it was answered. It moves
-// the session, whatever comes of that.
+// elicit puts each line of its argument to the client's user, like a tool of an upstream
+// server that asks, and returns the answers. It changes the session in any case.
 func elicit(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], error) {
 	r := tools.Result[doOut]{Effect: session.Effect{Dir: env.Abs("moved")}}
 	if env.Elicit == nil {

@@ -107,7 +107,7 @@ func TestExplainAgreesWithRun(t *testing.T) {
 	}
 }
 
-// requestIn is a request in the session of the test, without a place.
+// requestIn returns a request in the session of the test, without a place in its lane.
 func (b *bench) requestIn(tool, args string) Request {
 	return Request{Tool: tool, Arguments: json.RawMessage(args), Session: b.session, Log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))}
 }

@@ -226,8 +226,8 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
-// TestAskHoldsNobodyElse checks that a call that waits for the user's answer
-// retains its place in its lane but holds no slot.
+// TestAskHoldsNobodyElse checks that a call that waits for the user's answer retains its
+// place in its lane but holds no slot.
 func TestAskHoldsNobodyElse(t *testing.T) {
 	b := newBench(t, asks)
 	scheduler := concurrency.New(concurrency.Config{PerLane: 1, Total: 1})
@@ -296,7 +296,8 @@ func TestClassifier(t *testing.T) {
 }
 
 // TestManual checks that the mode manual asks the user about a change and not a
-// classifier, that reading goes on, and that the user may allow a change for good.
+// classifier, that reading is still allowed, and that the user may allow a change
+// permanently.
 func TestManual(t *testing.T) {
 	b := newBench(t, asks)
 	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Mode: policy.ModeManual})

@@ -26,7 +26,7 @@ import (
 	"mcp-toolset/tools/read"
 )
 
-// bench is a pipeline with tools that act as their input says.
+// bench is a pipeline with tools that act as their input requests.
 type bench struct {
 	*Pipeline
 	root    string
@@ -46,7 +46,7 @@ type doOut struct {
 	Said string `json:"said" jsonschema:"What was said"`
 }
 
-// doer is a tool that acts as its input says; safe and kept set its facts.
+// doer returns a tool that acts as its input requests. change may set its annotations.
 func doer(name string, change func(*tools.Def[doIn, doOut])) *tools.Tool {
 	d := tools.Def[doIn, doOut]{
 		Name: name, Prompt: "Does what it is told.",

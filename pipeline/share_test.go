@@ -19,8 +19,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// crowd is a pipeline with several sessions whose calls take a second of fake
-// time.
+// crowd is a pipeline with several sessions whose calls take a second of fake time.
 type crowd struct {
 	*bench
 	scheduler *concurrency.Scheduler
@@ -109,7 +108,7 @@ func newCrowd(t *testing.T, config concurrency.Config) *crowd {
 	return c
 }
 
-// said is the answer to a call, there once all are done.
+// said holds the answer to a call. It is set when all calls have ended.
 type said struct{ text string }
 
 // start sends a call of a session.
@@ -134,7 +133,7 @@ func (c *crowd) start(t *testing.T, wg *sync.WaitGroup, session int, tool, do, a
 		if resp.Failed {
 			s.text = "failed: " + s.text
 		}
-		resp.Content[0] = tools.Text{Text: "changed by another"} // results are nobody else's
+		resp.Content[0] = tools.Text{Text: "changed by another"} // results are not shared
 	})
 	return s
 }

@@ -48,7 +48,7 @@ func TestCancelWhileAsked(t *testing.T) {
 		c := askHTTP(t, serveHTTP(t, s, HTTP{Token: goodToken}), canElicit)
 		c.send(callLine(1, "Ask", `{"text":"it"}`))
 		q := c.question()
-		c.send(cancelLine(1)) // which ends the stream that the question came on
+		c.send(cancelLine(1)) // it ends the stream that carried the question
 		if n := asks(await(t, ended)); n != 0 {
 			t.Errorf("%d answers are waited for", n)
 		}

@@ -97,7 +97,8 @@ func TestAnswersAreNotMixed(t *testing.T) {
 			c.send(callLine(id, "Ask", `{"text":"it","aside":true}`))
 			return c.question()
 		}
-		// As any client would number them, so that only the question's id tells.
+		// As any client would number them, so that only the question's id distinguishes
+		// them.
 		first, second, other := ask(a, 1), ask(a, 2), ask(b, 1)
 		b.reply(first, `{"action":"accept"}`)
 		b.reply(second, `{"action":"accept"}`)
@@ -105,7 +106,7 @@ func TestAnswersAreNotMixed(t *testing.T) {
 			a.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"action":"accept"}}`)
 		}
 		b.send(`{"jsonrpc":"2.0","id":"x","method":"ping"}`)
-		b.next() // what was sent before is taken in
+		b.next() // messages sent before have been handled
 		a.reply(second, `{"action":"decline"}`)
 		if got := a.text("2"); !strings.HasPrefix(got, "declined") {
 			t.Error(got)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// modernCall is a tools/call of 2026-07-28 of a client that can be asked; more
-// is what else its params have, behind a comma.
+// modernCall returns a tools/call of 2026-07-28 from a client that can be asked. more
+// holds further params, with a leading comma.
 func modernCall(id int, tool, args, more string) string {
 	meta := strings.Replace(modernMeta, `Capabilities":{}`, `Capabilities":`+canElicit, 1)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,%s%s}}`, id, tool, args, meta, more)
 }
 
-// resumes are the params of a call that is sent again.
+// resumes returns the params of a call that is sent again.
 func resumes(state, answer string) string {
 	if answer == "" {
 		return fmt.Sprintf(`,"requestState":%q`, state)
@@ -31,13 +31,13 @@ func (c *askClient) call(tool, args, more string) {
 	c.send(modernCall(c.last, tool, args, more))
 }
 
-// outcome is the text of the last call's result.
+// outcome returns the text of the last call's result.
 func (c *askClient) outcome() string {
 	c.t.Helper()
 	return c.text(fmt.Sprint(c.last))
 }
 
-// asked is the state of the next message, which must be a call's question.
+// asked returns the state of the next message, which must be a call's question.
 func (c *askClient) asked() (state string) {
 	c.t.Helper()
 	a := c.next()
@@ -96,7 +96,7 @@ func TestModernAnswers(t *testing.T) {
 // question. With any other state the question is asked again.
 func TestModernState(t *testing.T) {
 	const args = `{"text":"it"}`
-	flip := func(s string) string { // a bit that the encoding keeps
+	flip := func(s string) string { // changes a bit that the encoding preserves
 		return string(rune('A'+(s[0]-'A'+1)%2)) + s[1:]
 	}
 	for name, again := range map[string]func(c *askClient, state string){
@@ -116,7 +116,7 @@ func TestModernState(t *testing.T) {
 				if c.asked() == state {
 					t.Error("the state is the same")
 				}
-				// The true call is none the worse for it.
+				// The genuine call still works.
 				c.call("Ask", args, resumes(state, accept))
 				if got := c.outcome(); !strings.HasPrefix(got, "accepted") {
 					t.Error(got)

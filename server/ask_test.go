@@ -26,10 +26,10 @@ type askIn struct {
 	Vary   bool   `json:"vary,omitempty" jsonschema:"Ask something else each time"`
 }
 
-// newAsking makes a server with two tools that ask, Ask and Other. In place of
-// the pipeline it puts one question for each call, as the pipeline does: in the
-// call's turn. The text of a result is the reply, and whether the deciding was
-// done for this request or for the one that it resumes.
+// newAsking returns a server with two tools that ask, Ask and Other. Instead of the
+// pipeline it puts one question for each call, as the pipeline does: when the call has
+// its turn. The text of a result holds the reply, and whether the decision was made in
+// this request or in the one that it resumes.
 func newAsking(t *testing.T, more ...*tools.Tool) *Server {
 	t.Helper()
 	s, _ := newServer(t, deadline, append(more, build[askIn]("Ask", "Asks."), build[askIn]("Other", "Asks too."))...)
@@ -91,17 +91,17 @@ func askFirst(ctx context.Context, r pipeline.Request, asked *atomic.Int64) (*to
 	return resp, err
 }
 
-// askClient is a client that is asked, over one transport.
+// askClient is a client that can be asked, over one transport.
 type askClient struct {
 	t        *testing.T
-	messages <-chan string     // what the server sends
+	messages <-chan string     // messages of the server
 	send     func(line string) // sends a message; a request's answer comes as a message
-	leave    func()            // goes away
+	leave    func()            // disconnects
 	session  string            // over HTTP, up to 2025-11-25
 	last     int               // id of the last call of 2026-07-28
 }
 
-// next is the next message of the server.
+// next returns the next message of the server.
 func (c *askClient) next() answer {
 	c.t.Helper()
 	select {
@@ -116,7 +116,7 @@ func (c *askClient) next() answer {
 	}
 }
 
-// question is the next message, which must be a question.
+// question returns the next message, which must be a question.
 func (c *askClient) question() answer {
 	c.t.Helper()
 	a := c.next()
@@ -126,7 +126,7 @@ func (c *askClient) question() answer {
 	return a
 }
 
-// text is that of the next message, which must be the result of a call.
+// text returns the text of the next message, which must be the result of a call.
 func (c *askClient) text(id string) string {
 	c.t.Helper()
 	a := c.next()
@@ -177,8 +177,8 @@ func askStdio(t *testing.T, ctx context.Context, s *Server, capabilities string)
 	return c
 }
 
-// askHTTP connects a client over HTTP. Each message is a request of its own;
-// what comes on their streams is merged.
+// askHTTP connects a client over HTTP. Each message is a request of its own; the messages
+// on their streams are merged.
 func askHTTP(t *testing.T, w *web, capabilities string) *askClient {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -204,7 +204,7 @@ func askHTTP(t *testing.T, w *web, capabilities string) *askClient {
 		}
 		m, _ := readMessage([]byte(line))
 		if m.method == "" {
-			readPost(w.client, r, messages) // taken in when this returns, as over stdio
+			readPost(w.client, r, messages) // handled when this returns, as over stdio
 			return
 		}
 		if m.modern() {
@@ -234,11 +234,11 @@ func toolName(t *testing.T, line string) string {
 	return m.Params.Name
 }
 
-// readPost passes on what the answer to a POST holds: events or one object.
+// readPost passes on the messages in the response to a POST: events or one object.
 func readPost(client *http.Client, r *http.Request, messages chan<- string) {
 	resp, err := client.Do(r)
 	if err != nil {
-		return // the test has gone away
+		return // the test has disconnected
 	}
 	defer resp.Body.Close()
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {

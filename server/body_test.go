@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// left is the room that is free, in bytes.
+// left returns the free room in bytes.
 func (m *room) left() (small, large int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +53,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// fill takes the room for larger bodies, but for some bytes.
+// fill takes the room for larger bodies, except but bytes.
 func fill(t *testing.T, m *room, but int) {
 	t.Helper()
 	if _, large := m.left(); !m.take(large - but) {
@@ -95,7 +95,7 @@ func TestNoRoom(t *testing.T) {
 	if s, l := s.bodies.left(); s != small || l != large {
 		t.Errorf("what was refused holds %d and %d bytes", small-s, large-l)
 	}
-	// Who sends no more is not waited for.
+	// A client that stops sending is not waited for.
 	for _, size := range []int{5 * smallBody, 8 * smallBody, maxBody} {
 		conn := announce(t, w, size, strings.Repeat(" ", 4*smallBody))
 		_ = conn.SetDeadline(time.Now().Add(deadline / 2)) // well below the body's own timeout
@@ -135,7 +135,7 @@ func TestAnnouncedBodies(t *testing.T) {
 			t.Fatalf("%d bytes each of %d are held for %d that came", (small-s+large-l)/clients, maxBody, sent)
 		}
 		if small-s == clients*2*firstBody {
-			break // all that was sent has come
+			break // all sent bytes have arrived
 		}
 		if time.Now().After(end) {
 			t.Fatalf("only %d bytes are held", small-s)
@@ -157,7 +157,7 @@ func TestManyLargeBodies(t *testing.T) {
 	room := fit*largeBody + largeBody/2 // one that grows needs some more
 	s.bodies = newRoom(clients*smallBody, room)
 	w := serveHTTP(t, s, HTTP{Token: goodToken})
-	w.client.Timeout = 0 // sending takes what it takes
+	w.client.Timeout = 0 // sending has no limit
 	head := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Wait","arguments":{"name":"x"},` + modernMeta + `,"pad":"`
 	const tail = `"}}`
 	pad := strings.Repeat("x", largeBody-len(head)-len(tail)) // one for all: this is not the clients' memory
@@ -184,7 +184,7 @@ func TestManyLargeBodies(t *testing.T) {
 			}
 			resp, err := w.client.Do(r)
 			if err != nil {
-				broken.Add(1) // it was hung up on while it sent
+				broken.Add(1) // disconnected while it was sending
 				return
 			}
 			_ = resp.Body.Close()
@@ -204,8 +204,8 @@ func TestManyLargeBodies(t *testing.T) {
 	if served.Load() < 1 || refused.Load() < 1 {
 		t.Errorf("%d served, %d refused, %d broken off", served.Load(), refused.Load(), broken.Load())
 	}
-	// Garbage may be as much as what is in use, which is each message as it came,
-	// and some of them while they are parsed.
+	// Garbage may be as large as the memory in use, which holds each message as received,
+	// and some while they are parsed.
 	if most := int64(5*room + 32<<20); peak > most {
 		t.Errorf("the heap has grown by %d MB, at most %d expected for %d MB of bodies", peak>>20, most>>20, clients*largeBody>>20)
 	}

@@ -12,7 +12,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// finder loads the tool that it is asked for.
+// finder returns a tool that loads the tool named in its input.
 func finder() *tools.Tool {
 	return tools.MustBuild(tools.Def[listIn, gateOut]{Name: "ToolSearch", Prompt: "Finds tools.", Loading: tools.LoadAlways, Finder: true,
 		IsReadOnly: tools.Always[listIn](), IsConcurrencySafe: tools.Always[listIn](),
@@ -37,7 +37,7 @@ func upstreamTool(t *testing.T, server, name string) *tools.Tool {
 	return tool
 }
 
-// listed are the names in an answer to tools/list.
+// listed returns the names in an answer to tools/list.
 func listed(t *testing.T, answer string) string {
 	t.Helper()
 	var r struct {

@@ -19,7 +19,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// formIn is the input of the test tool Form, in a call of which a server asks.
+// formIn is the input of the test tool Form, during which an upstream server asks.
 type formIn struct {
 	Ask    string `json:"ask" jsonschema:"What it asks, one question a line"`
 	Schema string `json:"schema,omitempty" jsonschema:"Of the answers"`
@@ -32,8 +32,8 @@ type formOut struct {
 
 const nameSchema = `{"properties":{"name":{"maxLength":12345678901234567890,"title":"<Name>","type":"string"}},"required":["name"],"type":"object"}`
 
-// newEliciting makes a server with the tool Form, which is asked about where
-// rules say so. What became of its calls and of their hooks is noted.
+// newEliciting returns a server with the tool Form, and a function that returns the
+// recorded outcomes of its calls and hooks. Calls ask if the rules require it.
 func newEliciting(t *testing.T, rules string) (s *Server, notes func() string) {
 	t.Helper()
 	var runs atomic.Int64
@@ -105,13 +105,13 @@ func formsOverBoth(t *testing.T, rules string, test func(t *testing.T, s *Server
 	})
 }
 
-// shownForm are the params of a question.
+// shownForm holds the params of a question.
 type shownForm struct {
 	Message         string
 	RequestedSchema json.RawMessage
 }
 
-// ended is the question under a key that the last call ended with, and its state.
+// ended returns the question under a key that the last call ended with, and its state.
 func (c *askClient) ended(key string) (f shownForm, state string) {
 	c.t.Helper()
 	a := c.next()
@@ -133,7 +133,7 @@ func (c *askClient) ended(key string) (f shownForm, state string) {
 	return q.Params, r.RequestState
 }
 
-// formAnswer are the params of a call that is sent again.
+// formAnswer returns the params of a call that is sent again.
 func formAnswer(state, answer string) string {
 	return fmt.Sprintf(`,"requestState":%q,"inputResponses":{"form":%s}`, state, answer)
 }
@@ -152,8 +152,8 @@ func wantForm(t *testing.T, f shownForm, message string) {
 	}
 }
 
-// formAnswers are what a client may say to a form, and what the server that
-// asked is told.
+// formAnswers maps a client's answers to a form to the answers that the upstream server
+// gets.
 var formAnswers = map[string]string{
 	`{"action":"accept","content":{"name":"Ann","n":12345678901234567890}}`: `accept{"name":"Ann","n":12345678901234567890}`,
 	`{"action":"accept"}`:                                 "accept",
@@ -298,7 +298,8 @@ func TestFormState(t *testing.T) {
 				t.Fatal(name)
 			}
 		}
-		// An answer by another name is none; the agreement goes on to the next round.
+		// An answer under another key does not count; the approval carries over to the
+		// next round.
 		c.call("Form", args, resumes(state, accept))
 		f, next := c.ended("form")
 		wantForm(t, f, asksWho)

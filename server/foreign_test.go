@@ -118,7 +118,8 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// FuzzFlat: any form that is shown is an object whose fields have one type each.
+// FuzzFlat checks that any form that is shown is an object whose fields have one type
+// each.
 func FuzzFlat(f *testing.F) {
 	for _, seed := range []string{nameSchema, `{"type":"object","properties":{"a":{"type":"array","items":{"enum":["a"]}}}}`, `{"type":"object"}`, `[`, ``} {
 		f.Add([]byte(seed))

@@ -126,7 +126,7 @@ Accepting allows this call once.`},
 // TestLongForm checks that a truncated input is announced before it is shown,
 // with the size of the missing part.
 func TestLongForm(t *testing.T) {
-	input := func(n int) json.RawMessage { // n characters as they are shown
+	input := func(n int) json.RawMessage { // n characters as shown
 		return json.RawMessage(`{"a":"` + strings.Repeat("é", n-len("{\n  \"a\": \"\"\n}")) + `"}`)
 	}
 	whole := formText(pipeline.Question{Input: input(maxShown)})
@@ -152,7 +152,7 @@ func TestLongForm(t *testing.T) {
 	}
 }
 
-// FuzzReply: an answer allows only if it has one action, and that is "accept".
+// FuzzReply checks that an answer allows only if it has one action, and that is "accept".
 func FuzzReply(f *testing.F) {
 	for _, seed := range []string{`{"action":"accept","content":{"remember":"always"}}`, `{"action":"decline"}`, `{"action":"cancel","content":null}`, `null`, ``, `[`, `{"action":"accept","ACTION":"x"}`} {
 		f.Add([]byte(seed))

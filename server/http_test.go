@@ -34,7 +34,7 @@ type web struct {
 	url    string
 	addr   string
 	client *http.Client
-	stop   func() error // tells it to stop and waits
+	stop   func() error // stops the server and waits
 }
 
 func serveHTTP(t *testing.T, s *Server, h HTTP) *web {
@@ -66,8 +66,8 @@ func serveHTTP(t *testing.T, s *Server, h HTTP) *web {
 	return w
 }
 
-// do sends a request with a good token and content type, then changed by
-// headers ("Name: value"; "-Name" removes one), and returns status and body.
+// do sends a request with a valid token and content type, changed by headers ("Name:
+// value"; "-Name" removes one). It returns status, headers and body.
 func (w *web) do(method, url, body string, headers ...string) (status int, header http.Header, text string) {
 	w.t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -271,7 +271,7 @@ func TestSlowClients(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	// Others are served, also by calls that take longer than a body may.
+	// Others are served, even calls that take longer than the timeout of a body.
 	session := w.session()
 	body := make(chan string, 1)
 	go func() {
@@ -395,8 +395,8 @@ func TestStatelessRemembersNothing(t *testing.T) {
 	if got := call(two, "Look", `{"name":"x"}`); !strings.Contains(got, "loaded: false") {
 		t.Errorf("another session: %s", got)
 	}
-	// Who may read a stored result: its own session, and for a request without
-	// one any other such request.
+	// A stored result may be read by its own session, or for a request without one by any
+	// other such request.
 	for _, owner := range []string{"", one} {
 		_, rest, _ := strings.Cut(call(owner, "Long", `{"name":"word"}`), "The whole result is in ")
 		path, _, _ := strings.Cut(rest, ";")
@@ -648,7 +648,7 @@ func TestTLS(t *testing.T) {
 	if all := events(await(t, body)); len(all) != 2 || !strings.Contains(all[1], `done`) {
 		t.Errorf("events: %q", all)
 	}
-	// What is refused there is answered too, and the next request is served.
+	// A refusal there is answered too, and the next request is served.
 	if status, _, text := w.do("POST", w.url, initialize, "-Authorization"); status != 401 || text == "" {
 		t.Errorf("no token: %d %s", status, text)
 	}

@@ -83,7 +83,8 @@ func TestDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A hint speaks of every call: read-only must always hold, destructive may ever.
+	// An annotation covers all calls: read-only must always hold, destructive may hold
+	// for one.
 	want := `{"_meta":{"anthropic/alwaysLoad":true,"anthropic/maxResultSizeChars":60000,"anthropic/searchHint":"says one single word"},` +
 		`"annotations":{"title":"A word","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false},` +
 		`"description":"Says a word.",` +

@@ -79,8 +79,8 @@ func (o *offer) fix() {
 	o.fixed = true
 }
 
-// told holds, for each deferral, the list at the last notification and the
-// number of changes.
+// told holds the list at the last notification and the number of changes, for each
+// deferral.
 type told struct {
 	mu      sync.Mutex
 	list    map[tools.Deferral][]*tools.Tool

@@ -9,12 +9,12 @@ import (
 	"mcp-toolset/tools"
 )
 
-// initializeAs is an initialize of a client of a name.
+// initializeAs returns an initialize message of a client with this name.
 func initializeAs(name string) string {
 	return strings.Replace(initialize, `"name":"test"`, fmt.Sprintf(`"name":%q`, name), 1)
 }
 
-// bulky is an upstream server with so many tools of 500 tokens each.
+// bulky returns an upstream server with n tools of 500 tokens each.
 func bulky(t *testing.T, n int) tools.Server {
 	t.Helper()
 	server := tools.Server{Name: "maps", Prefix: "maps", State: tools.Ready}

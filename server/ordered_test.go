@@ -34,8 +34,8 @@ func TestOrderedResults(t *testing.T) {
 	for range calls - 2 {
 		await(t, fast.begun)
 	}
-	p.send("%s", cancelLine(500)) // it runs
-	p.send("%s", cancelLine(7))   // it has run
+	p.send("%s", cancelLine(500)) // it is running
+	p.send("%s", cancelLine(7))   // it has ended
 	p.send("%s", callLine(7, "Fast", `{"name":"again"}`))
 	p.send("%s", `{"jsonrpc":"2.0","id":"sync","method":"ping"}`)
 	if got := string(parse(t, p.next()).ID); got != `"sync"` {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// standardInputs are the kinds of file that clients give a server as its standard
-// input, blocking ones, and the ends that are written to.
+// standardInputs returns blocking files of the kinds that clients use as the standard
+// input of a server, each with its writing end.
 func standardInputs(t *testing.T) map[string][2]*os.File {
 	t.Helper()
 	var pipe [2]int

@@ -18,7 +18,7 @@ import (
 	"mcp-toolset/tools"
 )
 
-// response is what a request got.
+// response is the response to a request.
 type response struct {
 	status    int
 	mediaType string
@@ -28,7 +28,7 @@ type response struct {
 // silence is the response to a request that was cancelled.
 var silence = response{http.StatusOK, "text/event-stream", ""}
 
-// post sends a message and returns where its response will be.
+// post sends a message and returns the channel of its response.
 func (w *web) post(body string, headers ...string) <-chan response {
 	out := make(chan response, 1)
 	go func() {
@@ -213,7 +213,7 @@ func TestHTTPCancelByID(t *testing.T) {
 	waiting(t, s, 2)
 	number := w.post(callLine(2, "Block", `{"name":"number"}`), one)
 	waiting(t, s, 3)
-	for _, session := range []string{one, two} { // what is nobody's changes nothing
+	for _, session := range []string{one, two} { // an unknown id changes nothing
 		if status, _, body := w.do("POST", w.url, cancelLine(7), session); status != http.StatusAccepted {
 			t.Errorf("a cancel of nothing: %d %s", status, body)
 		}

@@ -27,7 +27,7 @@ import (
 	"mcp-toolset/tools/read"
 )
 
-// deadline bounds every wait of these tests; a test that reaches it fails.
+// deadline is the timeout of each wait in these tests.
 const deadline = 20 * time.Second
 
 // gate is a pair of test tools: calls of Block and Wait (which may run beside
@@ -100,24 +100,24 @@ func await[T any](t *testing.T, from <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-from:
-	case <-time.After(deadline + time.Second): // a request has its own deadline, and says more
+	case <-time.After(deadline + time.Second): // a request has its own deadline with a better message
 		t.Fatal("nothing happens")
 	}
 	return v
 }
 
-// newServer makes a server of Read and the tools given, over one root folder.
+// newServer returns a server of Read and the tools given, over one root folder.
 func newServer(t *testing.T, drain time.Duration, more ...*tools.Tool) (s *Server, root string) {
 	t.Helper()
 	return newServerFor(t, drain, tools.DeferHints, more...)
 }
 
-// newServerFor is newServer with tools offered in some way, and able to have
+// newServerFor is like newServer, with a way to offer tools, and with support for
 // upstream servers.
 func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ...*tools.Tool) (s *Server, root string) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // last of all: no goroutine outlives a transport
+	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // runs last: no goroutine outlives a transport
 	roots, err := workspace.OpenRoots([]string{t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -156,11 +156,11 @@ func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ..
 	return s, root
 }
 
-// peer is the client end of a stdio connection, on the level of lines.
+// peer is the client end of a stdio connection, at the level of lines.
 type peer struct {
 	t      *testing.T
 	in     *io.PipeWriter
-	lines  chan string // what the server wrote; closed at its end
+	lines  chan string // lines of the server; closed at its end
 	served chan error
 }
 
@@ -198,7 +198,7 @@ func (p *peer) send(format string, args ...any) {
 	}
 }
 
-// next is the next line the server wrote.
+// next returns the next line of the server.
 func (p *peer) next() string {
 	p.t.Helper()
 	select {
@@ -213,7 +213,7 @@ func (p *peer) next() string {
 	}
 }
 
-// end closes the input and returns all the server still writes.
+// end closes the input and returns the remaining lines of the server.
 func (p *peer) end() (rest []string, err error) {
 	p.t.Helper()
 	_ = p.in.Close()
@@ -253,7 +253,7 @@ func parse(t *testing.T, line string) answer {
 
 const initialize = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
-// callLine is a tools/call.
+// callLine returns a tools/call message.
 func callLine(id any, tool, args string) string {
 	raw, _ := json.Marshal(id)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, raw, tool, args)

@@ -85,7 +85,7 @@ func burst(t *testing.T, tool string) {
 			want[fmt.Sprint(i)] = true
 		}
 	}
-	// The answer to the ping shows that everything before it was taken in.
+	// The answer to the ping shows that all messages before it were handled.
 	fmt.Fprintln(&write, `{"jsonrpc":"2.0","id":"sync","method":"ping"}`)
 	p.send("%s", strings.TrimSuffix(write.String(), "\n"))
 	if got := string(parse(t, p.next()).ID); got != `"sync"` {
@@ -129,7 +129,7 @@ func TestFinishedThoughCancelled(t *testing.T) {
 	p.send("%s", cancelLine(1))
 	p.send("%s", callLine(2, "Look", `{"name":"done"}`))
 	p.send(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
-	p.next() // the cancel is taken in
+	p.next() // the cancel has been handled
 	close(g.open)
 	if got := p.next(); !strings.Contains(got, `"id":2`) || !strings.Contains(got, `true`) {
 		t.Errorf("behind the cancelled call: %s", got)

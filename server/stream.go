@@ -157,7 +157,7 @@ func (s *stream) WriteHeader(status int) {
 	s.writeHeader(status)
 }
 
-// Write takes what the library writes: an event, or one JSON object.
+// Write receives the output of the library: an event, or one JSON object.
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

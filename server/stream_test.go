@@ -80,7 +80,7 @@ func TestOwnHeader(t *testing.T) {
 		w.answer = w.wanted
 		opened := make(chan error)
 		go func() { opened <- w.notify("notifications/progress", nil) }()
-		for range 1000 { // for as long as the other takes to begin
+		for range 1000 { // for as long as the other goroutine takes to begin
 			w.Header().Set("Content-Type", eventStream)
 		}
 		w.WriteHeader(http.StatusOK)

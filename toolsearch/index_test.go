@@ -83,11 +83,11 @@ func TestWeights(t *testing.T) {
 	first("z_first", "gizmo", inProp, inRest, inFirst)
 	first("z_prop", "gizmo", inRest, inProp)
 	first("z_prop", "gizmos", inRest, inProp)
-	first("z_gizmo", "gizmo", tool("a_gizmology", "", "", "x", ""), inName)                                 // as it is before what begins with it
-	first("b_gizmology", "gizmol", tool("a_gizmos", "", "", "x", ""), tool("b_gizmology", "", "", "x", "")) // a beginning before a typo
+	first("z_gizmo", "gizmo", tool("a_gizmology", "", "", "x", ""), inName)                                 // an equal name before a longer one
+	first("b_gizmology", "gizmol", tool("a_gizmos", "", "", "x", ""), tool("b_gizmology", "", "", "x", "")) // a prefix before a typo
 	first("z_gizmo", "gixmo", tool("a_gadget", "", "", "x", ""), inName)
 	first("z_gizmo", "gizmo", tool("b_gizmo_with_more_parts", "", "", "x", ""), inName) // all of the name before a part
-	first("z_gizmo", "gizmo create", tool("create", "", "", "x", ""), inName)           // what is rare before what many have
+	first("z_gizmo", "gizmo create", tool("create", "", "", "x", ""), inName)           // rare words before common ones
 	if hits := newIndex(append(filler, inFirst, inRest)).rank(parse("+gizmo"), 5); len(hits) != 0 {
 		t.Errorf("+gizmo finds %s", hits[0].Name)
 	}

@@ -19,7 +19,7 @@ type Input struct {
 	MaxResults int    `json:"max_results,omitempty" minimum:"1" maximum:"50" default:"5" jsonschema:"Maximum number of tools"`
 }
 
-// Output is what a search found.
+// Output holds the tools that a search found.
 type Output struct {
 	Tools []Hit    `json:"tools" jsonschema:"The tools found, the best first"`
 	More  []string `json:"more,omitempty" jsonschema:"Further tools found, for which there was no room"`

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fake is an in-memory stdio server that says exactly what a test defines. It
+// fake is an in-memory stdio server that sends exactly the messages a test defines. It
 // has no clock of its own, so that it works in a synctest bubble.
 type fake struct {
 	modern bool

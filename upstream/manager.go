@@ -76,8 +76,8 @@ type Config struct {
 
 // Pins remembers what servers listed, and which definitions the user has seen.
 type Pins interface {
-	// Cached returns the last listing of a server. config is a digest of what
-	// is started.
+	// Cached returns the last listing of a server. config is a digest of its command,
+	// arguments and URL.
 	Cached(server, config string) (list []json.RawMessage, ok bool)
 	// Update stores a listing. It returns a phrase for each tool that differs
 	// from what the user last saw, by the server's own names.

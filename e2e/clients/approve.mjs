@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Has the built binary ask a host's user, with the protocol's TypeScript client:
-// over both transports and in both protocol eras. In the older one the server
-// asks in the middle of a call, in the newer one the client sends it twice.
+// Checks that the built binary asks a host's user for approval, with the protocol's
+// TypeScript client, over both transports and in both protocol eras. In the older era
+// the server asks in the middle of a call, in the newer one the client sends it twice.
 // usage: approve.mjs BINARY
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const MODERN = '2026-07-28';
 const LIMIT = 60_000; // of one check, in ms
 const TOKEN = 'a-token-for-tests-only';
 
-// The server may change nothing outside of its root unasked. A hook writes down
+// The server may change nothing outside of its root without asking. A hook records
 // that it ran.
 const work = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-toolset-approve-')));
 const [root, outside, home] = ['root', 'outside', 'home'].map((name) => join(work, name));
@@ -33,8 +33,8 @@ const check = checksWithin(LIMIT);
 const text = (result) => (result.content ?? []).map((c) => c.text ?? '').join('\n');
 const content = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
 
-// connected runs fn with a client whose user gives this answer. What it has
-// shown is counted by asked, the runs of the hook by hooked.
+// connected runs fn with a client whose user gives this answer. asked counts the
+// questions that the client showed, hooked the runs of the hook.
 async function connected(transport, mode, answer, fn) {
   const shown = [];
   const client = new Client(
@@ -52,8 +52,8 @@ async function connected(transport, mode, answer, fn) {
   try {
     await fn({
       shown,
-      // write makes a call, for which the user is asked so often by its end, and
-      // the hook has run so often, since the client was there.
+      // write makes a call. After it, the client must have been asked `asked` times and
+      // the hook must have run `hooked` times since the connection began.
       write: async (path, words, asked, hooked) => {
         const result = await client.callTool({ name: 'Write', arguments: { file_path: path, content: words } });
         const ran = content(runs).split('\n').length - 1;
@@ -100,7 +100,7 @@ async function stories(label, transport, mode) {
     await connected(transport, mode, { action: 'decline' }, async ({ write }) => {
       const result = await write(at('declined'), 'x', 1, 1);
       assert(result.isError && text(result).includes('the user declined'), `got ${text(result)}`);
-      // Who is no conversation is asked again.
+      // A request without a session is asked again.
       const forgets = mode !== 'legacy' && label.startsWith('http');
       const again = await write(at('declined'), 'y', forgets ? 2 : 1, 2);
       assert(again.isError && (forgets || text(again).includes('the user declined')), `then ${text(again)}`);

@@ -1,5 +1,5 @@
-// What the scripts with the TypeScript client share: the client, from the folder
-// CLIENTS_DIR, and checks that are counted.
+// Shared by the scripts with the TypeScript client: the client, from the folder
+// CLIENTS_DIR, and counted checks.
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 
@@ -16,7 +16,7 @@ export const { StdioClientTransport } = require('@modelcontextprotocol/client/st
 let passed = 0;
 let failed = 0;
 
-// checksWithin makes the function that runs a check, of at most so many ms.
+// checksWithin returns the function that runs a check, with this timeout in ms.
 export const checksWithin = (ms) => async (name, fn) => {
   let timer;
   const limit = new Promise((_, reject) => {
@@ -38,7 +38,7 @@ export function assert(ok, message) {
   if (!ok) throw new Error(message);
 }
 
-// finish ends the script: well if there were checks, and all passed.
+// finish ends the script. It succeeds if there were checks and all passed.
 export function finish() {
   console.log(`${passed} passed, ${failed} failed`);
   process.exit(failed === 0 && passed > 0 ? 0 : 1);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Uses the built binary the way a host does, with the protocol's TypeScript
-// client: every transport with every way of settling on a protocol version.
+// client: every transport with every way to agree on a protocol version.
 // usage: client.mjs BINARY
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,9 +15,9 @@ const LEGACY = '2025-11-25';
 const MODERN = '2026-07-28';
 const LIMIT = 20_000; // of one check, in ms
 const CUT = 2_048; // bytes of a description some hosts show the model
-const GONE = 2_000; // how soon a server must be gone, in ms
+const GONE = 2_000; // timeout for a server to end, in ms
 
-// The folder's name is in the server's command line: it finds processes left.
+// The folder's name is in the server's command line, to find processes that are left.
 const work = mkdtempSync(join(tmpdir(), 'mcp-toolset-client-'));
 const root = join(work, 'root');
 const home = join(work, 'home');
@@ -57,8 +57,8 @@ function alive(pid) {
   }
 }
 
-// Processes that serve this run's folder: they include what a client starts
-// only to find out the protocol version.
+// Processes that serve this run's folder, including those that a client starts only to
+// determine the protocol version.
 function servers() {
   const found = [];
   if (!existsSync('/proc/self/cmdline')) return found; // not Linux
@@ -67,7 +67,7 @@ function servers() {
     try {
       if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(root)) found.push(Number(pid));
     } catch {
-      // gone meanwhile
+      // it has ended
     }
   }
   return found;
@@ -77,8 +77,8 @@ function newClient(mode, options = {}) {
   return new Client({ name: 'client-check', version: '1' }, { versionNegotiation: { mode }, ...options });
 }
 
-// Keywords some models' dialects of JSON Schema lack, Gemini's above all. The
-// inspector knows but a few of them.
+// Keywords that some models' dialects of JSON Schema lack, above all Gemini's. The
+// inspector knows only a few of them.
 const UNPORTABLE = ['$ref', '$defs', 'definitions', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else'];
 
 function unportable(schema, path) {
@@ -92,7 +92,7 @@ function unportable(schema, path) {
   return found;
 }
 
-// The calls every combination of transport and version must answer alike.
+// The calls that every combination of transport and version must answer alike.
 async function common(label, client, version) {
   await check(`${label}: speaks ${version}`, async () => {
     const got = client.getNegotiatedProtocolVersion();
@@ -165,7 +165,7 @@ async function common(label, client, version) {
       error = err;
     }
     assert(error.code === -32602, `code ${error.code}: ${error.message}`);
-    // Quoted or not, but as a word of its own: not as a part of another.
+    // Quoted or not, but as a whole word.
     assert(/\bRead\b/.test(error.message), `message: ${error.message}`);
   });
 
@@ -223,7 +223,7 @@ async function overStdio(label, mode, version) {
     const { pid } = stdio;
     assert(alive(pid), 'the server is gone before the close');
     const start = Date.now();
-    // The client itself sends SIGTERM after 2 s: the end of the input must do.
+    // The client itself sends SIGTERM after 2 s: the end of the input must suffice.
     const closing = client.close();
     const gone = await until(() => !alive(pid), GONE - 100);
     await closing;
@@ -279,14 +279,14 @@ async function overHTTP(label, mode, version, server) {
     client.onerror = (err) => errors.push(err.message);
     const bash = (command, signal) => client.callTool({ name: 'Bash', arguments: { command } }, { signal });
     for (const early of [false, true]) {
-      const aborts = [new AbortController(), new AbortController()]; // of the call that runs, of the one behind it
+      const aborts = [new AbortController(), new AbortController()]; // of the running call, of the one after it
       const calls = aborts.map(({ signal }) => bash('sleep 10', signal).then(show, () => undefined));
       if (!early) await sleep(500);
       for (const abort of aborts.reverse()) abort.abort(new Error('cancelled by the check'));
       const outcomes = await Promise.all(calls);
       assert(outcomes.every((o) => o === undefined), `answered: ${outcomes}`);
     }
-    // Were they still running, this one would wait for them.
+    // If they were still running, this call would wait for them.
     const start = Date.now();
     const next = await bash('echo next');
     assert(text(next).includes('next'), `afterwards: ${show(next)}`);

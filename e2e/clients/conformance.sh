@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the protocol's conformance suites against the fixture server
 # (e2e/conformance): the released suite, and every scenario of the coming one at
-# each protocol version we serve. Whole suites, so that a scenario which starts
-# to pass is noticed too; what must fail is in expected-failures.yml.
+# each protocol version we serve. It runs whole suites, to notice a scenario that
+# starts to pass; expected-failures.yml lists the checks that must fail.
 # usage: conformance.sh FIXTURE_BINARY
 set -euo pipefail
 binary=$(realpath "${1:?usage: conformance.sh FIXTURE_BINARY}")
@@ -12,11 +12,11 @@ export TMPDIR=$work
 list=$here/expected-failures.yml
 suites=0 passed=0 expected=0
 : >"$work/met"
-# The released suite knows whole scenarios only.
+# The released suite can exclude only whole scenarios.
 sed 's/^\( *- [^:]*\):.*/\1/' "$list" | awk '!seen[$0]++' >"$work/scenarios.yml"
 
-# stop ends the server, which must go by itself: a crash, or a data race in a
-# binary built to find them, shows in its exit code.
+# stop ends the server and checks its exit code, which reveals a crash or, in a
+# binary built with the race detector, a data race.
 stop() { # SUITE
 	local pid=${pids[-1]} code=0
 	unset 'pids[-1]'
@@ -33,8 +33,8 @@ stop() { # SUITE
 	}
 }
 
-# suite NAME PACKAGE LIST OPTIONS... : each on a fresh server, so that what one
-# leaves behind (sessions, subscriptions) cannot help or harm the next.
+# suite NAME PACKAGE LIST OPTIONS... : runs each suite on a new server, so that
+# sessions and subscriptions of one cannot affect the next.
 suite() {
 	local name=$1 package=$2 failures=$3 code=0 n m
 	shift 3
@@ -65,8 +65,8 @@ for version in 2025-03-26 2025-06-18 2025-11-25 2026-07-28; do
 	suite "coming suite at $version" conformance-modern "$list" --spec-version "$version" --timeout 10000
 done
 
-# A suite calls an entry stale when the check passes, not when it is gone. What
-# a suite that failed would have met nobody knows.
+# A suite calls an entry stale when the check passes, not when the check no longer
+# exists. After a failed suite, the checks it would have reached are unknown.
 if [ "$failed" = 0 ]; then
 	sed -n 's/^ *- //p' "$list" | sort >"$work/entries"
 	sort -u "$work/met" | comm -23 "$work/entries" - >"$work/unmet"

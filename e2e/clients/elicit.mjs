@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Is asked by a server as a host's user is, with the protocol's TypeScript
-// client: over both transports and in both protocol eras. The server is one for
-// tests, whose tool Ask puts a question and answers with the reply.
+// Answers a server's questions as a host's user, with the protocol's TypeScript client,
+// over both transports and in both protocol eras. The server is a test server whose tool
+// Ask asks a question and answers with the reply.
 // usage: CLIENTS_DIR=FOLDER elicit.mjs SERVER [ARGUMENT...]
 // SERVER serves stdio with ASK_FIXTURE=stdio in its environment, and with
-// ASK_FIXTURE=http says on stderr "listening on URL" and takes the token below.
+// ASK_FIXTURE=http prints "listening on URL" on stderr and accepts the token below.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const check = checksWithin(LIMIT);
 
 const text = (result) => (result.content ?? []).map((c) => c.text ?? '').join('\n');
 
-// connected runs fn with a client that is asked; answer is its user.
+// connected runs fn with a client that can be asked; answer acts as its user.
 async function connected(transport, mode, answer, fn) {
   const capabilities = answer ? { elicitation: { form: {} } } : {};
   const client = new Client({ name: 'elicit-check', version: '1' }, { versionNegotiation: { mode }, capabilities });
@@ -90,7 +90,7 @@ async function stories(label, transport, mode) {
   await check(`${label}: two questions at once`, async () => {
     const user = async (request) => {
       const first = request.params.message.includes('Do first');
-      await new Promise((r) => setTimeout(r, first ? 200 : 0)); // answered the other way round
+      await new Promise((r) => setTimeout(r, first ? 200 : 0)); // answered in reverse order
       return { action: first ? 'accept' : 'decline' };
     };
     await connected(transport, mode, user, async (client) => {

@@ -16,8 +16,8 @@ inspect() { # TARGET-AND-OPTIONS...
 	bounded 60 "$clients/node_modules/.bin/mcp-inspector" --cli "$@" >"$work/out" 2>"$work/err"
 }
 
-# step NAME EXIT-CODE TEXT COMMAND... : TEXT must be in the output, stderr
-# included: the inspector reports its own errors there.
+# step NAME EXIT-CODE TEXT COMMAND... : TEXT must be in the output, including
+# stderr, where the inspector reports its own errors.
 step() {
 	local name=$1 want=$2 text=$3 code=0
 	shift 3
@@ -33,8 +33,8 @@ step() {
 	fi
 }
 
-# strict TARGET... : the inspector lets a schema pass with warnings, we do not.
-# Not quiet: it explains its findings on stderr.
+# strict TARGET... : fails on warnings about schemas too, which the inspector
+# accepts. It is not quiet, because it explains its findings on stderr.
 strict() {
 	inspect "$@" --method tools/list --strict --format json || return
 	! grep -q '"schemaFindings"' "$work/out"

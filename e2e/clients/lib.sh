@@ -5,13 +5,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 clients=$(realpath "${CLIENTS_DIR:-$("$here/install.sh")}")
 PATH=$clients/node_modules/node/bin:$PATH
 
-# All scratch, HOME included: neither the clients nor the server may read the
-# settings of whoever runs the checks, or leave anything behind.
+# All folders are temporary, including HOME: neither the clients nor the server may
+# read the settings of the user who runs the checks, or leave files.
 work=$(mktemp -d)
 mkdir "$work/home"
 export HOME=$work/home XDG_CONFIG_HOME=$work/home/.config NO_COLOR=1 NODE_DISABLE_COMPILE_CACHE=1
 unset MCP_TOOLSET_TOKEN CLAUDE_PROJECT_DIR CLAUDE_CODE_SESSION_ID CLAUDE_CONFIG_DIR
-# Some clients write beside where they stand.
+# Some clients write to the current folder.
 cd "$work"
 
 running=
@@ -40,8 +40,8 @@ fail() { # NAME OUTPUT-FILE...
 	failed=$((failed + 1))
 }
 
-# bounded SECONDS COMMAND... : under a limit, killed for good soon after it. In
-# the background, since the shell's traps wait for what runs in the foreground.
+# bounded SECONDS COMMAND... : runs a command with a timeout, and kills it soon after.
+# It runs in the background, since the shell's traps wait for foreground commands.
 bounded() {
 	local code=0
 	timeout -k 5 "$@" &
@@ -56,7 +56,7 @@ bounded() {
 url=
 serve() {
 	local log=$work/server.log pid
-	: >"$log" # not only by the server, which may start after the first look
+	: >"$log" # created here, since the server may start after the first check
 	"$@" >/dev/null 2>"$log" &
 	pid=$!
 	pids+=("$pid")

@@ -1,6 +1,6 @@
-// Runs the script that imports it, first of all, with the pinned Node: the
-// system's may be any, and the pinned one makes a run repeatable. What the script
-// needs is installed unless CLIENTS_DIR says where it is.
+// Runs the script that imports it, as its first import, with the pinned Node. The system's
+// may have any version; the pinned one makes runs repeatable. The packages that the script
+// needs are installed unless CLIENTS_DIR names their folder.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// Boils a conformance run down to its count, the failures it excuses and, with
-// the reasons, those it does not: the suites' own summaries only count them.
+// Summarizes a conformance run: its counts, the expected failures and, with their
+// reasons, the unexpected ones. The suites' own summaries only count them.
 // usage: results.mjs OUTPUT-FILE RESULTS-FOLDER
 // fails if the run did not finish, or had nothing to run
 import { readdirSync, readFileSync } from 'node:fs';

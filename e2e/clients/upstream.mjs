@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Reaches the protocol's reference servers through the built binary, with the
-// protocol's TypeScript client: every tool of theirs is found by a search and
-// called by its own name and by CallTool, over both transports and in both
-// protocol eras; one of them is killed in the middle of a call.
+// Uses the protocol's reference servers through the built binary, with the protocol's
+// TypeScript client, over both transports and in both protocol eras. Each of their tools
+// is found by a search and called by its own name and by CallTool. One of the servers is
+// killed in the middle of a call.
 // usage: upstream.mjs BINARY
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const MODERN = '2026-07-28';
 const LIMIT = 60_000; // of one check, in ms
 const TOKEN = 'a-token-for-tests-only';
 
-// The servers write down their process ids, so that one of them can be killed.
+// The servers record their process ids, so that one of them can be killed.
 const work = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-toolset-upstream-')));
 const [root, files, home] = ['root', 'files', 'home'].map((name) => join(work, name));
 for (const dir of [root, files, home]) mkdirSync(dir);
@@ -28,7 +28,7 @@ const started = (pids, name, ...args) => ({
 });
 const env = { PATH: process.env.PATH, HOME: home, MCP_TOOLSET_TOKEN: TOKEN, GIVEN: 'a gift' };
 
-// place is the settings file of a server of ours, and where the others' ids are.
+// place returns the arguments of our server, and the file with the others' process ids.
 function place(label) {
   const base = join(work, label.replaceAll(' ', '-'));
   const pids = { everything: `${base}-everything`, filesystem: `${base}-filesystem` };
@@ -46,8 +46,8 @@ const has = (type) => (r) => !r.isError && r.content.some((c) => c.type === type
 const says = (...words) => (r) => !r.isError && words.every((w) => text(r).includes(w));
 const anything = JSON.stringify;
 
-// calls are what the tools are called with, and what a good answer is. The first
-// ones make what later ones need; at is a folder of their own.
+// calls holds the arguments for each tool, and a check of its answer. The first calls
+// create files that later ones need; at is their folder.
 const calls = {
   everything: {
     echo: [{ message: 'hello ä' }, says('Echo: hello ä')],
@@ -63,7 +63,7 @@ const calls = {
     'toggle-subscriber-updates': [{}, says('simulated')],
     'trigger-long-running-operation': [{ duration: 0.2, steps: 2 }, says('Long running operation completed')],
     'trigger-elicitation-request': [{}, says('User provided the requested information', 'Name: Ann')],
-    // It can only be called as a task, which no client has to offer.
+    // It can only be called as a task, which clients need not support.
     'simulate-research-query': [{ topic: 'tea' }, (r) => r.isError && /task/.test(text(r))],
   },
   filesystem: {
@@ -91,8 +91,7 @@ const doors = {
 
 const check = checksWithin(LIMIT);
 
-// connected runs fn with a client whose user fills in a name. It is one for the
-// whole of fn.
+// connected runs fn with one client, whose user fills in a name.
 async function connected(transport, mode, fn) {
   const client = new Client({ name: 'upstream-check', version: '1' }, { versionNegotiation: { mode }, capabilities: { elicitation: { form: {} } } });
   const asked = [];
@@ -108,15 +107,15 @@ async function connected(transport, mode, fn) {
   }
 }
 
-// hits are the names of the tools that a search found, the best first.
+// hits returns the names of the tools that a search found, the best first.
 async function hits(client, query) {
   const result = await client.callTool({ name: 'ToolSearch', arguments: { query } });
   assert(!result.isError, text(result));
   return [...text(result).matchAll(/^([A-Za-z][\w-]*)[:,] .*\nInput schema: /gm)].map((m) => m[1]);
 }
 
-// connectedTo waits until a server's tools are found, which is with the first
-// search unless it takes longer to start than a search waits.
+// connectedTo waits until a server's tools are found. The first search finds them, unless
+// the server takes longer to start than a search waits.
 async function connectedTo(client, name) {
   while (!(await hits(client, `select:${name}`)).includes(name)) await new Promise((done) => setTimeout(done, 50));
 }
@@ -232,7 +231,7 @@ try {
   rmSync(work, { recursive: true, force: true });
 }
 
-// alive reports whether there is a process that is no zombie.
+// alive reports whether a process exists and is no zombie.
 function alive(pid) {
   const stat = `/proc/${pid}/stat`;
   if (existsSync(stat)) return !readFileSync(stat, 'utf8').split(') ')[1].startsWith('Z');

@@ -1,9 +1,9 @@
-// Command conformance is the server that the protocol's conformance suites are
-// run against. It is for tests only: it offers the tools the suites ask for,
-// served by the very transport, pipeline and scheduler of the shipped server.
+// Command conformance is a server for the protocol's conformance suites. It is for tests
+// only: it offers the tools that the suites call, served by the transport, pipeline and
+// scheduler of the shipped server.
 //
-// What the suites want and a tool of ours cannot express (audio, prompts,
-// resources, requests to the client) is absent, not faked.
+// Features of the suites that our tools cannot express (audio, prompts, resources,
+// requests to the client) are absent, not simulated.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// drain is longer than any of these tools runs.
+// drain is the timeout for running tools at shutdown, longer than any of them runs.
 const drain = time.Second
 
 // run serves until ctx ends.
@@ -61,7 +61,7 @@ func run(ctx context.Context, addr string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Nobody is asked for a token, so nobody else may reach the port.
+	// There is no token, so other machines must not reach the port.
 	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() {
 		_ = l.Close()
 		return fmt.Errorf("--addr is %s, which is reached from other machines", addr)

@@ -1,4 +1,4 @@
-// The tools the suites call, by the names and with the content they ask for.
+// The tools that the suites call, with the names and contents that they expect.
 
 package main
 
@@ -12,8 +12,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// pace is between the messages of a call: short, but long enough that a client
-// gets them one by one.
+// pace is the interval between the messages of a call. It is short, but long enough that
+// a client receives them one by one.
 const pace = 50 * time.Millisecond
 
 type (
@@ -24,7 +24,7 @@ type (
 	result = tools.Result[output]
 )
 
-// define makes a tool without arguments that may run beside any other.
+// define returns a tool without arguments that may run concurrently with any other.
 func define(name, prompt string, call func(context.Context, *tools.Env) (result, error)) *tools.Tool {
 	return tools.MustBuild(tools.Def[nothing, output]{
 		Name: name, Prompt: prompt,
@@ -43,7 +43,7 @@ func define(name, prompt string, call func(context.Context, *tools.Env) (result,
 	})
 }
 
-// answer is a call that does nothing but answer.
+// answer returns a call that always gives this answer.
 func answer(text string, failed bool, blocks ...tools.Content) func(context.Context, *tools.Env) (result, error) {
 	return func(context.Context, *tools.Env) (result, error) {
 		return result{Data: output{Text: text}, Blocks: blocks, Failed: failed}, nil
@@ -91,7 +91,7 @@ func logging(messages ...string) func(context.Context, *tools.Env) (result, erro
 	}
 }
 
-// progress reports how much of 100 is done.
+// progress returns a call that reports each step as progress, out of 100.
 func progress(steps ...float64) func(context.Context, *tools.Env) (result, error) {
 	return func(ctx context.Context, env *tools.Env) (result, error) {
 		for i, done := range steps {
@@ -122,7 +122,7 @@ func wait(ctx context.Context) error {
 	}
 }
 
-// pixel is the smallest picture there is, as PNG.
+// pixel returns the smallest possible picture, as PNG.
 func pixel() []byte {
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {

@@ -43,7 +43,7 @@ func asking() []special {
 	}
 }
 
-// said is the reply to a question in JSON, with what was filled in.
+// said returns the reply to a question as JSON, with the values that the user filled in.
 func said(r mcp.CallToolRequest, question string) (string, bool) {
 	reply := server.ElicitationResponse(r.Params.InputResponses, question)
 	if reply == nil {

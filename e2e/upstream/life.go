@@ -1,4 +1,4 @@
-// The special tools that end, wait, or change what there is.
+// The special tools that end, wait, or change the lists of the server.
 
 package main
 
@@ -40,13 +40,13 @@ func living(s *server.MCPServer, o options) []special {
 	}
 }
 
-// hang waits for the end of the call, and writes down that it was told of it.
+// hang waits until its call is cancelled, and records that in a file.
 func hang(cancelled string) func(context.Context, mcp.CallToolRequest) (result, error) {
 	return func(ctx context.Context, r mcp.CallToolRequest) (result, error) {
 		if r.GetBool("deaf", false) {
 			select {}
 		}
-		// From here on it can be cancelled: the library may lose a cancel before.
+		// From here on it can be cancelled: the library may lose an earlier cancellation.
 		if cancelled != "" {
 			if err := addLine(cancelled+".begun", "begun"); err != nil {
 				return nil, err
@@ -85,19 +85,19 @@ func slow(s *server.MCPServer) func(context.Context, mcp.CallToolRequest) (resul
 	}
 }
 
-// meeting is where calls wait for one another.
+// meeting lets calls wait for one another.
 type meeting struct {
 	mu   sync.Mutex
 	here int
-	full chan struct{} // closed when enough have come
+	full chan struct{} // closed when enough calls have arrived
 }
 
-// alone is how long a call waits for others at most: only a failure lasts so.
+// alone is the timeout of a call that waits for others; only a failure reaches it.
 const alone = 15 * time.Second
 
 func newMeeting() *meeting { return &meeting{full: make(chan struct{})} }
 
-// wait reports whether n calls were there at once.
+// wait reports whether n calls were waiting at once.
 func (m *meeting) wait(ctx context.Context, n int) bool {
 	m.mu.Lock()
 	m.here++

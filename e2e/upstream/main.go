@@ -1,7 +1,6 @@
-// Command upstream is another MCP server, for tests of what stands behind ours:
-// plain tools in any number, tools that do what servers do well and badly, and
-// two resources. It serves stdio or, with -http, streamable HTTP, in both
-// protocol eras or only the older one.
+// Command upstream is an upstream MCP server for tests. It has plain tools in any number,
+// special tools that behave well and badly, and two resources. It serves stdio or, with
+// -http, streamable HTTP, in both protocol eras or only the older one.
 package main
 
 import (
@@ -19,8 +18,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// options are the flags. Files are how a test holds it and learns of it: no
-// test has to know how long anything takes.
+// options holds the flags. Tests block the server and observe it through files, so that
+// no test depends on how long anything takes.
 type options struct {
 	tools        int
 	special      bool
@@ -61,7 +60,7 @@ func main() {
 	}
 }
 
-// run serves until its input or a signal ends it.
+// run serves until its input ends or a signal arrives.
 func run(o options) error {
 	if o.mark != "" {
 		if err := addLine(o.mark, fmt.Sprint(os.Getpid())); err != nil {

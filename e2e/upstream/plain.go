@@ -11,8 +11,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// Verbs and things are of different numbers without a common factor, so that
-// each pair comes once in the first 130 tools.
+// verbs and things have lengths without a common factor, so that each pair occurs once in
+// the first 130 tools.
 var (
 	verbs  = []string{"Creates", "Lists", "Updates", "Deletes", "Searches", "Archives", "Exports", "Approves", "Assigns", "Merges"}
 	things = []string{"an issue", "the invoices", "a calendar event", "the deployments", "a customer record", "the build logs",

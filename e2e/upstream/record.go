@@ -1,4 +1,4 @@
-// What a test learns of the server by files.
+// Files in which tests observe the server.
 
 package main
 
@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// pace is between two looks at a file.
+// pace is the interval between two checks of a file.
 const pace = 5 * time.Millisecond
 
-// addLine adds a line to a file in one write, so that several processes may.
+// addLine appends a line to a file in one write, so that several processes may do so.
 func addLine(file, line string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -32,7 +32,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// logged hands on what is read and adds each whole line of it to the file.
+// logged returns a reader of r that also appends each whole line to the file.
 func logged(r io.Reader, file string) io.Reader {
 	if file == "" {
 		return r
@@ -61,7 +61,7 @@ func (l *lineLog) Read(p []byte) (int, error) {
 	}
 }
 
-// loggedHTTP adds the body of each request to the file.
+// loggedHTTP appends the body of each request to the file.
 func loggedHTTP(next http.Handler, file string) http.Handler {
 	if file == "" {
 		return next

@@ -1,4 +1,4 @@
-// The special tools: what a server may answer and how it may define a tool.
+// The special tools: forms of answers and definitions that a server may use.
 
 package main
 
@@ -23,15 +23,15 @@ type (
 	result = *mcp.CallToolResult
 )
 
-// special is a tool.
+// special describes a tool.
 type special struct {
 	name, description string
-	schema            string // "": an object of anything
+	schema            string // "": an object with any properties
 	hints             hints
 	call              func(context.Context, mcp.CallToolRequest) (result, error)
 }
 
-// answers is a call that always answers the same.
+// answers returns a call that always gives the same answer.
 func answers(blocks ...mcp.Content) func(context.Context, mcp.CallToolRequest) (result, error) {
 	return func(context.Context, mcp.CallToolRequest) (result, error) {
 		return &mcp.CallToolResult{Content: blocks}, nil
@@ -94,13 +94,13 @@ func addTool(s *server.MCPServer, t special) {
 	s.AddTool(tool, t.call)
 }
 
-// oddSchema is what providers of models often do not take, and the protocol does.
+// oddSchema is valid in the protocol, but many providers of models reject it.
 const oddSchema = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{` +
 	`"point":{"$ref":"#/$defs/point"},"either":{"anyOf":[{"type":"string","pattern":"^[a-z]+$"},{"type":"integer"}]},` +
 	`"maybe":{"type":["string","null"]},"x-unknown":{"type":"string","x-mark":1}},"required":["point"],"additionalProperties":true,` +
 	`"$defs":{"point":{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"]}}}`
 
-// long is a description of more than 2,048 bytes, in letters of two each.
+// long returns a description of more than 2,048 bytes, in letters of two bytes each.
 func long() string { return "Is described at length: " + strings.Repeat("ä", 1500) + " the end." }
 
 func big(_ context.Context, r mcp.CallToolRequest) (result, error) {
@@ -109,7 +109,7 @@ func big(_ context.Context, r mcp.CallToolRequest) (result, error) {
 	return mcp.NewToolResultText(strings.Repeat(line, n/len(line)+1)[:n]), nil
 }
 
-// pixel is the smallest picture there is, as PNG in base64.
+// pixel returns the smallest possible picture, as PNG in base64.
 func pixel() string {
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {

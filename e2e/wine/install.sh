@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a Wine prefix that runs Windows builds of Go programs, outside the
 # repository, and prints its path. Missing packages are installed with apt.
-# Exits with 3 and a reason on a machine that cannot have one.
+# Exits with 3 and a reason on a machine that does not support one.
 # usage: install.sh [FOLDER]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,7 +18,7 @@ if ! command -v wine >/dev/null || ! command -v x86_64-w64-mingw32-gcc >/dev/nul
 		wine wine64 gcc-mingw-w64-x86-64-win32; } >&2 || cannot "apt-get could not install it"
 fi
 
-# The stamp is written last, so an interrupted install is never taken for one.
+# The stamp is written last, so an interrupted install never counts as complete.
 if [ "$(cat "$dir/.stamp" 2>/dev/null)" = "$hash" ]; then
 	echo "$dir"
 	exit 0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the tests of packages for Windows and runs them in Wine, those whose names
-# match REGEXP. Fails if a test fails that is not in known.txt, or if one of those
-# passes. With "update", known.txt is corrected instead: of the lines of the packages
-# those that pass go, and new ones are added at its end, below no reason.
+# match REGEXP. Fails if a test fails that is not in known.txt, or if a test in known.txt
+# passes. With "update" it corrects known.txt instead: it removes the packages' tests that
+# pass, and appends new failures without a reason.
 # usage: WINE_PREFIX=... packages.sh [update] PACKAGE[:REGEXP]...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -16,8 +16,8 @@ export WINEPREFIX=$WINE_PREFIX WINEDEBUG=-all LC_ALL=C
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 
-# Wine 8 answers "not implemented" (0xC0000002) to the way in which Go removes files.
-# Go then has to try the older way, as it does for the answers of old Windows.
+# Wine 8 returns "not implemented" (0xC0000002) for the call with which Go removes files.
+# Go must then fall back to the older call, as it does on old versions of Windows.
 overlay=$WINE_PREFIX/overlay
 mkdir -p "$overlay"
 source=$(go env GOROOT)/src/internal/syscall/windows/at_windows.go

@@ -90,7 +90,7 @@ func decide(ctx context.Context, stateFolder string, q question) (Item, error) {
 	return having[0].answer.Items[0], err
 }
 
-// Lift removes what was declined under a number, and returns it.
+// Lift removes the refusal with this number, and returns it.
 func Lift(ctx context.Context, stateFolder string, number int) (Refusal, error) {
 	remotes, _, err := askAll(ctx, stateFolder, question{Do: doList, Number: number})
 	if err != nil {

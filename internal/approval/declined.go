@@ -63,7 +63,7 @@ func (s *Store) isDeclined(session, tool string, subject Subject) bool {
 	})
 }
 
-// lift removes what was declined under a number.
+// lift removes the refusal with this number.
 func (s *Store) lift(n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

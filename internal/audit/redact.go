@@ -17,8 +17,8 @@ import (
 // leaked secret. Redacting twice has the same result as once.
 
 const (
-	// mostString is the limit of a text of the input, in bytes. Commands are
-	// shorter; contents of files are what should be truncated.
+	// mostString is the limit of a text of the input, in bytes. Commands are shorter;
+	// contents of files should be truncated.
 	mostString = 16 << 10
 	// shortString is the limit of a text if the input still exceeds mostInput.
 	shortString = 1 << 10
@@ -200,7 +200,7 @@ func redactText(s string, limit int) (string, bool) {
 	return out, out != s
 }
 
-// note returns the text that replaces what is truncated.
+// note returns the text that replaces the truncated part.
 func note(data []byte) string {
 	sum := sha256.Sum256(data)
 	return fmt.Sprintf("[cut: %d bytes, sha256 %s]", len(data), hex.EncodeToString(sum[:]))

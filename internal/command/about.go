@@ -9,8 +9,8 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// About describes how commands are started, for the user. Report describes what was
-// observed of the sandbox. Paths are absolute.
+// About describes how commands are started, for the user. Report holds the observed
+// properties of the sandbox. Paths are absolute.
 type About struct {
 	Mode       Mode
 	Shell      string // "": none

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// If the first trial fails temporarily, BashReadOnly may be offered later, and the
-// function given to OnTried is called then.
+// TestTriedAgain checks that BashReadOnly may be offered later if the first trial
+// fails temporarily, and that the function given to OnTried is called then.
 func TestTriedAgain(t *testing.T) {
 	another, _ := twins(t)
 	want := another(nil).ReadOnly(t.Context()) == nil
@@ -38,7 +38,8 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// Waiting for a trial that hangs ends after a limited time, or when the caller cancels.
+// TestTrialHangs checks that the wait for a trial that hangs ends after a limited
+// time, or when the caller cancels.
 func TestTrialHangs(t *testing.T) {
 	a := &attempt{begun: time.Now(), done: make(chan struct{}), report: &Report{}}
 	if r := a.wait(t.Context(), a.done, time.Millisecond); r.Write.Err == nil || r.ReadOnly.Err == nil {

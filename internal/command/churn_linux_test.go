@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// Names in the home folder that appear and disappear while a command starts do not make
-// it fail, and it is still confined.
+// TestNamesComeAndGo checks that names in the home folder that appear and disappear
+// while a command starts do not make the start fail, and that the command is still
+// confined.
 func TestNamesComeAndGo(t *testing.T) {
 	c, root := newCommands(t, nil)
 	home := c.config.Home

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +27,35 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// newCommands makes Commands with a root of its own. They take the trial of the sandbox
+// from the first ones that a test made, since a trial starts eight processes.
 func newCommands(t testing.TB, edit func(*Config)) (*Commands, string) {
+	t.Helper()
+	c, root := untriedCommands(t, edit)
+	if c.config.Sandbox == Auto && c.unbounded() == nil {
+		c.report = trialOfTests()
+	}
+	return c, root
+}
+
+// trialOfTests returns the report of a trial, or nil if it failed.
+var trialOfTests = sync.OnceValue(func() *Report {
+	dir, err := os.MkdirTemp("", "mcp-toolset-trial")
+	if err != nil {
+		return nil
+	}
+	defer os.RemoveAll(dir)
+	c, err := New(Config{Roots: []string{dir}, Home: dir, State: filepath.Join(dir, "state"), Environ: os.Environ()})
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	c.Report(context.Background())
+	return c.report
+})
+
+// untriedCommands makes Commands that have not tried the sandbox.
+func untriedCommands(t testing.TB, edit func(*Config)) (*Commands, string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -210,12 +210,12 @@ func (c *Commands) clean(dir, temp string, more []string) []string {
 
 var cleanNames = []string{"LANG", "LANGUAGE", "LC_*", "TZ", "USER", "LOGNAME"}
 
-// trustedPath holds the folders of PATH in which no command can place a program and
-// whose programs are what their names say.
+// trustedPath holds the folders of PATH in which no command can place a program, and
+// whose programs are the ones their names suggest.
 type trustedPath struct {
 	folders  []string
 	all      []string
-	writable []string // what commands can change, also with links resolved
+	writable []string // paths that commands can change, also with links resolved
 }
 
 func newTrustedPath(c *Commands) trustedPath {

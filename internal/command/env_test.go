@@ -157,8 +157,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A command that was judged to only read inherits no variable that the analysis did not
-// consider.
+// TestClean checks that a command that was judged to only read inherits no variable
+// that the analysis did not consider.
 func TestClean(t *testing.T) {
 	c := withEnviron([]string{
 		"LANG=C", "LANG=de", "LC_ALL=C", "TZ=UTC", "PATH=/evil", "HOME=/evil", "GIT_AUTHOR_NAME=a", "NODE_OPTIONS=--require=/evil",

@@ -6,7 +6,7 @@ import "strings"
 // if the search does not find it.
 const gitBashVariable = "CLAUDE_CODE_GIT_BASH_PATH"
 
-// machine holds what the choice of a shell on Windows depends on.
+// machine holds the facts that the choice of a shell on Windows depends on.
 type machine struct {
 	variable func(name string) string
 	exists   func(file string) bool

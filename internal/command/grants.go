@@ -10,10 +10,10 @@ import (
 	"mcp-toolset/internal/sandbox"
 )
 
-// writable returns the folders that commands may always write to and read: the roots
-// and those of the settings, none inside another. Commands can replace what is inside a
-// writable folder by a link. So the folders are resolved once, never from within
-// another one, and never followed again later.
+// writable returns the folders that commands may always write to and read: the
+// roots and those of the settings, none inside another. Commands can replace files
+// in a writable folder by links. So the folders are resolved once, never from
+// within another one, and never followed again later.
 func writable(c Config) []string {
 	var all []string
 	for _, path := range slices.Concat(c.Roots, c.AllowWrite) {

@@ -82,7 +82,7 @@ func (g *guard) begin(writable []string, names ...string) (w *watched, protect [
 			w.bases = append(w.bases, resolved(folder))
 		}
 	}
-	g.look(nil) // so that what a running command made does not count as existing before
+	g.look(nil) // so that files that a running command made do not count as existing before
 	f := g.find()
 	f.follow(w.bases)
 	g.remember(f)
@@ -122,7 +122,8 @@ func (g *guard) begin(writable []string, names ...string) (w *watched, protect [
 	return w, protect
 }
 
-// grant lets a command change what it was granted and returns the rest of protect.
+// grant lets a command change the paths that it was granted, and returns the rest
+// of protect.
 func (g *guard) grant(w *watched, protect []string, grants []Grant) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

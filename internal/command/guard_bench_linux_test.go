@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkGuard measures what the guard adds to a command in the root MCP_BENCH_ROOT,
-// or in one with twenty repositories if that is not set.
+// BenchmarkGuard measures the time that the guard adds to a command in the root
+// MCP_BENCH_ROOT, or in one with twenty repositories if that is not set.
 func BenchmarkGuard(b *testing.B) {
 	root := os.Getenv("MCP_BENCH_ROOT")
 	if root == "" {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,7 +55,8 @@ func text(t testing.TB, path string) string {
 	return string(b)
 }
 
-// Links that a command makes do not move quarantined files out of the root.
+// TestTakeAwayBehindLink checks that links that a command makes do not move
+// quarantined files out of the root.
 func TestTakeAwayBehindLink(t *testing.T) {
 	for i, script := range []string{
 		"ln -s OUT .git",
@@ -88,9 +90,10 @@ func TestTakeAwayBehindLink(t *testing.T) {
 	}
 }
 
-// What a command does in several steps does not change what the user's git runs.
+// TestRepositoriesStay checks that changes that a command makes in several steps do
+// not affect what the user's git runs.
 func TestRepositoriesStay(t *testing.T) {
-	for _, tc := range []struct {
+	for _, tc := range testscale.Sample([]struct {
 		name   string
 		make   func(t *testing.T, root string)
 		script []string
@@ -140,7 +143,7 @@ func TestRepositoriesStay(t *testing.T) {
 			git(t, root+"/main", "worktree", "add", "-q", "../wt")
 		}, []string{"echo '[core] fsmonitor = x' >main/.git/worktrees/wt/config.worktree", "mkdir e; echo ../../../../e >e/commondir; cp e/commondir main/.git/worktrees/wt/commondir"},
 			[]string{"main/.git/worktrees/wt/config.worktree"}},
-	} {
+	}, 4) {
 		t.Run(tc.name, func(t *testing.T) {
 			c, root := guardedCommands(t, nil)
 			tc.make(t, root)
@@ -160,7 +163,8 @@ func TestRepositoriesStay(t *testing.T) {
 	}
 }
 
-// An absent folder of hooks is made, so that a hook cannot exist there even briefly.
+// TestHooksMade checks that an absent folder of hooks is made, so that a hook
+// cannot exist there even briefly.
 func TestHooksMade(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	repository(t, root+"/a")
@@ -172,7 +176,8 @@ func TestHooksMade(t *testing.T) {
 	}
 }
 
-// A hard link made together with the repository, and used by the next command.
+// TestHardLinkNextCommand has a hard link that one command makes together with the
+// repository and the next command uses.
 func TestHardLinkNextCommand(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	run(t, c, Spec{Script: "git init -q . && ln .git/config cfg2"})
@@ -182,8 +187,8 @@ func TestHardLinkNextCommand(t *testing.T) {
 	}
 }
 
-// What a command makes is quarantined while it runs, even if another one starts
-// meanwhile.
+// TestGuardWhileRunning checks that files that a command makes under protected
+// names are quarantined while it runs, even if another command starts meanwhile.
 func TestGuardWhileRunning(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	hook := filepath.Join(root, ".git/hooks/pre-commit")
@@ -219,11 +224,11 @@ func TestGuardWhileRunning(t *testing.T) {
 	}
 }
 
-// Common uses of git work.
+// TestGitWorks checks that common uses of git work.
 func TestGitWorks(t *testing.T) {
 	c, root := guardedCommands(t, nil)
 	repository(t, root+"/main")
-	for _, script := range []string{
+	for _, script := range testscale.Sample([]string{
 		"cd main && git status --short && echo 2 >f && git add f && git commit -q -m 2 && git log --oneline && git diff HEAD~",
 		"cd main && git checkout -q -b b && echo 3 >f && git stash -q && git stash pop -q && git commit -qam 3 && git checkout -q main && git merge -q b && git tag v1 && git gc -q",
 		"cd main && git worktree add -q ../wt b && cd ../wt && echo 4 >f && git commit -qam 4",
@@ -233,14 +238,15 @@ func TestGitWorks(t *testing.T) {
 		"git clone -q \"file://$PWD/main\" $TMPDIR/copy && git -C $TMPDIR/copy log --oneline",
 		"mkdir -p deep/er && git init -q deep/er/x && git init -q --bare bare.git",
 		"git -C bare.git log 2>/dev/null; git -C new push -q ../bare.git main 2>&1 || git -C new push -q ../bare.git master",
-	} {
+	}, 9) {
 		if said, res := run(t, c, Spec{Script: script}); res.Code != 0 || len(res.Removed) > 0 {
 			t.Errorf("%s: %d, removed %q: %s", script, res.Code, res.Removed, said)
 		}
 	}
 }
 
-// A clone with its submodules, from a place where no command can write.
+// TestCloneRecursive clones a repository with its submodules from a place where no
+// command can write.
 func TestCloneRecursive(t *testing.T) {
 	origin := tempRoot(t)
 	repository(t, origin+"/lib")
@@ -257,7 +263,8 @@ func TestCloneRecursive(t *testing.T) {
 	git(t, root+"/copy/sub/x", "status")
 }
 
-// A settings file that is a link, or is in a folder that is one, stays.
+// TestSettingsLink checks that a settings file that is a link, or is in a folder
+// that is one, stays.
 func TestSettingsLink(t *testing.T) {
 	var settings string
 	c, root := guardedCommands(t, func(config *Config) {
@@ -278,8 +285,8 @@ func TestSettingsLink(t *testing.T) {
 	}
 }
 
-// A command cannot make an absent settings file, nor put a link in the place of a
-// folder above it, whether the folder existed or not.
+// TestSettingsAbsent checks that a command cannot make an absent settings file, nor
+// put a link in the place of a folder above it, whether the folder existed or not.
 func TestSettingsAbsent(t *testing.T) {
 	for _, there := range []string{"other", "conf/other", "conf/mcp/other"} {
 		var settings string
@@ -290,10 +297,10 @@ func TestSettingsAbsent(t *testing.T) {
 		if err := write(root, there, "", "evil/mcp/settings.json", "bad", "evil/settings.json", "bad"); err != nil {
 			t.Fatal(err)
 		}
-		for _, script := range []string{
+		for _, script := range testscale.Sample([]string{
 			"mkdir -p conf/mcp; echo bad >conf/mcp/settings.json", "mv conf x1; ln -s evil conf", "mv conf x2; ln -s $PWD/evil conf", "mkdir -p conf; mv conf/mcp x3; ln -s ../evil conf/mcp",
 			"cp -r evil conf", "mkdir -p conf/mcp; ln -s ../../evil/settings.json conf/mcp", "mv conf x4; cp -r evil conf", "mv conf x5; ln -s evil e2; ln -s e2 conf",
-		} {
+		}, 3) {
 			said, res := run(t, c, Spec{Script: script})
 			if now, err := os.ReadFile(settings); err == nil {
 				t.Errorf("with %s, %s: %q; %d, removed %q: %s", there, script, now, res.Code, res.Removed, said)
@@ -305,8 +312,8 @@ func TestSettingsAbsent(t *testing.T) {
 	}
 }
 
-// The next server examines what commands of a killed server left; it does not touch
-// what the user made since.
+// TestLeftByKilled checks that the next server examines the files that commands of
+// a killed server left, and does not touch files that the user made since.
 func TestLeftByKilled(t *testing.T) {
 	root, state := tempRoot(t), t.TempDir()
 	repository(t, root+"/old")
@@ -353,7 +360,8 @@ func TestLeftByKilled(t *testing.T) {
 	}
 }
 
-// What one command has made does not count as existing when the next one starts.
+// TestGuardLooksFirst checks that files that one command has made do not count as
+// existing when the next one starts.
 func TestGuardLooksFirst(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A killed server cannot examine what its commands made. So while commands run, a
-// journal stores what existed before them, and the next server reads it. The server
-// holds a lock on its journal, which is empty while no command runs.
+// A killed server cannot examine the changes of its commands. So while commands run, a
+// journal lists the names that existed before them, and the next server reads it. The
+// server holds a lock on its journal, which is empty while no command runs.
 
 // entry is the record of a running command in a journal.
 type entry struct {
@@ -97,8 +97,8 @@ func (g *guard) close() {
 	}
 }
 
-// left examines, once, what commands of killed servers made. It quarantines files in a
-// folder beside the journals, since the user may want them back.
+// left examines, once, the changes of commands of killed servers. It quarantines files in
+// a folder beside the journals, since the user may want them back.
 func (g *guard) left() {
 	if g.looked || g.journal == "" {
 		return

@@ -16,12 +16,12 @@ import (
 func twins(t *testing.T) (another func(edit func(*Config)) *Commands, file string) {
 	t.Helper()
 	var first Config
-	newCommands(t, func(c *Config) { first = *c })
+	untriedCommands(t, func(c *Config) { first = *c })
 	if err := os.Mkdir(first.State, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return func(edit func(*Config)) *Commands {
-		c, _ := newCommands(t, func(c *Config) {
+		c, _ := untriedCommands(t, func(c *Config) {
 			*c = first
 			if edit != nil {
 				edit(c)
@@ -69,7 +69,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// The key depends on every circumstance.
+// TestCircumstances checks that the key depends on every circumstance.
 func TestCircumstances(t *testing.T) {
 	another, _ := twins(t)
 	same := another(nil).circumstances()
@@ -159,8 +159,9 @@ func TestKnownDamaged(t *testing.T) {
 	}
 }
 
-// The answer comes from the file, but whether something must be hidden is checked each
-// time. How commands run depends only on a new trial.
+// TestKnownAnswers checks that the answer comes from the file, but that the need to
+// hide something is checked each time. How commands run must depend only on a new
+// trial.
 func TestKnownAnswers(t *testing.T) {
 	another, file := twins(t)
 	c := another(nil)
@@ -246,8 +247,8 @@ func TestKnownAtOnce(t *testing.T) {
 	}
 }
 
-// Nothing is written or started before it is needed, and a trial that failed is not
-// stored.
+// TestKnownNothing checks that nothing is written or started before it is needed,
+// and that a trial that failed is not stored.
 func TestKnownNothing(t *testing.T) {
 	for name, edit := range map[string]func(*Config){
 		"off":       func(c *Config) { c.Sandbox = Off },
@@ -267,9 +268,9 @@ func TestKnownNothing(t *testing.T) {
 	}
 }
 
-// The state folder is not made for it.
+// TestKnownNoState checks that the state folder is not made for a stored trial.
 func TestKnownNoState(t *testing.T) {
-	c, _ := newCommands(t, nil)
+	c, _ := untriedCommands(t, nil)
 	for range 2 {
 		if got := c.ReadOnlyKnown(t.Context()) == nil; got != (c.ReadOnly(t.Context()) == nil) {
 			t.Error("the answers differ")

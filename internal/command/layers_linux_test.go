@@ -27,8 +27,8 @@ func cacheCommands(t *testing.T, edit func(c *Config)) (c *Commands, home string
 	return c, home
 }
 
-// cacheScript tries to change every file in the caches and to add files, and prints
-// what it then finds there.
+// cacheScript tries to change every file in the caches and to add files, and prints the
+// files that it then finds there.
 const cacheScript = `cd; for f in .cache/x .cache/tool/bin/git .npm/_npx/x .npm/_cacache/x go/pkg/mod/x .local/share/pnpm/git .local/share/pnpm/store/x .pub-cache/bin/x .gradle/wrapper/dists/x; do
 	rm -f $f; echo new >$f; echo new >${f%/*}/added; echo "$f $(cat $f) $(cat ${f%/*}/added)"
 done 2>/dev/null`
@@ -48,7 +48,8 @@ func cacheFiles(t *testing.T, home string) (changed []string) {
 	return changed
 }
 
-// A command changes the layer of its workspace and no file that others use.
+// TestLayers checks that a command changes the layer of its workspace and no file
+// that others use.
 func TestLayers(t *testing.T) {
 	var home, state string
 	c, _ := cacheCommands(t, func(c *Config) { home, state = c.Home, c.State })
@@ -90,7 +91,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// A root in a cache folder is used itself, not through a layer.
+// TestLayersRootInside checks that a root in a cache folder is used itself, not
+// through a layer.
 func TestLayersRootInside(t *testing.T) {
 	c, home := cacheCommands(t, func(c *Config) {
 		c.Roots = append(c.Roots, filepath.Join(c.Home, ".cache/project"))
@@ -104,7 +106,8 @@ func TestLayersRootInside(t *testing.T) {
 	}
 }
 
-// Without layers, a command changes packages but no programs.
+// TestCachesWithoutLayers checks that without layers, a command can change packages
+// but no programs.
 func TestCachesWithoutLayers(t *testing.T) {
 	c, home := cacheCommands(t, nil)
 	c.Report(t.Context()).Write.Coverage.Layers = false
@@ -122,7 +125,8 @@ func TestCachesWithoutLayers(t *testing.T) {
 	}
 }
 
-// Layers unused for a long time are removed, others stay.
+// TestSweepLayers checks that layers unused for a long time are removed, and that
+// others stay.
 func TestSweepLayers(t *testing.T) {
 	c, _ := cacheCommands(t, nil)
 	old, used, young := filepath.Join(c.layersFolder(), "old"), filepath.Join(c.layersFolder(), "used"), filepath.Join(c.layersFolder(), "young")

@@ -92,8 +92,7 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// TestGranted checks that a confined command may use what it was granted and nothing
-// else.
+// TestGranted checks that a confined command may use exactly its grants.
 func TestGranted(t *testing.T) {
 	c, root := newCommands(t, nil)
 	needContained(t, c)
@@ -154,8 +153,8 @@ func TestGranted(t *testing.T) {
 	}
 }
 
-// TestGrantedName checks that a command may change a protected name that it was
-// granted, and no other, and that what it made stays.
+// TestGrantedName checks that a command may change a protected name that was granted, and
+// no other, and that its changes remain.
 func TestGrantedName(t *testing.T) {
 	c, root := newCommands(t, nil)
 	needContained(t, c)
@@ -202,8 +201,8 @@ func TestGrantedKeeps(t *testing.T) {
 	}
 }
 
-// TestAllowRead checks that commands may read what the settings allow, including
-// secrets, and nothing beside it.
+// TestAllowRead checks that commands may read exactly the paths that the settings allow,
+// including secrets.
 func TestAllowRead(t *testing.T) {
 	out := outsideFolder(t)
 	c, _ := newCommands(t, func(c *Config) { c.AllowRead = []string{filepath.Join(c.Home, ".aws/config"), out} })

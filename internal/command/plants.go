@@ -66,8 +66,8 @@ func (w *watched) watchPlants(f found, names []string) {
 	}
 }
 
-// lookAtPlants quarantines what running commands made under protected names. ended
-// lists commands that make no more changes; git may still run in others.
+// lookAtPlants quarantines protected names that running commands made. ended lists
+// commands that make no more changes; git may still run in others.
 func (g *guard) lookAtPlants(f found, bases []string, ended []*watched) {
 	var names []string
 	for w := range g.running {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"mcp-toolset/internal/testscale"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,9 +10,10 @@ import (
 
 var plantNames = []string{".cursor", ".vscode", ".npmrc", ".gitattributes", ".gitmodules", ".cargo/config.toml", "opencode.json"}
 
-// A command leaves no protected name that was absent, unless git brings it.
+// TestPlants checks that a command leaves no protected name that was absent, unless
+// git brings it.
 func TestPlants(t *testing.T) {
-	for _, tc := range []struct {
+	for _, tc := range testscale.Sample([]struct {
 		name, script string
 		taken, stay  []string // names that the command makes
 		appeared     []string // those of stay that are reported
@@ -40,7 +42,7 @@ func TestPlants(t *testing.T) {
 		{"modules that run something", "printf '[submodule \"x\"]\n\tpath = x\n\tupdate = !touch x\n' >.gitmodules", []string{".gitmodules"}, nil, nil},
 		{"clone", "git clone -q -b theirs \"file://$PWD\" $TMPDIR/c && git -C $TMPDIR/c remote remove origin && mv $TMPDIR/c copy", nil, []string{"copy/.vscode/settings.json"}, nil},
 		{"worktree", "git worktree add -q wt theirs", nil, []string{"wt/.vscode/settings.json"}, nil},
-	} {
+	}, 8) {
 		t.Run(tc.name, func(t *testing.T) {
 			c, root := guardedCommands(t, func(c *Config) { c.Names = plantNames })
 			repository(t, root)
@@ -77,8 +79,8 @@ func TestPlants(t *testing.T) {
 	}
 }
 
-// Existing names stay, even if changed by their path, and so do names that the user has
-// approved, even while another command runs.
+// TestPlantsAgreed checks that existing names stay, even if changed by their path,
+// and so do names that the user has approved, even while another command runs.
 func TestPlantsAgreed(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
@@ -103,7 +105,8 @@ func TestPlantsAgreed(t *testing.T) {
 	}
 }
 
-// What a file tool makes while a command runs is not attributed to the command.
+// TestPlantsOfTools checks that files that a file tool makes while a command runs
+// are not attributed to the command.
 func TestPlantsOfTools(t *testing.T) {
 	c, root := newCommands(t, func(c *Config) { c.Names = plantNames })
 	needContained(t, c)
@@ -120,7 +123,8 @@ func TestPlantsOfTools(t *testing.T) {
 	}
 }
 
-// While a command runs, files that git may be about to commit are left alone.
+// TestPlantsWhileGitWorks checks that files that git may be about to commit are
+// left alone while a command runs.
 func TestPlantsWhileGitWorks(t *testing.T) {
 	root := tempRoot(t)
 	g, _ := newGuard(t, root)
@@ -149,7 +153,8 @@ func TestPlantsWhileGitWorks(t *testing.T) {
 	}
 }
 
-// The next server quarantines what a command of a killed server has made.
+// TestPlantsLeftByKilled checks that the next server quarantines protected names
+// that a command of a killed server has made.
 func TestPlantsLeftByKilled(t *testing.T) {
 	root, state := tempRoot(t), t.TempDir()
 	server := func() *guard {

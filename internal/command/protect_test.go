@@ -176,8 +176,8 @@ func TestTakeAway(t *testing.T) {
 	}
 }
 
-// Equal names of two roots do not collide in quarantine. Without a quarantine folder
-// they are removed.
+// TestTakeAwayTwice checks that equal names of two roots do not collide in
+// quarantine. Without a quarantine folder they are removed.
 func TestTakeAwayTwice(t *testing.T) {
 	root := tempRoot(t)
 	g, dir := newGuard(t, root)
@@ -201,7 +201,8 @@ func TestTakeAwayTwice(t *testing.T) {
 	}
 }
 
-// What existed is not the command's: the file of a linked worktree is itself protected.
+// TestProtectedFile checks that a name that existed is not attributed to the
+// command. The file .git of a linked worktree is itself protected.
 func TestProtectedFile(t *testing.T) {
 	root := tempRoot(t)
 	if err := write(root, ".git", "gitdir: /elsewhere"); err != nil {
@@ -217,7 +218,7 @@ func TestProtectedFile(t *testing.T) {
 	}
 }
 
-// What git makes stays.
+// TestGitStays checks that files that git makes stay.
 func TestGitStays(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)

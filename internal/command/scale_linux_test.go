@@ -4,6 +4,6 @@ import "mcp-toolset/internal/testscale"
 
 // Counts of the tests that have many cases.
 var (
-	churnCalls     = testscale.N(40, 300)
-	commandsInARow = testscale.N(100, 1000)
+	churnCalls     = testscale.N(10, 300)
+	commandsInARow = testscale.N(40, 1000)
 )

@@ -109,7 +109,7 @@ func TestPosixFile(t *testing.T) {
 }
 
 // TestPowerShellLaunch checks that no part of a command is on the command line of
-// PowerShell, and that what is there needs no quotes.
+// PowerShell, and that the arguments there need no quotes.
 func TestPowerShellLaunch(t *testing.T) {
 	c := &Commands{shell: "/opt/pwsh"}
 	marker := filepath.Join(t.TempDir(), "marker")

@@ -8,7 +8,8 @@ import (
 	"mcp-toolset/internal/silentfs"
 )
 
-// A shell that hangs at its start reports no syntax error, and the wait for it ends.
+// TestMalformedHangs checks that a shell that hangs at its start reports no syntax
+// error, and that the wait for it ends.
 func TestMalformedHangs(t *testing.T) {
 	dir := t.TempDir()
 	end := silentfs.Mount(t, dir)

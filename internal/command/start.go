@@ -371,8 +371,8 @@ func (r *Running) End(why Why, grace time.Duration) error {
 	return err
 }
 
-// confinement is the message to a supervisor: the policy of the command, and what must
-// be in force because it was in the trial.
+// confinement is the message to a supervisor: the policy of the command, and the
+// parts of the sandbox that must be in force because they were in the trial.
 type confinement struct {
 	Policy          sandbox.Policy
 	Landlock        int

@@ -109,8 +109,8 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// A command that was judged to only read starts even where it cannot be confined, and
-// is then reported as not confined.
+// TestJudgedUncontained checks that a command that was judged to only read starts
+// even where it cannot be confined, and is then reported as not confined.
 func TestJudgedUncontained(t *testing.T) {
 	c, root := newCommands(t, nil)
 	believe(c, failing, failing)
@@ -185,7 +185,8 @@ func TestEnvironments(t *testing.T) {
 	compare("judged", got)
 }
 
-// Without the variables of a login, commands get the ones that can be derived.
+// TestEnvironmentOfNothing checks that commands get the variables of a login that
+// can be derived if the server does not have them.
 func TestEnvironmentOfNothing(t *testing.T) {
 	c, _ := newCommands(t, func(conf *Config) { conf.Environ = nil })
 	env := c.environment("/d", "/t")
@@ -200,8 +201,8 @@ func TestEnvironmentOfNothing(t *testing.T) {
 	}
 }
 
-// A command can write the file in which the shell stores its last folder. That gets it
-// only folders that exist.
+// TestMarker checks that a command that writes to the file in which the shell
+// stores its last folder can name only folders that exist.
 func TestMarker(t *testing.T) {
 	c, root := newCommands(t, func(conf *Config) { conf.Sandbox = Off }) // nothing else prevents it
 	secret := filepath.Join(c.config.Home, "secret")
@@ -254,7 +255,8 @@ func TestMarker(t *testing.T) {
 	}
 }
 
-// A command that prints faster than its output is read waits; it does not fail.
+// TestOutputBlocks checks that a command that prints faster than its output is read
+// waits and does not fail.
 func TestOutputBlocks(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	_, res := run(t, c, Spec{Script: `f=$(sed -n 's/^flags:[[:space:]]*//p' /proc/$$/fdinfo/1); (( (f & 04000) == 0 )) && head -c 30000000 /dev/zero | tr '\0' a`})
@@ -288,7 +290,8 @@ func begun(t testing.TB, c *Commands, s Spec) *Running {
 	return r
 }
 
-// A pipe that another process holds does not delay the end.
+// TestPipeHeldElsewhere checks that a pipe that another process holds open does not
+// delay the end.
 func TestPipeHeldElsewhere(t *testing.T) {
 	c, root := newCommands(t, nil)
 	mark := fmt.Sprintf("mark-%d-of-the-test", os.Getpid())
@@ -373,7 +376,8 @@ func TestEndReasons(t *testing.T) {
 	}
 }
 
-// If all reasons come at the same time, one of them counts.
+// TestEndRace checks that one of several reasons counts if they come at the same
+// time.
 func TestEndRace(t *testing.T) {
 	c, _ := newCommands(t, nil)
 	r := begun(t, c, Spec{Script: "echo ready; sleep 1000"})
@@ -429,8 +433,9 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// What a command makes under an absent protected name is gone after its end, even if
-// the server ends it, or cannot be made at all.
+// TestProtectedBehindTheEnd checks that files that a command makes under an absent
+// protected name are gone after its end, even if the server ends it, or cannot be
+// made at all.
 func TestProtectedBehindTheEnd(t *testing.T) {
 	for _, end := range []string{"by itself", "closed"} {
 		c, root := newCommands(t, nil)
@@ -518,7 +523,8 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-// Many concurrent commands leave neither files nor descriptors.
+// TestManyLeaveNothing checks that many concurrent commands leave neither files nor
+// descriptors.
 func TestManyLeaveNothing(t *testing.T) {
 	c, root := newCommands(t, nil)
 	run(t, c, Spec{Script: "true"})

@@ -129,7 +129,7 @@ func TestTempRemoved(t *testing.T) {
 	}
 }
 
-// Folders whose mode forbids it are also removed.
+// TestTempReadOnly checks that folders whose mode forbids it are removed, too.
 func TestTempReadOnly(t *testing.T) {
 	f, base := newTemp(t)
 	a := folderOf(t, f, "a")

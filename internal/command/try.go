@@ -38,8 +38,8 @@ type Trial struct {
 	Err      error // why no test was possible; then commands are not confined
 }
 
-// InForce reports whether the sandbox is effective: nothing is written outside of the
-// allowed folders, and what should work does.
+// InForce reports whether the sandbox is effective: nothing is written outside of
+// the allowed folders, and operations that should work succeed.
 func (t Trial) InForce() bool { return t.Err == nil && t.held("write") && t.held("work") }
 
 func (t Trial) held(promise string) bool {
@@ -114,8 +114,8 @@ type trial struct {
 	Targets sandbox.Targets
 }
 
-// try starts a process that is confined like a command and tests what it must not be
-// able to do.
+// try starts a process that is confined like a command and tests the accesses that
+// must be impossible for it.
 func (c *Commands) try(ctx context.Context, readOnly bool) (t Trial) {
 	folder, err := c.temp.of(map[bool]string{false: "try", true: "try read-only"}[readOnly])
 	if err != nil {

@@ -26,7 +26,7 @@ func withoutMounts(t *testing.T, c *Commands) {
 // needs skips a test on a machine whose Landlock is missing or too old.
 func needs(t *testing.T, abi int) {
 	t.Helper()
-	c, _ := newCommands(t, nil)
+	c, _ := untriedCommands(t, nil)
 	if have := c.Report(t.Context()).Write.Coverage.Landlock; have < abi {
 		t.Skipf("Landlock ABI %d, not %d", have, abi)
 	}
@@ -37,7 +37,7 @@ func tried(c *Commands) bool { return c.temp.base() != "" }
 
 func TestTrialWithoutMounts(t *testing.T) {
 	needs(t, 6)
-	c, root := newCommands(t, nil)
+	c, root := untriedCommands(t, nil)
 	withoutMounts(t, c)
 	r := c.Report(t.Context())
 	if r.Tier != process.Subreaper || r.Write.Err != nil || r.ReadOnly.Err != nil {
@@ -78,12 +78,12 @@ func TestTrialWithoutMounts(t *testing.T) {
 	}
 }
 
-// A secret in the root that cannot be hidden is reported, and there are no read-only
-// commands then.
+// TestOpenHides checks that a secret in the root that cannot be hidden is reported,
+// and that there are no read-only commands then.
 func TestOpenHides(t *testing.T) {
 	needs(t, 6)
 	var secret string
-	c, root := newCommands(t, func(config *Config) {
+	c, root := untriedCommands(t, func(config *Config) {
 		secret = filepath.Join(config.Roots[0], "token")
 		config.Closed = []string{secret}
 	})
@@ -111,9 +111,10 @@ func TestOpenHides(t *testing.T) {
 	}
 }
 
-// A trial in namespaces, where they are possible, matches how commands run.
+// TestContained checks that a trial in namespaces, where they are possible, matches
+// how commands run.
 func TestContained(t *testing.T) {
-	c, _ := newCommands(t, nil)
+	c, _ := untriedCommands(t, nil)
 	r := c.Report(t.Context())
 	if r.Tier != process.PIDNamespace {
 		t.Skipf("the tier is %v: %q", r.Tier, r.TierMissing)
@@ -133,9 +134,9 @@ func TestContained(t *testing.T) {
 	}
 }
 
-// Git does not use a configuration that a command makes.
+// TestHostileGit checks that git does not use a configuration that a command makes.
 func TestHostileGit(t *testing.T) {
-	c, root := newCommands(t, nil)
+	c, root := untriedCommands(t, nil)
 	if !c.Report(t.Context()).Write.InForce() {
 		t.Skip("there is no containment here")
 	}
@@ -170,7 +171,7 @@ func TestHostileGit(t *testing.T) {
 }
 
 func TestOnRefuses(t *testing.T) {
-	c, root := newCommands(t, func(config *Config) { config.Sandbox = On })
+	c, root := untriedCommands(t, func(config *Config) { config.Sandbox = On })
 	withoutMounts(t, c)
 	if err := c.Required(t.Context()); err == nil || !strings.Contains(err.Error(), "--sandbox on") || !strings.Contains(err.Error(), "protect: ") {
 		t.Errorf("required: %v", err)
@@ -187,7 +188,7 @@ func TestOnRefuses(t *testing.T) {
 }
 
 func TestOffTriesNothing(t *testing.T) {
-	c, root := newCommands(t, func(config *Config) { config.Sandbox = Off })
+	c, root := untriedCommands(t, func(config *Config) { config.Sandbox = Off })
 	r := c.Report(t.Context())
 	if !errors.Is(r.Write.Err, errOff) || !errors.Is(r.ReadOnly.Err, errOff) || r.Tier == process.None {
 		t.Errorf("%+v", r)
@@ -213,7 +214,8 @@ func TestOffTriesNothing(t *testing.T) {
 	}
 }
 
-// If everything is writable, no command is confined, and the report says so.
+// TestUnbounded checks that no command is confined if everything is writable, and
+// that the report includes this.
 func TestUnbounded(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/", link); err != nil {
@@ -225,7 +227,7 @@ func TestUnbounded(t *testing.T) {
 		"link":       func(c *Config) { c.AllowWrite = []string{link} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, _ := newCommands(t, edit)
+			c, _ := untriedCommands(t, edit)
 			r := c.Report(t.Context())
 			for _, trial := range []Trial{r.Write, r.ReadOnly} {
 				if trial.Err == nil || trial.InForce() || !strings.Contains(trial.Err.Error(), "nothing would be left to contain") {
@@ -239,7 +241,7 @@ func TestUnbounded(t *testing.T) {
 			if text, res := run(t, c, Spec{Script: "echo x >" + outside}); res.Code != 0 {
 				t.Errorf("%s", text)
 			}
-			on, root := newCommands(t, func(c *Config) { edit(c); c.Sandbox = On })
+			on, root := untriedCommands(t, func(c *Config) { edit(c); c.Sandbox = On })
 			if _, err := on.Start(t.Context(), Spec{Script: "true", Dir: root}); err == nil {
 				t.Error("it was started")
 			}
@@ -247,7 +249,7 @@ func TestUnbounded(t *testing.T) {
 	}
 }
 
-// A policy that was not tried is not in force.
+// TestUntried checks that a policy that was not tried is not in force.
 func TestUntried(t *testing.T) {
 	var none Trial
 	if none.InForce() || len(none.Broken()) != 1 {
@@ -260,7 +262,7 @@ func TestUntried(t *testing.T) {
 	}
 }
 
-// The result is the same for a user other than root.
+// TestUnprivileged checks that the result is the same for a user other than root.
 func TestUnprivileged(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("this is no root")

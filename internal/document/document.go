@@ -1,11 +1,9 @@
-// Package document reads the files that are risky to parse: pictures,
-// notebooks and PDFs.
+// Package document reads files that are risky to parse: pictures, notebooks and PDFs.
 //
-// Each file is read in a process of its own, which is this program run again
-// (Serve) with the open file as its standard input. The process has a limit of
-// memory and a deadline, opens nothing but its cache, and says one JSON value;
-// whatever a file makes of its reader, the server gets an answer or an error.
-// Reader is the server's side of it.
+// Each file is read in a process of its own. The process is this program run again
+// (Serve), with the open file as its standard input. It has a memory limit and a
+// deadline, opens no file but its cache, and writes one JSON value. Whatever a file does
+// to its reader, the server gets an answer or an error. Reader is the server's side.
 package document
 
 import (
@@ -26,58 +24,58 @@ import (
 	"mcp-toolset/internal/state"
 )
 
-// Limits of the server's side.
+// Limits on the server's side.
 const (
-	// maxMemory is what all processes but small ones may hold together, in
-	// bytes. A server takes 40 MB beside it and smallMemory, which makes the
-	// 400 MB that all may take.
+	// maxMemory is the memory limit of all processes together, in bytes, except those
+	// that fit into smallMemory. With that and the 40 MB of the server, the total stays
+	// within the 400 MB allowed.
 	maxMemory = 300_000_000
-	// smallMemory is further room for those that need no more than this
-	// together, so that a small picture does not wait for large files.
+	// smallMemory is a separate memory limit, in bytes, of all processes that need no
+	// more than this each. So a small picture does not wait for large files.
 	smallMemory = 60_000_000
-	// maxWait is how long one waits for room, so that a file that only waited
-	// is not told to be slow.
+	// maxWait is the timeout for memory to become free. It is counted apart from the
+	// deadline, so that a file that only waited is not reported as slow.
 	maxWait = 25 * time.Second
-	// baseMemory is what a process takes before it looks at its file, and for
-	// an answer. An idle one takes about 20 MB.
+	// baseMemory is the memory of a process besides its file, including the answer, in
+	// bytes. An idle process takes about 20 MB.
 	baseMemory = 40_000_000
-	// maxTime is how long a process may take. The slowest real files, scanned
-	// pages by the dozen, need a few seconds.
+	// maxTime is the timeout of a process. The slowest real files, dozens of scanned
+	// pages, need a few seconds.
 	maxTime = 30 * time.Second
 
-	// Sizes of files in bytes over which none is tried; pictures have a limit
-	// of their own. A notebook is held in memory about four times over, as
-	// bytes, as JSON, as cells and as the answer; of a PDF only parts are.
+	// Limits of file sizes in bytes. Pictures have a limit of their own. A notebook is
+	// held in memory about four times: as bytes, JSON, cells and answer. Of a PDF, only
+	// parts are held.
 	maxNotebook = 64 << 20
 	maxPDF      = 1 << 30
 
-	// notebookShare is how many times its size a notebook takes in memory.
+	// notebookShare is the memory that a notebook takes, as a multiple of its size.
 	notebookShare = 4
 )
 
-// Config is what a Reader needs to know.
+// Config configures a Reader.
 type Config struct {
-	// Cache is a folder for what the PDF engine compiles, which saves a second
-	// per file; "": none. It is made when first needed, for this user only.
+	// Cache is the folder for the compiled PDF engine, which saves a second per file. It
+	// is created when first needed, for this user only. If empty, there is no cache.
 	Cache string
-	Log   *slog.Logger // what became of each process, at debug level; nil: nowhere
+	Log   *slog.Logger // receives the outcome of each process, at debug level; may be nil
 }
 
-// Reader reads documents, each in a process of its own. It is safe for
-// concurrent use; what does not fit into memory beside others waits its turn.
+// Reader reads documents, each in a process of its own. It is safe for concurrent use. A
+// document waits while others take the memory that it needs.
 type Reader struct {
 	cache string
 	log   *slog.Logger
-	room  *semaphore.Weighted // bytes of maxMemory that are not given out
-	small *semaphore.Weighted // the same of smallMemory
+	room  *semaphore.Weighted // bytes of maxMemory that are free
+	small *semaphore.Weighted // bytes of smallMemory that are free
 
 	self   func() (program, error)
-	time   time.Duration // maxTime but in tests
-	wait   time.Duration // maxWait but in tests
-	memory int64         // maxMemory but in tests
+	time   time.Duration // maxTime, except in tests
+	wait   time.Duration // maxWait, except in tests
+	memory int64         // maxMemory, except in tests
 }
 
-// NewReader makes a Reader. It starts nothing and touches no file.
+// NewReader returns a Reader. It starts no process and touches no file.
 func NewReader(c Config) *Reader {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -98,13 +96,12 @@ func NewReader(c Config) *Reader {
 	return r
 }
 
-// Picture reads a picture of size bytes and makes it fit for a model. What its
-// header already rules out costs no process.
+// Picture reads a picture of size bytes and prepares it for a model. A picture that its
+// header already rules out is refused without a process.
 //
-// Here as in Notebook and PDF, what the file is to blame for is a
-// *fault.Fault whose fact goes on after the name of the file, a cancelled
-// context's cause is returned as it is, and f must be open for reading and
-// keeps its offset.
+// Picture, Notebook and PDF share these rules: an error that the file is to blame for is
+// a *fault.Fault whose fact continues the name of the file. The cause of a cancelled
+// context is returned unchanged. f must be open for reading; its offset does not change.
 func (r *Reader) Picture(ctx context.Context, f *os.File, size int64) (*picture.Picture, error) {
 	info, err := picture.Inspect(f, size)
 	if err != nil {
@@ -120,7 +117,7 @@ func (r *Reader) Picture(ctx context.Context, f *os.File, size int64) (*picture.
 	return read[*picture.Picture](ctx, r, f, q)
 }
 
-// Notebook reads the cells of a notebook of size bytes that q asks for.
+// Notebook reads the cells of a notebook of size bytes that q selects.
 func (r *Reader) Notebook(ctx context.Context, f *os.File, size int64, q notebook.Request) (*notebook.View, error) {
 	if err := tooLarge(kindNotebook, size, maxNotebook); err != nil {
 		return nil, err
@@ -133,8 +130,8 @@ func (r *Reader) Notebook(ctx context.Context, f *os.File, size int64, q noteboo
 	})
 }
 
-// PDF reads the pages of a PDF file of size bytes that q asks for. Its cache
-// is that of the Reader, whatever q says.
+// PDF reads the pages of a PDF file of size bytes that q selects. It overrides the cache
+// and time of q with those of the Reader.
 func (r *Reader) PDF(ctx context.Context, f *os.File, size int64, q pdf.Request) (*pdf.Document, error) {
 	if err := tooLarge(kindPDF, size, maxPDF); err != nil {
 		return nil, err
@@ -143,8 +140,8 @@ func (r *Reader) PDF(ctx context.Context, f *os.File, size int64, q pdf.Request)
 	return read[*pdf.Document](ctx, r, f, request{Kind: kindPDF, Size: size, Memory: maxMemory, PDF: q})
 }
 
-// privateCache is the cache folder if only this user can write to it: what is
-// in it is run. Without one a PDF is read all the same.
+// privateCache returns the cache folder if only this user can write to it, because the
+// code in it is run. Otherwise it returns "": a PDF is then read without a cache.
 func (r *Reader) privateCache() string {
 	if r.cache == "" {
 		return ""
@@ -159,7 +156,7 @@ func (r *Reader) privateCache() string {
 	return r.cache
 }
 
-// sweep removes what a process that was ended left half-written in the cache.
+// sweep removes partial files of the cache that a killed process left.
 func (r *Reader) sweep() {
 	left, _ := filepath.Glob(filepath.Join(r.cache, "*", "*.tmp"))
 	for _, path := range left {

@@ -8,7 +8,7 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// kind is what a file is read as. Tests have kinds of their own.
+// kind is the kind of a file. Tests add kinds of their own.
 type kind string
 
 const (
@@ -17,7 +17,7 @@ const (
 	kindPDF      kind = "pdf"
 )
 
-// How a process can end without an answer.
+// Reasons for a process to end without an answer.
 var (
 	errMemory  = errors.New("over its limit of memory")
 	errStarved = errors.New("killed by the system, which is out of memory")
@@ -27,12 +27,12 @@ var (
 	errBusy    = errors.New("no room in time")
 )
 
-// words are what differs between the kinds in what a model is told.
+// words holds the parts of messages that differ between kinds.
 type words struct {
 	noun    string // after "is a"
 	plural  string
-	smaller string // what to do when there is too much of the file
-	less    string // what to do when there was too much to do at once
+	smaller string // the next step when the file is too large
+	less    string // the next step when the call asked for too much at once
 }
 
 var wordsOf = map[kind]words{
@@ -56,7 +56,7 @@ func (k kind) words() words {
 
 func (k kind) noun() string { return k.words().noun }
 
-// explain makes a fault of how a process ended.
+// explain returns the error for a process that ended for the reason end.
 func explain(k kind, end error, memory int64, deadline time.Duration) error {
 	w := k.words()
 	switch end {

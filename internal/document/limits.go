@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// Limits of a process, beside the memory and time it is given.
+// Limits of a process, in addition to its memory and time.
 const (
-	// watchEvery is how often memory is looked at, which takes some
-	// microseconds. What is touched in between goes over the limit: 3 MB at
-	// the 0.6 GB/s measured, 25 MB at the fastest that kernels give memory out.
+	// watchEvery is the interval between checks of the memory, each of which takes some
+	// microseconds. Memory touched in between exceeds the limit: by 3 MB at the measured
+	// 0.6 GB/s, by 25 MB at the fastest rate at which kernels hand out memory.
 	watchEvery = 5 * time.Millisecond
-	// maxStack is the stack of one goroutine in bytes. Recursion of readers
-	// by the nesting of a file ends here instead of at Go's 1 GB.
+	// maxStack is the limit of one goroutine's stack, in bytes. Readers that recurse by
+	// the nesting of a file end here instead of at Go's 1 GB.
 	maxStack = 64 << 20
-	// maxProcs is how many threads run Go code: one that reads, one that
-	// collects garbage and watches.
+	// maxProcs is the number of threads that run Go code: one reads, the other collects
+	// garbage and checks the limits.
 	maxProcs = 2
-	// maxFiles has room for what Go itself opens and one file of the cache.
+	// maxFiles is the limit of open files: those of Go itself and one of the cache.
 	maxFiles = 32
-	// maxFileSize is that of a file in the cache in bytes. The PDF engine
-	// compiles into about 20 MB.
+	// maxFileSize is the limit of a file in the cache, in bytes. The compiled PDF engine
+	// takes about 20 MB.
 	maxFileSize = 64 << 20
 )
 
-// confine sets the limits of the process and starts what watches over them.
-// Limits that a system does not have, or refuses, are left to those it has.
+// confine sets the limits of the process and starts the goroutines that check them. A
+// limit that the system lacks or refuses is skipped; the others remain.
 func confine(q request) {
 	debug.SetMaxStack(maxStack)
-	debug.SetMemoryLimit(q.Memory / 4 * 3) // beyond it garbage is collected early
+	debug.SetMemoryLimit(q.Memory / 4 * 3) // above this, garbage is collected sooner
 	runtime.GOMAXPROCS(maxProcs)
 	limitSystem(q)
 	time.AfterFunc(q.Deadline, func() { quit(exitTime, "over its deadline") })
@@ -40,7 +40,7 @@ func confine(q request) {
 	go watchParent(q.Parent, func() { quit(exitOrphan, "the server is gone") })
 }
 
-// quit ends the process from any goroutine.
+// quit ends the process; any goroutine may call it.
 func quit(code int, why string) {
 	fmt.Fprintln(os.Stderr, why)
 	os.Exit(code)
@@ -55,8 +55,8 @@ func watchMemory(limit uint64) {
 	}
 }
 
-// goMemory is what Go's runtime holds, in bytes. It misses little: the program
-// itself and what readers map without Go.
+// goMemory returns the memory that Go's runtime holds, in bytes. It leaves out only the
+// program itself and memory that readers map without Go.
 func goMemory() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)

@@ -8,25 +8,25 @@ import (
 	"syscall"
 )
 
-// limitSystem sets what the kernel watches over, for when Go's runtime cannot:
-// while code of the PDF engine runs that cannot be interrupted, a collection
-// of garbage that waits for it stops everything else.
+// limitSystem sets limits that the kernel enforces even when Go's runtime cannot: while
+// the code of the PDF engine runs, which cannot be interrupted, a garbage collection that
+// waits for it stops everything else.
 func limitSystem(q request) {
 	setLimits(q)
 	if !raceDetector {
-		// Data is what is mapped, of which Go and the PDF engine touch a half
-		// to two thirds; what is mapped at once is a lot faster than the watch.
+		// RLIMIT_DATA counts mapped memory, of which Go and the PDF engine touch between
+		// half and two thirds. Memory is mapped in one step, much faster than the check.
 		data := uint64(q.Memory)*2 + 256<<20
 		_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: data, Max: data})
 	}
-	// When the system runs out of memory this process goes, not the server.
+	// When the system runs out of memory, it kills this process, not the server.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	// Run as /proc/self/exe the process would be listed as "exe".
+	// Without this, a process run as /proc/self/exe would be listed as "exe".
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 }
 
-// heldMemory returns how to measure the resident memory of the process, which
-// includes the program itself and what readers map.
+// heldMemory returns a function that measures the resident memory of the process in
+// bytes, including the program itself and memory that readers map.
 func heldMemory() func() uint64 {
 	f, err := os.Open("/proc/self/statm")
 	if err != nil || raceDetector {

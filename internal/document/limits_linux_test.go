@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// self is what a process says of itself.
+// self describes a process, as read by itself.
 type self struct {
 	Name, Listed, OOM                string
 	Core, FileSize, Files, CPU, Data uint64
@@ -44,8 +44,8 @@ func init() {
 	}
 }
 
-// The limits that the kernel keeps are those that were meant, and the process
-// is listed under the name of the program.
+// The kernel has the intended limits, and the process is listed under the name of the
+// program.
 func TestSystemLimits(t *testing.T) {
 	r, _ := testReader(t, maxMemory, maxTime)
 	got, err := read[self](t.Context(), r, tempFile(t, nil), request{Kind: "self", Memory: 100_000_000})
@@ -70,7 +70,7 @@ func TestSystemLimits(t *testing.T) {
 	}
 }
 
-// An upgrade or removal of the program changes nothing for a running server.
+// Upgrading or removing the program does not affect a running server.
 func TestRemovedProgram(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "server")
 	if err := os.Link(os.Args[0], link); err != nil {

@@ -2,8 +2,8 @@
 
 package document
 
-// limitSystem does nothing: the process keeps its deadline and its memory by
-// itself, and the server kills it when it does not.
+// limitSystem does nothing. The process enforces its deadline and memory limit itself,
+// and the server kills it if it does not end by its deadline.
 func limitSystem(request) {}
 
 func heldMemory() func() uint64 { return goMemory }

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes the test binary its own reader of documents, with kinds that
-// do what a file could make a reader do.
+// TestMain lets the test binary act as the reader of documents. Its additional kinds do
+// what a file could make a reader do.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -55,7 +55,7 @@ var badKinds = map[kind]func(in *os.File, q request) (any, error){
 	},
 	"touch": func(*os.File, request) (any, error) {
 		kept := touched(100 << 20)
-		time.Sleep(3 * watchEvery) // so that the watch looks
+		time.Sleep(3 * watchEvery) // time for the check to run
 		return len(kept), nil
 	},
 	"recurse": func(*os.File, request) (any, error) { return recurse(1), nil },
@@ -92,7 +92,7 @@ var badKinds = map[kind]func(in *os.File, q request) (any, error){
 	},
 }
 
-// grow allocates for ever, and touches what it gets.
+// grow allocates forever and touches the memory.
 func grow(block int, pause time.Duration) [][]byte {
 	for kept := [][]byte{}; ; {
 		kept = append(kept, touched(block))
@@ -110,7 +110,7 @@ func touched(size int) []byte {
 	return b
 }
 
-// recurse goes as deep as numbers do.
+// recurse recurses until the number overflows.
 //
 //go:noinline
 func recurse(n int) int {

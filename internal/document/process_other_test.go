@@ -2,7 +2,7 @@
 
 package document
 
-// parentArg is for tests that need signals.
+// parentArg is used by tests that need signals.
 const parentArg = "be-parent"
 
 func beParent() int { return 2 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// parentArg makes the test binary a server that has its standard input read
-// as a kind within a time, the next two arguments, and that removes its own
-// program first if there is one more.
+// parentArg makes the test binary a server. It reads its standard input as a kind within
+// a time, which are the next two arguments. With one more argument it first removes its
+// own program.
 const parentArg = "be-parent"
 
 func beParent() int {
@@ -39,12 +39,12 @@ func init() {
 	}
 }
 
-// A process whose server was killed ends by itself.
+// A process ends by itself after its server was killed.
 func TestOrphan(t *testing.T) { testOrphan(t, "hang", maxTime) }
 
 func testOrphan(t *testing.T, k kind, deadline time.Duration) {
 	f := tempFile(t, nil)
-	// A lock is held as long as any process has this opening of the file.
+	// The lock is held as long as any process has this open file description.
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func testOrphan(t *testing.T, k kind, deadline time.Duration) {
 	eventually(t, "the process without a server is gone", free)
 }
 
-// What the system kills is not said to be damaged.
+// A file is not reported as damaged when the system killed its process.
 func TestStarved(t *testing.T) {
 	r, _ := testReader(t, maxMemory, maxTime)
 	_, err := read[string](t.Context(), r, tempFile(t, nil), request{Kind: "killed", Memory: baseMemory})
@@ -83,7 +83,7 @@ func TestStarved(t *testing.T) {
 	}
 }
 
-// Every process was waited for.
+// The server waits for every process.
 func TestNoZombies(t *testing.T) {
 	r, _ := testReader(t, maxMemory, maxTime)
 	for _, k := range []kind{"value", "exit", "killed", "flood"} {

@@ -7,25 +7,25 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// apart keeps a process out of the interrupts typed at the server's console,
-// which the server answers itself, and from opening a window of its own.
+// apart returns attributes that shield a process from interrupts typed at the server's
+// console, which the server handles itself, and from opening a window.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
 }
 
-func wasKilled(*os.ProcessState) bool { return false } // cannot be told from an exit
+func wasKilled(*os.ProcessState) bool { return false } // cannot be distinguished from an exit
 
-// peakMemory is not known: Windows forgets it with the process.
+// peakMemory returns 0: Windows does not report the memory of a process after its end.
 func peakMemory(*os.ProcessState) int64 { return 0 }
 
-// watchParent calls gone when the process with this id ends. There is no
-// adoption to watch for, so it is waited for.
+// watchParent calls gone when the process with this id ends. Windows gives orphans no
+// other parent, so watchParent waits for the process itself.
 func watchParent(parent int, gone func()) {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(parent))
 	if err == nil {
 		_, err = windows.WaitForSingleObject(h, windows.INFINITE)
 	}
-	if err == nil || err == windows.ERROR_INVALID_PARAMETER { // ended, or has before
+	if err == nil || err == windows.ERROR_INVALID_PARAMETER { // ended now, or earlier
 		gone()
 	}
 }

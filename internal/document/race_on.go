@@ -2,9 +2,9 @@
 
 package document
 
-// raceDetector says that a process needs several times the memory and time
-// that its limits are made for.
+// raceDetector reports whether the race detector is on. A process then needs several
+// times the memory and time of its limits.
 const raceDetector = true
 
-// extraEnv saves the second that the detector waits at each exit.
+// extraEnv avoids the second that the detector waits at each exit.
 var extraEnv = []string{"GORACE=atexit_sleep_ms=0"}

@@ -18,7 +18,7 @@ import (
 	"mcp-toolset/internal/notebook"
 )
 
-// pngOf is a picture of one colour.
+// pngOf returns a PNG picture filled with a repeating pattern.
 func pngOf(t *testing.T, w, h int) []byte {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
@@ -32,7 +32,7 @@ func pngOf(t *testing.T, w, h int) []byte {
 	return b.Bytes()
 }
 
-// pdfOf is a PDF file of one page with a text; its cross references are right.
+// pdfOf returns a PDF file of one page with a text and a correct cross-reference table.
 func pdfOf(text string) []byte {
 	content := "BT /F1 24 Tf 72 700 Td (" + text + ") Tj ET"
 	var b bytes.Buffer
@@ -130,7 +130,7 @@ func TestPDF(t *testing.T) {
 	r.cache = filepath.Join(t.TempDir(), "state", "cache")
 	data := pdfOf("Read me")
 	f := tempFile(t, data)
-	for range 2 { // into the cache, and out of it
+	for range 2 { // writes the cache, then reads it
 		d, err := r.PDF(t.Context(), f, int64(len(data)), pdf.Request{})
 		if err != nil || d.PageCount != 1 || len(d.Pages) != 1 || d.Pages[0].Text != "Read me" {
 			t.Fatalf("got %+v, %v", d, err)
@@ -148,7 +148,7 @@ func TestPDF(t *testing.T) {
 	wantFault(t, err, "is a PDF file of 1073741825 bytes, over the limit of 1024 MiB. Split it into smaller files and read those.")
 }
 
-// A cache that others could write to is code of theirs to run.
+// A cache that others can write to is refused: its code is run.
 func TestForeignCache(t *testing.T) {
 	r, log := testReader(t, maxMemory, maxTime)
 	dir := t.TempDir()

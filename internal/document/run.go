@@ -18,45 +18,45 @@ import (
 	"mcp-toolset/internal/launch"
 )
 
-// Limits of what is taken from a process.
+// Limits of the output and the end of a process.
 const (
-	// maxAnswer holds 20 pages as pictures of 500,000 bytes, 13.4 MB in
-	// base64, and as much text again; a server holds it twice while decoding.
+	// maxAnswer is the limit of an answer in bytes: 20 pages as pictures of 500,000
+	// bytes, 13.4 MB in base64, and as much text again. A server holds it twice while
+	// decoding.
 	maxAnswer = 32 << 20
-	// maxComplaint is what is kept of a process's words on its end, for the
-	// log: the reason comes first, then Go lists stacks by the page.
+	// maxComplaint is the limit of a process's standard error in the log, in bytes. The
+	// reason comes first; pages of Go's stacks follow.
 	maxComplaint = 1 << 10
-	// grace is how long after its deadline a process may end by itself. It
-	// does, unless the code it runs cannot be interrupted.
+	// grace is the time after its deadline in which a process may end by itself. It does,
+	// unless the code it runs cannot be interrupted.
 	grace = time.Second
-	// killWait is how long a killed process is waited for. One that hangs in
-	// the kernel, in a file system that does not answer, is left to it.
+	// killWait is the timeout for a killed process to end. One that hangs in the kernel,
+	// in a file system that does not answer, is abandoned.
 	killWait = 2 * time.Second
 )
 
-// program is this program, as it is run again.
+// program locates this program, to run it again.
 type program struct{ path, name string }
 
-// ownImage is this program on Linux, also when its file has been replaced or
-// removed since it was started.
+// ownImage is this program on Linux, even after its file has been replaced or removed.
 const ownImage = "/proc/self/exe"
 
-// findSelf finds this program.
+// findSelf locates this program.
 func findSelf() (program, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return program{}, err
 	}
-	// On Windows the path is one on the current drive, where anybody may make it.
+	// On Windows ownImage is a path on the current drive, where anyone may create it.
 	if _, err := os.Stat(ownImage); err == nil && runtime.GOOS == "linux" {
 		return program{ownImage, exe}, nil
 	}
 	return program{exe, exe}, nil
 }
 
-// read has a file read and decodes the answer. A file that needs more memory
-// than was thought gets a second try with all there is: so what runs at a time
-// never adds up to more than maxMemory.
+// read starts a process that reads the file, and decodes its answer. A file that needs
+// more memory than estimated gets a second try with all of it, so that concurrent
+// processes never exceed maxMemory together.
 func read[T any](ctx context.Context, r *Reader, f *os.File, q request) (T, error) {
 	var zero T
 	q.Memory = min(q.Memory, r.memory)
@@ -89,7 +89,7 @@ func read[T any](ctx context.Context, r *Reader, f *os.File, q request) (T, erro
 	return a.Value, nil
 }
 
-// reserve waits for room and takes it until release is called.
+// reserve waits for memory to be free and holds it until release is called.
 func (r *Reader) reserve(ctx context.Context, memory int64) (release func(), err error) {
 	room := r.room
 	if memory <= smallMemory {
@@ -103,8 +103,8 @@ func (r *Reader) reserve(ctx context.Context, memory int64) (release func(), err
 	return sync.OnceFunc(func() { room.Release(memory) }), nil
 }
 
-// run waits for memory to be free, then runs a process to its end and returns
-// what it said. release gives the memory back once that is used.
+// run waits for memory to be free, runs a process to its end and returns its output. The
+// caller calls release, which frees the memory, after using the output.
 func (r *Reader) run(ctx context.Context, f *os.File, q request) (said []byte, release func(), err error) {
 	none := func() {}
 	arg, err := json.Marshal(q)
@@ -144,7 +144,7 @@ func (r *Reader) run(ctx context.Context, f *os.File, q request) (said []byte, r
 	return nil, none, context.Cause(life)
 }
 
-// begin starts a process that reads f. One that hangs as it starts has a file of its own.
+// begin starts a process that reads f. A start that hangs has a descriptor of its own.
 func (r *Reader) begin(ctx context.Context, f *os.File, arg string, out, complaint *bounded) (*exec.Cmd, error) {
 	input, err := own(f)
 	if err != nil {
@@ -168,9 +168,9 @@ func (r *Reader) begin(ctx context.Context, f *os.File, arg string, out, complai
 	return cmd, nil
 }
 
-// command is this program as a reader of f. It gets no environment, so that
-// nothing in that changes what it does, and runs in a folder that is always
-// there and keeps no file system busy.
+// command returns the command that runs this program as a reader of f. It has no
+// environment, so that no variable changes its behaviour. Its folder is the root, which
+// always exists and keeps no file system busy.
 func (r *Reader) command(ctx context.Context, f *os.File, arg string) (*exec.Cmd, error) {
 	self, err := r.self()
 	if err != nil {
@@ -178,7 +178,7 @@ func (r *Reader) command(ctx context.Context, f *os.File, arg string) (*exec.Cmd
 	}
 	cmd := exec.CommandContext(ctx, self.path, Arg, arg)
 	cmd.Args[0] = self.name
-	cmd.Env = extraEnv // not nil, which would be ours; on Windows SYSTEMROOT is added
+	cmd.Env = extraEnv // not nil, which would mean the server's environment; Windows adds SYSTEMROOT
 	cmd.Dir = filepath.VolumeName(self.name) + string(filepath.Separator)
 	cmd.Stdin = f
 	cmd.SysProcAttr = apart()
@@ -186,8 +186,8 @@ func (r *Reader) command(ctx context.Context, f *os.File, arg string) (*exec.Cmd
 	return cmd, nil
 }
 
-// await waits for the exit of a process. It gives up on one that does not end
-// though it was killed.
+// await waits for a process to exit. done is false if the process did not end after it
+// was killed.
 func await(life context.Context, exited <-chan error) (err error, done bool) {
 	select {
 	case err = <-exited:
@@ -202,22 +202,22 @@ func await(life context.Context, exited <-chan error) (err error, done bool) {
 	}
 }
 
-// verdict says how a process ended that ended with err; nil means with an
+// verdict returns the reason for which a process ended with err, or nil if it gave an
 // answer.
 func verdict(life context.Context, p *os.ProcessState, err error, complaint string) error {
 	switch cause := context.Cause(life); {
 	case err == nil:
 		return nil
 	case cause != nil:
-		return cause // of the call's context, or what we ended it for
+		return cause // of the call's context, or the reason for which the server ended it
 	}
 	switch {
 	case p.ExitCode() == exitTime:
 		return errTime
 	case p.ExitCode() == exitMemory, strings.Contains(complaint, "out of memory"), strings.Contains(complaint, "cannot allocate memory"):
-		return errMemory // by the watch, or by the system's limit
+		return errMemory // found by the process itself, or by the system's limit
 	case wasKilled(p), strings.Contains(complaint, "failed to create new OS thread"):
-		return errStarved // nobody else kills it
+		return errStarved // nothing else kills it
 	}
 	return errCrash
 }
@@ -232,9 +232,9 @@ func (r *Reader) report(ctx context.Context, q request, took time.Duration, p *o
 	r.log.LogAttrs(ctx, slog.LevelDebug, "a document was read", attrs...)
 }
 
-// bounded keeps the first limit bytes written to it. More is an error and full
-// is called, or, without full, is dropped. The buffer is not embedded: its
-// ReadFrom would go around the bound.
+// bounded stores the first limit bytes written to it. Writing more calls full and returns
+// an error; without full, the excess is dropped. The buffer is not embedded, because its
+// ReadFrom would bypass the limit.
 type bounded struct {
 	kept  bytes.Buffer
 	limit int

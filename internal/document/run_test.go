@@ -22,12 +22,12 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// running is what a process that hangs writes into its file first.
+// running is written into the file by a process that hangs, before it does.
 const running = "running"
 
 var errCaller = &fault.Fault{Fact: "is wrong", Next: "Put it right."}
 
-// testReader has limits of its own; its log is returned by the function.
+// testReader returns a Reader with these limits, and a function that returns its log.
 func testReader(t *testing.T, memory int64, deadline time.Duration) (*Reader, func() string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -53,7 +53,7 @@ func (w lockedWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// tempFile is an open file with what is given in it.
+// tempFile returns an open file that contains data.
 func tempFile(t *testing.T, data []byte) *os.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -68,8 +68,7 @@ func tempFile(t *testing.T, data []byte) *os.File {
 	return f
 }
 
-// eventually polls for what another process does; the deadline is reached by a
-// failure only.
+// eventually polls a condition on another process. Only a failure reaches the deadline.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for start := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
@@ -89,14 +88,14 @@ func isRunning(t *testing.T, f *os.File) func() bool {
 	}
 }
 
-// Whatever a file makes of its reader, there is an answer or a fault.
+// Whatever a file does to its reader, the result is an answer or a fault.
 func TestEndings(t *testing.T) {
 	const memory, short, long = 120_000_000, 500 * time.Millisecond, 20 * time.Second
 	const stopped = "made the reader of %s stop; it is probably damaged. Repair it or use another copy of it."
 	for _, c := range []struct {
 		kind     kind
 		deadline time.Duration
-		want     string // the value, or after "error: " the error
+		want     string // the value, or the error after "error: "
 	}{
 		{"value", long, "a value"},
 		{"noise", long, "a value"},
@@ -142,7 +141,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// peakOf reads the memory in MB out of the log.
+// peakOf returns the peak memory in MB that a log reports.
 func peakOf(t *testing.T, log string) (peak float64) {
 	t.Helper()
 	_, rest, found := strings.Cut(log, "peak_mb=")
@@ -152,13 +151,13 @@ func peakOf(t *testing.T, log string) (peak float64) {
 	return peak
 }
 
-// What ended a process is told apart in the log.
+// The log distinguishes the reasons for which a process ended.
 func TestLog(t *testing.T) {
 	for k, want := range map[kind]string{
 		"recurse": "stack exceeds",
 		"panic":   "what a file can do",
 		"grow":    "exit status 81",
-		"loop":    "exit status 82|signal: killed", // on a busy machine the server is first
+		"loop":    "exit status 82|signal: killed", // on a busy machine the server is faster
 		"exit":    "exit status 7",
 		"unknown": "not for use by hand",
 	} {
@@ -177,7 +176,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// The process has nothing of the server's environment.
+// The process inherits nothing of the server's environment.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("MCP_TOOLSET_TEST", "secret")
 	r, _ := testReader(t, maxMemory, maxTime)
@@ -192,8 +191,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A file that needs more than was thought is read at the second try, if there
-// is enough at all.
+// A file that needs more memory than estimated is read at the second try, if there is
+// enough memory.
 func TestSecondTry(t *testing.T) {
 	r, log := testReader(t, maxMemory, maxTime)
 	got, err := read[int](t.Context(), r, tempFile(t, nil), request{Kind: "touch", Memory: 90_000_000})
@@ -239,8 +238,8 @@ func TestCancelWhileRunning(t *testing.T) {
 	}
 }
 
-// TestRoom: large files wait for each other, not for ever, and small ones wait
-// for none of them.
+// Large files wait for each other, but not forever. Small ones do not wait for large
+// ones.
 func TestRoom(t *testing.T) {
 	r, log := testReader(t, maxMemory, maxTime)
 	r.wait = 50 * time.Millisecond
@@ -284,7 +283,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	}
 }
 
-// Many at once take turns, and leave nothing behind.
+// Many concurrent reads take turns and leak no descriptor.
 func TestManyAtOnce(t *testing.T) {
 	r, _ := testReader(t, maxMemory, maxTime)
 	f := tempFile(t, nil)
@@ -306,7 +305,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// descriptors counts the open ones, where that can be done.
+// descriptors returns the number of open descriptors, or 0 where it is unknown.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")

@@ -16,12 +16,12 @@ import (
 	"mcp-toolset/internal/notebook"
 )
 
-// Arg is the first argument of a process that reads a document:
-// `mcp-toolset read-document {json}`.
+// Arg is the first argument of a process that reads a document: `mcp-toolset
+// read-document {json}`.
 const Arg = "read-document"
 
-// Exit codes of a process. Go's own fatal errors end with 2 as well, after
-// words of theirs.
+// Exit codes of a process. Go's own fatal errors also end with 2, after a message of
+// Go's.
 const (
 	exitUsage  = 2
 	exitMemory = 81 // over its limit of memory
@@ -31,10 +31,10 @@ const (
 	exitAnswer = 85 // the answer could not be written
 )
 
-// usage is for a person who runs the command by hand.
+// usage is printed for a user who runs the command by hand.
 const usage = Arg + " is how the server reads one picture, notebook or PDF file in a process of its own; it is not for use by hand"
 
-// request is what a process is asked, as its argument.
+// request is the argument of a process, as JSON.
 type request struct {
 	Kind     kind
 	Size     int64         // bytes of the file
@@ -45,26 +45,26 @@ type request struct {
 	PDF      pdf.Request
 }
 
-// answer is what a process says, as JSON on its standard output: a value, or
-// the fault of the file, or the error that kept it from being read.
+// answer is the JSON output of a process: a value, the fault of the file, or the error
+// that prevented reading it.
 type answer[T any] struct {
 	Value T
 	Fault *fault.Fault `json:",omitempty"`
 	Error string       `json:",omitempty"`
 }
 
-// kinds are the readers. They run under the limits of the process and return
-// a *fault.Fault for what the file is to blame for.
+// kinds maps each kind to its reader. Readers run within the limits of the process and
+// return a *fault.Fault for errors that the file is to blame for.
 var kinds = map[kind]func(in *os.File, q request) (any, error){
 	kindPicture:  readPicture,
 	kindNotebook: readNotebook,
 	kindPDF:      readPDF,
 }
 
-// Serve is the whole life of a process that reads a document: the request is
-// args[0] as JSON, the file is in, which is read at offsets only, and the
-// answer goes to out as one JSON value. It returns the exit code, and limits
-// the whole process, so that nothing else can be done in it.
+// Serve runs a process that reads a document and returns its exit code. args[0] is the
+// request as JSON. in is the file, which is read at offsets only. The answer is written
+// to out as one JSON value. Serve limits the whole process, so the caller can only exit
+// afterwards.
 func Serve(args []string, in *os.File, out io.Writer) int {
 	q, ok := parseRequest(args)
 	read, known := kinds[q.Kind]
@@ -82,7 +82,7 @@ func Serve(args []string, in *os.File, out io.Writer) int {
 		}
 	}
 	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false) // would make code and HTML several times as long
+	enc.SetEscapeHTML(false) // HTML escapes would make code several times as long
 	if err := enc.Encode(a); err != nil {
 		fmt.Fprintln(os.Stderr, "answering:", err)
 		return exitAnswer
@@ -102,7 +102,7 @@ func parseRequest(args []string) (q request, ok bool) {
 	return q, q.Size >= 0 && q.Memory > 0 && q.Deadline > 0 && q.Parent > 0
 }
 
-// guard ends the process at a panic of its reader, in fewer words than Go's.
+// guard ends the process when its reader panics, with a shorter message than Go's.
 func guard(read func(*os.File, request) (any, error), in *os.File, q request) (any, error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -135,7 +135,7 @@ func readNotebook(in *os.File, q request) (any, error) {
 
 func readPDF(in *os.File, q request) (any, error) { return pdf.Read(in, q.Size, q.PDF) }
 
-// readAll reads the size bytes that the file had when it was judged.
+// readAll reads size bytes: the size of the file when it was checked.
 func readAll(in io.ReaderAt, size int64) ([]byte, error) {
 	data := make([]byte, size)
 	n, err := in.ReadAt(data, 0)

@@ -10,8 +10,8 @@ import (
 	"mcp-toolset/internal/silentfs"
 )
 
-// A process that hangs as it starts is waited for no longer than its call, and
-// the memory that it was to have is given back.
+// A call that is cancelled while its process hangs at its start returns, and the memory
+// reserved for the process is released.
 func TestHangsAsItStarts(t *testing.T) {
 	r, _ := testReader(t, maxMemory, maxTime)
 	dir := t.TempDir()

@@ -22,8 +22,8 @@ var loopForever = []byte{
 }
 
 func init() {
-	// Compiled code cannot be interrupted, and a collection of garbage that
-	// waits for it stops everything else: no timer of the process goes off.
+	// Compiled code cannot be interrupted, and a garbage collection that waits for it
+	// stops everything else: no timer of the process fires.
 	badKinds["stuck"] = func(in *os.File, _ request) (any, error) {
 		ctx := context.Background()
 		m, err := wazero.NewRuntime(ctx).Instantiate(ctx, loopForever)
@@ -31,7 +31,7 @@ func init() {
 			return nil, err
 		}
 		go func() {
-			time.Sleep(100 * time.Millisecond) // until the loop runs, or the test shows nothing
+			time.Sleep(100 * time.Millisecond) // until the loop runs; otherwise the test shows nothing
 			_, _ = in.WriteAt([]byte(running), 0)
 			runtime.GC()
 		}()
@@ -40,7 +40,7 @@ func init() {
 	}
 }
 
-// A process that cannot even end itself is ended by the server.
+// The server ends a process that cannot end itself.
 func TestStuck(t *testing.T) {
 	testscale.NeedFull(t)
 	r, log := testReader(t, maxMemory, 500*time.Millisecond)
@@ -50,7 +50,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// Without a server, by the kernel.
+// Without a server, the kernel ends it.
 func TestStuckOrphan(t *testing.T) {
 	testscale.NeedFull(t)
 	testOrphan(t, "stuck", time.Second)

@@ -4,8 +4,8 @@ package fault
 
 // Fault is an error that the caller can fix.
 type Fault struct {
-	Fact string // what is wrong, without a full stop
-	Next string // what to do; "" if Fact is enough
+	Fact string // the problem, without a full stop
+	Next string // the next step; "" if Fact is enough
 }
 
 // New returns a fault.

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"mcp-toolset/internal/testscale"
 	"mcp-toolset/policy"
 )
 
@@ -122,7 +123,7 @@ func TestTime(t *testing.T) {
 		}
 		mark.gone(t, command)
 	}
-	for i := range 20 { // processes that have only just started
+	for i := range testscale.N(4, 20) { // processes that have only just started
 		for _, command := range []string{"(trap '' TERM; timeout 1000 sleep 1000); :", "timeout 1000 timeout 1000 sleep 1000 & wait"} {
 			mark := newMark(t)
 			w := newWorld(t, mark.add)

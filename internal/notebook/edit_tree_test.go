@@ -177,7 +177,7 @@ func (d dice) metadata(depth int) any {
 	return raw(d.of("null", "true", `"\/\u0041\ud800"`, "-0.0E+1"))
 }
 
-// tree is a notebook.
+// tree holds a notebook in the form that the slow implementation edits.
 type tree struct {
 	printer
 	minor       int

@@ -33,7 +33,7 @@ type Cell struct {
 	Outputs []Output
 }
 
-// Output is one output of a cell: a text or a picture. Consecutive pieces of
+// Output holds one output of a cell: a text or a picture. Consecutive pieces of
 // one stream are one output.
 type Output struct {
 	Text        string // the text to show, except that View truncates it

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroup is the cgroup of a command, which holds no supervisor. It is opened
-// before the containment.
+// cgroup is the cgroup of one command. The supervisor is not in it, and opens its
+// files before the command is confined.
 type cgroup struct {
 	path string
-	dir  int      // its folder
+	dir  int      // the cgroup's folder
 	stop *os.File // its cgroup.kill
 	list *os.File // its cgroup.procs
 }
 
-// makeCgroup makes a cgroup for a command below that of this process; "" for
-// the tiers that have none.
+// makeCgroup makes a cgroup for a command below the cgroup of this process, and
+// returns its folder. It returns "" for tiers that use no cgroup.
 func makeCgroup(t Tier) (string, error) {
 	if t != Cgroup {
 		return "", nil
@@ -38,10 +38,10 @@ func makeCgroup(t Tier) (string, error) {
 	return path, nil
 }
 
-// cgroupPrefix is what the names of a server's cgroups begin with.
+// cgroupPrefix returns the prefix of the names of a server's cgroups.
 func cgroupPrefix(server int) string { return fmt.Sprintf("mcp-toolset-%d-", server) }
 
-// ownCgroup is the folder of this process's cgroup of version 2.
+// ownCgroup returns the folder of this process's cgroup (version 2).
 func ownCgroup() (string, error) {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -56,7 +56,8 @@ func ownCgroup() (string, error) {
 	return "", errNoCgroup
 }
 
-// cgroupMount is where the whole file system of cgroups is mounted.
+// cgroupMount returns the mount point of the complete cgroup file system (version
+// 2).
 func cgroupMount() (string, error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -79,7 +80,7 @@ func openCgroup(path string) (*cgroup, error) {
 	if err != nil {
 		return nil, refused("opening the cgroup", err)
 	}
-	// Before Linux 5.14 there is none.
+	// Linux has this file since 5.14.
 	stop, err := os.OpenFile(filepath.Join(path, "cgroup.kill"), os.O_WRONLY, 0)
 	if err != nil {
 		return nil, refused("opening the cgroup", err)
@@ -94,8 +95,9 @@ func openCgroup(path string) (*cgroup, error) {
 	return &cgroup{path: path, dir: dir, stop: stop, list: list}, nil
 }
 
-// joinable tries whether processes may be put into a cgroup from this one, by
-// opening what the kernel asks for: both groups' lists, and that above both.
+// joinable returns an error if this process may not move processes into the cgroup.
+// It checks the files that the kernel requires to be writable: the list of the
+// cgroup, and the list of our own cgroup, which is the common ancestor.
 func joinable(path string) error {
 	for _, dir := range []string{path, filepath.Dir(path)} {
 		if err := unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK); err != nil {
@@ -105,8 +107,8 @@ func joinable(path string) error {
 	return nil
 }
 
-// join puts a command into the cgroup that has just been started. What it has
-// started before is found as a descendant.
+// join moves a command that has just been started into the cgroup. Processes that
+// it has started before are still found as its descendants.
 func (c *cgroup) join(pid int) error {
 	_, err := fmt.Fprint(c.list, pid)
 	return err
@@ -116,13 +118,13 @@ func (c *cgroup) kill() { _, _ = c.stop.WriteString("1") }
 
 func (c *cgroup) remove() { removeCgroup(c.path) }
 
-// killCgroup kills what is left in a cgroup whose supervisor has gone.
+// killCgroup kills the processes left in a cgroup whose supervisor has ended.
 func killCgroup(path string) {
 	_ = os.WriteFile(filepath.Join(path, "cgroup.kill"), []byte("1"), 0)
 }
 
-// removeCgroup removes a cgroup that is being emptied, with those that the
-// command made in it.
+// removeCgroup removes a cgroup that is becoming empty, and the cgroups that the
+// command made in it. It retries for killWait at most.
 func removeCgroup(path string) {
 	if path == "" {
 		return

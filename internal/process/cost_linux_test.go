@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Nothing is left in the server of many commands: no goroutine, no descriptor.
+// TestNothingKept checks that many commands leave no goroutine and no descriptor in
+// the server.
 func TestNothingKept(t *testing.T) {
 	eachTier(t, func(t *testing.T, r *Runner) {
 		count := func() (goroutines, files int) {
@@ -36,7 +37,7 @@ func TestNothingKept(t *testing.T) {
 	})
 }
 
-// BenchmarkTrue is a command as a server runs it, beside the shell alone.
+// BenchmarkTrue measures a command as a server runs it, and the shell alone.
 func BenchmarkTrue(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		path := bash(b)
@@ -68,8 +69,8 @@ func BenchmarkTrue(b *testing.B) {
 	}
 }
 
-// BenchmarkReady is a command for which a supervisor is ready, as it is unless
-// commands follow each other at once.
+// BenchmarkReady measures a command with a ready supervisor, which is the usual
+// case unless commands follow each other at once.
 func BenchmarkReady(b *testing.B) {
 	for _, tier := range systemTiers() {
 		b.Run(tier.String(), func(b *testing.B) {

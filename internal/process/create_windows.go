@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// create makes the process of a command, suspended: nothing of it has run. The
+// create creates the process of a command, suspended: none of its code has run. The
 // caller closes both handles.
 func create(spec *Spec) (info windows.ProcessInformation, err error) {
 	std, err := standard(spec)
@@ -23,7 +23,7 @@ func create(spec *Spec) (info windows.ProcessInformation, err error) {
 		return info, err
 	}
 	defer attributes.Delete()
-	// The command inherits these handles and no other one.
+	// The command inherits these handles and no others.
 	handles := std.distinct()
 	if err := attributes.Update(windows.PROC_THREAD_ATTRIBUTE_HANDLE_LIST, unsafe.Pointer(&handles[0]), uintptr(len(handles))*unsafe.Sizeof(handles[0])); err != nil {
 		return info, err
@@ -45,19 +45,19 @@ func create(spec *Spec) (info windows.ProcessInformation, err error) {
 	start.Flags = windows.STARTF_USESTDHANDLES
 	start.StdInput, start.StdOutput, start.StdErr = std[0], std[1], std[2]
 	env := environmentBlock(spec.Env)
-	// A console of its own that shows no window: interrupts of the server's do not
-	// reach the command.
+	// The command gets a console of its own without a window, so that console
+	// interrupts of the server do not reach it.
 	const flags = windows.CREATE_SUSPENDED | windows.CREATE_NO_WINDOW | windows.CREATE_UNICODE_ENVIRONMENT | windows.EXTENDED_STARTUPINFO_PRESENT
 	err = windows.CreateProcess(program, line, nil, nil, true, flags, &env[0], dir, &start.StartupInfo, &info)
 	runtime.KeepAlive(handles)
 	return info, err
 }
 
-// standardHandles are standard input, output and error of a command, which it
+// standardHandles holds the standard input, output and error that a command
 // inherits.
 type standardHandles [3]windows.Handle
 
-// standard duplicates the files of a command as handles that are inherited.
+// standard duplicates the files of a command as inheritable handles.
 func standard(spec *Spec) (std standardHandles, err error) {
 	input := spec.Input
 	if input == nil {
@@ -79,7 +79,8 @@ func standard(spec *Spec) (std standardHandles, err error) {
 	return std, nil
 }
 
-// distinct returns the handles in memory of their own, as the system wants them.
+// distinct returns the handles in a slice of their own: the attribute list refers
+// to this memory.
 func (s *standardHandles) distinct() []windows.Handle { return []windows.Handle{s[0], s[1], s[2]} }
 
 func (s *standardHandles) close() {
@@ -90,7 +91,7 @@ func (s *standardHandles) close() {
 	}
 }
 
-// environmentBlock returns variables in the form of the system.
+// environmentBlock returns variables as the UTF-16 block that CreateProcess takes.
 func environmentBlock(env []string) []uint16 {
 	var block []uint16
 	for _, v := range env {

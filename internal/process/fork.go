@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// forker is a thread that starts processes, one at a time. It lives as long as
-// each process that it started: the kernel takes the end of the thread that
-// started a process for that of its parent.
+// forker is a thread that starts processes, one at a time. It lives at least as
+// long as each process that it started: the kernel treats the end of the thread
+// that started a process as the death of its parent.
 type forker struct {
 	work     chan *startJob
 	replaced chan struct{} // closed when another thread starts the next processes
-	quit     chan struct{} // closed when the thread is not needed any more
+	quit     chan struct{} // closed when the thread is no longer needed
 	users    int           // starts and live processes; guarded by Runner.mu
 
 	mu      sync.Mutex
-	current *startJob // what runs; nil: nothing
-	thread  int       // its number; 0: not known
+	current *startJob // the start in progress; nil: none
+	thread  int       // the thread's id; 0: unknown
 }
 
 // startJob is the start of one process.
@@ -34,7 +34,7 @@ func newForker() *forker {
 }
 
 func (f *forker) run() {
-	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 	id := threadID()
 	for {
 		select {
@@ -55,8 +55,8 @@ func (f *forker) set(j *startJob, thread int) {
 	f.current, f.thread = j, thread
 }
 
-// kill kills the process that j starts if it has not become another program. The
-// lock keeps the thread from beginning another job meanwhile.
+// kill kills the process that j starts unless it already runs another program. The
+// lock prevents the thread from beginning another job meanwhile.
 func (f *forker) kill(j *startJob) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,15 +65,15 @@ func (f *forker) kill(j *startJob) {
 	}
 }
 
-// fork runs start on the thread that starts processes. A process can hang before
-// it becomes another program, in an emulator or in a file system that does not
-// answer, and start waits for it. Such a start delays the others for r.hang at
-// most: then they use another thread.
+// fork runs start on the thread that starts processes. A process can hang before it
+// executes its program, in an emulator or in a file system that does not answer,
+// and start waits for it. Such a start delays the others for r.hang at most: then
+// they use another thread.
 //
 // If fork returns a forker, the process runs, and the caller releases the forker
 // when the process has ended. If ctx ends earlier, fork returns the cause. kept
-// reports that start goes on in the background then; its process is killed, and
-// late is called with the error of start.
+// then reports whether start continues in the background; if so, fork has its
+// process killed, and calls late with the error of start.
 func (r *Runner) fork(ctx context.Context, start func() error, late func(error)) (_ *forker, kept bool, err error) {
 	j := &startJob{start: start, done: make(chan error, 1)}
 	f, err := r.assign(ctx, j)
@@ -100,7 +100,7 @@ func (r *Runner) fork(ctx context.Context, start func() error, late func(error))
 	}
 }
 
-// assign hands a job to a thread that is free.
+// assign gives a job to a thread that is free.
 func (r *Runner) assign(ctx context.Context, j *startJob) (*forker, error) {
 	for {
 		f := r.hold()
@@ -116,7 +116,8 @@ func (r *Runner) assign(ctx context.Context, j *startJob) (*forker, error) {
 	}
 }
 
-// outlast waits for the end of a start that nobody else waits for.
+// outlast waits for a start whose caller has given up. It kills the process
+// repeatedly until start returns.
 func (r *Runner) outlast(f *forker, j *startJob, hang *time.Timer, late func(error)) {
 	defer hang.Stop()
 	defer r.release(f)
@@ -135,8 +136,8 @@ func (r *Runner) outlast(f *forker, j *startJob, hang *time.Timer, late func(err
 	}
 }
 
-// hold returns the thread that starts the next process. It lives at least until
-// release.
+// hold returns the thread that starts the next process, and adds a user to it. The
+// thread lives at least until release.
 func (r *Runner) hold() *forker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +148,8 @@ func (r *Runner) hold() *forker {
 	return r.forker
 }
 
-// release ends a thread that was replaced and has no user left.
+// release removes a user of a thread. It ends the thread if it was replaced and has
+// no user left.
 func (r *Runner) release(f *forker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,8 +158,8 @@ func (r *Runner) release(f *forker) {
 	}
 }
 
-// replace has the next processes started on another thread. The thread with one
-// that hangs stays until its users are gone.
+// replace makes another thread start the next processes. The replaced thread, in
+// which a start hangs, lives until it has no users.
 func (r *Runner) replace(f *forker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A supervisor that hangs before it runs our program holds nothing up: neither
-// who waits for it, nor the next one, nor the end.
+// TestHungStart checks that a supervisor that hangs before it executes our program
+// delays nothing: not its caller, not the next supervisor, not Close.
 func TestHungStart(t *testing.T) {
 	r := newRunner(t, Config{})
 	hung, release := make(chan struct{}), make(chan struct{})
@@ -35,7 +35,7 @@ func TestHungStart(t *testing.T) {
 	}
 }
 
-// The end of the Runner ends the wait for a supervisor.
+// TestCloseDuringHungStart checks that Close ends the wait for a supervisor.
 func TestCloseDuringHungStart(t *testing.T) {
 	r := NewRunner(Config{})
 	hung, release := make(chan struct{}), make(chan struct{})
@@ -66,7 +66,8 @@ func TestCloseDuringHungStart(t *testing.T) {
 	}
 }
 
-// What has not become a supervisor is killed, what has is not.
+// TestKillHalfStarted checks that a process that is not yet a supervisor is killed,
+// and that a supervisor is not.
 func TestKillHalfStarted(t *testing.T) {
 	r := newRunner(t, Config{})
 	p, o := start(t, r, script(t, "exec sleep 60"))
@@ -95,8 +96,8 @@ func TestKillHalfStarted(t *testing.T) {
 	o.all(t)
 }
 
-// hangOnce has the next start hang until release is closed, and those after it
-// start a supervisor.
+// hangOnce makes the next start hang until release is closed. Later starts work
+// normally.
 func hangOnce(r *Runner) (hung, release chan struct{}) {
 	hung, release = make(chan struct{}), make(chan struct{})
 	var begun atomic.Bool
@@ -111,7 +112,7 @@ func hangOnce(r *Runner) (hung, release chan struct{}) {
 	return hung, release
 }
 
-// inBackground starts a supervisor and returns the error when there is one.
+// inBackground starts a supervisor and sends its error.
 func inBackground(ctx context.Context, r *Runner) chan error {
 	got := make(chan error, 1)
 	go func() {
@@ -129,10 +130,11 @@ func threadLives(id int) bool {
 	return err == nil
 }
 
-// A start that hangs holds up no start that waits for the same thread.
+// TestHungStartOfAnother checks that a start that hangs does not delay starts that
+// wait for the same thread.
 func TestHungStartOfAnother(t *testing.T) {
 	r := newRunner(t, Config{})
-	run(t, r, "true") // finds the tier
+	run(t, r, "true") // determines the tier
 	r.wait, r.hang = failTime, 50*time.Millisecond
 	hung, release := hangOnce(r)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -164,7 +166,8 @@ func TestHungStartOfAnother(t *testing.T) {
 	close(release)
 }
 
-// A start that is cancelled, but does not hang, costs no thread.
+// TestCancelledStartThread checks that a start that is cancelled without hanging
+// does not cost a thread.
 func TestCancelledStartThread(t *testing.T) {
 	r := newRunner(t, Config{})
 	run(t, r, "true")
@@ -190,7 +193,8 @@ func TestCancelledStartThread(t *testing.T) {
 	}
 }
 
-// A thread that was replaced ends with the last process that it started.
+// TestHungStartThread checks that a replaced thread ends with the last process that
+// it started.
 func TestHungStartThread(t *testing.T) {
 	r := newRunner(t, Config{})
 	p, o := start(t, r, script(t, "exec sleep 60"))
@@ -228,7 +232,8 @@ func TestHungStartThread(t *testing.T) {
 	eventually(t, "the thread has ended", func() bool { return !threadLives(f.thread) })
 }
 
-// A start that is cancelled before it has begun leaves nothing open.
+// TestCancelledBeforeStart checks that a start that is cancelled before it begins
+// leaves no open descriptor.
 func TestCancelledBeforeStart(t *testing.T) {
 	r := newRunner(t, Config{})
 	run(t, r, "true")
@@ -260,8 +265,8 @@ func TestCancelledBeforeStart(t *testing.T) {
 	<-first
 }
 
-// A supervisor that took a command and does not start it is ended, by its limit
-// and by the end of the Runner.
+// TestStartTakesTooLong checks that a supervisor that takes a command and does not
+// start it is ended, by its time limit and by Close.
 func TestStartTakesTooLong(t *testing.T) {
 	inTiers(t, func(t *testing.T, r *Runner) {
 		r.begin = 50 * time.Millisecond

@@ -2,8 +2,9 @@
 
 package process
 
-// threadID returns 0: the children of a thread are not known here.
+// threadID returns 0: the children of a thread cannot be listed on this system.
 func threadID() int { return 0 }
 
-// killHalfStarted does nothing: the children of a thread are not known here.
+// killHalfStarted does nothing: the children of a thread cannot be listed on this
+// system.
 func killHalfStarted(int) {}

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// job is the job object of one command. The server has its only handle, so that
-// the system ends all processes in it when the server is gone.
+// job is the job object of one command. The server has its only handle, so the
+// system ends all processes of the job when the server ends.
 type job struct {
 	mu     sync.Mutex // held while the handle is used or closed
 	handle windows.Handle
 }
 
-// newJob makes a job object without processes.
+// newJob creates an empty job object.
 func newJob() (*job, error) {
 	handle, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -26,7 +26,8 @@ func newJob() (*job, error) {
 	}
 	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
-			// Without the second, a crash may show a window that nobody closes.
+			// Without the second flag, a crash may open a window that no one
+			// closes.
 			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION,
 		},
 	}
@@ -39,7 +40,7 @@ func newJob() (*job, error) {
 	return &job{handle: handle}, nil
 }
 
-// with calls f with the handle unless it is closed.
+// with calls f with the handle, or does nothing if the handle is closed.
 func (j *job) with(f func(windows.Handle)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -48,7 +49,7 @@ func (j *job) with(f func(windows.Handle)) {
 	}
 }
 
-// close ends all processes of the job that are left.
+// close closes the handle, which ends all processes left in the job.
 func (j *job) close() {
 	j.with(func(h windows.Handle) {
 		_ = windows.CloseHandle(h)
@@ -72,7 +73,8 @@ type accounting struct {
 	Total, Active, Killed    uint32
 }
 
-// account returns how many processes run in the job, and what all took.
+// account returns the number of processes in the job and the resources that all of
+// them used.
 func (j *job) account() (a accounting, err error) {
 	j.with(func(h windows.Handle) {
 		err = windows.QueryInformationJobObject(h, windows.JobObjectBasicAccountingInformation,
@@ -81,19 +83,19 @@ func (j *job) account() (a accounting, err error) {
 	return a, err
 }
 
-// empty reports whether no process runs in the job any more.
+// empty reports whether no process is left in the job.
 func (j *job) empty() bool {
 	a, err := j.account()
 	return err == nil && a.Active == 0
 }
 
-// alone reports whether nothing but the console is left in the job.
+// alone reports whether no process but the console is left in the job.
 func (j *job) alone() bool {
 	_, count := j.names()
 	return count == 0
 }
 
-// within waits at most so long until something is so.
+// within waits until so returns true, for at most d. It reports whether so did.
 func within(d time.Duration, so func() bool) bool {
 	const again = 5 * time.Millisecond
 	for deadline := time.Now().Add(d); ; time.Sleep(again) {
@@ -106,7 +108,7 @@ func within(d time.Duration, so func() bool) bool {
 	}
 }
 
-// usage returns what the processes of the job took.
+// usage returns the resources that the processes of the job used.
 func (j *job) usage() Usage {
 	a, err := j.account()
 	if err != nil {
@@ -124,22 +126,23 @@ func (j *job) usage() Usage {
 	return u
 }
 
-// processList is JOBOBJECT_BASIC_PROCESS_ID_LIST with room for one more id than
-// processes are named: that of the console.
+// processList is JOBOBJECT_BASIC_PROCESS_ID_LIST with room for maxNamed ids and the
+// id of the console.
 type processList struct {
 	Assigned, Listed uint32
 	IDs              [maxNamed + 1]uintptr
 }
 
-// console is the program that serves the console of a command, which ends with it.
+// console is the program that serves the console of a command. It ends with the
+// command.
 const console = "conhost.exe"
 
-// names returns the names of at most maxNamed processes that run in the job, and
-// the number of all of them, without the console.
+// names returns the names of at most maxNamed processes of the job, and the number
+// of all its processes. Neither includes the console.
 func (j *job) names() (names []string, count int) {
 	var list processList
 	j.with(func(h windows.Handle) {
-		// An error says that there are more than fit; the first are listed.
+		// The call fails if there are more ids than fit, but lists the first.
 		_ = windows.QueryInformationJobObject(h, windows.JobObjectBasicProcessIdList,
 			uintptr(unsafe.Pointer(&list)), uint32(unsafe.Sizeof(list)), nil)
 	})
@@ -155,7 +158,7 @@ func (j *job) names() (names []string, count int) {
 	return names, count
 }
 
-// nameOf returns the file name of the program that a process runs.
+// nameOf returns the file name of a process's program.
 func nameOf(pid uint32) string {
 	const unknown = "a process whose name is unknown"
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
@@ -170,7 +173,7 @@ func nameOf(pid uint32) string {
 	return filepath.Base(path)
 }
 
-// imageOf returns the path of the program that a process runs.
+// imageOf returns the path of a process's program.
 func imageOf(process windows.Handle) (string, error) {
 	buf := make([]uint16, windows.MAX_LONG_PATH)
 	n := uint32(len(buf))

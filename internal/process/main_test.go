@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain makes the test binary its own supervisor, and a server that can be
-// killed.
+// TestMain makes the test binary its own supervisor, and a server that tests can
+// kill.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// testConfine does what a containment may: fail, limit the process, hang.
+// testConfine imitates confinement: it fails, limits the process, or hangs.
 func testConfine(raw json.RawMessage, start func() error) error {
 	var what string
 	if err := json.Unmarshal(raw, &what); err != nil {
@@ -58,7 +58,7 @@ func testConfine(raw json.RawMessage, start func() error) error {
 	return start()
 }
 
-// bash is the shell of the tests.
+// bash returns the path of the tests' shell.
 func bash(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("bash")
@@ -80,7 +80,7 @@ func newRunner(t testing.TB, c Config) *Runner {
 	return r
 }
 
-// output collects what comes through a pipe.
+// output collects the data from a pipe.
 type output struct {
 	w    *os.File
 	done chan struct{}
@@ -103,7 +103,7 @@ func newOutput(t testing.TB) *output {
 	return o
 }
 
-// all waits for the end of the pipe.
+// all waits for the end of the pipe and returns its data.
 func (o *output) all(t testing.TB) string {
 	t.Helper()
 	select {
@@ -114,7 +114,7 @@ func (o *output) all(t testing.TB) string {
 	return o.text
 }
 
-// failTime is what only a failure takes.
+// failTime is a timeout that only failures reach.
 const failTime = time.Minute
 
 func script(t testing.TB, text string) Spec {
@@ -145,7 +145,7 @@ func wait(t testing.TB, p *Process) Exit {
 	return p.Wait()
 }
 
-// run runs a script to its end.
+// run runs a script until it ends.
 func run(t testing.TB, r *Runner, text string) (Exit, string) {
 	t.Helper()
 	p, o := start(t, r, script(t, text))
@@ -162,6 +162,6 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// patience replaces startWait in tests, which start many supervisors at once, also on
-// a busy machine and under the race detector.
+// patience replaces startWait in tests: they start many supervisors at once, and
+// may run on a busy machine or under the race detector.
 const patience = time.Minute

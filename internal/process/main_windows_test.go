@@ -21,7 +21,7 @@ import (
 //
 //	GOOS=windows go test -c -o /tmp/process.exe ./internal/process && wine /tmp/process.exe
 
-// standIn is the first argument of the test binary when it stands for a command.
+// standIn is the first argument of a test binary that acts as a command.
 const standIn = "stand-in"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// beStandIn is the life of a command.
+// beStandIn is the main function of a command.
 func beStandIn(what string, args []string) int {
 	switch what {
 	case "exit":
@@ -42,16 +42,16 @@ func beStandIn(what string, args []string) int {
 		dir, _ := os.Getwd()
 		fmt.Printf("%q %q %v %s %s\n", args, input, err, os.Getenv("STAND_IN"), dir)
 		fmt.Fprintln(os.Stderr, "to standard error")
-	case "tree": // depth of descendants, each of which prints its number
+	case "tree": // depth of descendants, each of which prints its id
 		fmt.Println(os.Getpid())
 		depth, _ := strconv.Atoi(args[0])
 		if depth > 0 {
 			spawnOne(strconv.Itoa(depth-1), uint32(depth%2)*windows.DETACHED_PROCESS)
 		}
-		time.Sleep(10 * failTime) // to be ended
+		time.Sleep(10 * failTime) // ends when killed
 	case "leave":
 		spawnOne("0", windows.CREATE_NEW_PROCESS_GROUP)
-	case "break": // away from the job
+	case "break": // outside of the job
 		if err := spawnOne("0", windows.CREATE_BREAKAWAY_FROM_JOB); err != nil {
 			fmt.Println("refused")
 		}
@@ -61,7 +61,7 @@ func beStandIn(what string, args []string) int {
 	return 0
 }
 
-// spawnOne starts a stand-in for a tree and waits until it runs.
+// spawnOne starts a command of a tree and waits until it runs.
 func spawnOne(depth string, flags uint32) error {
 	cmd := exec.Command(os.Args[0], standIn, "tree", depth)
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: flags}
@@ -84,7 +84,7 @@ func spawnOne(depth string, flags uint32) error {
 	return nil
 }
 
-// beServer starts a tree with a Runner and waits to be killed.
+// beServer starts a tree with a Runner and then waits to be killed.
 func beServer(depth string) int {
 	p, err := NewRunner(Config{}).Start(context.Background(), Spec{
 		Args: []string{os.Args[0], standIn, "tree", depth}, Dir: os.TempDir(), Env: os.Environ(), Output: os.Stdout,
@@ -97,7 +97,7 @@ func beServer(depth string) int {
 	return 0
 }
 
-// output collects what comes through a pipe.
+// output collects the lines from a pipe.
 type output struct {
 	w     *os.File
 	lines chan string
@@ -120,7 +120,7 @@ func newOutput(t *testing.T) *output {
 	return o
 }
 
-// all returns all lines, when nobody has the other end any more.
+// all waits until no process has the other end open, and returns all lines.
 func (o *output) all(t *testing.T) (all []string) {
 	t.Helper()
 	for {
@@ -136,7 +136,7 @@ func (o *output) all(t *testing.T) (all []string) {
 	}
 }
 
-// processes reads the numbers of so many processes and opens them.
+// processes reads the ids of n processes and opens the processes.
 func (o *output) processes(t *testing.T, n int) (all []windows.Handle) {
 	t.Helper()
 	for range n {
@@ -159,10 +159,10 @@ func (o *output) processes(t *testing.T, n int) (all []windows.Handle) {
 	return all
 }
 
-// failTime is what only a failure takes.
+// failTime is a timeout that only failures reach.
 const failTime = time.Minute
 
-// runs reports whether a process has not ended.
+// runs reports whether a process is still running after wait.
 func runs(h windows.Handle, wait time.Duration) bool {
 	event, err := windows.WaitForSingleObject(h, uint32(wait.Milliseconds()))
 	return err != nil || event != windows.WAIT_OBJECT_0
@@ -177,7 +177,7 @@ func pid(t *testing.T, h windows.Handle) uint32 {
 	return id
 }
 
-// tempDir is t.TempDir, whose cleanup fails under Wine.
+// tempDir is like t.TempDir, whose cleanup fails under Wine.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "process-test-")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMarkOfSession checks that a command is looked for in the job object of its
-// own session, which is never made for another one.
+// TestMarkOfSession checks that a command is searched for in the job object of its
+// own session, which is never made for another session.
 func TestMarkOfSession(t *testing.T) {
 	broken := errors.New("broken")
 	m := marks[string]{

@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// markJob returns the job object of all commands of all servers of this user in this
-// session. It has no limits: it marks processes that a server has started, however far down.
-// The job of a command is nested in it.
+// markJob returns the job object that contains all commands of this user's servers
+// in this session. It has no limits: it marks processes that a server started,
+// directly or through other processes. The job object of each command is nested in
+// it.
 var markJob = sync.OnceValues(func() (windows.Handle, error) {
 	sid, access, err := OnlyThisUser()
 	if err != nil {
@@ -25,8 +26,8 @@ var markJob = sync.OnceValues(func() (windows.Handle, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Only this user may put processes into it or ask about it.
-	h, err := windows.CreateJobObject(access, name) // or opens the one that exists
+	// Only this user may add processes to it or query it.
+	h, err := windows.CreateJobObject(access, name) // opens the object if it exists
 	if err != nil {
 		return 0, fmt.Errorf("making the job object that marks commands: %w", err)
 	}
@@ -42,8 +43,8 @@ func OwnSID() (string, error) {
 	return user.User.Sid.String(), nil
 }
 
-// OnlyThisUser returns OwnSID, and the attributes of an object that only this user
-// owns and can open.
+// OnlyThisUser returns OwnSID, and security attributes for an object that this user
+// owns and no one else can open.
 func OnlyThisUser() (sid string, access *windows.SecurityAttributes, err error) {
 	if sid, err = OwnSID(); err != nil {
 		return "", nil, err
@@ -67,7 +68,8 @@ func sessionOf(pid uint32) (session uint32, err error) {
 
 const jobObjectQuery = 0x0004 // JOB_OBJECT_QUERY
 
-// openMark opens the job object of a name to ask about it, if there is one.
+// openMark opens the job object with a name for queries. It returns false if there
+// is none.
 func openMark(name string) (windows.Handle, bool, error) {
 	text, err := windows.UTF16PtrFromString(name)
 	if err != nil {
@@ -78,12 +80,12 @@ func openMark(name string) (windows.Handle, bool, error) {
 	case h != 0:
 		return windows.Handle(h), true, nil
 	case errors.Is(err, windows.ERROR_FILE_NOT_FOUND):
-		return 0, false, nil // no server runs there
+		return 0, false, nil // no server runs in that session
 	}
 	return 0, false, fmt.Errorf("opening the job object that marks commands: %w", err)
 }
 
-// markOf returns the job object that marks a process if it is a command: see marks.of.
+// markOf calls marks.of for the session and user of this process.
 func markOf(pid uint32) (mark windows.Handle, other, ok bool, err error) {
 	sid, err := OwnSID()
 	if err != nil {
@@ -101,9 +103,9 @@ var openJobObject = windows.NewLazySystemDLL("kernel32.dll").NewProc("OpenJobObj
 
 var isProcessInJob = windows.NewLazySystemDLL("kernel32.dll").NewProc("IsProcessInJob")
 
-// StartedByServer reports whether a process is a command of a server of this user
-// or was started by one. The caller has the process open, so that no other one can
-// have its number.
+// StartedByServer reports whether a process is a command of a server of this user,
+// or was started by one. The caller must have the process open, so that its id
+// cannot be reused.
 func StartedByServer(pid uint32) (bool, error) {
 	mark, other, ok, err := markOf(pid)
 	if err != nil || !ok {
@@ -112,7 +114,7 @@ func StartedByServer(pid uint32) (bool, error) {
 	if other {
 		defer windows.CloseHandle(mark)
 	}
-	// Wine wants the first right, and Windows denies it for elevated processes.
+	// Wine requires the first right; Windows denies it for elevated processes.
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, pid)
 	if err != nil {
 		process, err = windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)

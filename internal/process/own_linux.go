@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// Own reports whether a number is that of this process, of a thread of it, or of
-// a process that it has started, however far down.
+// Own reports whether number is the id of this process, of one of its threads, or
+// of a descendant of this process.
 func Own(number string) bool {
 	pid, err := strconv.Atoi(number)
-	for range 1000 { // processes may change meanwhile
+	for range 1000 { // bounded, since processes may change meanwhile
 		if err != nil || pid <= 0 {
 			return false
 		}

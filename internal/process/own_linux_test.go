@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestOwn: a server's own processes and threads are known by their numbers.
+// TestOwn checks that a server's own processes and threads are recognised by their
+// ids.
 func TestOwn(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 1000 & echo $!; read x")
 	in, err := cmd.StdinPipe()

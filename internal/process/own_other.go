@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Own reports whether a number is that of this process.
+// Own reports whether number is the id of this process.
 func Own(number string) bool {
 	pid, err := strconv.Atoi(number)
 	return err == nil && pid == os.Getpid()

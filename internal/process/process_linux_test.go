@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inTiers runs a test in every tier that this system has, all at once.
+// inTiers runs a test in all tiers of this system in parallel.
 func inTiers(t *testing.T, test func(t *testing.T, r *Runner)) {
 	eachTier(t, func(t *testing.T, r *Runner) {
 		t.Parallel()
@@ -28,7 +28,7 @@ func inTiers(t *testing.T, test func(t *testing.T, r *Runner)) {
 	})
 }
 
-// eachTier is the same one after the other.
+// eachTier runs a test in all tiers of this system, one after the other.
 func eachTier(t *testing.T, test func(t *testing.T, r *Runner)) {
 	for _, tier := range systemTiers() {
 		t.Run(tier.String(), func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestExit(t *testing.T) {
 			"kill -TERM $$":          {Code: -1, Signal: syscall.SIGTERM},
 			"ulimit -c unlimited 2>/dev/null; kill -SEGV $$": {Code: -1, Signal: syscall.SIGSEGV},
 			"(exit 3) & wait $!":                             {Code: 3},
-			"true | tee >(cat)":                              {}, // cat ends a moment after the shell
+			"true | tee >(cat)":                              {}, // cat ends a moment later than the shell
 		} {
 			got, _ := run(t, r, text)
 			got.Usage = Usage{}
@@ -73,10 +73,10 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What the command finds around it.
+// TestSurroundings checks the environment of a command: descriptors, signals and so
+// on.
 func TestSurroundings(t *testing.T) {
-	// The server has a descriptor of whoever started it, a signal that is
-	// ignored and one that is blocked.
+	// The server has an inherited descriptor, an ignored signal and a blocked one.
 	inherited, err := unix.Open("/", unix.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,8 @@ func ownOOM(t *testing.T) (n int) {
 	return n
 }
 
-// The order of writing is kept between standard output and standard error.
+// TestOrder checks that the order of writes to standard output and standard error
+// is preserved.
 func TestOrder(t *testing.T) {
 	r := newRunner(t, Config{})
 	_, got := run(t, r, "for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done")
@@ -209,8 +210,8 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-// A child that holds the pipe when the shell has exited holds up nothing, and
-// is named.
+// TestLeftover checks that a child that holds the pipe open after the shell's exit
+// delays nothing, and is named.
 func TestLeftover(t *testing.T) {
 	inTiers(t, func(t *testing.T, r *Runner) {
 		e, out := run(t, r, "sleep 1000 & a=$!; setsid sleep 1001 & b=$!; (trap '' TERM; exec -a $'evil\\n' sleep 1002) & for p in $a $b $!; do "+untilSleeps+"; done; echo started")
@@ -227,7 +228,7 @@ func TestLeftover(t *testing.T) {
 	})
 }
 
-// untilSleeps waits until the process $p has become a sleep.
+// untilSleeps waits until the process $p executes sleep.
 const untilSleeps = `until read -r comm </proc/$p/comm && [ "$comm" = sleep ]; do :; done`
 
 func TestManyLeftovers(t *testing.T) {
@@ -276,7 +277,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// startReady starts a script whose first line of output says that it is ready.
+// startReady starts a script whose first line of output means that it is ready.
 func startReady(t testing.TB, r *Runner, text string, env ...string) (p *Process, ready func()) {
 	t.Helper()
 	in, out, err := os.Pipe()
@@ -298,7 +299,8 @@ func startReady(t testing.TB, r *Runner, text string, env ...string) (p *Process
 	}
 }
 
-// A second call of End with less grace shortens that of the first.
+// TestEndSooner checks that a second call of End with a shorter grace shortens that
+// of the first.
 func TestEndSooner(t *testing.T) {
 	r := newRunner(t, Config{})
 	p, ready := startReady(t, r, "trap '' TERM; echo; while :; do sleep 1; done")
@@ -316,7 +318,8 @@ func TestEndSooner(t *testing.T) {
 	}
 }
 
-// The context of Start ends the start, and nothing later.
+// TestCancelStart checks that the context of Start can end the start, and has no
+// effect later.
 func TestCancelStart(t *testing.T) {
 	inTiers(t, func(t *testing.T, r *Runner) {
 		mine := errors.New("mine")
@@ -336,7 +339,7 @@ func TestCancelStart(t *testing.T) {
 		if _, err := r.Start(ctx, s); err != mine {
 			t.Errorf("got %v", err)
 		}
-		// At any moment of a start.
+		// Cancel at any moment of a start.
 		for i := range manyCalls {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			o := newOutput(t)
@@ -362,7 +365,8 @@ func TestCancelStart(t *testing.T) {
 	})
 }
 
-// A supervisor in reserve that somebody killed is not noticed by anybody.
+// TestSpareKilled checks that no caller notices that a supervisor in reserve was
+// killed.
 func TestSpareKilled(t *testing.T) {
 	inTiers(t, func(t *testing.T, r *Runner) {
 		spare := func() *supervisor {
@@ -380,7 +384,7 @@ func TestSpareKilled(t *testing.T) {
 		if _, out := run(t, r, "echo hello"); out != "hello" {
 			t.Errorf("got %q", out)
 		}
-		// Just while the command is handed over.
+		// Kill it while the command is passed to it.
 		for range manyCalls / 5 {
 			eventually(t, "there is a spare", func() bool { return spare() != nil })
 			_ = spare().cmd.Process.Kill()
@@ -391,8 +395,8 @@ func TestSpareKilled(t *testing.T) {
 	})
 }
 
-// A supervisor that somebody has stopped, and stops again, holds up neither the
-// end of its command nor the next one.
+// TestSupervisorStopped checks that a supervisor that is stopped, and stopped
+// again, delays neither the end of its command nor the next command.
 func TestSupervisorStopped(t *testing.T) {
 	inTiers(t, func(t *testing.T, r *Runner) {
 		mark := newMark()
@@ -434,8 +438,10 @@ func TestSupervisorStopped(t *testing.T) {
 	})
 }
 
-// What was started by a supervisor that is then stopped is not started again.
+// TestStoppedWhenTaken checks that a command is not started a second time if its
+// supervisor is stopped after it took the command.
 func TestStoppedWhenTaken(t *testing.T) {
+	t.Parallel()
 	// The first process of a namespace cannot be stopped from inside.
 	r := newRunner(t, Config{Tiers: []Tier{Subreaper}})
 	s, err := r.fresh(t.Context())
@@ -456,13 +462,13 @@ func TestStoppedWhenTaken(t *testing.T) {
 	}
 }
 
-// A command whose supervisor is killed by a stranger, or for lack of memory, is
-// said to be lost, and ended.
+// TestSupervisorKilled checks that a command is reported as lost, and ended, if its
+// supervisor is killed.
 func TestSupervisorKilled(t *testing.T) {
 	inTiers(t, func(t *testing.T, r *Runner) {
 		mark := newMark()
 		text := "sleep 1000 & echo; wait"
-		if r.known() > Subreaper { // these reach more than the group
+		if r.known() > Subreaper { // these reach processes outside of the group
 			text = "setsid " + text
 		}
 		p, ready := startReady(t, r, text, string(mark))
@@ -480,7 +486,8 @@ func TestSupervisorKilled(t *testing.T) {
 	})
 }
 
-// The command cannot end its supervisor where that is promised, by any signal.
+// TestSupervisorSignalled checks that no signal of the command ends its supervisor
+// in the tier that promises it.
 func TestSupervisorSignalled(t *testing.T) {
 	r := newRunner(t, Config{Tiers: []Tier{PIDNamespace}})
 	if _, err := r.Tier(t.Context()); err != nil {
@@ -495,7 +502,8 @@ func TestSupervisorSignalled(t *testing.T) {
 	}
 }
 
-// The command cannot look at what its supervisor has open.
+// TestSupervisorClosed checks that the command cannot access its supervisor's
+// descriptors.
 func TestSupervisorClosed(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root looks at everything")
@@ -507,8 +515,9 @@ func TestSupervisorClosed(t *testing.T) {
 	})
 }
 
-// In the tiers without a namespace a signal that the supervisor can catch does
-// nothing either. It cannot catch those that C libraries keep for themselves.
+// TestSupervisorCatches checks that in tiers without a namespace, no signal that
+// the supervisor can catch ends it. C libraries reserve the signals that it cannot
+// catch.
 func TestSupervisorCatches(t *testing.T) {
 	inTiers(t, func(t *testing.T, r *Runner) {
 		e, _ := run(t, r, `for i in {1..64}; do case $i in 9|19|32|33|34) ;; *) kill -$i $PPID; esac; done 2>/dev/null; exit 4`)
@@ -518,7 +527,8 @@ func TestSupervisorCatches(t *testing.T) {
 	})
 }
 
-// A user who is not root has the same promises, by a user namespace.
+// TestUnprivileged checks that another user than root has the same guarantees,
+// because of a user namespace.
 func TestUnprivileged(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("this is no root")
@@ -560,7 +570,7 @@ func TestClosed(t *testing.T) {
 	if out := o.all(t); out != "" {
 		t.Errorf("it ran: %s", out)
 	}
-	if _, err := r.Tier(t.Context()); err != nil { // known before
+	if _, err := r.Tier(t.Context()); err != nil { // determines the tier
 		t.Error(err)
 	}
 	if err := r.Close(0); err != nil {
@@ -577,8 +587,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// The input and the errors of a command are apart from its output if they are
-// given, each by itself and both together, and Start closes them.
+// TestStreams checks separate input and errors of a command, each alone and both
+// together, and that Start closes them.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []Tier{PIDNamespace, Cgroup, Subreaper} {
@@ -636,7 +646,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A command ends when its input does, for nobody else holds the other end.
+// TestInputEnds checks that a command that reads its input ends with the input: no
+// other process holds the other end.
 func TestInputEnds(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, Config{})
@@ -661,7 +672,7 @@ func TestInputEnds(t *testing.T) {
 	}
 }
 
-// What Start is given it closes, also when it fails.
+// TestStreamsClosed checks that Start closes its files even when it fails.
 func TestStreamsClosed(t *testing.T) {
 	r := newRunner(t, Config{})
 	var files []*os.File
@@ -685,7 +696,8 @@ func TestStreamsClosed(t *testing.T) {
 	}
 }
 
-// A command that writes more than a pipe holds waits for its reader.
+// TestSlowReader checks that a command that writes more than a pipe holds waits for
+// the reader.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t, Config{})

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// errOther is the error of systems for which there is no supervisor.
+// errOther is the error of systems without supervisors.
 var errOther = fmt.Errorf("running commands on this system: %w", errors.ErrUnsupported)
 
 func systemTiers() []Tier { return nil }
 
-// supervisor exists on Linux and macOS only.
+// supervisor is a placeholder: supervisors exist on Linux and macOS only.
 type supervisor struct{ gone chan struct{} }
 
 func (s *supervisor) abandon()     {}
@@ -28,13 +28,13 @@ func (r *Runner) spawn(context.Context, Tier) (*supervisor, error) { return nil,
 // Process is a command that was started.
 type Process struct{}
 
-// Start fails.
+// Start fails with errOther.
 func (r *Runner) Start(_ context.Context, spec Spec) (*Process, error) {
 	spec.closeFiles()
 	return nil, errOther
 }
 
-// Done is closed.
+// Done returns a closed channel.
 func (p *Process) Done() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -47,10 +47,10 @@ func (p *Process) Wait() Exit { return Exit{} }
 // End does nothing.
 func (p *Process) End(time.Duration) error { return nil }
 
-// Confine is as on Linux.
+// Confine is documented with the version for Linux.
 type Confine func(spec json.RawMessage, start func() error) error
 
-// Serve fails.
+// Serve prints errOther and returns the exit code for wrong usage.
 func Serve(Confine) int {
 	fmt.Fprintln(os.Stderr, errOther)
 	return 2

@@ -21,13 +21,14 @@ import (
 
 func systemTiers() []Tier { return []Tier{Job} }
 
-// supervisor stands for none.
+// supervisor is a placeholder.
 type supervisor struct{ gone chan struct{} }
 
 func (s *supervisor) discard()     {}
 func (s *supervisor) isGone() bool { return false }
 
-// spawn tries whether commands can be ended.
+// spawn reports whether commands can be ended, by making the job objects that they
+// need.
 func (r *Runner) spawn(context.Context, Tier) (*supervisor, error) {
 	if _, err := markJob(); err != nil {
 		return nil, &failure{Text: err.Error(), Refused: true}
@@ -51,7 +52,7 @@ type Process struct {
 	ended atomic.Bool // End was called
 }
 
-// Start starts a command. The context is for starting only.
+// Start starts a command. ctx applies to the start only.
 func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	defer spec.closeFiles()
 	if spec.Output == nil {
@@ -78,7 +79,8 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	return p, r.adopt(p)
 }
 
-// begin starts a command in a job of its own. It is in there before it runs.
+// begin starts a command in a job object of its own. The command is in it before it
+// runs.
 func begin(spec *Spec) (*Process, error) {
 	mark, err := markJob()
 	if err != nil {
@@ -128,7 +130,7 @@ func explain(spec *Spec, err error) error {
 	return fmt.Errorf("starting %s: %w", spec.Args[0], err)
 }
 
-// adopt counts a process among those that Close ends.
+// adopt registers a process to be ended by Close.
 func (r *Runner) adopt(p *Process) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +151,8 @@ func (r *Runner) adopt(p *Process) error {
 	return nil
 }
 
-// watch waits for the end of a command and ends what it left running.
+// watch waits for the end of a command, then ends the processes that it left
+// running.
 func (p *Process) watch() {
 	_, err := windows.WaitForSingleObject(p.handle, windows.INFINITE)
 	e := Exit{Ended: p.ended.Load()}
@@ -183,19 +186,20 @@ func (p *Process) watch() {
 	close(p.done)
 }
 
-// Done is closed when the command and all it started have ended.
+// Done returns a channel that is closed when the command and all processes it
+// started have ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait waits until the command and all it started have ended, and returns how it
-// ended.
+// Wait waits until the command and all processes it started have ended, and returns
+// how the command ended.
 func (p *Process) Wait() Exit {
 	<-p.done
 	return p.exit
 }
 
-// End ends the command and all it started at once: Windows has no signal that asks
-// a process without a window to end. It returns when nothing is left, with an error
-// if something does not end.
+// End ends the command and all processes it started at once: Windows has no signal
+// that asks a process without a window to end. It returns when no process is left,
+// or with an error if a process does not end.
 func (p *Process) End(time.Duration) error {
 	p.ended.Store(true)
 	p.job.kill()
@@ -210,7 +214,7 @@ func (p *Process) End(time.Duration) error {
 	return nil
 }
 
-// Confine is as on Linux.
+// Confine is documented with the version for Linux.
 type Confine func(spec json.RawMessage, start func() error) error
 
 // Serve fails: commands have no supervisor on Windows.

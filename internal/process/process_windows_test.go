@@ -60,7 +60,8 @@ func TestJobExit(t *testing.T) {
 	}
 }
 
-// TestJobEnd checks that End ends a whole tree, detached processes included.
+// TestJobEnd checks that End ends a whole process tree, including detached
+// processes.
 func TestJobEnd(t *testing.T) {
 	r := newRunner(t)
 	p, o := start(t, r, "tree", "3")
@@ -87,7 +88,8 @@ func TestJobEnd(t *testing.T) {
 	}
 }
 
-// TestOpenMark checks that the job object of another session is opened and not made.
+// TestOpenMark checks that openMark opens the job object of another session and
+// does not make one.
 func TestOpenMark(t *testing.T) {
 	if _, err := markJob(); err != nil {
 		t.Fatal(err)
@@ -112,7 +114,8 @@ func TestOpenMark(t *testing.T) {
 	}
 }
 
-// TestJobLeftover checks that what a command leaves running is named and ended.
+// TestJobLeftover checks that processes that a command leaves running are named and
+// ended.
 func TestJobLeftover(t *testing.T) {
 	p, o := start(t, newRunner(t), "leave")
 	left := o.processes(t, 1)
@@ -134,7 +137,7 @@ func TestJobBreakaway(t *testing.T) {
 			return
 		}
 	}
-	if a := p.exit; a.Left != 1 { // the system did not refuse, and kept it in the job
+	if a := p.exit; a.Left != 1 { // the system allowed the flag, and the process is still in the job
 		t.Errorf("%+v", a)
 	}
 }

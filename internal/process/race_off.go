@@ -2,6 +2,6 @@
 
 package process
 
-// supervisorEnv is a supervisor's environment: empty, so that nothing in the
-// server's changes what it does.
+// supervisorEnv is the environment of a supervisor. It is empty, so that no
+// variable of the server changes its behaviour.
 var supervisorEnv = []string{}

@@ -2,6 +2,6 @@
 
 package process
 
-// supervisorEnv is a supervisor's environment: without the second that the
-// race detector waits at each exit.
+// supervisorEnv is the environment of a supervisor. It turns off the second that
+// the race detector waits at each exit.
 var supervisorEnv = []string{"GORACE=atexit_sleep_ms=0"}

@@ -2,13 +2,13 @@ package process
 
 import "time"
 
-// reserve counts how many supervisors to keep ready: as many as the last burst of
-// commands took, within bounds, until a time without commands.
+// reserve computes how many supervisors to keep ready: as many as the last burst of
+// commands used, within bounds, until no command comes for spareTime.
 type reserve struct {
 	least, most int
 	want        int
-	burst       int       // commands of the burst so far
-	last        time.Time // of the last command
+	burst       int       // number of commands of the current burst
+	last        time.Time // time of the last command
 	idle        *time.Timer
 }
 
@@ -22,7 +22,7 @@ func (s *reserve) stop() {
 	}
 }
 
-// count notes that a command takes a supervisor.
+// count records that a command takes a supervisor.
 func (r *Runner) count() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *Runner) count() {
 	s.idle.Reset(spareTime)
 }
 
-// shrink ends the supervisors that are ready beyond the least.
+// shrink resets the reserve to the least number and ends the supervisors above it.
 func (r *Runner) shrink() {
 	r.mu.Lock()
 	s := &r.reserve

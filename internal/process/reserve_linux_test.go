@@ -2,8 +2,9 @@ package process
 
 import "testing"
 
-// A burst of commands leaves as many supervisors ready as it had commands, up to
-// a limit, and time without commands leaves one. None of them outlives the Runner.
+// TestReserve checks that a burst of commands leaves as many ready supervisors as
+// it had commands, up to a limit, and that one is left after a time without
+// commands. None outlives the Runner.
 func TestReserve(t *testing.T) {
 	r := newRunner(t, Config{Spares: 1, MostSpares: 3})
 	ready := func(n int) func() bool {

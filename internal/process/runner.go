@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Runner starts commands. It is safe for concurrent use.
+// Runner starts commands and ends them. It is safe for concurrent use.
 type Runner struct {
 	tiers []Tier
 	log   *slog.Logger
 
-	probe sync.Mutex // held while the tier is being found
+	probe sync.Mutex // held while the tier is determined
 
 	mu      sync.Mutex
 	closed  bool
-	closing chan struct{} // closed as closed is set
+	closing chan struct{} // closed when closed is set
 	tier    Tier          // None until it is known
-	missing []string      // why better tiers are not to be had
+	missing []string      // why better tiers are not available
 	ready   []*supervisor
-	filling int // supervisors being started to be ready
+	filling int // supervisors being started for the reserve
 	reserve reserve
 	running map[*Process]struct{}
 	forker  *forker        // starts the next process; nil: none yet
-	alive   sync.WaitGroup // supervisors and what starts them
+	alive   sync.WaitGroup // supervisors, and goroutines that start them
 
 	wait  time.Duration         // startWait, except in tests
 	hang  time.Duration         // hangWait, except in tests
@@ -37,7 +37,7 @@ type Runner struct {
 	start func(*exec.Cmd) error // (*exec.Cmd).Start, except in tests
 }
 
-// NewRunner makes a Runner. It starts nothing.
+// NewRunner returns a Runner. It starts no process.
 func NewRunner(c Config) *Runner {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -54,8 +54,8 @@ func NewRunner(c Config) *Runner {
 	}
 }
 
-// Tier returns the tier in force, and why there is none. The first call finds
-// it by starting a supervisor, which the first Start may use.
+// Tier returns the tier in use, or an error if no tier works. The first call
+// determines it by starting a supervisor, which the first Start may use.
 func (r *Runner) Tier(ctx context.Context) (Tier, error) {
 	if t := r.known(); t != None {
 		return t, nil
@@ -72,7 +72,8 @@ func (r *Runner) Tier(ctx context.Context) (Tier, error) {
 	return r.known(), nil
 }
 
-// Missing says, once the tier is known, why each better one is not in force.
+// Missing returns, once the tier is known, the reasons why better tiers are not in
+// use.
 func (r *Runner) Missing() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +86,7 @@ func (r *Runner) known() Tier {
 	return r.tier
 }
 
-// enter counts something that Close has to wait for.
+// enter registers an operation that Close must wait for. It fails after Close.
 func (r *Runner) enter() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,9 +97,9 @@ func (r *Runner) enter() error {
 	return nil
 }
 
-// Close ends all commands, giving them grace between being told and being
-// killed, and the supervisors in reserve. It returns when all are gone. Start
-// fails from then on.
+// Close ends all commands and the supervisors in reserve, and returns when all are
+// gone. Commands are asked to end, and killed after grace. Start fails from then
+// on.
 func (r *Runner) Close(grace time.Duration) error {
 	r.mu.Lock()
 	if !r.closed {
@@ -139,7 +140,7 @@ func (r *Runner) Close(grace time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// take returns a supervisor that is ready, from the reserve if there is one.
+// take returns a ready supervisor, from the reserve if possible.
 func (r *Runner) take(ctx context.Context) (*supervisor, error) {
 	r.count()
 	for {
@@ -152,14 +153,14 @@ func (r *Runner) take(ctx context.Context) (*supervisor, error) {
 		r.ready = r.ready[1:]
 		r.mu.Unlock()
 		select {
-		case <-s.gone: // somebody killed it
+		case <-s.gone: // it was killed
 		default:
 			return s, nil
 		}
 	}
 }
 
-// keep puts a supervisor into the reserve if there is room.
+// keep adds a supervisor to the reserve, or ends it if there is no room.
 func (r *Runner) keep(s *supervisor) {
 	r.mu.Lock()
 	if !r.closed && len(r.ready) < r.reserve.want {
@@ -172,7 +173,7 @@ func (r *Runner) keep(s *supervisor) {
 	}
 }
 
-// refill starts in the background what the reserve lacks.
+// refill starts supervisors in the background until the reserve is full.
 func (r *Runner) refill() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,8 +198,8 @@ func (r *Runner) refill() {
 	}
 }
 
-// bound returns a context that ends with ctx, with the Runner, or after limit
-// with the cause late.
+// bound returns a context that ends with ctx, with the Runner, or after limit. The
+// cause after limit is late.
 func (r *Runner) bound(ctx context.Context, limit time.Duration, late error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ctx, stop := context.WithTimeoutCause(ctx, limit, late)
@@ -212,8 +213,8 @@ func (r *Runner) bound(ctx context.Context, limit time.Duration, late error) (co
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// fresh starts a supervisor and waits until it is ready, for a bounded time. The
-// first one finds the tier.
+// fresh starts a supervisor and waits until it is ready, for r.wait at most. The
+// first call determines the tier.
 func (r *Runner) fresh(ctx context.Context) (*supervisor, error) {
 	ctx, cancel := r.bound(ctx, r.wait, fmt.Errorf("the supervisor of a command was not ready within %v", r.wait))
 	defer cancel()

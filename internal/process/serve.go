@@ -23,19 +23,19 @@ const (
 	exitPanic = 84
 )
 
-// usage is for a person who runs the command by hand.
+// usage is shown to users who run the command by hand.
 const usage = Arg + " is how the server starts and ends one command; it is not for use by hand"
 
-// Confine applies what Spec.Confine holds to a thread of the supervisor, or to
-// all of it, for good, and calls start there, which starts the command. The
-// thread has to stay: the command is ended when it ends.
+// Confine applies the content of Spec.Confine permanently to one thread of the
+// supervisor, or to all threads, and then calls start on that thread. start starts
+// the command. The thread must live on: the command ends with it.
 type Confine func(spec json.RawMessage, start func() error) error
 
-// Serve is the whole life of a supervisor. It returns the exit code; nothing
-// else can be done in the process.
+// Serve runs a supervisor and returns its exit code. The process must do nothing
+// else.
 func Serve(confine Confine) int {
-	// The thread that starts the command: what is set for a thread is set here,
-	// and the command ends with it.
+	// This thread starts the command: settings that apply to one thread are made
+	// here, and the command ends with the thread.
 	runtime.LockOSThread()
 	defer func() {
 		if p := recover(); p != nil {
@@ -48,15 +48,15 @@ func Serve(confine Confine) int {
 		return exitUsage
 	}
 	unix.CloseOnExec(controlFD)
-	runtime.GOMAXPROCS(2) // it mostly waits: threads are what its start costs
-	// Every signal that can be caught is, and does nothing: the command may send
-	// what it likes. What is caught is as by default again in the command.
+	runtime.GOMAXPROCS(2) // the supervisor mostly waits, and creating threads would delay its start
+	// Catch and ignore every signal that can be caught: the command may send any.
+	// In the command, caught signals have their default action again.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals)
 	c := &channel{}
 	var first order
 	if err := c.receive(&first); err != nil || first.Setup == nil {
-		return 0 // the server is gone
+		return 0 // the server has ended
 	}
 	sys, err := prepare(*first.Setup)
 	if err != nil {
@@ -84,14 +84,14 @@ func Serve(confine Confine) int {
 	return 0
 }
 
-// channel is the supervisor's end of the socket. It knows no buffer but its
-// own, since a line and a descriptor are read with one call.
+// channel is the supervisor's end of the socket. It does its own buffering, since a
+// line and a descriptor are read with one call.
 type channel struct {
 	rest  []byte
-	files []int // the descriptors that came with the last message
+	files []int // descriptors that came with the last message
 }
 
-// receive waits for an order.
+// receive waits for an order and decodes it.
 func (c *channel) receive(o *order) error {
 	c.files = nil
 	for {
@@ -135,7 +135,7 @@ func rights(oob []byte) ([]int, error) {
 	return fds, nil
 }
 
-// descriptors is how many come with the command.
+// descriptors returns the number of descriptors that come with the command.
 func (c *command) descriptors() int {
 	n := 1
 	if c.Input {
@@ -147,7 +147,7 @@ func (c *command) descriptors() int {
 	return n
 }
 
-// send sends a report. That the server is gone is noticed by listen.
+// send sends a report. It ignores errors: listen notices that the server has ended.
 func (c *channel) send(r report) {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -173,8 +173,9 @@ func (c *channel) fail(err error) {
 	c.send(report{Failed: f})
 }
 
-// listen hands on orders to end, of which the last is that the server is gone.
-// If that is so before the command is started it is not started any more.
+// listen passes on orders to end. When the server has ended it sends a last order,
+// as often as one is received. If the command is not being started yet, it exits
+// instead, so that the command never starts.
 func (c *channel) listen(t *tree) {
 	buf := make([]byte, 4<<10)
 	for {
@@ -199,15 +200,15 @@ func (c *channel) listen(t *tree) {
 				os.Exit(0)
 			}
 			for {
-				t.orders <- ending{} // as often as it is asked for
+				t.orders <- ending{} // repeated for every receiver
 			}
 		}
 		c.rest = append(c.rest, buf[:n]...)
 	}
 }
 
-// watchParent gives the order to end when the system says that the parent has
-// died, which it does by a signal that anybody could send.
+// watchParent sends the order to end when the parent has died. The system announces
+// that by a signal that any process could send, so watchParent checks the parent.
 func watchParent(signals <-chan os.Signal, orders chan<- ending) {
 	parent := os.Getppid()
 	for range signals {
@@ -222,5 +223,5 @@ func isSocket(fd int) bool {
 	return unix.Fstat(fd, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFSOCK
 }
 
-// until is the time until a deadline that is never in the past.
+// until returns the time until t, or 0 if t has passed.
 func until(t time.Time) time.Duration { return max(0, time.Until(t)) }

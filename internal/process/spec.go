@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// errStuck is the error of ending what the system does not end.
+// errStuck is the error if the system does not end a process.
 var errStuck = errors.New("something that the command started does not end: it hangs in the system")
 
 func (spec *Spec) check() error {

@@ -17,17 +17,17 @@ import (
 type Process struct {
 	runner *Runner
 	sup    *supervisor
-	pid    int // of the command, as the supervisor sees it
+	pid    int // of the command, in the supervisor's namespace
 
 	done   chan struct{}
 	exit   Exit
 	killed atomic.Bool // End has killed the supervisor
 }
 
-// Start starts a command. The context is for starting only: when it ends
-// earlier, nothing of the command is left running and its cause is the error.
-// An error without a cause in ctx says why the command cannot be started: its
-// program or folder is gone, or the containment failed.
+// Start starts a command. ctx applies to the start only: if it ends earlier, no
+// process of the command is left running, and the error is the cause of ctx. Any
+// other error gives the reason why the command cannot be started: its program or
+// folder does not exist, or confining it failed.
 func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	defer spec.closeFiles()
 	if spec.Output == nil {
@@ -64,8 +64,8 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Process, error) {
 	}
 }
 
-// run has a supervisor start a command. again says that the supervisor was
-// gone before it knew the command, so that another one may be asked.
+// run has a supervisor start a command. again reports that the supervisor ended
+// before it received the command, so that another one may be tried.
 func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process, again bool, err error) {
 	o := order{Run: &command{
 		Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Confine: spec.Confine, Grace: spec.Grace,
@@ -90,13 +90,13 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 			return nil, !taken && s.isGone(), err
 		case rep.Taken && !taken:
 			taken = true
-			w.stoppedOnly() // the containment may take longer than an answer
+			w.stoppedOnly() // confining the command may take longer than an answer
 			var cancel context.CancelFunc
 			ctx, cancel = r.bound(ctx, r.begin, hangs)
 			defer cancel()
 		case rep.Failed != nil:
 			return nil, false, rep.Failed
-		case rep.Started != nil && ctx.Err() != nil: // it comes too late
+		case rep.Started != nil && ctx.Err() != nil: // too late
 			return nil, false, context.Cause(ctx)
 		case rep.Started != nil:
 			p := &Process{runner: r, sup: s, pid: rep.Started.PID, done: make(chan struct{})}
@@ -108,7 +108,8 @@ func (r *Runner) run(ctx context.Context, s *supervisor, spec Spec) (p *Process,
 	}
 }
 
-// adopt counts a process among those that Close ends.
+// adopt registers a process to be ended by Close. It returns false if the Runner is
+// closed.
 func (r *Runner) adopt(p *Process) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +125,7 @@ func (r *Runner) adopt(p *Process) bool {
 	return true
 }
 
-// watch waits for the end of a command.
+// watch waits for the end of a command and records it.
 func (p *Process) watch() {
 	rep, err := p.sup.next(context.Background())
 	if err == nil && rep.Exit != nil {
@@ -142,8 +143,8 @@ func (p *Process) watch() {
 	p.sup.finish()
 }
 
-// lost ends what can be reached of a command whose supervisor has gone without
-// a word on its end.
+// lost ends the processes of a command that can still be reached after its
+// supervisor ended without reporting an exit.
 func (p *Process) lost(err error) Exit {
 	e := Exit{Code: -1, Lost: p.sup.lost(err)}
 	if !p.sup.isGone() { // it does not answer
@@ -163,8 +164,8 @@ func (p *Process) lost(err error) Exit {
 	return e
 }
 
-// finish lets a supervisor that has said its last word end, and sees to it that
-// it does.
+// finish waits for the end of a supervisor that has sent its last report, and kills
+// it after slack.
 func (s *supervisor) finish() {
 	defer s.conn.Close()
 	select {
@@ -174,27 +175,29 @@ func (s *supervisor) finish() {
 	}
 }
 
-// Done is closed when the command and all it started have ended.
+// Done returns a channel that is closed when the command and all processes it
+// started have ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait waits until the command and all it started have ended, and says how.
+// Wait waits until the command and all processes it started have ended, and returns
+// how the command ended.
 func (p *Process) Wait() Exit {
 	<-p.done
 	return p.exit
 }
 
-// End ends the command and all it started: they are told to end, and killed
-// after grace; a later call with less grace shortens that. It returns when
-// nothing is left, at once if that is so already. The error says that something
+// End asks the command and all processes it started to end, and kills them after
+// grace. A later call with a shorter grace shortens that. End returns when no
+// process is left, at once if that is already so. The error means that a process
 // hangs in the kernel and is left to it.
 //
-// A supervisor that does not do it, since somebody has stopped it, is killed
-// where that ends all, and woken where without it more would be left.
+// A supervisor may not react because it was stopped. End kills it if that ends all
+// processes. Otherwise it wakes it, since more processes would be left without it.
 func (p *Process) End(grace time.Duration) error {
 	if p.isDone() {
 		return p.stuck()
 	}
-	_ = p.sup.send(order{End: &ending{grace}}) // an error: it is ending
+	_ = p.sup.send(order{End: &ending{grace}}) // on an error, it is already ending
 	late := time.NewTimer(grace + answerWait)
 	defer late.Stop()
 	last := time.After(grace + 2*(killWait+slack))
@@ -213,12 +216,12 @@ func (p *Process) End(grace time.Duration) error {
 				woken = true
 			}
 		case <-last:
-			return errStuck // the supervisor goes on
+			return errStuck // the supervisor goes on trying
 		}
 	}
 }
 
-// kill kills the supervisor for want of a better way to end the command.
+// kill kills the supervisor, as the only way left to end the command.
 func (p *Process) kill() error {
 	p.killed.Store(true)
 	_ = p.sup.cmd.Process.Kill()

@@ -24,7 +24,7 @@ type supervisor struct {
 	cmd    *exec.Cmd
 	conn   *net.UnixConn
 	in     *bufio.Reader
-	words  *words // what it said on its standard error
+	words  *words // its standard error
 	tier   Tier
 	cgroup string
 	gone   chan struct{} // closed when the process has ended and was waited for
@@ -32,11 +32,11 @@ type supervisor struct {
 	sending sync.Mutex
 }
 
-// ownImage is this program on Linux, also when its file has been replaced or
-// removed since it was started.
+// ownImage is the path of this program on Linux. It works even when the file was
+// replaced or removed after the start.
 const ownImage = "/proc/self/exe"
 
-// findSelf is the path to start this program by, and its name.
+// findSelf returns the path to start this program by, and its name.
 var findSelf = sync.OnceValues(func() (self [2]string, err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -48,8 +48,8 @@ var findSelf = sync.OnceValues(func() (self [2]string, err error) {
 	return [2]string{exe, exe}, nil
 })
 
-// spawn starts a supervisor for a tier and waits until it is ready. An error
-// that is a *failure may be the tier's.
+// spawn starts a supervisor for a tier and waits until it is ready. An error of
+// type *failure may be caused by the tier.
 func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -115,7 +115,7 @@ func (r *Runner) spawn(ctx context.Context, t Tier) (_ *supervisor, err error) {
 	return s, nil
 }
 
-// connect makes the socket pair. The other end is the supervisor's.
+// connect makes the socket pair. It returns the supervisor's end.
 func (s *supervisor) connect() (theirs *os.File, err error) {
 	fds, err := socketPair()
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *supervisor) connect() (theirs *os.File, err error) {
 	}
 	ours := os.NewFile(uintptr(fds[0]), "supervisor")
 	theirs = os.NewFile(uintptr(fds[1]), "server")
-	conn, err := net.FileConn(ours) // a duplicate
+	conn, err := net.FileConn(ours) // uses a duplicate of ours
 	_ = ours.Close()
 	if err != nil {
 		_ = theirs.Close()
@@ -140,7 +140,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	}
 	w := s.watch()
 	defer w.stop()
-	w.stoppedOnly() // this program may be long in starting
+	w.stoppedOnly() // starting this program may take long
 	rep, err := s.next(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -178,8 +178,9 @@ func (s *supervisor) send(o order, files ...*os.File) error {
 	return err
 }
 
-// hand sends bytes with the descriptors fds and those of files. Control runs with
-// a descriptor kept open and in its mode; Fd would make it blocking.
+// hand sends bytes with the descriptors fds and those of files. It uses Control,
+// which guards the descriptor against Close and leaves its mode alone; Fd would
+// make it blocking.
 func (s *supervisor) hand(line []byte, files []*os.File, fds []int) (sent int, err error) {
 	if len(files) == 0 {
 		sent, _, err = s.conn.WriteMsgUnix(line, unix.UnixRights(fds...), nil)
@@ -208,7 +209,8 @@ func (s *supervisor) next(ctx context.Context) (rep report, err error) {
 	return rep, json.Unmarshal(line, &rep)
 }
 
-// lost explains that a supervisor does not answer: mostly it has ended.
+// lost returns an error for a supervisor that does not answer. Usually it has
+// ended; then the error includes its state and its standard error.
 func (s *supervisor) lost(err error) error {
 	select {
 	case <-s.gone:
@@ -231,35 +233,37 @@ func (s *supervisor) isGone() bool {
 	}
 }
 
-// abandon lets go of a supervisor, which then ends with all it has. It does
-// not wait.
+// abandon disconnects from a supervisor, which then ends with all its processes. It
+// does not wait.
 func (s *supervisor) abandon() {
 	_ = s.conn.Close()
 	if s.tier == PIDNamespace {
 		_ = s.cmd.Process.Kill()
 		return
 	}
-	s.wake() // only one that runs ends what it has
+	s.wake() // only a running supervisor ends its processes
 }
 
-// discard is abandon for a supervisor that knows of no command yet.
+// discard ends a supervisor that has no command yet. It does not wait.
 func (s *supervisor) discard() {
 	_ = s.conn.Close()
 	_ = s.cmd.Process.Kill()
 }
 
-// wake lets a supervisor go on that somebody has stopped.
+// wake continues a stopped supervisor.
 func (s *supervisor) wake() { _ = s.cmd.Process.Signal(unix.SIGCONT) }
 
-// isStopped reports whether somebody has stopped the supervisor, as far as that
-// can be told here: nobody does by accident, since it has no terminal.
+// isStopped reports whether a signal has stopped the supervisor. The supervisor has
+// no terminal, so this does not happen by accident. It returns false if the state
+// cannot be determined.
 func (s *supervisor) isStopped() bool { return !s.isGone() && stopped(s.cmd.Process.Pid) }
 
-// watchdog kills a supervisor that does not answer: whoever waits for its words
-// gets those that it has said, and then sees that it has ended.
+// watchdog kills a supervisor that does not answer. Whoever waits for its reports
+// receives those already sent, and then sees that it has ended.
 type watchdog struct{ quit, patient chan struct{} }
 
-// watch sets a watchdog on a supervisor.
+// watch starts a watchdog for a supervisor. It kills a stopped supervisor after
+// answerWait and any other after slack.
 func (s *supervisor) watch() watchdog {
 	w := watchdog{quit: make(chan struct{}), patient: make(chan struct{})}
 	go func() {
@@ -289,14 +293,15 @@ func (s *supervisor) watch() watchdog {
 	return w
 }
 
-// stop ends the watch.
+// stop ends the watchdog.
 func (w watchdog) stop() { close(w.quit) }
 
-// stoppedOnly leaves the supervisor all the time it takes unless it is stopped.
+// stoppedOnly removes the time limit: from then on the watchdog kills the
+// supervisor only if it is stopped.
 func (w watchdog) stoppedOnly() { close(w.patient) }
 
-// clean ends what a supervisor may have left that did not end in order, and
-// what was its own. It runs when the process has ended.
+// clean kills the processes left in the supervisor's cgroup and removes the cgroup.
+// It runs after the supervisor has ended, in whatever way.
 func (s *supervisor) clean() {
 	if s.cgroup != "" {
 		killCgroup(s.cgroup)
@@ -304,7 +309,8 @@ func (s *supervisor) clean() {
 	}
 }
 
-// startError tells a system without the means of a tier from a failure.
+// startError returns a *failure if the system does not support or allow a tier, and
+// an ordinary error otherwise.
 func startError(t Tier, err error) error {
 	for _, refusal := range []error{syscall.EPERM, syscall.EACCES, syscall.EINVAL, syscall.ENOSYS, syscall.ENOSPC, syscall.EUSERS} {
 		if errors.Is(err, refusal) {
@@ -314,7 +320,7 @@ func startError(t Tier, err error) error {
 	return fmt.Errorf("starting the supervisor of a command: %w", err)
 }
 
-// words keeps the begin of what is written to it.
+// words stores the beginning of the data written to it, maxWords bytes at most.
 type words struct {
 	mu   sync.Mutex
 	kept []byte

@@ -11,14 +11,15 @@ const (
 	rssUnit = 1
 )
 
-// system knows the command's process group only.
+// system ends the processes of a command by its process group.
 type system struct{}
 
 func prepare(s setup) (*system, error) {
 	if s.Tier != ProcessGroup {
 		return nil, &failure{Text: "this system has none", Refused: true}
 	}
-	// What the server was handed by whoever started it does not go on.
+	// Do not pass on descriptors that the server inherited from the program that
+	// started it.
 	const likely = 256
 	for fd := controlFD + 1; fd < likely; fd++ {
 		unix.CloseOnExec(fd)
@@ -43,11 +44,12 @@ func (s *system) kill(pid int) []processID {
 	return nil
 }
 
-// remains reports whether anybody is in the command's group: orphans are not
-// adopted by this process.
+// remains reports whether any process is in the command's process group. Orphans
+// are not adopted by this process.
 func (s *system) remains(pid int) bool { return unix.Kill(-pid, 0) == nil }
 
-// names cannot tell: what is left is a child of the system's first process.
+// names returns a placeholder: processes left over are children of the system's
+// first process and cannot be found.
 func (s *system) names(int) ([]string, int) {
 	return []string{"a process that cannot be named"}, 1
 }
@@ -77,7 +79,7 @@ func killGroup(pid int) {
 
 // stopped reports whether a signal has stopped a process.
 func stopped(pid int) bool {
-	const sstop = 4 // of sys/proc.h
+	const sstop = 4 // from sys/proc.h
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	return err == nil && info.Proc.P_stat == sstop
 }

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	waitAll = unix.WALL // also what clone made to send no SIGCHLD
-	rssUnit = 1 << 10   // bytes of what Rusage counts memory in
+	waitAll = unix.WALL // includes processes that clone made with no SIGCHLD
+	rssUnit = 1 << 10   // bytes per unit of memory in Rusage
 
-	// oomRaise is added to what the kernel thinks a process is worth ending for
-	// when memory runs out, of 1,000: a command before its server.
+	// oomRaise is added to the OOM score adjustment (maximum 1,000) of a command,
+	// so that the kernel kills it before its server when memory runs out.
 	oomRaise = 500
 )
 
-// system is what a supervisor holds of the system. What it needs is opened
-// before the command is confined, and this process with it.
+// system holds what a supervisor needs of the system. It is opened before the
+// command is confined, since that confines the supervisor too.
 type system struct {
 	tier   Tier
 	cgroup *cgroup
@@ -33,7 +33,7 @@ func prepare(s setup) (*system, error) {
 	closeInherited()
 	sys := &system{tier: s.Tier}
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
-	// Run as /proc/self/exe the process would be listed as "exe".
+	// Started as /proc/self/exe, the process would be listed as "exe".
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 	var err error
 	switch s.Tier {
@@ -61,8 +61,9 @@ func refused(what string, err error) error {
 	return &failure{Text: what, Refused: true}
 }
 
-// freshProc mounts a /proc of this PID namespace in this mount namespace.
-// Mounts made elsewhere go on to appear here; none from here leaves.
+// freshProc mounts the /proc of this PID namespace in this mount namespace. Mounts
+// made in the original namespace still appear here; mounts made here do not appear
+// there.
 func freshProc() error {
 	if os.Getpid() != 1 {
 		return refused("the supervisor is not the first process of its namespace", nil)
@@ -83,8 +84,9 @@ func adoptOrphans() error {
 	return nil
 }
 
-// closeInherited closes what the server itself was handed by whoever started
-// it: what Go opens is marked to be closed, what is not marked is theirs.
+// closeInherited closes the descriptors that the server inherited from the program
+// that started it. Go marks the ones it opens as close-on-exec, so the unmarked
+// ones are inherited.
 func closeInherited() {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
@@ -98,18 +100,19 @@ func closeInherited() {
 	}
 }
 
-// close shuts this process off from the command, as the last thing before it
-// starts. What holds for a thread only is done on this one, which starts it.
+// close protects this process from the command, as the last step before the start.
+// Settings that apply to one thread are made on this thread, which starts the
+// command.
 func (s *system) close() error {
 	if s.tier != PIDNamespace {
 		if _, err := os.ReadDir("/proc"); err != nil {
 			return fmt.Errorf("the containment hides /proc, which is needed to find what a command leaves behind: %w", err)
 		}
 	}
-	// A new user namespace was entered with capabilities for the containment;
-	// the command has none of them.
+	// In a new user namespace the supervisor has capabilities to set up the
+	// sandbox. The command gets none of them.
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-	// The command can neither trace this process nor look at what it has open.
+	// The command can neither trace this process nor access its descriptors.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("closing the supervisor off: %w", err)
 	}
@@ -120,8 +123,9 @@ func (s *system) close() error {
 	return nil
 }
 
-// attributes are those of the command. One that is confined cannot be started in
-// its cgroup: that takes clone3, which no filter of system calls can judge.
+// attributes returns the attributes of the command. A confined command cannot be
+// started inside its cgroup: that takes clone3, whose arguments no system call
+// filter can inspect.
 func (s *system) attributes(confined bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true}
 	if s.tier != PIDNamespace {
@@ -133,7 +137,8 @@ func (s *system) attributes(confined bool) *syscall.SysProcAttr {
 	return a
 }
 
-// started is called with a command that has just been started.
+// started puts a command that has just been started into its cgroup, if it was not
+// started there.
 func (s *system) started(pid int, confined bool) error {
 	if s.cgroup == nil || !confined {
 		return nil
@@ -141,10 +146,11 @@ func (s *system) started(pid int, confined bool) error {
 	return s.cgroup.join(pid)
 }
 
-// raiseOOM raises what the command inherits, until restore. For one that is
-// confined it is left so: a file that is open for writing would keep its file
-// system from being made read-only, and later it cannot be opened any more. Its
-// supervisor is as likely to be ended then as a command, which takes more.
+// raiseOOM raises the OOM score adjustment, which the command inherits, until
+// restore. With confined, the value stays raised: a file open for writing would
+// prevent its file system from being made read-only, and later it cannot be opened
+// again. The supervisor is then as likely to be killed as a command, but a command
+// uses more memory.
 func (s *system) raiseOOM(confined bool) (restore func()) {
 	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
 	if err != nil {
@@ -164,19 +170,20 @@ func (s *system) raiseOOM(confined bool) (restore func()) {
 	return func() { set(was); _ = f.Close() }
 }
 
-// remains reports whether anything is left of which this process is no parent:
-// it adopts all.
+// remains returns false: this process adopts every orphan, so all processes left
+// are its descendants.
 func (s *system) remains(int) bool { return false }
 
-// terminate tells all to end; what is stopped is woken to hear it.
+// terminate sends SIGTERM to all processes, and continues stopped ones so that they
+// handle it.
 func (s *system) terminate(int) {
 	if s.tier == PIDNamespace {
 		signalNamespace(unix.SIGTERM)
 		signalNamespace(unix.SIGCONT)
 		return
 	}
-	// A process that is made just now is told, too, but none that is made to
-	// clean up.
+	// Processes that are being created get the signal too. Processes that are
+	// started to clean up do not.
 	all := freeze()
 	for _, p := range all {
 		p.signal(unix.SIGTERM)
@@ -186,8 +193,8 @@ func (s *system) terminate(int) {
 	}
 }
 
-// freeze stops all that this process has below it, and lists it. What is
-// stopped makes no children, and cannot refuse to stop: so the tree holds still,
+// freeze stops all descendants of this process and lists them. A stopped process
+// creates no children, and SIGSTOP cannot be blocked. So the tree stops changing,
 // however fast it grew.
 func freeze() (all []listed) {
 	const rounds = 100
@@ -209,16 +216,17 @@ func freeze() (all []listed) {
 	return all
 }
 
-// signalNamespace sends a signal to every process of this PID namespace but
-// this one. Anywhere else it would be to every process of the machine.
+// signalNamespace sends a signal to every process of this PID namespace except this
+// one. It does nothing outside of a namespace of our own, where the signal would
+// reach every process of the machine.
 func signalNamespace(sig unix.Signal) {
 	if os.Getpid() == 1 {
 		_ = unix.Kill(-1, sig)
 	}
 }
 
-// kill kills all, and lists what was there if it has to be looked for. What is
-// being made meanwhile is left to the next call.
+// kill kills all processes, and lists them if the tier has to look for them.
+// Processes that are created meanwhile are left to the next call.
 func (s *system) kill(int) (left []processID) {
 	if s.tier == PIDNamespace {
 		signalNamespace(unix.SIGKILL)
@@ -234,7 +242,8 @@ func (s *system) kill(int) (left []processID) {
 	return left
 }
 
-// names names what is alive.
+// names returns the names of living descendants, at most maxNamed, and their
+// number.
 func (s *system) names(int) (names []string, count int) {
 	for _, p := range descendants(os.Getpid()) {
 		if p.zombie {
@@ -244,7 +253,7 @@ func (s *system) names(int) (names []string, count int) {
 			names = append(names, p.name())
 		}
 	}
-	if count == 0 { // /proc is out of reach, or it has just ended
+	if count == 0 { // /proc is unreadable, or the process has just ended
 		return []string{"a process that cannot be named"}, 1
 	}
 	return names, count
@@ -265,24 +274,25 @@ func socketPair() ([2]int, error) {
 	return unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 }
 
-// killGroup kills what is left of the group of a command whose supervisor is
-// gone. The command itself has ended with the supervisor, so its group is the
-// same as long as anybody is in it.
+// killGroup kills the process group of a command whose supervisor has ended. The
+// command has ended with the supervisor. The id of its group is not reused while
+// the group has members.
 func killGroup(pid int) {
 	if pid > 1 {
 		_ = unix.Kill(-pid, unix.SIGKILL)
 	}
 }
 
-// systemTiers are the tiers of this system.
+// systemTiers returns the tiers of this system.
 func systemTiers() []Tier { return []Tier{PIDNamespace, Cgroup, Subreaper} }
 
-// attributes are those of a supervisor: apart from the server's terminal, and
-// ended when the server's thread that starts processes is.
+// attributes returns the attributes of a supervisor. It has a session of its own,
+// without the server's terminal. It gets a signal when the server's thread that
+// starts processes ends.
 func attributes(t Tier) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 	if t != PIDNamespace {
-		return a // it ends the command first
+		return a // it ends the command before itself
 	}
 	a.Pdeathsig = syscall.SIGKILL
 	a.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
@@ -290,7 +300,7 @@ func attributes(t Tier) *syscall.SysProcAttr {
 		a.Cloneflags |= unix.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-		// A user other than root loses them when our program is run otherwise.
+		// A user other than root loses capabilities when a program is executed.
 		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_CHROOT, unix.CAP_NET_ADMIN, unix.CAP_DAC_OVERRIDE}
 	}
 	return a
@@ -300,9 +310,9 @@ var errNoCgroup = errors.New("there is no cgroup file system of version 2")
 
 func threadID() int { return unix.Gettid() }
 
-// killHalfStarted kills the children of a thread that have not become another
-// program yet, so that whoever starts them does not wait any more. A supervisor
-// is known by its argument.
+// killHalfStarted kills the children of a thread that have not executed their
+// program yet, so that the start does not wait any longer. A supervisor that runs
+// is recognised by its argument.
 func killHalfStarted(thread int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", thread))
 	if err != nil {

@@ -14,32 +14,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processID is a process for as long as the system runs: ids are used again.
+// processID identifies a process until the system restarts, although pids are
+// reused.
 type processID struct {
 	pid   int
 	start uint64 // in clock ticks since the system started
 }
 
-// tree is a command and all it started, in its supervisor.
+// tree is a command and all processes it started, in its supervisor.
 type tree struct {
 	sys    *system
 	pid    int
 	orders chan ending
 
-	shell chan unix.WaitStatus // how the command itself ended
-	alive bool                 // when that was seen, something else was alive
-	empty chan struct{}        // closed when nothing is left
+	shell chan unix.WaitStatus // exit status of the command itself
+	alive bool                 // whether another process was alive when shell was sent
+	empty chan struct{}        // closed when no process is left
 
-	begun  atomic.Bool      // the command is being started, or must not be
-	status *unix.WaitStatus // of reap only
+	begun  atomic.Bool      // set when the command is being started, or must not be started
+	status *unix.WaitStatus // used by reap only
 }
 
 func newTree(sys *system) *tree {
 	return &tree{sys: sys, orders: make(chan ending), shell: make(chan unix.WaitStatus, 1), empty: make(chan struct{})}
 }
 
-// start starts the command within what confines it. It must be called on the
-// thread that stays.
+// start starts the command, confined if c requires it. It must be called on the
+// thread that lives as long as the supervisor.
 func (t *tree) start(c command, files []int, confine Confine) error {
 	std, err := standard(c, files)
 	if err != nil {
@@ -67,11 +68,13 @@ func (t *tree) start(c command, files []int, confine Confine) error {
 	return nil
 }
 
-// standard are standard input, output and error of a command.
+// standard returns the descriptors of standard input, output and error of a
+// command.
 func standard(c command, files []int) ([]uintptr, error) {
 	for _, fd := range files {
-		// What this program opens does not block, which is a fact of the pipe's end
-		// and not of its descriptor: a command would not know what to do with it.
+		// Descriptors that this program opened are non-blocking. That is a property
+		// of the pipe's end, shared by all its descriptors, and commands do not
+		// expect it.
 		if err := unix.SetNonblock(fd, false); err != nil {
 			return nil, fmt.Errorf("preparing the files of a command: %w", err)
 		}
@@ -93,14 +96,15 @@ func standard(c command, files []int) ([]uintptr, error) {
 	return std, nil
 }
 
-// fork starts the command from this thread and shuts it off from this process.
+// fork protects this process from the command and starts the command from this
+// thread.
 func (t *tree) fork(c command, std []uintptr) error {
 	if err := t.sys.close(); err != nil {
 		return err
 	}
 	attr := &syscall.ProcAttr{Dir: c.Dir, Env: c.Env, Files: std}
 	if c.Env == nil {
-		attr.Env = []string{} // nil would be ours
+		attr.Env = []string{} // nil would mean our own environment
 	}
 	attr.Sys = t.sys.attributes(c.Confine != nil)
 	if !t.begun.CompareAndSwap(false, true) {
@@ -110,7 +114,7 @@ func (t *tree) fork(c command, std []uintptr) error {
 	if err != nil {
 		return explain(c, err)
 	}
-	for _, fd := range slices.Compact(std) { // output and error are neighbours
+	for _, fd := range slices.Compact(std) { // output and errors are neighbours
 		_ = unix.Close(int(fd))
 	}
 	t.pid = pid
@@ -122,8 +126,8 @@ func (t *tree) fork(c command, std []uintptr) error {
 	return nil
 }
 
-// explain says what a failed start is about: the system gives one error for
-// the folder, the program and its interpreter.
+// explain returns the error of a failed start, with its likely cause: the system
+// returns the same error for the folder, the program and its interpreter.
 func explain(c command, err error) error {
 	info, statErr := os.Stat(c.Dir)
 	switch {
@@ -137,7 +141,7 @@ func explain(c command, err error) error {
 	return fmt.Errorf("starting %s: %w", c.Args[0], err)
 }
 
-// reap waits for the command and for everything that it left to this process.
+// reap waits for the command and for all orphans that this process adopts.
 func (t *tree) reap() {
 	defer close(t.empty)
 	flags := 0
@@ -152,18 +156,20 @@ func (t *tree) reap() {
 			for ; t.sys.remains(t.pid); time.Sleep(settle / 10) {
 			}
 			return
-		case pid == 0: // the command is gone, something is alive
+		case pid == 0: // the command has ended, another process is alive
 			t.alive, flags = true, 0
 			t.ended(nil)
 		case pid == t.pid:
-			// What has ended already does not count as alive.
+			// Processes that have already ended do not count as alive.
 			flags = unix.WNOHANG
 			t.ended(&status)
 		}
 	}
 }
 
-// ended tells how the command ended, once it is known what else is alive.
+// ended reports the exit status of the command. It is called with the status first,
+// and again with nil when it is known whether other processes are alive; then it
+// sends the status.
 func (t *tree) ended(s *unix.WaitStatus) {
 	if s != nil {
 		t.status = s
@@ -175,7 +181,8 @@ func (t *tree) ended(s *unix.WaitStatus) {
 	}
 }
 
-// live waits until nothing is left and ends what has to be ended.
+// live waits until no process is left, ends those that must be ended, and returns
+// how the command ended.
 func (t *tree) live(grace time.Duration) (e Exit) {
 	var status unix.WaitStatus
 	select {
@@ -203,7 +210,8 @@ func (t *tree) live(grace time.Duration) (e Exit) {
 	return e
 }
 
-// linger deals with what is alive when the command has exited.
+// linger waits for processes that are alive after the exit of the command, and ends
+// them after settle.
 func (t *tree) linger(e *Exit, grace time.Duration) {
 	select {
 	case <-t.empty:
@@ -216,7 +224,7 @@ func (t *tree) linger(e *Exit, grace time.Duration) {
 	e.Stuck = !t.end(grace)
 }
 
-// end ends all and reports whether nothing is left.
+// end ends all processes and reports whether none is left.
 func (t *tree) end(grace time.Duration) bool {
 	if grace > 0 {
 		t.sys.terminate(t.pid)
@@ -236,8 +244,9 @@ func (t *tree) end(grace time.Duration) bool {
 	return t.killAll()
 }
 
-// killAll kills until nothing is left. It gives up when what is left has not
-// changed for long: on a busy machine many processes take their time to die.
+// killAll kills until no process is left, and reports success. It gives up when the
+// list of processes has not changed for killWait and slack: on a busy machine, many
+// processes take long to die.
 func (t *tree) killAll() bool {
 	const again = 10 * time.Millisecond
 	var before []processID

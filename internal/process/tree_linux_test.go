@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +17,12 @@ import (
 	"time"
 )
 
-// mark is a variable in the environment of processes by which they are found.
+// mark is a variable in the environment of processes, by which tests find them.
 type mark string
 
 func newMark() mark { return mark("MARK=" + rand.Text()) }
 
-// find lists the processes of this machine that have the mark.
+// find returns the processes of this machine that have the mark.
 func (m mark) find(t testing.TB) (found []string) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil || len(dirs) == 0 {
@@ -37,7 +38,7 @@ func (m mark) find(t testing.TB) (found []string) {
 	return found
 }
 
-// idioms are ways to escape, or to try to.
+// idioms lists ways to escape, or to try.
 var idioms = []string{
 	"setsid sleep 1000",
 	"(setsid -f sleep 1000)",
@@ -59,7 +60,8 @@ if os.fork() == 0:
 	"while :; do (sleep 0.05 &); sleep 0.01; done &",
 }
 
-// tree is a script that starts all idioms, says so and goes on for ever.
+// treeScript returns a script that starts all idioms, reports it, and runs for
+// ever.
 func treeScript() string {
 	var b strings.Builder
 	for _, idiom := range idioms {
@@ -72,8 +74,8 @@ func treeScript() string {
 	return b.String()
 }
 
-// Of many trees that try to escape nothing is left, whichever way they are
-// ended.
+// TestTrees checks that nothing is left of many process trees that try to escape,
+// in whatever way they end.
 func TestTrees(t *testing.T) {
 	eachTier(t, func(t *testing.T, r *Runner) {
 		mark := newMark()
@@ -107,8 +109,9 @@ func TestTrees(t *testing.T) {
 	})
 }
 
-// A fork bomb that grows when any of it is killed.
+// TestForkBomb ends a fork bomb that grows when any of its processes is killed.
 func TestForkBomb(t *testing.T) {
+	testscale.NeedFull(t)
 	eachTier(t, func(t *testing.T, r *Runner) {
 		mark := newMark()
 		p, ready := startReady(t, r, `
@@ -125,8 +128,8 @@ func TestForkBomb(t *testing.T) {
 	})
 }
 
-// serverArg makes the test binary a server that starts trees of a mark in a
-// tier, the next three arguments, says so on its standard output, and stays.
+// serverArg makes the test binary a server. It starts process trees with a mark in
+// a tier (the next arguments), reports it on standard output, and then waits.
 const serverArg = "be-server"
 
 func beServer(args []string) int {
@@ -158,8 +161,9 @@ func beServer(args []string) int {
 	select {}
 }
 
-// When a server is killed nothing is left of its commands, or of it.
+// TestServerKilled checks that nothing is left of a killed server and its commands.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	for _, tier := range systemTiers() {
 		t.Run(tier.String(), func(t *testing.T) {
 			if _, err := newRunner(t, Config{Tiers: []Tier{tier}}).Tier(t.Context()); err != nil {
@@ -192,7 +196,7 @@ func TestServerKilled(t *testing.T) {
 			_ = server.Wait()
 			eventually(t, "all has ended", func() bool {
 				for _, p := range supervisors {
-					// One that nobody has waited for yet is nothing but a number.
+					// A zombie does not count.
 					if now, ok := look(p.pid); ok && now.start == p.start && !now.zombie {
 						return false
 					}

@@ -16,13 +16,12 @@ type listed struct {
 	processID
 	parent int
 	zombie bool
-	halted bool // by a signal, not by a debugger
+	halted bool // stopped by a signal, not by a debugger
 	comm   string
 }
 
-// descendants lists what has root above it. In a process that adopts orphans
-// it misses nothing for good: what loses its parent while it is listed is a
-// child of root the next time.
+// descendants lists the processes below root. Orphans that appear while it lists
+// become children of root, if root adopts them, and are found by the next call.
 func descendants(root int) []listed {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -39,8 +38,8 @@ func descendants(root int) []listed {
 		}
 	}
 	var all []listed
-	// Parents come before their children. An entry is taken away with its
-	// children, so that ids used again while listing make no circle.
+	// Parents come before their children. Each entry is removed with its children,
+	// so that pids reused meanwhile cannot form a cycle.
 	for next := []int{root}; len(next) > 0; next = next[1:] {
 		found := children[next[0]]
 		delete(children, next[0])
@@ -52,13 +51,13 @@ func descendants(root int) []listed {
 	return all
 }
 
-// look reads a process's line of status.
+// look reads the status of a process from /proc.
 func look(pid int) (p listed, ok bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return p, false
 	}
-	// pid (comm) state ppid ..., where comm may hold anything.
+	// The format is "pid (comm) state ppid ..."; comm may contain any character.
 	from, to := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if from < 0 || to < from {
 		return p, false
@@ -81,8 +80,7 @@ func stopped(pid int) bool {
 	return ok && p.halted
 }
 
-// signal sends a signal to this very process: one that got its id meanwhile
-// gets none.
+// signal sends a signal to the process, but not to a later one with the same pid.
 func (p listed) signal(sig unix.Signal) {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
@@ -102,8 +100,8 @@ func (p listed) same() bool {
 	return ok && now.start == p.start
 }
 
-// name is the name of a process and, if that says more, the begin of its
-// command line.
+// name returns the name of a process or, if that adds something, the beginning of
+// its command line.
 func (p listed) name() string {
 	data, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
 	line := strings.TrimSpace(strings.ReplaceAll(string(data[:min(len(data), 4*maxName)]), "\x00", " "))

@@ -4,7 +4,8 @@ package sandbox
 
 import "os"
 
-// may cannot tell here, where there is no containment anyway.
+// may returns false: this system has no sandbox, and its permissions are not
+// examined.
 func may(string, bool) bool { return false }
 
 func owned(string) bool { return false }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// may reports whether ordinary rights let this process read or write a file;
-// of one that is absent, whether they let it be made.
+// may reports whether the file permissions allow this process to read or write a
+// file. For an absent file and write, it reports whether the file may be created.
 func may(path string, write bool) bool {
 	if write {
 		if exists(path) {
@@ -20,7 +20,7 @@ func may(path string, write bool) bool {
 	return unix.Access(path, unix.R_OK) == nil
 }
 
-// owned reports whether a file is this user's, who could then change its mode.
+// owned reports whether this user owns a file, and so may change its mode.
 func owned(path string) bool {
 	var st unix.Stat_t
 	return unix.Lstat(path, &st) == nil && int(st.Uid) == unix.Geteuid()

@@ -10,20 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// switches turns layers off, for tests of what is left without them.
+// switches turns off layers, for tests of the remaining ones.
 type switches struct {
 	NoLandlock, NoSeccomp, NoMounts bool
-	ABI                             int // at most this one; 0 for no limit
+	ABI                             int // highest Landlock ABI to use; 0: no limit
 }
 
-// Within confines one thread of this process for good and calls start on it,
-// which starts the command (os/exec does so from the thread it is called on).
-// It fails only if the policy cannot work; what a kernel does not offer is told
-// by Coverage. The other threads stay free: they can end the command, which a
-// confined thread could not before Landlock ABI 8, since each has a domain of
-// its own; and the command can neither signal nor trace this process.
-// Mounts concern the whole process. The thread stays until the process ends, so
-// that a parent-death signal of the command is one of this process.
+// Within confines one thread of this process permanently and calls start on it.
+// start starts the command; os/exec does so from the calling thread. Within fails
+// only if the policy cannot work; Coverage reports what the kernel does not offer.
+//
+// The other threads are not confined, so they can end the command. A confined
+// thread could not do that before Landlock ABI 8, since each thread has a domain of
+// its own. The command can neither signal nor trace this process. Mounts apply to
+// the whole process. The thread lives until the process ends, so the command's
+// parent-death signal comes with the end of the process.
 func Within(p Policy, start func(Coverage) error) error {
 	return within(p, switches{}, start)
 }
@@ -40,8 +41,9 @@ func within(p Policy, s switches, start func(Coverage) error) error {
 	return <-done
 }
 
-// onThread calls f on a thread of its own that is kept. It is not the first one
-// of the process, by whose rights the kernel decides who may signal it.
+// onThread calls f on a thread of its own, which lives on afterwards. It never uses
+// the first thread of the process, since the kernel decides by that thread's
+// credentials who may signal the process.
 func onThread(done chan<- error, f func() error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
@@ -56,7 +58,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 	if err := p.check(); err != nil {
 		return Coverage{}, err
 	}
-	runtime.LockOSThread() // stays: the thread is not like others then
+	runtime.LockOSThread() // never unlocked: this thread now differs from the others
 	here := Here()
 	l := layers{
 		readOnly: p.ReadOnly, online: p.online(),
@@ -86,7 +88,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return Coverage{}, fmt.Errorf("sandbox: no_new_privs: %w", err)
 	}
-	// The command cannot attach to this process nor read its environment.
+	// The command can neither attach to this process nor read its environment.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 	abi := 0
@@ -123,7 +125,7 @@ func apply(p Policy, s switches) (Coverage, error) {
 	}, nil
 }
 
-// Here names the namespaces of this process, for Policy.Outside.
+// Here returns the namespaces of this process, for Policy.Outside.
 func Here() Namespaces {
 	read := func(kind string) string {
 		name, _ := os.Readlink("/proc/self/ns/" + kind)
@@ -132,12 +134,12 @@ func Here() Namespaces {
 	return Namespaces{Mount: read("mnt"), PID: read("pid"), IPC: read("ipc")}
 }
 
-// own reports whether a namespace was made for the command. What is not known
-// is not.
+// own reports whether the command has a namespace of its own. It returns false if
+// either namespace is unknown.
 func own(here, outside string) bool { return here != "" && outside != "" && here != outside }
 
-// landlockABI is the version of Landlock that the kernel enforces and we know,
-// 0 for none.
+// landlockABI returns the version of Landlock to use: the lower of the kernel's and
+// the highest known here. It returns 0 if there is none.
 func landlockABI() int {
 	const known = 11
 	abi, err := ll.LandlockGetABIVersion()
@@ -147,5 +149,5 @@ func landlockABI() int {
 	return min(abi, known)
 }
 
-// Supported says that this system may be able to contain commands.
+// Supported reports whether this system may be able to confine commands.
 const Supported = true

@@ -12,11 +12,11 @@ func errNone() error {
 	return fmt.Errorf("sandbox: containment on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-// Within fails: there is containment on Linux only.
+// Within fails: the sandbox works on Linux only.
 func Within(Policy, func(Coverage) error) error { return errNone() }
 
-// Here is empty: there are no namespaces.
+// Here returns no namespaces.
 func Here() Namespaces { return Namespaces{} }
 
-// Supported says that this system may be able to contain commands.
+// Supported reports whether this system may be able to confine commands.
 const Supported = false

@@ -9,50 +9,52 @@ import (
 	"sync"
 )
 
-// The limits of what Blocked looks at: the reason of a failure is at the end.
+// The limits of the output that Blocked examines. The reason of a failure is at the
+// end.
 const (
 	blockedLines = 40
-	blockedBytes = 4096 // of a line
+	blockedBytes = 4096 // per line
 	blockedFacts = 3
 )
 
 var (
 	denied = lazy(`(?i)permission denied|operation not permitted|read-only file system|EACCES|EPERM|EROFS|` +
-		// What is mounted on cannot be replaced by another file.
+		// A file that is a mount point cannot be replaced by another file.
 		`device or resource busy|EBUSY`)
-	// What is masked whole is not there for a command.
+	// A masked folder looks empty to a command, so its files seem absent.
 	absent  = lazy(`(?i)no such file or directory|ENOENT`)
 	offline = lazy(`(?i)network is unreachable|could ?n[o']t resolve host|could not connect|couldn't connect|failed to connect|` +
 		`temporary failure in name resolution|name or service not known|EAI_AGAIN|ENETUNREACH|` +
 		`(socket|connect|dial tcp|dial udp|lookup|getaddrinfo|listen|bind)\b.*(permission denied|operation not permitted|EACCES|EPERM)|` +
 		`/dev/(tcp|udp)/.*(permission denied|operation not permitted|no such file)`)
-	// Words that name a path, in the order they are tried: quoted as programs
-	// quote, then between colons, then any with a slash.
+	// Words that may be a path, in the order of the attempts: words in quotes, then
+	// words between colons, then any word with a slash.
 	quoted = lazy("['\"`‘“]([^'\"`’”\n]+)['\"`’”]")
 	bare   = lazy(`[^\s'"‘’“”:(),=]*/[^\s'"‘’“”:(),=]*`)
-	// What a call is known as in messages of programs.
+	// Names of system calls in the messages of programs.
 	callNames = lazy(`(?i)\b(ptrace|unshare|setns|mount|umount|chroot|pivot_root|bpf|perf_event_open|io_uring\w*|keyctl|sethostname|reboot|swapon|shmget|semget|msgget|mq_open|userfaultfd|` +
 		`set(res|re|e|fs)?[ug]id|setgroups)\b`)
-	// Sockets of services as programs name them, such as Docker's.
+	// Sockets of services in the messages of programs, such as Docker's.
 	socketNames = lazy(`unix://(/[^\s"'\x60?]+[^\s"'\x60?.:,;])`)
 	making      = lazy(`(?i)\bmkdir\b`)
 )
 
-// lazy compiles a pattern when it is first used: this package is linked into
-// every start of the program.
+// lazy compiles a pattern at its first use, since every start of the program would
+// otherwise pay for it.
 func lazy(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// Blocked says which path, network use or call of a failed command the policy
-// blocked, by the last lines of its output, with how a person can allow it.
-// Relative paths are below dir, the command's folder. The command's text is
-// searched only for sockets, which some clients do not name in their messages.
-// There is no fact about what the policy allows, nor about a file that this process
-// itself could not have opened: then ordinary rights are the reason.
+// Blocked returns facts about what the sandbox blocked, guessed from the last lines
+// of a failed command's output: a path, the network or a system call. Each fact
+// includes how the user can allow it. dir is the command's folder, to which
+// relative paths refer. The text of the command is searched only for sockets, which
+// some clients do not name in their messages. Blocked returns no fact about
+// anything that the policy allows, nor about a file that this process itself could
+// not open: then file permissions are the reason.
 //
-// It reads words that programs print, so it can miss a reason, and a command
-// can print what it likes: facts explain, nothing is decided by them.
+// Blocked interprets messages of programs. It can miss a reason, and a command can
+// print anything. So facts only explain; nothing may be decided by them.
 func Blocked(p Policy, dir, command, output string) (facts []string) {
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	if len(lines) > blockedLines {
@@ -63,7 +65,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 			facts = append(facts, fact)
 		}
 	}
-	j := sync.OnceValue(func() judge { return newJudge(p) }) // follows hundreds of links
+	j := sync.OnceValue(func() judge { return newJudge(p) }) // resolves hundreds of links
 	socket := sync.OnceValue(func() string { return j().socketIn(command) })
 	for _, line := range lines {
 		line = line[:min(len(line), blockedBytes)]
@@ -92,7 +94,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 		}
 		fact := ""
 		if at := callNames().FindStringIndex(line); at != nil && at[0] == 0 {
-			fact = j().call(line) // "mount: /mnt: permission denied"
+			fact = j().call(line) // as in "mount: /mnt: permission denied"
 		}
 		for _, path := range mentioned(line, dir) {
 			if fact != "" {
@@ -111,7 +113,7 @@ func Blocked(p Policy, dir, command, output string) (facts []string) {
 	return facts
 }
 
-// mentioned lists the paths that a line may be about, likely ones first.
+// mentioned lists the paths that a line may refer to, the most likely ones first.
 func mentioned(line, dir string) []string {
 	var words []string
 	for _, m := range quoted().FindAllStringSubmatch(line, -1) {
@@ -137,7 +139,7 @@ func mentioned(line, dir string) []string {
 	return out
 }
 
-// judge holds a policy with its links followed.
+// judge holds a policy with its links resolved.
 type judge struct {
 	p                          Policy
 	write, read, hide, protect []string
@@ -155,7 +157,7 @@ func canonical(paths []string) []string {
 	return out
 }
 
-// follow follows the links of the part of a path that exists.
+// follow resolves the links of the existing part of a path.
 func follow(path string) string {
 	path = filepath.Clean(path)
 	for at, rest := path, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
@@ -174,8 +176,8 @@ const (
 	allowNothing = "no setting of the sandbox allows it; dangerouslyDisableSandbox asks the user to run it outside of the sandbox"
 )
 
-// path is the fact about a path, "" if the policy does not block it or ordinary
-// rights would have.
+// path returns the fact about a path, or "" if the policy does not block the path
+// or the file permissions would block it too.
 func (j judge) path(named, line string) string {
 	real := follow(named)
 	switch {
@@ -212,8 +214,8 @@ func (j judge) path(named, line string) string {
 	return ""
 }
 
-// masked is the fact about a path that a command did not find though it is
-// there, or the folder in which it was to be made.
+// masked returns the fact about a path that the command did not find although it
+// exists, or about a folder that could not be made; "" if there is none.
 func (j judge) masked(named, line string) string {
 	unseen := func(path string) bool {
 		leads := func(to string) bool { return belowAny(to, []string{path}) }
@@ -223,14 +225,15 @@ func (j judge) masked(named, line string) string {
 	if unseen(real) || unseen(filepath.Dir(real)) {
 		return j.path(named, line)
 	}
-	// Some programs that make folders report a file system that is read-only so.
+	// Some programs that make folders report a read-only file system as an absent
+	// folder.
 	if making().MatchString(line) && !exists(real) && belowAny(real, j.read) && !belowAny(real, j.write) {
 		return j.path(named, line)
 	}
 	return ""
 }
 
-// socket returns the fact about the socket of a service; "" if there is none.
+// socket returns the fact about the socket of a service, or "".
 func (j judge) socket(named string) string {
 	if real := follow(named); !exists(real) || belowAny(real, j.write) {
 		return ""
@@ -238,17 +241,17 @@ func (j judge) socket(named string) string {
 	return named + " is a socket of a service, which commands may not use: " + allowNothing
 }
 
-// socketIn returns the fact about a socket of a service that a command names; "" if
-// it names none.
+// socketIn returns the fact about a service's socket that the text of a command
+// names, or "".
 func (j judge) socketIn(command string) string {
-	bound := map[string]bool{} // last elements of the paths of sockets
+	bound := map[string]bool{} // base names of bound sockets
 	for _, path := range listening() {
 		bound[filepath.Base(path)] = true
 	}
 	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`=,;()", r) }) {
 		word = strings.TrimPrefix(word, "unix:")
 		if !filepath.IsAbs(word) || !bound[filepath.Base(word)] {
-			continue // a path is looked at only if it may be one: its file system may not answer
+			continue // no Stat on other paths: their file system may not answer
 		}
 		if info, err := os.Stat(word); err == nil && info.Mode()&os.ModeSocket != 0 {
 			if fact := j.socket(filepath.Clean(word)); fact != "" {
@@ -260,8 +263,8 @@ func (j judge) socketIn(command string) string {
 }
 
 var (
-	// A program that opened to read says so by its name; one that says what it
-	// could not do is believed first.
+	// Programs that only read are recognised by their names. A message that names a
+	// failed change takes precedence.
 	reading = lazy(`^(cat|head|tail|less|more|grep|rg|ls|find|du|wc|diff|cmp|stat|file|sort|sed: can't read|sed: couldn't open)\b`)
 	writing = lazy(`(?i)read-only file system|EROFS|cannot (create|touch|remove|move|make|overwrite|open .* for writing)|setting|changing|creat|writ|mkdir|unlink|rename`)
 )
@@ -271,7 +274,8 @@ var (
 	settingMode = lazy(`(?i)(permissions (of|for)|change mode|writable by group|chmod).*(not permitted)|EPERM.*chmod`)
 )
 
-// writable is the fact about a path that may be changed, but not in every way.
+// writable returns the fact about a failed change of a path that commands may
+// otherwise change, or "".
 func (j judge) writable(named, real, line string) string {
 	if busy().MatchString(line) {
 		for _, inside := range slices.Concat(j.hide, j.protect) {
@@ -286,8 +290,8 @@ func (j judge) writable(named, real, line string) string {
 	return ""
 }
 
-// metadata is the fact about a file in TMPDIR of a read-only command, of which
-// mode, owner and times cannot be changed.
+// metadata returns the fact about a file in TMPDIR of a read-only command. Mode,
+// owner and times of such a file cannot be changed.
 func (j judge) metadata(named, line string) string {
 	if strings.Contains(strings.ToLower(line), "not permitted") || strings.Contains(line, "EPERM") {
 		return named + ": mode, owner, times and attributes cannot be changed by a read-only command; use Bash for what changes files"

@@ -21,7 +21,7 @@ func TestBlocked(t *testing.T) {
 	for _, c := range []struct {
 		p      Policy
 		output string
-		want   string // in the one fact; "" for none
+		want   string // expected in the only fact; "" for no fact
 	}{
 		{p, "cat: " + h + "/outside/file: Permission denied", "/outside/file may not be read or changed"},
 		{p, "cat: ../outside/file: Permission denied", "/outside/file may not be read or changed"},
@@ -29,7 +29,7 @@ func TestBlocked(t *testing.T) {
 		{p, "cat: " + h + "/outside/file: No such file or directory", "/outside/file may not be read or changed"},
 		{p, "bash: line 1: cd: ../outside: No such file or directory", "/outside may not be read or changed"},
 		{p, "touch: cannot touch '" + h + "/outside/new': No such file or directory", "/outside/new may not be read or changed"},
-		{p, "cat: " + h + "/new: No such file or directory", ""}, // the folder leads to what may be read
+		{p, "cat: " + h + "/new: No such file or directory", ""}, // the folder leads to readable paths
 		{p, "cat: " + h + "/new/none: No such file or directory", ""},
 		{p, "cat: none: No such file or directory", ""},
 		{p, "cat: ../readable/none: No such file or directory", ""},
@@ -81,7 +81,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// Ordinary rights are no fact about the sandbox.
+// TestBlockedByRights checks that there is no fact about the sandbox if file
+// permissions are the reason.
 func TestBlockedByRights(t *testing.T) {
 	needUnix(t)
 	if os.Getuid() == 0 {
@@ -95,8 +96,8 @@ func TestBlockedByRights(t *testing.T) {
 	}
 }
 
-// Most commands print nothing that is explained. Then the paths of the policy are
-// not looked at, of which there are hundreds.
+// TestBlockedIsCheap checks that the paths of the policy, often hundreds, are not
+// resolved for output without a failure to explain. That is most output.
 func TestBlockedIsCheap(t *testing.T) {
 	var p Policy
 	for i := range 100 {
@@ -121,7 +122,8 @@ func TestBlockedIsBounded(t *testing.T) {
 	}
 }
 
-// A client that does not name its socket in the message has it in its command.
+// TestBlockedSocket checks that a socket that the client's message does not name is
+// found in the command.
 func TestBlockedSocket(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("bound sockets are listed on Linux only")

@@ -12,14 +12,15 @@ import (
 type Cache struct {
 	Path   string
 	Why    string
-	Absent bool // it has to be made (0700) before a policy can grant it
-	// Programs are names in it that others run, Parts those of a cache with
-	// programs that a tool needs for packages.
+	Absent bool // it must be made (mode 0700) before a policy can grant it
+	// Programs lists names in the cache that other programs execute. For caches
+	// with programs, Parts lists the names in it that the tool needs for packages.
 	Programs, Parts []string
 }
 
-// Data returns what of a cache holds no programs: the whole folder or what is in
-// it now, without Programs, bin, and folders of PATH.
+// Data returns the paths of a cache that hold no programs: the whole folder, or its
+// present entries without Programs, bin and folders of PATH. path is the list of
+// folders of PATH.
 func (c Cache) Data(path []string) []string {
 	var programs []string
 	for _, folder := range path {
@@ -42,21 +43,21 @@ func (c Cache) Data(path []string) []string {
 	return l.read
 }
 
-// cache is a row of the table: a folder below the home folder, or where
-// variables say it is.
+// cache is a row of the table of caches: a folder below the home folder or at the
+// place that a variable names.
 type cache struct {
-	path     string   // below the home folder
-	why      string   //
-	variable string   // names the folder instead
-	below    string   // what of the variable's folder is meant
-	tools    []string // make it if absent and one of these is installed
-	programs []string // names in it that others run
-	parts    []string // names in it that are made if there are programs
+	path     string // below the home folder
+	why      string
+	variable string   // its value replaces the default folder
+	below    string   // path below the variable's value
+	tools    []string // make the folder if it is absent and one of these is installed
+	programs []string // names in the folder that other programs execute
+	parts    []string // names in the folder to make if there are programs
 }
 
-// caches is what may be written without configuration. Not here is what is on
-// PATH or read as settings by a program outside: ~/.cargo/bin, ~/.gradle/init.d,
-// ~/.local/share/pnpm.
+// caches lists the folders that are writable by default. Folders on PATH and
+// folders whose settings are read by programs outside of the sandbox are left out:
+// ~/.cargo/bin, ~/.gradle/init.d, ~/.local/share/pnpm.
 var caches = []cache{
 	{path: ".cache", why: "caches of many tools (Go, pip, Bazel, yarn, ...)", variable: "XDG_CACHE_HOME", tools: []string{"sh"}},
 	{path: ".cache/go-build", why: "Go: compiled packages", variable: "GOCACHE", tools: []string{"go"}},
@@ -98,12 +99,12 @@ var (
 	npmParts    = []string{"_cacache", "_logs"}
 )
 
-// Caches lists the caches that builds need: those that exist, and those that
-// an installed tool would make at its first run. getenv is the environment the
-// commands have. A folder inside another of the list is left out.
+// Caches lists the caches that builds need: existing ones, and those that an
+// installed tool would make on its first run. getenv returns variables of the
+// commands' environment. A folder inside another of the list is left out.
 func Caches(home string, getenv func(string) string) []Cache {
 	goenv := goSettings(home, getenv)
-	found := map[string]bool{} // programs by name, as far as looked for
+	found := map[string]bool{} // whether a program is installed, for those looked up
 	places := secretPlaces(home)
 	var out []Cache
 	for _, c := range caches {
@@ -119,7 +120,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 		}
 		if value != "" {
 			if !filepath.IsAbs(value) || len(filepath.SplitList(value)) > 1 {
-				continue // "off", or what the tool itself refuses
+				continue // "off", or a value that the tool itself rejects
 			}
 			path = filepath.Join(value, c.below)
 		}
@@ -141,7 +142,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 	return kept
 }
 
-// secretPlaces lists where secrets are.
+// secretPlaces returns the paths of secrets.
 func secretPlaces(home string) []string {
 	out := make([]string, len(secrets))
 	for i, s := range secrets {
@@ -150,8 +151,8 @@ func secretPlaces(home string) []string {
 	return out
 }
 
-// fit refuses a cache that a variable puts where more than a cache would become
-// writable: the home folder or one above it, or a folder of secrets.
+// fit reports whether path may become writable as a cache. It rejects the home
+// folder, its parents, folders that hold secrets, and system folders.
 func fit(path string, secrets []string) bool {
 	for _, s := range secrets {
 		if below(path, s) || below(s, path) {
@@ -161,7 +162,7 @@ func fit(path string, secrets []string) bool {
 	return !slices.Contains(systemFolders, path)
 }
 
-// goSettings reads what `go env -w` wrote.
+// goSettings reads the file that `go env -w` writes.
 func goSettings(home string, getenv func(string) string) map[string]string {
 	out := map[string]string{}
 	path := getenv("GOENV")
@@ -188,7 +189,7 @@ func goSettings(home string, getenv func(string) string) map[string]string {
 	return out
 }
 
-// installed reports whether a program is found in PATH, and notes it in found.
+// installed reports whether a program is in PATH. It caches the answer in found.
 func installed(tool, path string, found map[string]bool) bool {
 	there, known := found[tool]
 	if !known {

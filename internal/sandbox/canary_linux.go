@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempt does what a promise forbids. It returns nil if it was done, the
-// reason if it was not, and nothing it does has an effect worth keeping.
+// attempt does what a promise forbids. It returns nil on success and the error
+// otherwise. It leaves no lasting effect.
 type attempt func(p Policy, t Targets) error
 
-// attempts is what is tried for each promise, all of it.
+// attempts lists the attempts for each promise. The promise holds if all fail.
 var attempts = []struct {
 	promise string
 	try     []attempt
@@ -45,9 +45,9 @@ var attempts = []struct {
 	{promiseSetuid, []attempt{trySetuid(setByChmod), trySetuid(setByOpen), trySetuid(setByOpenat2), trySetuid(setByMknod)}},
 }
 
-// TryCanaries tries in this process, which has applied the policy, what each
-// promise forbids, and one thing that has to work. With the network allowed
-// TCP and UDP are not tried.
+// TryCanaries tries what each promise forbids, and operations that must succeed.
+// This process must have applied the policy. If the network is allowed, TCP and UDP
+// are not tried.
 func TryCanaries(p Policy, t Targets) []Canary {
 	meaning := map[string]string{}
 	for _, pr := range promises {
@@ -104,9 +104,9 @@ func tryWork(p Policy, t Targets) error {
 	return os.WriteFile(t.Inside+"/free", []byte("canary\n"), 0o600)
 }
 
-// tryElsewhere makes a file without a name, which leaves no trace, where only
-// the policy is in the way: what is outside of the targets' folder may be
-// covered, and then says less.
+// tryElsewhere makes a file without a name, which leaves no trace, in a folder that
+// only the policy protects. The targets' own folder may be masked, so an attempt
+// there proves less.
 func tryElsewhere(p Policy, t Targets) error {
 	if t.Elsewhere == "" || belowAny(t.Elsewhere, p.writable()) {
 		return errors.New("there is no folder to try it in")
@@ -187,7 +187,8 @@ func dial(network, address string) error {
 	return err
 }
 
-// errApart says that the number of a process means nothing in this namespace.
+// errApart is the error where process ids of the server mean nothing in this
+// namespace.
 var errApart = errors.New("the server is in another PID namespace")
 
 func tryKill(_ Policy, t Targets) error {
@@ -197,7 +198,8 @@ func tryKill(_ Policy, t Targets) error {
 	return unix.Kill(t.PID, 0)
 }
 
-// tryMemory reads where nothing is: what counts is whether it was let to.
+// tryMemory reads an unmapped address: it only matters whether the kernel permits
+// the access.
 func tryMemory(_ Policy, t Targets) error {
 	if own(Here().PID, t.Server.PID) {
 		return errApart
@@ -221,8 +223,8 @@ func tryEnviron(_ Policy, t Targets) error {
 	return err
 }
 
-// refused returns the error of a call that was refused as such, nil if the
-// kernel got so far as to look at its arguments.
+// refused returns err if the kernel denied the call, and nil if it went on to check
+// the arguments.
 func refused(err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EACCES) {
 		return err
@@ -239,8 +241,8 @@ func tryMountTree(Policy, Targets) error {
 	return refused(err)
 }
 
-// tryUnshare is answered with EINVAL where it is allowed, as this process has
-// several threads.
+// tryUnshare gets EINVAL where unshare is allowed, since this process has several
+// threads.
 func tryUnshare(Policy, Targets) error { return refused(unix.Unshare(unix.CLONE_NEWUSER)) }
 
 func tryClone(Policy, Targets) error {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// tryAll runs the canaries in a tier, each profile with its own targets.
+// tryAll runs the canaries in a tier, with targets of its own for each profile.
 func tryAll(t *testing.T, at tier, j job) (Coverage, map[string]Canary) {
 	t.Helper()
 	s := newScratch(t)
@@ -39,7 +39,8 @@ func TestCanariesSucceedUnconfined(t *testing.T) {
 	}
 }
 
-// Every canary is held, but for what Coverage says is not.
+// TestCanaries checks that every canary holds, except those that Coverage reports
+// as missing.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
 	for _, at := range tiers(t) {
@@ -57,7 +58,8 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
-// checkCoverage compares what is claimed with what was seen.
+// checkCoverage compares the promises of the Coverage with the results of the
+// canaries.
 func checkCoverage(t *testing.T, at tier, c Coverage, canaries map[string]Canary) {
 	t.Helper()
 	for name, canary := range canaries {
@@ -67,8 +69,8 @@ func checkCoverage(t *testing.T, at tier, c Coverage, canaries map[string]Canary
 	}
 }
 
-// With a layer off, Coverage still says what holds. Some of what is then not
-// promised happens to hold all the same; nothing promised does not.
+// TestCoverageOfFewerLayers checks that Coverage is right if a layer is turned off.
+// Some promises that it lists as missing may hold by chance; the others must hold.
 func TestCoverageOfFewerLayers(t *testing.T) {
 	t.Parallel()
 	for _, at := range tiers(t) {
@@ -113,8 +115,8 @@ func (s switches) String() string {
 	return "fewer"
 }
 
-// TestElsewhere: what it tries succeeds where nothing is in the way, and leaves
-// nothing.
+// TestElsewhere checks that tryElsewhere succeeds where nothing prevents it, and
+// leaves no file.
 func TestElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	if err := tryElsewhere(Policy{}, Targets{Elsewhere: dir}); err != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryTerminal opens the server's terminal. In a folder of terminals of the
-// command's own that name is not there.
+// tryTerminal opens the server's terminal. If the command has terminals of its own,
+// that name does not exist.
 func tryTerminal(flags int) attempt {
 	return func(_ Policy, t Targets) error {
 		if t.Terminal == "" {
@@ -22,8 +22,7 @@ func tryTerminal(flags int) attempt {
 	}
 }
 
-// trySetuid makes a file that would run with the rights of its owner, or of its
-// group, and removes it.
+// trySetuid makes a setuid file and a setgid file, and removes them.
 func trySetuid(set func(path string, mode uint32) error) attempt {
 	return func(p Policy, t Targets) error {
 		folder := p.TempDir

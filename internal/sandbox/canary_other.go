@@ -2,8 +2,8 @@
 
 package sandbox
 
-// NewTargets fails: there is containment on Linux only.
+// NewTargets fails: the sandbox works on Linux only.
 func NewTargets(string) (Targets, func(), error) { return Targets{}, func() {}, errNone() }
 
-// TryCanaries tries nothing: there is containment on Linux only.
+// TryCanaries tries nothing: the sandbox works on Linux only.
 func TryCanaries(Policy, Targets) []Canary { return nil }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptCapabilities is what FileRights leaves, as a set of bits.
+// keptCapabilities returns the capabilities that FileRights retains, as a bit set.
 func (p Policy) keptCapabilities(contained bool) uint64 {
 	if !p.FileRights || !contained || os.Getuid() != 0 {
 		return 0
@@ -18,16 +18,17 @@ func (p Policy) keptCapabilities(contained bool) uint64 {
 	return 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 }
 
-// dropCapabilities leaves these capabilities and no way to others. With
-// no_new_privs set no program can bring any back; that the bounding set is
-// emptied too, where we have the right to, is a second lock.
+// dropCapabilities drops all capabilities but those in keep, permanently. With
+// no_new_privs set, no program can regain any. Where permitted, it empties the
+// bounding set too, as a second safeguard.
 func dropCapabilities(keep uint64) error {
 	if has(unix.CAP_SETPCAP) {
 		for c := uintptr(0); c <= 63; c++ {
 			if keep&(1<<c) != 0 {
 				continue
 			}
-			// The calling thread tells first which capabilities the kernel has.
+			// An error of the first call means that the kernel has no more
+			// capabilities.
 			if on, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0); err != nil {
 				break
 			} else if on == 0 {
@@ -44,7 +45,7 @@ func dropCapabilities(keep uint64) error {
 	return nil
 }
 
-// capset sets the three sets of capabilities of this thread.
+// capset sets the capability sets of this thread.
 func capset(set uint64) error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	low, high := uint32(set), uint32(set>>32)
@@ -52,7 +53,7 @@ func capset(set uint64) error {
 	return unix.Capset(&head, &data[0])
 }
 
-// effective is the capabilities in force.
+// effective returns the effective capabilities.
 func effective() uint64 {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

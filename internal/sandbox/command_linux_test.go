@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// step is a script, and whether it has to work. Each refused one has an allowed
-// one beside it.
+// step is a script and whether it must succeed. Each script that must fail has a
+// similar one that must succeed.
 type step struct {
 	script string
 	works  bool
-	tiers  string // "mounts": judged only where there are mounts
+	tiers  string // "mounts": run only where there are mounts
 }
 
 func (s scratch) steps(t *testing.T, at tier, p Policy, steps []step) {
@@ -57,7 +57,7 @@ func TestCommands(t *testing.T) {
 			{"touch -d 2001-01-01 " + o + "/file", false, "mounts"},
 			{"cat " + o + "/file", false, ""},
 			{"cd " + o + " && cat file", false, ""},
-			{"[ ${PWD#/tmp} != $PWD ] || cd " + o, true, ""}, // all of /tmp is covered
+			{"[ ${PWD#/tmp} != $PWD ] || cd " + o, true, ""}, // all of /tmp is masked
 			{"cat ~/.ssh/id_rsa", false, ""},
 			{"cat ~/.config/gh/hosts.yml", false, ""},
 			{"cat ~/.docker/config.json", false, ""},
@@ -121,8 +121,8 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// No program can be left behind that runs with the rights of this user, by
-// whatever sets a mode; other modes can be set.
+// TestSetuid checks that no call can leave a setuid or setgid program of this user,
+// while other modes can be set.
 func TestSetuid(t *testing.T) {
 	t.Parallel()
 	for _, at := range tiers(t) {
@@ -145,7 +145,8 @@ func TestSetuid(t *testing.T) {
 	}
 }
 
-// A debugger sees its own children, and nobody else.
+// TestTracer checks that a debugger can trace its own children, and no other
+// process.
 func TestTracer(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("strace"); err != nil {

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exactPaths holds the files of Policy.Exact, each open, so that what takes its
-// place on the path meanwhile gets nothing. The descriptor of an absent one is -1.
+// exactPaths maps the paths of Policy.Exact to open descriptors, so that a file
+// that replaces one meanwhile gets no rights. The descriptor of an absent file is
+// -1.
 type exactPaths map[string]int
 
 func openExact(paths []string) (exactPaths, error) {
@@ -38,7 +39,8 @@ func (e exactPaths) close() {
 	}
 }
 
-// open opens a path for what is done to it, and follows no link if it is exact.
+// open opens a path to apply rights or mounts to it. It follows no link if the path
+// is exact.
 func (e exactPaths) open(path string) (int, error) {
 	if _, ok := e[filepath.Clean(path)]; ok {
 		return openUnlinked(path)
@@ -46,7 +48,7 @@ func (e exactPaths) open(path string) (int, error) {
 	return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 }
 
-// openUnlinked opens a path that has no link in it. A link is an error.
+// openUnlinked opens a path. It fails if any element of the path is a link.
 func openUnlinked(path string) (int, error) {
 	at, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

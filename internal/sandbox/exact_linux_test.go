@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestExact: an exact path gives what is there, and nothing starts if there is a
-// link on it, at its end or before.
+// TestExact checks that an exact path grants the file there, and that nothing
+// starts if the path goes through a link, at its end or before.
 func TestExact(t *testing.T) {
 	t.Parallel()
 	for _, at := range tiers(t) {
@@ -49,8 +49,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestExactPlace: a mount for an exact path goes to what is there, not to where a
-// link leads that was put there meanwhile; so does a rule.
+// TestExactPlace checks that a mount or a rule for an exact path applies to the
+// file there, and not to the target of a link that was put there meanwhile.
 func TestExactPlace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "name")

@@ -9,25 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denial is a system call that fails with errno if all tests of its arguments
-// hold, always if there are none.
+// denial is a system call that fails with errno if all tests of its arguments are
+// true, or always if there are none.
 type denial struct {
 	call  uint32
 	errno unix.Errno
 	tests []test
 }
 
-// test looks at the low 32 bits of one argument: under the mask they are the
-// value, or with not they are something else. The kernel takes what we test as
-// int, so the high bits have no meaning.
+// test examines the low 32 bits of one argument. It is true if the bits under mask
+// equal value, or with not, if they differ. The kernel treats the tested arguments
+// as int, so their high bits do not matter.
 type test struct {
 	arg         int
 	mask, value uint32
 	not         bool
 }
 
-// Offsets in struct seccomp_data, and what a program of the 64-bit x32 ABI adds
-// to the number of a call.
+// Offsets in struct seccomp_data, and the bit that programs of the x32 ABI set in
+// the number of a call.
 const (
 	offsetCall = 0
 	offsetArch = 4
@@ -35,9 +35,10 @@ const (
 	x32Bit     = 0x40000000
 )
 
-// assemble makes the program: calls of another architecture end the process,
-// denied ones fail, all others are allowed. The kernel keeps the answer for
-// calls whose arguments no one looks at, so length costs nothing then.
+// assemble returns the filter program. It ends the process on calls of another
+// architecture, makes denied calls fail and allows all others. The kernel caches
+// the answer for calls whose arguments are not tested, so for those the program's
+// length costs nothing.
 func assemble(denials []denial) []unix.SockFilter {
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -63,9 +64,10 @@ func assemble(denials []denial) []unix.SockFilter {
 			program = append(program, unix.SockFilter{Code: equal, K: d.call, Jf: 1}, fail(d.errno))
 			continue
 		}
-		// Each test is three instructions, then the failure. Behind it the call
-		// is allowed if nothing more is said about it, else its number is loaded
-		// again, which the tests have replaced.
+		// Each test takes three instructions, and the failure one. The next
+		// instruction is reached if a test is false. It allows the call if no later
+		// denial has the same call. Otherwise it loads the number of the call
+		// again, which the tests have overwritten.
 		size := uint8(3*len(d.tests) + 1)
 		program = append(program, unix.SockFilter{Code: equal, K: d.call, Jf: size + 1})
 		for i, t := range d.tests {
@@ -75,7 +77,7 @@ func assemble(denials []denial) []unix.SockFilter {
 				jump.Jt, jump.Jf = rest, 0
 			}
 			program = append(program,
-				unix.SockFilter{Code: load, K: offsetArgs + 8*uint32(t.arg)}, // both are little-endian
+				unix.SockFilter{Code: load, K: offsetArgs + 8*uint32(t.arg)}, // the architectures here are little-endian
 				unix.SockFilter{Code: and, K: t.mask}, jump)
 		}
 		last := unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW}
@@ -87,7 +89,7 @@ func assemble(denials []denial) []unix.SockFilter {
 	return append(program, unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW})
 }
 
-// loadFilter puts the filter in force for good. no_new_privs has been set.
+// loadFilter installs the filter permanently. no_new_privs must be set.
 func loadFilter(p Policy, l layers) error {
 	program := assemble(denials(p, l))
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}

@@ -4,5 +4,5 @@ package sandbox
 
 import "errors"
 
-// loadFilter has no table of system calls for this architecture.
+// loadFilter fails: there is no table of system calls for this architecture.
 func loadFilter(Policy, layers) error { return errors.ErrUnsupported }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// simulate runs a filter on one call as the kernel does.
+// simulate evaluates a filter for one call as the kernel does.
 func simulate(t *testing.T, program []unix.SockFilter, arch, call uint32, args [6]uint64) uint32 {
 	t.Helper()
 	var a uint32
@@ -106,7 +106,7 @@ func TestFilter(t *testing.T) {
 			}
 		}
 	}
-	// Calls that only one architecture has.
+	// Calls that exist on one architecture only.
 	for _, c := range oldModes {
 		var args [6]uint64
 		if c.flags != 0 {
@@ -119,7 +119,7 @@ func TestFilter(t *testing.T) {
 			}
 		}
 	}
-	// Without other layers more is denied.
+	// Without other layers, more calls are denied.
 	for call, want := range map[uint32]uint32{unix.SYS_PTRACE: deny, unix.SYS_SHMGET: deny, unix.SYS_CHDIR: allow} {
 		if got := simulate(t, assemble(denials(Policy{}, layers{})), auditArch, call, [6]uint64{}); got != want {
 			t.Errorf("call %d: %#x, want %#x", call, got, want)
@@ -144,7 +144,8 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// Every denied call has its number once but for those judged by arguments.
+// TestDenialsAreOnce checks that each denied call is in the filter once, except for
+// calls judged by their arguments.
 func TestDenialsAreOnce(t *testing.T) {
 	var seen []uint32
 	for _, d := range denials(Policy{ReadOnly: true}, layers{}) {

@@ -2,9 +2,9 @@ package sandbox
 
 import "strings"
 
-// harmless lists the hidden names of a home folder that hold no credentials but
-// for those that secrets, cacheSecrets and settingsFiles name: toolchains and
-// settings that builds read. A * in a last name stands for any characters.
+// harmless lists the hidden names of a home folder that hold no credentials, except
+// those in secrets, cacheSecrets and settingsFiles. They are toolchains and
+// settings that builds read. A * in the last name of a path matches any characters.
 var harmless = fields(`
 	.cache .ccache .local/bin .local/lib .local/include .local/man .local/libexec .local/opt .local/go .local/pipx
 
@@ -60,8 +60,8 @@ var harmless = fields(`
 	.claude .codex .gemini .mcp.json .cursorrules .agents .config/mcp-toolset .mcp-toolset .config/systemd/user .config/environment .lynxrc .plan .project .face .face.icon .parallel .config/parallel .gitpod.yml .devcontainer .dir-locals.el .lldbinit-Xcode .CFUserTextEncoding .DS_Store
 `)
 
-// settingsFiles lists files that tools need, and that hold credentials only for
-// some users. One is a secret if its content looks like it: see credential.
+// settingsFiles lists files that tools need and that include credentials only for
+// some users. credential decides by their content whether they are secrets.
 var settingsFiles = fields(`
 	.config/chezmoi/* .gitconfig* .config/git/* .git/config .hgrc .jjconfig.toml .config/jj/config.toml
 	.npmrc .yarnrc .yarnrc.yml .bunfig.toml .config/pnpm/rc .config/configstore/* .config/yarn/*
@@ -73,5 +73,5 @@ var settingsFiles = fields(`
 	.wgetrc .curlrc .config/curlrc .ripgreprc .ansible.cfg .vagrant.d/Vagrantfile .docker/daemon.json .psqlrc .mcp.json .claude/settings*.json .claude/*.json .codex/config.toml .gemini/settings.json .gemini/.env .cursor/*.json .vscode/*.json .config/Code/User/settings.json .config/mcp-toolset/settings.json .mcp-toolset/settings.json .config/mise/config.toml .mise.toml .pulumi/*.json .terraform.d/*.rc .config/containers/registries.conf .android/*.properties
 `)
 
-// fields splits a table of names.
+// fields splits a table into names.
 func fields(table string) []string { return strings.Fields(table) }

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// Home judges which files of home folders may hold credentials.
+// Home decides which files of home folders may hold credentials.
 type Home struct {
 	home  string   // canonical; "": unknown
 	roots []string // canonical
 }
 
-// NewHome returns a Home of the user's home folder; "" if there is none. The
-// homes of other users are judged by the same names. A root below a home folder
-// is the user's choice: in it only names that are known to hold credentials count.
+// NewHome returns a Home for the user's home folder; home is "" if there is none.
+// Home folders of other users are judged by the same names. A root below a home
+// folder is the user's choice: in it, only names that are known to hold credentials
+// count.
 func NewHome(home string, roots []string) *Home {
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
@@ -31,19 +32,19 @@ func NewHome(home string, roots []string) *Home {
 	return &Home{filepath.ToSlash(home), roots}
 }
 
-// folded splits a path below a home folder. Upper and lower case are one, as on
-// some file systems.
+// folded splits a path below a home folder into lower-case names: some file systems
+// ignore case.
 func folded(path string) []string { return strings.Split(strings.ToLower(path), "/") }
 
-// Secret is why a file may hold credentials.
+// Secret describes a file that may hold credentials.
 type Secret struct {
-	Path  string // the file, or the folder above it that is held as a whole
-	Why   string // what it may hold
-	Known bool   // by its name or content, not only because its name is hidden
+	Path  string // the file, or the secret folder above it
+	Why   string // the possible content
+	Known bool   // by its name or content, not only by an unknown hidden name
 }
 
 // Secret reports whether the file or folder at a clean absolute path may hold
-// credentials. Only settings files of some names are looked into.
+// credentials. It reads only settings files with certain names.
 func (h *Home) Secret(path string) (Secret, bool) {
 	path = filepath.ToSlash(path)
 	home := h.of(path)
@@ -73,8 +74,8 @@ func (h *Home) Secret(path string) (Secret, bool) {
 	return Secret{}, false
 }
 
-// Below reports whether Secret may report a file in the folder at a clean
-// absolute path. It looks at no file.
+// Below reports whether Secret may report a file in the folder at a clean absolute
+// path. It accesses no file.
 func (h *Home) Below(folder string) bool {
 	folder = filepath.ToSlash(folder)
 	home := h.of(folder)
@@ -92,7 +93,7 @@ func (h *Home) Below(folder string) bool {
 	return judgeName(names) != plainName
 }
 
-// of returns the home folder that a path is in, "" if it is in none.
+// of returns the home folder that contains a path, or "".
 func (h *Home) of(path string) string {
 	if h.home != "" && below(path, h.home) {
 		return h.home
@@ -109,13 +110,13 @@ func (h *Home) of(path string) string {
 	return ""
 }
 
-// nameKind is what the names of a home folder tell of a file.
+// nameKind is the result of judging a path below a home folder by its names.
 type nameKind uint8
 
 const (
 	plainName    nameKind = iota // not hidden, or known to be harmless
-	settingsName                 // its content tells
-	parentName                   // a folder with harmless names and others
+	settingsName                 // its content decides
+	parentName                   // a folder with harmless and other names
 	unknownName
 )
 
@@ -138,10 +139,10 @@ func judgeName(names []string) nameKind {
 	return unknownName
 }
 
-// nameTable is a table of paths below a home folder, by their first names.
+// nameTable is a table of paths below a home folder, indexed by their first names.
 type nameTable struct {
 	exact map[string][]nameEntry
-	wild  []nameEntry // whose first name has a *
+	wild  []nameEntry // entries whose first name contains *
 }
 
 type nameEntry struct {
@@ -181,7 +182,7 @@ func (t *nameTable) add(path, why string) {
 	t.exact[e.names[0]] = append(t.exact[e.names[0]], e)
 }
 
-// covering returns the entry that a path is or is below.
+// covering returns the entry that contains a path or equals it.
 func (t *nameTable) covering(names []string) (nameEntry, bool) {
 	for _, list := range [][]nameEntry{t.exact[names[0]], t.wild} {
 		for _, e := range list {
@@ -194,21 +195,21 @@ func (t *nameTable) covering(names []string) (nameEntry, bool) {
 	return nameEntry{}, false
 }
 
-// has reports whether a path is itself in the table.
+// has reports whether the table contains the path itself.
 func (t *nameTable) has(names []string) bool {
 	e, ok := t.covering(folded(strings.Join(names, "/")))
 	return ok && len(e.names) == len(names)
 }
 
-// below reports whether an entry is below a path.
+// below reports whether the table contains a path below this one.
 func (t *nameTable) below(names []string) bool {
 	return slices.ContainsFunc(t.exact[names[0]], func(e nameEntry) bool {
 		return len(e.names) > len(names) && slices.Equal(e.names[:len(names)], names)
 	})
 }
 
-// nameMatches reports whether a name of a table, in which * stands for any
-// characters, matches a name.
+// nameMatches reports whether a name matches a name of a table, in which * matches
+// any characters.
 func nameMatches(pattern, name string) bool {
 	if !strings.Contains(pattern, "*") {
 		return pattern == name

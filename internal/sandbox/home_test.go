@@ -41,8 +41,8 @@ var plantedTools = strings.Fields(`
 	Documents/a.txt projects/a.go proj/.env proj/.npmrc proj/.ssh/key dotfiles/ssh/config snap/hello/a .github/workflows/a.yml .vscode/settings.json .claude/CLAUDE.md .claude/skills/a .codex/config.toml
 `)
 
-// TestHome: of the files of common tools those with credentials are held, by the
-// policy and in commands, and those that toolchains need are not.
+// TestHome checks that of the files of common tools, those with credentials are
+// hidden, by the policy and in commands, and those that toolchains need are not.
 func TestHome(t *testing.T) {
 	needUnix(t)
 	if len(plantedSecrets) < 150 || len(plantedTools) < 60 {
@@ -76,8 +76,8 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// TestHomeRoots: a root below the home folder opens hidden names in it, and no
-// name that is known to hold credentials.
+// TestHomeRoots checks that a root below the home folder grants hidden names in it,
+// except names that are known to hold credentials.
 func TestHomeRoots(t *testing.T) {
 	needUnix(t)
 	h := home(t, ".dotfiles/vim/.vimrc", ".dotfiles/x", ".config/foo/c", ".config/bar/c", ".ssh/key", ".tool/bin/run", ".tool/token")
@@ -104,7 +104,8 @@ func TestHomeRoots(t *testing.T) {
 	}
 }
 
-// TestOtherHomes: the names hold in the home folders of others, and nowhere else.
+// TestOtherHomes checks that the names also apply in the home folders of other
+// users, and nowhere else.
 func TestOtherHomes(t *testing.T) {
 	needUnix(t)
 	judge := NewHome("/srv/me", nil)
@@ -126,7 +127,7 @@ func TestOtherHomes(t *testing.T) {
 	}
 }
 
-// TestCredential has settings with and without a credential.
+// TestCredential checks settings with and without a credential.
 func TestCredential(t *testing.T) {
 	for _, text := range []string{
 		"[url \"https://u:tok3n@github.com/\"]\n\tinsteadOf = https://github.com/",
@@ -165,8 +166,8 @@ func TestCredential(t *testing.T) {
 	}
 }
 
-// TestReadableLinks: links with harmless names open settings that are kept under
-// hidden names, and nothing else.
+// TestReadableLinks checks that links with harmless names grant settings stored
+// under hidden names, and nothing else.
 func TestReadableLinks(t *testing.T) {
 	needUnix(t)
 	h := home(t, ".mine/vimrc", ".mine/nvim/init.lua", ".mine/token", ".mine/x", ".ssh/key")
@@ -212,7 +213,8 @@ func BenchmarkReadable(b *testing.B) {
 	}
 }
 
-// TestHomeCase: a secret is one in upper and lower case, as some file systems have it.
+// TestHomeCase checks that names of secrets match in upper and lower case, since
+// some file systems ignore case.
 func TestHomeCase(t *testing.T) {
 	h := NewHome("/home/u", []string{"/home/u"})
 	for _, path := range []string{".SSH/id_rsa", ".cargo/Credentials.toml", ".claude/.Credentials.json", ".Unknown/x"} {

@@ -14,7 +14,7 @@ const (
 	useFile  = readFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev
 )
 
-// handled is the rights over files that an ABI can restrict.
+// handled returns the file access rights that an ABI can restrict.
 func handled(abi int) uint64 {
 	fs := uint64(ll.AccessFSRefer - 1)
 	for _, a := range []struct{ abi, right uint64 }{
@@ -27,11 +27,11 @@ func handled(abi int) uint64 {
 	return fs
 }
 
-// devices is the device files that every program may count on. /dev/tty is not
-// among them: commands have no terminal, and a typed answer is not theirs.
+// devices lists the device files that every program may use. /dev/tty is not one of
+// them: commands have no terminal, and the user's typed input is not for them.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// rulesetAttr is what an ABI lets us restrict of this policy.
+// rulesetAttr returns the parts of the policy that an ABI can restrict.
 func rulesetAttr(p Policy, abi int) ll.RulesetAttr {
 	attr := ll.RulesetAttr{HandledAccessFS: handled(abi)}
 	if !p.online() {
@@ -48,8 +48,8 @@ func rulesetAttr(p Policy, abi int) ll.RulesetAttr {
 	return attr
 }
 
-// restrict puts Landlock in force. It comes behind the mounts: rules are tied
-// to what is found at a path now.
+// restrict applies Landlock. It must run after the mounts, because rules refer to
+// the files found at a path now.
 func restrict(p Policy, abi int, l layers, exact exactPaths) error {
 	attr := rulesetAttr(p, abi)
 	set, err := ll.LandlockCreateRuleset(&attr, 0)
@@ -66,7 +66,7 @@ func restrict(p Policy, abi int, l layers, exact exactPaths) error {
 		}
 		return nil
 	}
-	// Devices are not made, and ioctl is for those below.
+	// No devices may be made, and ioctl is granted for devices only.
 	write := fs &^ (ll.AccessFSIoctlDev | ll.AccessFSMakeChar | ll.AccessFSMakeBlock)
 	writable := p.writable()
 	if l.mounts && !p.ReadOnly {
@@ -87,14 +87,14 @@ func restrict(p Policy, abi int, l layers, exact exactPaths) error {
 	if err != nil {
 		return err
 	}
-	if _, _, e := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set), 0, 0); e != 0 { // of this thread
+	if _, _, e := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set), 0, 0); e != 0 { // restricts this thread
 		return e
 	}
 	return nil
 }
 
-// addRule grants rights below a path. What is absent, or may not be looked at,
-// gets none.
+// addRule grants rights below a path. It grants nothing if the path is absent or
+// may not be accessed.
 func addRule(set int, exact exactPaths, path string, right uint64) error {
 	fd, err := exact.open(path)
 	switch {

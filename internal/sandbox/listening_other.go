@@ -2,5 +2,5 @@
 
 package sandbox
 
-// listening returns nothing: sockets are not listed here, where commands are not contained.
+// listening returns nothing: this system has no sandbox, so sockets are not listed.
 func listening() []string { return nil }

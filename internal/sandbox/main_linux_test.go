@@ -20,18 +20,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// job is what a confined process of the tests does: this test binary, started
-// again.
+// job describes the work of a confined test process, which is this test binary
+// started again.
 type job struct {
 	Policy   Policy
 	Targets  Targets
 	Switches switches
-	Free     bool     // apply nothing, to show what happens then
-	Canaries bool     // try them
-	Args     []string // become this command
+	Free     bool     // apply no policy, to show the result without one
+	Canaries bool     // run the canaries
+	Args     []string // execute this command
 }
 
-// report is what it tells, on descriptor 3.
+// report is the output of that process on descriptor 3.
 type report struct {
 	Coverage Coverage
 	Canaries []Canary
@@ -55,8 +55,8 @@ func TestMain(m *testing.M) {
 
 const starterVariable = "SANDBOX_TEST_STARTER"
 
-// start starts a command from a thread that is confined, which tries to reach
-// this process, and ends it from another thread.
+// start starts a command from a confined thread. The command tries to reach this
+// process, which then ends it from another thread.
 func start(text string) int {
 	var p Policy
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
@@ -90,7 +90,7 @@ func start(text string) int {
 	if err := os.WriteFile(os.DevNull, nil, 0); err != nil {
 		panic(err)
 	}
-	if _, err := os.ReadDir("/"); err != nil { // this thread is free
+	if _, err := os.ReadDir("/"); err != nil { // this thread is not confined
 		panic(err)
 	}
 	fmt.Println("ended by its starter")
@@ -134,7 +134,7 @@ func confined(text string) int {
 	return 127
 }
 
-// tier is where the process is started.
+// tier describes how the process is started.
 type tier struct {
 	name  string
 	flags uintptr
@@ -146,13 +146,13 @@ var (
 	userns = tier{"user namespace", unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC}
 )
 
-// tiers is what can be had by whoever runs the tests; in quick ones the first
-// two of it.
+// tiers returns the tiers that are available to this user. At quick scale it
+// returns the first of them.
 func tiers(t *testing.T) []tier {
 	t.Helper()
 	var out []tier
-	for _, at := range []tier{plain, spaces, userns} {
-		if !testscale.Full() && len(out) > 1 {
+	for _, at := range []tier{spaces, userns, plain} {
+		if !testscale.Full() && len(out) > 0 {
 			break
 		}
 		if at.available() == nil {
@@ -193,7 +193,7 @@ type result struct {
 	code int
 }
 
-// run runs a job in a tier, where its policy can be applied.
+// run runs a job in a tier in which its policy can be applied.
 func (j job) run(t testing.TB, at tier, dir string, env ...string) result {
 	t.Helper()
 	res := j.try(t, at, dir, env...)
@@ -203,7 +203,7 @@ func (j job) run(t testing.TB, at tier, dir string, env ...string) result {
 	return res
 }
 
-// try runs a job in a tier.
+// try runs a job in a tier and returns the result, whatever it is.
 func (j job) try(t testing.TB, at tier, dir string, env ...string) result {
 	t.Helper()
 	j.Policy.Outside = Here()
@@ -249,15 +249,15 @@ func (j job) try(t testing.TB, at tier, dir string, env ...string) result {
 	return res
 }
 
-// bench is a scratch system: a root, a private folder, a home, and a folder
-// that is nobody's business.
+// scratch is a small system for tests: a root, a private folder, a home folder, and
+// a folder outside of the policy.
 type scratch struct {
 	root, temp, home, outside string
 	policy                    Policy
 }
 
-// newScratch makes one outside of /tmp if it can, as /tmp is covered whole, and
-// outside of the folders that everybody may read.
+// newScratch makes a scratch system. If possible, it is outside of /tmp, which is
+// masked as a whole, and outside of the folders that all commands may read.
 func newScratch(t testing.TB) scratch {
 	t.Helper()
 	base := ""

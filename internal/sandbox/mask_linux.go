@@ -13,21 +13,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketFolders is where services put their sockets, and everybody may put
-// theirs. A command reaches a socket by its path alone, whatever it may read,
-// so these are covered but for what is inside them of the policy.
+// socketFolders lists the folders in which services, and all users, create sockets.
+// A command can connect to a socket by its path, whatever it may read. So these
+// folders are masked, except for the paths in them that the policy grants.
 var socketFolders = []string{"/run", "/var/run", "/tmp", "/var/tmp"}
 
-// Names in the file system of masks. Nobody has rights over the first two.
+// Names in the file system of masks. The first two have mode 0.
 const (
 	noFile   = "file"
 	noFolder = "folder"
-	// hiddenName is what who can list a mask finds.
+	// hiddenName is the only entry of a mask, for users who can list it.
 	hiddenName = "hidden-from-commands"
 )
 
-// maskFolders mounts the file system of masks for a moment, and queues copies
-// of what shall stay in the folders to be covered. It returns what covers what.
+// maskFolders mounts the file system of masks temporarily, and queues copies of the
+// paths that stay visible in masked folders. It returns the masks with the folders
+// to put them on.
 func (m *mounter) maskFolders() (covers []pending, err error) {
 	at := m.p.TempDir
 	if at == "" {
@@ -37,8 +38,8 @@ func (m *mounter) maskFolders() (covers []pending, err error) {
 		return nil, fmt.Errorf("mounting masks: %w", err)
 	}
 	defer func() {
-		// Over TempDir it is left: what stays writable is mounted over it, and
-		// an unmount would wait for the whole kernel to notice.
+		// Over TempDir it stays mounted: the writable mount goes on top of it, and
+		// an unmount would wait for an RCU grace period of the kernel.
 		if err != nil || m.p.TempDir == "" {
 			err = errors.Join(err, unix.Unmount(at, unix.MNT_DETACH))
 		}
@@ -76,7 +77,7 @@ func (m *mounter) maskFolders() (covers []pending, err error) {
 			return covers, err
 		}
 	}
-	// Masks of single files and folders are copied from these two.
+	// Masks of single files and folders are copies of these two.
 	for _, name := range []string{noFile, noFolder} {
 		if err := take(filepath.Join(at, name), name); err != nil {
 			return covers, err
@@ -85,17 +86,17 @@ func (m *mounter) maskFolders() (covers []pending, err error) {
 	return covers, nil
 }
 
-// emptyMasks makes the two that cover single files and folders. Rights over
-// other people's files (Policy.FileRights) pass by the modes, and what is hidden
-// would seem empty. A device file on a mount without devices cannot be opened by
-// anybody: it is the mask of files then, and the one thing in that of folders.
+// emptyMasks makes the masks of single files and folders. With rights over files of
+// other users (Policy.FileRights), modes do not apply, and a hidden file would seem
+// empty. Then the mask is a device file: on a mount without devices no one can open
+// it. The mask of folders contains one.
 func (m *mounter) emptyMasks(at string) error {
 	file, folder := filepath.Join(at, noFile), filepath.Join(at, noFolder)
 	if err := os.Mkdir(folder, 0); err != nil {
 		return err
 	}
 	if m.p.keptCapabilities(true) != 0 {
-		// Device 0:0 may be made by everybody since Linux 5.8.
+		// Every user may make device 0:0 since Linux 5.8.
 		if unix.Mknod(file, unix.S_IFCHR, 0) == nil {
 			return unix.Mknod(filepath.Join(folder, hiddenName), unix.S_IFCHR, 0)
 		}
@@ -103,12 +104,12 @@ func (m *mounter) emptyMasks(at string) error {
 	return os.WriteFile(file, nil, 0)
 }
 
-// covered lists the folders of sockets that are to be covered: those that are
-// folders of their own and that the policy does not grant.
+// covered returns the socket folders to mask: real folders, not links, that the
+// policy does not grant.
 func (m *mounter) covered() []string {
 	var out []string
 	if m.p.ReadOnly {
-		return nil // there are no sockets
+		return nil // read-only commands cannot use sockets
 	}
 	for _, folder := range socketFolders {
 		st, err := os.Lstat(folder)
@@ -123,8 +124,8 @@ func (m *mounter) covered() []string {
 	return out
 }
 
-// keep queues what stays of a folder that is covered, and makes the places for
-// it in the cover.
+// keep queues copies of the paths that stay visible in a masked folder, and makes
+// mount points for them in the mask.
 func (m *mounter) keep(folder, mask string) error {
 	kept := slices.Clone(m.write)
 	for _, real := range slices.Concat(m.read, NewResolver().all(m.nameServices())) {
@@ -163,8 +164,9 @@ func (m *mounter) keep(folder, mask string) error {
 	return nil
 }
 
-// nameServices is what of /run stays for looking up host names. Without the
-// network none does: the resolver would carry data out by the names asked for.
+// nameServices returns the paths of /run that are needed to look up host names. It
+// returns none without the network: a resolver would send data out in the names it
+// is asked for.
 func (m *mounter) nameServices() []string {
 	if m.p.online() {
 		return nameServices
@@ -172,8 +174,7 @@ func (m *mounter) nameServices() []string {
 	return nil
 }
 
-// cover puts the covers over the folders of sockets, and keeps the two masks
-// for hide at hand.
+// cover mounts the masks on the socket folders, and stores the two masks for hide.
 func (m *mounter) cover(covers []pending) error {
 	var errs []error
 	for _, c := range covers {
@@ -187,13 +188,13 @@ func (m *mounter) cover(covers []pending) error {
 	return errors.Join(errs...)
 }
 
-// mask is what covers single files or folders.
+// mask is a mask for single files or folders.
 type mask struct {
-	fd int    // until it is used for the first time
-	at string // where it then is; further ones are copied from there
+	fd int    // open until the first use
+	at string // place of the first use, from which further ones are copied
 }
 
-// mask covers one file or folder.
+// mask masks one file or folder.
 func (m *mounter) mask(path string) error {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -219,8 +220,8 @@ func (m *mounter) mask(path string) error {
 	return nil
 }
 
-// hide mounts masks that nobody may open over what is hidden, and over sockets
-// of services outside of the folders covered.
+// hide mounts masks that no one may open on hidden paths, and on sockets of
+// services outside of the masked folders.
 func (m *mounter) hide() {
 	var hidden []string
 	links := NewResolver()
@@ -240,7 +241,8 @@ func (m *mounter) hide() {
 			continue
 		}
 		if slices.ContainsFunc(m.write, func(w string) bool { return below(w, real) }) {
-			// Such as a state folder with TempDir in it: Landlock keeps the rest.
+			// For example a state folder that contains TempDir: Landlock protects
+			// the rest.
 			if belowAny(real, slices.Concat(m.read, m.write)) {
 				m.unkept(promiseHide, path, "a writable folder is in it")
 			}
@@ -275,7 +277,7 @@ func (m *mounter) hide() {
 	}
 }
 
-// listening lists the files of the unix sockets of this network namespace.
+// listening returns the paths of the unix sockets of this network namespace.
 func listening() []string {
 	f, err := os.Open("/proc/net/unix")
 	if err != nil {

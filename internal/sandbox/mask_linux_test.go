@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// tree lists what is in a folder, with contents, to see that nothing is left.
+// tree lists a folder with the content of its files, to show that nothing is left
+// over.
 func tree(t *testing.T, folder string) string {
 	t.Helper()
 	var b strings.Builder
@@ -118,10 +119,10 @@ func TestHide(t *testing.T) {
 			{"mv sub/.env x", false, ""},
 			{"mv far other && cat other/off/.env", false, ""},
 			{"mv far/off far/other && cat far/other/.env", false, ""},
-			{"mv far/off . && cat off/.env", false, ""}, // copies what it can
+			{"mv far/off . && cat off/.env", false, ""}, // copies the readable files
 			{"rm -r off", true, ""},
 			{"echo x > far/off/y && mv far/off/y far/z && rm far/z", true, ""},
-			// What the ones before moved would be found here.
+			// This would find files that earlier steps have moved.
 			{"grep -rsl '^secret$' . || find . -name .env | grep -v -e '^./sub/' -e '^./far/off/'", false, ""},
 		})
 		if after := tree(t, s.root); after != before {
@@ -135,7 +136,8 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// What cannot be masked is said, and leaves nothing behind.
+// TestUnmaskable checks that paths that cannot be masked are reported, and that
+// nothing is left over.
 func TestUnmaskable(t *testing.T) {
 	t.Parallel()
 	spaces.need(t)
@@ -175,7 +177,8 @@ func TestUnmaskable(t *testing.T) {
 	}
 }
 
-// mounts lists what is mounted in a folder, as seen from outside.
+// mountsIn lists the mounts in a folder that are visible from outside of the
+// sandbox.
 func mountsIn(t *testing.T, folder string) []string {
 	t.Helper()
 	var out []string
@@ -187,8 +190,9 @@ func mountsIn(t *testing.T, folder string) []string {
 	return out
 }
 
-// Nothing that is mounted is seen from outside, also if the process is killed.
-// Applied in the very namespace of the server nothing is mounted at all.
+// TestMountsStayInside checks that no mount is visible from outside, even if the
+// process is killed, and that nothing is mounted if the policy is applied in the
+// server's own namespace.
 func TestMountsStayInside(t *testing.T) {
 	t.Parallel()
 	for _, at := range tiers(t) {
@@ -211,8 +215,8 @@ func TestMountsStayInside(t *testing.T) {
 	}
 }
 
-// Sockets of services: in the folders covered, outside of them, and not those
-// inside of the root.
+// TestSockets tries sockets of services in masked folders and outside of them, and
+// sockets inside of the root, which must work.
 func TestSockets(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -239,7 +243,8 @@ func TestSockets(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer folder.Close()
-		// One that the kernel does not list by its path, as it was bound by another.
+		// The kernel does not list this socket by its path, since it was bound by
+		// another one.
 		unlisted := fmt.Sprintf("/proc/self/fd/%d/unlisted", folder.Fd())
 		for _, c := range []struct {
 			bound, path string
@@ -262,7 +267,8 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// A root in a folder that is covered, with what the policy lets be read there.
+// TestRootInCoveredFolder has a root in a masked folder, and readable paths in that
+// folder.
 func TestRootInCoveredFolder(t *testing.T) {
 	t.Parallel()
 	for _, at := range tiers(t) {
@@ -294,7 +300,7 @@ func TestRootInCoveredFolder(t *testing.T) {
 	}
 }
 
-// Other people's files, by a server that is root.
+// TestFileRights has a server that runs as root on files of another user.
 func TestFileRights(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -316,7 +322,7 @@ func TestFileRights(t *testing.T) {
 	deeds := []step{{"cat theirs/file", false, ""}, {"echo x > theirs/new", false, ""}, {"chown 0 theirs/file", false, ""}}
 	s.steps(t, spaces, p, deeds)
 	p.FileRights = true
-	s.steps(t, plain, p, deeds) // without mounts it is ignored
+	s.steps(t, plain, p, deeds) // without mounts, FileRights is ignored
 	s.steps(t, spaces, p, []step{
 		{"cat theirs/file && echo x > theirs/new && rm theirs/new && chown 65534 theirs/file && chmod 700 theirs/file", true, ""},
 		{"chown 0 " + s.outside + "/file", false, ""},
@@ -326,7 +332,8 @@ func TestFileRights(t *testing.T) {
 	s.steps(t, spaces, p, []step{{"cat theirs/file", true, ""}, {"chown 0 theirs/file", false, ""}})
 }
 
-// What is hidden does not seem empty to who may pass by modes.
+// TestHideWithFileRights checks that hidden files do not seem empty to a process
+// that can bypass modes.
 func TestHideWithFileRights(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -361,8 +368,9 @@ func TestHideWithFileRights(t *testing.T) {
 	}
 }
 
-// The process that applies can end what it started, and not the other way
-// round: Within, without any namespace.
+// TestCommandCannotReachItsStarter checks that the process that applies the policy
+// can end its command, and that the command cannot end it. It uses Within without
+// any namespace.
 func TestCommandCannotReachItsStarter(t *testing.T) {
 	t.Parallel()
 	if landlockABI() < 6 {
@@ -386,7 +394,8 @@ func TestCommandCannotReachItsStarter(t *testing.T) {
 	}
 }
 
-// A hidden folder in which a writable one is, as a state folder with TempDir.
+// TestWritableInHidden has a writable folder in a hidden one, such as TempDir in a
+// state folder.
 func TestWritableInHidden(t *testing.T) {
 	t.Parallel()
 	for _, at := range tiers(t) {

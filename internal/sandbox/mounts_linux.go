@@ -11,48 +11,49 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedMemory is where a private file system is mounted for POSIX shared
-// memory and semaphores.
+// sharedMemory is the mount point of a private file system for POSIX shared memory
+// and semaphores.
 const sharedMemory = "/dev/shm"
 
-// nameServices is what looking up host names needs below /run: files and
-// sockets of the resolver and the name cache.
+// nameServices lists the paths below /run that are needed to look up host names:
+// files and sockets of the resolver and the name cache.
 var nameServices = []string{"/run/systemd/resolve", "/run/nscd"}
 
-// mountsOff says that mounts cannot be had, and that nothing was mounted.
+// mountsOff is the error if mounts are not possible and nothing was mounted.
 type mountsOff struct{ err error }
 
 func (m *mountsOff) Error() string { return m.err.Error() }
 func (m *mountsOff) Unwrap() error { return m.err }
 
-// mounter lays a policy out in a mount namespace of our own.
+// mounter applies a policy in a mount namespace of our own.
 type mounter struct {
 	p       Policy
-	write   []string // outermost folders that stay writable, links followed
-	read    []string // what may be read, links followed
+	write   []string // outermost writable folders, links resolved
+	read    []string // readable paths, links resolved
 	exact   exactPaths
 	masks   map[string]*mask
 	told    []string
 	pending []pending
-	layered []string // folders that get an overlay, links followed
-	layers  bool     // each of them did
-	// terminals says that those at /dev/pts are the command's own.
+	layered []string // folders that get an overlay, links resolved
+	layers  bool     // whether each of them got one
+	// terminals reports that /dev/pts holds the command's own terminals only.
 	terminals bool
 }
 
-// pending is a mount that has been made and has to be put in its place.
+// pending is a detached mount with the path to attach it to.
 type pending struct {
 	fd   int
 	path string
 }
 
-// mountAll makes the whole system read-only but for the writable folders, and
-// masks what is hidden. The mounter tells what it could not do. The error is a
-// mountsOff if nothing was done; after any other the namespace is left half made.
+// mountAll makes the whole system read-only except for the writable folders, and
+// masks hidden paths. The mounter reports the steps that failed. The error is a
+// mountsOff if nothing was mounted; after any other error the namespace is in an
+// undefined state.
 //
-// The order matters. What stays writable is copied while it is writable, then
-// everything becomes read-only at once, then the copies are put over it. Masks
-// come last, since each is looked for where everything else is in place.
+// The order matters. Writable paths are copied while they are writable. Then
+// everything becomes read-only at once, and the copies are mounted on top. Masks
+// come last, since their paths are looked up with everything else in place.
 func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	if !has(unix.CAP_SYS_ADMIN) {
 		return nil, &mountsOff{errors.New("CAP_SYS_ADMIN is missing")}
@@ -61,7 +62,7 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	links.exact = exact
 	m := &mounter{p: p, exact: exact, write: outermost(links.all(p.writable())), read: links.all(p.readable()), masks: map[string]*mask{}}
 	defer m.close()
-	// Nothing mounted here is seen elsewhere, nor the other way round.
+	// No mount propagates from or to another namespace.
 	private := unix.MountAttr{Propagation: unix.MS_PRIVATE}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &private); err != nil {
 		return nil, &mountsOff{fmt.Errorf("making mounts private: %w", err)}
@@ -82,27 +83,29 @@ func mountAll(p Policy, exact exactPaths) (*mounter, error) {
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &readOnly); err != nil {
 		return nil, &mountsOff{fmt.Errorf("making the system read-only: %w", err)}
 	}
-	// From here on a failure cannot be taken back.
+	// A failure after this point cannot be undone.
 	if err := errors.Join(m.cover(masks), m.place(m.vanished), m.shared()); err != nil {
 		return nil, fmt.Errorf("sandbox: mounting: %w", err)
 	}
 	m.ownTerminals()
 	m.protect()
 	m.hide()
-	// The working directory is still that of the mount underneath.
+	// Enter the new mount: the working directory still refers to the one
+	// underneath.
 	if wd, err := os.Getwd(); err == nil {
 		_ = os.Chdir(wd)
 	}
 	return m, nil
 }
 
-// outermost is the paths without those inside others, in order.
+// outermost returns the paths that are not inside others, sorted.
 func outermost(paths []string) []string {
 	paths = slices.Sorted(slices.Values(paths))
 	var out []string
 	for _, path := range paths {
-		// In this order nothing comes between a folder and what is in it but
-		// names like "folder-", so the last one alone would not do.
+		// A folder and its content are not always neighbours in this order: names
+		// like "folder-" sort between them. So comparing with the last one is not
+		// enough.
 		if !belowAny(path, out) {
 			out = append(out, path)
 		}
@@ -110,13 +113,13 @@ func outermost(paths []string) []string {
 	return out
 }
 
-// clone makes a copy of the mounts at a path, not yet anywhere.
+// clone returns a detached copy of the mounts at a path.
 func clone(path string) (int, error) {
 	return cloneAt(unix.AT_FDCWD, path, path)
 }
 
-// cloneAt makes a copy of the mounts at a path from an open folder, or of those
-// at the folder itself. Shown is its name in errors.
+// cloneAt returns a detached copy of the mounts at a path relative to an open
+// folder, or at the folder itself if path is "". shown is the name for errors.
 func cloneAt(dir int, path, shown string) (int, error) {
 	flags := uint(unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE)
 	if path == "" {
@@ -129,8 +132,8 @@ func cloneAt(dir int, path, shown string) (int, error) {
 	return fd, nil
 }
 
-// copyOf queues a copy of the mounts at one path for another, with attributes
-// added.
+// copyOf queues a copy of the mounts at one path for another path, with additional
+// attributes.
 func (m *mounter) copyOf(from, to string, attributes uint64) error {
 	var fd int
 	var err error
@@ -153,16 +156,16 @@ func (m *mounter) copyOf(from, to string, attributes uint64) error {
 	return nil
 }
 
-// vanished reports whether an error means that a path has been removed since it was
-// listed: names in a home folder come and go. The command then gets no right to it,
-// as for any name that appears later. A path of Policy.Exact must not vanish.
+// vanished reports whether an error means that a path was removed after it was
+// listed: names in a home folder come and go. The command gets no right to it, as
+// to any name that appears later. A path of Policy.Exact must not vanish.
 func (m *mounter) vanished(path string, err error) bool {
 	_, exact := m.exact[path]
 	return !exact && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR))
 }
 
-// place puts what is queued in its place, outer before inner. Errors that ignore
-// accepts are left out.
+// place attaches the queued mounts, outer ones first. It omits errors that ignore
+// accepts.
 func (m *mounter) place(ignore func(path string, err error) bool) error {
 	slices.SortStableFunc(m.pending, func(a, b pending) int { return cmp.Compare(a.path, b.path) })
 	var errs []error
@@ -185,7 +188,7 @@ func (m *mounter) close() {
 	}
 }
 
-// attach puts a mount in its place, through no link if that is exact.
+// attach attaches a mount. If the path is exact, it follows no link.
 func (m *mounter) attach(fd int, path string) error {
 	if _, ok := m.exact[path]; !ok {
 		return attach(fd, path)
@@ -223,7 +226,7 @@ func (m *mounter) shared() error {
 	return nil
 }
 
-// protect makes what must not be changed read-only.
+// protect makes protected paths read-only.
 func (m *mounter) protect() {
 	for _, path := range m.p.Protect {
 		real, err := filepath.EvalSymlinks(path)
@@ -235,7 +238,7 @@ func (m *mounter) protect() {
 			m.unkept(promiseProtect, path, "it is a link, which may be replaced")
 		}
 		if !belowAny(real, m.write) {
-			continue // read-only already
+			continue // already read-only
 		}
 		m.linked(promiseProtect, path, real)
 		m.pin(promiseProtect, path, real)
@@ -245,9 +248,10 @@ func (m *mounter) protect() {
 	}
 }
 
-// pin makes mounts of the folders above a path, up to the writable one. A mount
-// cannot be renamed, so the name cannot be moved with a folder, to be made anew
-// or, in the next command, to be found where nothing is masked.
+// pin mounts the folders above a path on themselves, up to the writable folder. A
+// mount point cannot be renamed. So a command cannot move the name away with its
+// folder, in order to make it anew, or to access it in the next command at a place
+// that is not masked.
 func (m *mounter) pin(promise, path, real string) {
 	i := slices.IndexFunc(m.write, func(w string) bool { return below(real, w) })
 	if i < 0 {
@@ -263,7 +267,7 @@ func (m *mounter) pin(promise, path, real string) {
 	}
 }
 
-// over mounts a path on itself with attributes added.
+// over mounts a path on itself with additional attributes.
 func (m *mounter) over(path string, attributes uint64) error {
 	if err := m.copyOf(path, path, attributes); err != nil {
 		return err
@@ -271,7 +275,8 @@ func (m *mounter) over(path string, attributes uint64) error {
 	return m.place(func(string, error) bool { return false })
 }
 
-// between lists the folders strictly between a folder and a path below it.
+// between returns the folders strictly between a folder and a path below it,
+// outermost first.
 func between(folder, path string) []string {
 	var out []string
 	for at := filepath.Dir(path); len(at) > len(folder); at = filepath.Dir(at) {
@@ -281,15 +286,14 @@ func between(folder, path string) []string {
 	return out
 }
 
-// mounted reports whether a path is where something is mounted.
+// mounted reports whether a path is a mount point.
 func mounted(path string) bool {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, 0, &st)
 	return err == nil && st.Attributes_mask&st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
 }
 
-// resolveFolder follows the links of the folder a path is in, not the path's
-// own.
+// resolveFolder resolves the links of the path's folder, but not the path itself.
 func resolveFolder(path string) string {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
@@ -298,8 +302,8 @@ func resolveFolder(path string) string {
 	return filepath.Join(folder, filepath.Base(path))
 }
 
-// byLink reports whether a path leads through a link that the command can
-// replace: the next one is then led elsewhere, and masks that.
+// byLink reports whether a path leads through a link that the command can replace.
+// A later command would then mask the new target.
 func (m *mounter) byLink(path string) bool {
 	for at := filepath.Clean(path); at != "/"; at = filepath.Dir(at) {
 		st, err := os.Lstat(at)
@@ -310,7 +314,7 @@ func (m *mounter) byLink(path string) bool {
 	return false
 }
 
-// linked tells of other names of a file that a mask does not reach.
+// linked reports hard links of a file, which its mask does not cover.
 func (m *mounter) linked(promise, path, real string) {
 	var st unix.Stat_t
 	if unix.Lstat(real, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1 {

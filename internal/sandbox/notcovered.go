@@ -1,7 +1,7 @@
 package sandbox
 
-// NotCovered is what no layer holds and no canary shows, for people: one
-// sentence each, without a stop at the end.
+// NotCovered lists, for users, the limits that no layer enforces and no canary
+// shows: one sentence each, without a full stop.
 var NotCovered = []string{
 	"a name is masked as the file it is when a command starts: if somebody outside replaces that file meanwhile, the new one is not masked",
 	"a socket that a service binds later, or bound by a relative path, can be reached outside of /run, /tmp and /var/tmp (before Landlock ABI 9)",

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// overlay mounts an overlay on each folder of Policy.Layered. A folder that
-// cannot get one becomes read-only, which the mounter reports.
+// overlay mounts an overlay on each folder of Policy.Layered. A folder that cannot
+// get one becomes read-only, which the mounter reports.
 func (m *mounter) overlay() {
 	m.layers = len(m.layered) > 0
 	for _, path := range m.layered {
@@ -31,7 +31,7 @@ func (m *mounter) overlay() {
 // layerName returns the name of the folder of a layer that holds the changes below a path.
 func layerName(path string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(path)))[:16] }
 
-// stack queues an overlay over a folder whose changes go to the layer.
+// stack queues an overlay on a folder. Changes below path go to the layer.
 func (m *mounter) stack(path string) error {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -45,8 +45,7 @@ func (m *mounter) stack(path string) error {
 	return m.queueOverlay(path, []string{path}, upper, work)
 }
 
-// view queues an overlay over a folder that shows what all layers hold and that
-// nothing can change.
+// view queues a read-only overlay on a folder that shows the content of all layers.
 func (m *mounter) view(path string) error {
 	var lower []string
 	for _, layer := range m.p.Layers {
@@ -73,8 +72,8 @@ func holdsEntries(path string) bool {
 	return len(names) > 0
 }
 
-// queueOverlay makes an overlay and queues it for a path. Its layers are named
-// by descriptors, since paths may hold the separators of mount options.
+// queueOverlay makes an overlay and queues it for a path. It refers to the layers
+// by descriptors, since paths may contain the separators of mount options.
 func (m *mounter) queueOverlay(path string, lower []string, upper, work string) error {
 	var open []int
 	defer func() {
@@ -100,8 +99,8 @@ func (m *mounter) queueOverlay(path string, lower []string, upper, work string) 
 			return err
 		}
 	}
-	// The lower folders change between two mounts, which features other than
-	// these plain ones do not allow.
+	// The lower folders change between mounts. Only these plain features allow
+	// that.
 	options := [][2]string{{"lowerdir", strings.Join(lower, ":")}, {"index", "off"}, {"xino", "off"}, {"metacopy", "off"}}
 	if upper != "" {
 		for _, o := range [][2]string{{"upperdir", upper}, {"workdir", work}} {
@@ -116,7 +115,8 @@ func (m *mounter) queueOverlay(path string, lower []string, upper, work string) 
 			return fmt.Errorf("making an overlay: %s: %w", o[0], err)
 		}
 	}
-	// Attributes that every user may set: one layer is read as root and not.
+	// Use attributes that every user may set: a layer may be used both as root and
+	// as another user.
 	if err := unix.FsconfigSetFlag(config, "userxattr"); err != nil {
 		return fmt.Errorf("making an overlay: userxattr: %w", err)
 	}
@@ -139,9 +139,9 @@ func (m *mounter) queueOverlay(path string, lower []string, upper, work string) 
 	return nil
 }
 
-// split divides the writable folders: those that get an overlay, and those that
-// stay writable as they are. Of the latter one in the former is named too, since
-// the overlay would cover it.
+// split divides the writable folders into those that get an overlay and those that
+// stay directly writable. A folder of the second kind inside one of the first is
+// returned too, since the overlay would cover it.
 func split(write, layered []string) (over, plain []string) {
 	over = outermost(layered)
 	var rest []string

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// What is changed in a layered folder is in the layer: nowhere else, and there
-// for the next command, of which a read-only one changes nothing. A folder that
-// cannot have a layer is read-only.
+// TestLayered checks that changes in a layered folder go only to the layer, where
+// the next command sees them and a read-only command cannot change them. A folder
+// that cannot have a layer is read-only.
 func TestLayered(t *testing.T) {
 	for _, at := range tiers(t) {
 		t.Run(at.name, func(t *testing.T) {

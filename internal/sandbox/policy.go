@@ -1,24 +1,26 @@
-// Package sandbox contains what a command may touch: Landlock for files, a
-// seccomp filter for system calls, and mounts that make everything else
-// read-only and hide what must not be read. A process applies a Policy to
-// itself, for good, before it starts the command.
+// Package sandbox limits what a command can access. It uses Landlock for files, a
+// seccomp filter for system calls, and mounts that make everything else read-only
+// and hide secrets. A process applies a Policy to itself, permanently, before it
+// starts the command.
 //
-// What a caller has to do for mounts to be had: start the process that applies
-// in new mount, PID and IPC namespaces (CLONE_NEWNS, CLONE_NEWPID,
-// CLONE_NEWIPC), and unless root in a new user namespace with its own id mapped
-// and CAP_SYS_ADMIN and CAP_SETPCAP as ambient capabilities, and for layers
-// CAP_DAC_OVERRIDE, since overlays make a folder without any mode; make the mounts
-// private and mount /proc anew there; open no file for writing before it
-// applies; and put the server's own Here() into Policy.Outside. Without these
-// the rest still holds, and Coverage says what does not.
+// Mounts need preparation by the caller. It starts the process that applies the
+// policy in new mount, PID and IPC namespaces (CLONE_NEWNS, CLONE_NEWPID,
+// CLONE_NEWIPC). Unless it is root, it also uses a new user namespace, with its own
+// id mapped and with CAP_SYS_ADMIN and CAP_SETPCAP as ambient capabilities. Layers
+// also need CAP_DAC_OVERRIDE, since overlays make a folder with mode 0. It makes
+// the mounts private, mounts /proc anew, opens no file for writing before it
+// applies the policy, and sets Policy.Outside to the server's own Here(). Without
+// all this the other layers still work, and Coverage reports the promises that do
+// not hold.
 //
-// What no layer holds, and no canary shows, is NotCovered. Protected and hidden
-// names make mounts of the folders above them up to the writable one: these
-// cannot be renamed or removed (EBUSY), and rename and link between them fail
-// with EXDEV, upon which programs copy. The bits setuid and setgid cannot be set
-// on anything, so neither on a folder for its group.
+// NotCovered lists the limits that no layer enforces and no canary shows. For
+// protected and hidden names, the folders above them up to the writable one become
+// mount points. These cannot be renamed or removed (EBUSY), and rename and link
+// between them fail with EXDEV, after which programs copy. The bits setuid and
+// setgid cannot be set on anything, so a folder cannot get setgid either.
 //
-// Linux only. Elsewhere Within fails with errors.ErrUnsupported.
+// The package works on Linux only. Elsewhere Within fails with
+// errors.ErrUnsupported.
 package sandbox
 
 import (
@@ -28,68 +30,68 @@ import (
 	"strings"
 )
 
-// Policy is what a command may touch. It is plain data: the server makes it,
-// the process that is to become the command applies it. Paths are absolute.
+// Policy describes what a command may access. It is plain data: the server makes
+// it, and the process that becomes the command applies it. Paths are absolute.
 type Policy struct {
-	// ReadOnly makes nothing writable but TempDir: Write is readable only,
-	// there is no network, and no signal reaches another process.
+	// ReadOnly makes only TempDir writable. Write is then readable only, there is
+	// no network, and no signal reaches another process.
 	ReadOnly bool
-	// Write is what may be read, changed and run: folders whole, or files.
-	// What is absent is left out: no right can be given to it.
+	// Write lists complete folders, or files, that may be read, changed and
+	// executed. Absent paths are ignored: no right can be given to them.
 	Write []string
-	// Layered is the folders of Write whose files stay as they are: what a
-	// command changes in one goes to the layer. It needs mounts; a folder that
-	// cannot have a layer is read-only then. Without mounts, or without Layers,
-	// it is as the rest of Write.
+	// Layered lists the folders of Write whose files must not change: the changes
+	// of a command go to the layer instead. This needs mounts; then a folder that
+	// cannot get a layer is read-only. Without mounts, or without Layers, the
+	// folders are writable like the rest of Write.
 	Layered []string
-	// Layers is an existing folder for what is changed, outside of the policy.
-	// The kernel does not define what two commands do with one at a time. A
-	// ReadOnly command has any number of them, the first on top, and sees them.
+	// Layers holds an existing folder for the changes, outside of the policy. Two
+	// commands must not use one at the same time: the kernel does not define the
+	// result. A ReadOnly command may have any number of layers, the first on top;
+	// it sees them but cannot change them.
 	Layers []string
-	// Read is what may be read and run: folders whole, or files.
+	// Read lists complete folders, or files, that may be read and executed.
 	Read []string
-	// Exact is those paths of Write, Read and List that count as they are written: the
-	// command does not start if one leads through a link. Other commands may be
-	// able to put one there.
+	// Exact lists the paths of Write, Read and List that must not lead through a
+	// link: the command does not start if one does. Other commands may be able to
+	// create such links.
 	Exact []string
-	// List is folders below which names may be listed, at any depth, but no
-	// file read.
+	// List lists folders below which names may be listed at any depth, but no file
+	// read.
 	List []string
-	// Hide is what must not be read although it is below Read or Write. A mask
-	// is mounted on it, so what is absent cannot be hidden.
+	// Hide lists paths below Read or Write that must not be read. They are masked
+	// by a mount, so absent paths cannot be hidden.
 	Hide []string
-	// Protect is what must not be changed, replaced or moved although it is
-	// below Write. It is mounted read-only; what is absent can be made, and
-	// the caller has to look afterwards.
+	// Protect lists paths below Write that must not be changed, replaced or moved.
+	// They are mounted read-only. Absent paths can be created; the caller must
+	// check for them afterwards.
 	Protect []string
-	// TempDir is the command's own folder, always writable. May be empty.
+	// TempDir is the command's own folder, always writable; "": none.
 	TempDir string
-	// Network allows internet sockets. Not with ReadOnly.
+	// Network allows internet sockets. It has no effect with ReadOnly.
 	Network bool
-	// FileRights leaves a root process the capabilities over other people's
-	// files (CHOWN, DAC_OVERRIDE, FOWNER; DAC_READ_SEARCH if ReadOnly), for a
-	// server that runs as root on files of somebody else. It holds only where
-	// Landlock and mounts both do; otherwise it is ignored.
+	// FileRights retains capabilities over files of other users for a root process
+	// (CHOWN, DAC_OVERRIDE, FOWNER; DAC_READ_SEARCH if ReadOnly). It is for a
+	// server that runs as root on files of another user. It applies only where both
+	// Landlock and mounts work; otherwise it is ignored.
 	FileRights bool
-	// Outside is where the server is, by which is known which namespaces
-	// are the command's own. Empty: none is, and nothing is mounted.
+	// Outside holds the namespaces of the server, which show what namespaces the
+	// command has of its own. Empty: none, and nothing is mounted.
 	Outside Namespaces
 }
 
-// Namespaces names the namespaces of a process, as the links of
-// /proc/self/ns do.
+// Namespaces identifies the namespaces of a process by the links of /proc/self/ns.
 type Namespaces struct{ Mount, PID, IPC string }
 
-// Coverage is what holds of a policy.
+// Coverage reports which parts of a policy are enforced.
 type Coverage struct {
-	Landlock int      // the ABI in force, 0 for none
-	Seccomp  bool     // the filter of system calls is in force
-	Layers   bool     // each of Layered has a layer
-	Mounts   bool     // the rest of the system is read-only and masks are mounted
-	Missing  []string // promises that are not kept here, each "name: reason"
+	Landlock int      // the ABI in use; 0: none
+	Seccomp  bool     // whether the filter of system calls is installed
+	Layers   bool     // whether each folder of Layered has a layer
+	Mounts   bool     // whether the rest of the system is read-only and masks are mounted
+	Missing  []string // promises that do not hold here, each "name: reason"
 }
 
-// writable is the parts of the policy that a command may change.
+// writable returns the paths of the policy that a command may change.
 func (p Policy) writable() []string {
 	w := []string{}
 	if !p.ReadOnly {
@@ -101,7 +103,7 @@ func (p Policy) writable() []string {
 	return w
 }
 
-// readable is the parts of the policy that a command may read and not change.
+// readable returns the paths of the policy that a command may read and not change.
 func (p Policy) readable() []string {
 	if p.ReadOnly {
 		return append(slices.Clone(p.Read), p.Write...)
@@ -109,7 +111,7 @@ func (p Policy) readable() []string {
 	return p.Read
 }
 
-// layered is the folders that get an overlay.
+// layered returns the folders that get an overlay.
 func (p Policy) layered() []string {
 	if len(p.Layers) == 0 {
 		return nil
@@ -119,7 +121,7 @@ func (p Policy) layered() []string {
 
 func (p Policy) online() bool { return p.Network && !p.ReadOnly }
 
-// check refuses a policy that cannot mean what its maker thinks.
+// check returns an error for a policy that is certainly a mistake.
 func (p Policy) check() error {
 	all := slices.Concat(p.Write, p.Read, p.List, p.Hide, p.Protect, p.Layered, p.Layers, p.Exact)
 	if p.TempDir != "" {
@@ -138,12 +140,12 @@ func (p Policy) check() error {
 	return nil
 }
 
-// below reports whether a path is a folder or in it. Both are clean.
+// below reports whether a path equals a folder or is in it. Both must be clean.
 func below(path, folder string) bool {
 	return folder == "/" || strings.HasPrefix(path, folder) && (len(path) == len(folder) || path[len(folder)] == '/')
 }
 
-// belowAny reports whether a path is one of the folders or in one.
+// belowAny reports whether a path equals one of the folders or is in one.
 func belowAny(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return below(path, f) })
 }

@@ -10,7 +10,7 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// Programs that need more of the system than a shell does.
+// TestPrograms runs programs that need more of the system than a shell does.
 func TestPrograms(t *testing.T) {
 	testscale.NeedFull(t)
 	t.Parallel()
@@ -69,8 +69,9 @@ net.createServer(c => c.end('x')).listen(p, () => net.connect(p).on('data', () =
 	}
 }
 
-// A build of Go, a commit and make, in a root without configuration.
+// TestBuilds runs a Go build, a commit and make in a root without configuration.
 func TestBuilds(t *testing.T) {
+	testscale.NeedFull(t)
 	t.Parallel()
 	gocache, err := exec.Command("go", "env", "GOCACHE", "GOROOT", "GOMODCACHE").Output()
 	if err != nil {

@@ -1,23 +1,23 @@
 package sandbox
 
-// layers is what is in force, by which promises are judged.
+// layers holds the layers in use, which decide which promises hold.
 type layers struct {
 	readOnly, online bool
 	abi              int
 	seccomp, mounts  bool
-	pid, ipc         bool // namespaces of the command's own
-	capless          bool // no capability is left but those of FileRights
-	terminals        bool // /dev/pts holds only terminals that the command makes
+	pid, ipc         bool // whether the command has namespaces of its own
+	capless          bool // whether no capabilities are left but those of FileRights
+	terminals        bool // whether /dev/pts holds only terminals that the command makes
 }
 
 // promise is one thing that a confined command cannot do.
 type promise struct {
 	name, meaning string
 	held          func(l layers) bool
-	why           string // the reason where it is not held
+	why           string // the reason if it does not hold
 }
 
-// The names of promises, as canaries and Coverage.Missing use them.
+// The names of promises, as in canaries and Coverage.Missing.
 const (
 	promiseWrite     = "write"
 	promiseMetadata  = "metadata"
@@ -43,7 +43,7 @@ const (
 
 func seccompOnly(l layers) bool { return l.seccomp }
 
-// promises is the table of all promises: what each means and what keeps it.
+// promises lists all promises, with their meaning and the layers that enforce them.
 var promises = []promise{
 	{promiseWrite, "files outside of the writable folders are not created, changed or removed",
 		func(l layers) bool { return l.abi >= 3 || l.mounts },
@@ -88,7 +88,7 @@ var promises = []promise{
 		seccompOnly, "needs seccomp"},
 }
 
-// missing lists the promises that these layers do not keep.
+// missing returns the promises that these layers do not enforce.
 func missing(l layers) []string {
 	var m []string
 	for _, p := range promises {

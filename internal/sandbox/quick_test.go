@@ -73,7 +73,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// home makes a home folder with these files.
+// home makes a home folder with the given files.
 func home(t *testing.T, files ...string) string {
 	t.Helper()
 	h, err := filepath.EvalSymlinks(t.TempDir())
@@ -134,7 +134,8 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// A home folder inside of a system folder is no part of it.
+// TestReadableHomeByLink checks that a link as the home folder is resolved: its
+// files are listed by their real paths, and its secrets are not listed.
 func TestReadableHomeByLink(t *testing.T) {
 	needUnix(t)
 	h := home(t, "u/.ssh/key", "u/notes")

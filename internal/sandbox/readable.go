@@ -9,24 +9,29 @@ import (
 	"strings"
 )
 
-// Readable lists what commands may read beside the writable folders, for
-// Policy.Read, and what they may not, for Policy.Hide: the system folders whole
-// and the children of the home folder one by one, without secrets and without
-// hidden names that are not known to be harmless. Granted are the folders that
-// the caller grants itself: such a name is not hidden if it is in or above one.
-// Extra is further secrets, such as the server's own state.
+// Readable returns the paths for Policy.Read that commands may read besides the
+// writable folders, and the secrets for Policy.Hide. It reads complete system
+// folders, and the children of the home folder one by one, without secrets and
+// without hidden names that are not known to be harmless. granted lists the folders
+// that the caller grants itself: an unknown hidden name is not hidden if it is in
+// or above one of them. extra lists further secrets, such as the server's own
+// state.
 //
-// The list is of what there is now: a child of the home folder made later is
-// not readable until it is made again, nor is one of a folder that holds a
-// secret and was therefore listed child by child (.config, .local/share, ...).
-// A link grants nothing: what it leads to is readable if it is so by itself. A
-// link with a harmless hidden name grants what it leads to in the home folder if
-// only the name there is not known: settings are often kept elsewhere.
+// The lists describe the present files. A child of the home folder made later is
+// not readable until Readable is called again. The same is true for folders that
+// contain a secret and were therefore listed child by child (.config, .local/share,
+// ...).
+//
+// A link grants nothing: its target is readable if its own path is. There is one
+// exception, since settings are often stored elsewhere: a link with a harmless
+// hidden name grants its target in the home folder if the target's only fault is an
+// unknown name.
 func Readable(home string, granted []string, extra ...string) (read, secret []string) {
 	secret = append(secret, clean(extra)...)
 	system := expand(systemSecrets, "/")
 	for _, path := range system {
-		// One that we cannot read ourselves needs no list of its neighbours.
+		// If we cannot read it, neither can a command: its folder need not be
+		// listed child by child.
 		if f, err := os.Open(path); err == nil {
 			f.Close()
 			secret = append(secret, path)
@@ -53,7 +58,7 @@ func Readable(home string, granted []string, extra ...string) (read, secret []st
 			l.grant(folder, st.Mode())
 		}
 	}
-	// Often a link to what the manager of the network keeps in /run.
+	// It is often a link to a file of the network manager in /run.
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && !belowAny(real, l.read) {
 		l.grant(real, 0)
 	}
@@ -81,8 +86,8 @@ func clean(paths []string) []string {
 	return out
 }
 
-// expand makes paths of a table. What is a secret by its content is one only
-// if it is there and holds it, or cannot be read to tell.
+// expand returns the paths of a table below base. A secret defined by its content
+// is included only if the file exists and either holds it or cannot be read.
 func expand(table []secret, base string) []string {
 	var out []string
 	for _, s := range table {
@@ -95,7 +100,7 @@ func expand(table []secret, base string) []string {
 	return out
 }
 
-// matching lists what there is for a path with a * in its last name, and the
+// matching returns the existing paths for a path with * in its last name, or the
 // path itself if it has none.
 func matching(path string) (out []string) {
 	name := filepath.Base(path)
@@ -111,7 +116,7 @@ func matching(path string) (out []string) {
 	return out
 }
 
-// credentialFiles lists the settings files that hold a credential.
+// credentialFiles returns the settings files that include a credential.
 func credentialFiles(home string) (out []string) {
 	for _, file := range settingsFiles {
 		for _, path := range matching(filepath.Join(home, file)) {
@@ -123,7 +128,8 @@ func credentialFiles(home string) (out []string) {
 	return out
 }
 
-// holdsAny reports whether the beginning of a file has one of these texts.
+// holdsAny reports whether the beginning of a file contains one of the texts. It
+// returns true for a file that cannot be read.
 func holdsAny(path string, texts []string) bool {
 	const enough = 64 << 10
 	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
@@ -138,18 +144,19 @@ func holdsAny(path string, texts []string) bool {
 	return err != nil || slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(b, []byte(t)) })
 }
 
-// lister lists what may be read around secrets.
+// lister lists the readable paths around secrets.
 type lister struct {
-	secrets []string // both as named and as they are
+	secrets []string // as named and with links resolved
 	home    string   // "": none
 	granted []string
 	read    []string
-	linked  []string // what links with harmless names lead to
+	linked  []string // targets of links with harmless names
 	unknown []string // hidden names of the home folder that are not known to be harmless
-	held    []string // what of unknown is not granted
+	held    []string // the parts of unknown that are not granted
 }
 
-// grant lists a path of a type whole if it holds no secret, else its children.
+// grant lists a path as a whole if it contains no secret, and otherwise its
+// children. mode is the file's type.
 func (l *lister) grant(path string, mode os.FileMode) {
 	if belowAny(path, l.secrets) {
 		return
@@ -182,9 +189,9 @@ func (l *lister) children(folder string) {
 	}
 }
 
-// link grants what a link leads to whose name is in the tables of harmless names.
-// A link that a command could have made grants nothing: one in a granted folder,
-// or further below a harmless one, such as a cache.
+// link grants the target of a link whose name is in the tables of harmless names.
+// Links that a command could have made grant nothing: those in a granted folder,
+// and those deeper below a harmless folder, such as a cache.
 func (l *lister) link(path string) {
 	names, ok := l.names(path)
 	if !ok || belowAny(path, l.granted) || !harmlessNames().has(names) && !settingsNames().has(names) {
@@ -201,7 +208,7 @@ func (l *lister) link(path string) {
 	}
 }
 
-// names are the names of a path below the home folder.
+// names returns the names of a path below the home folder.
 func (l *lister) names(path string) ([]string, bool) {
 	if l.home == "" || path == l.home || !below(path, l.home) {
 		return nil, false
@@ -209,7 +216,8 @@ func (l *lister) names(path string) ([]string, bool) {
 	return strings.Split(strings.TrimPrefix(path, l.home+"/"), "/"), true
 }
 
-// hold notes a name that is not known to be harmless, as far as it is not granted.
+// hold records the parts that are not granted of a name that is not known to be
+// harmless.
 func (l *lister) hold(path string) {
 	switch {
 	case slices.ContainsFunc(l.granted, func(g string) bool { return g == path || below(path, g) && below(g, l.home) && g != l.home }):

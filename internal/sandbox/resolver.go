@@ -5,21 +5,22 @@ import (
 	"path/filepath"
 )
 
-// Resolver resolves links. It remembers what it has seen: the paths of a policy are
-// many and lie in few folders. Use one only as long as the tree may be taken for
-// unchanged. It is not safe for concurrent use.
+// Resolver resolves links. It caches results: a policy has many paths in few
+// folders. Use a Resolver only while the file tree can be assumed unchanged. It is
+// not safe for concurrent use.
 //
-// Each path is looked up, never compared with a list of its folder: a file system
-// may ignore case, or make a name only when it is looked up.
+// Each path is looked up, never compared with a listing of its folder: a file
+// system may ignore case, or create a name only on lookup.
 type Resolver struct {
-	exact map[string]int    // paths used unresolved: open descriptors, -1 for absent ones
-	real  map[string]string // by clean absolute path, "" for absent ones
+	exact map[string]int    // paths used unresolved, with open descriptors; -1 for absent ones
+	real  map[string]string // resolved by clean absolute path; "" for absent ones
 }
 
-// NewResolver returns a Resolver that has seen nothing.
+// NewResolver returns a Resolver with an empty cache.
 func NewResolver() *Resolver { return &Resolver{real: map[string]string{}} }
 
-// Real returns an absolute path with its links resolved, "" if it does not exist.
+// Real returns an absolute path with its links resolved, or "" if it does not
+// exist.
 func (r *Resolver) Real(path string) string {
 	path = filepath.Clean(path)
 	real, known := r.real[path]

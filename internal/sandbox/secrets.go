@@ -1,17 +1,17 @@
 package sandbox
 
-// secret is one thing in a home folder that commands are not to read.
+// secret is a path of a home folder that commands must not read.
 type secret struct {
-	path string // below the home folder; * in its last name stands for any characters
+	path string // below the home folder; * in its last name matches any characters
 	why  string
-	// holds, if set, is texts of which one makes the file a secret: without it
-	// is settings that tools need.
+	// holds, if set, lists texts: the file is a secret only if it contains one.
+	// Otherwise it holds settings that tools need.
 	holds []string
 }
 
-// secrets lists the names of a home folder that are known to hold credentials.
-// They hold in a root below the home folder, too. Other hidden names are held
-// unless they are in the table of harmless ones.
+// secrets lists the names of a home folder that are known to hold credentials. They
+// also apply in a root below the home folder. Other hidden names are hidden unless
+// the table of harmless names contains them.
 var secrets = []secret{
 	{path: ".ssh", why: "private keys"},
 	{path: ".gnupg", why: "private keys"},
@@ -400,14 +400,15 @@ var cacheSecrets = []secret{
 	{path: ".cache/thunderbird", why: "mail"},
 }
 
-// systemFolders is what commands read whole.
+// systemFolders lists the folders that commands may read as a whole.
 var systemFolders = []string{
 	"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/var", "/srv", "/boot",
 	"/nix", "/gnu", "/snap", "/proc", "/sys", "/run/current-system",
 }
 
-// systemSecrets is what of them is not. Most a user cannot read anyway, and
-// what this process cannot is not looked at; a server that is root can.
+// systemSecrets lists the exceptions in systemFolders. Other users cannot read most
+// of them, and what this process cannot read is skipped; a server that runs as root
+// can read them.
 var systemSecrets = []secret{
 	{path: "/etc/shadow*", why: "passwords of users"},
 	{path: "/etc/gshadow*", why: "passwords of groups"},

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewTargets makes targets in an empty folder that exists and that no policy
-// lets commands read. Its path has at most 90 bytes, which the path of a socket
-// needs. The function returned ends and removes them.
+// NewTargets makes targets in an existing empty folder that no policy lets commands
+// read. The folder's path may have at most 90 bytes, because of the limit for paths
+// of sockets. done closes and removes the targets.
 func NewTargets(folder string) (t Targets, done func(), err error) {
 	var undo []func()
 	done = func() {
@@ -32,7 +32,7 @@ func NewTargets(folder string) (t Targets, done func(), err error) {
 		PID: os.Getpid(), Memory: -1, Server: Here(),
 	}
 	remove := func() { _ = os.RemoveAll(t.Outside); _ = os.RemoveAll(t.Inside) }
-	remove() // what could not be removed for lack of file descriptors
+	remove() // left over if file descriptors ran out before
 	undo = append(undo, remove)
 	if err := errors.Join(os.Mkdir(t.Outside, 0o700), os.Mkdir(t.Inside, 0o700)); err != nil {
 		return t, done, err
@@ -73,7 +73,7 @@ func NewTargets(folder string) (t Targets, done func(), err error) {
 	return t, done, nil
 }
 
-// newTerminal makes a terminal that is there until its maker is closed.
+// newTerminal makes a terminal, which exists until its maker is closed.
 func newTerminal() (maker int, name string, err error) {
 	maker, err = unix.Open(terminalMaker, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {

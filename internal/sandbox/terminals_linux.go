@@ -6,27 +6,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where terminals are, and what makes one when it is opened. A terminal's file
-// belongs to the user, so that rights over the folder would be rights over all
-// terminals of this user: of the shell the server was started from, too.
+// Paths of the terminals and of the device that makes one when opened. A terminal's
+// file belongs to the user. So a right to the folder would be a right to all
+// terminals of this user, including that of the shell that started the server.
 const (
 	terminals     = "/dev/pts"
 	terminalMaker = "/dev/ptmx"
 )
 
-// ownTerminals mounts terminals of the command's own, for programs that make
-// some. Where that fails they are left out, and no right is given to others.
+// ownTerminals mounts a terminal folder of the command's own, for programs that
+// make terminals. If that fails, no terminal is granted.
 func (m *mounter) ownTerminals() {
 	if st, err := os.Lstat(terminals); err != nil || !st.IsDir() {
 		return
 	}
-	// The mode is the one that C libraries want a terminal to have.
+	// C libraries expect this mode of a terminal.
 	err := unix.Mount("devpts", terminals, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
 	if err != nil {
 		m.told = append(m.told, "terminals: programs cannot make any: "+err.Error())
 		return
 	}
-	// Often a link already.
+	// It is often a link already.
 	if st, err := os.Lstat(terminalMaker); err == nil && st.Mode()&os.ModeSymlink == 0 {
 		fd, err := clone(terminals + "/ptmx")
 		if err == nil {

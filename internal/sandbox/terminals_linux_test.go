@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminals of others are out of reach, also for who may not make any, and a
-// program gets one of its own where there are mounts.
+// TestTerminals checks that terminals of other processes are out of reach, even for
+// programs that may not make any, and that a program can make its own terminal
+// where there are mounts.
 func TestTerminals(t *testing.T) {
 	t.Parallel()
 	maker, theirs, err := newTerminal()
@@ -24,7 +25,7 @@ func TestTerminals(t *testing.T) {
 			s.steps(t, at, p, []step{
 				{"echo x > " + theirs, false, ""},
 				{"exec 3< " + theirs, false, ""},
-				{"[ $(ls /dev/pts | wc -l) = 1 ] && [ -c /dev/pts/ptmx ]", true, "mounts"}, // ptmx alone
+				{"[ $(ls /dev/pts | wc -l) = 1 ] && [ -c /dev/pts/ptmx ]", true, "mounts"}, // only ptmx
 			})
 			if at == plain {
 				s.steps(t, at, p, []step{{"exec 3<>/dev/ptmx", false, ""}, {"ls /dev/pts", false, ""}})
@@ -44,7 +45,8 @@ func TestTerminals(t *testing.T) {
 	}
 }
 
-// Where terminals of one's own cannot be had, none are granted.
+// TestNoTerminals checks that no terminals are granted if the command cannot have
+// its own.
 func TestNoTerminals(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t)

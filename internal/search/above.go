@@ -15,12 +15,13 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// maxIgnoreFile is how much of an ignore file is read, as in package walk.
+// maxIgnoreFile is the limit of bytes read of an ignore file, as in package
+// walk.
 const maxIgnoreFile = 1 << 20
 
-// above is the ignore rules that hold at a folder because of those above it and
-// of the user's own. They are read anew for each query, since nobody watches
-// them, and are the same value as long as they say the same.
+// above holds the ignore rules that apply to a folder from the folders above it and
+// from the user's own configuration. look reads them anew for each query, because no
+// watcher covers them. The value of rules is the same as long as the files are.
 type above struct {
 	top    string
 	home   string
@@ -32,7 +33,7 @@ type above struct {
 	ignored string
 }
 
-// look reads them.
+// look reads the rules.
 func (a *above) look() walk.Rules {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,23 +52,23 @@ func (a *above) look() walk.Rules {
 	return a.rules
 }
 
-// exclude is the list of a repository below the top: see walk.Options.
+// exclude returns the exclude list of a repository below the top: see walk.Options.
 func (a *above) exclude(dir string) []byte {
 	data, _ := ignore.Exclude(filepath.Join(a.top, filepath.FromSlash(dir)), readRegular)
 	return data
 }
 
-// leftOut is the folder, the top or one above it, that the rules leave out; ""
-// if none is.
+// leftOut returns the folder, the top or one above it, that the rules ignore, or "" if
+// none is ignored.
 func (a *above) leftOut() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.ignored
 }
 
-// readRegular reads the beginning of a regular file, which it does not wait for.
+// readRegular reads the beginning of a regular file. It never blocks on opening.
 func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path) // a .gitignore of the user's own may well be a link
+	info, err := os.Stat(path) // a .gitignore of the user may be a link
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func readRegular(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile+1))
-	if len(data) > maxIgnoreFile { // half a pattern would be another one
+	if len(data) > maxIgnoreFile { // the rest of a truncated pattern would be another pattern
 		data = data[:bytes.LastIndexByte(data[:maxIgnoreFile], '\n')+1]
 	}
 	return data, err

@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// spareRecords is how many records of files that are gone a tree may have
-	// beside those of the files there are, for each of these and at all. IDs
-	// are never used again.
+	// spareRecords and fewRecords limit the records of deleted files in a tree: a tree
+	// may have spareRecords records for each existing file, plus fewRecords. IDs are
+	// never reused.
 	spareRecords, fewRecords = 4, 1 << 16
 )
 
-// index brings the index of the tree up to date in the background, if a plan
-// found that there is something to do and it is not being done. Queries go
-// first.
+// index updates the index of the tree in the background, if a plan found files without
+// a record and no update is running. Queries have priority.
 func (t *Tree) index(p *plan) {
 	s := t.s
 	if s.options.Index < 0 || t.plain.Load() || p == nil || !p.news {
@@ -43,7 +42,7 @@ func (t *Tree) index(p *plan) {
 	})
 }
 
-// build reads what is not known and keeps what can be said of it.
+// build reads the files that have no record and stores a record of each.
 func (t *Tree) build(ctx context.Context) {
 	if !t.s.queries.wait() {
 		return
@@ -88,8 +87,8 @@ func (t *Tree) build(ctx context.Context) {
 	t.account()
 }
 
-// prune forgets the files that are gone. It is false if little is left beside what
-// they leave: then it is better to begin anew.
+// prune deletes the records of files that no longer exist. It returns false if few
+// records would remain beside deleted ones; the tree should then be dropped.
 func (t *Tree) prune(l *walk.Listing) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +114,7 @@ func (t *Tree) prune(l *walk.Listing) bool {
 	return !t.store.Sparse()
 }
 
-// account tells the Searcher how much memory the tree takes; t.mu is held.
+// account updates the memory use of the tree in the Searcher. t.mu must be held.
 func (t *Tree) account() {
 	held := int64(cap(t.records))*recordSize + t.store.Bytes()
 	if t.built != nil {
@@ -131,7 +130,7 @@ func (t *Tree) account() {
 	t.held = held
 }
 
-// forget gives the memory of the tree back.
+// forget frees the memory of the tree.
 func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +139,7 @@ func (t *Tree) forget() {
 	t.account()
 }
 
-// builder signs files.
+// builder makes signatures of files.
 type builder struct {
 	t      *Tree
 	l      *walk.Listing
@@ -152,7 +151,8 @@ type builder struct {
 	pace   walk.Pace
 }
 
-// folder signs the files of a folder that are not known; false says to stop.
+// folder makes signatures of the files of a folder that have no record. It returns
+// false if the builder should stop.
 func (b *builder) folder(at int) bool {
 	d := b.l.Dirs[at]
 	var open *walk.Folder
@@ -186,14 +186,14 @@ func (b *builder) folder(at int) bool {
 	return true
 }
 
-// settled reports whether a change from now on gives a file another stamp.
+// settled reports whether any change from now on gives the file another stamp.
 func (t *Tree) settled(s walk.Stamp) bool {
 	return s.Ctime != 0 && time.Now().UnixNano()-s.Ctime > int64(t.s.racy)
 }
 
-// file reads a file and keeps what can be said of it, if it did not change
-// meanwhile. One that cannot be opened is not tried again before it changes:
-// queries try each time.
+// file reads a file and stores its record and signature, if the file did not change
+// meanwhile. A file that cannot be opened is recorded as unsigned, so that it is not
+// tried again before it changes. Queries still try each time.
 func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stamp) {
 	b.post.Enter(b.l.Dirs[at])
 	file, before, err := folder.Open(f.Name)
@@ -208,7 +208,7 @@ func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stam
 		return
 	}
 	sig := b.signer.Sign(nil) // an empty text has no chunk
-	var length int64          // of the text, if it is whole
+	var length int64          // of the text, if it came in one chunk
 	b.reader.Mode, b.reader.Gather = source.Report, source.Whole
 	r, err := b.reader.Read(b.t.s.ctx, h, before.Size, func(k source.Chunk) bool {
 		if !k.First || !k.Last {
@@ -223,7 +223,7 @@ func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stam
 		return
 	}
 	if r.Decoded || r.Mark+length != before.Size {
-		sig = nil // its blocks are not where they are in the file
+		sig = nil // the offsets of its blocks are not those of the file
 	}
 	k := signed
 	switch {
@@ -235,7 +235,7 @@ func (b *builder) file(at int, folder *walk.Folder, f *walk.File, seen walk.Stam
 	b.t.keep(f.ID, recordOf(before, k), sig)
 }
 
-// keep remembers what was learned of a file.
+// keep stores the record and signature of a file.
 func (t *Tree) keep(id uint64, r record, sig index.Signature) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// believe makes a Searcher take the youngest stamps for settled, if each change
-// of a file that was looked at gives another one. Otherwise no file would be
-// old enough for the index in a test.
+// believe makes a Searcher treat even the youngest stamps as settled, if each change of
+// a file that was looked at causes another stamp. Otherwise no file would be old enough
+// for the index in a test.
 func believe(t testing.TB, s *Searcher, dir string) {
 	t.Helper()
 	p := filepath.Join(dir, "probe")
@@ -34,11 +34,11 @@ func believe(t testing.TB, s *Searcher, dir string) {
 	s.racy = -1 << 62
 }
 
-// TestChanges compares, after random changes, a Searcher with an index, one
-// without, one with a watcher, and ripgrep. Every second tree is a git
-// repository of which other branches are checked out.
+// TestChanges compares, after random changes, a Searcher with an index, one without,
+// one with a watcher, and ripgrep. Every second tree is a git repository in which other
+// branches are checked out.
 func TestChanges(t *testing.T) {
-	const changes = 15 // rounds of a tree
+	const changes = 15 // rounds per tree
 	if rgPath() == "" {
 		t.Skip(noRg)
 	}
@@ -72,12 +72,12 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// changed is what happened in the trees of TestChanges.
+// changed counts events in the trees of TestChanges.
 type changed struct {
 	skipped  atomic.Int64 // files that the index excluded
 	vouched  atomic.Int64 // rounds that ended with a watcher that vouched
 	recalled atomic.Int64 // rounds that ended with a recall
-	switched atomic.Int64 // how often another branch was checked out
+	switched atomic.Int64 // checkouts of another branch
 }
 
 func testChanges(t *testing.T, f *forest, changes int, sum *changed) {

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// branch makes the tree a git repository with two branches: what it is now, and
-// what some changes make of it.
+// branch makes the tree a git repository with two branches: the current state, and the
+// state after some changes.
 func (f *forest) branch() {
 	f.t.Helper()
 	f.git("init", "-q", "--template=")
@@ -23,16 +23,16 @@ func (f *forest) branch() {
 	}
 }
 
-// checkout switches to the other branch. Changes to files of the branch are
-// lost; other files stay, unless they are in the way.
+// checkout switches to the other branch. Changes to files of the branch are lost; other
+// files stay, unless they conflict.
 func (f *forest) checkout() {
 	f.t.Helper()
 	f.git("checkout", "-q", "-f", f.branches[0])
 	f.branches[0], f.branches[1] = f.branches[1], f.branches[0]
 }
 
-// git runs git in the tree without what the user or the system has set up, and
-// with names that other systems do not have.
+// git runs git in the tree without the configuration of the user and the system. It
+// allows names that are invalid on other systems.
 func (f *forest) git(args ...string) {
 	f.t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e", "-c", "gc.auto=0", "-c", "maintenance.auto=false",

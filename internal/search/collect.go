@@ -9,45 +9,44 @@ import (
 )
 
 const (
-	// keptText is the most memory for text, in bytes, that is kept from one file
-	// to the next.
+	// keptText is the limit of the text buffer reused for the next file, in bytes.
 	keptText = 1 << 20
-	// turnText is how much text, in bytes, is gathered before it is asked which
-	// of it is wanted.
+	// turnText is the size of text, in bytes, beyond which the collector asks which
+	// entries are needed.
 	turnText = 1 << 20
 )
 
-// collector finds what a file has, chunk after chunk. Of a file that has
-// nothing it makes no garbage: most files have nothing.
+// collector collects the matches of a file, chunk after chunk. A file without matches,
+// as most are, causes no allocation.
 type collector struct {
 	q          *Query
-	skip, keep int                     // the entries worth keeping, from and to
-	window     func() (skip, keep int) // gives the exact ones, when it is the file's turn
-	exact      bool                    // it has
-	stream     func() (given bool)     // writes the entries at hand to Query.Out, once exact; nil: all are kept
+	skip, keep int                     // the range of entries that are needed
+	window     func() (skip, keep int) // returns the exact range, when it is the file's turn
+	exact      bool                    // whether window was called
+	stream     func() (given bool)     // writes the entries at hand to Query.Out, once exact; nil: all are buffered
 	dir, name  string                  // of the file
-	path       string                  // both, once it is asked for
-	stop       func() bool             // is asked whether to give up
+	path       string                  // dir and name, joined on first use
+	stop       func() bool             // reports whether to give up
 	f          found                   // without its path and text
 
-	k     source.Chunk                     // the chunk at hand
-	cur   cursor                           // in it
-	where places                           // in it
-	yield func(start, end int)             // is told of its lines
-	last  bool                             // the last line told of ends it
-	on    func(start, end int) (more bool) // is c.line, made once
-	hit   func(start, end int)             // is c.matched, made once
+	k     source.Chunk                     // the current chunk
+	cur   cursor                           // in k
+	where places                           // in k
+	yield func(start, end int)             // is called for each line of k
+	last  bool                             // whether the last line yielded ends the chunk
+	on    func(start, end int) (more bool) // c.line, allocated once
+	hit   func(start, end int)             // c.matched, allocated once
 
-	shown int    // the last line shown, by number
-	after int    // lines that are still to be shown behind a match
-	cut   bool   // the line that the chunk before was cut in has matched
-	tail  []byte // the last lines of the chunk before, as many as may be shown before a match
+	shown int    // the number of the last line shown
+	after int    // lines still to be shown after a match
+	cut   bool   // whether the line at the end of the previous chunk was cut and matched
+	tail  []byte // the last lines of the previous chunk, as many as may be shown before a match
 
-	text    []byte // what is shown, until the file is done
+	text    []byte // the lines shown, until the file is done
 	entries []entry
 }
 
-// reset begins a file, at a path in two parts.
+// reset prepares the collector for the file name in dir.
 func (c *collector) reset(q *Query, dir, name string, stop func() bool) {
 	if cap(c.text) > keptText {
 		c.text, c.entries = nil, nil
@@ -59,7 +58,7 @@ func (c *collector) reset(q *Query, dir, name string, stop func() bool) {
 		tail: c.tail[:0], text: c.text[:0], entries: c.entries[:0]}
 }
 
-// at is the path of the file.
+// at returns the path of the file.
 func (c *collector) at() string {
 	if c.path == "" {
 		c.path = join(c.dir, c.name)
@@ -89,7 +88,7 @@ func (c *collector) take(k source.Chunk) {
 	}
 }
 
-// part is a chunk as the matcher takes it.
+// part returns a chunk in the form the matcher takes.
 func (c *collector) part(k source.Chunk) match.Text {
 	return match.Text{Data: k.Text, Begin: k.First, End: k.Last, Stop: c.stop}
 }
@@ -103,15 +102,15 @@ func (c *collector) count(k source.Chunk, t match.Text) (n int) {
 	return n
 }
 
-// each gives the lines of a chunk that match. A line that is cut into several
-// chunks is given once.
+// each calls yield for each line of a chunk that matches. A line that spans several
+// chunks is yielded once.
 func (c *collector) each(k source.Chunk, t match.Text, yield func(start, end int)) {
 	c.k, c.yield, c.last = k, yield, false
 	c.q.Match.Lines(t, c.on)
 	c.cut = k.Cut && (c.last || c.cut && k.Inside && bytes.IndexByte(k.Text, '\n') < 0)
 }
 
-// line takes a line of the chunk that matches.
+// line handles a matching line of the chunk.
 func (c *collector) line(start, end int) (more bool) {
 	c.last = end == len(c.k.Text)
 	if start > 0 || !c.k.Inside || !c.cut {
@@ -120,7 +119,7 @@ func (c *collector) line(start, end int) (more bool) {
 	return true
 }
 
-// lines shows the lines of a chunk that match, and those around them.
+// lines shows the matching lines of a chunk and the lines around them.
 func (c *collector) lines(k source.Chunk, t match.Text) {
 	c.cur = cursor{text: k.Text, n: int(k.Line)}
 	c.where = places{m: c.q.Match, t: t}
@@ -132,7 +131,7 @@ func (c *collector) lines(k source.Chunk, t match.Text) {
 	}
 }
 
-// matched shows a line of the chunk that matches.
+// matched shows a matching line of the chunk.
 func (c *collector) matched(start, end int) {
 	text := c.k.Text
 	c.following(&c.cur, start)
@@ -156,7 +155,7 @@ func (c *collector) matched(start, end int) {
 	c.after = c.q.After
 }
 
-// following shows the lines behind a match, up to the one that begins at limit.
+// following shows the lines after a match, up to the line that begins at limit.
 func (c *collector) following(cur *cursor, limit int) {
 	if c.after == 0 || c.shown == 0 {
 		return
@@ -173,8 +172,7 @@ func (c *collector) following(cur *cursor, limit int) {
 	}
 }
 
-// preceding shows the lines before the one that begins at start and has the
-// number n.
+// preceding shows the lines before line n, which begins at start.
 func (c *collector) preceding(k source.Chunk, start, n int) {
 	want := min(c.q.Before, n-1-c.shown)
 	if want <= 0 {
@@ -191,8 +189,8 @@ func (c *collector) preceding(k source.Chunk, start, n int) {
 	}
 }
 
-// fromTail shows the last lines of the chunk before, of which last is the
-// number of the last.
+// fromTail shows the last want lines of the previous chunk. The number of its last line
+// is last.
 func (c *collector) fromTail(last, want int) {
 	at, have := back(c.tail, want)
 	for m := last - have + 1; m <= last; m++ {
@@ -202,14 +200,14 @@ func (c *collector) fromTail(last, want int) {
 	}
 }
 
-// remember keeps the last lines of a text for the chunk behind it.
+// remember stores the last lines of a text for the next chunk.
 func (c *collector) remember(text []byte) {
 	at, have := back(text, c.q.Before)
 	old, _ := back(c.tail, c.q.Before-have)
 	c.tail = append(c.tail[:copy(c.tail, c.tail[old:])], text[at:]...)
 }
 
-// back is where the last n lines of a text begin, and how many there are.
+// back returns where the last n lines of a text begin, and how many there are.
 func back(text []byte, n int) (at, have int) {
 	for at = len(text); have < n && at > 0; have++ {
 		at = bytes.LastIndexByte(text[:at-1], '\n') + 1
@@ -236,7 +234,7 @@ func (c *collector) pieces(k source.Chunk) {
 	})
 }
 
-// show adds a line to what is shown; at is that of Query.Line.
+// show adds a line to the lines shown. at is the argument of Query.Line.
 func (c *collector) show(n int, line []byte, at int) {
 	if c.f.shown < c.skip {
 		c.f.base = c.f.shown + 1
@@ -261,7 +259,7 @@ func (c *collector) show(n int, line []byte, at int) {
 	}
 }
 
-// drop drops the entries that are not worth keeping.
+// drop removes the entries that are not needed.
 func (c *collector) drop() {
 	from := min(max(0, c.skip-c.f.base), len(c.entries))
 	to := min(max(from, c.keep-c.f.base), len(c.entries))
@@ -281,23 +279,23 @@ func (c *collector) drop() {
 	c.f.base += from
 }
 
-// cursor counts lines from one place of a text to the next.
+// cursor counts lines while it moves forward in a text.
 type cursor struct {
 	text []byte
 	at   int
 	n    int // of the line at
 }
 
-// seek returns the number of the line that holds the byte at to, which is not
-// before the last one sought.
+// seek returns the number of the line that contains the byte at to. to must not be
+// before the previous one.
 func (c *cursor) seek(to int) int {
 	c.n += bytes.Count(c.text[c.at:to], []byte{'\n'})
 	c.at = to
 	return c.n
 }
 
-// behind returns where the line behind the line n begins; n is the line at or
-// one further on.
+// behind returns the offset of the line after line n. n is the line at c.at, or the
+// next one.
 func (c *cursor) behind(n int) int {
 	at := c.at
 	for m := c.n; m <= n; m++ {
@@ -307,7 +305,7 @@ func (c *cursor) behind(n int) int {
 	return at
 }
 
-// lineAt is the line at a place of a text, and how far the next one is.
+// lineAt returns the line at an offset of a text, and the distance to the next line.
 func lineAt(text []byte, at int) (line []byte, size int) {
 	i := bytes.IndexByte(text[at:], '\n')
 	if i < 0 {
@@ -318,7 +316,7 @@ func lineAt(text []byte, at int) (line []byte, size int) {
 
 func trimCR(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }
 
-// done gives what the file has.
+// done returns the result of the file.
 func (c *collector) done() *found {
 	f := c.f
 	f.path, f.text, f.entries = c.at(), bytes.Clone(c.text), slices.Clone(c.entries)

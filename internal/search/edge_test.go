@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestDeepPages: pages far inside large files are those cut out of the whole.
+// TestDeepPages checks that pages far inside large files are parts of the whole.
 func TestDeepPages(t *testing.T) {
 	dir := t.TempDir()
 	for f := range 3 {
@@ -42,8 +42,8 @@ func TestDeepPages(t *testing.T) {
 	}
 }
 
-// TestLongLine: a line that is too long for one piece is counted and shown
-// once, and it is said that it was cut.
+// TestLongLine checks that a line too long for one piece is counted and shown once, and
+// that the answer reports the cut.
 func TestLongLine(t *testing.T) {
 	dir := t.TempDir()
 	x := []byte(strings.Repeat("x", 34<<20))
@@ -77,7 +77,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestSlowPatterns: the deadline holds inside a file.
+// TestSlowPatterns checks that the deadline ends a search inside a file.
 func TestSlowPatterns(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "f"), strings.Repeat("the quick brown fox jumps over the lazy dog and so on\n", 15<<20/54))
@@ -102,7 +102,7 @@ func TestSlowPatterns(t *testing.T) {
 	}
 }
 
-// TestLateFailure: an error is told, be it late or not.
+// TestLateFailure checks that an error of opening the top for the second time is returned.
 func TestLateFailure(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "f"), "foo\n")
@@ -123,7 +123,7 @@ func TestLateFailure(t *testing.T) {
 	}
 }
 
-// TestSlowPick: the deadline holds while files are chosen.
+// TestSlowPick checks that the deadline applies while files are chosen.
 func TestSlowPick(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 * stride {
@@ -149,8 +149,8 @@ func TestSlowPick(t *testing.T) {
 	}
 }
 
-// TestReplaced: what is no file any more when it is to be read is as if it had
-// never been there.
+// TestReplaced checks that a file that is not a regular file any more when it is read
+// is treated as if it had never existed.
 func TestReplaced(t *testing.T) {
 	for what, put := range map[string]func(path string) error{
 		"nothing": func(string) error { return nil },
@@ -175,7 +175,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestLinksAreNotIgnored: only what the rules leave out counts as left out.
+// TestLinksAreNotIgnored checks that only entries excluded by rules count as ignored.
 func TestLinksAreNotIgnored(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".gitignore"), "*.log\n")

@@ -7,9 +7,9 @@ import (
 	"mcp-toolset/internal/search/source"
 )
 
-// File searches one file that was named, whatever it is: a binary file is
-// searched, too. path is what the query is told of it. What is not found for
-// lack of time is in Answer.Incomplete.
+// File searches one file that the caller named. Unlike in a tree, a binary file is
+// searched too. path is passed to the functions of the query. If the deadline ends the
+// search, Answer.Incomplete gives the reason.
 func (s *Searcher) File(ctx context.Context, q *Query, file io.ReaderAt, size int64, path string) (*Answer, error) {
 	a := &Answer{Listed: 1, Picked: 1}
 	limited := ctx

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNamed: a file that was named is answered for whatever it is.
+// TestNamed checks that a named file is searched whatever its kind.
 func TestNamed(t *testing.T) {
 	s := New(options(-1, t.TempDir()))
 	defer s.Close()

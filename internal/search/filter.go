@@ -9,9 +9,9 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// filter takes the files that can match, by what is known of those that are in the
-// state that is known. A file that the guess takes for one has no stamp: its state
-// shows when it is read.
+// filter adds the files that can match to the plan. It consults the record of a file
+// only if the record is of the file's current state. A file that the guess considers a
+// candidate has no stamp: its state is checked when it is read.
 func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *guess) error {
 	picked := g.picked
 	if g.listing != p.listing {
@@ -50,8 +50,8 @@ func (t *Tree) filter(ctx context.Context, q *Query, p *plan, a *Answer, g *gues
 	return ctx.Err()
 }
 
-// split has workers do the folders of a listing, each some that follow each other.
-// files is how many files there is something to do for.
+// split distributes the folders of a listing over workers, in consecutive runs. files
+// is the number of files to handle.
 func (t *Tree) split(l *walk.Listing, files int, do func(worker, from, to int)) {
 	workers := t.s.workers
 	if files < fewFiles {
@@ -62,7 +62,7 @@ func (t *Tree) split(l *walk.Listing, files int, do func(worker, from, to int)) 
 	for w := range workers {
 		start, to := from, len(l.Dirs)
 		if w == workers-1 {
-			do(w, start, to) // who waits may as well work
+			do(w, start, to) // this goroutine would only wait
 			break
 		}
 		to, _ = slices.BinarySearch(l.First, l.Files*(w+1)/workers)
@@ -72,8 +72,8 @@ func (t *Tree) split(l *walk.Listing, files int, do func(worker, from, to int)) 
 	wait.Wait()
 }
 
-// choose asks Query.Pick about every file, which need not be safe for concurrent
-// use: the answers are by the files' numbers. Nil: all are chosen.
+// choose calls Query.Pick for every file and returns the results by number of the file.
+// Pick need not be safe for concurrent use. nil means that all are chosen.
 func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 	if q.Pick == nil {
 		return nil, nil
@@ -101,19 +101,19 @@ func choose(ctx context.Context, q *Query, l *walk.Listing) ([]bool, error) {
 	return picked, nil
 }
 
-// sieve filters some of the folders of a plan.
+// sieve filters some folders of a plan.
 type sieve struct {
 	t       *Tree
 	q       *Query
 	picked  []bool // see choose
-	guessed bool   // a file without a stamp may be one that was not looked at
-	guess   *guess // of the same listing, which found what is left; nil: there is none
+	guessed bool   // whether a file without a stamp may be one that was not looked at
+	guess   *guess // for the same listing, with its results; nil if there is none
 	filter  *index.Filter
-	recall  *recall // of the same listing; nil: there is none
+	recall  *recall // for the same listing; nil if there is none
 	device  uint64
 
 	p           plan // of these folders
-	files, left int  // Answer.Picked and Left of them
+	files, left int  // Answer.Picked and Answer.Left of these folders
 }
 
 func (s *sieve) folders(ctx context.Context, from, to int) {
@@ -124,7 +124,7 @@ func (s *sieve) folders(ctx context.Context, from, to int) {
 	for i := from; i < to; i++ {
 		d, first := s.p.listing.Dirs[i], s.p.listing.First[i]
 		s.left += d.Ignored
-		var done []bool // the files that cannot match: that stays true whatever records are made since
+		var done []bool // the files that cannot match; later records do not change that
 		if s.guess != nil && s.guess.left[i] != unseen {
 			done = s.guess.look[first:][:len(d.Files)]
 		}
@@ -142,7 +142,7 @@ func (s *sieve) folders(ctx context.Context, from, to int) {
 	}
 }
 
-// file makes a job for a file, the nth, if it can match.
+// file adds a job for file number n, if it can match.
 func (s *sieve) file(j job, n int, id uint64) {
 	r, stamp := s.t.record(id), &s.p.stamps[n]
 	switch known := r.of(*stamp, s.device); {
@@ -160,8 +160,8 @@ func (s *sieve) file(j job, n int, id uint64) {
 	s.p.jobs = append(s.p.jobs, j)
 }
 
-// possible sets what of a file of a kind, in the state of its record, is to be read,
-// if it can match.
+// possible reports whether a file can match, given that it is in the state of its
+// record. If it can, possible sets in j what must be read.
 func (s *sieve) possible(j *job, k kind, id uint64) bool {
 	from := len(s.p.ranges)
 	ranges, ok := s.q.possible(s.filter, s.p.ranges, id, k)
@@ -176,8 +176,9 @@ func (s *sieve) possible(j *job, k kind, id uint64) bool {
 	return true
 }
 
-// possible reports whether a file in the state known can have something to tell,
-// and appends the ranges of it that can to dst; none if all of it must be read.
+// possible reports whether a file of a kind, in the state of its record, can yield a
+// result. It appends the ranges that can match to dst; none means that the whole file
+// must be read.
 func (q *Query) possible(f *index.Filter, dst []index.Range, id uint64, k kind) ([]index.Range, bool) {
 	switch {
 	case k == binary && q.Mode != Lines:
@@ -188,7 +189,7 @@ func (q *Query) possible(f *index.Filter, dst []index.Range, id uint64, k kind) 
 		return dst, f.File(uint32(id))
 	}
 	ranges, some := f.AppendRanges(dst, uint32(id))
-	if q.Before+q.After > 0 { // lines around a match may lie elsewhere
+	if q.Before+q.After > 0 { // lines around a match may lie outside of the ranges
 		ranges = dst
 	}
 	return ranges, some

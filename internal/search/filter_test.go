@@ -11,8 +11,8 @@ import (
 	"mcp-toolset/internal/search/match"
 )
 
-// checkFilter checks that the literals of a pattern drop no line of a text that
-// matches, nor a text.
+// checkFilter checks that the literals of a pattern exclude neither a matching line nor
+// a matching text.
 func checkFilter(t *testing.T, src string, o match.Options, text []byte) {
 	t.Helper()
 	m, err := match.Compile(src, o)
@@ -36,7 +36,7 @@ func checkFilter(t *testing.T, src string, o match.Options, text []byte) {
 	}
 	ranges, some := filter.AppendRanges(nil, 0)
 	if some && len(ranges) == 0 {
-		return // all of it
+		return // the whole text
 	}
 	m.Lines(all, func(start, end int) bool {
 		for _, r := range ranges {
@@ -77,10 +77,10 @@ func TestFilter(t *testing.T) {
 	for range filterCases {
 		k := f.ask()
 		text := f.text(30)
-		if f.one(4) { // a line over more than a block
+		if f.one(4) { // a line longer than a block
 			text = append(append(text, strings.Repeat(f.word()+"__", 6000)...), f.text(30)...)
 		}
-		if f.one(4) { // far from where its first and last line begin and end
+		if f.one(4) { // far from the beginning and end of its first and last line
 			far := bytes.Repeat([]byte("@"), f.IntN(100_000))
 			text = slices.Concat(far, text, far)
 		}

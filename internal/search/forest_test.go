@@ -13,8 +13,9 @@ import (
 	"unicode/utf16"
 )
 
-// forest makes random trees with all that searching finds hard. What the
-// texts have decides which patterns can be compared: see differs.
+// forest makes random trees with everything that is hard to search. The properties of
+// the texts determine which patterns can be compared: see the list of differences from
+// ripgrep.
 type forest struct {
 	*rand.Rand
 	t    testing.TB
@@ -25,8 +26,8 @@ type forest struct {
 	big  bool // files over 16 MiB are allowed
 	huge bool // there is one
 
-	fresh    string    // the word that was put into a file last
-	branches [2]string // of the repository at the top, the next to check out first; none: it is not one
+	fresh    string    // the word that was last put into a file
+	branches [2]string // of the repository at the top, the next to check out first; empty if there is none
 }
 
 func newForest(t testing.TB, seed uint64) *forest {
@@ -68,7 +69,7 @@ func (f *forest) word() string {
 	return pick(f, words...)
 }
 
-// text is some lines.
+// text returns some lines.
 func (f *forest) text(lines int) []byte {
 	var b bytes.Buffer
 	style := 0 // \n
@@ -95,14 +96,14 @@ func (f *forest) text(lines int) []byte {
 	return out
 }
 
-// filler is a text of some length in which few words are.
+// filler returns a text of some length with few words.
 func (f *forest) filler(size int) []byte {
 	return bytes.Repeat([]byte(strings.Repeat("@@@@ ", fillerLine/5-1)+"qqqq\n"), size/fillerLine)
 }
 
-const fillerLine = 150 // bytes of one
+const fillerLine = 150 // bytes of one line
 
-// content is what a file holds.
+// content returns random content for a file.
 func (f *forest) content() []byte {
 	text := f.text(f.IntN(12))
 	switch f.IntN(24) {
@@ -120,7 +121,7 @@ func (f *forest) content() []byte {
 		return f.utf16(text)
 	case 4: // a NUL early
 		return append(append(text, 0), f.text(4)...)
-	case 5: // behind 64 KiB
+	case 5: // a NUL after 64 KiB
 		return append(append(append(text, f.filler(70<<10)...), 0, '\n'), f.text(4)...)
 	case 6: // many blocks
 		if f.one(3) {
@@ -132,7 +133,7 @@ func (f *forest) content() []byte {
 		long := bytes.Repeat([]byte("yyyy "), 12<<10)
 		return append(append(append(text, long...), f.text(3)...), f.filler(f.IntN(20<<10))...)
 	case 8:
-		if f.one(4) { // behind 1 MiB
+		if f.one(4) { // a NUL after 1 MiB
 			return append(append(append(text, f.filler(11<<17)...), 0, '\n'), f.text(4)...)
 		}
 	case 9:
@@ -160,7 +161,7 @@ func (f *forest) utf16(text []byte) []byte {
 	return out
 }
 
-// folder is one of the tree.
+// folder returns a random folder of the tree.
 func (f *forest) folder() string {
 	all := []string{f.dir}
 	filepath.WalkDir(f.dir, func(p string, d fs.DirEntry, err error) error {
@@ -193,7 +194,7 @@ func (f *forest) grow() {
 	}
 }
 
-// change does one thing. What cannot be done is left.
+// change makes one change. It ignores errors.
 func (f *forest) change() {
 	p := f.entry()
 	switch f.IntN(20) {
@@ -216,7 +217,7 @@ func (f *forest) disturb() {
 	switch f.IntN(17) {
 	case 0, 14:
 		f.freshen(p)
-	case 1: // put in its place, with its time
+	case 1: // replaced, with the same time
 		if info, err := os.Stat(p); err == nil {
 			q := filepath.Join(f.dir, "put")
 			os.WriteFile(q, f.content(), 0o644)
@@ -225,7 +226,7 @@ func (f *forest) disturb() {
 		}
 	case 2:
 		os.Rename(f.folder(), f.entry())
-	case 3: // two change places
+	case 3: // two exchange places
 		q, aside := f.file(), filepath.Join(f.dir, "aside")
 		if os.Rename(p, aside) == nil {
 			os.Rename(q, p)
@@ -247,25 +248,25 @@ func (f *forest) disturb() {
 	case 8:
 		if text, err := os.ReadFile(p); err == nil {
 			half := bytes.TrimRight(text[:len(text)/2], "\r\x00")
-			if strings.HasSuffix(p, "ignore") { // half a pattern means something else to ripgrep than to git
+			if strings.HasSuffix(p, "ignore") { // half a pattern has another meaning in ripgrep than in git
 				half = half[:bytes.LastIndexByte(half, '\n')+1]
 			}
 			os.Truncate(p, int64(len(half)))
 		}
-	case 9: // the same content is another file
+	case 9: // the same content in another file
 		text, _ := os.ReadFile(p)
 		os.Remove(p)
 		os.WriteFile(f.entry(), text, 0o644)
-	case 10: // other rules, with the time put back
+	case 10: // other rules, with the time restored
 		list := filepath.Join(f.folder(), pick(f, ignoreFiles...))
 		info, err := os.Stat(list)
 		os.WriteFile(list, f.rules(), 0o644)
 		if err == nil {
 			os.Chtimes(list, time.Time{}, info.ModTime())
 		}
-	case 11: // those of the repository alone, if there is one
+	case 11: // only those of the repository, if there is one
 		os.WriteFile(filepath.Join(f.dir, ".git", "info", "exclude"), f.rules(), 0o644)
-	case 15, 16: // another time alone
+	case 15, 16: // only another time
 		at := time.Unix(1e9+int64(f.IntN(1e6)), 0)
 		os.Chtimes(p, at, at)
 	default:
@@ -273,13 +274,13 @@ func (f *forest) disturb() {
 	}
 }
 
-// freshen puts a word that was nowhere into a file, in place or as another file
-// of its name. The size is as it was, and the time is put back.
+// freshen puts a new word into a file, in place or in another file of its name. Size
+// and time stay the same.
 func (f *forest) freshen(p string) {
 	info, err := os.Stat(p)
 	text, _ := os.ReadFile(p)
 	word := fmt.Sprintf("new%03d", f.IntN(1000))
-	at, run := -1, 0 // what has no meaning but as text
+	at, run := -1, 0 // position of bytes that are plain text
 	for i, c := range text {
 		if run++; c < ' ' || c > '~' {
 			run = 0
@@ -303,7 +304,7 @@ func (f *forest) freshen(p string) {
 	f.fresh = word
 }
 
-// file is one of the tree, ignored or not.
+// file returns a random file of the tree, ignored or not.
 func (f *forest) file() string {
 	all := []string{filepath.Join(f.dir, "a")}
 	filepath.WalkDir(f.dir, func(p string, d fs.DirEntry, err error) error {

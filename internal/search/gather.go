@@ -9,40 +9,40 @@ import (
 )
 
 const (
-	// maxText is the most text of an answer, in bytes: ten times what any
-	// client takes, kept for those that ask for all.
+	// maxText is the limit of the text of an answer, in bytes: ten times the limit of
+	// any client, for callers that ask for all lines.
 	maxText = 64 << 20
-	// countOn is how many files are still searched once a page is full, only to
-	// know how many entries there are in all: some milliseconds of work. With
-	// more of them the answer says "more than".
+	// countOn is the number of files that are still searched once a page is full, only
+	// to count all entries: some milliseconds of work. If more are left, the answer
+	// reports "more than".
 	countOn = 500
-	// countBytes is how much of them is read at most, about, in bytes.
+	// countBytes is the limit of bytes read of these files, approximately.
 	countBytes = 64 << 20
-	// maxWaiting is how much of the results, in bytes, may wait for a file
-	// before them that takes long: workers wait then, too.
+	// maxWaiting is the limit of results, in bytes, that wait for an earlier file that
+	// takes long. Beyond it, workers wait too.
 	maxWaiting = 4 << 20
 )
 
-// found is what one file has.
+// found is the result of one file.
 type found struct {
 	path    string
-	hits    int     // lines that match
-	shown   int     // entries: 1 for a file, the lines shown else
-	text    []byte  // some of the lines shown, from the number base on
-	entries []entry // where they are in text
+	hits    int     // matching lines
+	shown   int     // the number of entries: 1 for a file, otherwise the lines shown
+	text    []byte  // some of the lines shown, beginning with entry number base
+	entries []entry // their positions in text
 	base    int
-	given   int   // entries that are in the answer already
-	bytes   int64 // that were read
-	mtime   int64 // of Names that are put in order at the end
+	given   int   // entries that are already in the answer
+	bytes   int64 // bytes read
+	mtime   int64 // for Names that are sorted at the end
 	failed  bool  // could not be read
-	skipped bool  // does not count: no match, binary, not to be shown
+	skipped bool  // does not count: no match, binary, or not to be shown
 }
 
-// entry is a line shown: where it begins in a text, behind the gap before it if
-// there is one, and where it ends.
+// entry is a line shown: the offsets of its beginning in a text, after the gap before
+// it if there is one, and of its end.
 type entry struct{ start, end int }
 
-// size is the memory of a result, in bytes, about.
+// size returns the approximate memory of a result, in bytes.
 func (f *found) size() int {
 	if f == nothing {
 		return 0
@@ -50,31 +50,30 @@ func (f *found) size() int {
 	return 128 + len(f.path) + cap(f.text) + 16*cap(f.entries)
 }
 
-// gather puts the results of files together in their order, while they come in
-// any order.
+// gather combines the results of files in their order. They may arrive in any order.
 type gather struct {
 	q     *Query
-	total int // of jobs
+	total int // number of jobs
 
 	mu      sync.Mutex
-	waiting []*found   // by job, unless later: those that came before their turn; nil: has not come
+	waiting []*found   // by job: results that arrived before their turn; nil: not arrived. Unused if later
 	held    int        // their size
 	turn    *sync.Cond // of mu: next or stopped changed
-	next    int        // whose turn it is
+	next    int        // the job whose turn it is
 	answer  *Answer
 	pieces  [][]byte    // of the text of the answer, unless it goes to Query.Out
 	size    int         // of the text, in bytes
-	names   []*found    // those to be put in order at the end
-	later   bool        // Names come in any order
-	full    bool        // the page is
-	past    int64       // bytes that were read since
-	stale   bool        // a record could be made of a file that was not in the state known
-	late    bool        // it was stopped before its end: what was found till then is the answer
-	done    bool        // the answer is complete, or given as it was: nothing is added any more
-	stopped atomic.Bool // no more jobs are taken up; set under mu
+	names   []*found    // results to be sorted at the end
+	later   bool        // whether Names arrive in any order
+	full    bool        // whether the page is full
+	past    int64       // bytes read since the page was full
+	stale   bool        // a file was not in its recorded state, and a new record could be made
+	late    bool        // stopped before the end: the answer is what was found so far
+	done    bool        // the answer is complete or was returned as it was: nothing is added
+	stopped atomic.Bool // no more jobs are started; set under mu
 }
 
-// nothing stands for a file that has nothing to tell.
+// nothing is the result of a file without matches.
 var nothing = new(found)
 
 func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
@@ -86,10 +85,10 @@ func newGather(q *Query, jobs int, later bool, a *Answer) *gather {
 	return g
 }
 
-// put takes the result of some jobs that follow each other, of which only the last
-// has something to tell; nil says that it has not either.
+// put takes the results of consecutive jobs, from included and to excluded. Only the last
+// one may have a result, f; nil means that it has none either.
 func (g *gather) put(from, to int, f *found) {
-	if from >= to { // all were put, or the batch begins behind the last job
+	if from >= to { // all were put, or the batch begins after the last job
 		return
 	}
 	if f == nil {
@@ -97,7 +96,7 @@ func (g *gather) put(from, to int, f *found) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	// Jobs are taken up in order: who has the next one does not wait here.
+	// Jobs are started in order: the worker that has the next job does not wait here.
 	for from != g.next && g.held > maxWaiting && !g.stopped.Load() {
 		g.turn.Wait()
 	}
@@ -128,7 +127,7 @@ func (g *gather) put(from, to int, f *found) {
 	}
 }
 
-// putAll takes the results of some jobs if they come in any order.
+// putAll takes the results of some jobs if they arrive in any order.
 func (g *gather) putAll(list []*found) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -139,14 +138,14 @@ func (g *gather) putAll(list []*found) {
 	}
 }
 
-// stop ends the search, incomplete. What is found of the jobs that run is still taken.
+// stop ends the search as incomplete. Results of running jobs are still taken.
 func (g *gather) stop(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.next < g.total && !g.stopped.Load() && !g.done {
 		g.stopped.Store(true)
 		if g.full && g.q.Mode != Counts {
-			g.answer.More = true // all that was asked for is there
+			g.answer.More = true // all that the query asked for was found
 		} else {
 			g.incomplete(why)
 			g.late = true
@@ -155,32 +154,32 @@ func (g *gather) stop(why string) {
 	}
 }
 
-// changed says that a file was not in the state known, and that a record could be
-// made of the one it is in.
+// changed records that a file was not in its recorded state, and that a new record
+// could be made.
 func (g *gather) changed() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.stale = true
 }
 
-// note says what was not searched as asked.
+// note records what was not searched as requested.
 func (g *gather) note(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.incomplete(what)
 }
 
-// incomplete keeps the first reason.
+// incomplete stores the first reason.
 func (g *gather) incomplete(why string) {
 	if g.answer.Incomplete == "" && !g.done {
 		g.answer.Incomplete = why
 	}
 }
 
-// wanted reports whether jobs are to be taken up.
+// wanted reports whether more jobs should be started.
 func (g *gather) wanted() bool { return !g.stopped.Load() }
 
-// keep is how many entries of a file are worth keeping.
+// keep returns the limit of entries of a file that can be needed.
 func (g *gather) keep() int {
 	end := g.q.page()
 	if end == 0 {
@@ -194,9 +193,9 @@ func (g *gather) keep() int {
 	return end
 }
 
-// window is which entries of a job's file are worth keeping, from and to. It
-// waits for its turn: only then is it known how many there are before. What its
-// worker did before must have been put.
+// window returns the range of entries of a job's file that are needed. It waits for the
+// job's turn, because it needs the number of earlier entries. The worker must have put
+// its earlier jobs.
 func (g *gather) window(job int) (skip, keep int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -210,7 +209,7 @@ func (g *gather) window(job int) (skip, keep int) {
 	switch end := g.q.page(); {
 	case g.full || g.stopped.Load() && !g.late:
 		return 0, 0
-	case job != g.next: // late: the turn does not come, nor much more text
+	case job != g.next: // late: the turn does not come, and not much more text
 		return 0, cmp.Or(end, math.MaxInt)
 	case end > 0:
 		keep = end - first
@@ -220,8 +219,8 @@ func (g *gather) window(job int) (skip, keep int) {
 	return max(0, g.q.Offset-first), keep
 }
 
-// finish completes the answer, when no job runs any more. It is false if the
-// answer was given before.
+// finish completes the answer when no job runs any more. It returns false if the answer
+// was already returned.
 func (g *gather) finish(q *Query) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -236,8 +235,8 @@ func (g *gather) finish(q *Query) bool {
 	return true
 }
 
-// freeze completes the answer with what there is, while jobs may still run; nil
-// if it is complete.
+// freeze completes the answer with the results so far, while jobs may still run. It
+// returns nil if the answer was complete.
 func (g *gather) freeze(q *Query) *Answer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -256,7 +255,7 @@ func (g *gather) freeze(q *Query) *Answer {
 	return g.answer
 }
 
-// end completes the answer; g.mu is held, or no job runs any more.
+// end completes the answer. g.mu must be held, or no job runs any more.
 func (g *gather) end() {
 	if g.late { // there are gaps
 		for _, f := range g.waiting[min(g.next, len(g.waiting)):] {
@@ -268,7 +267,7 @@ func (g *gather) end() {
 	g.answer.Text = bytes.Join(g.pieces, nil)
 }
 
-// add takes the result of the next file, or of any if they come in any order.
+// add takes the result of the next file, or of any file if they arrive in any order.
 func (g *gather) add(f *found) {
 	a := g.answer
 	if f.failed {
@@ -324,8 +323,8 @@ func (g *gather) tooLong() {
 	g.incomplete("the answer is longer than 64 MiB")
 }
 
-// stream gives entries of a job whose turn it is, the first of which was not given.
-// undo takes them back; nil if nothing was given.
+// stream adds entries of the job whose turn it is to the answer. The first of them must
+// not have been added. undo removes them; it is nil if nothing was added.
 func (g *gather) stream(f *found) (undo func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -352,12 +351,12 @@ func (g *gather) abandon() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.done = true
-		g.stopped.Store(true) // workers that wait for their turn end
+		g.stopped.Store(true) // ends workers that wait for their turn
 		g.turn.Broadcast()
 	}
 }
 
-// slice is the text of some entries; a page does not begin with a gap.
+// slice returns the text of some entries. A page does not begin with a gap.
 func (f *found) slice(from, to int, first bool) []byte {
 	start := 0
 	switch {

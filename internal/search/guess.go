@@ -9,32 +9,34 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// A guess is which files can match, by what is known before they are looked at.
-// Those are opened anyway, and looked at when they are read. So each file is looked
-// at once. It is made folder by folder, by a looker for each worker, on the way of
-// looking at the others: all that it takes is at hand then.
+// guess is a prefilter that uses records before their files are looked at. Files that
+// can match are opened anyway, and looked at when they are read, so each file is looked
+// at only once. A looker for each worker makes the guess folder by folder while it
+// looks at the other files: the data it needs is already loaded then.
 type guess struct {
 	t       *Tree
 	q       *Query
-	listing *walk.Listing // it is made for; nil: there is none
+	listing *walk.Listing // what the guess is made for; nil if there is none
 	picked  []bool        // see choose
 
-	// look is the files to be looked at before any is read: those that cannot match if
-	// they are as they are known, and those that are not known. Nil: all that are picked.
-	// Of a folder that was seen it is those that cannot match: they are as they are known.
+	// look marks the files to be looked at before any is read: those that cannot match
+	// if they are in their recorded state, and those without a record. nil means all
+	// that are picked. In a folder that was seen it marks the files that cannot match:
+	// they are in their recorded state.
 	look []bool
-	// left is how many of a folder's files are picked and can match, or are not as they
-	// are known; unseen: that was not found.
+	// left is, by folder, the number of picked files that can match or are not in their
+	// recorded state, or unseen if that is unknown.
 	left []int32
 
 	mu      sync.Mutex
-	filter  *index.Filter // for the records of version; nil: there is none yet
+	filter  *index.Filter // for the records of version; nil: not made yet
 	version uint64
 }
 
 const unseen = -1
 
-// begin makes the guess one for the last listing, if that is still the next.
+// begin makes the guess for the last listing, which is used if the next one is the
+// same.
 func (g *guess) begin(ctx context.Context) (err error) {
 	l := g.t.last.Load()
 	if l == nil {
@@ -43,15 +45,15 @@ func (g *guess) begin(ctx context.Context) (err error) {
 	if g.picked, err = choose(ctx, g.q, l); err != nil {
 		return err
 	}
-	if g.listing = l; g.q.Mode == Names && g.q.page() > 0 { // its order is that of the stamps
+	if g.listing = l; g.q.Mode == Names && g.q.page() > 0 { // needs all stamps for its order
 		return nil
 	}
 	g.look, g.left = make([]bool, l.Files), slices.Repeat([]int32{unseen}, len(l.Dirs))
 	return nil
 }
 
-// asks gives the filter for the records that there are now, with what it was asked
-// already, and their version; t.mu is held.
+// asks returns the filter for the current records, which caches its results, and their
+// version. t.mu must be held.
 func (g *guess) asks() (*index.Filter, uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,7 +63,7 @@ func (g *guess) asks() (*index.Filter, uint64) {
 	return g.filter, g.version
 }
 
-// looker makes a looker. All of them are called while the walk is held.
+// looker returns a new looker. Lookers are called while the walk is locked.
 func (g *guess) looker(ctx context.Context) walk.Looker {
 	g.t.mu.RLock()
 	defer g.t.mu.RUnlock()
@@ -70,7 +72,7 @@ func (g *guess) looker(ctx context.Context) walk.Looker {
 	return l
 }
 
-// files is how many files are left of all folders.
+// files returns the number of files left in all folders.
 func (g *guess) files() (n int) {
 	for i, left := range g.left {
 		if left == unseen {
@@ -81,17 +83,17 @@ func (g *guess) files() (n int) {
 	return n
 }
 
-// A looker makes the guess for some of the folders. It is for one goroutine.
+// looker makes the guess for some of the folders. It is for one goroutine.
 type looker struct {
 	*guess
 	ctx     context.Context
-	version uint64 // of the tree that it goes by: once records are made anew, it knows nothing
+	version uint64 // of the tree when the looker was made; with another one it knows nothing
 	device  uint64
 	filter  *index.Filter
 	ranges  []index.Range
 }
 
-// Want is the files picked, without those that can match.
+// Want returns the picked files except those that can match.
 func (l *looker) Want(folder int) []bool {
 	first, files := l.listing.First[folder], l.listing.Dirs[folder].Files
 	if l.look == nil {

@@ -13,8 +13,8 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// TestGuess: a search after changes of files that can match, and of others, finds
-// what is there, and what it met changed is known again to the next.
+// TestGuess checks that a search after changes of candidates and of other files finds
+// what exists, and that the next search has records of the files it found changed.
 func TestGuess(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(dir string) error
@@ -55,8 +55,8 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// TestGuessKept: a change of another file, be it one of the folder, does not have all
-// of those read that can match.
+// TestGuessKept checks that a change of another file, even in the same folder, does not
+// cause all candidates to be read.
 func TestGuessKept(t *testing.T) {
 	for name, change := range map[string]func(dir string){
 		"nothing":         func(string) {},
@@ -78,7 +78,7 @@ func TestGuessKept(t *testing.T) {
 		q := func() *Query { return asked{pattern: "foo", mode: Lines}.query(t) }
 		search(t, s, dir, q())
 		s.build.Wait()
-		search(t, s, dir, q()) // looks at the folders, which the first did while they were made
+		search(t, s, dir, q()) // looks at the folders; the first search listed them
 		change(dir)
 		p, err := s.Tree(dir, opener(dir)).plan(context.Background(), q(), new(Answer))
 		if err != nil {
@@ -100,7 +100,8 @@ func TestGuessKept(t *testing.T) {
 	}
 }
 
-// TestGuessAsks: Pick is asked once about each file, and is told if it is asked anew.
+// TestGuessAsks checks that Pick is called once for each file, and that Anew is called
+// before it is called again.
 func TestGuessAsks(t *testing.T) {
 	s, dir := believing(t)
 	write(t, filepath.Join(dir, "a"), "foo\n")
@@ -131,8 +132,8 @@ func TestGuessAsks(t *testing.T) {
 	}
 }
 
-// TestGuessPlain: the same where the folder turns out to be on a file system of which
-// nothing is kept.
+// TestGuessPlain checks the same for a folder that turns out to be on a file system of
+// which nothing is recorded.
 func TestGuessPlain(t *testing.T) {
 	s, dir := believing(t)
 	write(t, filepath.Join(dir, "a"), "foo\n")
@@ -150,8 +151,8 @@ func TestGuessPlain(t *testing.T) {
 	}
 }
 
-// TestGuessLook: of the files picked those are looked at that cannot match; all, for
-// a page of Names; none that is not picked.
+// TestGuessLook checks that the picked files that cannot match are looked at. For a
+// page of Names all picked files are. Other files are not.
 func TestGuessLook(t *testing.T) {
 	s, dir := believing(t)
 	for name, text := range map[string]string{"a": "foo\n", "b": "bar\n", "c": "foo\n", "d": "bar\n"} {
@@ -161,7 +162,7 @@ func TestGuessLook(t *testing.T) {
 	s.build.Wait()
 	for _, tc := range []struct {
 		asked
-		all  bool // no Pick; else it picks a and b
+		all  bool // no Pick; otherwise it picks a and b
 		want []bool
 	}{
 		{asked{mode: Lines, limit: 2}, true, []bool{false, true, false, true}},
@@ -184,8 +185,8 @@ func TestGuessLook(t *testing.T) {
 	}
 }
 
-// TestGuessLeft: of the files picked those are left that can match, and those that are
-// not as they are known; once records are made anew nothing is found.
+// TestGuessLeft checks that the picked files are left that can match or are not in
+// their recorded state. Once records are made anew, nothing is found.
 func TestGuessLeft(t *testing.T) {
 	s, dir := believing(t)
 	for name, text := range map[string]string{
@@ -257,7 +258,7 @@ func TestGuessLeft(t *testing.T) {
 	}
 }
 
-// TestGuessNew: a file of which there is no record is looked at, so that one is made.
+// TestGuessNew checks that a file without a record is looked at, so that one is made.
 func TestGuessNew(t *testing.T) {
 	s, dir := believing(t)
 	write(t, filepath.Join(dir, "a"), "bar\n")
@@ -275,7 +276,7 @@ func TestGuessNew(t *testing.T) {
 	}
 }
 
-// TestGuessEmpty: files of which the text is empty are not opened again.
+// TestGuessEmpty checks that files with an empty text are not opened again.
 func TestGuessEmpty(t *testing.T) {
 	s, dir := believing(t)
 	for name, text := range map[string]string{"a": "foo\n", "b": "", "c": "\uFEFF"} {
@@ -294,8 +295,8 @@ func TestGuessEmpty(t *testing.T) {
 	}
 }
 
-// TestGuessYoung: a file that has just changed is no reason to make records: none
-// could be made of it.
+// TestGuessYoung checks that a file that has just changed does not start indexing: it
+// could not be recorded.
 func TestGuessYoung(t *testing.T) {
 	s, dir := believing(t)
 	write(t, filepath.Join(dir, "a"), "foo\n")
@@ -319,8 +320,8 @@ func TestGuessYoung(t *testing.T) {
 	}
 }
 
-// TestGuessSeen: a file that can match does so if it was looked at all the same; one
-// that was asked to be looked at, and has no stamp, is for the search to find.
+// TestGuessSeen checks that a candidate that was looked at can still match, and that a
+// file that should have been looked at but has no stamp is left to the search.
 func TestGuessSeen(t *testing.T) {
 	s, dir := believing(t)
 	ctx := context.Background()
@@ -369,8 +370,8 @@ func TestGuessSeen(t *testing.T) {
 	}
 }
 
-// guessing begins a guess for foo in a folder that is known, and gives the stamps of
-// its files.
+// guessing begins a guess for foo in a known folder, and returns the stamps of its
+// files.
 func guessing(t *testing.T, s *Searcher, dir string) (*guess, []walk.Stamp) {
 	t.Helper()
 	search(t, s, dir, foo(t))
@@ -383,7 +384,7 @@ func guessing(t *testing.T, s *Searcher, dir string) (*guess, []walk.Stamp) {
 	return g, stamps
 }
 
-// TestGuessLooked: a file that can match is left though it was looked at.
+// TestGuessLooked checks that a candidate is left although it was looked at.
 func TestGuessLooked(t *testing.T) {
 	s, dir := believing(t)
 	write(t, filepath.Join(dir, "a"), "foo\n")
@@ -397,8 +398,8 @@ func TestGuessLooked(t *testing.T) {
 	}
 }
 
-// TestGuessOfAnother: what a guess takes for files that cannot match says nothing of
-// those of a folder that was not seen, nor of another listing.
+// TestGuessOfAnother checks that the files that a guess excludes do not affect a folder
+// that was not seen, nor another listing.
 func TestGuessOfAnother(t *testing.T) {
 	for name, tc := range map[string]struct {
 		anew   bool // records are made before the folder is seen
@@ -438,7 +439,7 @@ func TestGuessOfAnother(t *testing.T) {
 	}
 }
 
-// TestGuessAsked: a filter knows what it was asked until records are made anew.
+// TestGuessAsked checks that a filter caches its results until records are made anew.
 func TestGuessAsked(t *testing.T) {
 	s, dir := believing(t)
 	g := &guess{t: s.Tree(dir, opener(dir)), q: foo(t)}
@@ -455,7 +456,7 @@ func TestGuessAsked(t *testing.T) {
 	}
 }
 
-// TestGuessPage: the page of Names is of the newest, as they are now.
+// TestGuessPage checks that the page of Names holds the files that are newest now.
 func TestGuessPage(t *testing.T) {
 	s, dir := believing(t)
 	for _, name := range []string{"a", "b", "c"} {
@@ -476,8 +477,8 @@ func TestGuessPage(t *testing.T) {
 	}
 }
 
-// TestGuessOrder: a list of all is in the order of the times at which the files were
-// read, not of those known.
+// TestGuessOrder checks that a list of all files is in the order of their times when
+// they were read, not of the recorded times.
 func TestGuessOrder(t *testing.T) {
 	s, dir := believing(t)
 	for i, newest := range []string{"c", "a", "b", "a"} {
@@ -498,7 +499,7 @@ func TestGuessOrder(t *testing.T) {
 	}
 }
 
-// TestGuessNotes: what is noted of a reading is void if the file proves to be another.
+// TestGuessNotes checks that notes on a reading are dropped if the file has changed.
 func TestGuessNotes(t *testing.T) {
 	for _, mode := range []Mode{Names, Counts, Lines} {
 		s, dir := believing(t)

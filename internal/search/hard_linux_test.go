@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory gives a folder on a file system in memory, if there is one with room
-// for so many files; else one on disk.
+// memory returns a folder on a file system in memory, if there is one with room for so
+// many files, and otherwise one on disk.
 func memory(t testing.TB, files int) string {
 	t.Helper()
 	var fs unix.Statfs_t
@@ -32,7 +32,7 @@ func memory(t testing.TB, files int) string {
 	return t.TempDir()
 }
 
-// TestManyFiles: 100,000 files in one folder, at full scale.
+// TestManyFiles searches 100,000 files in one folder, at full scale.
 func TestManyFiles(t *testing.T) {
 	files := many
 	dir := memory(t, files)
@@ -57,12 +57,12 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// TestManyEntries: a tree of a million files in a thousand folders, at full
-// scale. What is kept of it, lists and index together, is bounded for each file.
+// TestManyEntries searches a tree of a million files in a thousand folders, at full
+// scale. It checks that the memory of listing and index is bounded per file.
 func TestManyEntries(t *testing.T) {
 	const (
-		each = 1000 // files of a folder, all one by many names: that is quicker made
-		kept = 200  // bytes of the heap for each file
+		each = 1000 // files per folder, all hard links to one file because these are made faster
+		kept = 200  // bytes of the heap per file
 	)
 	dir := memory(t, manyFolders*(each+1))
 	for i := range manyFolders {
@@ -111,17 +111,17 @@ func TestManyEntries(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// heap is what the program holds, in bytes.
+// heap returns the size of the live heap, in bytes.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // pools are emptied by the second
+	runtime.GC() // the second empties pools
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// TestDeepTree: a path far longer than the system's calls take, 10,000 folders
-// deep at full scale.
+// TestDeepTree searches a path far longer than system calls accept, 10,000 folders deep
+// at full scale.
 func TestDeepTree(t *testing.T) {
 	deep := deepest
 	dir := memory(t, deep)
@@ -167,7 +167,7 @@ func TestDeepTree(t *testing.T) {
 	}
 }
 
-// TestSpecial: what is no regular file is not opened, or it would wait for ever.
+// TestSpecial checks that only regular files are opened: others might block forever.
 func TestSpecial(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "foo\n")
@@ -186,7 +186,7 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// TestHuge: a file far larger than memory should be is read in pieces.
+// TestHuge checks that a file far larger than acceptable memory use is read in pieces.
 func TestHuge(t *testing.T) {
 	dir := memory(t, 1)
 	path := filepath.Join(dir, "huge")
@@ -216,7 +216,8 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// TestUnrest searches while the tree changes: what stands still is found.
+// TestUnrest searches while the tree changes, and checks that unchanged files are
+// found.
 func TestUnrest(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 200 {
@@ -300,21 +301,21 @@ func TestEnds(t *testing.T) {
 		t.Errorf("canceled before: %v", err)
 	}
 	for _, mode := range []Mode{Names, Counts, Lines} {
-		// Cancelled from within.
+		// Cancelled by a callback.
 		ctx, cancel = context.WithCancel(context.Background())
 		q := asked{pattern: "foo", mode: mode}.query(t)
 		q.Show = func(string) bool { cancel(); return true }
 		if _, err := tree.Search(ctx, q); err != context.Canceled {
 			t.Errorf("canceled within: %v", err)
 		}
-		// It was up before.
+		// The deadline has passed before.
 		q = asked{pattern: "foo", mode: mode}.query(t)
 		q.Deadline = time.Now().Add(-time.Hour)
 		if a, err := tree.Search(context.Background(), q); err != nil || a.Incomplete == "" || a.Total != 0 {
 			t.Errorf("no time: %+v, %v", a, err)
 		}
 	}
-	// Time is up while files are searched.
+	// The deadline passes while files are searched.
 	for _, mode := range []Mode{Names, Counts, Lines} {
 		soon, late := context.WithCancel(context.Background())
 		q := asked{pattern: "foo", mode: mode}.query(t)
@@ -350,7 +351,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestClose: nothing is left open or running.
+// TestClose checks that nothing is left open or running.
 func TestClose(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 300 {
@@ -372,7 +373,7 @@ func TestClose(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// One that has told that it is done may not have returned yet.
+	// A goroutine that reported its end may not have returned yet.
 	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<16)
@@ -392,8 +393,8 @@ func openFiles(t *testing.T) int {
 	return len(list)
 }
 
-// TestLimit: the indexes of all trees stay in their limit, nothing is kept of a
-// tree that is forgotten, and what is forgotten is still searched.
+// TestLimit checks that the indexes of all trees stay within their limit, that a
+// dropped tree takes no memory, and that it can still be searched.
 func TestLimit(t *testing.T) {
 	const limit = 100 << 10
 	s := New(Options{Index: limit, Getenv: func(string) string { return "" }})
@@ -433,7 +434,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestSpare: records of files that are gone do not pile up.
+// TestSpare checks that records of deleted files do not accumulate.
 func TestSpare(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "foo")
@@ -452,7 +453,7 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestRest: once all is known the index is left alone.
+// TestRest checks that a complete index is not built again.
 func TestRest(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 10 {

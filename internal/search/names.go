@@ -11,18 +11,18 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// Found is the files of a tree that were chosen by name.
+// Found holds the files of a tree that were chosen by name.
 type Found struct {
-	Files      []string // their paths below the top, the newest first, ties by path
-	Listed     int      // how many files there are
-	Left       int      // how many files and folders are left out because they are ignored
-	Ignored    string   // the top or a folder above it, if that is ignored; else ""
-	Unreadable int      // folders that could not be read, without those of Silent
-	Silent     []string // folders whose file system does not answer; those that may be shown
+	Files      []string // paths below the top, the newest first, ties by path
+	Listed     int      // number of files in the tree
+	Left       int      // number of ignored files and folders
+	Ignored    string   // the top or a folder above it, if that is ignored
+	Unreadable int      // number of folders that could not be read, without those of Silent
+	Silent     []string // folders on a file system that does not answer, if Show allows them
 }
 
-// Names finds the files that a query chooses by Pick and that Show allows. The
-// rest of the query does not matter.
+// Names finds the files that Pick chooses and Show allows. It ignores the other fields
+// of the query.
 func (t *Tree) Names(ctx context.Context, q *Query) (*Found, error) {
 	t.s.queries.begin()
 	defer t.s.queries.end()
@@ -100,12 +100,12 @@ func pickNames(ctx context.Context, q *Query, l *walk.Listing) (hits []named, er
 // named is a file that was chosen.
 type named struct {
 	path, name string
-	dir        int // of the listing
+	dir        int // in the listing
 	mtime      int64
 	there      bool
 }
 
-// stamp looks at the files; they are in the order of their folders.
+// stamp looks at the files. They must be in the order of their folders.
 func (t *Tree) stamp(ctx context.Context, l *walk.Listing, hits []named) error {
 	if len(hits) == 0 {
 		return nil

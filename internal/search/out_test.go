@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// spool is an Out in memory, which notes the most that was written at once.
+// spool is an Out in memory that records the largest write.
 type spool struct {
 	bytes.Buffer
 	most int
@@ -24,9 +24,9 @@ func (s *spool) Mark() (undo func()) {
 	return func() { s.Truncate(size) }
 }
 
-// TestOut has text given as it is found: it is the same as that of an answer which
-// is kept, no matter what files turn out to be at their ends, and little of it is
-// in memory at a time.
+// TestOut checks that text written as it is found is the same as the text of an answer,
+// whatever files turn out to be at their ends, and that little of it is in memory at a
+// time.
 func TestOut(t *testing.T) {
 	dir := t.TempDir()
 	var b strings.Builder
@@ -44,7 +44,7 @@ func TestOut(t *testing.T) {
 	}
 	s := New(Options{})
 	defer s.Close()
-	for range 2 { // the second time what is known of the files is used
+	for range 2 { // the second time with records of the files
 		for _, around := range []int{0, 1} {
 			for _, offset := range []int{0, 70_000} {
 				for _, path := range []string{"", "b"} {
@@ -88,8 +88,8 @@ func TestOut(t *testing.T) {
 	}
 }
 
-// TestLostOut has the tree lost in the middle of a search: what it wrote by then is
-// taken back, and what the search left behind finds later is not written.
+// TestLostOut loses the tree in the middle of a search. It checks that what the search
+// wrote is removed, and that what the abandoned search finds later is not written.
 func TestLostOut(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "foo\n")
@@ -119,7 +119,8 @@ func TestLostOut(t *testing.T) {
 	}
 }
 
-// TestAbandoned: a search that is given up, or whose answer was given, adds nothing.
+// TestAbandoned checks that a search that is abandoned, or whose answer was returned,
+// adds nothing.
 func TestAbandoned(t *testing.T) {
 	late := &found{path: "b", hits: 1, shown: 1, text: []byte("b\n"), entries: []entry{{0, 2}}}
 	for name, end := range map[string]func(*gather, *Query){

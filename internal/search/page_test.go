@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestPages puts the pages of random queries together: they are the whole, with
-// an index and without.
+// TestPages checks that the pages of random queries together are the whole answer, with
+// and without an index.
 func TestPages(t *testing.T) {
 	eachSeed(t, pageSet, func(t *testing.T, seed uint64) {
 		f := newForest(t, 2000+seed)
@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 			if !bytes.Equal(text, whole.Text) || !slices.Equal(files, whole.Files) {
 				t.Fatalf("%v, limit %d: the pages are\n%s%v\nthe whole is\n%s%v", k, size, text, files, whole.Text, whole.Files)
 			}
-			// Without a limit all that is behind the offset comes.
+			// Without a limit, all entries after the offset are returned.
 			k.offset, k.limit = f.IntN(whole.Total+1), 0
 			a := search(t, pick(f, indexed, plain), f.dir, k.query(t))
 			if !bytes.HasSuffix(whole.Text, a.Text) || k.mode != Lines && !slices.Equal(a.Files, whole.Files[k.offset:]) ||
@@ -65,7 +65,7 @@ func entriesOf(text []byte) int {
 	return bytes.Count(text, []byte{'\n'}) - strings.Count("\n"+string(text), "\n"+Gap)
 }
 
-// TestGapIsNoText: a line that looks like a gap is none.
+// TestGapIsNoText checks that a line that looks like a gap is treated as a line.
 func TestGapIsNoText(t *testing.T) {
 	q := asked{pattern: "x", mode: Lines, after: 1}.query(t)
 	q.Line = func(dst []byte, _ string, _ int, text []byte, _ int) []byte {
@@ -81,8 +81,8 @@ func TestGapIsNoText(t *testing.T) {
 	}
 }
 
-// TestMore: where a page is full early, the rest is not searched; else the total
-// is right.
+// TestMore checks that the rest is not searched if a page is full early, and that
+// otherwise the total is right.
 func TestMore(t *testing.T) {
 	dir := t.TempDir()
 	const files = countOn + 500
@@ -101,7 +101,7 @@ func TestMore(t *testing.T) {
 		{Lines, 2*files - 500, 10, false, 2 * files},
 		{Lines, 0, 0, false, 2 * files},
 		{Counts, 0, 10, false, files},
-		{Names, 0, 10, false, files}, // cold: the newest are not known before all were read
+		{Names, 0, 10, false, files}, // cold: all must be read to know the newest
 	} {
 		a := search(t, s, dir, asked{pattern: "foo", mode: c.mode, offset: c.offset, limit: c.limit}.query(t))
 		if a.More != c.more || !c.more && (a.Total != c.total || a.Hits < a.Matched) || c.more && a.Total < c.offset+c.limit {
@@ -110,11 +110,11 @@ func TestMore(t *testing.T) {
 	}
 }
 
-// TestTurn: a file whose text is so long that its turn is waited for comes behind
-// others, of the same worker and of others, that have nothing to tell.
+// TestTurn checks that a file whose text is so long that it waits for its turn can
+// follow files without results, of the same worker and of others.
 func TestTurn(t *testing.T) {
 	dir := t.TempDir()
-	const lines = turnText / 12 // shown, each has more
+	const lines = turnText / 12 // shown; each file has more
 	long := strings.Repeat("foo\n", lines)
 	for i := range 96 {
 		text := "bar\n"
@@ -144,7 +144,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestPutNext: while many results wait, who has the next job does not.
+// TestPutNext checks that the worker with the next job does not wait while many results
+// do.
 func TestPutNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGather(asked{pattern: "foo", mode: Lines}.query(t), 10, false, new(Answer))
@@ -168,8 +169,8 @@ func TestPutNext(t *testing.T) {
 	})
 }
 
-// TestLate: when time is up, what was found is the answer, in order, also behind a file
-// that was not done and of those that were under way.
+// TestLate checks that the results found by the deadline are the answer, in order. That
+// includes results after an unfinished file, and those in progress.
 func TestLate(t *testing.T) {
 	shown := func(path string) *found {
 		return &found{path: path, hits: 1, shown: 1, text: []byte(path), entries: []entry{{0, len(path)}}}
@@ -198,8 +199,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestNewestFirst: the order of names is that of their times, then of paths,
-// with an index and without.
+// TestNewestFirst checks that names are in the order of their times, then of paths,
+// with and without an index.
 func TestNewestFirst(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

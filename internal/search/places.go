@@ -6,20 +6,19 @@ import (
 	"mcp-toolset/internal/search/match"
 )
 
-// places says where in the lines of a text the matches are. Few lines are so
-// long that anybody asks: only then matches that span lines are sought a second
-// time.
+// places finds the first match in long lines of a text. Few lines are long enough, so
+// matches that span lines are searched a second time only for these.
 type places struct {
 	m *match.Matcher
 	t match.Text
 
 	next     func() (start, end int, ok bool)
 	stop     func()
-	from, to int // the match looked at last
+	from, to int // the last match looked at
 }
 
-// in is where the first match begins in the line at start and end, counted from
-// its beginning; 0 if it begins before. Lines are asked about in their order.
+// in returns the offset of the first match in the line from start to end, relative to
+// start, or 0 if the match begins before the line. Lines must be passed in order.
 func (p *places) in(start, end int) int {
 	if !p.m.Spanning() {
 		if s := p.m.Spans(p.t.Data[start:end], 1); len(s) > 0 {
@@ -41,7 +40,7 @@ func (p *places) in(start, end int) int {
 	return p.from - start
 }
 
-// end is due when no more lines are asked about.
+// end must be called after the last line.
 func (p *places) end() {
 	if p.stop != nil {
 		p.stop()

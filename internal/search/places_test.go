@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPlaces: of lines longer than Wide the query is told where the first match
-// begins.
+// TestPlaces checks that the query gets the beginning of the first match in lines
+// longer than Wide.
 func TestPlaces(t *testing.T) {
 	x := strings.Repeat("x", 20)
 	text := x + "foo\nbar" + x + "foo\n" + "foo bar foo\n" + x + "\n" + x + "foo\n\n" + x + "bar" + x + "foo\nbar\n\n" + x + "end"
@@ -45,7 +45,7 @@ func TestPlaces(t *testing.T) {
 		if have := strings.Join(got, " "); have != c.want {
 			t.Errorf("%s: %s, want %s", c.pattern, have, c.want)
 		}
-		// Lines that are not so long, and those beside a match.
+		// Lines that are not too long, and those beside a match.
 		got, q.Wide, q.Before = nil, 0, 1
 		if _, err := s.File(context.Background(), q, bytes.NewReader([]byte("\n"+text)), int64(len(text)+1), "f"); err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestUnreadable: files and folders that cannot be read are counted apart.
+// TestUnreadable checks that unreadable files and folders are counted separately.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c/d"} {

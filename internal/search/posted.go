@@ -2,7 +2,7 @@ package search
 
 import "mcp-toolset/internal/search/walk"
 
-// posted is an open file whose worker notes when it waits for it.
+// posted is an open file whose worker announces when it waits for the file.
 type posted struct {
 	walk.Handle
 	post *walk.Post

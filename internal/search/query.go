@@ -9,68 +9,68 @@ import (
 	"mcp-toolset/internal/search/match"
 )
 
-// Mode is what a query wants to know.
+// Mode is the kind of result of a query.
 type Mode int
 
 const (
-	Names  Mode = iota // which files match, the newest first, ties by path
-	Counts             // how many lines of each file match; of a match over lines, all of them
+	Names  Mode = iota // the files that match, the newest first, ties by path
+	Counts             // the number of matching lines of each file; for a match over several lines, all of them
 	Lines              // the lines that match
 )
 
-// The order of Counts and Lines is that of folders: the files of one by name,
-// then the folders in it.
+// Counts and Lines are in the order of folders: the files of a folder by name, then its
+// subfolders.
 
-// Query is what to look for in a tree.
+// Query describes a search in a tree.
 type Query struct {
 	Match *match.Matcher
 	Mode  Mode
-	// Pick chooses files by their folder, below the top and with slashes, and
-	// their name. Nil: all.
+	// Pick chooses files by their folder, relative to the top and with slashes, and
+	// their name. nil chooses all.
 	Pick func(dir, name string) bool
-	// Anew, if there is one, is called if Pick is then asked about every file once
-	// more: what was asked before was about files some of which there are no more.
+	// Anew, if not nil, is called before Pick is called for every file once more. Some
+	// of the files of the calls before may not exist any more.
 	Anew func()
-	// Rest, if there is one, reports that Pick chooses all that it has not been
-	// asked about, and need not be.
+	// Rest, if not nil, reports whether Pick chooses all the files it was not called
+	// for, so that it need not be called.
 	Rest    func() bool
 	picking *sync.Mutex // held while Pick, Anew or Rest is called
-	// Show is asked about a file that matches: one that is not shown is as if
-	// it were not there. Nil: all.
+	// Show reports whether a file that matches may be shown. A file that may not is
+	// treated as if it did not exist. nil shows all.
 	Show func(path string) bool
-	// Before and After are how many lines around a match are shown; Parts shows
-	// of a line that matches only the matches, each as a line.
+	// Before and After are the numbers of lines shown around a match. Parts shows only
+	// the matches of a line, each as a line of its own.
 	Before, After int
 	Parts         bool
-	// Line appends a line as the answer has it, with a newline: n is its number,
-	// at is negative if it does not match. Of a line longer than Wide, in bytes,
-	// at is where the first match in it begins; else, and if a match goes on from
-	// the line before, it is 0. For Lines. Wide 0: no line is so long.
+	// Line appends a line in the form of the answer, with a newline. n is its number;
+	// at is negative if it does not match. For a matching line longer than Wide bytes,
+	// at is the offset of its first match, or 0 if a match continues from the line
+	// before. Otherwise at is 0. Wide 0 means that no line is too long. Used in Lines.
 	Line func(dst []byte, path string, n int, line []byte, at int) []byte
 	Wide int
-	// Binary is Line for a binary file that matches: it is told once.
+	// Binary is Line for a binary file that matches. It is called once per file.
 	Binary func(dst []byte, path string) []byte
-	// Out, if there is one, is given the text of the page of Lines as it is found,
-	// instead of Answer.Text. After an error it holds nothing of use.
+	// Out, if not nil, receives the text of the page of Lines as it is found, instead
+	// of Answer.Text. After an error its content is undefined.
 	Out Out
-	// Offset and Limit are the page asked for, in what the mode lists: files, or
-	// lines shown. Limit 0 is everything.
+	// Offset and Limit select a page, in files or lines shown, depending on the mode.
+	// Limit 0 means no limit.
 	Offset, Limit int
-	// Deadline ends the search with what was found. Zero: none does.
+	// Deadline ends the search with the results so far. Zero means none.
 	Deadline time.Time
 }
 
-// Out takes text, for one goroutine at a time.
+// Out receives text. One goroutine at a time uses it.
 type Out interface {
 	io.Writer
-	// Mark returns a function that takes back all that is written from now on.
+	// Mark returns a function that removes all that is written from now on.
 	Mark() (undo func())
 }
 
-// rest reports whether Pick need not be asked any more.
+// rest reports whether Pick need not be called any more.
 func (q *Query) rest() bool { return q.Pick == nil || q.Rest != nil && q.Rest() }
 
-// page is the end of the page asked for; 0 if it has none.
+// page returns the end of the requested page, or 0 if it has none.
 func (q *Query) page() int {
 	if q.Limit == 0 {
 		return 0
@@ -83,39 +83,38 @@ func (q *Query) page() int {
 
 // File is a file that matches.
 type File struct {
-	Path  string // below the top
-	Lines int    // that match
+	Path  string // relative to the top
+	Lines int    // number of matching lines
 }
 
-// Answer is what a search found.
+// Answer holds the results of a search.
 type Answer struct {
 	Files []File // the page of Names and Counts
 	Text  []byte // the page of Lines, as Query.Line made it, with Gap between groups
-	// Total is how many entries there are on all pages: files, or lines shown.
-	// More says that there may be more, since counting them would have taken
-	// long.
+	// Total is the number of entries on all pages: files, or lines shown. More reports
+	// that there may be more, because counting them would have taken long.
 	Total int
 	More  bool
-	// Matched is how many files match, Hits how many lines do in Counts: on all
-	// pages.
+	// Matched is the number of matching files, Hits the number of matching lines in
+	// Counts, both on all pages.
 	Matched, Hits int
-	// Listed is how many files there are, Picked how many of them were chosen.
+	// Listed is the number of files in the tree, Picked the number chosen of them.
 	Listed, Picked int
-	// Unreadable is how many files and folders could not be read, whole or at
-	// all, without those of Silent; files only if they may be shown. Closed is how
-	// many are folders.
+	// Unreadable is the number of files and folders that could not be read in whole,
+	// without those of Silent. Files count only if they may be shown. Closed is the
+	// number of folders among them.
 	Unreadable, Closed int
-	// Left is how many files and folders were left out because they are ignored;
-	// Ignored is the searched folder, or one above it, if that is; else "".
+	// Left is the number of ignored files and folders. Ignored is the searched folder
+	// or one above it, if that is ignored, and "" otherwise.
 	Left    int
 	Ignored string
-	// Silent are folders that were left out, because their file system does not
-	// answer; those that may be shown.
+	// Silent lists the folders that were not searched because their file system does
+	// not answer, if they may be shown.
 	Silent []string
-	// Incomplete says why else not everything was searched; "" if it was.
+	// Incomplete is another reason why not everything was searched, or "".
 	Incomplete string
 }
 
-// Gap stands between lines that do not follow each other, when lines around a
-// match are shown. A page does not begin with it.
+// Gap separates lines that are not consecutive, when lines around a match are shown. A
+// page does not begin with it.
 const Gap = "--\n"

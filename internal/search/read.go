@@ -9,12 +9,11 @@ import (
 	"mcp-toolset/internal/search/source"
 )
 
-// maxSpan is the longest text that is searched as a whole by a pattern whose
-// matches may span lines, in bytes. A longer one is searched in pieces of this
-// length.
+// maxSpan is the limit, in bytes, of a text that is searched as a whole by a pattern
+// whose matches may span lines. A longer text is searched in pieces of this length.
 const maxSpan = 64 << 20
 
-// bind makes what is the same for all files of a worker.
+// bind sets the functions that are the same for all files of a worker.
 func (w *worker) bind(ctx context.Context) {
 	w.stop = func() bool { return ctx.Err() != nil }
 	w.window = func() (int, int) {
@@ -25,7 +24,7 @@ func (w *worker) bind(ctx context.Context) {
 	if w.q.Out != nil {
 		w.stream = func() bool {
 			if w.q.Show != nil && !w.q.Show(w.c.at()) {
-				return true // to nobody: the file is dropped
+				return true // drop the text: the file may not be shown
 			}
 			undo := w.g.stream(&found{text: w.c.text, entries: w.c.entries})
 			if w.undo == nil {
@@ -36,14 +35,14 @@ func (w *worker) bind(ctx context.Context) {
 	}
 }
 
-// read searches an open file, at a path in two parts: the ranges of it, behind a
-// byte order mark, or all if there are none. It returns nil if the file has
-// nothing to tell; with an error, what was found before that.
+// read searches an open file at dir and name: the given ranges, which count from the
+// end of a byte order mark of length mark, or the whole file if there are none. It
+// returns nil if the file has no result, and with an error the result so far.
 func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, name string, mark int64, ranges []index.Range) (*found, error) {
 	w.c.reset(w.q, dir, name, w.stop)
 	w.c.keep, w.c.window, w.c.stream = w.g.keep(), w.window, w.stream
 	switch {
-	case w.known == signed: // it has no NUL, or is not in that state any more: see inState
+	case w.known == signed: // has no NUL, or has changed: see inState
 		w.reader.Mode = source.Search
 	case w.q.Mode == Lines:
 		w.reader.Mode = source.Report
@@ -73,7 +72,7 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	}
 	w.bytes += r.Bytes
 	if w.known == binary && !errors.Is(err, source.ErrChanged) {
-		r.Kind = source.Binary // its NUL may be in no range
+		r.Kind = source.Binary // its NUL may be outside of the ranges
 	}
 	switch {
 	case r.Kind == source.Binary && w.seen:
@@ -85,7 +84,7 @@ func (w *worker) read(ctx context.Context, file io.ReaderAt, size int64, dir, na
 	return w.c.done(), err
 }
 
-// takeBack takes back what was given of the file at hand.
+// takeBack removes the current file's text from the answer.
 func (w *worker) takeBack() {
 	if w.undo != nil {
 		w.undo()
@@ -93,7 +92,7 @@ func (w *worker) takeBack() {
 	}
 }
 
-// binary is what is told of a binary file that matches, in Lines only.
+// binary returns the result for a binary file that matches. Lines only.
 func (w *worker) binary(path string) *found {
 	f := &found{path: path, hits: 1, shown: 1}
 	f.text = w.q.Binary(nil, path)
@@ -111,19 +110,19 @@ func (w *worker) chunk(k source.Chunk) (more bool) {
 		w.note("a line over 16 MiB was searched in pieces, as if each were a line")
 	}
 	w.c.take(k)
-	// A NUL that is still to come would undo what was found.
+	// A NUL that is still to come would invalidate the result.
 	return w.q.Mode != Names || w.known != signed || w.c.f.shown == 0
 }
 
-// note says why the answer is incomplete, if the file may be shown. It is said when
-// what was read holds: see tell.
+// note records why the answer is incomplete, if the file may be shown. tell passes it
+// on once the result is valid.
 func (w *worker) note(why string) {
 	if w.noted == "" && (w.q.Show == nil || w.q.Show(w.c.at())) {
 		w.noted = why
 	}
 }
 
-// tell passes on what was noted of a file.
+// tell passes on the note about a file.
 func (w *worker) tell() {
 	if w.noted != "" {
 		w.g.note(w.noted)
@@ -131,7 +130,7 @@ func (w *worker) tell() {
 	}
 }
 
-// whole gathers the chunks of a text for a pattern that spans lines.
+// whole joins the chunks of a text for a pattern that spans lines.
 func (w *worker) whole(each func(source.Chunk) bool) func(source.Chunk) bool {
 	var all source.Chunk
 	var text []byte

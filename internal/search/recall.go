@@ -7,23 +7,23 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// A recall is what comparing the files of a listing with their records gave. While a
-// watcher vouches for the tree, most searches find listing, stamps and records as the
-// last one did, and most of their time would be waiting for the memory of all of them.
+// recall is the cached result of comparing the files of a listing with their records.
+// While a watcher vouches for the tree, most searches find the listing, stamps and
+// records of the search before. Comparing again would mostly wait for memory.
 type recall struct {
 	of   compared
-	left int // files and folders that are ignored
+	left int // number of ignored files and folders
 
-	// By file: its ID, and what it is known to be; unknown: its record, if there is
-	// one, is of another state. Nil: nobody has asked a second time.
+	// By file: its ID and its recorded kind. unknown means that there is no record of
+	// its current state. nil until a second search needs them.
 	ids   []uint64
 	kinds []kind
 }
 
-// recallSize is the memory of a recall, in bytes for a file.
+// recallSize is the memory of a recall per file, in bytes.
 const recallSize = 9
 
-// compared is what a recall is of.
+// compared identifies the state that a recall is valid for.
 type compared struct {
 	listing *walk.Listing
 	stamps  weak.Pointer[walk.Stamp] // the first of a slice that never changes: see walk.Tree.Stamps
@@ -31,8 +31,8 @@ type compared struct {
 	device  uint64
 }
 
-// recalls gives the recall for a plan, if another one was for the same; else nil. t.mu
-// is held.
+// recalls returns the recall for a plan, if an earlier plan was in the same state, and
+// nil otherwise. t.mu must be held.
 func (t *Tree) recalls(p *plan) *recall {
 	if len(p.stamps) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (t *Tree) recalls(p *plan) *recall {
 	return r
 }
 
-// fromRecall is folders by what is recalled.
+// fromRecall filters folders by the recall.
 func (s *sieve) fromRecall(ctx context.Context, from, to int) {
 	if from == to {
 		return

@@ -12,7 +12,7 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// recalling is a tree whose files are known, but for some, with a plan.
+// recalling returns a tree with records of most of its files, and a plan.
 func recalling(t *testing.T) (*Tree, *plan) {
 	t.Helper()
 	s, dir := believing(t)
@@ -43,8 +43,8 @@ func recalling(t *testing.T) (*Tree, *plan) {
 	return tree, &plan{listing: l, stamps: stamps}
 }
 
-// TestRecalled: what was compared is good for the same stamps, listing, records and
-// device.
+// TestRecalled checks that a recall is valid for the same stamps, listing, records and
+// device only.
 func TestRecalled(t *testing.T) {
 	tree, p := recalling(t)
 	if tree.recalls(p) != nil {
@@ -87,7 +87,7 @@ func TestRecalled(t *testing.T) {
 	tree.s.options.Watch = false
 }
 
-// TestRecallSame: a plan is the same by what is recalled.
+// TestRecallSame checks that a recall does not change the plan.
 func TestRecallSame(t *testing.T) {
 	tree, p := recalling(t)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -21,35 +21,34 @@ import (
 	"mcp-toolset/internal/search/match"
 )
 
-// What is meant to differ from ripgrep, and how the comparison allows for it:
-//   - A binary file is left out of names and counts wherever its NUL is, and
-//     gives one line if lines are asked for. ripgrep lists a file whose match is
-//     found before the NUL, and prints the lines before it. So it runs with
-//     --text, and what it says of binary files is replaced.
-//   - A carriage return is white space and is matched by a dot, as for ripgrep
-//     without --crlf, and yet $ holds before it at the end of a line, as with
-//     --crlf. So on texts with one no pattern is tried that can match it.
-//   - A carriage return that no newline follows is no end of a line, as it is for
-//     the anchors of ripgrep with --crlf. So there is none.
+// Intended differences from ripgrep, and how the comparison accounts for them:
+//   - A binary file is left out of names and counts wherever its NUL is, and yields one
+//     line in Lines. ripgrep lists a file whose match is found before the NUL, and
+//     prints the lines before it. So it runs with --text, and its results for binary
+//     files are replaced.
+//   - A carriage return is white space and is matched by a dot, as in ripgrep without
+//     --crlf, and yet $ matches before it at the end of a line, as with --crlf. So on
+//     texts with carriage returns only patterns are tried that cannot match one.
+//   - A carriage return without a newline after it does not end a line. For the anchors
+//     of ripgrep with --crlf it does. So there is none.
 //   - A carriage return at the end of a line is not shown.
 //   - Counts of a pattern that spans lines are of lines; ripgrep's are of matches.
-//   - What is called .git, .jj, .hg or .svn is skipped; ripgrep is told to.
-//   - The .gitignore files around a repository do not hold inside it, as for git
-//     and for ripgrep without --no-require-git. So .git is at the top only.
+//   - Entries called .git, .jj, .hg or .svn are skipped; flags make ripgrep do the
+//     same.
+//   - The .gitignore files around a repository do not apply inside it, as in git and in
+//     ripgrep without --no-require-git. So .git is only at the top.
 //   - An ignore file that is a link is not read: there is none in the trees.
-//   - \A and \z hold at the ends of the text; for ripgrep without -U at those of
-//     what it looks at, and with it \A also where it goes on after a match. So
-//     they are tried with -U only, and \A for names only.
-//   - An empty match gives nothing to show with only the matches asked for.
-//   - Grep shows no lines around a match with only the matches asked for, where
-//     ripgrep does: who wants the parts wants to read them as a list. So the two
-//     are not asked for together.
-//   - Grep's glob chooses among the files that are not ignored, where one of
-//     ripgrep's -g also brings ignored ones back: *.js is meant to find a
-//     project's files and not those in node_modules. See TestPickLikeRipgrep of
-//     tools/grep.
+//   - \A and \z match at the ends of the text. In ripgrep without -U they match at the
+//     ends of the part it looks at, and with -U \A also matches where it continues
+//     after a match. So they are tried with -U only, and \A for names only.
+//   - An empty match shows nothing if only the matches are shown.
+//   - Grep does not show lines around a match if only the matches are shown, where
+//     ripgrep does: users of that option want a list. So the two are not combined.
+//   - Grep's glob chooses among the files that are not ignored, while ripgrep's -g also
+//     includes ignored ones: *.js should find a project's files and not those in
+//     node_modules. See TestPickLikeRipgrep of tools/grep.
 
-// asked is a query for both.
+// asked is a query for both programs.
 type asked struct {
 	pattern       string
 	fold, multi   bool
@@ -73,7 +72,7 @@ func (k asked) query(t testing.TB) *Query {
 		Line: quotedLine, Binary: func(dst []byte, path string) []byte { return append(strconv.AppendQuote(dst, path), " binary\n"...) }}
 }
 
-// quotedLine is a line in which any path and any text can be told apart.
+// quotedLine formats a line so that any path and any text can be distinguished.
 func quotedLine(dst []byte, path string, n int, text []byte, at int) []byte {
 	sep := "-"
 	if at >= 0 {
@@ -82,8 +81,7 @@ func quotedLine(dst []byte, path string, n int, text []byte, at int) []byte {
 	return fmt.Appendf(dst, "%q%s%d%s%q\n", path, sep, n, sep, text)
 }
 
-// atoms are parts of patterns. Those of the second list can match a carriage
-// return.
+// atoms are parts of patterns. Those in crAtoms can match a carriage return.
 var (
 	atoms   = []string{"foo", "bar", "o", "x", "FooBar", "return", "k", "s", "Foo", "(?i:bar)", `\w+`, `\w`, `\d`, "[a-f]", "[a-z]+", "^", "$", `\b`, "--", `\(`, "zz", "(?i)k", "end\\.", "_id", `\pL`, "é", "(?:foo|bar)", "b?", "(?:func|return|x)"}
 	crAtoms = []string{".", ".*", `\s`, `\s+`, `\W`, "[^a]", `[^\w\s]`, `\B`}
@@ -122,7 +120,7 @@ func (f *forest) ask() asked {
 	if k.mode == Lines {
 		switch f.IntN(4) {
 		case 0:
-			k.parts = !f.huge // or they may be more than an answer holds
+			k.parts = !f.huge // otherwise they may exceed the limit of an answer
 		case 1:
 			k.before, k.after = f.IntN(4), f.IntN(4)
 		}
@@ -148,9 +146,8 @@ func newRg(t testing.TB, f *forest) rg {
 	return rg{t, path, f.dir, f.cr}
 }
 
-// run gives what ripgrep prints. It is told that no file is binary, which makes
-// no difference to those that are not, and to use one thread: on a small tree
-// that is quicker.
+// run returns the output of ripgrep. It treats no file as binary, which makes no
+// difference for text files. It uses one thread, which is faster on a small tree.
 func (r rg) run(k asked, flags ...string) []byte {
 	r.t.Helper()
 	args := []string{"--no-config", "--hidden", "--no-require-git", "--sort", "none", "--null", "--no-mmap", "--text", "--threads", "1", "-g", "!.git", "-g", "!.jj", "-g", "!.hg", "-g", "!.svn"}
@@ -176,8 +173,8 @@ func (r rg) run(k asked, flags ...string) []byte {
 	return out
 }
 
-// want is what each file should give, as the lines of ours have it. It is of
-// all files as if none were binary, less what is said of those that are.
+// want returns the expected results of each file, in the form of our lines. They are
+// those of all files treated as text, with the results of binary files replaced.
 func (r rg) want(k asked) map[string][]string {
 	all := map[string][]string{}
 	switch {
@@ -207,7 +204,7 @@ func (r rg) want(k asked) map[string][]string {
 	for p := range all {
 		switch {
 		case !isBinary(r.t, filepath.Join(r.dir, p)):
-			if len(all[p]) == 0 { // only empty matches, of which there is nothing to show
+			if len(all[p]) == 0 { // only empty matches, which show nothing
 				delete(all, p)
 			}
 		case k.mode == Lines:
@@ -236,7 +233,7 @@ type bytesOrText struct {
 
 func (b bytesOrText) String() string { return b.Text + string(b.Bytes) }
 
-// lines are the lines shown of each file.
+// lines returns the lines shown of each file.
 func (r rg) lines(k asked) map[string][]string {
 	all, last := map[string][]string{}, map[string]int{}
 	show := func(path string, n int, text string, hit bool) {
@@ -253,7 +250,7 @@ func (r rg) lines(k asked) map[string][]string {
 	}
 	if k.parts {
 		r.parts(k, func(path string) {
-			if all[path] == nil { // a binary file matches, if with nothing to show or not
+			if all[path] == nil { // a binary file matches, even if it shows nothing
 				all[path] = []string{}
 			}
 		}, show)
@@ -274,8 +271,8 @@ func (r rg) lines(k asked) map[string][]string {
 	return all
 }
 
-// parts calls match for each match, and show for what it has of each line, if
-// that is not empty.
+// parts calls match for each match, and show for its part of each line, if that is not
+// empty.
 func (r rg) parts(k asked, match func(path string), show func(path string, n int, text string, hit bool)) {
 	dec := json.NewDecoder(bytes.NewReader(r.run(k, "--json")))
 	for dec.More() {
@@ -317,7 +314,7 @@ func isBinary(t testing.TB, path string) bool {
 	return bytes.IndexByte(data, 0) >= 0
 }
 
-// got is what an answer gives of each file. The order is looked at elsewhere.
+// got returns the results of each file in an answer. Other tests check the order.
 func got(t testing.TB, k asked, a *Answer) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -368,7 +365,7 @@ func got(t testing.TB, k asked, a *Answer) map[string][]string {
 	return all
 }
 
-// differ is what cmp.Diff gives, which takes long for what is the same.
+// differ returns the result of cmp.Diff, which is slow for equal values.
 func differ(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
@@ -403,7 +400,7 @@ func eachSeed(t *testing.T, seeds int, test func(t *testing.T, seed uint64)) {
 
 // TestRipgrep compares with ripgrep: file sets, lines, counts.
 func TestRipgrep(t *testing.T) {
-	const each = 10 // queries of a tree
+	const each = 10 // queries per tree
 	if rgPath() == "" {
 		t.Skip(noRg)
 	}

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestRulesOfFolders: whichever folder is searched, the ignore rules are the
-// same.
+// TestRulesOfFolders checks that the ignore rules are the same for any searched folder.
 func TestRulesOfFolders(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -64,8 +63,8 @@ func TestRulesOfFolders(t *testing.T) {
 	}
 }
 
-// TestRulesChange: rules above the searched folder, and lists that lie
-// elsewhere, hold from the next search on.
+// TestRulesChange checks that changes of rules above the searched folder, and of lists
+// elsewhere, apply from the next search on.
 func TestRulesChange(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "repo")
@@ -76,7 +75,7 @@ func TestRulesChange(t *testing.T) {
 	defer s.Close()
 	count := func(folder string, want int, what string) {
 		t.Helper()
-		for range 2 { // the second one with what was kept
+		for range 2 { // the second one with records
 			if a := search(t, s, filepath.Join(dir, folder), asked{pattern: "foo"}.query(t)); a.Total != want {
 				t.Errorf("%q, %s: %d files, want %d", folder, what, a.Total, want)
 			}

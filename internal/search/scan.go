@@ -16,20 +16,20 @@ import (
 	"mcp-toolset/internal/search/walk"
 )
 
-// maxBatch is how many files a worker takes up at a time: neighbours share their
-// folder. pageBatch is the same for a page, so that few are done in vain when it
-// is full, and shares of a worker are how many batches each is to have, at least:
-// large files are often neighbours.
+// maxBatch is the number of files that a worker takes at a time: neighbours share their
+// folder. pageBatch is the same for a page, so that little is searched in vain once it
+// is full. shares is the minimum number of batches per worker, because large files are
+// often neighbours.
 const maxBatch, pageBatch, shares = 16, 4, 8
 
-// muchText is how much of a file is not read in vain, in bytes: one look more takes
-// as long as reading some KB.
+// muchText is the size, in bytes, from which a file's stamp is checked before reading:
+// one more look takes as long as reading some KB.
 const muchText = 64 << 10
 
 const late = "time was up"
 
-// Search answers a query. What is not found for lack of time is in
-// Answer.Incomplete, what does not answer in Answer.Silent; the errors are those
+// Search answers a query. If the deadline ends the search, Answer.Incomplete gives the
+// reason; Answer.Silent lists the folders that do not answer. Search returns the errors
 // of ctx and of opening the top, and [walk.ErrSilent].
 func (t *Tree) Search(ctx context.Context, q *Query) (*Answer, error) {
 	t.s.queries.begin()
@@ -105,7 +105,7 @@ func (t *Tree) run(ctx context.Context, q *Query, p *plan, a *Answer) error {
 	defer top.Close()
 	paged := *q
 	if !p.sorted {
-		paged.Offset, paged.Limit = 0, 0 // all of it, to be put in order
+		paged.Offset, paged.Limit = 0, 0 // all of them, to be sorted
 	}
 	g := newGather(&paged, len(p.jobs), !p.sorted, a)
 	if p.gathering != nil {
@@ -163,7 +163,7 @@ func (p *plan) open(ctx context.Context) (*walk.Top, error) {
 	return p.listing.Open()
 }
 
-// order puts the files of Names in their order, and cuts the page out.
+// order sorts the files of Names and selects the page.
 func (g *gather) order(q *Query) {
 	a := g.answer
 	slices.SortFunc(g.names, func(x, y *found) int {
@@ -191,35 +191,35 @@ type worker struct {
 	top    *walk.Top
 	reader *source.Reader
 	job    int      // the number of the file in the plan
-	first  int      // the first that was not put
-	own    []*found // what was found, if it comes in any order: nobody is waited for
-	named  bool     // the file was named, not found: it is searched whatever it is
-	known  kind     // of the file
-	bytes  int64    // that were read of it
-	seen   bool     // a match in it, and it is binary
+	first  int      // the first job that was not put
+	own    []*found // results, if they may arrive in any order: no waiting
+	named  bool     // whether the caller named the file: then it is always searched
+	known  kind     // recorded kind of the file
+	bytes  int64    // bytes read of the file
+	seen   bool     // whether the file is binary and has a match
 	noted  string   // see note
 	c      collector
-	near   []index.Range // of the file, those of its ranges that are read
-	part   []byte        // what was read of one
+	near   []index.Range // the ranges of the file that are read
+	part   []byte        // buffer for a part of a range
 
 	// See bind.
 	stop   func() bool
 	window func() (skip, keep int)
 	each   func(source.Chunk) (more bool)
 	stream func() (given bool)
-	undo   func() // takes back what was given of the file; nil: nothing was
+	undo   func() // removes the file's text from the answer; nil: there is none
 
 	post   *walk.Post
-	open   posted // the file at hand
+	open   posted // the current file
 	pace   walk.Pace
-	dir    int32 // whose folder is open
+	dir    int32 // the open folder
 	folder *walk.Folder
-	path   string // of it
-	err    error  // why it is not
+	path   string // of folder
+	err    error  // why folder is not open
 }
 
-// put passes on what the last of the jobs before one has; nil: it has nothing. It is not
-// called for each, since others wait meanwhile.
+// put passes on the result of the job before to; nil if it has none. It is not called
+// for each job, because it may wait for others.
 func (w *worker) put(to int, f *found) {
 	switch {
 	case !w.g.later:
@@ -259,7 +259,7 @@ func (w *worker) enter(dir int32) {
 	}
 }
 
-// search searches a file; nil says that there is nothing to tell of it.
+// search searches a file. It returns nil if the file has no result.
 func (w *worker) search(ctx context.Context, j job) *found {
 	w.enter(j.dir)
 	w.bytes, w.undo = 0, nil
@@ -314,8 +314,8 @@ func (w *worker) file(ctx context.Context, j job, name string) (*found, error) {
 	return f.at(stamp), err
 }
 
-// inState searches a file of which the state of its stamp is known. It is ErrChanged
-// if that is not its state any more.
+// inState searches a file on the assumption that it is in its recorded state. It
+// returns ErrChanged if it is not.
 func (w *worker) inState(ctx context.Context, j job, name string) (*found, error) {
 	w.post.Enter(w.p.listing.Dirs[j.dir])
 	file, err := w.folder.OpenKnown(name)
@@ -329,7 +329,7 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	stamp := w.p.stamp(j)
 	same := func() bool {
 		now, err := h.Stamp()
-		now.Links = stamp.Links // what is known does not tell them
+		now.Links = stamp.Links // a record does not contain them
 		return err == nil && now == stamp
 	}
 	if w.p.bytes(j) > muchText && !same() {
@@ -342,7 +342,7 @@ func (w *worker) inState(ctx context.Context, j job, name string) (*found, error
 	return f.at(stamp), err
 }
 
-// parts searches what of a file can match.
+// parts searches the ranges of a file that can match.
 func (w *worker) parts(ctx context.Context, j job, file io.ReaderAt, size int64, name string) (*found, error) {
 	ranges, mark := w.p.ranges[j.from:j.to], int64(j.mark)
 	if slices.ContainsFunc(ranges, index.Range.Wide) {
@@ -350,7 +350,7 @@ func (w *worker) parts(ctx context.Context, j job, file io.ReaderAt, size int64,
 		for _, r := range ranges {
 			if r.Wide() {
 				switch part, err := w.nearPart(file, mark, r); {
-				case err != nil: // reading all tells what is wrong
+				case err != nil: // reading the range reports the error
 				case !w.q.Match.Near(part):
 					continue
 				case j.known == binary && !source.Cuts(r.End-r.Start) && w.q.Match.Holds(part):
@@ -368,7 +368,7 @@ func (w *worker) parts(ctx context.Context, j job, file io.ReaderAt, size int64,
 	return w.read(ctx, file, size, w.path, name, mark, ranges)
 }
 
-// nearPart reads the part of a range in which a match must have something.
+// nearPart reads the part of a range that contains something of every match.
 func (w *worker) nearPart(file io.ReaderAt, mark int64, r index.Range) ([]byte, error) {
 	from, to := r.From, min(r.To+int64(w.q.Match.Reach()), r.End)
 	w.part = slices.Grow(w.part[:0], int(to-from))[:to-from]
@@ -377,7 +377,7 @@ func (w *worker) nearPart(file io.ReaderAt, mark int64, r index.Range) ([]byte, 
 	return w.part, err
 }
 
-// at sets the time of a result, if there is one.
+// at sets the time of a result that is not nil.
 func (f *found) at(s walk.Stamp) *found {
 	if f != nil {
 		f.mtime = s.Mtime

@@ -1,18 +1,16 @@
-// Package search finds lines in the files of a tree, and files by name. It
-// puts together what the packages below it do, each one thing: walk and ignore
-// say which files there are, match which lines match, source how bytes are
-// read, index what need not be read.
+// Package search finds lines in the files of a tree, and files by name. It combines the
+// packages below it: walk and ignore list the files, match finds the lines that match,
+// source reads bytes, and index finds what need not be read.
 //
 // Its rules:
-//   - Never stale: an answer is what a fresh look at every file after the call
-//     came would give. What is kept between queries only says what need not be
-//     read, and is believed only of files that prove to be as they were, by
-//     their stamps now. Every line of an answer was read from its file for
-//     this answer.
-//   - The answer to a query does not depend on how many work on it: files are
-//     taken up in a fixed order, and their results put together in it.
-//   - Memory is bounded: results beyond the page asked for are counted, not
-//     kept, and the index has a limit over all trees.
+//   - Never stale: an answer is what a fresh look at every file after the arrival of
+//     the call would give. State cached between queries only selects what need not be
+//     read. It is used only for files whose current stamps prove that they have not
+//     changed. Every line of an answer was read from its file for this answer.
+//   - Deterministic: the answer does not depend on the number of workers. Files are
+//     searched in a fixed order, and their results are combined in that order.
+//   - Memory is bounded: results beyond the requested page are only counted, and the
+//     index has a limit over all trees.
 package search
 
 import (
@@ -29,51 +27,51 @@ import (
 )
 
 const (
-	// DefaultIndex is the most memory that all indexes take, in bytes.
+	// DefaultIndex is the default limit of memory for all indexes, in bytes.
 	DefaultIndex = 256 << 20
-	// maxTrees is how many trees are kept: more than anybody searches in turn.
+	// maxTrees is the limit of cached trees: more than a client searches in turn.
 	maxTrees = 32
 )
 
-// Options says what a Searcher may use.
+// Options configures a Searcher.
 type Options struct {
-	// Index is the most memory for indexes, in bytes; negative: none are made,
-	// and every query reads all files. 0 is DefaultIndex.
+	// Index is the limit of memory for indexes, in bytes. If it is negative, no index
+	// is made and every query reads all files. 0 means DefaultIndex.
 	Index int64
-	// Watch trusts a watcher of the system where there is one, instead of looking
-	// at every file's stamp. It is not told of stores through a shared memory
-	// mapping.
+	// Watch trusts a watcher of the operating system, where there is one, instead of
+	// looking at every file's stamp. A watcher does not report stores through a shared
+	// memory mapping.
 	Watch bool
-	// Home and Getenv are where the user's own ignore rules are found, as git
-	// does. Getenv nil: os.Getenv.
+	// Home and Getenv locate the user's own ignore rules as git does. Getenv nil means
+	// os.Getenv.
 	Home   string
 	Getenv func(string) string
 }
 
-// Searcher keeps what is known of trees between queries. It is safe for
-// concurrent use.
+// Searcher caches what is known of trees between queries. It is safe for concurrent
+// use.
 type Searcher struct {
 	options Options
 	workers int
 	indexed atomic.Int64  // memory of all indexes, in bytes
-	queries *busy         // running ones: making indexes waits for them
+	queries *busy         // running queries; indexing waits for them
 	racy    time.Duration // see walk.Racy
 	retry   time.Duration // see the constant
 
 	patience, grace time.Duration // see the constants
 	silent          silent
 
-	ctx   context.Context // of what runs in the background
+	ctx   context.Context // of the work in the background
 	close context.CancelFunc
 
 	mu    sync.Mutex
 	trees map[string]*Tree
-	used  []*Tree // the latest used last
+	used  []*Tree // the most recently used last
 	done  bool
 	build sync.WaitGroup
 }
 
-// New makes a Searcher. It ends with Close.
+// New returns a Searcher. The caller must call Close.
 func New(o Options) *Searcher {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -86,8 +84,8 @@ func New(o Options) *Searcher {
 	return s
 }
 
-// Tree is the tree of the folder at a canonical path, which open opens. What
-// open gives is judged by the caller, for each query anew.
+// Tree returns the tree of the folder at a canonical path. open opens the folder. The
+// caller must check the access to the folder for each query.
 func (s *Searcher) Tree(top string, open walk.Opener) *Tree {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,16 +101,16 @@ func (s *Searcher) Tree(top string, open walk.Opener) *Tree {
 	return t
 }
 
-// LeftOut is the file or folder at a canonical path, or a folder above it, that
-// ignore files leave out; "" if none does.
+// LeftOut returns path, a canonical path, or the folder above it that ignore files
+// exclude, or "" if none is excluded.
 func (s *Searcher) LeftOut(path string) string {
 	a := above{top: path, home: s.options.Home, getenv: s.options.Getenv}
 	a.look()
 	return a.leftOut()
 }
 
-// drop forgets a tree, if it has not been yet; queries that have it go on with
-// it. s.mu is held.
+// drop removes a tree, if it is still there. Queries that use it continue. s.mu must be
+// held.
 func (s *Searcher) drop(t *Tree) {
 	if s.trees[t.top] == t {
 		delete(s.trees, t.top)
@@ -126,8 +124,8 @@ func (s *Searcher) drop(t *Tree) {
 
 func (s *Searcher) limit() int64 { return max(s.options.Index, 0) }
 
-// Close ends what runs in the background and waits for it, except for what waits
-// for a file system that does not answer. Its error is nil.
+// Close ends the work in the background and waits for it, but not for a file system
+// that does not answer. Its error is nil.
 func (s *Searcher) Close() error {
 	s.mu.Lock()
 	s.done = true
@@ -146,8 +144,7 @@ func (s *Searcher) Close() error {
 	return nil
 }
 
-// busy counts running queries, and lets work in the background wait until
-// there are none.
+// busy counts running queries. Work in the background can wait until there are none.
 type busy struct {
 	mu     sync.Mutex
 	n      int
@@ -175,7 +172,7 @@ func (b *busy) end() {
 	}
 }
 
-// wait returns when no query runs; false says that all is over.
+// wait waits until no query runs. It returns false if busy is closed.
 func (b *busy) wait() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,32 +15,31 @@ import (
 )
 
 const (
-	// patience is the interval of the check whether a worker still waits for the
-	// same system call. It is longer than a sleeping disk takes, and leaves time to
-	// search the rest.
+	// patience is the interval of the check whether a worker still waits for the same
+	// system call. It is longer than a disk needs to wake up, and leaves time to search
+	// the rest.
 	patience = 3 * time.Second
-	// grace is how long a search whose time is up may take to notice.
+	// grace is the time a search may take to notice its deadline.
 	grace = time.Second
 	// forever bounds a search without a deadline.
 	forever = 1 << 62
-	// closeTime bounds how long closing waits for a file system.
+	// closeTime bounds how long Close waits for a file system.
 	closeTime = time.Second
 )
 
-// errLost is why a search begins again: its tree waits for a file system that
+// errLost is the reason to start a search again: its tree waits for a file system that
 // does not answer.
 var errLost = errors.New("the tree waits for a file system that does not answer")
 
-// silent is the folders whose file system does not answer, by their canonical paths,
-// with the number of searches that wait there. They are not opened as long as there
-// are any.
+// silent holds the canonical paths of folders whose file system does not answer, with
+// the number of searches that wait there. A folder is not opened while a search waits.
 type silent struct {
-	some  atomic.Int32 // how many folders there are
+	some  atomic.Int32 // number of folders
 	mu    sync.Mutex
 	paths map[string]int
 }
 
-// has reports whether a folder, or one above it, is silent.
+// has reports whether a folder or one above it is silent.
 func (s *silent) has(path string) bool {
 	if s.some.Load() == 0 {
 		return false
@@ -55,7 +54,7 @@ func (s *silent) has(path string) bool {
 	return false
 }
 
-// below returns the silent folders below a folder, by their paths from there.
+// below returns the silent folders below a folder, relative to it.
 func (s *silent) below(top string) (paths []string) {
 	if s.some.Load() == 0 {
 		return nil
@@ -83,8 +82,8 @@ func (s *silent) add(path string, n int) {
 	s.some.Store(int32(len(s.paths)))
 }
 
-// observed does something that may wait for the file system, and returns when it
-// has ended. If that takes too long the tree is lost, while do still waits.
+// observed calls do, which may wait for the file system, and returns when it returns.
+// If it waits for too long, the tree is lost, while do still waits.
 func (t *Tree) observed(ctx context.Context, do func(context.Context)) {
 	o := &observer{t: t, monitor: new(walk.Monitor)}
 	o.mu.Lock()
@@ -94,7 +93,7 @@ func (t *Tree) observed(ctx context.Context, do func(context.Context)) {
 	do(walk.WithMonitor(ctx, o.monitor))
 }
 
-// observer watches something that may wait for the file system.
+// observer watches work that may wait for the file system.
 type observer struct {
 	t       *Tree
 	monitor *walk.Monitor
@@ -105,7 +104,7 @@ type observer struct {
 	ended bool
 }
 
-// look is called at every interval.
+// look runs at every interval.
 func (o *observer) look() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,8 +134,8 @@ func (o *observer) end() {
 	}
 }
 
-// lose forgets a tree that waits for the file system: whoever uses it begins
-// again with another one.
+// lose drops a tree that waits for the file system. Its users start again with another
+// one.
 func (s *Searcher) lose(t *Tree) {
 	t.lose(errLost)
 	s.mu.Lock()
@@ -144,8 +143,8 @@ func (s *Searcher) lose(t *Tree) {
 	s.drop(t)
 }
 
-// attempt does something with the tree that may wait for the file system. It
-// leaves that behind when ctx ends, when the time limit is over
+// attempt calls do, which uses the tree and may wait for the file system. attempt
+// returns without waiting for do when ctx ends, when the time limit is over
 // (bounded.ErrTime), or when the tree is lost (errLost).
 func attempt[T any](ctx context.Context, t *Tree, limit time.Duration, do func(context.Context) (T, error)) (result T, err error) {
 	if t.s.silent.has(t.top) {
@@ -159,12 +158,12 @@ func attempt[T any](ctx context.Context, t *Tree, limit time.Duration, do func(c
 		return result, err
 	})
 	if err != nil && ctx.Err() == nil && t.lost.Err() != nil {
-		err = errLost // whatever do made of that
+		err = errLost // whatever error do returned
 	}
 	return result, err
 }
 
-// left is how long a search may take.
+// left returns the time limit of a search.
 func (s *Searcher) left(deadline time.Time) time.Duration {
 	if deadline.IsZero() {
 		return forever
@@ -172,8 +171,8 @@ func (s *Searcher) left(deadline time.Time) time.Duration {
 	return max(0, time.Until(deadline)) + s.grace
 }
 
-// again is the query for a search that begins once more, with the context of the
-// former one ended: Pick is not called for that any more.
+// again returns the query for a new attempt, once the context of the former attempt has
+// ended. The former attempt does not call Pick any more.
 func (q *Query) again() *Query {
 	next := *q
 	q.anew(context.Background())
@@ -181,9 +180,9 @@ func (q *Query) again() *Query {
 	return &next
 }
 
-// lock keeps others from calling Pick.
+// lock locks the calls of Pick.
 func (q *Query) lock() (unlock func()) {
-	if q.picking == nil { // nobody else can
+	if q.picking == nil { // there is only one caller
 		return func() {}
 	}
 	q.picking.Lock()
@@ -202,9 +201,8 @@ func (q *Query) anew(ctx context.Context) bool {
 	return true
 }
 
-// leftOut returns the folders of a listing that were left out because their file
-// system does not answer, of those that may be shown, and the number of the other
-// folders that could not be read.
+// leftOut returns the folders of a listing whose file system does not answer, if they
+// may be shown, and the number of the other folders that could not be read.
 func (q *Query) leftOut(l *walk.Listing) (silent []string, unreadable int) {
 	if unreadable = l.Unreadable; unreadable == 0 {
 		return nil, 0
@@ -228,8 +226,8 @@ func (t *Tree) unlisted(q *Query) *Answer {
 	return &Answer{Incomplete: late + " while the folders were listed", Silent: silent}
 }
 
-// broken returns the answer of a search that did not end in time; g is nil if it had
-// not begun to search files.
+// broken returns the answer of a search that did not end in time. g is nil if the
+// search of files had not begun.
 func (t *Tree) broken(g *gather, q *Query) *Answer {
 	if g == nil {
 		return t.unlisted(q)

@@ -13,8 +13,8 @@ import (
 	"mcp-toolset/internal/silentfs"
 )
 
-// silentTree is a tree with a folder that does not answer, and a searcher that
-// notices soon.
+// silentTree returns a tree with a folder that does not answer, and a searcher that
+// notices it soon.
 func silentTree(t *testing.T) (s *Searcher, dir string, end func()) {
 	dir = t.TempDir()
 	for _, name := range []string{"a", "m/b", "z/c"} {
@@ -31,9 +31,10 @@ func silentTree(t *testing.T) (s *Searcher, dir string, end func()) {
 	return s, dir, end
 }
 
-// TestSilent searches beside a folder that does not answer: that is named, and
-// all else is found. What another search has learned is not waited for again.
-// Once the file system answers, even with an error, it is asked again.
+// TestSilent searches a tree with a folder that does not answer. It checks that the
+// folder is named and the rest is found, and that another search does not wait for the
+// folder again. Once the file system answers, even with an error, the folder is
+// searched again.
 func TestSilent(t *testing.T) {
 	s, dir, end := silentTree(t)
 	for range 2 {
@@ -67,8 +68,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestSilentLater has a file system stop to answer when it is known already, so
-// that its files are among those searched.
+// TestSilentLater makes a file system stop answering after its files were listed, so
+// that they are among those searched.
 func TestSilentLater(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "foo\n")
@@ -89,9 +90,8 @@ func TestSilentLater(t *testing.T) {
 	}
 }
 
-// TestSilentInTime has a search whose time is up, or that is cancelled, before
-// anybody notices that a folder does not answer. Others that wait for the same
-// tree are not left waiting.
+// TestSilentInTime checks a search whose deadline passes, or that is cancelled, before
+// the silent folder is noticed. Other searches of the same tree do not wait forever.
 func TestSilentInTime(t *testing.T) {
 	s, dir, _ := silentTree(t)
 	s.patience = time.Hour
@@ -117,8 +117,8 @@ func TestSilentInTime(t *testing.T) {
 	}
 }
 
-// TestSilentAtTheEnd has a search that waits in the middle of its files when its
-// time is up: what was found by then is the answer.
+// TestSilentAtTheEnd checks that a search that waits in the middle of its files at the
+// deadline returns the results found by then.
 func TestSilentAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "m/b", "z/c"} {

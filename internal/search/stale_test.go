@@ -13,10 +13,11 @@ import (
 
 	"mcp-toolset/internal/search/index"
 	"mcp-toolset/internal/search/source"
+	"mcp-toolset/internal/testscale"
 )
 
-// TestTorn changes a file between a look at its stamp and its reading: the
-// ranges of the index are not those of the new state.
+// TestTorn changes a file after a look at its stamp and before its reading: the ranges
+// of the index are not those of the new state.
 func TestTorn(t *testing.T) {
 	s, dir := believing(t)
 	path := filepath.Join(dir, "f")
@@ -30,13 +31,13 @@ func TestTorn(t *testing.T) {
 	if err != nil || len(p.ranges) != 1 {
 		t.Fatalf("the plan has ranges %v, %v", p.ranges, err)
 	}
-	write(t, path, "bar one"+filler+"foo two\n") // the ends of lines are where they were
+	write(t, path, "bar one"+filler+"foo two\n") // lines still end at the same offsets
 	if err := tree.run(context.Background(), q, p, a); err != nil || string(a.Text) != "\"f\":2001:\"foo two\"\n" {
 		t.Errorf("%q, %v", a.Text, err)
 	}
 }
 
-// TestTornWithin changes it while it is read.
+// TestTornWithin changes a file while it is read.
 func TestTornWithin(t *testing.T) {
 	s, dir := believing(t)
 	path := filepath.Join(dir, "f")
@@ -56,7 +57,7 @@ func TestTornWithin(t *testing.T) {
 	}
 }
 
-// TestTornOut changes a file when some of its text was given already.
+// TestTornOut changes a file after some of its text was written to Out.
 func TestTornOut(t *testing.T) {
 	s, dir := believing(t)
 	lines := strings.Repeat("foo and more of a line that is not short\n", 60_000)
@@ -77,7 +78,7 @@ func TestTornOut(t *testing.T) {
 	}
 }
 
-// TestBehindMark: of a text behind a byte order mark a range is read, too.
+// TestBehindMark checks that a range is read of a text after a byte order mark.
 func TestBehindMark(t *testing.T) {
 	s, dir := believing(t)
 	filler := strings.Repeat(strings.Repeat("@", 99)+"\n", 2000)
@@ -95,7 +96,7 @@ func TestBehindMark(t *testing.T) {
 	}
 }
 
-// inState searches the file of a plan's only job, and tells how much was read.
+// inState searches the file of a plan's only job, and returns the number of bytes read.
 func inState(t *testing.T, q *Query, p *plan) (*found, int64) {
 	t.Helper()
 	top, err := p.listing.Open()
@@ -115,15 +116,16 @@ func inState(t *testing.T, q *Query, p *plan) (*found, int64) {
 	return f, w.bytes
 }
 
-// TestNear: of a line of many blocks only what is near the one that can match is read,
-// if that does not match, or if the file is binary and a literal is enough.
+// TestNear checks how much is read of a line of many blocks. It is only the part near
+// the block that can match, if that part does not match, or if the file is binary and
+// the pattern is a literal.
 func TestNear(t *testing.T) {
 	// They have the same grams.
 	const other, text = "abcde bcdef", "abcdef"
 	far := strings.Repeat("@", 500_000)
-	for _, tc := range []struct {
+	for _, tc := range testscale.Sample([]struct {
 		name, text, want string
-		bytes            int64 // at most
+		bytes            int64 // upper bound
 	}{
 		{"other", far + other + far, "", 20_000},
 		{"match", far + text + far, `"f":1:"` + far + text + far + `"` + "\n", 2 << 20},
@@ -139,7 +141,7 @@ func TestNear(t *testing.T) {
 		{"binary match behind another", "\x00" + far + other + far + strings.Repeat("\n", 50_000) + far + text + far, "\"f\" binary\n", 40_000},
 		{"binary, where a line is cut", "\x00" + strings.Repeat("@", 16<<20-3) + text + far, "", 20 << 20},
 		{"where blocks meet", far[:16<<10-3] + text + far, `"f":1:"` + far[:16<<10-3] + text + far + `"` + "\n", 2 << 20},
-	} {
+	}, 6) {
 		s, dir := believing(t)
 		write(t, filepath.Join(dir, "f"), tc.text)
 		search(t, s, dir, asked{pattern: text}.query(t))
@@ -160,7 +162,8 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestNearFails: a file that cannot be read is not one that has nothing.
+// TestNearFails checks that a file that cannot be read is not treated as one without
+// matches.
 func TestNearFails(t *testing.T) {
 	failed := errors.New("failed")
 	p := &plan{ranges: []index.Range{{End: 1 << 20, Line: 1, To: 1}}}
@@ -180,7 +183,7 @@ type failing struct{ error }
 
 func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.error }
 
-// TestDecodedNul: of a text that is decoded no range is read, not even if a NUL
+// TestDecodedNul checks that no range is read of a decoded text, not even if a NUL
 // makes it a binary file.
 func TestDecodedNul(t *testing.T) {
 	for _, order := range []coding.AppendByteOrder{coding.LittleEndian, coding.BigEndian} {
@@ -213,7 +216,7 @@ func believing(t *testing.T) (s *Searcher, dir string) {
 	return s, dir
 }
 
-// TestRestored: a file of the same size and time is another one all the same.
+// TestRestored checks that a changed file of the same size and time is noticed.
 func TestRestored(t *testing.T) {
 	s, dir := believing(t)
 	path := filepath.Join(dir, "f")
@@ -236,12 +239,12 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestAround: lines around a match may lie where no match can be.
+// TestAround checks that lines around a match may be where no match can be.
 func TestAround(t *testing.T) {
 	s, dir := believing(t)
 	plain := New(options(-1, dir))
 	defer plain.Close()
-	const lines = 1024 // of 128 bytes: 128 are a block of the index
+	const lines = 1024 // of 128 bytes: 128 lines are a block of the index
 	for i, at := range []int{0, 127, 128, 255, 511, 1023} {
 		text := []byte(strings.Repeat(strings.Repeat("@", 127)+"\n", lines))
 		copy(text[at*128:], "foo")
@@ -257,7 +260,7 @@ func TestAround(t *testing.T) {
 	}
 }
 
-// TestAroundChunks: lines before a match may lie in several chunks before.
+// TestAroundChunks checks that lines before a match may be in several chunks before.
 func TestAroundChunks(t *testing.T) {
 	dir := t.TempDir()
 	var b strings.Builder
@@ -279,7 +282,7 @@ func TestAroundChunks(t *testing.T) {
 	}
 }
 
-// TestLateInFile: time is up within the only file.
+// TestLateInFile checks a deadline that passes within the only file.
 func TestLateInFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "f"), "foo\n"+strings.Repeat(strings.Repeat("@", 99)+"\n", 180_000))
@@ -301,7 +304,8 @@ func TestLateInFile(t *testing.T) {
 	}
 }
 
-// TestPickRest: what Pick is not asked about is picked, in a first search and later.
+// TestPickRest checks that files for which Pick is not called are picked, in a first
+// search and later.
 func TestPickRest(t *testing.T) {
 	s, dir := believing(t)
 	const folders, each = 12, 5

@@ -2,5 +2,5 @@ package search
 
 import "golang.org/x/sys/unix"
 
-// nonblock keeps opening from waiting, should the file have become a FIFO.
+// nonblock prevents that opening blocks, should the file have become a FIFO.
 const nonblock = unix.O_NONBLOCK

@@ -15,47 +15,48 @@ import (
 )
 
 const (
-	// stride is how many files are handled between looks at the context.
+	// stride is the number of files handled between checks of the context.
 	stride = 256
-	// fewFiles are quicker judged by one worker: some 100 microseconds.
+	// fewFiles is the number of files below which one worker is faster: about 100
+	// microseconds of work.
 	fewFiles = 1000
 )
 
-// Tree is a folder and all below it, with what is known of it. It is safe for
-// concurrent use.
+// Tree is a folder with all its descendants, and the cached state of its files. It is
+// safe for concurrent use.
 type Tree struct {
 	s     *Searcher
 	top   string
 	open  walk.Opener
 	list  *walk.Tree
 	above *above
-	last  atomic.Pointer[walk.Listing] // that of the last search
+	last  atomic.Pointer[walk.Listing] // the listing of the last search
 	spare sync.Pool                    // of *[]walk.Stamp
 
-	recall atomic.Pointer[recall] // the last; nil: there was none yet
+	recall atomic.Pointer[recall] // the last recall; nil before the first
 
-	plain  atomic.Bool   // the file system does not tell of every change: nothing is kept
-	device atomic.Uint64 // of the top; of files on others nothing is kept
+	plain  atomic.Bool   // the file system does not report every change: nothing is recorded
+	device atomic.Uint64 // of the top; files on other devices are not recorded
 
 	mu       sync.RWMutex
 	records  []record // by walk.File.ID
 	store    index.Store
-	version  uint64 // how often a record changed, and the store with it
+	version  uint64 // incremented with every change of records and store
 	held     int64  // memory of both, in bytes
-	ready    bool   // there are records
+	ready    bool   // whether records were made
 	building bool
-	built    *walk.Listing // of the last time that records were made
-	gone     bool          // forgotten by the Searcher
+	built    *walk.Listing // the listing for which records were made last
+	gone     bool          // whether the Searcher dropped the tree
 
 	lost context.Context // ends when the tree waits for a file system that does not answer
 	lose context.CancelCauseFunc
 
 	watching    bool      // a watcher is being set up
-	unwatchable bool      // there can be none
-	failed      time.Time // when that could not be done last
+	unwatchable bool      // no watcher is possible
+	failed      time.Time // when setting up a watcher failed last
 }
 
-// record is what is known of one state of a file. The zero record is nothing.
+// record describes one state of a file. The zero record describes none.
 type record struct {
 	ino          uint64
 	size         int64
@@ -63,14 +64,14 @@ type record struct {
 	kind         kind
 }
 
-// kind is what a file was when it was read.
+// kind is the kind of a file's content when it was read.
 type kind uint8
 
 const (
 	unknown  kind = iota
 	signed        // a text with a signature
-	unsigned      // a text without: one that is searched decoded, or too large
-	binary        // has a NUL; with a signature, of its bytes, unless it is too large
+	unsigned      // a text without a signature: it is searched decoded, or too large
+	binary        // contains a NUL; has a signature of its bytes, unless it is too large
 )
 
 // recordSize is the memory of a record, in bytes.
@@ -97,22 +98,23 @@ func newTree(s *Searcher, top string, open walk.Opener) *Tree {
 	return t
 }
 
-// recordOf is the record of a file in the state of a stamp.
+// recordOf returns the record of a file in the state s.
 func recordOf(s walk.Stamp, k kind) record {
 	return record{ino: s.Ino, size: s.Size, mtime: s.Mtime, ctime: s.Ctime, kind: k}
 }
 
-// stamp is that of the state of a record on a device; that does not tell the links.
+// stamp returns the stamp of the recorded state on a device. A record has no number of
+// links.
 func (r record) stamp(device uint64) walk.Stamp {
 	return walk.Stamp{Dev: device, Ino: r.ino, Size: r.size, Mtime: r.mtime, Ctime: r.ctime}
 }
 
-// of reports whether the record is of the state stamped.
+// of reports whether r is a record of the state s.
 func (r record) of(s walk.Stamp, device uint64) bool {
 	return r.kind != unknown && s.Dev == device && r == recordOf(s, r.kind)
 }
 
-// record is what is known of a file; t.mu is held.
+// record returns the record of a file. t.mu must be held.
 func (t *Tree) record(id uint64) record {
 	if id >= uint64(len(t.records)) {
 		return record{}
@@ -120,32 +122,32 @@ func (t *Tree) record(id uint64) record {
 	return t.records[id]
 }
 
-// knows reports whether there is a record of the state stamped; t.mu is held.
+// knows reports whether there is a record of the state s. t.mu must be held.
 func (t *Tree) knows(id uint64, s walk.Stamp) bool {
 	return t.record(id).of(s, t.device.Load())
 }
 
-// recordable reports whether a record could be made of the state stamped.
+// recordable reports whether a record of the state s can be made.
 func (t *Tree) recordable(s walk.Stamp) bool { return s.Dev == t.device.Load() && t.settled(s) }
 
 // job is a file to be searched.
 type job struct {
 	dir  int32
 	file int32
-	// ranges from..to of plan.ranges are what can match; none: all of it.
+	// plan.ranges[from:to] can match; if empty, all of the file is read.
 	from, to int32
-	known    kind // of the state of its stamp; unknown: that is not known
-	mark     int8 // where there are ranges: the length of the byte order mark before the text
+	known    kind // recorded kind of the state of its stamp; unknown if there is no record
+	mark     int8 // if there are ranges: the length of the byte order mark before the text
 }
 
-// plan is which files are searched, in the order of the answer.
+// plan lists the files to be searched, in the order of the answer.
 type plan struct {
 	listing *walk.Listing
-	stamps  []walk.Stamp // by file; nil: none was looked at. Those of jobs may be the known ones
+	stamps  []walk.Stamp // by file; nil: none was looked at. Those of jobs may come from records
 	jobs    []job
 	ranges  []index.Range
-	sorted  bool // in the order of the mode; else Names are put in order at the end
-	news    bool // there are files of which a record could be made
+	sorted  bool // in the order of the mode; otherwise Names are sorted at the end
+	news    bool // there are files that could be recorded
 
 	gathering *atomic.Pointer[gather] // where run stores its gather; may be nil
 }
@@ -155,7 +157,7 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	t.mu.RLock()
 	ready := t.ready
 	t.mu.RUnlock()
-	// Asking what is known pays if few files are left to be read.
+	// The records are of use if they leave few files to be read.
 	look := ready && !t.plain.Load() && (q.Match.Filter() != nil || q.Mode == Names && q.page() > 0)
 	g := &guess{t: t, q: q}
 	if look && !t.s.options.Watch { // a watcher's stamps are there already
@@ -184,14 +186,13 @@ func (t *Tree) plan(ctx context.Context, q *Query, a *Answer) (*plan, error) {
 	if err := t.filter(ctx, q, p, a, g); err != nil {
 		return nil, err
 	}
-	if q.Mode == Names && q.page() > 0 { // else when the files were read
+	if q.Mode == Names && q.page() > 0 { // otherwise after the files are read
 		p.newestFirst()
 	}
 	return p, nil
 }
 
-// look gives the listing and, if stamps is set, those of its files that the guess
-// needs.
+// look returns the listing and, if stamps is set, the stamps that the guess needs.
 func (t *Tree) look(ctx context.Context, stamps bool, g *guess) (*walk.Listing, []walk.Stamp, error) {
 	if !stamps {
 		l, err := t.list.Refresh(ctx)
@@ -212,7 +213,7 @@ func (t *Tree) look(ctx context.Context, stamps bool, g *guess) (*walk.Listing, 
 	return t.list.RefreshStat(ctx, *spare, g.listing, func() walk.Looker { return g.looker(ctx) })
 }
 
-// done takes back what a plan needs no longer.
+// done recycles what a plan does not need any more.
 func (t *Tree) done(p *plan) {
 	if p != nil && p.stamps != nil && !t.s.options.Watch { // a watcher's are shared
 		spare := p.stamps
@@ -221,14 +222,14 @@ func (t *Tree) done(p *plan) {
 	}
 }
 
-// all takes every file.
+// all adds every file.
 func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
 	defer q.lock()()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	p.jobs = make([]job, 0, p.listing.Files)
-	rest := false // of the files are all picked
+	rest := false // whether all remaining files are picked
 	for i, d := range p.listing.Dirs {
 		path := d.Path()
 		a.Left += d.Ignored
@@ -246,7 +247,7 @@ func (p *plan) all(ctx context.Context, q *Query, a *Answer) error {
 	return nil
 }
 
-// newestFirst puts the jobs in the order of Names.
+// newestFirst sorts the jobs in the order of Names.
 func (p *plan) newestFirst() {
 	ranks := p.listing.Ranks()
 	order := make([]position, len(p.jobs))
@@ -261,11 +262,12 @@ func (p *plan) newestFirst() {
 	p.jobs, p.sorted = jobs, true
 }
 
-// position is where a file stands among others, the newest first, ties by path.
+// position is the place of a file in the order of Names: the newest first, ties by
+// path.
 type position struct {
 	mtime int64
 	rank  int32 // see walk.Listing.Ranks
-	at    int32 // where it stood
+	at    int32 // index before sorting
 }
 
 func (a position) compare(b position) int {
@@ -275,13 +277,13 @@ func (a position) compare(b position) int {
 	return cmp.Compare(a.rank, b.rank)
 }
 
-// number is that of a job's file when all are counted in order.
+// number returns the number of a job's file in the listing.
 func (p *plan) number(j job) int { return p.listing.First[j.dir] + int(j.file) }
 
-// stamp is that of a job's file, if they were looked at.
+// stamp returns the stamp of a job's file. The plan must have stamps.
 func (p *plan) stamp(j job) walk.Stamp { return p.stamps[p.number(j)] }
 
-// bytes is how much of a job's file is read.
+// bytes returns the number of bytes to read of a job's file.
 func (p *plan) bytes(j job) (n int64) {
 	if j.from == j.to {
 		return p.stamp(j).Size

@@ -9,12 +9,12 @@ import (
 	"mcp-toolset/internal/search/watch"
 )
 
-// retry is how long a tree goes without a watcher that has lost track: that
-// happens when much changes at once, and more is likely to follow.
+// retry is the time a tree goes without a watcher after one failed. That happens when
+// much changes at once, and more is likely to follow.
 const retry = 10 * time.Second
 
-// watch has a watcher vouch for the tree from some time on, if one is wanted.
-// Where one vouches already there is nothing to do.
+// watch starts a watcher for the tree in the background, if the options ask for one. It
+// does nothing if there is one already.
 func (t *Tree) watch() {
 	s := t.s
 	if !s.options.Watch {

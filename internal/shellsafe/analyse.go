@@ -1,8 +1,9 @@
-// Package shellsafe judges shell commands without running them: which simple
-// commands a text holds, whether all of them only read, and what to run instead
-// of the text if they do. It reads nothing and starts nothing.
+// Package shellsafe analyses shell commands without running them. It finds the
+// simple commands of a text, decides whether all of them are read-only, and if so,
+// writes a script to run instead of the text. It reads no files and starts no
+// processes.
 //
-// Whatever it does not know makes a command less trusted: a node of the syntax
+// Everything it does not know makes a command less trusted: a node of the syntax
 // tree, a flag, a form of a word, a text over a limit.
 package shellsafe
 
@@ -15,59 +16,61 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limits of what is analysed. What is over one is unresolved.
+// Limits of the analysis. A text that exceeds one is unresolved.
 const (
 	MaxBytes    = 16 << 10 // of the text
 	MaxCommands = 64       // simple commands, at any depth
 	maxNesting  = 100      // of brackets, quotes and keywords, and of our own recursion
 	maxReparse  = 3        // sh -c within sh -c
-	maxListed   = 2048     // commands kept in Analysis.Commands
+	maxListed   = 2048     // commands in Analysis.Commands
 	maxPaths    = 1024     // of each kind
 )
 
-// Options are the circumstances of a command.
+// Options describes the environment of a command.
 type Options struct {
-	Dir   string   // absolute working folder; "" if not known: then no cd is read-only
-	Roots []string // absolute folders in which cd and git -C may lead; Dir if there are none
-	Home  string   // for ~ and $HOME; "" makes both unknown
-	// LookPath says whether an absolute name of a command is a trusted program,
-	// and its path as it is to be run. With nil no absolute name is trusted.
+	Dir   string   // absolute working folder; "" if unknown: then no cd is read-only
+	Roots []string // absolute folders to which cd and git -C may lead; empty: Dir
+	Home  string   // for ~ and $HOME; "": both are unknown
+	// LookPath reports whether an absolute name of a command is a trusted program,
+	// and returns the path to run. nil: no absolute name is trusted.
 	LookPath func(name string) (string, bool)
 }
 
-// Analysis is what is known of a command.
+// Analysis is the result of analysing a command.
 type Analysis struct {
-	// Commands are the simple commands at any depth, in order of appearance:
-	// of lists, pipes, substitutions, functions, and behind wrappers. With
-	// Unresolved they are those that were found, for rules that deny.
+	// Commands holds the simple commands at any depth, in order of appearance:
+	// those of lists, pipes, substitutions, functions, and those after wrappers. If
+	// Unresolved is set, it holds the ones that were found, for rules that deny.
 	Commands []Command
-	// ReadOnly says that every part is on the table. Only then are Script and
-	// Env set.
+	// ReadOnly reports that every part is on the table. Script and Env are set only
+	// then.
 	ReadOnly bool
-	// Reason is why the command is not ReadOnly: one fact that names the part.
+	// Reason is the reason why the command is not ReadOnly: one fact that names the
+	// part.
 	Reason string
-	// Unresolved is why Commands may not be all of them; "" if they are. Rules
-	// must then ask or deny, and never allow.
+	// Unresolved is the reason why Commands may be incomplete; "" if it is
+	// complete. Rules must then ask or deny, and never allow.
 	Unresolved string
-	// Syntax is where and why the parser failed on the text, "" if it did not. It is
-	// the parser's opinion: bash accepts some texts that the parser does not.
+	// Syntax is the place and the error if the parser failed, and "" otherwise.
+	// bash accepts some texts that the parser does not.
 	Syntax string
-	// Doubtful is why Commands may not have all that a program is told to run by
-	// words and variables that are not fully known; "" if they have. Rules that
-	// deny or ask must then ask; without such rules it does not matter.
+	// Doubtful is the reason why Commands may lack commands that a program runs
+	// because of words or variables that are not fully known; "" if it has all.
+	// Rules that deny or ask must then ask; without such rules it has no effect.
 	Doubtful string
-	// Script is what is to be run in place of the text: written anew from the
-	// tree, every literal word quoted, with flags that keep programs from
-	// writing and from running others. It is meant for bash
-	// --norc --noprofile -p (in this order: bash takes long flags first) with an allowlisted environment and a PATH of trusted folders.
+	// Script is the text to run instead of the command. It is generated from the
+	// tree: every literal word is quoted, and flags are added that prevent programs
+	// from writing and from running others. Run it with bash --norc --noprofile -p
+	// (in this order: bash takes long flags first), with an allowlisted environment
+	// and a PATH of trusted folders.
 	Script string
-	// Env holds the variables that Script needs beside.
+	// Env holds the additional variables that Script needs.
 	Env []string
-	// GitDirs are folders in which Script runs git. Filters of a repository
-	// have names of its own: see GitEnv.
+	// GitDirs lists the folders in which Script runs git. The names of filters
+	// depend on the repository: see GitEnv.
 	GitDirs []string
-	// Reads and Writes are the operands that are paths: of commands on the
-	// table and of known readers; of redirects and of known writers.
+	// Reads and Writes list the operands that are paths: of commands on the table,
+	// of other commands known to read or write, and of redirects.
 	Reads, Writes []Path
 
 	answers bool // see ResultExit
@@ -75,58 +78,60 @@ type Analysis struct {
 
 // Path is an operand that names files.
 type Path struct {
-	Text string // as the command gets it; as it is written if Dynamic
-	Dir  string // absolute folder that it is relative to; "" if not known
-	// Dynamic says that Text is not the path: it holds an expansion or a
-	// pattern, comes from standard input, or Dir is not known.
+	Text string // as the command receives it; as written if Dynamic
+	Dir  string // absolute folder that Text is relative to; "" if unknown
+	// Dynamic reports that Text is not the path: it contains an expansion or a
+	// pattern, comes from standard input, or Dir is unknown.
 	Dynamic bool
 	Glob    bool // Text is a pattern of the shell
-	// Pattern is a pattern as path/filepath.Match knows it, which matches at least
-	// what Text does as the shell has it; "" if Text is none.
+	// Pattern is a pattern for path/filepath.Match that matches at least the same
+	// paths as the shell pattern Text; "" if Text is no pattern.
 	Pattern string
-	Below   bool // everything below it is meant too
-	// Content says of a path in Writes that only the content of the file is written,
-	// or the file made: the name is not removed, replaced, linked or made a folder.
+	Below   bool // includes everything below the path
+	// Content reports of a path in Writes that the command only changes the file's
+	// content or creates it. It does not remove, replace or link the name, or make
+	// it a folder.
 	Content bool
-	// Guess says of a path in Reads that what the program does to it is not known.
+	// Guess reports of a path in Reads that it is unknown what the program does
+	// with it.
 	Guess bool
-	Input bool // a redirect reads it
+	Input bool // whether a redirect reads it
 }
 
 // Command is a simple command.
 type Command struct {
-	// Text is the words joined by one blank, unquoted: what a pattern sees.
+	// Text is the words joined by single blanks, without quotes. Patterns match it.
 	Text  string
 	Words []string
 	// Name is the first word without its folder; "" for assignments alone.
 	Name    string
-	Literal bool // every word is what the command gets
-	// Sure is what Text begins with for certain, if that is not all of it: words
-	// behind it are only known when it runs.
+	Literal bool // whether every word is exactly as the command receives it
+	// Sure is the beginning of Text that is certain, if that is not all of it. The
+	// later words are known only at run time.
 	Sure string
-	// Forms are other spellings of Text, for rules that deny or ask: without the
-	// flags ahead of a subcommand, with its synonyms.
+	// Forms lists other spellings of Text, for rules that deny or ask: without the
+	// flags before a subcommand, and with its synonyms.
 	Forms []Form
-	// Blind says that it changes files which are only known when it runs.
+	// Blind reports that the command changes files that are known only at run time.
 	Blind bool
-	// Wrapped says that it was seen through something: a wrapper, sh -c, a
-	// substitution, a function, a loop, an assignment in front or a redirect to
-	// a file. Rules that deny or ask see it, rules that allow do not.
+	// Wrapped reports that the command appeared in a wrapper, sh -c, a
+	// substitution, a function or a loop, or with an assignment or a redirect to a
+	// file. Rules that deny or ask match it; rules that allow do not.
 	Wrapped bool
-	// Inner says that it is what an earlier Command of the list runs, so that
+	// Inner reports that an earlier Command of the list runs this one, so that
 	// allowing that one covers it.
 	Inner bool
-	// Allowable says that a rule may allow it as it stands.
+	// Allowable reports that a rule may allow the command as written.
 	Allowable bool
-	// ReadOnly says that it only reads even as it was written, without what
-	// Script adds.
+	// ReadOnly reports that the command only reads even as written, without the
+	// additions of Script.
 	ReadOnly  bool
-	Redirects []Path // files that it is redirected to or from
-	reads     []Path // the files that its words name to be read
+	Redirects []Path // files of its redirects
+	reads     []Path // the files to be read that its words name
 }
 
-// DenyText is Text with the name in place of its path, so that a rule for curl
-// sees /usr/bin/curl.
+// DenyText returns Text with the command's name instead of its path, so that a rule
+// for curl matches /usr/bin/curl.
 func (c *Command) DenyText() string {
 	if len(c.Words) == 0 || c.Name == "" {
 		return c.Text
@@ -138,14 +143,14 @@ var parsers = sync.Pool{New: func() any {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(false))
 }}
 
-// Analyse judges a command. It never panics, and its time and memory are
-// bounded whatever the text is.
+// Analyse analyses a command. It never panics, and its time and memory are bounded
+// for every text.
 func Analyse(command string, o Options) (a *Analysis) {
 	a = &Analysis{}
 	w := &walker{a: a, o: &o}
 	defer func() {
 		if r := recover(); r != nil {
-			// The parser or we have a fault: nothing is known.
+			// The parser or this package has a bug: nothing is known.
 			a.Unresolved = "it could not be analysed"
 			w.deny("it could not be analysed")
 		}
@@ -165,7 +170,8 @@ func Analyse(command string, o Options) (a *Analysis) {
 	return a
 }
 
-// syntaxError words an error of the parser; "" if it is not about the syntax.
+// syntaxError formats an error of the parser. It returns "" if the error is not
+// about syntax.
 func syntaxError(err error) string {
 	var syntaxErr syntax.ParseError
 	if !errors.As(err, &syntaxErr) {
@@ -174,8 +180,9 @@ func syntaxError(err error) string {
 	return fmt.Sprintf("line %d, column %d: %s", syntaxErr.Pos.Line(), syntaxErr.Pos.Col(), syntaxErr.Text)
 }
 
-// bestEffort fills Commands of a text that the gate refused, as it stands and as
-// the shell may join it, so that rules that deny see what there is.
+// bestEffort fills Commands for a text that the gate refused, so that rules that
+// deny match its commands. It parses the text as it is, and as the shell may join
+// it.
 func (w *walker) bestEffort(command string) {
 	joined := strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(command)
 	plain := strings.Map(func(r rune) rune {
@@ -190,8 +197,8 @@ func (w *walker) bestEffort(command string) {
 	}
 }
 
-// parse walks a text, and returns the error of the parser. Only the first text of
-// a walker makes its script.
+// parse walks a text and returns the error of the parser. Only the first text of a
+// walker contributes to its script.
 func (w *walker) parse(text string, c context) error {
 	p := parsers.Get().(*syntax.Parser)
 	f, err := p.Parse(strings.NewReader(text), "")
@@ -213,7 +220,7 @@ func (w *walker) parse(text string, c context) error {
 	return err
 }
 
-// finish settles what depends on the whole.
+// finish sets the results that depend on the whole text.
 func (w *walker) finish() {
 	a := w.a
 	if w.commands > MaxCommands {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// changed is the time of the last change of an inode.
+// changed returns the time of the last change of an inode.
 func changed(info fs.FileInfo) any {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return s.Ctim

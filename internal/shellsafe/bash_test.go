@@ -26,7 +26,7 @@ func needBash(t testing.TB) string {
 	return bash
 }
 
-// runScript runs a text as Script is meant to be run.
+// runScript runs a text in the way that Script requires.
 func runScript(bash, dir, script string, env ...string) (string, error) {
 	cmd := exec.Command(bash, "--norc", "--noprofile", "-p", "-c", script)
 	cmd.Dir = dir
@@ -45,8 +45,8 @@ type probes struct {
 	runs                int
 }
 
-// newProbes makes probes of the given names. A probe's line in the log is the
-// words, each behind its length, so that no word can be taken for another.
+// newProbes makes probes with the given names. A probe writes its words to the log,
+// each after its length, so that they cannot be confused.
 func newProbes(t testing.TB, names ...string) *probes {
 	p := &probes{bash: needBash(t), names: names}
 	root := t.TempDir()
@@ -67,10 +67,10 @@ func newProbes(t testing.TB, names ...string) *probes {
 	return p
 }
 
-// run gives what was executed.
+// run runs a script and returns the executed commands.
 func (p *probes) run(t testing.TB, script string) []string {
 	t.Helper()
-	// A log for each run: what runs in the background may write late.
+	// Each run has its own log: background processes may write late.
 	p.runs++
 	log := fmt.Sprint(p.log, p.runs)
 	runScript(p.bash, p.dir, script, "PATH="+p.bin, "LC_ALL=C.UTF-8", "PROBE_LOG="+log)
@@ -83,7 +83,7 @@ func (p *probes) run(t testing.TB, script string) []string {
 	return strings.Split(text, "\x00")
 }
 
-// argv is how a probe writes words down.
+// argv returns words in the form in which a probe logs them.
 func argv(words []string) string {
 	var b strings.Builder
 	for _, w := range words {
@@ -92,8 +92,9 @@ func argv(words []string) string {
 	return b.String()
 }
 
-// TestScriptRuns runs scripts of commands without builtins in a path of probes:
-// what is executed is what the analysis of the script says.
+// TestScriptRuns runs scripts of commands that are not builtins, with a PATH of
+// probes. It checks that the executed commands are those that the analysis of the
+// script lists.
 func TestScriptRuns(t *testing.T) {
 	var names []string
 	for n, s := range table {
@@ -139,7 +140,7 @@ func TestScriptRuns(t *testing.T) {
 	}
 }
 
-// soup makes random texts of what shells take apart.
+// soup returns random texts made of pieces that shells treat specially.
 func soup(r *rand.Rand) string {
 	pieces := []string{"p1", "p2", "p3", "a", "b c", " ", " ", " ", " ", " ", "'", "\"", "\\", "\n", ";", "&&", "||", "|", "#", "$", "`", "(", ")", "{", "}", "<", ">", "<<", "<<<", "EOF", "\nEOF\n", "&", "!", "~", "*", "?", "[", "]", "=", "x=", "2>&1", "> /dev/null", "'a b'", "\"a b\"", "\\ ", "\\\n", "$'a\\nb'", "$x", "${x}", "$(p1 a)", "`p2`", "if", "then", "fi", "-", "--", "é", ",", "..", "0", "1", "\t", "\r", "^", "%", "@", "+", ":", "/", ".", "then p1", "do", "done", "esac", "in", "case", "for", "while", "time", "function", "[[", "]]", "<&", ">&", "<&-", ">&-", "|&", "&>", "<>", "<<-", ">|", "<(", "$((", "((", "))", "@(", "!(", "{a}", "2", "&&\n", "|\n", "\n\n", "p1=", "=p1", "[a]=", "+=", "(p1)", "{ p2; }", "$\"", "''", "\"\"", "<<'E'\n", "\nE\n", ";;", "p3() ", "coproc ", "!p1"}
 	var b strings.Builder
@@ -150,7 +151,8 @@ func soup(r *rand.Rand) string {
 	return b.String()
 }
 
-// literalOnly reports whether an analysis claims to know every word that may run.
+// literalOnly reports whether an analysis claims to know every word that may be
+// executed.
 func literalOnly(a *Analysis) bool {
 	for i := range a.Commands {
 		if !a.Commands[i].Literal || a.Commands[i].Name == "" {
@@ -160,7 +162,8 @@ func literalOnly(a *Analysis) bool {
 	return a.Unresolved == ""
 }
 
-// checkDiff fails if bash runs anything of a text that its analysis did not show.
+// checkDiff fails if bash executes anything that the analysis of the text did not
+// list.
 func (p *probes) checkDiff(t testing.TB, s string) bool {
 	a := Analyse(s, Options{Dir: p.dir})
 	if !literalOnly(a) || strings.Contains(s, ">") && len(a.Writes) > 0 {
@@ -199,13 +202,13 @@ func FuzzParserDiff(f *testing.F) {
 	for range 200 {
 		f.Add(soup(r))
 	}
-	f.Add("p2 a$'a\\1b\\n'") // the byte by which probes tell of a newline
+	f.Add("p2 a$'a\\1b\\n'") // the byte that probes use to encode a newline
 	p := newProbes(f, "p1", "p2", "p3", "a", "b", "EOF", "0", "1")
 	f.Fuzz(func(t *testing.T, s string) {
 		if len(s) > 200 || strings.ContainsAny(s, "\x00") {
 			return
 		}
-		// Nothing but probes may run, by whatever name.
+		// Only probes may run, under any name.
 		for _, c := range Analyse(s, Options{Dir: p.dir}).Commands {
 			if !slices.Contains(p.names, c.Text) && !slices.Contains(p.names, c.Name) || strings.Contains(c.Text, "/") {
 				return
@@ -215,7 +218,8 @@ func FuzzParserDiff(f *testing.F) {
 	})
 }
 
-// listing is every file below a folder with what a command could change.
+// listing returns every file below a folder, with all properties that a command
+// could change.
 func listing(t testing.TB, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -248,7 +252,7 @@ func listing(t testing.TB, root string) map[string]string {
 	return out
 }
 
-// differs names what is not the same in two listings.
+// differs returns the names of files that differ between two listings.
 func differs(a, b map[string]string) []string {
 	var out []string
 	for k, v := range a {

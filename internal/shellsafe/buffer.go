@@ -1,6 +1,7 @@
 package shellsafe
 
-// buffer is a strings.Builder that may be put aside and taken up again.
+// buffer is a string builder that can be copied: it can be set aside and used
+// again.
 type buffer struct{ b []byte }
 
 func (t *buffer) WriteString(s string) { t.b = append(t.b, s...) }

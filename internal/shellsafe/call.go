@@ -11,7 +11,7 @@ import (
 func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow {
 	w.commands++
 	at := len(w.a.Commands)
-	w.a.Commands = w.appendCommand(Command{}) // the place of this one, ahead of its substitutions
+	w.a.Commands = w.appendCommand(Command{}) // reserves its place before its substitutions
 	kept := at < len(w.a.Commands)
 	reasonBefore, dirsIn := w.reason, c.dirs
 	w.reason = ""
@@ -62,17 +62,17 @@ func (w *walker) call(n *syntax.CallExpr, rs []*syntax.Redirect, c context) flow
 	return f
 }
 
-// inputs are the files of redirects that are read.
+// inputs returns the redirected files of a command that reads one of them.
 func inputs(rs []*syntax.Redirect, files []Path) []Path {
 	for _, r := range rs {
 		if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut {
-			return files // one that is written beside does no harm
+			return files // a written file among them does no harm
 		}
 	}
 	return nil
 }
 
-// settle puts a command into its place and the first reason back.
+// settle stores a command in its place, and restores the first reason.
 func (w *walker) settle(at int, kept bool, cmd Command, reason string) {
 	cmd.Blind, w.blind = w.blind, false
 	if kept {
@@ -83,7 +83,7 @@ func (w *walker) settle(at int, kept bool, cmd Command, reason string) {
 	}
 }
 
-// describe fills in what rules see.
+// describe sets the fields that rules match.
 func (w *walker) describe(cmd *Command, args []arg) {
 	cmd.Words = make([]string, len(args))
 	for i := range args {
@@ -97,8 +97,8 @@ func (w *walker) describe(cmd *Command, args []arg) {
 	cmd.Forms = w.forms(args)
 }
 
-// joined is the text of words, how much of it is certain, and whether they are
-// what the command gets.
+// joined returns the text of the words, the part of it that is certain, and whether
+// all words are as the command receives them.
 func joined(args []arg) (text, sure string, lit bool) {
 	words := make([]string, len(args))
 	lit = true
@@ -124,8 +124,8 @@ func joined(args []arg) (text, sure string, lit bool) {
 	return text, text[:certain], lit
 }
 
-// allowable reports whether words are what they look like to a rule: literal,
-// or a pattern that cannot become a flag.
+// allowable reports whether the words are what they seem to a rule: each is
+// literal, or a pattern that cannot become a flag.
 func allowable(args []arg) bool {
 	dashes := false
 	for i := range args {
@@ -142,13 +142,13 @@ func allowable(args []arg) bool {
 	return true
 }
 
-// run follows what a command does beside reading: where it leads, what it runs,
-// what it writes.
+// run analyses the effects of a command other than reading: the folder it changes
+// to, the commands it runs, the files it writes.
 func (w *walker) run(args []arg, c context) flow {
 	name := &args[0]
 	if !name.lit || name.val == "" {
 		w.unresolve("the name of a command is not literal: " + brief(name.text))
-		w.unwrap(args, c) // its words are still looked at
+		w.unwrap(args, c) // still analyse its words
 		return same(dirs{unknown: true})
 	}
 	for i := range args {
@@ -190,7 +190,7 @@ func (w *walker) run(args []arg, c context) flow {
 	return f
 }
 
-// cd is where a cd leads when it succeeds.
+// cd returns the folders after a successful cd.
 func (w *walker) cd(args []arg, c context) dirs {
 	if len(args) > 0 && args[0].lit && args[0].val == "--" {
 		args = args[1:]
@@ -208,8 +208,8 @@ func (w *walker) cd(args []arg, c context) dirs {
 	return c.dirs.cd(args[0].val)
 }
 
-// prefix reads the assignments in front of a command and writes those that are
-// harmless: they choose a language, a time zone or colours.
+// prefix walks the assignments before a command, and returns the harmless ones for
+// the script: those that choose a language, a time zone or colours.
 func (w *walker) prefix(n *syntax.CallExpr, c context) string {
 	assigned := w.assigns
 	var out strings.Builder
@@ -230,7 +230,7 @@ func (w *walker) prefix(n *syntax.CallExpr, c context) string {
 		assigned = assigned || name == "HOME" || name == "PWD"
 	}
 	if len(n.Args) > 0 {
-		w.assigns = assigned // it holds for this command only
+		w.assigns = assigned // it applies to this command only
 	}
 	return out.String()
 }
@@ -243,7 +243,7 @@ func harmlessVariable(name string) bool {
 	return strings.HasPrefix(name, "LC_") && syntax.ValidName(name)
 }
 
-// harmlessValue keeps paths out: a time zone and a terminal can be files.
+// harmlessValue rejects values with paths: time zones and terminals can be files.
 func harmlessValue(name, v string) bool {
 	if len(v) > 64 || strings.Contains(v, "..") || strings.HasPrefix(v, "/") {
 		return false

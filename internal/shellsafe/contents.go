@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// This file is about commands that print contents of files which they do not
-// name, for rules on reading files.
+// The functions of this file find commands that print the content of files that
+// they do not name, for rules on reading files.
 
-// namesOnly are programs that show names and facts of files, and what runs
-// another program, which is a command of its own.
+// namesOnly lists programs that show names and attributes of files, and programs
+// that run another one, which is a Command of its own.
 const namesOnly = "ls dir vdir stat file du df readlink realpath basename dirname pathchk tree fd fdfind find lsattr getfacl namei mountpoint test [ [[ cd wc xargs timeout"
 
-// Unnamed returns the first command that may print contents of files which it
-// does not name: all below a folder, or what another program finds. It is "" if
-// there is none. It holds for an analysis that is ReadOnly.
+// Unnamed returns the first command that may print the content of files that it
+// does not name: all below a folder, or those that another program finds. It
+// returns "" if there is none. The analysis must be ReadOnly.
 func (a *Analysis) Unnamed() string {
 	for i := range a.Commands {
 		if c := &a.Commands[i]; c.unnamed() {
@@ -40,8 +40,8 @@ func (c *Command) unnamed() bool {
 	return slices.ContainsFunc(c.reads, func(p Path) bool { return p.Below || p.Dynamic && !p.Glob })
 }
 
-// GitContents returns the first command that has git print contents from its
-// objects without naming the file: what git log -p and git archive do. It is ""
+// GitContents returns the first command that makes git print content from its
+// objects without naming the file, as git log -p and git archive do. It returns ""
 // if there is none.
 func (a *Analysis) GitContents() string {
 	for i := range a.Commands {
@@ -62,17 +62,17 @@ func (a *Analysis) GitContents() string {
 const (
 	gitPatch   = "-p -u -c -U --patch --patch-with-stat --patch-with-raw --unified --binary --word-diff --word-diff-regex --color-words --cc --dd --remerge-diff --diff-merges --function-context"
 	gitSummary = "-s --stat --shortstat --numstat --dirstat --summary --name-only --name-status --raw --no-patch --compact-summary --quiet --cumulative"
-	// gitSeparate are flags of a diff whose value may be the next word.
+	// gitSeparate lists flags of a diff whose value may be the next word.
 	gitSeparate = "-G -S -O -X -U -l -n -L -I -F --anchored --word-diff-regex --ws-error-highlight --src-prefix --dst-prefix --line-prefix --diff-filter --rotate-to --skip-to --find-object --inter-hunk-context --skip --max-count --grep --author --committer --since --until --after --before --date --format --encoding"
-	// gitOthers are the subcommands that may print contents.
+	// gitOthers lists the subcommands that may print content.
 	gitOthers = "show diff difftool grep cat-file archive format-patch bundle fast-export fast-import range-diff rerere unpack-file merge-file merge-tree checkout-index pack-objects request-pull send-email upload-pack upload-archive receive-pack instaweb imap-send gui citool daemon filter-branch filter-repo svn p4 cvsimport http-backend http-fetch subtree quiltimport shell show-index backfill diff-pairs replay last-modified refs send-pack http-push"
-	// gitNoContents are the subcommands that print no contents, but by -p.
+	// gitNoContents lists the subcommands that print no content except with -p.
 	gitNoContents = "add am apply bisect blame annotate branch checkout cherry cherry-pick check-attr check-ignore check-mailmap check-ref-format clean clone column commit commit-graph commit-tree config count-objects credential describe diff-files diff-index diff-tree fetch fetch-pack flow for-each-ref for-each-repo fsck gc get-tar-commit-id hash-object help hook index-pack init interpret-trailers lfs log ls-files ls-remote ls-tree maintenance merge merge-base mergetool mktag mktree multi-pack-index mv name-rev notes pack-refs prune pull push read-tree rebase reflog remote remote-ext repack replace reset restore rev-list rev-parse revert rm send-pack shortlog show-branch show-ref sparse-checkout stage stash status stripspace submodule switch symbolic-ref tag update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree write-tree --version --help --exec-path"
 )
 
-// gitContents reports whether a git prints contents of files that its words do
-// not name. With fed, further words are only known when it runs. A subcommand
-// that is not known may be an alias.
+// gitContents reports whether git prints the content of files that its words do not
+// name. fed means that further words are known only at run time. An unknown
+// subcommand may be an alias.
 func gitContents(words []string, fed bool) bool {
 	if len(words) == 0 {
 		return fed
@@ -104,7 +104,7 @@ func gitContents(words []string, fed bool) bool {
 		return unknown || (revs || flagged(rest, "--cached --staged --merge-base")) && !flagged(rest, "--no-index") && !quietDiff(rest) && !gitNamed(rest)
 	case "grep":
 		if at := slices.IndexFunc(rest, func(w string) bool { return !strings.HasPrefix(w, "-") }); at >= 0 && !flagged(rest, "-e -f") {
-			rest = slices.Delete(slices.Clone(rest), at, at+1) // the pattern, or the value of a flag ahead of it
+			rest = slices.Delete(slices.Clone(rest), at, at+1) // the pattern, or the value of a flag before it
 		}
 		revs := slices.DeleteFunc(gitRevisions(rest), namesFile)
 		return unknown || (len(revs) > 0 || flagged(rest, "--cached")) && !gitNamed(rest)
@@ -135,7 +135,7 @@ func gitContents(words []string, fed bool) bool {
 	return !has(gitNoContents, verb)
 }
 
-// quietDiff reports whether flags leave only a summary of a diff.
+// quietDiff reports whether the flags reduce a diff to a summary.
 func quietDiff(rest []string) bool {
 	for i, w := range rest {
 		if w == "--" {
@@ -148,27 +148,27 @@ func quietDiff(rest []string) bool {
 	return false
 }
 
-// namesBlob reports whether a word is REV:PATH, and the path known.
+// namesBlob reports whether a word is REV:PATH with a known path.
 func namesBlob(w string) bool {
 	_, name, ok := strings.Cut(w, ":")
 	return ok && name != "" && !strings.HasPrefix(w, ":/") && !strings.ContainsAny(w, unknown) && !strings.Contains(w, "^{/")
 }
 
-// namesFile reports whether a word is REV:PATH, and no folder by its name: of a
-// folder, diff and grep print all files.
+// namesFile reports whether a word is REV:PATH and the path seems to be a file. For
+// a folder, diff and grep print all its files.
 func namesFile(w string) bool {
 	_, name, _ := strings.Cut(w, ":")
 	return namesBlob(w) && plainFile(name)
 }
 
-// plainFile reports whether a path is that of a file by its name.
+// plainFile reports whether a path seems to be a file, judged by its name.
 func plainFile(p string) bool {
 	name := path.Base(p)
 	return !strings.HasSuffix(p, "/") && !strings.HasPrefix(p, ":") && !strings.ContainsAny(p, unknown+`\`) && (hasExtension(name) || has(plainFiles, name)) && !strings.HasSuffix(name, ".d")
 }
 
-// gitRevisions are the operands that may be revisions: not behind --, and no
-// path by the way it is written.
+// gitRevisions returns the operands that may be revisions: those before -- that are
+// not written like paths.
 func gitRevisions(rest []string) (revs []string) {
 	for i, w := range rest {
 		switch {
@@ -183,8 +183,8 @@ func gitRevisions(rest []string) (revs []string) {
 	return revs
 }
 
-// gitNamed reports whether the words behind -- are plain files by their names, so
-// that rules on paths judge all that is printed.
+// gitNamed reports whether there are words after -- and all seem to be files, so
+// that rules on paths cover all the output.
 func gitNamed(rest []string) bool {
 	at := slices.Index(rest, "--")
 	if at < 0 || at+1 == len(rest) || flagged(rest, "--full-diff --follow") {
@@ -193,14 +193,14 @@ func gitNamed(rest []string) bool {
 	return !slices.ContainsFunc(rest[at+1:], func(w string) bool { return !plainFile(w) })
 }
 
-// gitReads are subcommands whose operands may be files that git keeps.
+// gitReads lists subcommands whose operands may be files of the repository.
 const gitReads = "show log diff whatchanged cat-file grep archive checkout restore blame annotate add stage rm mv reset stash difftool diff-tree diff-index diff-files checkout-index hash-object update-index commit apply format-patch merge-file range-diff rev-list rev-parse ls-tree config fast-export bundle unpack-file interpret-trailers mergetool cherry-pick reflog notes tag merge"
 
-// gitValues are flags whose value is no file.
+// gitValues lists flags whose value is not a file.
 const gitValues = "-o --output -m --message --author --date --format --pretty --grep -G -S -n --since --until --after --before --reuse-message --trailer -b -B --orphan --branch --prefix --remote --max-count"
 
-// touchedByGitVerb notes the files that the words behind a subcommand name: as
-// paths, and as REV:PATH, which begins at the top of the repository.
+// touchedByGitVerb records the files that the words after a subcommand name, as
+// paths and as REV:PATH, which is relative to the top of the repository.
 func (w *walker) touchedByGitVerb(args []arg, c context) {
 	i := 0
 	for ; i < len(args) && strings.HasPrefix(args[i].lead, "-"); i++ {
@@ -250,8 +250,8 @@ func (w *walker) touchedByGitVerb(args []arg, c context) {
 	}
 }
 
-// readInGit notes a path of a repository, which begins in the working folder or
-// in one above it in the root.
+// readInGit records a path of a repository. The path is relative to the working
+// folder or to a folder above it within the root.
 func (w *walker) readInGit(name string, c context) {
 	name = strings.TrimLeft(name, "/")
 	if name == "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGitNames wants each path that git prints or takes from its objects among
-// the reads, below every folder in which the repository may begin.
+// TestGitNames checks that each path that git prints or takes from its objects is
+// among the reads, below every folder in which the repository may begin.
 func TestGitNames(t *testing.T) {
 	for _, s := range []string{
 		"git show HEAD:.env", "git show :.env", "git show :0:.env", "git show HEAD~2:./.env", "git show 'HEAD^{commit}:.env'", "git cat-file -p HEAD:.env", "git cat-file blob main:.env", "git cat-file --textconv HEAD:.env",
@@ -35,8 +35,8 @@ func TestGitNames(t *testing.T) {
 	}
 }
 
-// TestGitContents has commands with and without contents of files that they do
-// not name.
+// TestGitContents tests commands that print the content of files that they do not
+// name, and similar ones that do not.
 func TestGitContents(t *testing.T) {
 	for _, c := range []struct {
 		want     bool
@@ -204,8 +204,8 @@ git`},
 	}
 }
 
-// TestUnnamed has commands that only read, with and without contents of files
-// that they do not name.
+// TestUnnamed tests read-only commands that print the content of files that they do
+// not name, and similar ones that do not.
 func TestUnnamed(t *testing.T) {
 	for _, c := range []struct {
 		want     bool

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// ws are the circumstances that the corpus means.
+// ws holds the options that the corpus assumes.
 var ws = Options{Dir: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
 
-// corpus reads the commands of a file of testdata.
+// corpus returns the commands of a file in testdata.
 func corpus(t testing.TB, name string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -27,7 +27,7 @@ func corpus(t testing.TB, name string) []string {
 	return out
 }
 
-// decode undoes the corpus's escapes.
+// decode resolves the escapes of the corpus.
 func decode(t testing.TB, s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -102,7 +102,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// sameAgain fails unless a script is judged as the text it was made of, and made anew the same.
+// sameAgain fails unless the analysis of a script agrees with that of the original
+// text and generates the same script.
 func sameAgain(t testing.TB, s string, a *Analysis, o Options) {
 	t.Helper()
 	b := Analyse(a.Script, o)

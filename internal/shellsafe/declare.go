@@ -6,9 +6,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// This file is about what sets variables.
+// The functions of this file handle commands that set variables.
 
-// declare walks export, declare and their like.
+// declare walks export, declare and similar commands.
 func (w *walker) declare(n *syntax.DeclClause, c context) {
 	w.deny("it sets variables: " + n.Variant.Value)
 	w.other(n.Variant.Value, n, c)

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// destroyer is a command that may destroy what cannot be had back: files that no
-// version control has, what others see, what runs.
+// destroyer describes a command that may destroy something irrecoverable: files
+// outside of version control, things that others see, running programs.
 type destroyer struct {
-	sub   string // the words behind the name that are no flags, as a beginning; "" for any
-	least int    // how many letters of sub it takes at least; 0: all
-	flags string // one of these has to be there; "" for none
-	not   string // with one of these, as a word of its own, it is harmless
+	sub   string // the first words after the name that are not flags; "": any
+	least int    // minimum length of an abbreviation of sub; 0: no abbreviation
+	flags string // one of these must be present; "": none is needed
+	not   string // the command is harmless with one of these as a separate word
 	args  func(words []string) bool
-	fed   bool // it has to have words that are only known when it runs
+	fed   bool // it must have words that are known only at run time
 	why   string
 }
 
-// destroyers are data, by name of the command. Flags are as they are written; a
-// short one may stand in a cluster, a long one may be shortened.
+// destroyers lists destructive commands by name. Flags are as written; a short flag
+// may be part of a cluster, and a long one may be abbreviated.
 var destroyers = map[string][]destroyer{
 	"rm": {
 		{flags: "-r -R --recursive", why: "it deletes folders recursively"},
@@ -134,8 +134,8 @@ var destroyers = map[string][]destroyer{
 	"cryptsetup": {{why: "it changes encrypted volumes"}},
 }
 
-// Destructive is why what the command does may not be undone, as a clause; "" if
-// nothing is known of that.
+// Destructive returns the reason why the effects of the command may be
+// irreversible, as a clause. It returns "" if none is known.
 func (c *Command) Destructive() string {
 	name := c.Name
 	if strings.HasPrefix(name, "mkfs.") {
@@ -162,8 +162,8 @@ func (d *destroyer) is(words []string, fed bool) bool {
 		(d.args == nil || d.args(words)) && (fed || !d.fed)
 }
 
-// verb reports whether the words begin with those of sub. Ahead of them may
-// stand flags, and words that may be values of flags.
+// verb reports whether the words begin with those of sub. Flags may come before
+// them, and words that may be values of flags.
 func (d *destroyer) verb(words []string) bool {
 	if d.sub == "" {
 		return true
@@ -192,7 +192,7 @@ func (d *destroyer) abbreviates(w, verb string) bool {
 	return w == verb || d.least > 0 && len(w) >= d.least && strings.HasPrefix(verb, w)
 }
 
-// operands are the words that are no flags.
+// operands returns the words that are not flags.
 func operands(words []string) (out []string) {
 	for i, w := range words {
 		if w == "--" {
@@ -205,8 +205,8 @@ func operands(words []string) (out []string) {
 	return out
 }
 
-// flagged reports whether one of the flags is among the words in front of --. A
-// word whose flags are only known when it runs has all of them.
+// flagged reports whether one of the flags is among the words before --. A word
+// with flags that are known only at run time counts as all of them.
 func flagged(words []string, flags string) bool {
 	for _, w := range words {
 		if w == "--" {
@@ -222,7 +222,7 @@ func flagged(words []string, flags string) bool {
 				return true
 			case strings.HasPrefix(f, "--"):
 				if len(name) > 2 && strings.HasPrefix(f, name) {
-					return true // git and getopt take a beginning
+					return true // git and getopt accept abbreviations
 				}
 			case len(f) == 2 && w[1] != '-' && strings.ContainsAny(w[1:], f[1:]+"$`"):
 				return true
@@ -232,8 +232,8 @@ func flagged(words []string, flags string) bool {
 	return false
 }
 
-// spared reports whether one of the flags is a word of its own, which cannot be
-// the value of a flag.
+// spared reports whether one of the flags is a separate word that cannot be the
+// value of another flag.
 func spared(words []string, flags string) bool {
 	for i, w := range words {
 		if w == "--" {
@@ -246,7 +246,7 @@ func spared(words []string, flags string) bool {
 	return false
 }
 
-// behindGlobals skips what git takes ahead of its command.
+// behindGlobals returns the words after git's global flags.
 func behindGlobals(words []string) []string {
 	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
 		switch words[0] {
@@ -259,11 +259,11 @@ func behindGlobals(words []string) []string {
 	return words
 }
 
-// unknown are characters that a word begins with whose beginning is only known
-// when it runs, and may become a flag.
+// unknown holds the characters with which a word may begin that is known only at
+// run time and may become a flag.
 const unknown = "$`*?[{"
 
-// dynamic reports whether a word that may be a flag is not known.
+// dynamic reports whether a word is unknown that may be a flag.
 func dynamic(words []string) bool {
 	for _, w := range words {
 		if w == "--" {
@@ -276,12 +276,12 @@ func dynamic(words []string) bool {
 	return false
 }
 
-// dynamicVerb reports whether what git is to do is not known.
+// dynamicVerb reports whether git's subcommand is unknown.
 func dynamicVerb(words []string) bool {
 	return len(words) > 0 && words[0] != "" && strings.IndexByte("$`{", words[0][0]) >= 0
 }
 
-// signals reports whether a kill ends something that is not the shell's own job.
+// signals reports whether kill ends a process other than a job of the shell.
 func signals(words []string) bool {
 	for i := 0; i < len(words); i++ {
 		switch w := words[i]; {
@@ -294,7 +294,7 @@ func signals(words []string) bool {
 				return anotherSignal(words[i+1:])
 			}
 		case w == "--", i == 0 && strings.HasPrefix(w, "-"):
-		case strings.HasPrefix(w, "%"), w == "$!", w == "$$", w == "$BASHPID": // jobs of the shell, and itself
+		case strings.HasPrefix(w, "%"), w == "$!", w == "$$", w == "$BASHPID": // jobs of the shell, and the shell itself
 		default:
 			return true
 		}
@@ -302,14 +302,14 @@ func signals(words []string) bool {
 	return false
 }
 
-// anotherSignal reports whether the words after the signal of a kill may name
-// another one, which replaces the first.
+// anotherSignal reports whether the words after the signal of kill may name another
+// signal, which replaces the first.
 func anotherSignal(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") && w != "--" })
 }
 
-// cleans reports whether a git clean removes something: it only shows what it
-// would if -n is there, alone or with letters that take no value.
+// cleans reports whether git clean removes files. With -n, alone or in a cluster of
+// letters without values, it only lists them.
 func cleans(words []string) bool {
 	for i, w := range words {
 		switch {
@@ -318,19 +318,19 @@ func cleans(words []string) bool {
 		case w == "--dry-run", len(w) > 1 && w[0] == '-' && strings.Contains(w, "n") && strings.Trim(w[1:], "dfnqxX") == "":
 			return false
 		case len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "e"):
-			return true // what follows is the value of -e
+			return true // the rest is the value of -e
 		}
 	}
 	return true
 }
 
-// refspecs reports whether a push forces or removes a name.
+// refspecs reports whether git push overwrites or removes a ref.
 func refspecs(words []string) bool {
 	plain := operands(words)
 	return slices.ContainsFunc(plain[min(1, len(plain)):], func(w string) bool { return w[:min(1, len(w))] == "+" || w[:min(1, len(w))] == ":" })
 }
 
-// paths reports whether a checkout names files rather than a branch.
+// paths reports whether git checkout names files rather than a branch.
 func paths(words []string) bool {
 	if slices.Contains(words, "--") {
 		return true
@@ -347,24 +347,26 @@ func paths(words []string) bool {
 		strings.HasSuffix(w, "/") || strings.ContainsAny(w, "*?[") || strings.HasPrefix(w, ":") || hasExtension(w) || has(plainFiles, w)
 }
 
-// plainFiles are common names of files without an extension.
+// plainFiles lists common names of files without an extension.
 const plainFiles = "Makefile Dockerfile LICENSE README CHANGELOG Gemfile Rakefile Jenkinsfile Vagrantfile Procfile"
 
-// hasExtension reports whether a name ends in a dot and letters, as files do
-// and branches hardly.
+// hasExtension reports whether a name ends in a dot and letters, which is usual for
+// files and rare for branches.
 func hasExtension(name string) bool {
 	i := strings.LastIndexByte(name, '.')
 	return i >= 0 && i+1 < len(name) && strings.Trim(name[i+1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// word is a test for a word, also as the end of one, such as :lib:publish.
+// word returns a test for a word, which may also be the end of a word, as in
+// :lib:publish.
 func word(want string) func([]string) bool {
 	return func(words []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return w == want || strings.HasSuffix(w, ":"+want) })
 	}
 }
 
-// uploads is about python -m twine upload and setup.py upload.
+// uploads reports whether the words are those of python -m twine upload or setup.py
+// upload.
 func uploads(words []string) bool {
 	return slices.Contains(words, "upload") && (slices.Contains(words, "twine") || slices.Contains(words, "setup.py"))
 }

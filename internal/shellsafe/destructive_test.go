@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// destroys is the first entry of the data that covers a part of a text, as name
-// and number, "" if none does.
+// destroys returns the first entry of destroyers that covers a part of a text, as
+// name and number; "" if there is none.
 func destroys(text string) (entry, why string) {
 	a := Analyse(text, ws)
 	for i := range a.Commands {
@@ -32,9 +32,9 @@ func destroys(text string) (entry, why string) {
 	return "", ""
 }
 
-// TestDestructive has what testdata/destructive.txt says of each command. Every
-// entry of the data is met by a line, and every command that is not destructive
-// whatever its words are has a harmless line beside.
+// TestDestructive checks each command against testdata/destructive.txt. Every entry
+// of destroyers must be used by a line. Every command that is not always
+// destructive must also have a harmless line.
 func TestDestructive(t *testing.T) {
 	data, err := os.ReadFile("testdata/destructive.txt")
 	if err != nil {
@@ -84,7 +84,8 @@ func anyOf(text string, f func(*Command) bool) bool {
 	return false
 }
 
-// TestShows has what shows secrets, as far as words tell, and what looks alike.
+// TestShows tests commands that show secrets, as far as their words reveal it, and
+// similar harmless ones.
 func TestShows(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -148,7 +149,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// TestSure: what the text of a command begins with, where not all is known.
+// TestSure checks the certain beginning of commands that are not fully known.
 func TestSure(t *testing.T) {
 	for text, want := range map[string]string{
 		"git log": "", "git $X": "git ", "git pu$X y": "git pu", "git \"$X\"": "git ", "git $(x)": "git ", "git {a,b}": "git ", "git p{a,b}": "git p", "git pu*": "git pu", "git ~/x": "git ", "git -C $HOME/x log": "git -C ",
@@ -170,7 +171,7 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// TestBlind: which commands change files that nobody knows.
+// TestBlind checks which commands change unknown files.
 func TestBlind(t *testing.T) {
 	for text, want := range map[string]string{
 		"echo x > $X": "echo", "echo x > a": "", "rm $X": "rm", "rm a": "", "rm *.o": "", "cat $X": "", "cp a $X": "cp", "cp $X a": "", "ls; tee $X; ls": "tee", "{ ls; } > $X": "ls", "xargs rm": "rm", "xargs cat": "",
@@ -192,7 +193,8 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// TestMorePaths has the ways in which commands name files beside operands.
+// TestMorePaths tests the ways in which commands name files other than as plain
+// operands.
 func TestMorePaths(t *testing.T) {
 	for _, c := range []struct{ command, reads, writes string }{
 		{"cp -rt d a", "/ws:a", "/ws:d /ws:d/a"},
@@ -251,8 +253,8 @@ func TestMorePaths(t *testing.T) {
 	}
 }
 
-// TestPatterns: a pattern as path/filepath.Match has it matches what the shell's
-// does.
+// TestPatterns checks that the pattern for path/filepath.Match matches at least the
+// paths that the shell's pattern matches.
 func TestPatterns(t *testing.T) {
 	for text, want := range map[string]string{
 		"*": "[^.]*", "*.go": "[^.]*.go", ".*": ".*", "a*": "a*", "a?b": "a?b", "?b": "[^.]b", "[a-c]d": "[^.]d", "a[!b]": "a?", "a/*": "a/[^.]*", "a/*/b": "a/[^.]*/b", "**": "[^.]**", "'*'x*": `\*x*`, `\[a*`: `\[a*`, "x[[:alpha:]]y/z": "x*/z", "[[:alpha:]]y": "[^.]*", "~/*": "/home/u/[^.]*", "\"a b\"*": "a b*",

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// dirs are the folders a command may run in: more than one behind a cd that
-// may have failed.
+// dirs holds the folders in which a command may run. There are several after a cd
+// that may have failed.
 type dirs struct {
 	list    []string
 	unknown bool
 }
 
-// flow is where a command leaves the shell, by whether it succeeds.
+// flow holds the folders after a command, for success and failure.
 type flow struct{ ok, fail dirs }
 
 func same(d dirs) flow { return flow{d, d} }
@@ -27,7 +27,8 @@ func startDirs(o *Options) dirs {
 	return dirs{list: []string{path.Clean(o.Dir)}}
 }
 
-// or joins two sets; over four folders it is no longer known.
+// or returns the union of two sets. A union of more than four folders counts as
+// unknown.
 func (d dirs) or(e dirs) dirs {
 	list := slices.Clone(d.list)
 	for _, x := range e.list {
@@ -41,7 +42,7 @@ func (d dirs) or(e dirs) dirs {
 	return dirs{list, d.unknown || e.unknown}
 }
 
-// cd is where cd TO leads. The shell's cd takes ".." away from the text, as
+// cd returns the folders after cd TO. The shell's cd removes ".." from the text, as
 // path.Join does.
 func (d dirs) cd(to string) dirs {
 	if path.IsAbs(to) {
@@ -54,7 +55,7 @@ func (d dirs) cd(to string) dirs {
 	return e
 }
 
-// within reports whether all folders are in a root.
+// within reports whether all folders are known and in a root.
 func (d dirs) within(o *Options) bool {
 	roots := o.Roots
 	if len(roots) == 0 && path.IsAbs(o.Dir) {
@@ -74,7 +75,7 @@ func (d dirs) within(o *Options) bool {
 	return true
 }
 
-// paths makes what a word means as a path in each folder.
+// paths returns the paths that a word means, one for each folder.
 func (d dirs) paths(a *arg, below bool) []Path {
 	p := Path{Text: a.val, Dynamic: !a.lit, Glob: a.glob, Below: below}
 	if !a.lit && !a.glob {

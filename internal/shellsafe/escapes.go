@@ -2,18 +2,18 @@ package shellsafe
 
 import "strings"
 
-// escape is how a word of a program that is no shell names a command.
+// escape describes how a word of a program that is not a shell can name a command.
 type escape struct {
-	marks string // the command stands behind one of these, parted by &; lower case
-	flags string // only in the values of these flags, and in words that begin with lead
+	marks string // lower-case texts, separated by &; the command follows one of them
+	flags string // only in the values of these flags, and in words with the prefix lead
 	lead  string
-	ends  string // characters at which the command ends
-	doubt string // what it runs is not known if a word has this
-	all   bool   // every word that is no flag may be a text for a shell
+	ends  string // characters that end the command
+	doubt string // if a word contains this, the command it runs is unknown
+	all   bool   // every word that is not a flag may be a text for a shell
 }
 
-// escapes are data for rules that deny and ask, by name of the program. Longer
-// programs in a language of its own are not read.
+// escapes is a table for rules that deny and ask, by name of the program. Longer
+// programs in languages of their own are not analysed.
 var escapes = map[string]escape{
 	"sqlite3": {marks: ".shell &.system &.sh &'|&\"|&once |&output |", doubt: "edit("},
 	"vim":     vimEscape, "vi": vimEscape, "nvim": vimEscape, "view": vimEscape, "ex": vimEscape, "vimdiff": vimEscape, "gvim": vimEscape, "rvim": vimEscape,
@@ -40,8 +40,8 @@ var (
 	gccEscape = escape{flags: "-wrapper"}
 )
 
-// escapes lists the commands that the words of a program hold in a language of
-// its own. What they do not show is a doubt, not unresolved.
+// escapes lists the commands that the words of a program contain in the program's
+// own language. Unknown ones make the analysis doubtful, not unresolved.
 func (w *walker) escapes(name string, args []arg, c context) {
 	e, ok := escapes[name]
 	if !ok {
@@ -73,8 +73,8 @@ func (w *walker) escapes(name string, args []arg, c context) {
 	})
 }
 
-// anyCommand lists the first word as a text for a shell, and as the beginning of
-// a command.
+// anyCommand lists the first word as a text for a shell, and the words as a
+// command.
 func (w *walker) anyCommand(name string, args []arg, c context) {
 	text := args[0].text
 	if w.commands > maxListed || strings.HasPrefix(text, "-") || strings.TrimSpace(text) == "" {
@@ -89,8 +89,8 @@ func (w *walker) anyCommand(name string, args []arg, c context) {
 	w.inner(args, c)
 }
 
-// in reports whether a word may hold a command, by what it is and what stands
-// ahead of it.
+// in reports whether a word may contain a command, according to the word itself and
+// the word before it.
 func (e *escape) in(ahead arg, a *arg) bool {
 	if e.flags == "" && e.lead == "" || e.lead != "" && strings.HasPrefix(a.lead, e.lead) {
 		return true
@@ -113,7 +113,7 @@ func (w *walker) escaped(e *escape, text string, c context) {
 			w.reparse(quoted, true, c)
 			continue
 		}
-		if at := strings.IndexAny(m, `'"`); at >= 0 { // it ends with the quotes it began with
+		if at := strings.IndexAny(m, `'"`); at >= 0 { // it ends with the same quote
 			rest, _, _ = strings.Cut(rest, m[at:at+1])
 		}
 		if end := strings.IndexAny(rest, e.ends); e.ends != "" && end >= 0 {
@@ -123,8 +123,8 @@ func (w *walker) escaped(e *escape, text string, c context) {
 	}
 }
 
-// awkRuns lists the texts that a program of awk may give to a shell: what stands
-// in quotes, where it has a system( or a pipe.
+// awkRuns lists the texts that an awk program may give to a shell: quoted texts in
+// programs that contain system or a pipe.
 func (w *walker) awkRuns(a *arg, c context) {
 	if !strings.Contains(a.text, "system") && !strings.Contains(a.text, "|") {
 		return
@@ -145,7 +145,7 @@ func (w *walker) awkRuns(a *arg, c context) {
 	}
 }
 
-// plausible reports whether a text begins as a command does.
+// plausible reports whether a text begins like a command.
 func (w *walker) plausible(text string) bool {
 	text = strings.TrimLeft(text, " \t")
 	return text != "" && (letter(text[0]) || strings.IndexByte("/.~\\", text[0]) >= 0)

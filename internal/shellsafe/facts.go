@@ -8,11 +8,11 @@ func LeadingSleep(command string) bool {
 	return len(a.Commands) > 0 && a.Commands[0].Name == "sleep"
 }
 
-// ResultExit reports whether an exit code is an answer and not a failure: 1
-// from the last command of the last pipeline, if that is one that answers no by it.
+// ResultExit reports whether an exit code is an answer and not a failure: exit code
+// 1 of the last command of the last pipeline, if that command means "no" by it.
 func ResultExit(a *Analysis, code int) bool { return code == 1 && a.answers }
 
-// answers reports whether exit code 1 of a statement means no.
+// answers reports whether exit code 1 of a statement means "no".
 func (w *walker) answers(s *syntax.Stmt) bool {
 	switch n := s.Cmd.(type) {
 	case *syntax.TestClause:
@@ -29,7 +29,8 @@ func (w *walker) answers(s *syntax.Stmt) bool {
 		if n.Op == syntax.AndStmt && w.tells(n.Y) {
 			return w.answers(n.X) // [ -f x ] && echo yes
 		}
-		// What comes first may be what failed. Whether a cd was is known when it ended.
+		// An earlier command may be the one that failed. For cd that is visible in
+		// the folder at the end.
 		return w.answers(n.Y) && (n.Op != syntax.AndStmt || w.answers(n.X) || w.tells(n.X) || w.goes(n.X))
 	}
 	return false
@@ -41,7 +42,8 @@ func (w *walker) goes(s *syntax.Stmt) bool {
 	return ok && len(n.Args) > 0 && w.plainWord(n.Args[0]).val == "cd"
 }
 
-// tells reports whether a statement only prints and so cannot be what failed.
+// tells reports whether a statement only prints, so that it cannot be the one that
+// failed.
 func (w *walker) tells(s *syntax.Stmt) bool {
 	n, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(n.Args) == 0 {

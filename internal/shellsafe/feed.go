@@ -2,12 +2,13 @@ package shellsafe
 
 import "strings"
 
-// This file is about what a wrapper does to the command that it runs: xargs and
-// its like add words, env -C and its like choose the folder.
+// The functions of this file handle the effects of a wrapper on the command it
+// runs: xargs and similar programs add words; env -C and similar ones choose the
+// folder.
 
-// replaced is the text in whose place xargs or parallel puts what it reads, ""
-// if that goes behind the command. With two of them it is a blank, so that
-// nothing behind the name counts as known.
+// replaced returns the placeholder that xargs or parallel replaces by its input, or
+// "" if the input goes after the command. For two placeholders it returns a blank,
+// so that no text after the name counts as known.
 func replaced(args []arg) string {
 	place := ""
 	for i := 1; i < len(args); i++ {
@@ -44,8 +45,7 @@ func replaced(args []arg) string {
 	return place
 }
 
-// replaces reports whether another program puts words in the place of a part of
-// the text.
+// replaces reports whether another program replaces a part of the text.
 func (c *context) replaces(text string) bool {
 	place := c.place
 	if place == "{" {
@@ -54,8 +54,8 @@ func (c *context) replaces(text string) bool {
 	return c.fed && place != "" && strings.Contains(text, place)
 }
 
-// fedUpTo is what the text of a command begins with to which another program
-// adds words: behind the others, or in the place of place.
+// fedUpTo returns the certain beginning of a command's text to which another
+// program adds words: the whole text, or the text before the placeholder.
 func fedUpTo(text, place string) string {
 	if place != "" {
 		if before, _, ok := strings.Cut(text, place); ok {
@@ -65,7 +65,8 @@ func fedUpTo(text, place string) string {
 	return text + " "
 }
 
-// into is where the flag in front of args has a wrapper run its command.
+// into returns the folders in which a wrapper runs its command, given the flag at
+// the start of args.
 func (w *walker) into(x *wrapper, args []arg, from dirs) dirs {
 	t := toucher{vals: x.dir}
 	flag, value, next := t.flag(args[0].val)
@@ -86,7 +87,7 @@ func (w *walker) into(x *wrapper, args []arg, from dirs) dirs {
 	return from.cd(to.val)
 }
 
-// finds lists what find and fd run.
+// finds lists the commands that find and fd run.
 func (w *walker) finds(args []arg, c context) {
 	c.fed, c.place = true, "{"
 	for i := 1; i < len(args); i++ {

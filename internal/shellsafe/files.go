@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// toucher is a command whose operands are files that it changes.
+// toucher describes the files that a command's operands name.
 type toucher struct {
 	vals   string // flags that take the next word
-	into   string // flags whose value is written
-	from   string // flags whose value is read
-	script string // flags in whose presence no operand ahead is left out
-	first  int    // operands ahead that are no paths
-	reads  string // which operands are read: "" none, "all", "but last"
-	writes string // which are written: "" none, "all", "first", "last"
-	only   string // only with this flag, whose value is attached to it
-	below  bool   // what is written may lie in the last operand, under the name it had
+	into   string // flags whose value is a written file
+	from   string // flags whose value is a read file
+	script string // if one of these flags is present, first is 0
+	first  int    // number of leading operands that are not paths
+	reads  string // operands that are read: "" none, "all", "but last"
+	writes string // operands that are written: "" none, "all", "first", "last"
+	only   string // applies only with this flag, whose value is attached
+	below  bool   // files may be written in the last operand, under their names
 }
 
-// touchers are data for rules on files.
+// touchers is a table for rules on files, by name of the command.
 var touchers = map[string]toucher{
 	"rm": {writes: "all"}, "rmdir": {writes: "all"}, "unlink": {writes: "all"}, "shred": {writes: "all", vals: "-n -s"}, "touch": {writes: "all", vals: "-d -t -r --date --reference"}, "mkdir": {writes: "all", vals: "-m --mode"}, "mkfifo": {writes: "all", vals: "-m"}, "mknod": {writes: "all"}, "truncate": {writes: "all", vals: "-s -r --size"}, "tee": {writes: "all"}, "mktemp": {writes: "all", into: "-p --tmpdir"},
 	"mv": {reads: "all", writes: "all", into: "-t --target-directory", vals: "-S --suffix", below: true}, "cp": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S --suffix", below: true}, "ln": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-S --suffix", below: true}, "install": {reads: "but last", writes: "last", into: "-t --target-directory", vals: "-m -o -g -S --mode --owner --group --suffix", below: true}, "rsync": {reads: "but last", writes: "last", vals: "-e -f --rsh --exclude --include"}, "scp": {reads: "but last", writes: "last", vals: "-P -i -o -F -J"},
@@ -32,8 +32,8 @@ var touchers = map[string]toucher{
 	"go": {into: "-o"}, "gcc": {into: "-o"}, "g++": {into: "-o"}, "cc": {into: "-o"}, "c++": {into: "-o"}, "clang": {into: "-o"}, "clang++": {into: "-o"}, "ld": {into: "-o"},
 }
 
-// touched notes the files that a known command writes or reads. Commands of the
-// table that read are noted where they are judged.
+// touched records the files that a known command writes or reads. Read-only
+// commands of the table are recorded by their judgement.
 func (w *walker) touched(args []arg, c context) {
 	args = canonical(args)
 	name := base(args[0].val)
@@ -64,7 +64,7 @@ func (w *walker) touched(args []arg, c context) {
 	if t.only != "" && !o.only {
 		return
 	}
-	if len(o.into) > 0 && t.below { // all operands are what is put there
+	if len(o.into) > 0 && t.below { // all operands are sources
 		for i := range o.into {
 			w.below(&o.into[i], o.list, c)
 		}
@@ -98,20 +98,20 @@ func (w *walker) touched(args []arg, c context) {
 	}
 }
 
-// Programs that write the content of the files they name, or their mode and
-// times, and never remove, replace or link the names; and the flags of touchers
-// whose value is a file to be filled with output.
+// Programs that write only content, mode and times of the files they name, and
+// never remove, replace or link the names. And flags of touchers whose value is a
+// file to fill with output.
 const (
 	fillers     = "tee touch truncate cp chmod chown chgrp setfacl chattr uniq shred"
 	outputFlags = "-o --output -O --output-document --output-file -a --append-output -c --cookie-jar -D --dump-header --trace --trace-ascii --stderr"
 )
 
-// guessed are programs that run a script or have many forms, so that an operand
-// after the first may be written as well as read.
+// guessed lists programs that run a script or have many forms, so that operands
+// after the first may be read or written.
 const guessed = "python python3 node perl5 ruby php bash sh openssl gpg zip split csplit"
 
 // fillsFiles reports whether a command writes only the content of the files it
-// names. Of cp it has to be known that the copies are single files.
+// names. For cp, the copies must certainly be single files.
 func fillsFiles(name string, words []string) bool {
 	if !has(fillers, name) {
 		return false
@@ -127,8 +127,8 @@ func fillsFiles(name string, words []string) bool {
 	return true
 }
 
-// below notes what lies in a folder under the names of what is put there: it may
-// be a link, or a name that matters.
+// below records the paths in a folder under the names of the sources put there: one
+// may be a link, or a protected name.
 func (w *walker) below(dir *arg, sources []arg, c context) {
 	if !dir.lit {
 		return
@@ -149,16 +149,16 @@ func (w *walker) below(dir *arg, sources []arg, c context) {
 	}
 }
 
-// split is the words of a command without its flags.
+// split holds the words of a command without its flags.
 type split struct {
 	list  []arg
 	into  []arg // values of toucher.into
-	first int   // of list: how many are no paths
-	only  bool  // toucher.only is there
+	first int   // number of elements of list that are not paths
+	only  bool  // whether toucher.only is present
 }
 
-// split reads the words as GNU programs do: short flags in clusters, long
-// ones shortened, both among the operands.
+// split parses the words as GNU programs do: short flags may be clustered, long
+// ones abbreviated, both may come after operands.
 func (t *toucher) split(w *walker, args []arg, c context) split {
 	o := split{first: t.first}
 	for i := 1; i < len(args); i++ {
@@ -184,7 +184,7 @@ func (t *toucher) split(w *walker, args []arg, c context) split {
 			v = args[i+1]
 			if !strings.HasPrefix(a.val, "--") || a.val == flag {
 				i++
-			} // else the flag was guessed, and that may be an operand
+			} // else the flag was guessed, and the next word may be an operand
 		}
 		switch {
 		case has(t.into, flag):
@@ -201,8 +201,9 @@ func (t *toucher) split(w *walker, args []arg, c context) split {
 	return o
 }
 
-// flag finds the flag in a word that takes a value, and the value, if that is
-// not the next word; "" if none does.
+// flag returns the flag in a word that takes a value, and its value. next reports
+// that the value is the next word. It returns "" if no flag of the word takes a
+// value.
 func (t *toucher) flag(v string) (flag, value string, next bool) {
 	if strings.HasPrefix(v, "--") {
 		name, value, eq := strings.Cut(v, "=")
@@ -216,7 +217,7 @@ func (t *toucher) flag(v string) (flag, value string, next bool) {
 	for i := 1; i < len(v); i++ {
 		f := v[i : i+1]
 		if f == t.only {
-			break // what follows is its value
+			break // the rest is its value
 		}
 		if f = "-" + f; has(t.into, f) || has(t.from, f) || has(t.vals, f) {
 			return f, v[i+1:], i == len(v)-1

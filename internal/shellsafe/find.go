@@ -2,7 +2,7 @@ package shellsafe
 
 import "strings"
 
-// judgeFind reads a find: flags, starting points, then tests and actions.
+// judgeFind judges a find command: flags, starting points, then tests and actions.
 func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
 	i := 1
 	follow := literal("-P")
@@ -63,8 +63,8 @@ func (w *walker) judgeFind(args []arg, c context) (out []arg, why string) {
 	return out, ""
 }
 
-// findExec judges what -exec runs. What {} becomes begins with a starting point
-// and so is no flag; it is one that begins with @ if a starting point does.
+// findExec judges the command of -exec. {} becomes a text that begins with a
+// starting point. So it is no flag; it begins with @ if a starting point does.
 func (w *walker) findExec(args, starts []arg, c context) (out []arg, used int, why string) {
 	end := -1
 	for i := range args {
@@ -90,8 +90,8 @@ func (w *walker) findExec(args, starts []arg, c context) (out []arg, used int, w
 	for i := range inner {
 		switch {
 		case inner[i].val == "{}" && i > 0:
-			// Any number of paths. The literal text is for our reading only:
-			// the word is written as it stood.
+			// Any number of paths. The literal text is only for the analysis: the
+			// word is written unchanged.
 			inner[i] = arg{text: "{}", val: "{}", glob: true, lead: lead, script: quote("{}")}
 		case strings.Contains(inner[i].val, "{}"):
 			return nil, 0, "find: {} is part of a word"
@@ -111,7 +111,7 @@ func (w *walker) within(by string, args []arg, c context) ([]arg, string) {
 	return w.bySpec(name, s, args, c)
 }
 
-// judgeRunner reads xargs and timeout: their flags, then a command of the table.
+// judgeRunner judges xargs and timeout: their flags, then a command of the table.
 func (w *walker) judgeRunner(key string, args []arg, c context) ([]arg, string) {
 	p := &parsed{name: key, s: table[key], args: args, vals: map[string][]arg{}}
 	i, why := p.leading()
@@ -155,8 +155,8 @@ func (w *walker) judgeRunner(key string, args []arg, c context) ([]arg, string) 
 	return append(append([]arg(nil), args[:i]...), out...), ""
 }
 
-// replacements are the texts in whose place xargs puts what it reads. GNU's -i
-// and --replace take a value only if it is attached.
+// replacements returns the placeholders that xargs replaces by its input. GNU's -i
+// and --replace take only attached values.
 func replacements(p *parsed) []string {
 	var out []string
 	for _, f := range []string{"-I", "-i", "--replace"} {
@@ -172,8 +172,8 @@ func replacements(p *parsed) []string {
 	return out
 }
 
-// feed puts what xargs reads into a command: unknown words, any number of them,
-// which may look like flags.
+// feed adds the input of xargs to a command: any number of unknown words, which may
+// look like flags.
 func (w *walker) feed(inner []arg, replace []string) string {
 	name := inner[0].val
 	s := table[name]

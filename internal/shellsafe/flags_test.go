@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// This file compares what the tables say of flags with what the programs say of
-// themselves: whether a flag takes the next word, an attached value, or none.
+// The tests of this file compare the flags in the tables with those of the
+// programs: whether a flag takes the next word, an attached value, or none.
 
 const (
 	noValue  = "none"
@@ -23,7 +23,7 @@ const (
 	optional = "optional" // attached only
 )
 
-// described are the flags of a table entry.
+// described returns the flags of a table entry.
 func described(s *spec) map[string]string {
 	out := map[string]string{}
 	for i := 0; i < len(s.short); i++ {
@@ -52,8 +52,7 @@ func described(s *spec) map[string]string {
 	return out
 }
 
-// wrapped are the wrappers whose help is read, with the flags that the table
-// describes.
+// wrapped returns the wrappers whose help is read, with the flags in the table.
 func wrapped() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, name := range strings.Fields("env nice timeout stdbuf xargs flock ionice chrt prlimit unshare nsenter setpriv watch strace") {
@@ -75,8 +74,8 @@ var (
 	itemGap  = regexp.MustCompile(`(?:, *|\s*\|\s*| )(-)`)
 )
 
-// helpFlags reads the flags of a --help text. A flag without a value of its own
-// has that of the last on its line, as GNU programs write it.
+// helpFlags parses the flags of a --help text. A flag without a value of its own
+// has the value of the last flag on its line, as in texts of GNU programs.
 func helpFlags(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -92,7 +91,7 @@ func helpFlags(text string) map[string]string {
 			if f == nil {
 				continue
 			}
-			if !strings.HasPrefix(f[1], "--") && len(f[1]) > 2 { // -lVALUE, or not of GNU's form
+			if !strings.HasPrefix(f[1], "--") && len(f[1]) > 2 { // -lVALUE, or not in GNU's form
 				continue
 			}
 			kind := last
@@ -113,14 +112,15 @@ func helpFlags(text string) map[string]string {
 	return out
 }
 
-// placeholder reports whether what stands behind a flag names a value and is
-// not the beginning of a sentence.
+// placeholder reports whether the text after a flag names a value, rather than
+// beginning a sentence.
 func placeholder(s string) bool {
 	word, _, _ := strings.Cut(s, " ")
 	return word != "" && (strings.ToUpper(word) == word || word == s) && strings.ContainsAny(word[:1], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'\"")
 }
 
-// messages runs a program of the tables where it can do nothing, for its messages.
+// messages runs a program of the tables where it can do no harm, and returns its
+// messages.
 func messages(dir, name string, args ...string) string {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir}, time.Second
@@ -130,8 +130,8 @@ func messages(dir, name string, args ...string) string {
 	return string(bytes.ToValidUTF8(out, nil))
 }
 
-// probed asks the program's own parser about a flag, which help may describe
-// wrongly: it complains of a value that is missing, or of one that is too much.
+// probed asks the program's own parser about a flag, since the help may be wrong.
+// The parser complains about a missing value, or about an unexpected one.
 func probed(dir, name, flag, kind string) string {
 	missing := messages(dir, name, flag)
 	if strings.Contains(missing, "requires an argument") || strings.Contains(missing, "argument is required") {
@@ -148,15 +148,15 @@ func probed(dir, name, flag, kind string) string {
 	case strings.Contains(excess, "doesn't allow an argument"), strings.Contains(excess, "invalid option -- '\x01'"), strings.Contains(excess, `invalid option -- '\001'`):
 		return noValue
 	case strings.Contains(missing, "unrecognized option"), strings.Contains(missing, "invalid option"):
-		return "" // not of this version
+		return "" // not in this version
 	case getopt && (kind != noValue || strings.HasPrefix(flag, "--")):
 		return optional
 	}
 	return kind
 }
 
-// helpOf is the text in which a program describes its flags; git's subcommands
-// go by git-NAME.
+// helpOf returns the text in which a program describes its flags. git-NAME means a
+// subcommand of git.
 func helpOf(dir, name string) string {
 	if verb, ok := strings.CutPrefix(name, "git-"); ok {
 		return messages(dir, "git", verb, "-h")
@@ -164,7 +164,7 @@ func helpOf(dir, name string) string {
 	return messages(dir, name, "--help")
 }
 
-// tableFlags are what both kinds of table describe, by program.
+// tableFlags returns the flags of both kinds of tables, by program.
 func tableFlags() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for name, s := range table {
@@ -186,7 +186,7 @@ func tableFlags() map[string]map[string]string {
 	return out
 }
 
-// knownFlags reads the list of flags, by program and flag.
+// knownFlags reads the stored list of flags, by program and flag.
 func knownFlags() map[string]string {
 	known := map[string]string{}
 	if data, err := os.ReadFile("testdata/flags.txt"); err == nil {
@@ -199,14 +199,14 @@ func knownFlags() map[string]string {
 	return known
 }
 
-// otherForms are flags that no kind describes: lsof -i may take the next word,
-// which lsofNames judges, those of jq take two words, and those of git take the
-// next word if there is one, which is an operand for the table.
+// otherForms lists flags that do not fit the kinds. lsof -i may take the next word,
+// which lsofNames checks. Those of jq take two words. Those of git take the next
+// word if there is one, which is an operand for the table.
 const otherForms = "lsof-i jq--arg jq--argjson git-branch--merged git-branch--no-merged git-tag--merged git-tag--no-merged git-for-each-ref--merged git-for-each-ref--no-merged git-for-each-ref--contains git-for-each-ref--no-contains"
 
-// TestFlagsOfPrograms compares the tables with a list made of the programs'
-// --help and corrected by what their parsers say. -update makes the list anew
-// of the programs that are installed.
+// TestFlagsOfPrograms compares the tables with a list made from the programs'
+// --help and corrected by the answers of their parsers. -update makes the list
+// again from the installed programs.
 func TestFlagsOfPrograms(t *testing.T) {
 	known := knownFlags()
 	tables := tableFlags()
@@ -248,9 +248,9 @@ func TestFlagsOfPrograms(t *testing.T) {
 	}
 }
 
-// TestFlagsOfHelp compares the tables with the --help of what is installed
-// here, which may be of another version than the list. Where a parser has shown
-// that the help is wrong, the list counts.
+// TestFlagsOfHelp compares the tables with the --help of the installed programs,
+// whose versions may differ from the list's. Where a parser has shown that the help
+// is wrong, the list applies.
 func TestFlagsOfHelp(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the tables mean GNU programs")

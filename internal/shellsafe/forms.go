@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// This file finds the subcommand of a command among its flags, for rules that
-// deny and ask: "git push" in "git -C dir push".
+// The functions of this file find the subcommand of a command among its flags, for
+// rules that deny and ask: "git push" in "git -C dir push".
 
-// Form is another spelling of a command. Rules that deny or ask cover it too,
-// rules that allow do not.
+// Form is another spelling of a command. Rules that deny or ask match it; rules
+// that allow do not.
 type Form struct {
 	Text string
 	Sure string // as Command.Sure
@@ -18,12 +18,12 @@ type Form struct {
 const (
 	maxForms     = 64      // of one command
 	maxFormBytes = 1 << 20 // of all commands of a text
-	formLevels   = 3       // words of a subcommand ahead of which flags are skipped
+	formLevels   = 3       // words of a subcommand before which flags are skipped
 )
 
-// global describes the flags of a program that may stand ahead of its
-// subcommand. For a flag that is not listed, both readings are tried: the next
-// word is its value, and it is not.
+// global lists the flags of a program that may come before its subcommand. For
+// other flags, both readings are tried: the next word is the flag's value, or it is
+// not.
 type global struct {
 	vals  string // flags that take the next word
 	plain string // flags that do not
@@ -57,7 +57,7 @@ var globals = map[string]global{
 	"mvn":       {vals: "-f --file -s --settings -P --activate-profiles -pl --projects -T --threads -l --log-file", plain: "-q -B -U -o -e -X --quiet --batch-mode --offline"},
 }
 
-// synonyms are words behind the name of a program that mean the same.
+// synonyms lists, by program, sets of subcommands with the same meaning.
 var synonyms = map[string][][]string{
 	"npm": {
 		oneOf("install|i|in|ins|inst|insta|instal|isnt|isnta|isntal|isntall|add"), oneOf("uninstall|unlink|remove|rm|r|un"), oneOf("run|run-script|rum|urn"),
@@ -85,8 +85,8 @@ var containers = [][]string{
 // oneOf splits a list of synonyms.
 func oneOf(s string) []string { return strings.Split(s, "|") }
 
-// canonical returns the words of a command by the usual name of its program:
-// git push for /usr/lib/git-core/git-push, pip for pip3.
+// canonical returns the words of a command with the usual name of its program: git
+// push for /usr/lib/git-core/git-push, pip for pip3.
 func canonical(args []arg) []arg {
 	if len(args) == 0 || !args[0].lit {
 		return args
@@ -125,7 +125,7 @@ func (w *walker) forms(args []arg) []Form {
 	}
 	f.subcommands(plain)
 	if words := behindGlobals(texts(plain[1:])); plain[0].val == "git" && len(words) > 0 && !strings.ContainsAny(words[0], unknown) && !has(gitNoContents, words[0]) && !has(gitOthers, words[0]) {
-		f.any(plain[:1]) // an alias of the settings
+		f.any(plain[:1]) // may be an alias in the settings
 	}
 	if module := pythonModule(plain); module != nil {
 		module = canonical(module)
@@ -135,7 +135,7 @@ func (w *walker) forms(args []arg) []Form {
 	return f.list
 }
 
-// texts returns the texts of words.
+// texts returns the texts of the words.
 func texts(args []arg) []string {
 	out := make([]string, len(args))
 	for i := range args {
@@ -144,7 +144,7 @@ func texts(args []arg) []string {
 	return out
 }
 
-// pythonModule returns the words behind the -m of a Python, nil without one.
+// pythonModule returns the words after -m of a Python command, or nil without -m.
 func pythonModule(args []arg) []arg {
 	name := base(args[0].val)
 	if strings.Trim(strings.TrimPrefix(strings.TrimPrefix(name, "python"), "pypy"), "0123456789.") != "" && name != "py" || len(args) < 2 {
@@ -173,7 +173,7 @@ type formsOf struct {
 	list []Form
 }
 
-// add notes a form and its synonyms.
+// add adds a form and its synonyms.
 func (f *formsOf) add(args []arg) {
 	if len(args) == 0 {
 		return
@@ -188,7 +188,7 @@ func (f *formsOf) one(args []arg) {
 		return
 	}
 	text, sure, lit := joined(args)
-	if args[0].lit { // a rule names the program without its folder
+	if args[0].lit { // rules name the program without its folder
 		cut := len(args[0].text) - len(base(args[0].text))
 		text, sure = text[cut:], sure[min(cut, len(sure)):]
 	}
@@ -199,7 +199,7 @@ func (f *formsOf) one(args []arg) {
 	f.list = append(f.list, Form{text, sure})
 }
 
-// any notes that the command may be anything that begins with the words.
+// any records that the command may be anything that begins with these words.
 func (f *formsOf) any(head []arg) {
 	text, _, _ := joined(head)
 	form := Form{text + " ...", text + " "}
@@ -208,7 +208,7 @@ func (f *formsOf) any(head []arg) {
 	}
 }
 
-// others notes the forms with synonyms of the first words.
+// others adds the forms with synonyms of the first words.
 func (f *formsOf) others(args []arg) {
 	name := args[0].val
 	for _, class := range synonyms[name] {
@@ -253,7 +253,7 @@ func begins(args []arg, words string) bool {
 	return true
 }
 
-// subcommands notes the forms without the flags ahead of the first words.
+// subcommands adds the forms without the flags before the first words.
 func (f *formsOf) subcommands(args []arg) {
 	f.others(args)
 	g, known := globals[args[0].val]
@@ -284,7 +284,7 @@ func (f *formsOf) subcommands(args []arg) {
 	}
 }
 
-// operandsAt returns where the first operand may stand.
+// operandsAt returns the possible indexes of the first operand.
 func operandsAt(args []arg, g *global, plus bool) (at []int) {
 	reached := make([]bool, len(args)+2)
 	reached[0] = true

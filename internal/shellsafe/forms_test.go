@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestForms holds commands against the spelling that a rule on a subcommand has
-// to see among their forms.
+// TestForms checks that the forms of commands include the spelling that a rule on a
+// subcommand must match.
 func TestForms(t *testing.T) {
 	for _, c := range []struct{ want, commands string }{
 		{"git push origin", `git -C repo push origin|git --no-pager push origin|git -c a.b=c push origin|git --git-dir=.git push origin|git --git-dir .git push origin|git -p push origin|git -P push origin|git --bare push origin|git --literal-pathspecs push origin|git --exec-path=/x push origin|git -c a=b -C x --no-pager push origin|git --nosuch push origin|git --nosuch v push origin|git-push origin|/usr/lib/git-core/git-push origin|GIT push origin|git.exe -C x push origin|git -C $D push origin|git -C "$(pwd)" push origin|git -C x push --quiet origin|git --work-tree=. --namespace n push origin`},
@@ -56,7 +56,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestFormsNot has commands that a rule on the subcommand does not mean.
+// TestFormsNot tests commands that a rule on the subcommand must not match.
 func TestFormsNot(t *testing.T) {
 	for _, c := range []struct{ no, commands string }{
 		{"git push", `git -C push status|git -c push.default=x log|git --git-dir push log|git log push|git stash push x|git commit -m push|git-lfs push`},
@@ -79,8 +79,8 @@ func TestFormsNot(t *testing.T) {
 	}
 }
 
-// TestFormsBounded: a command of many flags has few forms, and one of them says
-// that it may be anything.
+// TestFormsBounded checks that a command with many flags has few forms, and that
+// one of them stands for any command.
 func TestFormsBounded(t *testing.T) {
 	for _, s := range []string{"npm " + strings.Repeat("--a b ", 2000) + "publish", strings.Repeat("npx --a x ", 1600), "foo" + strings.Repeat(" -a b", 2000)} {
 		total := 0

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// gate looks at a text before the parser does. It says why the text is refused,
-// "" if it is not, and whether the parser may see it all the same.
+// gate checks a text before it is parsed. It returns the reason for refusing the
+// text, or "", and whether the parser may read a refused text nevertheless.
 //
-// The parser and bash disagree on CR and on a backslash before a newline, each
-// of which hides a command; the other characters hide one from a person.
+// The parser and bash disagree on CR and on a backslash before a newline; each
+// could hide a command. The other characters could hide one from the user.
 func gate(s string) (why string, parse bool) {
 	if len(s) > MaxBytes {
 		return "it is longer than 16 KiB", false
@@ -35,7 +35,8 @@ func gate(s string) (why string, parse bool) {
 	return "", false
 }
 
-// refusedRune says why a character may not stand in a command.
+// refusedRune returns the reason why a character must not occur in a command, or
+// "".
 func refusedRune(r rune) string {
 	switch {
 	case r == '\n' || r == '\t':
@@ -46,7 +47,7 @@ func refusedRune(r rune) string {
 		return "it holds a carriage return"
 	case unicode.Is(unicode.Cc, r):
 		return "it holds a control character"
-	case r < utf8.RuneSelf || r == 0xFE0F: // the latter follows many an emoji
+	case r < utf8.RuneSelf || r == 0xFE0F: // the latter follows many emoji
 		return ""
 	case unicode.In(r, unicode.Z, unicode.White_Space) || r == 0x2800:
 		return "it holds white space that is not ASCII"
@@ -56,10 +57,9 @@ func refusedRune(r rune) string {
 	return ""
 }
 
-// nesting refuses a text whose tree may be deep: the parser recurses, and a
-// stack that overflows ends the program. It does not know quotes; counting in
-// quoted text costs a refusal, and closers in quoted text cannot hide more
-// than MaxBytes allows.
+// nesting refuses a text whose tree may be deep: the parser recurses, and a stack
+// overflow ends the program. It ignores quotes. Brackets in quoted text can cause a
+// refusal; closing ones in quoted text cannot hide more depth than MaxBytes allows.
 func nesting(s string) string {
 	const deep = "it is nested too deeply"
 	depth, ticks, docs := 0, 0, 0

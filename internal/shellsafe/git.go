@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// git runs programs that a repository names, also for a plain status. What is
-// read-only of it runs with the settings below, which a repository cannot
-// override, in the environment, so that they hold in pipes too.
+// git runs programs that a repository names, even for a plain status. A read-only
+// git therefore runs with the settings below, which a repository cannot override.
+// They are set in the environment, so that they also apply in pipes.
 
-// gitSettings are the neutraliser, as keys and values.
+// gitSettings lists the overriding settings, as keys and values.
 var gitSettings = []string{
 	"core.fsmonitor", "false", // a program, run by status, diff, grep ...
 	"core.hooksPath", "/dev/null", // post-index-change runs at status
-	"core.sshCommand", "false", // a lazy fetch
+	"core.sshCommand", "false", // run by a lazy fetch
 	"core.gitProxy", "",
 	"core.askPass", "false",
 	"core.attributesFile", "/dev/null",
@@ -29,23 +29,23 @@ var gitSettings = []string{
 	"status.submoduleSummary", "false",
 	"diff.autoRefreshIndex", "false", // writes the index
 	"safe.bareRepository", "explicit", // a folder that looks like a repository
-	// A merge that log would do again runs drivers and writes objects.
+	// A merge that log repeats would run drivers and write objects.
 	"log.diffMerges", "separate",
 	"merge.default", "text",
-	// Files outside that would be read.
+	// Files outside of the repository would be read.
 	"mailmap.file", "/dev/null",
 	"diff.orderFile", "/dev/null",
-	// Newer versions take an alias for a command that is to go away.
+	// Newer versions accept an alias for a deprecated command.
 	"alias.whatchanged", "log --raw --no-merges",
 }
 
-// gitVariables stand beside them.
+// gitVariables lists further variables for git.
 var gitVariables = []string{
 	"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",
 	"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "GIT_PAGER=cat", "GIT_NO_REPLACE_OBJECTS=1",
 }
 
-// env are the variables of Script.
+// env returns the variables for Script.
 func (w *walker) env() []string {
 	var env []string
 	if w.git || w.gitConf {
@@ -56,7 +56,7 @@ func (w *walker) env() []string {
 		env = append(env, configVariables(gitSettings)...)
 	}
 	if w.goTool {
-		// go.mod could name another toolchain, which would be fetched and run.
+		// go.mod could name another toolchain, which would be downloaded and run.
 		env = append(env, "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=")
 	}
 	return env
@@ -71,11 +71,11 @@ func configVariables(settings []string) []string {
 	return env
 }
 
-// GitEnv completes env, the Env of an Analysis, for the repositories in which
-// its Script runs git. probes are what GitProbe prints in each of GitDirs, run
-// with env; roots are canonical. Filters and merge drivers have names that only
-// the repository knows and are switched off one by one. What cannot be switched
-// off is refused: then the Script must not run as read-only.
+// GitEnv completes env, the Env of an Analysis, for the repositories in which its
+// Script runs git. probes holds the output of GitProbe in each of GitDirs, run with
+// env. roots must be canonical. Filters and merge drivers have names that only the
+// repository knows; GitEnv turns each of them off. refuse is the reason if
+// something cannot be turned off: then the Script must not run as read-only.
 func GitEnv(env, probes, roots []string) (out []string, refuse string) {
 	settings := slices.Clone(gitSettings)
 	for _, probe := range probes {
@@ -104,8 +104,8 @@ func GitEnv(env, probes, roots []string) (out []string, refuse string) {
 	return append(out, configVariables(settings)...), ""
 }
 
-// neutral is what overrides a setting of a repository. A name may be empty: the
-// key filter..clean has one.
+// neutral returns the settings that override a setting of a repository. A name may
+// be empty, as in the key filter..clean.
 func neutral(key string) (settings []string, refuse string) {
 	section, rest, _ := strings.Cut(key, ".")
 	dot := strings.LastIndexByte(rest, '.')
@@ -119,14 +119,15 @@ func neutral(key string) (settings []string, refuse string) {
 	case section == "merge" && dot >= 0 && rest[dot+1:] == "driver":
 		return []string{key, "false"}, ""
 	case key == "core.excludesfile":
-		return []string{key, "/dev/null"}, "" // check-ignore -v shows its lines
+		return []string{key, "/dev/null"}, "" // check-ignore -v prints its lines
 	case section == "remote" && dot >= 0 && has("promisor partialclonefilter", rest[dot+1:]), key == "extensions.partialclone":
 		return nil, "git would run programs that this repository names: objects may have to be fetched: " + brief(key)
 	}
 	return nil, ""
 }
 
-// judgeGit reads a git: its own flags, a subcommand, and that one's words.
+// judgeGit judges a git command: its global flags, its subcommand, and the words of
+// that.
 func (w *walker) judgeGit(args []arg, c context) (out []arg, hard bool, why string) {
 	where := c.dirs
 	i := 1
@@ -184,8 +185,8 @@ func (w *walker) judgeGit(args []arg, c context) (out []arg, hard bool, why stri
 	return append(append([]arg(nil), args[:i]...), rest...), true, ""
 }
 
-// gitLists wants branch and tag to list: an operand creates, unless a flag says
-// that operands are patterns or commits.
+// gitLists requires that branch and tag only list: an operand creates a ref, unless
+// a flag makes operands patterns or commits.
 func gitLists(w *walker, p *parsed, c context) string {
 	if why := gitFormat(w, p, c); why != "" {
 		return why
@@ -199,7 +200,7 @@ func gitLists(w *walker, p *parsed, c context) string {
 	return ""
 }
 
-// gitVerb allows one verb behind the subcommand.
+// gitVerb returns a check that allows one verb after the subcommand.
 func gitVerb(verb string) func(*walker, *parsed, context) string {
 	return func(_ *walker, p *parsed, _ context) string {
 		if len(p.ops) == 0 {
@@ -212,8 +213,8 @@ func gitVerb(verb string) func(*walker, *parsed, context) string {
 	}
 }
 
-// gitFormat refuses formats that check signatures, which runs gpg, and merges
-// that are done again, which runs merge drivers.
+// gitFormat refuses formats that verify signatures, which runs gpg, and repeated
+// merges, which run merge drivers.
 func gitFormat(_ *walker, p *parsed, _ context) string {
 	for _, v := range p.vals["--diff-merges"] {
 		if !has("off none on m first-parent 1 separate combined c dense-combined cc", v.val) {
@@ -230,7 +231,7 @@ func gitFormat(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-// gitSubmodules refuses to enter submodules, whose settings nobody has seen.
+// gitSubmodules refuses to enter submodules, whose settings have not been examined.
 func gitSubmodules(_ *walker, p *parsed, _ context) string {
 	for _, v := range p.vals["--ignore-submodules"] {
 		if v.val != "all" && v.val != "dirty" {
@@ -268,8 +269,8 @@ func gitStash(_ *walker, p *parsed, _ context) string {
 			return fmt.Sprintf("the operand %s is not a stash", brief(p.ops[i].text))
 		}
 	}
-	// Flags ahead of the verb would make it a push. With flags show no longer
-	// shows what changed in short, so that is asked for.
+	// Flags before the verb would make it a push. With flags, show no longer prints
+	// its summary, so it needs --stat.
 	p.at, p.inject = 1, noPrograms
 	if p.ops[0].val == "show" && len(p.seen) == 0 {
 		p.inject = append(slices.Clone(noPrograms), "--stat")
@@ -287,7 +288,7 @@ func gitReflog(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-// gitConfig wants a flag that reads, or one name and nothing to set it to.
+// gitConfig requires a flag that reads, or one name without a value.
 func gitConfig(_ *walker, p *parsed, _ context) string {
 	words, ok := literals(p.ops)
 	if !ok {
@@ -300,7 +301,7 @@ func gitConfig(_ *walker, p *parsed, _ context) string {
 		return ""
 	}
 	if len(words) == 2 && words[0] == "get" && strings.Contains(words[1], ".") || len(words) == 1 && words[0] == "list" {
-		return "" // in older versions get is no name, which fails
+		return "" // older versions treat get as a name and fail
 	}
 	return "it may set a value or open an editor"
 }

@@ -13,9 +13,9 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// hostile are what a repository can do to whoever asks it something. Each runs
-// in a repository with two commits and a changed file; $EVIL is a program that
-// leaves a mark and then does what a filter would.
+// hostile lists attacks by a repository on users who query it. Each script runs in
+// a repository with two commits and a changed file. $EVIL is a program that leaves
+// a mark and then does the work of a filter.
 var hostile = map[string]string{
 	"benign":           `:`,
 	"fsmonitor":        `git config core.fsmonitor "$EVIL"`,
@@ -54,7 +54,7 @@ var hostile = map[string]string{
 	"git in folder":    `cp "$EVIL" git; cp "$EVIL" cat; cp "$EVIL" false; cp "$EVIL" sh; cp "$EVIL" git-status`,
 }
 
-// conflict makes a merge of two branches that changed the same line.
+// conflict merges two branches that changed the same line.
 const conflict = `git checkout -q -f -b side HEAD~1; echo side >> f.txt; git commit -qam side; git checkout -q main; git merge -q side || true; echo both > f.txt; git add f.txt; git commit -qm merged; echo three >> f.txt; `
 
 const gitBase = `set -e
@@ -63,7 +63,8 @@ echo one > f.txt; echo g > g.txt; git add .; git commit -qm c1; echo two >> f.tx
 echo stashed >> f.txt; git stash -q; echo three >> f.txt
 `
 
-// gitForms are the read-only lines of the corpus that run git, and more.
+// gitForms returns the read-only lines of the corpus that run git, and further
+// ones.
 func gitForms(t *testing.T) []string {
 	var out []string
 	for _, name := range []string{"bash_readonly.txt", "more_readonly.txt"} {
@@ -136,11 +137,11 @@ func TestHostileRepositories(t *testing.T) {
 		os.Remove(mark)
 		after := listing(t, root)
 		delete(before, root)
-		delete(after, root) // where the mark was
+		delete(after, root) // the mark was in it
 		if d := differs(before, after); d != nil {
 			t.Errorf("%s: something changed\n%s", name, strings.Join(d, "\n"))
 		}
-		// That the repository is hostile at all: the same without our settings.
+		// Check that the repository is hostile: run the same without our settings.
 		runScript(bash, dir, "git status; git diff; git log -p --show-signature -1; git blame f.txt; git show; git cat-file -p HEAD~1:f.txt; git describe --dirty; git lol; git show -m; git status -v", base...)
 		if _, err := os.Stat(mark); err == nil {
 			fired++

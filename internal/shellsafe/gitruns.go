@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// This file lists what git runs by its words and settings.
+// The functions of this file list the commands that git runs because of its words
+// and settings.
 
-// gitRuns lists what git runs by its arguments.
+// gitRuns lists the commands that git runs because of its arguments.
 func (w *walker) gitRuns(args []arg, c context) {
 	rebase := slices.ContainsFunc(args, func(a arg) bool { return a.val == "rebase" })
 	difftool := slices.ContainsFunc(args, func(a arg) bool { return a.val == "difftool" })
@@ -73,7 +74,7 @@ func (w *walker) gitRuns(args []arg, c context) {
 	}
 }
 
-// gitAlias lists the git that an alias of its command line stands for.
+// gitAlias lists the git command that an alias on its command line means.
 func (w *walker) gitAlias(setting *arg, rest []arg, c context) {
 	key, value, ok := strings.Cut(setting.text, "=")
 	name, is := strings.CutPrefix(strings.ToLower(key), "alias.")
@@ -91,13 +92,14 @@ func (w *walker) gitAlias(setting *arg, rest []arg, c context) {
 		w.inner(append(words, rest[i+1:]...), c)
 		return
 	}
-	w.inner(append([]arg{literal("git")}, literalWords(value)...), c) // another alias may call it
+	w.inner(append([]arg{literal("git")}, literalWords(value)...), c) // another alias may use it
 }
 
-// gitPrograms are the last parts of settings of git whose value is a command.
+// gitPrograms lists the last parts of the names of settings whose value is a
+// command.
 const gitPrograms = "sshcommand pager editor external helper fsmonitor clean smudge process command textconv driver cmd program askpass gitproxy packobjectshook alternaterefscommand sendmailcmd cccmd tocmd uploadpack receivepack difffilter"
 
-// gitSetting lists what a setting of git, KEY=VALUE, has git run.
+// gitSetting lists the commands that git runs because of a setting KEY=VALUE.
 func (w *walker) gitSetting(text string, lit bool, c context) {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok {
@@ -119,11 +121,11 @@ func (w *walker) gitSetting(text string, lit bool, c context) {
 	}
 }
 
-// gitFlags are flags of git's subcommands whose value is a command.
+// gitFlags lists flags of git's subcommands whose value is a command.
 const gitFlags = "--access-hook --exec --httpd --browser --extcmd --upload-pack --receive-pack --open-files-in-pager --tree-filter --index-filter --msg-filter --commit-filter --env-filter --parent-filter --tag-name-filter --setup --smtp-server --sendmail-cmd --to-cmd --cc-cmd"
 
-// gitVariable lists what a setting whose value is in a variable, KEY=NAME, has
-// git run.
+// gitVariable lists the commands that git runs because of a setting whose value is
+// in a variable (KEY=NAME).
 func (w *walker) gitVariable(text string, rest []arg, c context) {
 	key, name, _ := strings.Cut(text, "=")
 	v, known := w.vars[name]
@@ -137,7 +139,8 @@ func (w *walker) gitVariable(text string, rest []arg, c context) {
 	})
 }
 
-// gitConfigured lists what the settings that git config sets have git run later.
+// gitConfigured lists the commands that git will run because of settings that git
+// config sets.
 func (w *walker) gitConfigured(args []arg, c context) {
 	args = slices.DeleteFunc(slices.Clone(args), func(a arg) bool {
 		return strings.HasPrefix(a.lead, "-") && !strings.Contains(a.text, " ") || has("set add", a.val)

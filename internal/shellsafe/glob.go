@@ -2,7 +2,7 @@ package shellsafe
 
 import "strings"
 
-// This file is about words that are patterns.
+// The functions of this file handle words that are patterns.
 
 func (r *wordReader) pattern(s string) {
 	if r.a.sub {
@@ -17,7 +17,7 @@ func (r *wordReader) pattern(s string) {
 		r.wide.WriteString(dotless + "*")
 	case dotless != "":
 		r.wide.WriteString(dotless)
-	default: // a set is one character, and not written alike everywhere
+	default: // a set is one character, and its notation varies
 		r.wide.WriteByte('?')
 	}
 	r.val.WriteString(s)
@@ -25,8 +25,8 @@ func (r *wordReader) pattern(s string) {
 	r.script.WriteString(s)
 }
 
-// plainSet is the length of a set like [a-z] at the front of s, 0 if there is
-// none that is made of plain characters.
+// plainSet returns the length of a set like [a-z] at the start of s, or 0 if there
+// is none made of plain characters.
 func plainSet(s string) int {
 	i := 1
 	if i < len(s) && (s[i] == '!' || s[i] == '^') {
@@ -45,7 +45,7 @@ func plainSet(s string) int {
 	return 0
 }
 
-// widen takes literal text up into the wide pattern.
+// widen adds literal text to the wide pattern.
 func (r *wordReader) widen(s string) {
 	for i := 0; i < len(s); i++ {
 		if r.any = r.any && s[i] != '/'; r.any {
@@ -58,12 +58,12 @@ func (r *wordReader) widen(s string) {
 	}
 }
 
-// notDot matches the first character of a name that a pattern matches. Only
-// a dot in the pattern matches one ahead, unless the shell is told otherwise.
+// notDot matches the first character of a name that a wildcard matches. A leading
+// dot is matched only by a dot in the pattern, unless a shell option changes that.
 const notDot = "[^.]"
 
-// undotted is what stands in front of what matches anything: notDot at the
-// beginning of a name.
+// undotted returns notDot at the beginning of a name, and "" elsewhere. It goes
+// before a wildcard.
 func (r *wordReader) undotted() string {
 	if s := r.wide.String(); s == "" || s[len(s)-1] == '/' {
 		return notDot

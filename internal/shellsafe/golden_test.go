@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite goldens")
 
-// TestReasons keeps the words that people and models see.
+// TestReasons compares the reasons, which users and models see, with a golden file.
 func TestReasons(t *testing.T) {
 	var b strings.Builder
 	for _, s := range append(corpus(t, "bash_not_readonly.txt"), corpus(t, "more_not_readonly.txt")...) {
@@ -28,7 +28,7 @@ func TestReasons(t *testing.T) {
 	golden(t, "reasons.txt", b.String())
 }
 
-// TestScripts keeps what is run.
+// TestScripts compares the scripts with a golden file.
 func TestScripts(t *testing.T) {
 	var b strings.Builder
 	for _, s := range append(corpus(t, "bash_readonly.txt"), corpus(t, "more_readonly.txt")...) {
@@ -60,8 +60,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestPathPolicy wants of what reads outside the workspace that it is not
-// read-only or names what it reads, so that rules on reading can judge it.
+// TestPathPolicy checks that a command that reads outside of the workspace is not
+// read-only, or that its paths are listed, so that rules on reading apply.
 func TestPathPolicy(t *testing.T) {
 	for _, s := range corpus(t, "bash_path_policy.txt") {
 		a := Analyse(s, ws)
@@ -79,7 +79,7 @@ func TestPathPolicy(t *testing.T) {
 	}
 }
 
-// TestSurvives gives every other text to the analysis.
+// TestSurvives analyses all other texts of the corpus.
 func TestSurvives(t *testing.T) {
 	for _, name := range []string{"bash_either.txt", "bash_unbounded.txt", "bash_path_policy.txt"} {
 		for _, s := range corpus(t, name) {
@@ -94,7 +94,7 @@ func TestSurvives(t *testing.T) {
 	}
 }
 
-// TestLimits is strict about what is over a limit.
+// TestLimits checks that texts over a limit are refused.
 func TestLimits(t *testing.T) {
 	for name, s := range map[string]string{
 		"long":      "ls " + strings.Repeat("a", MaxBytes),
@@ -117,7 +117,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestTrusted: an absolute name counts only if somebody vouches for it.
+// TestTrusted checks that an absolute name is accepted only if LookPath trusts it.
 func TestTrusted(t *testing.T) {
 	o := ws
 	o.LookPath = func(name string) (string, bool) {
@@ -134,7 +134,7 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// TestRoots: cd and git -C stay inside.
+// TestRoots checks that cd and git -C must stay inside of the roots.
 func TestRoots(t *testing.T) {
 	o := Options{Dir: "/a/b", Roots: []string{"/a/b", "/c"}, Home: "/h"}
 	for s, want := range map[string]bool{
@@ -150,8 +150,8 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestTable keeps the table's notation: every entry says why, and no letter of
-// a cluster stands twice with different values.
+// TestTable checks the notation of the tables: every entry has a reason, and no
+// letter occurs twice with different values.
 func TestTable(t *testing.T) {
 	for _, tab := range []map[string]*spec{table, gitTable} {
 		for name, s := range tab {
@@ -184,7 +184,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestWords: what rules see is what the shell would give the command.
+// TestWords checks that the words that rules match are those that the shell gives
+// the command.
 func TestWords(t *testing.T) {
 	for s, want := range map[string]string{
 		`echo "a\$b" 'c\$d' e\$f "g\h" "i\\j"`: `echo|a$b|c\$d|e$f|g\h|i\j`,
@@ -199,7 +200,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestUnresolved has what no rule can be sure of.
+// TestUnresolved tests texts that no rule may treat as known.
 func TestUnresolved(t *testing.T) {
 	for _, s := range []string{"sudo -Z foo bar", "timeout --nosuch 5 ls", "echo ${x:-@(a|b)}", "[[ a == @(b) ]]", "xargs -I{} {} x", "env $X", "sh -c \"$X\"", "bash $X", "$X", "{a,b}", "cat <<$'E'\nx\nE"} {
 		if a := Analyse(s, ws); a.Unresolved == "" && s != "echo ${x:-@(a|b)}" && s != "xargs -I{} {} x" {

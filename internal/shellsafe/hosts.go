@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// What the words of programs that show the network must be: they ask nobody
-// about a name and change nothing.
+// The functions of this file check the words of programs that show the network:
+// they must not ask DNS about a name or change anything.
 
-// lsofNames keeps lsof from DNS. -i takes the next word too unless that begins
-// with a dash or a plus.
+// lsofNames ensures that lsof does not ask DNS. -i also takes the next word unless
+// that begins with a dash or a plus.
 func lsofNames(_ *walker, p *parsed, _ context) string {
 	if !p.has("-n") || !p.has("-P") {
 		return "without -n and -P it asks DNS"
@@ -33,8 +33,8 @@ func lsofNames(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-// ssFilter wants of a filter that its hosts are addresses: ss asks DNS about
-// names, with -n too.
+// ssFilter requires that the hosts of a filter are addresses: ss asks DNS about
+// names, even with -n.
 func ssFilter(_ *walker, p *parsed, _ context) string {
 	words, ok := literals(p.ops)
 	if !ok {
@@ -51,8 +51,8 @@ func ssFilter(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-// numericHost reports whether s is an address, with a port or the length of a
-// prefix or not: nobody asks DNS about it.
+// numericHost reports whether s is an address, with or without a port or a prefix
+// length: it needs no DNS.
 func numericHost(s string) bool {
 	s, _, _ = strings.Cut(s, "/")
 	if s == "" || s == "*" {

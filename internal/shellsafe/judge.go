@@ -5,47 +5,47 @@ import (
 	"strings"
 )
 
-// spec is an entry of the table: what a command may have to only read.
+// spec is an entry of the table: the words with which a command is read-only.
 type spec struct {
-	why   string // what it does, and why what is left out is left out
-	short string // letters; ":" behind one means a value, "%" one that is attached if it is there, "/" a value that is a path
-	long  string // names divided by blanks; "=" behind one means a value, "=?" an optional one, "=/" a path, "==" two of them
-	ops   string // operands: t text, p path; the last may be followed by * for any number
-	least int    // operands at the least
-	num   bool   // -5 is a number of lines
-	// harmless says that no flag of the command at all, listed or not, writes or
-	// runs anything, so that a pattern may stand where it could become one.
+	why   string // purpose of the command, and reasons for omissions
+	short string // letters of short flags; a following ":" means a value, "%" an optional attached value, "/" a value that is a path
+	long  string // names of long flags, separated by blanks; a following "=" means a value, "=?" an optional one, "=/" a path, "==" two values
+	ops   string // kinds of operands: t text, p path; a final * allows any number of the last kind
+	least int    // minimum number of operands
+	num   bool   // whether -5 is a number of lines
+	// harmless reports that no flag of the command, listed or not, writes or runs
+	// anything, so that a pattern may stand where it could become a flag.
 	harmless bool
-	// outside says that it is a program, not only a builtin: find, xargs and
+	// outside reports that it is a program, not only a builtin: find, xargs and
 	// timeout can run it.
 	outside bool
-	raw     bool // all its words are operands
-	// listed says that a word @FILE stands for the words in a file, flags among
-	// them: no word may begin with @ or become one that does.
+	raw     bool // all words are operands
+	// listed reports that a word @FILE means the words in a file, which may be
+	// flags. So no word may begin with @ or become a word that does.
 	listed bool
-	// ahead says that flags count only ahead of the operands: behind them a word
-	// with a dash is an operand, which may be run, written or set.
+	// ahead reports that flags are recognised only before the operands. Later words
+	// with a dash are operands, which may be executed, written or set.
 	ahead bool
-	// exact says that flags do not cluster: each is a word of its own, with one
-	// dash or two, and only a number may be attached to it.
+	// exact reports that flags cannot be clustered: each is a separate word, with
+	// one dash or two, and only a number may be attached to it.
 	exact  bool
-	first  string   // flags that take the place of the first operand, as -e of grep
-	need   string   // one of these flags must be there
-	below  string   // flags that make it read all below its paths; "*" always
-	dot    bool     // without a path it reads the working folder
-	inject []string // flags put behind the name
+	first  string   // flags that replace the first operand, as -e of grep
+	need   string   // one of these flags is required
+	below  string   // flags that make it read everything below its paths; "*": always
+	dot    bool     // whether it reads the working folder if no path is given
+	inject []string // flags to add after the name
 	check  func(w *walker, p *parsed, c context) string
 }
 
-// parsed is a command read by its spec.
+// parsed is a command parsed by its spec.
 type parsed struct {
 	name   string
 	s      *spec
-	args   []arg // with the name
+	args   []arg // including the name
 	seen   []string
 	vals   map[string][]arg // by flag
 	ops    []arg
-	inject []string // flags to be put behind the name, or behind the word behind it
+	inject []string // flags to add after the word at index at
 	at     int
 }
 
@@ -60,8 +60,9 @@ func (p *parsed) has(flags string) bool {
 	return false
 }
 
-// judge says whether a command only reads and how it is to be run. A reason
-// goes to the walker; hard says that Script differs from what was written.
+// judge decides whether a command is read-only, and returns the words to run
+// instead. It gives a reason to the walker. hard reports that Script differs from
+// the original words.
 func (w *walker) judge(args []arg, c context) (out []arg, hard bool) {
 	out, hard, why := w.verdict(args, c)
 	if why != "" {
@@ -132,7 +133,7 @@ func has(list, s string) bool {
 	return false
 }
 
-// bySpec reads words by an entry of the table.
+// bySpec judges words by an entry of the table.
 func (w *walker) bySpec(key string, s *spec, args []arg, c context) (out []arg, why string) {
 	if s.listed {
 		if why := listsWords(key, args[1:]); why != "" {
@@ -189,7 +190,7 @@ func (w *walker) bySpec(key string, s *spec, args []arg, c context) (out []arg, 
 	return inject(p.args, p.at, p.inject), ""
 }
 
-// inject puts flags behind the word at index at unless they are there.
+// inject adds the missing flags after the word at index at.
 func inject(args []arg, at int, flags []string) []arg {
 	var missing []arg
 next:
@@ -210,8 +211,8 @@ next:
 	return append(append(args[:at+1:at+1], missing...), args[at+1:]...)
 }
 
-// judgeCd allows a literal folder inside the roots. What is written can be no
-// flag and is not searched in CDPATH.
+// judgeCd allows a literal folder inside the roots. The words it returns cannot be
+// flags, and are not searched for in CDPATH.
 func (w *walker) judgeCd(args []arg, c context) ([]arg, bool, string) {
 	to := args[1:]
 	if len(to) > 0 && to[0].lit && to[0].val == "--" {
@@ -235,8 +236,8 @@ func (w *walker) judgeCd(args []arg, c context) ([]arg, bool, string) {
 	return []arg{args[0], literal("--"), literal(dir)}, false, ""
 }
 
-// bestReads notes the words of a command that could not be read as if all of
-// them were paths, for rules that deny.
+// bestReads records all words of a command that could not be parsed as paths, for
+// rules that deny.
 func (w *walker) bestReads(args []arg, c context) {
 	args = canonical(args)
 	if s, ok := table[base(args[0].val)]; !ok || !strings.Contains(s.ops, "p") && s.check == nil {

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// launcher is a program that runs what some of its words name, for rules that
-// deny and ask: what is missing here is not seen by them, and nothing becomes
-// more trusted by being here.
+// launcher describes a program that runs a command named by its words, for rules
+// that deny and ask. They do not see commands of programs that are missing here,
+// and no entry makes a command more trusted.
 type launcher struct {
-	// verbs are the words behind which the command stands; "" means that it
-	// stands behind the flags.
+	// verbs lists the words after which the command follows; "": it follows the
+	// flags.
 	verbs string
-	ahead string // words that may stand ahead of a verb, as tool of uv tool run
-	own   string // with verbs: subcommands of its own; any other word is a command
+	ahead string // words that may come before a verb, as tool in uv tool run
+	own   string // with verbs: the program's own subcommands; any other word is a command
 	vals  string // flags that take the next word
-	c     string // flags whose value is a command; long ones may be cut short
-	exec  string // flags behind which the words of the command stand
+	c     string // flags whose value is a command; long ones may be abbreviated
+	exec  string // flags after which the words of the command follow
 	none  bool   // no operand is a command
-	host  bool   // behind the first operand stands a text for a shell
-	skip  int    // words behind the verb that may be a version and not yet the command
-	dash  bool   // the command stands behind -- if there is one
-	apart bool   // what it runs has other files
-	any   string // flags as c, wherever they stand
+	host  bool   // a text for a shell follows the first operand
+	skip  int    // number of words after the verb that may be a version rather than the command
+	dash  bool   // the command follows -- if there is one
+	apart bool   // its command sees other files
+	any   string // flags like c, at any place
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	sshVals      = "-b -B -D -E -e -F -I -i -J -L -l -m -O -o -p -P -Q -R -S -W -w -c"
 )
 
-// container runs commands in containers.
+// container describes programs that run commands in containers.
 var container = launcher{
 	apart: true, verbs: "exec run create", ahead: "container compose", skip: 1, c: "--entrypoint --health-cmd",
 	vals: globals["docker"].vals + " -e --env --env-file -v --volume -w --workdir -u --user -p --publish --name -h --hostname --network --mount --platform -l --label --cpus -m --memory --add-host --cap-add --cap-drop --device --dns --ipc --pid --restart --security-opt --shm-size --tmpfs --ulimit --detach-keys --index -f --file --project-name --pull --gpus --userns --runtime",
@@ -57,8 +57,8 @@ var launchers = map[string]launcher{
 	"aria2c": {none: true, c: "--on-download-complete --on-download-start --on-download-stop --on-download-error --on-download-pause --on-bt-download-complete"},
 }
 
-// launches lists what a launcher runs. Why that is not read-only is kept for
-// when the words of the launcher itself say nothing against it.
+// launches lists the commands that a launcher runs. Their reason against read-only
+// is stored, for the case that the launcher's own words give no reason.
 func (w *walker) launches(name string, args []arg, c context) {
 	before := w.reason
 	reads, writes, blind := len(w.a.Reads), len(w.a.Writes), w.blind
@@ -107,8 +107,8 @@ func (w *walker) launch(name string, args []arg, c context) {
 	if !ok {
 		return
 	}
-	behind := l.verbs == "" // a verb has been read
-	doubt := false          // the word ahead is a flag that may take this one
+	behind := l.verbs == "" // whether a verb has been read
+	doubt := false          // whether the previous word is a flag that may take this one
 	skip, operands := l.skip, 0
 	for i := 1; i < len(args); i++ {
 		a := &args[i]
@@ -172,7 +172,7 @@ func (w *walker) launch(name string, args []arg, c context) {
 			if operands++; !doubt && skip == 0 || operands > 4 {
 				return
 			}
-			// Or it was the value of the flag ahead, or a version.
+			// It may have been the value of the previous flag, or a version.
 			if !doubt {
 				skip--
 			}
@@ -181,8 +181,8 @@ func (w *walker) launch(name string, args []arg, c context) {
 	}
 }
 
-// commandFlag reports whether v is a flag whose value is a command, that
-// command, and how many words of the rest it takes.
+// commandFlag reports whether v is a flag whose value is a command, and returns the
+// command and the number of further words used.
 func commandFlag(flags, v string, rest []arg) (text string, used int, is bool) {
 	next := func() (string, int, bool) {
 		if len(rest) == 0 {
@@ -217,7 +217,8 @@ func commandFlag(flags, v string, rest []arg) (text string, used int, is bool) {
 	return "", 0, false
 }
 
-// sshFlag reads a flag of ssh, scp or sftp and says how many further words it takes.
+// sshFlag parses a flag of ssh, scp or sftp, and returns the number of further
+// words it takes.
 func (w *walker) sshFlag(args []arg, c context) int {
 	v := args[0].text
 	for i := 1; i < len(v); i++ {
@@ -248,8 +249,8 @@ func (w *walker) sshOption(text string, lit, is bool, c context) {
 	}
 }
 
-// tarRuns lists what --checkpoint-action=exec runs, and what flags of the old
-// form, which stand without a dash, have as their values.
+// tarRuns lists the commands of --checkpoint-action=exec, and those that are values
+// of flags in the old form without a dash.
 func (w *walker) tarRuns(args []arg, c context) {
 	for i := 1; i < len(args); i++ {
 		v := args[i].text
@@ -279,7 +280,7 @@ func (w *walker) tarRuns(args []arg, c context) {
 	}
 }
 
-// makeRuns lists the shell that make is given. Text of a makefile may hold
+// makeRuns lists the shell that make is given. The text of a makefile may contain
 // anything.
 func (w *walker) makeRuns(args []arg, c context) {
 	for i := 1; i < len(args); i++ {
@@ -317,7 +318,7 @@ func (w *walker) makeRuns(args []arg, c context) {
 	}
 }
 
-// cmakeRuns lists what cmake -E runs.
+// cmakeRuns lists the command that cmake -E runs.
 func (w *walker) cmakeRuns(args []arg, c context) {
 	if len(args) < 4 || args[1].val != "-E" {
 		return

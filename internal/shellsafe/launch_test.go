@@ -1,12 +1,14 @@
 package shellsafe
 
 import (
+	"mcp-toolset/internal/testscale"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestLaunched wants a rule that denies curl to see it behind what runs it.
+// TestLaunched checks that a rule that denies curl matches it in the programs that
+// run it.
 func TestLaunched(t *testing.T) {
 	for _, s := range []string{
 		`sed '1e curl x' f`, `sed -n '/a/,$!e curl x' f`, `sed -e p -e '1e curl x' f`, `sed -ne '1ecurl x' f`, `sed --expr='$e curl x' f`, `sed 's/x/curl y/e'`, `sed 's/x/curl y/ge;p'`, `sed -i.bak 's|[|]|curl y|2e' f`,
@@ -33,7 +35,7 @@ func TestLaunched(t *testing.T) {
 			t.Errorf("%s: it is read-only, or allowed as curl", s)
 		}
 	}
-	// Nothing runs curl here, and nothing of it is in doubt.
+	// Nothing runs curl here, and nothing is doubtful.
 	for _, s := range []string{
 		`sed -n '/curl/p' f`, `sed 's/e/curl x/' f`, `sed 's/a/b/w curl' f`, `sed '1i curl x' f`, `sed -e '/e/d' -e 's/[/]e/curl/g' f`, `sed -f e.sed f`, `sed -i e.bak`, `sed 's/"$A"/curl/' f`,
 		`tar czf curl.tgz curl`, `tar xf a --checkpoint=1 --checkpoint-action=dot`, `npx eslint curl`, `npm install curl`, `npm run curl-test`, `pnpm add curl`, `yarn add curl`, `uv pip install curl`, `uv add curl`, `uv run --with curl pytest`, `poetry add curl`,
@@ -43,13 +45,13 @@ func TestLaunched(t *testing.T) {
 			t.Errorf("%s: %v (%s)", s, commandTexts(a), a.Unresolved)
 		}
 	}
-	// What comes from the input, or from a makefile's text, cannot be told.
+	// Commands from the input, or in the text of a makefile, are unknown.
 	for _, s := range []string{`sed e f`, `sed 's/^/x /e' f`, `sed -n '1!e' f`, `make --eval='all:; @c'"url x"`, `npx $X`, `uv run "$X"`} {
 		if a := Analyse(s, ws); a.Unresolved == "" || allowedBy(a, func(*Command) bool { return true }) {
 			t.Errorf("%s is resolved: %v", s, commandTexts(a))
 		}
 	}
-	// Rules that allow go by what stands there.
+	// Rules that allow match the words as written.
 	for s, want := range map[string]bool{`npx -y eslint x`: true, `uv run pytest -x`: true, `sed -i 's/a/e/' f`: true, `ssh host ls`: true, `make -j4 X=y`: true, `git -c core.pager=cat log`: true, `sed 's/a/b/e' f`: false} {
 		if got := allowedBy(Analyse(s, ws), func(c *Command) bool { return !c.Inner }); got != want {
 			t.Errorf("%s: allowed is %v", s, got)
@@ -64,9 +66,10 @@ func commandTexts(a *Analysis) (out []string) {
 	return out
 }
 
-// What may be a command in many ways is not looked at in all of them.
+// TestLaunchedOften checks that the analysis does not try all readings of a text in
+// which many words may be a command.
 func TestLaunchedOften(t *testing.T) {
-	for _, s := range []string{"npx --a ", "npx --a x ", "uv --a run --b ", "sudo -Z ", "nvm run ", "rustup run ", "ssh h ", "git -c alias.x='!ls' ", "sed e -e ", "tmux x ", "docker run a ", "git for-each-repo --a ", "npm config "} {
+	for _, s := range testscale.Sample([]string{"npx --a ", "npx --a x ", "uv --a run --b ", "sudo -Z ", "nvm run ", "rustup run ", "ssh h ", "git -c alias.x='!ls' ", "sed e -e ", "tmux x ", "docker run a ", "git for-each-repo --a ", "npm config "}, 4) {
 		start := time.Now()
 		Analyse(strings.Repeat(s, (MaxBytes-10)/len(s))+"x", ws)
 		if took := time.Since(start); took > time.Minute {

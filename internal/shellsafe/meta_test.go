@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// joinable are commands that end where another can follow.
+// joinable returns the commands of a file after which another can follow.
 func joinable(t testing.TB, name string) []string {
 	var out []string
 	for _, s := range corpus(t, name) {
@@ -18,8 +18,8 @@ func joinable(t testing.TB, name string) []string {
 	return out
 }
 
-// TestJoined joins read-only commands, which stays read-only, and follows one
-// by a bad one, which is not.
+// TestJoined joins read-only commands, which must be read-only together, and
+// appends a bad command, which must not be.
 func TestJoined(t *testing.T) {
 	good, bad := joinable(t, "bash_readonly.txt"), joinable(t, "bash_not_readonly.txt")
 	bad = append(bad, joinable(t, "more_not_readonly.txt")...)
@@ -30,7 +30,7 @@ func TestJoined(t *testing.T) {
 			if sep == " | " && strings.HasPrefix(y, "! ") {
 				continue
 			}
-			// Behind cd sub the other is judged in sub, which is inside too.
+			// After cd sub, the other command runs in sub, which is inside too.
 			if a := Analyse(x+sep+y, ws); !a.ReadOnly {
 				t.Errorf("%q is not read-only: %s", x+sep+y, a.Reason)
 			}
@@ -44,12 +44,12 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestDisguised dresses a denied command up: its name shows, or the text is
-// unresolved.
+// TestDisguised hides a denied command in other texts. Its name must be listed, or
+// the text must be unresolved.
 func TestDisguised(t *testing.T) {
 	name := "curl"
 	r := rand.New(rand.NewPCG(3, 4))
-	// What programs run are words; around these may be what the shell knows.
+	// These programs run their words; shell syntax can surround them.
 	programs := []string{
 		"%", "sudo %", "env A=b %", "timeout 5 %", "nice -n 3 %", "nohup %", "command %", "exec %", "xargs %", "stdbuf -oL %", "find . -exec % \\;",
 	}
@@ -93,7 +93,7 @@ func TestDisguised(t *testing.T) {
 		for range r.IntN(3) {
 			with := syntax[r.IntN(len(syntax))]
 			if strings.Contains(with, "`") && strings.Contains(s, "`") {
-				continue // they do not nest like that
+				continue // they cannot be nested like that
 			}
 			s = strings.ReplaceAll(with, "%", s)
 		}
@@ -108,7 +108,7 @@ func TestDisguised(t *testing.T) {
 	}
 }
 
-// floods are texts that are hard on a parser.
+// floods returns texts that are hard for a parser.
 func floods() map[string]string {
 	out := map[string]string{}
 	for _, s := range []string{"(", "$(", "$((", "`", "{ ", "${x:-", "if ", "while ", "for x in a; do ", "case a in a) ", "<<a ", "<<a\n", "((", "[[ ( ", "\"$(", "! ", "time ", "coproc ", "a|", "a&&", "a;", "[[ ! ", "$[", "f() ", "function f ", "<(", "a=(", "x[", "echo $((-", "(')';", "{ '}';", "$(: ')';", "'", "\"", "\\", "\n", "if a; then b; elif ", "a[$(", "@(", "sh -c '", "eval ", "sudo ", "env ", "xargs ", "*", "[", "{a,", "~/", "#", "$'\\"} {

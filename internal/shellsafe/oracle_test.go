@@ -2,6 +2,7 @@ package shellsafe
 
 import (
 	"math/rand/v2"
+	"mcp-toolset/internal/testscale"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,8 +11,8 @@ import (
 	"testing"
 )
 
-// fixture makes the workspace that the corpus means, with traps: programs and
-// file names that do harm if anything runs them or takes them for flags.
+// fixture makes the workspace that the corpus assumes, with traps: programs and
+// file names that do harm if they are executed or taken for flags.
 const fixture = `set -e
 seq 1 40 > a.txt; printf 'banana\napple\ncherry\n' > b.txt; printf 'x,y\n1,2\n' > c.csv; echo '{"a":1,"b":[1,2]}' > d.json
 printf '#!/bin/sh\ntouch "$0.RAN"\nexec cat\n' > pwn; chmod +x pwn; mkdir bin; cp pwn bin/ls; cp pwn bin/cat; cp pwn bin/git
@@ -22,7 +23,7 @@ git init -q -b main .; git config user.email a@b; git config user.name n; echo o
 touch -- sub/-delete sub/-oRAN '-n' './--files0-from=x'
 `
 
-// TestOracle runs every script in a workspace and finds nothing changed.
+// TestOracle runs every script in a workspace and checks that nothing has changed.
 func TestOracle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the corpus means GNU programs")
@@ -35,7 +36,7 @@ func TestOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What is made for the test must not meet the user's settings.
+	// The fixture must not use the user's settings.
 	if out, err := runScript(bash, dir, fixture, "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"); err != nil {
 		t.Skipf("no workspace: %v %s", err, out)
 	}
@@ -53,9 +54,9 @@ func TestOracle(t *testing.T) {
 	}
 	before := listing(t, root)
 	ran := 0
-	for _, s := range all {
-		// How long these take is up to the machine: df waits for every mount, also for
-		// one that does not answer.
+	for _, s := range testscale.Sample(all, 150) {
+		// The duration of these depends on the machine: df waits for every mount,
+		// even for one that does not answer.
 		if strings.Contains(s, "find /usr") || strings.Contains(s, "ls /etc") || strings.Contains(s, "sleep") || strings.Contains(s, "df -h") {
 			continue
 		}
@@ -76,7 +77,7 @@ func TestOracle(t *testing.T) {
 		}
 	}
 	t.Logf("%d scripts", ran)
-	if _, err := exec.LookPath("git"); err == nil && ran < 400 {
+	if _, err := exec.LookPath("git"); err == nil && ran < testscale.N(100, 400) {
 		t.Errorf("only %d scripts ran", ran)
 	}
 }

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// This file reads the words of a command by its entry of the table.
+// The functions of this file parse the words of a command by its entry of the
+// table.
 
-// parseFlags divides words into flags and operands. Flags may stand anywhere,
-// as GNU programs take them; an unknown one is refused, abbreviations too.
+// parseFlags divides words into flags and operands. Flags may come anywhere, as in
+// GNU programs. Unknown flags are refused, and abbreviations too.
 func parseFlags(key string, s *spec, args []arg) (*parsed, string) {
 	p := &parsed{name: key, s: s, args: args, vals: map[string][]arg{}, inject: s.inject}
 	dashes := false
@@ -41,8 +42,8 @@ func parseFlags(key string, s *spec, args []arg) (*parsed, string) {
 	return p, ""
 }
 
-// listsWords refuses words that name a file of more words, wherever they stand:
-// such a program looks for them before it looks for flags, values and --.
+// listsWords refuses words that name a file with further words, at any place: such
+// a program looks for them before it looks for flags, values and --.
 func listsWords(key string, args []arg) string {
 	for i := range args {
 		if a := &args[i]; a.lead == "" && !a.lit || strings.HasPrefix(a.lead, "@") {
@@ -52,7 +53,7 @@ func listsWords(key string, args []arg) string {
 	return ""
 }
 
-// usable refuses words whose value is not known or could become a flag.
+// usable refuses words whose value is unknown or could become a flag.
 func usable(key string, s *spec, a *arg, dashes bool) string {
 	switch {
 	case a.stdin:
@@ -81,7 +82,7 @@ func usable(key string, s *spec, a *arg, dashes bool) string {
 	return ""
 }
 
-// flag reads the flag at index i and says how many words it takes beside.
+// flag parses the flag at index i and returns the number of further words it takes.
 func (p *parsed) flag(i int) (int, string) {
 	a := &p.args[i]
 	text := a.val
@@ -89,7 +90,7 @@ func (p *parsed) flag(i int) (int, string) {
 		return fmt.Sprintf("%s: the flag %s is not on the table of flags that only read", p.name, brief(f))
 	}
 	if !a.lit {
-		// --include=*.go: what it becomes still begins with --include=.
+		// For example --include=*.go: its expansion still begins with --include=.
 		eq := strings.IndexByte(a.lead, '=')
 		if !strings.HasPrefix(a.lead, "--") || eq < 0 || !a.glob {
 			return 0, refuse(a.text)
@@ -98,7 +99,7 @@ func (p *parsed) flag(i int) (int, string) {
 		if k := lookLong(p.s.long, name); k != "=" && k != "=?" {
 			return 0, refuse("--" + name)
 		}
-		quoted := literal(a.val) // without files of that name the pattern stays as it is
+		quoted := literal(a.val) // if no file matches, the shell leaves the pattern unchanged
 		p.args[i] = quoted
 		p.seen = append(p.seen, "--"+name)
 		p.vals["--"+name] = append(p.vals["--"+name], literal(a.val[eq+1:]))
@@ -159,7 +160,7 @@ func (p *parsed) flag(i int) (int, string) {
 	return 0, ""
 }
 
-// exact reads the flag at index i of a program whose flags do not cluster.
+// exact parses the flag at index i of a program whose flags cannot be clustered.
 func (p *parsed) exact(i int) (int, string) {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.args[i].val, "-"), "-")
 	if lookLong(p.s.long, name) == "" {
@@ -184,8 +185,8 @@ func (p *parsed) exact(i int) (int, string) {
 	return 0, ""
 }
 
-// leading reads the flags ahead of the first operand and returns the index of
-// that operand: a program that runs another takes no flags behind its name.
+// leading parses the flags before the first operand and returns the operand's
+// index: a program that runs another one takes no flags after the other's name.
 func (p *parsed) leading() (int, string) {
 	for i := 1; i < len(p.args); i++ {
 		a := &p.args[i]
@@ -206,7 +207,8 @@ func (p *parsed) leading() (int, string) {
 	return len(p.args), ""
 }
 
-// take notes the value of a flag; values that are paths have a name of their own too.
+// take records the value of a flag. Values that are paths are also recorded under a
+// key of their own.
 func (p *parsed) take(flag string, path bool, value arg) {
 	p.seen = append(p.seen, flag)
 	p.vals[flag] = append(p.vals[flag], value)
@@ -215,7 +217,7 @@ func (p *parsed) take(flag string, path bool, value arg) {
 	}
 }
 
-// next takes the following word as a flag's value.
+// next uses the next word as a flag's value.
 func (p *parsed) next(i int, flag string, path bool) (int, string) {
 	if i+1 >= len(p.args) {
 		return 0, fmt.Sprintf("%s: the flag %s has no value", p.name, flag)
@@ -225,15 +227,15 @@ func (p *parsed) next(i int, flag string, path bool) (int, string) {
 		return 0, fmt.Sprintf("%s: the value of %s is not literal: %s", p.name, flag, brief(v.text))
 	}
 	if d := v.val; v.lit && len(d) > 1 && d[0] == '-' && (d[1] < '0' || d[1] > '9') && !has(p.s.first, flag) {
-		// Were the value optional or not allowed, it would be a flag.
+		// If the value were optional or not allowed, it would be a flag.
 		return 0, fmt.Sprintf("%s: the value of %s could be a flag: %s", p.name, flag, brief(v.text))
 	}
 	p.take(flag, path, *v)
 	return 1, ""
 }
 
-// lookLong finds a long flag in a list: "none" if it is not there, else what
-// follows its name.
+// lookLong finds a long flag in a list. It returns the text from "=" on that
+// follows the name, or "none" if the flag is not listed.
 func lookLong(list, name string) string {
 	for name != "" && list != "" {
 		item, rest, _ := strings.Cut(list, " ")

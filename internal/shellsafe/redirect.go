@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirects judges the redirects of a statement, gives their script with a
-// blank in front, notes the files, and says whether one is written.
+// redirects judges the redirects of a statement and records their files. It returns
+// their script, with a leading blank, and whether a file is written.
 func (w *walker) redirects(rs []*syntax.Redirect, c context, files *[]Path) (script string, toFile bool) {
 	for _, r := range rs {
 		s, file := w.redirect(r, c, files)
@@ -50,7 +50,7 @@ func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path) (script 
 		return fd + r.Op.String() + target.script, false
 	case syntax.DplOut, syntax.DplIn:
 		if word := w.source(r.Word); strings.HasPrefix(word, "-") && word != "-" {
-			// To bash <&- is a redirect by itself, and a command may follow.
+			// For bash, <&- is a complete redirect, and a command may follow.
 			w.unresolve("it closes a descriptor in front of a word: " + shown)
 		}
 		if target.lit && (digits(target.val) || target.val == "-" || digits(strings.TrimSuffix(target.val, "-"))) {
@@ -92,11 +92,11 @@ func (w *walker) redirect(r *syntax.Redirect, c context, files *[]Path) (script 
 	return write()
 }
 
-// document judges a here-document and writes it as a here-string.
+// document judges a here-document and returns it as a here-string.
 func (w *walker) document(r *syntax.Redirect, fd string, c context) (string, bool) {
 	quoted, plain := delimiter(r.Word)
 	if !plain {
-		// The parser and the shell may differ on where it ends.
+		// The parser and the shell may disagree on its end.
 		w.unresolve("a here-document ends with an unusual word")
 	}
 	var body strings.Builder
@@ -138,8 +138,8 @@ func (w *walker) document(r *syntax.Redirect, fd string, c context) (string, boo
 	return fd + "<<<" + quote(strings.TrimSuffix(text, "\n")), false
 }
 
-// delimiter says whether the word that ends a here-document is quoted, and
-// whether it is of letters, digits and underscores alone.
+// delimiter reports whether the word that ends a here-document is quoted, and
+// whether it consists only of letters, digits, underscores and dashes.
 func delimiter(n *syntax.Word) (quoted, plain bool) {
 	if len(n.Parts) != 1 {
 		return true, false
@@ -174,8 +174,8 @@ func delimiter(n *syntax.Word) (quoted, plain bool) {
 	return quoted, s != ""
 }
 
-// strangeInput reports whether a redirect reads a device or a file of the
-// kernel: bash opens connections by such names.
+// strangeInput reports whether a redirect reads a device or a file of the kernel:
+// bash opens connections by such names.
 func (w *walker) strangeInput(r *syntax.Redirect) bool {
 	if r.Op != syntax.RdrIn && r.Op != syntax.RdrInOut {
 		return false
@@ -200,7 +200,7 @@ func strange(p string) bool {
 	return false
 }
 
-// plainWord reads a word without walking what is in it.
+// plainWord reads a word without walking its expansions.
 func (w *walker) plainWord(n *syntax.Word) arg {
 	for _, p := range n.Parts {
 		switch p := p.(type) {

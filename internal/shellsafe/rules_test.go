@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// prefixRule matches Bash(NAME:*) at a word boundary.
+// prefixRule returns a matcher for Bash(NAME:*), which matches at a word boundary.
 func prefixRule(rule string) func(string) bool {
 	p := strings.TrimSuffix(strings.TrimPrefix(rule, "Bash("), ":*)")
 	return func(text string) bool { return text == p || strings.HasPrefix(text, p+" ") }
 }
 
-// allowedBy reports whether rules allow the whole command: everything is known,
-// and every part that is not run by another part is allowable and matched.
+// allowedBy reports whether rules allow the whole command: everything is known, and
+// every part that no other part runs is allowable and matched.
 func allowedBy(a *Analysis, match func(*Command) bool) bool {
 	if a.Unresolved != "" {
 		return false
@@ -27,7 +27,7 @@ func allowedBy(a *Analysis, match func(*Command) bool) bool {
 	return len(a.Commands) > 0
 }
 
-// decide is a small policy on top of an analysis.
+// decide is a small policy based on an analysis.
 func decide(kind, rule string, a *Analysis) string {
 	match := prefixRule(rule)
 	if kind == "allow" {
@@ -74,7 +74,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestMoreRules has what the corpus has not.
+// TestMoreRules tests rules that the corpus does not cover.
 func TestMoreRules(t *testing.T) {
 	for _, c := range []struct{ kind, rule, command, want string }{
 		{"deny", "Bash(curl:*)", "bash -lc 'curl x'", "deny"},

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// This file is about commands that show what may be secret.
+// The functions of this file find commands that show possible secrets.
 
-// printers show variables of the environment, which may be secrets.
+// printers maps commands to functions that report whether they show variables of
+// the environment, which may be secrets.
 var printers = map[string]func(args []string) bool{
 	"printenv": func([]string) bool { return true },
 	"env":      envPrints,
@@ -28,7 +29,7 @@ var printers = map[string]func(args []string) bool{
 }
 
 // PrintsEnvironment reports whether the command shows variables of its own
-// environment: all of them, or one that is named like a secret.
+// environment: all of them, or one whose name suggests a secret.
 func (c *Command) PrintsEnvironment() bool {
 	if f := printers[c.Name]; f != nil && len(c.Words) > 0 && f(c.Words[1:]) {
 		return true
@@ -36,16 +37,16 @@ func (c *Command) PrintsEnvironment() bool {
 	return slices.ContainsFunc(c.Words, namesSecret)
 }
 
-// ShowsOthersEnvironment reports whether the command shows the environment of
-// other processes.
+// ShowsOthersEnvironment reports whether the command shows the environment of other
+// processes.
 func (c *Command) ShowsOthersEnvironment() bool {
 	return c.Name == "ps" && len(c.Words) > 0 && showsEnvironment(c.Words[1:])
 }
 
-// secretWords are parts of the names of variables that hold secrets.
+// secretWords lists parts of names of variables that hold secrets.
 const secretWords = "KEY TOKEN SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CREDENTIALS"
 
-// namesSecret reports whether a word has a variable in it that is named like a
+// namesSecret reports whether a word contains a variable whose name suggests a
 // secret.
 func namesSecret(w string) bool {
 	for {
@@ -64,16 +65,16 @@ func namesSecret(w string) bool {
 	}
 }
 
-// credentials are files that hold secrets wherever they are, as the ends of
-// paths.
+// credentials lists the ends of paths of files that hold secrets, wherever they
+// are.
 var credentials = []string{".git-credentials", ".netrc", "_netrc", ".pgpass", ".git/config", ".docker/config.json", ".aws/credentials", ".ssh/*"}
 
-// namers are commands that show names and facts of files and not what is in them.
+// namers lists commands that show names and attributes of files, but not their
+// content.
 const namers = "ls dir vdir stat du readlink realpath basename dirname test [ [[ tree find fd fdfind file lsattr namei mountpoint touch mkdir rm rmdir"
 
 // ShowsCredentials reports whether the words or redirects of the command name a
-// file to be read that may hold credentials. Git is not looked at, which reads
-// its own.
+// file to be read that may hold credentials. It ignores git, which reads its own.
 func (c *Command) ShowsCredentials() bool {
 	if c.Name == "git" || has(namers, c.Name) {
 		return false
@@ -87,7 +88,7 @@ func (c *Command) ShowsCredentials() bool {
 	})
 }
 
-// endsAs reports whether a path, which may be a pattern, ends as a name does.
+// endsAs reports whether a path, which may be a pattern, ends with a name.
 func endsAs(full, end string, glob bool) bool {
 	names := strings.Split(full, "/")
 	tail := strings.Join(names[max(0, len(names)-strings.Count(end, "/")-1):], "/")
@@ -95,18 +96,18 @@ func endsAs(full, end string, glob bool) bool {
 		return true
 	}
 	ok, _ := path.Match(tail, end)
-	return glob && ok && tail[:min(1, len(tail))] == end[:1] // a * matches no dot ahead
+	return glob && ok && tail[:min(1, len(tail))] == end[:1] // * does not match a leading dot
 }
 
-// OtherHome reports whether the command names the home folder of another user,
-// as ~name.
+// OtherHome reports whether the command names the home folder of another user, as
+// ~name.
 func (c *Command) OtherHome() bool {
 	other := func(s string) bool { return len(s) > 1 && s[0] == '~' && s[1] != '/' }
 	return !c.Literal && slices.ContainsFunc(c.Words, other) ||
 		slices.ContainsFunc(c.Redirects, func(p Path) bool { return p.Dynamic && other(p.Text) })
 }
 
-// envPrints reports whether an env runs nothing and so prints.
+// envPrints reports whether env runs no command and therefore prints.
 func envPrints(args []string) bool {
 	if len(args) == 1 && (args[0] == "--help" || args[0] == "--version") {
 		return false
@@ -125,31 +126,31 @@ func envPrints(args []string) bool {
 	return true
 }
 
-// declarePrints reports whether a declare or export shows values: with -p, or
-// without a name.
+// declarePrints reports whether declare or export shows values: with -p, or without
+// a name.
 func declarePrints(args []string) bool {
 	return flagged(args, "-p") || len(operands(args)) == 0 && !flagged(args, "-f -F")
 }
 
-// usesENV reports whether a program of jq uses its $ENV, which it may write with
-// blanks or a comment behind the dollar sign.
+// usesENV reports whether a jq program uses $ENV. Blanks or a comment may follow
+// the dollar sign.
 func usesENV(program string) bool {
 	_, rest, ok := strings.Cut(program, "$")
 	return ok && strings.Contains(rest, "ENV")
 }
 
-// namesEnv reports whether a program of jq uses its env.
+// namesEnv reports whether a jq program uses env.
 func namesEnv(program string) bool {
 	return slices.Contains(strings.FieldsFunc(program, func(r rune) bool { return !letter(byte(min(r, 127))) && r != '.' && r != '$' }), "env")
 }
 
-// namesEnviron reports whether a program of awk uses its ENVIRON.
+// namesEnviron reports whether an awk program uses ENVIRON.
 func namesEnviron(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "ENVIRON") })
 }
 
-// showsEnvironment reports whether ps shows environments by its words: by the
-// flag e without a hyphen, or by one with it if ps reads its words again.
+// showsEnvironment reports whether ps shows environments: because of the flag e
+// without a hyphen, or because of one with a hyphen if ps reads its words again.
 func showsEnvironment(args []string) bool {
 	again, value := psReadsAgain(args), false
 	for i, a := range args {
@@ -174,14 +175,14 @@ func showsEnvironment(args []string) bool {
 	return false
 }
 
-// hasUser reports whether a word of ps takes the name of a user or a group from
-// the next one.
+// hasUser reports whether a word of ps takes the name of a user or a group from the
+// next word.
 func hasUser(word string) bool {
 	return len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.ContainsAny(word[len(word)-1:], "uUgG")
 }
 
-// psReadsAgain reports whether ps may find a fault in its words. It then reads
-// all of them as BSD letters, also those with a hyphen.
+// psReadsAgain reports whether ps may find an error in its words. It then reads all
+// of them as BSD letters, including those with a hyphen.
 func psReadsAgain(args []string) bool {
 	threads := ""
 	for i, a := range args {
@@ -201,7 +202,7 @@ func psReadsAgain(args []string) bool {
 			case strings.IndexByte("AadefFcjlMNPVwyZ", a[j]) >= 0:
 			case strings.IndexByte("HLTm", a[j]) >= 0:
 				threads += a[j : j+1]
-			default: // a name that nobody may have, or no such flag
+			default: // a name that no user may have, or an unknown flag
 				return true
 			}
 		}
@@ -209,8 +210,9 @@ func psReadsAgain(args []string) bool {
 	return strings.Contains(threads, "T") && strings.Trim(threads, "T") != ""
 }
 
-// bsdLetters reads a word of ps as BSD letters: whether it shows environments,
-// and whether the next word is the value of the last letter.
+// bsdLetters parses a word of ps as BSD letters. environment reports whether it
+// shows environments, and takes whether the next word is the value of the last
+// letter.
 func bsdLetters(word string) (environment, takes bool) {
 	for i := range len(word) {
 		switch {
@@ -219,20 +221,19 @@ func bsdLetters(word string) (environment, takes bool) {
 		case strings.IndexByte("koOpqtU", word[i]) >= 0:
 			return false, i == len(word)-1
 		case strings.IndexByte("aAcfghHjlLmnNPrsSTuvVwWxXZ", word[i]) < 0:
-			return false, false // a fault again
+			return false, false // an error again
 		}
 	}
 	return false, false
 }
 
-// followers are flags with which a command goes where links lead, which may be
-// out of the workspace: by name.
+// followers maps commands to the flags with which they follow links, which may lead
+// out of the workspace.
 var followers = map[string]string{
 	"find": "-L -follow", "fd": "-L --follow", "fdfind": "-L --follow", "rg": "-L --follow", "tree": "-l", "du": "-L --dereference",
 }
 
-// Follows reports whether the command goes through all below a folder and where
-// links in it lead.
+// Follows reports whether the command walks a folder and follows the links in it.
 func (c *Command) Follows() bool {
 	flags, ok := followers[c.Name]
 	return ok && (flagged(c.Words[1:], flags) && c.Name != "find" || c.Name == "find" && slices.ContainsFunc(c.Words, func(w string) bool { return has(flags, w) }))

@@ -2,9 +2,9 @@ package shellsafe
 
 import "strings"
 
-// sedScripts reads the scripts of a sed: addresses, p d q Q = n N h H g G x D P
-// l y and s, whose flags are g p i I m M and numbers. Whatever else there is,
-// among it e, w, W, r and R, is refused.
+// sedScripts parses the scripts of sed. It accepts addresses, the commands p d q Q
+// = n N h H g G x D P l y, and s with the flags g p i I and numbers. Everything
+// else is refused, including e, w, W, r and R.
 func sedScripts(_ *walker, p *parsed, _ context) string {
 	scripts := append(append([]arg(nil), p.vals["-e"]...), p.vals["--expression"]...)
 	if len(scripts) == 0 {
@@ -28,7 +28,7 @@ func sedScripts(_ *walker, p *parsed, _ context) string {
 type sedReader struct {
 	s string
 	i int
-	// reads and writes are the files that programs has found.
+	// files that programs has found
 	reads, writes []string
 }
 
@@ -54,7 +54,7 @@ func (r *sedReader) script() string {
 		}
 		if r.peek() == '#' {
 			if r.i == 0 {
-				return "its script begins with a comment" // #n is a flag
+				return "its script begins with a comment" // #n would be a flag
 			}
 			end := strings.IndexByte(r.s[r.i:], '\n')
 			if end < 0 {
@@ -112,7 +112,7 @@ func (r *sedReader) script() string {
 	}
 }
 
-// end wants what may follow a command.
+// end refuses text that must not follow a command.
 func (r *sedReader) end() string {
 	r.skip(" \t")
 	switch r.peek() {
@@ -122,7 +122,7 @@ func (r *sedReader) end() string {
 	return "its script has something behind a command"
 }
 
-// addresses reads none, one or two.
+// addresses parses up to two addresses.
 func (r *sedReader) addresses() bool {
 	found, ok := r.address()
 	if !ok || !found {
@@ -177,8 +177,8 @@ func (r *sedReader) address() (found, ok bool) {
 	return false, true
 }
 
-// until goes behind the next d that no backslash is in front of. A d in
-// brackets is refused: implementations differ on it.
+// until skips to after the next d that is not escaped by a backslash. It refuses a
+// d in brackets: implementations disagree on it.
 func (r *sedReader) until(d byte) bool {
 	bracket := false
 	for r.i < len(r.s) {
@@ -203,7 +203,8 @@ func (r *sedReader) until(d byte) bool {
 	return false
 }
 
-// delimited reads two texts between three of the character that comes next.
+// delimited parses two texts, delimited by the next character. It returns the index
+// of the second.
 func (r *sedReader) delimited() (second int, ok bool) {
 	d := r.peek()
 	if d == 0 || d == '\n' || d == '\\' || d >= 0x80 {
@@ -214,7 +215,7 @@ func (r *sedReader) delimited() (second int, ok bool) {
 		return 0, false
 	}
 	second = r.i
-	for r.i < len(r.s) { // brackets are nothing special in what is put in
+	for r.i < len(r.s) { // brackets have no special meaning in a replacement
 		b := r.s[r.i]
 		r.i++
 		switch {

@@ -2,8 +2,8 @@ package shellsafe
 
 import "strings"
 
-// sedRuns lists what the scripts of a sed have a shell run. Unlike sedScripts it
-// reads all that GNU sed takes: it finds, and allows nothing.
+// sedRuns lists the commands that a sed script gives to a shell. Unlike sedScripts
+// it accepts the whole language of GNU sed: it finds commands, and allows nothing.
 func (w *walker) sedRuns(args []arg, c context) {
 	scripts, lit := sedTexts(args)
 	if scripts == "" {
@@ -19,8 +19,8 @@ func (w *walker) sedRuns(args []arg, c context) {
 	}
 }
 
-// sedTexts joins the scripts among the words of a sed. Files of scripts are not
-// seen.
+// sedTexts joins the scripts among the words of a sed command. It does not see
+// script files.
 func sedTexts(args []arg) (scripts string, lit bool) {
 	var found, ops []arg
 	file := false
@@ -36,7 +36,7 @@ func sedTexts(args []arg) (scripts string, lit bool) {
 		}
 		flags := v
 		if at := strings.IndexAny(v, "il"); !strings.HasPrefix(v, "--") && at > 0 {
-			flags = v[:at+1] // what follows belongs to -i or -l
+			flags = v[:at+1] // the rest belongs to -i or -l
 			if v[at] == 'l' && at == len(v)-1 {
 				i++
 				continue
@@ -64,8 +64,8 @@ func sedTexts(args []arg) (scripts string, lit bool) {
 	return strings.Join(texts, "\n"), lit
 }
 
-// programs lists what e and s///e run; unknown says that the input is part of
-// it, or that the script cannot be read and may hold such.
+// programs lists the commands of e and s///e. unknown reports that the input is
+// part of a command, or that the script cannot be parsed and may contain commands.
 func (r *sedReader) programs() (cmds []string, unknown bool) {
 	for {
 		r.skip(" \t\n;{}")
@@ -130,7 +130,7 @@ func untilAny(s, set string) string {
 	return s
 }
 
-// line reads to the end of a line that no backslash continues.
+// line reads to the end of the line. A backslash continues the line.
 func (r *sedReader) line() string {
 	from := r.i
 	for r.i < len(r.s) && r.s[r.i] != '\n' {
@@ -143,7 +143,7 @@ func (r *sedReader) line() string {
 	return r.s[from:r.i]
 }
 
-// loose goes behind the next d; in an expression, d in brackets is text.
+// loose skips to after the next d. In an expression, a d in brackets is text.
 func (r *sedReader) loose(d byte, expression bool) (text string, ok bool) {
 	from := r.i
 	for r.i < len(r.s) {
@@ -160,7 +160,7 @@ func (r *sedReader) loose(d byte, expression bool) (text string, ok bool) {
 				end++
 			}
 			if end < len(r.s) {
-				end++ // a ] that comes first is text
+				end++ // a leading ] is text
 			}
 			if n := strings.IndexByte(r.s[min(end, len(r.s)):], ']'); n >= 0 {
 				r.i = end + n + 1
@@ -170,7 +170,7 @@ func (r *sedReader) loose(d byte, expression bool) (text string, ok bool) {
 	return "", false
 }
 
-// looseAddresses goes behind addresses, whatever they are.
+// looseAddresses skips all addresses, of any form.
 func (r *sedReader) looseAddresses() bool {
 	for {
 		switch b := r.peek(); {

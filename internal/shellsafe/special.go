@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// What some commands' words must be beside their flags. Each function says why
-// they are not; "" if they are.
+// The functions of this file check further conditions on the words of some
+// commands. Each returns the reason against the command, or "".
 
-// literals are the values of words; ok is false if one is not literal.
+// literals returns the values of words. ok is false if one is not literal.
 func literals(args []arg) (out []string, ok bool) {
 	for i := range args {
 		if !args[i].lit {
@@ -21,7 +21,7 @@ func literals(args []arg) (out []string, ok bool) {
 
 const notLiteral = "a word is not literal"
 
-// jqWords keeps the environment and other files out of a program.
+// jqWords refuses programs that access the environment or other files.
 func jqWords(_ *walker, p *parsed, _ context) string {
 	program := &p.ops[0]
 	if !program.lit || program.stdin {
@@ -53,7 +53,7 @@ func jqWords(_ *walker, p *parsed, _ context) string {
 
 func letter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_' }
 
-// tarList takes -t with -v, -z, -j, -J and -f, and names of members.
+// tarList accepts -t with -v, -z, -j, -J and -f, and names of members.
 func tarList(w *walker, p *parsed, c context) string {
 	words, ok := literals(p.ops)
 	if !ok {
@@ -101,7 +101,8 @@ func tarList(w *walker, p *parsed, c context) string {
 	return ""
 }
 
-// unpacks wants -c beside -d: of -l, -t and -d some programs take the last.
+// unpacks requires -c together with -d: of -l, -t and -d, some programs obey the
+// last one.
 func unpacks(_ *walker, p *parsed, _ context) string {
 	if p.has("-d --decompress --uncompress") && !p.has("-c --stdout --to-stdout") {
 		return "it unpacks to a file"
@@ -109,7 +110,7 @@ func unpacks(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-// unzipWords keeps unzip to the flags that list: others extract.
+// unzipWords limits unzip to the flags that list: other flags extract.
 func unzipWords(_ *walker, p *parsed, _ context) string {
 	for _, f := range p.seen {
 		if len(f) != 2 {
@@ -119,8 +120,8 @@ func unzipWords(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-// gofmtWords wants a file: without one gofmt reads standard input, which is fine,
-// and takes only words that are no flags of Go's form.
+// gofmtWords refuses flags of Go's long form. Without a file, gofmt reads standard
+// input, which is harmless.
 func gofmtWords(_ *walker, p *parsed, _ context) string {
 	for i := 1; i < len(p.args); i++ {
 		if s := p.args[i].lead; strings.HasPrefix(s, "-") && len(s) > 2 {
@@ -239,7 +240,7 @@ func setWords(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-// psWords takes the BSD letters but e, which shows environments.
+// psWords accepts the BSD letters except e, which shows environments.
 func psWords(_ *walker, p *parsed, _ context) string {
 	for i := range p.ops {
 		s := p.ops[i].val
@@ -270,8 +271,8 @@ func psWords(_ *walker, p *parsed, _ context) string {
 	return ""
 }
 
-// treeWords keeps values out of clusters: tree takes them from the next words
-// and reads on in the cluster, where -o may stand.
+// treeWords refuses values inside of clusters: tree takes them from the next words
+// and continues in the cluster, where -o may follow.
 func treeWords(_ *walker, p *parsed, _ context) string {
 	for i := range p.args[1:] {
 		v := p.args[i+1].val
@@ -324,7 +325,7 @@ func goWords(w *walker, p *parsed, c context) string {
 	return "only env and version are on the table"
 }
 
-// testWords judges test and [.
+// testWords checks test and [.
 func testWords(w *walker, p *parsed, c context) string {
 	args := p.ops
 	if p.name == "[" {

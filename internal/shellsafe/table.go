@@ -1,15 +1,15 @@
 package shellsafe
 
-// The table of commands that only read, and of the flags with which they do.
-// A flag that is not listed is refused. Notation: see spec.
+// The table of commands that are read-only, with the flags for which that is true.
+// Flags that are not listed are refused. spec describes the notation.
 //
-// To add an entry: read the manual of the GNU program for every flag, leave out
-// what writes, runs, connects, waits for ever or reads a list of names, and say
-// in why what was left out.
+// To add an entry, read the manual of the GNU program for every flag. Leave out
+// flags that write, run programs, connect, wait for ever or read a list of names,
+// and name them in why.
 
-// table is by name of the command.
+// table maps names of commands to their specs.
 var table = map[string]*spec{
-	// Listing and files' facts.
+	// Listing, and attributes of files.
 	"ls":         {why: "lists; no flag of it writes or runs", short: "1aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ", long: lsLong, ops: "p*", harmless: true, outside: true, below: "-R --recursive", dot: true},
 	"dir":        {why: "ls under another name", short: "1aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ", long: lsLong, ops: "p*", harmless: true, outside: true, below: "-R --recursive", dot: true},
 	"vdir":       {why: "ls under another name", short: "1aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ", long: lsLong, ops: "p*", harmless: true, outside: true, below: "-R --recursive", dot: true},
@@ -173,14 +173,14 @@ var table = map[string]*spec{
 	"go": {raw: true, why: "only env and version: the rest may build, download and run; not env -w", check: goWords, ops: "t*"},
 }
 
-// versions are programs that are on the table with one word only. Not here are
-// those that first look for what the folder says of them: a version or a
-// program of the project's (rustup's proxies, yarn, pnpm, poetry, bundle, dotnet,
-// gradle, bazel, swift, terraform), plugins and settings that name code (pytest,
-// composer, mvn, mypy, scala), a folder to write logs to (npm, npx); nor those of
-// which that is not known for sure (bun, deno, pip, gem, rake, php, kotlin). go
-// would run another toolchain, which a variable keeps it from. All run without
-// the user's variables, so that JAVA_TOOL_OPTIONS, RUBYOPT and the like are empty.
+// versions lists programs that are on the table with a single word only. Left out
+// are programs that first consult the folder: for a version or a program of the
+// project (rustup's proxies, yarn, pnpm, poetry, bundle, dotnet, gradle, bazel,
+// swift, terraform), for plugins and settings that name code (pytest, composer,
+// mvn, mypy, scala), or for a log folder (npm, npx). Also left out are programs for
+// which this is uncertain (bun, deno, pip, gem, rake, php, kotlin). go would run
+// another toolchain, but a variable prevents it. All programs run without the
+// user's variables, so that JAVA_TOOL_OPTIONS, RUBYOPT and similar ones are empty.
 var versions = map[string]string{
 	"node": "--version -v", "python": "--version -V", "python3": "--version -V", "python2": "--version -V", "ruff": "--version", "uv": "--version",
 	"ruby": "--version -v", "perl": "--version -v", "lua": "-v",
@@ -204,10 +204,10 @@ const (
 	sumsLong  = "binary text tag zero"
 )
 
-// findTests are find's tests and actions: how many words each takes, and
-// whether those are paths (p) or text (t). Not here: -exec and -ok but with a
-// program of this table, -delete, -fprint and its like (write), -fls,
-// -files0-from (a list of names), -follow.
+// findTests maps find's tests and actions to the kinds of their words: path (p) or
+// text (t). Left out are -exec and -ok with programs that are not in this table,
+// -delete, -fprint and similar ones (write), -fls, -files0-from (a list of names),
+// and -follow.
 var findTests = map[string]string{
 	"-name": "t", "-iname": "t", "-path": "t", "-ipath": "t", "-wholename": "t", "-iwholename": "t", "-regex": "t", "-iregex": "t", "-regextype": "t", "-lname": "t", "-ilname": "t",
 	"-type": "t", "-xtype": "t", "-size": "t", "-empty": "", "-atime": "t", "-ctime": "t", "-mtime": "t", "-amin": "t", "-cmin": "t", "-mmin": "t", "-used": "t",
@@ -218,11 +218,11 @@ var findTests = map[string]string{
 	"!": "", "-not": "", "-a": "", "-and": "", "-o": "", "-or": "", ",": "", "(": "", ")": "",
 }
 
-// gitTable is what of git only reads, by subcommand. The flags of git's own
-// that may stand ahead are in judgeGit. All of them run with the neutraliser.
-// No subcommand is here that talks to another host, writes, or runs a program
-// of the user's by its nature. Not here: --output, --ext-diff, --textconv,
-// --no-index, --open-files-in-pager, --contents, --show-signature, -O.
+// gitTable lists the read-only subcommands of git. judgeGit handles git's global
+// flags. All run with the overriding settings. The table contains no subcommand
+// that contacts another host, writes, or by its nature runs a program of the user.
+// Left out are --output, --ext-diff, --textconv, --no-index, --open-files-in-pager,
+// --contents, --show-signature and -O.
 var gitTable = map[string]*spec{
 	"status":            {why: "compares; not -v (runs textconv); injected: submodules are not entered", short: "sbzu%", long: "short branch show-stash long porcelain=? untracked-files=? ignored=? column=? no-column ahead-behind no-ahead-behind renames no-renames find-renames=? null ignore-submodules=?", ops: "p*", inject: []string{"--ignore-submodules=dirty"}, check: gitSubmodules},
 	"log":               {why: "shows history", short: gitDiffShort + gitLogShort, long: gitDiffLong + " " + gitLogLong, ops: "p*", num: true, inject: noPrograms, check: gitFormat},

@@ -6,11 +6,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Words can run commands where the shell takes them for arithmetic or for the
-// name of a variable: [[ 'a[$(cmd)]' -eq 0 ]]. What matters is whether data of
-// that form and a place that evaluates meet in one text.
+// Words can run commands where the shell evaluates them as arithmetic or as the
+// name of a variable: [[ 'a[$(cmd)]' -eq 0 ]]. A text is refused if it contains
+// both data of that form and a place that evaluates.
 
-// suspectText notes data that would run something if it were evaluated.
+// suspectText records data that would run a command if it were evaluated.
 func (w *walker) suspectText(a arg) {
 	if strings.Contains(a.val, "$(") || strings.Contains(a.val, "`") || strings.Contains(a.text, "[$") {
 		w.data = true
@@ -24,7 +24,7 @@ func (w *walker) meet() {
 	}
 }
 
-// suspect notes parameters that evaluate a value.
+// suspect records parameter expansions that evaluate a value.
 func (w *walker) suspect(p *syntax.ParamExp) {
 	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
 		w.unresolve("it evaluates a variable: " + brief(w.source(p)))
@@ -48,7 +48,7 @@ func (w *walker) suspect(p *syntax.ParamExp) {
 	}
 }
 
-// arithmetic notes an expression that names a variable or holds text.
+// arithmetic records an expression that names a variable or contains text.
 func (w *walker) arithmetic(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -173,7 +173,7 @@ func (w *walker) compare(n *syntax.BinaryTest, c context) {
 	}
 }
 
-// operand reads a word of a test, where no pattern expands to files.
+// operand reads a word of a test, in which patterns do not expand to files.
 func (w *walker) operand(n *syntax.Word, c context, pattern bool) arg {
 	a := w.word(n, c)
 	w.suspectText(a)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// This file is about programs whose words name files in ways of their own.
+// The functions of this file handle programs whose words name files in special
+// ways.
 
 func (w *walker) touchedByDD(args []arg, c context) {
 	for i := range args {
@@ -23,8 +24,8 @@ func (w *walker) touchedByDD(args []arg, c context) {
 	}
 }
 
-// touchedByGit notes the words of a git that lead out of its folder: whatever
-// they are to it, it may read there.
+// touchedByGit records the words of git that lead out of its folder: git may read
+// there, whatever they mean to it.
 func (w *walker) touchedByGit(args []arg, c context) {
 	w.touchedByGitVerb(args, c)
 	for i := range args {
@@ -53,9 +54,9 @@ func (w *walker) touchedByGit(args []arg, c context) {
 	}
 }
 
-// gitMakes reports whether git makes a folder of a path operand, given the words
-// ahead of it: git clone of its last operand if there is a source ahead, git init
-// and git worktree of every one.
+// gitMakes reports whether git creates a folder at a path operand, given the words
+// before it. git clone creates the last operand if a source comes before it; git
+// init and git worktree create every operand.
 func gitMakes(ahead []arg, last bool) bool {
 	for i := range ahead {
 		switch ahead[i].val {
@@ -72,8 +73,8 @@ func gitMakes(ahead []arg, last bool) bool {
 	return false
 }
 
-// touchedByFind notes the files that find writes to, and with -delete the
-// folders below which it removes.
+// touchedByFind records the files that find writes to and, with -delete, the
+// folders below which it removes files.
 func (w *walker) touchedByFind(args []arg, c context) {
 	starts := 0
 	for starts < len(args) && (!strings.HasPrefix(args[starts].lead, "-") || has("-H -L -P", args[starts].val)) && !has("( ! ,", args[starts].val) {
@@ -93,7 +94,7 @@ func (w *walker) touchedByFind(args []arg, c context) {
 	}
 }
 
-// values are what words are to the command, as far as it is known.
+// values returns the words as the command receives them, as far as known.
 func values(args []arg) []string {
 	out := make([]string, len(args))
 	for i := range args {
@@ -102,7 +103,7 @@ func values(args []arg) []string {
 	return out
 }
 
-// touchedByAwk notes the files that a program names behind < and >.
+// touchedByAwk records the files that a program names after < and >.
 func (w *walker) touchedByAwk(args []arg, c context) {
 	for i := range args {
 		for rest := args[i].text; ; {
@@ -124,7 +125,7 @@ func (w *walker) touchedByAwk(args []arg, c context) {
 	}
 }
 
-// touchedBySed notes the files that a script names: by r, R, w, W and s///w.
+// touchedBySed records the files that a script names: by r, R, w, W and s///w.
 func (w *walker) touchedBySed(args []arg, c context) {
 	scripts, _ := sedTexts(args)
 	if scripts == "" {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// wrapper is a program that runs another, which rules that deny must see.
+// wrapper is a program that runs another one, which rules that deny must see.
 type wrapper struct {
 	vals string // flags that take the next word
-	opt  string // flags with an optional value, which is attached if it is there
-	skip int    // operands ahead of the command
-	env  bool   // assignments may stand ahead of it
+	opt  string // flags with an optional value, which must be attached
+	skip int    // number of operands before the command
+	env  bool   // assignments may come before the command
 	text bool   // the rest is one text for a shell
 	c    string // flags whose value is a text for a shell
 	exec string // flags whose value begins the command
 	dir  string // flags whose value is the folder in which the command runs
-	less bool   // the operands of skip may be missing
+	less bool   // the operands counted by skip may be missing
 }
 
-// wrappers are data for rules only; a flag that is not known makes every later
-// word a possible command, and the whole unresolved.
+// wrappers is a table for rules only. After an unknown flag, every later word may
+// be a command, and the whole text is unresolved.
 var wrappers = map[string]wrapper{
 	"env": {vals: "-u -P --unset -C --chdir", env: true, c: "-S --split-string", dir: "-C --chdir"}, "sudo": {vals: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", env: true, dir: "-D --chdir"}, "sudo-rs": {vals: "-u -g -h -p -D -R --user --group --chdir", env: true, dir: "-D --chdir"},
 	"doas": {vals: "-u -C"}, "su": {c: "-c --command", vals: "-s -g -G --shell --group", skip: 99}, "runuser": {c: "-c --command", vals: "-u -s -g -G --user --shell --group"}, "run0": {vals: "-u --user -g --group -D --chdir", dir: "-D --chdir"}, "pkexec": {vals: "--user"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "sg": {skip: 1, c: "-c", text: true},
@@ -34,10 +34,11 @@ var wrappers = map[string]wrapper{
 	"coproc": {}, "hyperfine": {vals: "-w -r -m -M", text: true}, "ld.so": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-x86-64.so.2": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-linux-aarch64.so.1": {vals: "--library-path --preload --argv0 --inhibit-rpath"}, "ld-musl-x86_64.so.1": {vals: "--library-path --preload --argv0"},
 }
 
-// shells take a text with -c.
+// shells lists the programs that take a text with -c.
 const shells = "sh bash dash zsh ksh ksh93 mksh lksh oksh loksh pdksh ash hush fish rbash rksh rzsh yash posh bosh bsh osh csh tcsh nu elvish xonsh rc es"
 
-// unwrap lists what a command runs, and the texts it gives to a shell.
+// unwrap lists the commands that a command runs, and the texts that it gives to a
+// shell.
 func (w *walker) unwrap(args []arg, c context) {
 	if w.depth++; w.depth > maxNesting {
 		w.unresolve("it is nested too deeply")
@@ -105,10 +106,10 @@ func (w *walker) unwrap(args []arg, c context) {
 	}
 }
 
-// inner lists a command that another runs.
+// inner lists a command that another one runs.
 func (w *walker) inner(args []arg, c context) {
 	if len(args) == 0 || w.commands > maxListed {
-		return // what is over the limit of commands is unresolved
+		return // a text over the limit of commands is unresolved
 	}
 	w.commands++
 	cmd := Command{Wrapped: true, Inner: true}
@@ -143,7 +144,7 @@ func (w *walker) inner(args []arg, c context) {
 	w.blind = outer
 }
 
-// behind goes past the flags of a wrapper.
+// behind skips the flags of a wrapper and lists its command.
 func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 	skip := x.skip
 	i := 1
@@ -178,7 +179,7 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 				case len(rest) > 0:
 					text, lit, rest = rest[0].text, rest[0].lit, rest[1:]
 				}
-				if name == "env" { // the rest are more words
+				if name == "env" { // the rest are further words
 					for j := range rest {
 						text += " " + quote(rest[j].text)
 						lit = lit && rest[j].lit
@@ -256,8 +257,8 @@ func (w *walker) behind(name string, x wrapper, args []arg, c context) {
 	w.inner(rest, c)
 }
 
-// passed reports whether the value of a flag is an assignment, such as that of
-// --setenv, and lists what it makes programs run.
+// passed reports whether the value of a flag is an assignment, as for --setenv. It
+// lists the commands that programs run because of it.
 func (w *walker) passed(a *arg, value string, c context) bool {
 	name, value, ok := strings.Cut(value, "=")
 	if ok {
@@ -266,8 +267,8 @@ func (w *walker) passed(a *arg, value string, c context) bool {
 	return ok
 }
 
-// parallel lists what stands for the name of the command behind the ::: of
-// parallel, if it does.
+// parallel lists the words after ::: that become the name of the command, if named
+// is set.
 func (w *walker) parallel(inputs []arg, named bool, c context) {
 	for i := range inputs {
 		switch {
@@ -280,11 +281,11 @@ func (w *walker) parallel(inputs []arg, named bool, c context) {
 	}
 }
 
-// plainFlags of wrappers stand alone.
+// plainFlags lists flags of wrappers that take no value.
 const plainFlags = "-print0 -0 --null -i -n -S -k -b -E -H -P -A -s -l -v -p -r -t -x -f -q --preserve-status --foreground --verbose --no-run-if-empty --ignore-environment --non-interactive --login --preserve-env --background --fork --wait --ctty --reset-env --pipe --scope --user --pty --quiet --interactive --exit --args --map-root-user --mount --pid --net --ipc --uts --silent --no-fork --shared --exclusive --unlock --close"
 
-// cluster reads short flags in one word: whether the last takes the next word,
-// and whether all are known.
+// cluster parses a word of short flags. next reports that the last one takes the
+// next word; ok reports that all are known.
 func cluster(vals, opt, v string) (next, ok bool) {
 	for i := 1; i < len(v); i++ {
 		f := "-" + v[i:i+1]
@@ -303,7 +304,7 @@ func cluster(vals, opt, v string) (next, ok bool) {
 
 func numeric(s string) bool { return digits(strings.TrimPrefix(s, "-")) }
 
-// hasShort reports whether a cluster holds one of the short flags.
+// hasShort reports whether a cluster contains one of the short flags.
 func hasShort(flags, cluster string) bool { return shortAt(flags, cluster) > 0 }
 
 func shortAt(flags, cluster string) int {
@@ -317,7 +318,7 @@ func shortAt(flags, cluster string) int {
 
 func endsIn(flags, cluster string) bool { return shortAt(flags, cluster) == len(cluster)-1 }
 
-// guess takes every word that is left for a possible command.
+// guess lists every remaining word as a possible command.
 func (w *walker) guess(name string, args []arg, c context) {
 	w.unresolve("what " + name + " runs is not known")
 	for i := range args {
@@ -372,7 +373,7 @@ func (w *walker) shell(args []arg, c context) {
 	}
 }
 
-// text2 takes words as one text for a shell.
+// text2 joins words to one text for a shell, and walks it.
 func (w *walker) text2(args []arg, c context) {
 	lit := true
 	words := make([]string, len(args))
@@ -405,7 +406,7 @@ func (w *walker) reparse(text string, lit bool, c context) {
 	if c.replaces(text) {
 		w.doubt("the text that a shell gets is only known when it runs: " + brief(text))
 	}
-	c.fed = false // the folder is that of the shell, as far as it is known
+	c.fed = false // c.dirs stays: the shell runs in the wrapper's folder, as far as it is known
 	script := w.script
 	w.script = buffer{}
 	w.parse(text, c)

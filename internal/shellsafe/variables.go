@@ -7,11 +7,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// This file lists the programs that variables name, for rules that deny and ask:
-// GIT_SSH_COMMAND, PAGER, BASH_ENV.
+// The functions of this file list the programs that variables name, for rules that
+// deny and ask: GIT_SSH_COMMAND, PAGER, BASH_ENV.
 
-// programVariables are variables whose value is a command, run by a shell or
-// not.
+// programVariables lists variables whose value is a command, run by a shell or
+// directly.
 const programVariables = "GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND " +
 	"EDITOR VISUAL PAGER BROWSER FCEDIT SUDO_EDITOR SUDO_ASKPASS SSH_ASKPASS LESSOPEN LESSCLOSE MANPAGER MANROFF MANBROWSER SYSTEMD_PAGER SYSTEMD_EDITOR BAT_PAGER DELTA_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_PAGER AWS_PAGER PSQL_PAGER PSQL_EDITOR KUBE_EDITOR KUBECTL_EXTERNAL_DIFF CVSEDITOR SVN_EDITOR SVN_SSH HGEDITOR HGMERGE HG P4EDITOR P4DIFF P4MERGE " +
 	"RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH CVS_SERVER RSH PROMPT_COMMAND FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND FZF_ALT_C_COMMAND " +
@@ -19,20 +19,20 @@ const programVariables = "GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EDITOR GIT_SEQ
 	"RUSTC RUSTDOC RUSTFMT CARGO RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTC_LINKER _C_COMPILER _CXX_COMPILER _C_COMPILER_LAUNCHER _CXX_COMPILER_LAUNCHER _MAKE_PROGRAM PIP_PYTHON JAVACMD NINJA " +
 	"GEM_EDITOR npm_config_script_shell npm_config_shell npm_config_editor npm_config_viewer npm_config_git npm_config_node_gyp npm_config_browser npm_config_python"
 
-// fileVariables are variables whose value is a file, or files, that programs run
-// or load when they start. It counts as a command.
+// fileVariables lists variables whose value is one or more files that programs run
+// or load when they start. Each file counts as a command.
 const fileVariables = "BASH_ENV ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PYTHONSTARTUP PERL5DB GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM RIPGREP_CONFIG_PATH OPENSSL_ENGINES GCONV_PATH IN_SYSTEM VIMINIT EXINIT GVIMINIT GOCACHEPROG GCC_EXEC_PREFIX COMPILER_PATH "
 
-// flagVariables are variables whose value is more words of a program.
+// flagVariables maps variables to programs that take the value as further words.
 var flagVariables = map[string]string{
 	"TAR_OPTIONS": "tar", "GOFLAGS": "go", "ZIPOPT": "zip", "MANOPT": "man", "MAKEFLAGS": "make", "GNUMAKEFLAGS": "make", "MFLAGS": "make", "FZF_DEFAULT_OPTS": "fzf",
 	"NODE_OPTIONS": "node", "PERL5OPT": "perl", "RUBYOPT": "ruby", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java", "JDK_JAVA_OPTIONS": "java",
 }
 
-// loads are flags of interpreters that load code.
+// loads lists flags of interpreters that load code.
 const loads = "-r --require --import --loader --experimental-loader -M -m -d -I -agentlib -agentpath -javaagent"
 
-// isProgram reports whether a variable names something that runs.
+// isProgram reports whether a variable names a program or code.
 func isProgram(name string) bool {
 	lower := strings.ToLower(name)
 	return has(programVariables, name) || has(fileVariables, name) || flagVariables[name] != "" || strings.HasPrefix(lower, "npm_config_") && has(programVariables, lower) ||
@@ -40,12 +40,14 @@ func isProgram(name string) bool {
 		len(name) == 3 && name[:2] == "PS"
 }
 
-// cargoProgram reports whether a variable is a setting of cargo that names one.
+// cargoProgram reports whether a variable is a setting of cargo that names a
+// program.
 func cargoProgram(name string) bool {
 	return slices.ContainsFunc([]string{"_RUNNER", "_LINKER", "_RUSTC", "_RUSTDOC", "_WRAPPER", "_PROVIDER"}, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
-// variable lists what a variable that is set makes programs run.
+// variable records a variable with its value, and lists the commands that programs
+// run because of it.
 func (w *walker) variable(name, value string, lit bool, c context) {
 	if w.vars == nil {
 		w.vars = map[string]arg{}
@@ -98,14 +100,15 @@ func (w *walker) named(name, value string, lit bool, c context) {
 	case flagVariables[name] != "":
 		w.flagVariable(flagVariables[name], value, c)
 	case has(shells, base(value)):
-		w.inner([]arg{literal(value), literal("--version")}, c) // which one it is, not what it runs
+		w.inner([]arg{literal(value), literal("--version")}, c) // the word names the shell, not the command it runs
 	default:
 		value = strings.TrimLeft(value, "|-") // LESSOPEN
 		w.reparse(value, true, c)
 	}
 }
 
-// flagVariable lists what a program runs by words from the environment.
+// flagVariable lists the commands that a program runs because of words from the
+// environment.
 func (w *walker) flagVariable(program, value string, c context) {
 	words := append([]arg{literal(program)}, literalWords(value)...)
 	switch program {
@@ -116,17 +119,17 @@ func (w *walker) flagVariable(program, value string, c context) {
 			w.inner(words, c)
 		}
 	case "make":
-		w.launches(program, append(words, literal(value)), c) // a value with blanks
+		w.launches(program, append(words, literal(value)), c) // covers a value with blanks
 	default:
 		w.launches(program, words, c)
-		if at := strings.IndexByte(value, '='); at > 0 { // or all of it is one word
+		if at := strings.IndexByte(value, '='); at > 0 { // or the whole value is one word
 			w.launches(program, []arg{words[0], literal(value)}, c)
 		}
 	}
 }
 
-// gitPair lists what a setting of git from the environment has it run. An alias
-// may be called whatever the words of the git are.
+// gitPair lists the commands that git runs because of a setting from the
+// environment. An alias may be called by any words of git.
 func (w *walker) gitPair(key, value string, c context) {
 	lower := strings.ToLower(key)
 	switch {
@@ -140,8 +143,9 @@ func (w *walker) gitPair(key, value string, c context) {
 	}
 }
 
-// doubting does what lists commands that may not run, or not as they are read.
-// What it finds unresolved is a doubt, and it says nothing on what only reads.
+// doubting calls list, which lists commands that may not run, or may run in another
+// form. Parts that list finds unresolved become doubts, and do not affect whether
+// the text is read-only.
 func (w *walker) doubting(list func()) {
 	unresolved, reason, launched := w.a.Unresolved, w.reason, w.launched
 	list()
@@ -157,8 +161,8 @@ func (w *walker) doubt(why string) {
 	}
 }
 
-// assigned lists what an assignment makes programs run, also one in quotes
-// behind export.
+// assigned lists the commands that programs run because of an assignment, including
+// a quoted one after export.
 func (w *walker) assigned(a *syntax.Assign, v arg, c context) {
 	switch {
 	case a.Name != nil && a.Value != nil && a.Index == nil:
@@ -172,7 +176,7 @@ func (w *walker) assigned(a *syntax.Assign, v arg, c context) {
 	}
 }
 
-// sets notes variables that a builtin sets to what is only known when it runs.
+// sets records that a builtin sets variables to values known only at run time.
 func (w *walker) sets(args []arg) {
 	if slices.ContainsFunc(args, func(a arg) bool { return isProgram(a.text) }) {
 		w.doubt("what a variable has programs run is not known")

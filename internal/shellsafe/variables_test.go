@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// told decides as the policy does where there is a rule that denies curl.
+// told returns the decision of the policy for a rule that denies curl.
 func told(a *Analysis) string {
 	if got := decide("deny", "Bash(curl:*)", a); got != "not denied" || a.Doubtful == "" {
 		return got
@@ -13,8 +13,8 @@ func told(a *Analysis) string {
 	return "ask"
 }
 
-// TestVariables wants a rule that denies curl to see it in variables that name
-// programs, and calls in doubt where that is not known.
+// TestVariables checks that a rule that denies curl matches it in variables that
+// name programs, and that the analysis is doubtful where their values are unknown.
 func TestVariables(t *testing.T) {
 	for _, c := range []struct{ want, commands string }{
 		{"deny", `GIT_SSH_COMMAND='curl x;' git ls-remote ssh://x/y

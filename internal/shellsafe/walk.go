@@ -8,38 +8,38 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// walker goes through a tree once: it lists commands and paths, judges, and
-// writes the script.
+// walker walks a tree once. It lists commands and paths, decides whether they are
+// read-only, and writes the script.
 type walker struct {
 	a         *Analysis
 	o         *Options
-	src       string // of the tree that is walked
+	src       string // source of the tree being walked
 	script    buffer
 	reason    string
-	launched  string // why what a launcher runs is not read-only: see launches
+	launched  string // why a launcher's command is not read-only: see launches
 	commands  int
 	depth     int
-	assigns   bool // some variable is set: $HOME is no longer known
-	data      bool // there is text that would run something if it were evaluated
+	assigns   bool // some variable is set, so $HOME is unknown
+	data      bool // there is text that would run a command if it were evaluated
 	evaluates bool // there is a place that evaluates
 	git       bool // Script runs git other than git config
 	gitConf   bool // Script runs git config
 	goTool    bool // Script runs go
-	options   bool // the shell may have other options than it began with
-	blind     bool // the command that is walked changes files that are not known
+	options   bool // the shell may have options other than its first ones
+	blind     bool // the current command changes unknown files
 	gitDirs   []string
-	formBytes int            // of the texts of Command.Forms
+	formBytes int            // total size of the texts of Command.Forms
 	vars      map[string]arg // variables that the text sets, with their last values
 }
 
-// context is what a statement stands in.
+// context describes the surroundings of a statement.
 type context struct {
 	wrapped bool // Command.Wrapped
 	inner   bool // Command.Inner
 	dirs    dirs
 	reparse int // depth of sh -c
-	// fed says that another program adds words that it reads or finds, in the
-	// place of place if that is not "".
+	// fed reports that another program adds words that it reads or finds. They
+	// replace place unless that is "".
 	fed   bool
 	place string
 }
@@ -49,7 +49,8 @@ func (c context) seenThrough() context {
 	return c
 }
 
-// deny notes why the whole is not read-only; the first reason stays.
+// deny records why the whole text is not read-only. Only the first reason is
+// stored.
 func (w *walker) deny(why string) {
 	if w.reason == "" {
 		w.reason = why
@@ -62,7 +63,7 @@ func (w *walker) unresolve(why string) {
 	}
 }
 
-// source is the text of a node.
+// source returns the text of a node.
 func (w *walker) source(n syntax.Node) string {
 	from, to := int(n.Pos().Offset()), int(n.End().Offset())
 	if from < 0 || from > to || to > len(w.src) {
@@ -71,7 +72,7 @@ func (w *walker) source(n syntax.Node) string {
 	return w.src[from:to]
 }
 
-// list walks statements that follow one another.
+// list walks consecutive statements.
 func (w *walker) list(stmts []*syntax.Stmt, c context) flow {
 	f := same(c.dirs)
 	for i, s := range stmts {
@@ -129,7 +130,7 @@ func (w *walker) stmt(s *syntax.Stmt, c context) flow {
 	return f
 }
 
-// text is a node's source on one line, for what is no simple command.
+// text returns the source of a node that is not a simple command.
 func (w *walker) text(n syntax.Node) string { return w.source(n) }
 
 func (w *walker) appendCommand(c Command) []Command {
@@ -140,8 +141,8 @@ func (w *walker) appendCommand(c Command) []Command {
 	return append(w.a.Commands, c)
 }
 
-// compound walks what is not a simple command. A kind of node that is not
-// named here makes the whole unresolved.
+// compound walks a command that is not a simple one. An unknown kind of node makes
+// the whole text unresolved.
 func (w *walker) compound(n syntax.Command, c context) flow {
 	in := c.dirs
 	switch n := n.(type) {
@@ -186,7 +187,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 	case *syntax.FuncDecl:
 		w.deny("it defines a function")
 		c = c.seenThrough()
-		c.dirs.unknown = true // it runs where it is called
+		c.dirs.unknown = true // it runs in the folder of the call
 		w.stmt(n.Body, c)
 		return same(in)
 	case *syntax.DeclClause:
@@ -213,7 +214,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 		}
 		return w.stmt(n.Stmt, c.seenThrough())
 	case *syntax.CoprocClause:
-		// The shell reads assignments and redirects behind coproc, the parser
+		// The shell recognises assignments and redirects after coproc. The parser
 		// takes them for the name of a command.
 		w.unresolve("what coproc runs is not known for sure")
 		w.deny("a part of it runs in the background")
@@ -226,7 +227,7 @@ func (w *walker) compound(n syntax.Command, c context) flow {
 	}
 }
 
-// other lists what is no simple command and sets variables.
+// other lists a command that is not a simple one and sets variables.
 func (w *walker) other(name string, n syntax.Node, c context) {
 	w.commands++
 	w.assigns = true
@@ -305,19 +306,20 @@ func (w *walker) loop(n *syntax.ForClause, c context) flow {
 	default:
 		w.unresolve(fmt.Sprintf("it has a part that is not known (%T)", l))
 	}
-	w.assigns = true // the body is seen through: the variable may be PATH
+	w.assigns = true // the loop sets a variable, which may be PATH
 	c = c.seenThrough()
 	c.dirs = dirs{list: in.list, unknown: in.unknown || w.moves(n)}
 	return same(in.or(w.list(n.Do, c).either()))
 }
 
-// moves reports whether anything in a loop could change the folder.
+// moves reports whether a loop may change the folder.
 func (w *walker) moves(n syntax.Node) bool {
 	s := w.source(n)
 	return strings.Contains(s, "cd") || strings.Contains(s, "pushd") || strings.Contains(s, "popd") || strings.ContainsAny(s, `\'"$`) && strings.Contains(s, "d")
 }
 
-// substitution walks $(...) and gives its script if it is read-only.
+// substitution walks $(...) and returns its script. It reports whether the script
+// is read-only.
 func (w *walker) substitution(p *syntax.CmdSubst, c context, source string) (string, bool) {
 	if p.Backquotes && strings.Contains(source, `\`) {
 		w.unresolve("it has backslashes in backquotes")
@@ -360,7 +362,7 @@ func (w *walker) inside(n syntax.Node, c context) {
 	})
 }
 
-// base is the last element of a command's name.
+// base returns the last element of a command's path.
 func base(name string) string {
 	if name == "" {
 		return ""

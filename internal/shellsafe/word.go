@@ -11,32 +11,32 @@ import (
 
 // arg is one word of a command.
 type arg struct {
-	text    string // unquoted, with expansions as they are written: what a rule sees
-	val     string // what the command gets, if lit; the pattern, if glob
-	lit     bool   // val is one word and known
-	folded  bool   // lit, because we put HOME or PWD in
-	glob    bool   // has unquoted characters of a pattern, and else is literal
-	lead    string // the literal text before the first of those
+	text    string // unquoted, with expansions as written: rules match it
+	val     string // as the command receives it, if lit; the pattern, if glob
+	lit     bool   // val is a single known word
+	folded  bool   // lit only because HOME or PWD was replaced by its value
+	glob    bool   // it has unquoted wildcards, and is literal otherwise
+	lead    string // the literal text before the first wildcard or expansion
 	wide    string // the pattern for path/filepath.Match, if glob: Path.Pattern
-	sub     bool   // in quotes, holds read-only substitutions or a number like $?
-	number  bool   // is one number and nothing else
-	numeric bool   // sub, and all of them are numbers
-	stdin   bool   // stands for what xargs reads
-	script  string // how Script writes it; "" if it cannot
-	why     string // why it cannot
+	sub     bool   // it contains quoted read-only substitutions, or a number like $?
+	number  bool   // it is a single number
+	numeric bool   // sub is set, and all substitutions are numbers
+	stdin   bool   // it contains a placeholder for the input of xargs
+	script  string // its form in Script; "" if it has none
+	why     string // why script is ""
 }
 
-// literal makes an arg that was not in the text.
+// literal returns an arg that was not in the text.
 func literal(s string) arg {
 	return arg{text: s, val: s, lit: true, lead: s, script: quote(s)}
 }
 
-// quote writes a literal word for bash.
+// quote returns a literal word quoted for bash.
 func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// wordReader puts an arg together from parts.
+// wordReader builds an arg from the parts of a word.
 type wordReader struct {
 	w         *walker
 	c         context
@@ -44,19 +44,19 @@ type wordReader struct {
 	val       strings.Builder
 	text      strings.Builder
 	wide      strings.Builder
-	any       bool // of wide: all up to the next slash is one *
+	any       bool // wide has a single * for the rest of the path element
 	script    strings.Builder
 	lit       strings.Builder // pending literal text of script
-	lead      int             // length of the literal text in front
-	led       bool            // it has ended
-	brace     int             // where the first open brace is
+	lead      int             // length of the leading literal text
+	led       bool            // the leading literal text has ended
+	brace     int             // index of the first open brace
 	open      bool            // an unquoted { was seen
-	commas    bool            // and behind it a comma or two dots
-	dynamic   bool            // some part is not known
-	expansion string          // why
+	commas    bool            // and after it a comma or two dots
+	dynamic   bool            // some part is unknown
+	expansion string          // the reason for dynamic
 }
 
-// word reads a word, walking what its substitutions run.
+// word reads a word and walks the commands of its substitutions.
 func (w *walker) word(n *syntax.Word, c context) arg {
 	if n == nil {
 		return arg{}
@@ -101,7 +101,8 @@ func (r *wordReader) finish() arg {
 	return *a
 }
 
-// scriptable reports whether Script may hold a text: it passes the gate.
+// scriptable reports whether Script may contain a text, that is, whether the gate
+// accepts it.
 func scriptable(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
@@ -121,7 +122,7 @@ func (r *wordReader) unknown(why string) {
 	}
 }
 
-// add takes literal text up, quoted or not yet special.
+// add appends literal text, which is quoted or has no special meaning.
 func (r *wordReader) add(s string) {
 	r.widen(s)
 	r.val.WriteString(s)
@@ -129,7 +130,7 @@ func (r *wordReader) add(s string) {
 	r.lit.WriteString(s)
 }
 
-// leadOr is the length of the literal text in front so far.
+// leadOr returns the length of the leading literal text so far.
 func (r *wordReader) leadOr() int {
 	if r.led {
 		return r.lead
@@ -137,14 +138,14 @@ func (r *wordReader) leadOr() int {
 	return r.val.Len()
 }
 
-// special ends the literal text at the front of the word.
+// special ends the leading literal text of the word.
 func (r *wordReader) special() {
 	if !r.led {
 		r.led, r.lead = true, r.val.Len()
 	}
 }
 
-// flush ends literal text of the script.
+// flush writes the pending literal text to the script.
 func (r *wordReader) flush() {
 	if r.lit.Len() > 0 {
 		r.script.WriteString(quote(r.lit.String()))
@@ -181,7 +182,7 @@ func (r *wordReader) part(part syntax.WordPart, i, n int) {
 	}
 }
 
-// unescape takes away backslashes in front of the given bytes.
+// unescape removes backslashes before the given bytes.
 func unescape(s, special string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -196,7 +197,7 @@ func unescape(s, special string) string {
 	return b.String()
 }
 
-// unquoted reads text outside quotes.
+// unquoted reads text outside of quotes.
 func (r *wordReader) unquoted(s string, first bool, parts int) {
 	if first && strings.HasPrefix(s, "~") {
 		user, rest, slash := strings.Cut(s[1:], "/")
@@ -224,8 +225,8 @@ func (r *wordReader) unquoted(s string, first bool, parts int) {
 		case '*', '?':
 			r.pattern(s[i : i+1])
 		case '[':
-			// A set is copied whole if it is plain; any other bracket that
-			// could be one makes the word unknown.
+			// A plain set is copied as it is. Any other bracket that could begin a
+			// set makes the word unknown.
 			n := plainSet(s[i:])
 			if n == 0 {
 				if s == "[" && parts == 1 {
@@ -256,7 +257,7 @@ func (r *wordReader) unquoted(s string, first bool, parts int) {
 			r.commas = r.commas || r.open && strings.HasPrefix(s[i:], "..")
 			r.add(".")
 		case '}':
-			// HEAD@{1}..HEAD: the dots are behind the brace.
+			// In HEAD@{1}..HEAD the dots come after the brace.
 			if r.open && !r.commas {
 				r.open = false
 			}
@@ -275,7 +276,7 @@ func (r *wordReader) fold(text, val string) {
 	r.a.folded = true
 }
 
-// expand reads an expansion, in double quotes or not.
+// expand reads an expansion inside or outside of double quotes.
 func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 	w := r.w
 	source := w.source(part)
@@ -299,7 +300,7 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 			r.a.number, r.a.numeric = false, false
 			r.text.WriteString(source)
 			r.flush()
-			r.script.WriteString(`"$( ` + script + ` )"`) // blanks: $(( is arithmetic
+			r.script.WriteString(`"$( ` + script + ` )"`) // the blanks are needed: $(( begins arithmetic
 			r.a.sub = true
 			return
 		}
@@ -315,7 +316,7 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 		w.arithmetic(p)
 		r.unknown("arithmetic")
 	case *syntax.ExtGlob:
-		// Its text may hold a substitution that the parser did not look at.
+		// Its text may contain a substitution that the parser has not parsed.
 		w.unresolve("it holds an extended pattern: " + brief(source))
 		r.unknown("an extended pattern")
 	default:
@@ -325,7 +326,7 @@ func (r *wordReader) expand(part syntax.WordPart, quoted bool) {
 	r.text.WriteString(source)
 }
 
-// raw puts a number into the script.
+// raw adds a number to the script.
 func (r *wordReader) raw(text, script string) {
 	r.special()
 	r.text.WriteString(text)
@@ -335,7 +336,7 @@ func (r *wordReader) raw(text, script string) {
 	r.a.sub, r.a.number = true, !r.a.sub
 }
 
-// number says how to write a parameter that is a number whatever happened.
+// number returns the text of a parameter whose value is always a number.
 func number(p *syntax.ParamExp) (string, bool) {
 	if p.Excl || p.Length || p.Width || p.IsSet || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || p.Param == nil {
 		return "", false
@@ -355,7 +356,7 @@ func number(p *syntax.ParamExp) (string, bool) {
 	return "", false
 }
 
-// known is the value of $HOME and $PWD where they are known.
+// known returns the value of $HOME or $PWD if it is known.
 func (w *walker) known(p *syntax.ParamExp, c context) (string, bool) {
 	if p.Param == nil || p.Flags != nil || p.Excl || p.Length || p.Width || p.IsSet || p.NestedParam != nil || p.Index != nil ||
 		len(p.Modifiers) > 0 || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || w.assigns {
@@ -379,7 +380,7 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// brief cuts a piece of a command to what a reason can show.
+// brief shortens a part of a command for use in a reason.
 func brief(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || refusedRune(r) != "" {
@@ -397,13 +398,13 @@ func brief(s string) string {
 	return s[:cut] + "..."
 }
 
-// dashLike reports whether a word begins with a dash that is not "-".
+// dashLike reports whether a word begins with a dash other than "-".
 func dashLike(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return r >= utf8.RuneSelf && (unicode.Is(unicode.Pd, r) || r == '−')
 }
 
-// ansiC decodes the inside of $'...'. Forms that are not plain are refused.
+// ansiC decodes the inside of $'...'. It refuses forms that are not plain.
 func ansiC(s string) (string, bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBehindFlags wants the command that a wrapper runs to be seen by rules,
-// whatever flags with optional values stand ahead of it.
+// TestBehindFlags checks that rules match the command that a wrapper runs, whatever
+// flags with optional values come before it.
 func TestBehindFlags(t *testing.T) {
 	for _, s := range []string{
 		"xargs --max-lines curl x", "xargs --replace curl x", "xargs --eof curl x", "xargs -i curl x", "xargs -l curl x", "xargs -e curl x", "xargs -in curl x", "xargs -iP curl x",
@@ -21,8 +21,8 @@ func TestBehindFlags(t *testing.T) {
 	}
 }
 
-// TestReplaced wants nothing to count as known of a command behind the place
-// where xargs puts what it reads.
+// TestReplaced checks that no text of a command counts as known after the
+// placeholder of xargs.
 func TestReplaced(t *testing.T) {
 	for s, sure := range map[string]string{
 		"xargs git push": "git push ", "xargs -I% git % x": "git ", "xargs -tI % git % x": "git ", "xargs -0rI% git % x": "git ", "xargs --replace=% git % x": "git ", "xargs --rep=% git % x": "git ",

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mount mounts a FUSE file system on dir that answers the first request, INIT,
-// and no other one: what opens or lists dir waits, as on a network file system
-// whose server is gone. The function returned, which is called at the end of the
-// test at the latest, breaks the connection, so that all that waits fails.
+// Mount mounts a FUSE file system on dir that answers only the first request, INIT. So
+// opening or listing dir blocks, as on a network file system whose server is gone. end
+// breaks the connection, and all blocked calls fail; at the latest it is called at the
+// end of the test.
 //
-// The test is skipped where such a file system cannot be mounted.
+// Mount skips the test if such a file system cannot be mounted.
 func Mount(t testing.TB, dir string) (end func()) {
 	t.Helper()
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)

@@ -14,8 +14,8 @@ type Hash = [sha256.Size]byte
 
 // Limits of the cache.
 const (
-	// MaxFile is the limit of one content, in bytes. Hardly any text written by
-	// people is larger.
+	// MaxFile is the limit of one content, in bytes. Hardly any hand-written text is
+	// larger.
 	MaxFile = 8 << 20
 	// Total is the memory limit of all contents, in bytes: enough for hundreds
 	// of files. The garbage collector lets a heap grow to twice its content, so

@@ -23,8 +23,8 @@ import (
 	"strings"
 )
 
-// constructions are what is counted. The phrases were chosen by their rates in this
-// project against those in age, go-sdk, x/tools and net/http.
+// constructions lists the counted constructions. Their rates in this project were much
+// higher than in age, go-sdk, x/tools and net/http.
 var constructions = []struct {
 	name    string
 	pattern *regexp.Regexp
@@ -38,14 +38,14 @@ var constructions = []struct {
 	{"doc: X is", regexp.MustCompile(`^(\w+) (is|are) `)},
 }
 
-// comment is one comment group with its hits.
+// comment holds one comment group with its hits.
 type comment struct {
 	place string // file:line
 	text  string
 	hits  int
 }
 
-// pkg is the comments of one folder.
+// pkg holds the comments of one folder.
 type pkg struct {
 	name     string
 	words    int

@@ -187,7 +187,7 @@ func TestEndUnknown(t *testing.T) {
 	})
 }
 
-// The thousand tasks that ended last are retained, whoever owns them.
+// The thousand tasks that ended last are retained, whoever their owners are.
 func TestMostEnded(t *testing.T) {
 	const more = 7
 	r, now := New(time.Now), time.Now()

@@ -25,7 +25,7 @@ type Job interface {
 	// Stop ends all of the job and waits for its end. why names who ends it, such as "TaskStop".
 	// Stop has no effect on a job that has ended.
 	Stop(why string) error
-	// Output is what the job prints, never nil.
+	// Output returns the output log of the job. It is never nil.
 	Output() *spool.Log
 	// Release is called once, when the job has ended and is forgotten. The job may then remove what
 	// it stores. A reader may still be reading the output.

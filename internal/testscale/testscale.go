@@ -1,6 +1,6 @@
-// Package testscale sets how much the tests do. At quick scale, the default, a
-// test makes as many cases as find what tends to break; TEST_SCALE=full runs all
-// of them and the tests that take minutes.
+// Package testscale sets the number of cases in tests. Quick scale, the default, has
+// enough cases to find frequent errors. TEST_SCALE=full runs all cases and the tests that
+// take minutes.
 package testscale
 
 import (
@@ -25,4 +25,17 @@ func NeedFull(t testing.TB) {
 	if !Full() {
 		t.Skip("runs with TEST_SCALE=full only")
 	}
+}
+
+// Sample returns n of the cases at quick scale, evenly spaced from the first to the
+// last, and all of them at full scale.
+func Sample[T any](cases []T, n int) []T {
+	if Full() || n >= len(cases) {
+		return cases
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = cases[i*(len(cases)-1)/max(n-1, 1)]
+	}
+	return out
 }

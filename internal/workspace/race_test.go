@@ -15,8 +15,8 @@ import (
 // raceTime is several times the time in which the test catches a plain os.Open.
 const raceTime = 400 * time.Millisecond
 
-// Folders and files are exchanged with links to their like outside, or to a forbidden
-// neighbour, while they are opened and listed. What the check refuses is never read or
+// Folders and files are exchanged with links to similar ones outside, or to a forbidden
+// neighbour, while they are opened and listed. Nothing that the check refuses is read or
 // named.
 func TestRace(t *testing.T) {
 	eachOpener(t, func(t *testing.T, open func(...string) *Roots) {
@@ -167,7 +167,7 @@ func TestReplacedAfterCheck(t *testing.T) {
 	})
 }
 
-// restless is a path that has always just changed.
+// restless is a path that always changes between two looks.
 type restless struct{ opens int }
 
 func (o *restless) open(string, func(fs.FileInfo) error) (*os.File, error) {

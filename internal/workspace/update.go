@@ -26,7 +26,7 @@ type Old struct {
 	Info fs.FileInfo // of the open file
 }
 
-// Written describes what an Update did.
+// Written describes the effect of an Update.
 type Written struct {
 	Path        string   // canonical
 	Identity    Identity // of the file after the call; zero if there is none or it is unknown

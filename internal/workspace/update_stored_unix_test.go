@@ -80,7 +80,7 @@ func TestUpdateNotStored(t *testing.T) {
 	onlyNames(t, dir, "f")
 }
 
-// Storing calls the system, which fails for what it cannot store.
+// storeContent calls the system, which fails for files that it cannot sync.
 func TestStoreContent(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -214,7 +214,7 @@ func TestUpdateMeanwhile(t *testing.T) {
 	}
 }
 
-// The folder in which others are to be made disappears meanwhile.
+// The folder that should contain a new folder disappears during the update.
 func TestUpdateFolderGoes(t *testing.T) {
 	dir := tempDir(t)
 	gone := mkdir(t, dir, "d")

@@ -45,8 +45,8 @@ type ReadOnlyInput struct {
 	judged *judged
 }
 
-// Output is how a command went. Status is "exited", "signalled", "timed out",
-// "stopped", "running" (in the background) or "lost".
+// Output describes the end or state of a command. Status is "exited", "signalled", "timed
+// out", "stopped", "running" (in the background) or "lost".
 type Output struct {
 	Status   string `json:"status" jsonschema:"exited, signalled, timed out, stopped, running or lost"`
 	ExitCode *int   `json:"exit_code,omitempty" jsonschema:"Exit code, if it exited"`

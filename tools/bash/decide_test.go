@@ -31,7 +31,7 @@ type scene struct {
 	policy        *policy.Policy
 }
 
-// entry is a rule and its list.
+// entry holds a rule and the name of its list.
 type entry struct{ list, rule string }
 
 // newScene returns a scene with a workspace that holds links, protected files and

@@ -9,14 +9,14 @@ import (
 	"mcp-toolset/policy"
 )
 
-// row is a command of testdata/decisions.txt.
+// row holds a command of testdata/decisions.txt.
 type row struct {
 	line          int
 	tool          int
 	command, want string
 }
 
-// block is a list of rows under the same rules and mode.
+// block holds rows with the same rules and mode.
 type block struct {
 	rules       []entry
 	mode        policy.Mode

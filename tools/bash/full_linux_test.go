@@ -106,7 +106,7 @@ func TestEndedTaskInMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	start(4) // allocates what is made only once
+	start(4) // allocates everything that is created only once
 	before := measure()
 	const n = 12
 	start(n)

@@ -43,7 +43,7 @@ func (j *job) Title() string {
 	return line
 }
 
-// Output is what the command prints.
+// Output returns the output log of the command.
 func (j *job) Output() *spool.Log { return j.Running.Output }
 
 // Stop ends the process tree of the command.

@@ -4,17 +4,18 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/testscale"
 	"mcp-toolset/policy"
 )
 
-// disguise is a way to rewrite a command so that the shell still runs it.
+// disguise describes a way to rewrite a command so that the shell still runs it.
 type disguise struct {
 	text string // % is the command, @ the quoted command, "" the place after word
 	word func(string) string
-	// program is true if the command must be the words of a program, so only a simple
-	// command.
+	// program reports whether the command must be a simple command, the words of a
+	// program.
 	program bool
-	// plain is true if a rule that allows the command also allows the disguise.
+	// plain reports whether a rule that allows the command also allows the disguise.
 	plain bool
 }
 
@@ -55,9 +56,12 @@ func (d disguise) put(s string) string {
 // disguises, even by a rule for the whole tool or by the most permissive mode.
 func TestDisguisedDeny(t *testing.T) {
 	s, n := newScene(t), 0
-	for rule, cmd := range map[string]string{
-		"Bash(curl:*)": "curl x", "Bash(rm -rf *)": "rm -rf x", "Bash(git push:*)": "git push -f origin", "Bash(npm publish)": "npm publish", "Read(.env)": "cat .env", "Bash(wge*)": "wget x",
-	} {
+	cases := testscale.Sample([][2]string{
+		{"Read(.env)", "cat .env"}, {"Bash(curl:*)", "curl x"}, {"Bash(rm -rf *)", "rm -rf x"},
+		{"Bash(npm publish)", "npm publish"}, {"Bash(wge*)", "wget x"}, {"Bash(git push:*)", "git push -f origin"},
+	}, 2)
+	for _, tc := range cases {
+		rule, cmd := tc[0], tc[1]
 		for _, s.mode = range []policy.Mode{policy.ModeDefault, policy.ModeBypass} {
 			s.set(t, entry{"deny", rule}, entry{"allow", "Bash"})
 			for i, inner := range disguises {
@@ -82,7 +86,7 @@ func TestDisguisedDeny(t *testing.T) {
 			}
 		}
 	}
-	if n < 10_000 {
+	if n < 1_500*len(cases) {
 		t.Errorf("only %d commands", n)
 	}
 }

@@ -118,7 +118,7 @@ func TestHostileRepository(t *testing.T) {
 	}
 }
 
-// Output that is shown whole is not kept, other is, as a task.
+// Output that is shown whole is not retained; other output is, as a task.
 func TestKept(t *testing.T) {
 	f := newFixture(t, func(_ *command.Config, o *Options) { o.MaxOutput = 100 })
 	w := toolstest.NewWorkspace(t)

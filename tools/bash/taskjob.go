@@ -49,7 +49,7 @@ func (e *taskJob) Title() string { return e.title }
 // Done returns a channel that is closed when the process tree of the command has ended.
 func (e *taskJob) Done() <-chan struct{} { return e.done }
 
-// Output is what the command prints.
+// Output returns the output log of the command.
 func (e *taskJob) Output() *spool.Log { return e.output }
 
 // Status returns the current state of the command, or how it ended.

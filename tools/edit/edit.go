@@ -23,7 +23,7 @@ type Input struct {
 	ReplaceAll bool   `json:"replace_all,omitempty" default:"false" jsonschema:"Replace every occurrence of old_string"`
 }
 
-// Output is what a call did.
+// Output describes the change that a call made.
 type Output struct {
 	Type     string `json:"type" enum:"create,update" jsonschema:"Whether the file was created or changed"`
 	FilePath string `json:"filePath" jsonschema:"The file, absolute"`

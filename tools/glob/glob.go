@@ -29,7 +29,7 @@ type Input struct {
 	Path    string `json:"path,omitempty" jsonschema:"Folder to search (default: the working directory)"`
 }
 
-// Output is what a call found.
+// Output holds the files that a call found.
 type Output struct {
 	Files []string `json:"files" jsonschema:"The files, newest first, at most 100"`
 	Total int      `json:"total" jsonschema:"Number of files that match"`

@@ -42,7 +42,7 @@ type Input struct {
 	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let matches span lines, and . match a newline; with CRLF a line ends in \\r?\\n; count then counts the lines that matches touch"`
 }
 
-// Output is what a call found.
+// Output holds the matches that a call found.
 type Output struct {
 	Mode       string   `json:"mode" jsonschema:"The output_mode"`
 	Files      []string `json:"files" jsonschema:"The files that match; none with content"`

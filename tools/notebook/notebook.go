@@ -26,7 +26,7 @@ type Input struct {
 	EditMode     string `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"\"replace\"" jsonschema:"What to do with the cell"`
 }
 
-// Output is what a call did.
+// Output describes the change that a call made.
 type Output struct {
 	FilePath string `json:"filePath" jsonschema:"The notebook, absolute"`
 	CellID   string `json:"cellId" jsonschema:"The cell that was replaced, inserted or deleted"`

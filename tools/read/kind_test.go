@@ -12,7 +12,7 @@ func TestSniff(t *testing.T) {
 		want            kind
 		name            string
 	}{
-		{"", ".png", textFile, ""}, // empty, which is said
+		{"", ".png", textFile, ""}, // the answer states that the file is empty
 		{"package main\n", ".go", textFile, ""},
 		{"no extension", "", textFile, ""},
 		{"an unknown one", ".xyzzy", textFile, ""},

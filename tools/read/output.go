@@ -7,8 +7,8 @@ import (
 	"mcp-toolset/tools"
 )
 
-// Output is what a call found. Type says which of the other properties there
-// are; for clients that cannot read a union it is one flat object.
+// Output holds the content that a call read. Type determines which of the other fields
+// are set. It is one flat object, for clients that cannot read a union.
 type Output struct {
 	Type     string `json:"type" enum:"text,image,notebook,pdf,parts,file_unchanged" jsonschema:"What was read; parts is one line too long for an answer, stored in pieces"`
 	FilePath string `json:"filePath" jsonschema:"The file, absolute"`

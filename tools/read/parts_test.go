@@ -21,7 +21,7 @@ func TestParts(t *testing.T) {
 		line, args string
 		before     string
 		after      string
-		notice     string // behind the folder
+		notice     string // after the folder
 	}{
 		"one long line":        {strings.Repeat("y", 10_000), "", "", "", ", part-0001.txt to part-0003.txt; this is the first, read on with the second]"},
 		"between others":       {strings.Repeat("é", 5_000), `,"offset":2`, "a\n", "\nb\n", ", part-0001.txt to part-0003.txt; this is the first, read on with the second. The lines behind it begin at offset 3]"},

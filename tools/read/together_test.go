@@ -49,7 +49,7 @@ func TestReadsTogether(t *testing.T) {
 	}
 }
 
-// party is what reads together.
+// party reads files in one batch.
 type party struct {
 	t    *testing.T
 	w    *toolstest.Workspace
@@ -83,8 +83,8 @@ func (p *party) random() (reads []Input) {
 	return reads
 }
 
-// perform runs each call when as many of those before it are done as it says,
-// and applies effects in order.
+// perform runs each read i after last[i] of the reads have ended, and applies the effects
+// in order.
 func (p *party) perform(s *session.Session, reads []Input, last []int) {
 	effects := make([]session.Effect, len(reads))
 	for done := range reads {
@@ -108,8 +108,8 @@ func (p *party) run(s *session.Session, in Input, at time.Time) tools.Result[Out
 	return r
 }
 
-// state is what a session remembers of each part, and what a read of it would
-// be answered.
+// state returns the session's read record of each part, and the type of answer that a
+// read would get.
 func (p *party) state(s *session.Session) (state []any) {
 	for n := range 2 {
 		seen, _ := s.View().Seen(p.path(n))
@@ -123,14 +123,14 @@ func (p *party) state(s *session.Session) (state []any) {
 	return state
 }
 
-// TestTwoReadsTogether is the shortest case, with the answers.
+// TestTwoReadsTogether checks the shortest case, with the answers.
 func TestTwoReadsTogether(t *testing.T) {
 	c := converse(t, Options{})
 	path := filepath.Join(c.w.Root, "f")
 	p := party{t: t, w: c.w, at: time.Now()}
 	two := []Input{{FilePath: path}, {FilePath: path}}
 	p.perform(c.w.Session, two, []int{0, 0})
-	c.want("", whole) // as behind two that came one by one
+	c.want("", whole) // as after two reads one by one
 	c.want("", whole)
 	c.write("one\nother\n")
 	c.want("", "1\tone\n2\tother")

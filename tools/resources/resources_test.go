@@ -18,7 +18,7 @@ import (
 	"mcp-toolset/tools/toolstest"
 )
 
-// servers is a Source of servers in memory.
+// servers is an in-memory Source.
 type servers struct {
 	names   []string
 	denied  map[string]string

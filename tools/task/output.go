@@ -41,7 +41,7 @@ func (in Input) wait() time.Duration {
 
 const defaultWait = 30 * time.Second
 
-// Output is how a task is and what it printed.
+// Output holds the state of a task and a part of its output log.
 type Output struct {
 	TaskID     string  `json:"task_id,omitempty" jsonschema:"The task"`
 	Status     string  `json:"status,omitempty" enum:"running,completed,failed,stopped,timed out" jsonschema:"Status of the task"`

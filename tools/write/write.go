@@ -20,7 +20,7 @@ type Input struct {
 	Content  string `json:"content" jsonschema:"The complete content"`
 }
 
-// Output is what a call did.
+// Output describes the effect of a call on the file.
 type Output struct {
 	Type     string `json:"type" enum:"create,update,unchanged" jsonschema:"Whether the file was created, replaced, or had this content already"`
 	FilePath string `json:"filePath" jsonschema:"The file, absolute"`

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// work does what a server does: it lists one shared server and one of its own.
+// work acts like a server: it lists one shared upstream server and one of its own.
 func work(s *Store, name string) error {
 	for i := range 8 {
 		for _, server := range []string{"shared", name} {

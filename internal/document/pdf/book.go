@@ -12,27 +12,27 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// maxRestarts is how often pdfium is started again after it broke off: twice
-// for each page that breaks it, and a file with more than three is no accident.
+// maxRestarts is the limit of restarts of pdfium after it broke off: two for each page
+// that breaks it. A file with more than three such pages is no accident.
 const maxRestarts = 6
 
-// book is an open file whose pages can be read one after the other, even if
-// some of them break the engine.
+// book is an open file. Its pages can be read one after the other, even if some break the
+// engine.
 type book struct {
 	file     io.ReaderAt
 	size     int64
 	pages    int
 	cache    wazero.CompilationCache
-	engine   *engine // nil: it cannot be started any more
+	engine   *engine // nil after a failed restart
 	restarts int
 }
 
-// openBook opens a file in pdfium. Its errors are those of openEngine.
+// openBook opens a file in pdfium. It returns the errors of openEngine.
 func openBook(file io.ReaderAt, size int64, cache string) (*book, error) {
 	b := &book{file: file, size: size, cache: compiled(cache)}
 	err := b.start(smallMemory)
 	if errors.Is(err, errStart) && cache != "" {
-		// What is in the cache is damaged, or nothing can be put there.
+		// The cache is damaged or cannot be written.
 		_ = b.cache.Close(context.Background())
 		b.cache = wazero.NewCompilationCache()
 		if err = b.start(smallMemory); err == nil {
@@ -52,8 +52,8 @@ func openBook(file io.ReaderAt, size int64, cache string) (*book, error) {
 	return b, nil
 }
 
-// compiled is where compiled code is kept: in a folder if there is one and it
-// can be used, else only in memory, so that another engine starts faster.
+// compiled returns the cache of compiled code: in a folder if one is given and usable,
+// otherwise in memory, so that the next engine starts faster.
 func compiled(dir string) wazero.CompilationCache {
 	if dir != "" {
 		if c, err := wazero.NewCompilationCacheWithDir(dir); err == nil {
@@ -63,7 +63,7 @@ func compiled(dir string) wazero.CompilationCache {
 	return wazero.NewCompilationCache()
 }
 
-// empty removes what is in a folder, as far as it can.
+// empty removes the contents of a folder as far as possible.
 func empty(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -83,10 +83,10 @@ func (b *book) close() {
 	_ = b.cache.Close(context.Background())
 }
 
-// page reads page n, as a picture if asked or if it has no text, and reports whether
-// there is anything to show. A page that
-// broke the engine gets a second chance: the memory may have been too small, or
-// full of earlier pages.
+// page reads page n, as a picture if asPicture is true or if it has no text. ok is false
+// if the page cannot be shown; its text then states the reason. A page that breaks the
+// engine gets a second try, because the memory may have been too small or full of earlier
+// pages.
 func (b *book) page(n int, asPicture bool) (p Page, ok bool) {
 	p, err := b.read(n, asPicture)
 	if errors.Is(err, errBroke) {
@@ -124,11 +124,11 @@ func (b *book) picture(p Page) (_ Page, err error) {
 		return p, errBroke
 	}
 	p.Picture, err = b.engine.picture(p.Number)
-	runtime.GC() // the engine's memory counts as live, so it would let as much waste pile up
+	runtime.GC() // the engine's memory counts as live, so the collector would let as much garbage pile up
 	return p, err
 }
 
-// ready sees to it that pdfium runs and may use so much memory.
+// ready starts pdfium if needed and reports whether it runs and may use this much memory.
 func (b *book) ready(memory int) bool {
 	switch {
 	case b.engine == nil:
@@ -144,7 +144,7 @@ func (b *book) ready(memory int) bool {
 	return b.restarts <= maxRestarts && b.start(memory) == nil
 }
 
-// why says in plain words why a page cannot be shown.
+// why returns the reason that a page cannot be shown.
 func why(err error) string {
 	switch {
 	case errors.Is(err, errNoSize):

@@ -21,39 +21,40 @@ import (
 
 // Limits of the check.
 const (
-	// headerWithin is how far into a file readers look for its header.
+	// headerWithin is the number of bytes in which readers look for the header.
 	headerWithin = 1024
-	// endWithin is how far from its end they look for its end mark.
+	// endWithin is the number of bytes before the end in which readers look for the end
+	// mark.
 	endWithin = 1024
-	// maxFile is the largest file in bytes: pdfium counts in 32 bits with a sign.
+	// maxFile is the limit of a file in bytes: pdfium uses signed 32-bit offsets.
 	maxFile = 1<<31 - 1
-	// maxChecked is the largest file in bytes that is checked: pdfcpu holds all
-	// of it in memory, as objects that take several times its size. Larger ones
-	// are opened by pdfium alone, which reads what it needs.
+	// maxChecked is the limit of a file that is checked, in bytes. pdfcpu holds the whole
+	// file in memory, as objects of several times its size. Larger files are opened by
+	// pdfium alone, which reads only the parts it needs.
 	maxChecked = 32 << 20
-	// maxCheck is how long reading for the check may take: a broken table of
-	// objects has pdfcpu search all of the file, some of them more than once.
+	// maxCheck is the timeout for reading in the check. With a broken table of objects
+	// pdfcpu searches the whole file, sometimes more than once.
 	maxCheck = 5 * time.Second
-	// maxDecoded bounds what one compressed stream becomes, in bytes. Only
-	// tables and bundles of objects are decompressed for the check: a table of
-	// maxObjects has 5 MB, a bundle some hundred kB.
+	// maxDecoded is the limit of one stream when decompressed, in bytes. The check only
+	// decompresses tables and streams of objects. A table of maxObjects takes 5 MB, a
+	// stream of objects some hundred kB.
 	maxDecoded = 8 << 20
-	// maxObjects bounds what a table of objects may claim: 500,000 take about
-	// 150 MB, and a file of maxChecked with more has 64 bytes for each.
+	// maxObjects is the limit of objects that a table may declare: 500,000 take about 150
+	// MB. A file of maxChecked with more objects has 64 bytes for each.
 	maxObjects = 500_000
 )
 
-// noEnd is the flaw of a file that was cut short.
+// noEnd is the flaw of a truncated file.
 const noEnd = "its end is missing"
 
-// verdict is what the check found.
+// verdict is the result of the check.
 type verdict struct {
-	pages int    // 0: not known
-	flaw  string // what is wrong, in plain words; "": nothing
-	minor bool   // the flaw is not in what is read here, so nothing is missing
+	pages int    // 0 if unknown
+	flaw  string // the reason that the file is invalid, in plain words; "" if it is valid
+	minor bool   // whether the flaw is in no part that is read here, so that nothing is missing
 }
 
-// checkStart refuses what is no PDF file, or too large for one.
+// checkStart returns a fault if the file has no PDF header or is too large.
 func checkStart(file io.ReaderAt, size int64) error {
 	start := make([]byte, min(size, headerWithin))
 	n, err := file.ReadAt(start, 0)
@@ -75,18 +76,19 @@ func checkStart(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// validate has pdfcpu judge a file. Its error says that a password is needed;
-// whatever else is wrong is a flaw, since pdfium may still read the file.
+// validate checks a file with pdfcpu. It returns an error if the file needs a password.
+// Everything else that is wrong is a flaw in the verdict, since pdfium may still read the
+// file.
 func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 	if size > maxChecked {
 		return verdict{}, nil
 	}
 	defer func() {
-		if recover() != nil { // pdfcpu catches only panics of its own making
+		if recover() != nil { // pdfcpu catches only panics of its own
 			v, err = verdict{flaw: "its structure makes no sense"}, nil
 		}
 		if size > maxChecked/8 {
-			debug.FreeOSMemory() // pdfium needs the room
+			debug.FreeOSMemory() // pdfium needs the memory
 		}
 	}()
 	pages, err := validPages(io.NewSectionReader(file, 0, size))
@@ -101,16 +103,16 @@ func validate(file io.ReaderAt, size int64) (v verdict, err error) {
 		return verdict{}, nil
 	}
 	if errors.As(err, &errReading{}) && !hasEnd(file, size) {
-		return verdict{flaw: noEnd}, nil // whatever else is wrong comes of that
+		return verdict{flaw: noEnd}, nil // all other errors follow from that
 	}
 	flaw, minor := reason(err)
 	return verdict{flaw: flaw, minor: minor}, nil
 }
 
-// disableConfig keeps pdfcpu from making a folder in the user's configuration.
+// disableConfig stops pdfcpu from creating a folder in the user's configuration.
 var disableConfig = sync.OnceFunc(api.DisableConfigDir)
 
-// validPages returns how many pages a file has that pdfcpu finds no fault with.
+// validPages returns the number of pages of a file that pdfcpu finds valid.
 func validPages(file io.ReadSeeker) (int, error) {
 	disableConfig()
 	conf := model.NewDefaultConfiguration()
@@ -134,14 +136,13 @@ func validPages(file io.ReadSeeker) (int, error) {
 	return doc.PageCount, nil
 }
 
-// errReading says that the error is in what holds a file together rather than
-// in one of its objects.
+// errReading marks an error in the structure of a file, as opposed to one of its objects.
 type errReading struct{ error }
 
 func (e errReading) Unwrap() error { return e.error }
 
-// beyondCheck reports whether a file was too much for the check, which says
-// nothing of the file.
+// beyondCheck reports whether a file exceeded the limits of the check, which is no flaw
+// of the file.
 func beyondCheck(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, filter.ErrDecodeLimitExceeded) ||
 		strings.Contains(err.Error(), "limit exceeded") || strings.Contains(err.Error(), "exceeds limit")
@@ -154,7 +155,8 @@ func hasEnd(file io.ReaderAt, size int64) bool {
 	return bytes.Contains(end[:n], []byte("%%EOF"))
 }
 
-// note says what is wrong with a file that pdfium finds so many pages in.
+// note returns the note for a damaged file that pdfium could open, or "". pages is the
+// number of pages that pdfium found.
 func (v verdict) note(pages int) string {
 	switch {
 	case v.minor:

@@ -10,7 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// TestConfined: without a file system of its own the engine would get all of it.
+// TestConfined checks that a file system is set; the default would be the whole one.
 func TestConfined(t *testing.T) {
 	c := confined(wazero.NewCompilationCache(), smallMemory)
 	if c.FSConfig == nil || c.Stdout == nil || c.Stderr == nil {
@@ -18,7 +18,7 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// TestDamagedCache: what is wrong with the cache costs a second and no file.
+// TestDamagedCache checks that a damaged cache is replaced and the file still read.
 func TestDamagedCache(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(cacheDir)); err != nil {
@@ -44,7 +44,7 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
-// TestTime: when time is up, the pages read so far are the answer.
+// TestTime checks that the answer holds the pages read until the time ran out.
 func TestTime(t *testing.T) {
 	d := mustRead(t, numbered(5).bytes(), Request{Time: time.Nanosecond})
 	if len(d.Pages) != 1 || d.Next != 2 {

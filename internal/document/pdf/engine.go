@@ -17,43 +17,41 @@ import (
 
 // Memory of the engine in bytes.
 //
-// A WebAssembly memory that grows is copied, and the garbage collector hardly
-// gets to run meanwhile: for a moment there are three copies, of which the last
-// is a quarter larger. So the engine is small for text, and a large one grows
-// once, when it starts. The process then has 190 MB; with what a picture takes
-// to encode, up to 240 MB were measured.
+// A WebAssembly memory is copied when it grows, and the garbage collector hardly runs
+// meanwhile. For a moment there are three copies, the last a quarter larger. So the
+// engine is small for text, and a large one grows once, at its start. The process then
+// has 190 MB; with the memory to encode a picture, up to 240 MB were measured.
 const (
-	// smallMemory is enough for the text of nearly every page.
+	// smallMemory is enough for the text of nearly all pages.
 	smallMemory = 32 << 20
-	// largeMemory is for pictures, and for text that breaks a small engine.
-	// It holds a page of 2,000 by 2,000 pixels beside a scan of A4 in 600 dpi
-	// and colour. What pdfium has no room for it may leave out of a picture
-	// without a word, which is why no picture is tried in less.
+	// largeMemory is for pictures, and for text that breaks a small engine. It is enough
+	// for a page of 2,000 by 2,000 pixels with a colour scan of A4 at 600 dpi. Without
+	// enough memory pdfium may silently leave parts out of a picture, so no picture is
+	// drawn with less.
 	largeMemory = 128 << 20
 	// wasmPage is the unit of a WebAssembly memory's size.
 	wasmPage = 64 << 10
 )
 
-// errBroke says that pdfium ended in the middle of a call: out of memory, too
-// deep a recursion, or a bug. What it holds can no longer be trusted.
+// errBroke means that pdfium ended in the middle of a call: out of memory, too deep a
+// recursion, or a bug. Its state can no longer be trusted.
 var errBroke = errors.New("the PDF engine broke off")
 
-// errStart says that pdfium did not start.
+// errStart means that pdfium did not start.
 var errStart = errors.New("starting the PDF engine")
 
-// engine is pdfium with one file open in it. It reaches nothing but its own
-// memory and that file.
+// engine is pdfium with one open file. It can access only its own memory and that file.
 type engine struct {
 	pool   pdfium.Pool
 	pdfium pdfium.Pdfium
 	doc    references.FPDF_DOCUMENT
 	memory int
-	canvas []byte // of the last picture, for the next
+	canvas []byte // pixels of the last picture, reused for the next
 	broke  bool
 }
 
-// openEngine starts pdfium and opens the file in it. If pdfium refuses the
-// file, the error is one of pdfium's or errBroke.
+// openEngine starts pdfium and opens the file in it. If pdfium does not accept the file,
+// the error is one of pdfium's or errBroke.
 func openEngine(file io.ReaderAt, size int64, cache wazero.CompilationCache, memory int) (*engine, error) {
 	pool, err := webassembly.Init(confined(cache, memory))
 	if err != nil {
@@ -76,25 +74,25 @@ func openEngine(file io.ReaderAt, size int64, cache wazero.CompilationCache, mem
 	return e, nil
 }
 
-// confined is what pdfium may use.
+// confined returns the configuration that limits pdfium.
 func confined(cache wazero.CompilationCache, memory int) webassembly.Config {
 	return webassembly.Config{
 		MaxTotal:      1,
 		RuntimeConfig: wazero.NewRuntimeConfig().WithMemoryLimitPages(uint32(memory / wasmPage)).WithCompilationCache(cache),
-		FSConfig:      wazero.NewFSConfig(), // no files: the default is all of them
+		FSConfig:      wazero.NewFSConfig(), // no files: the default is the whole file system
 		Stdout:        io.Discard,
 		Stderr:        io.Discard,
 	}
 }
 
-// grow has pdfium's memory grow to its limit at once, by the largest bitmap
-// that there is room for, which is given up again.
+// grow makes pdfium's memory grow to its limit at once. It allocates the largest bitmap
+// that fits, and frees it.
 func (e *engine) grow(limit int) {
 	const row = 4096
 	for size := limit; size > limit/2; size -= wasmPage {
 		made, err := e.pdfium.FPDFBitmap_Create(&requests.FPDFBitmap_Create{Width: row / pixelBytes, Height: size / row})
 		if err != nil {
-			return // the file may still be read: the memory grows as it is used
+			return // the file may still be readable: the memory grows as it is used
 		}
 		height, err := e.pdfium.FPDFBitmap_GetHeight(&requests.FPDFBitmap_GetHeight{Bitmap: made.Bitmap})
 		_, _ = e.pdfium.FPDFBitmap_Destroy(&requests.FPDFBitmap_Destroy{Bitmap: made.Bitmap})
@@ -104,7 +102,8 @@ func (e *engine) grow(limit int) {
 	}
 }
 
-// judge passes on what pdfium answers, and takes any other error for its end.
+// judge returns errors of pdfium about the file unchanged. Any other error means that
+// pdfium broke off: judge records that and returns errBroke.
 func (e *engine) judge(err error) error {
 	switch {
 	case err == nil:
@@ -117,7 +116,7 @@ func (e *engine) judge(err error) error {
 	return errBroke
 }
 
-// pageCount is how many pages pdfium finds.
+// pageCount returns the number of pages that pdfium finds.
 func (e *engine) pageCount() (int, error) {
 	count, err := e.pdfium.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: e.doc})
 	if err = e.judge(err); err != nil {
@@ -126,8 +125,8 @@ func (e *engine) pageCount() (int, error) {
 	return max(count.PageCount, 0), nil
 }
 
-// close ends pdfium. One that broke off is not called again, which might never
-// return; its memory is given back at once, since another may be started.
+// close ends pdfium. If it broke off, close does not call it again, because the call
+// might never return. Its memory is freed at once, since another engine may be started.
 func (e *engine) close() {
 	if e.pdfium != nil && !e.broke {
 		_ = e.pdfium.Close()
@@ -142,8 +141,8 @@ func (e *engine) close() {
 	}
 }
 
-// source is a file as pdfium's reader wants it: one call gets all there is, or
-// an error.
+// source provides a file with the contract that pdfium's reader expects: each call
+// returns all the bytes asked for, or an error.
 type source struct{ *io.SectionReader }
 
 func newSource(file io.ReaderAt, size int64) source {

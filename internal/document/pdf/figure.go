@@ -10,20 +10,20 @@ import (
 
 // Limits of the search for figures.
 const (
-	// leastFigure is the smallest side of a figure, in points: half an inch. What is
+	// leastFigure is the smallest side of a figure, in points: half an inch. Anything
 	// smaller is an icon, a bullet or a rule.
 	leastFigure = 36
 	// plainPath is the number of segments of a rectangle, the box of a table.
 	plainPath = 5
-	// mostObjects is the number of objects of a page that are looked at.
+	// mostObjects is the limit of objects examined on a page.
 	mostObjects = 2000
-	// mostNested is how deep forms within forms are looked into.
+	// mostNested is the limit of forms within forms.
 	mostNested = 4
 )
 
-// figures reports whether page n has a figure: a picture, a shading, or a drawing of
-// more than lines and rectangles. What pdfium does not describe is none: only a note
-// is at stake, not the page.
+// figures reports whether page n has a figure: a picture, a shading, or a drawing of more
+// than lines and rectangles. Objects that pdfium does not describe do not count: at stake
+// is only a note, not the page.
 func (e *engine) figures(n int) bool {
 	s := figureSearch{engine: e, left: mostObjects}
 	page := e.ref(n)
@@ -40,13 +40,13 @@ func (e *engine) figures(n int) bool {
 	return false
 }
 
-// figureSearch is the search for figures of one page.
+// figureSearch is the search for figures on one page.
 type figureSearch struct {
 	*engine
-	left int // objects that may still be looked at
+	left int // objects that may still be examined
 }
 
-// ok reports whether a call of pdfium succeeded. One that ended pdfium ends the
+// ok reports whether a call of pdfium succeeded. An error that ended pdfium ends the
 // search.
 func (s *figureSearch) ok(err error) bool {
 	if err != nil && strings.Contains(err.Error(), "wasm error") {
@@ -76,8 +76,8 @@ func (s *figureSearch) isFigure(object references.FPDF_PAGEOBJECT, depth int) bo
 	return false
 }
 
-// inForm reports whether a form has a figure. The sizes in it are those before its
-// own scaling.
+// inForm reports whether a form has a figure. The sizes of its objects are those before
+// the form is scaled.
 func (s *figureSearch) inForm(form references.FPDF_PAGEOBJECT, depth int) bool {
 	count, err := s.pdfium.FPDFFormObj_CountObjects(&requests.FPDFFormObj_CountObjects{PageObject: form})
 	if !s.ok(err) {
@@ -92,7 +92,7 @@ func (s *figureSearch) inForm(form references.FPDF_PAGEOBJECT, depth int) bool {
 	return false
 }
 
-// large reports whether an object is as large as a figure.
+// large reports whether an object is at least as large as a figure.
 func (s *figureSearch) large(object references.FPDF_PAGEOBJECT) bool {
 	b, err := s.pdfium.FPDFPageObj_GetBounds(&requests.FPDFPageObj_GetBounds{PageObject: object})
 	return s.ok(err) && b.Right-b.Left >= leastFigure && b.Top-b.Bottom >= leastFigure

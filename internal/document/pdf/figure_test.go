@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// drawn returns a file with a page that has text and a drawing.
+// drawn returns a file of one page with text and a drawing.
 func drawn(resources, drawing string, forms ...string) []byte {
 	w := newWriter()
 	font := w.add("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>")
@@ -20,7 +20,7 @@ func drawn(resources, drawing string, forms ...string) []byte {
 	return w.page(dict, "BT /F1 12 Tf 72 720 Td (text) Tj ET "+drawing).bytes()
 }
 
-// TestFigures: of a page that is read as text it is known whether it has a figure.
+// TestFigures checks the pages that are read as text and have a figure.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	const curve = "100 100 m 150 300 l 200 150 l 250 400 l 300 200 l 350 350 l S "
@@ -53,7 +53,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestAsPictures: a page with text is a picture if that is asked for.
+// TestAsPictures checks that a page with text is drawn on request.
 func TestAsPictures(t *testing.T) {
 	t.Parallel()
 	d := mustRead(t, newWriter().text("text").scan(letter).bytes(), Request{Pictures: true})

@@ -18,7 +18,7 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// encryptedFile is a file with a page of text, encrypted by pdfcpu.
+// encryptedFile returns a file with a page of text, encrypted by pdfcpu.
 func encryptedFile(t *testing.T, user, owner string) []byte {
 	t.Helper()
 	disableConfig()
@@ -30,8 +30,8 @@ func encryptedFile(t *testing.T, user, owner string) []byte {
 	return b.Bytes()
 }
 
-// checkPages: whatever the file, an answer has a text or a picture for each
-// page, and the text is clean.
+// checkPages checks that each page has either a text or a picture, and that the text is
+// clean.
 func checkPages(t *testing.T, name string, d *Document) {
 	t.Helper()
 	for _, p := range d.Pages {
@@ -45,7 +45,7 @@ func checkPages(t *testing.T, name string, d *Document) {
 	}
 }
 
-// outcome is the answer to a file in a line or some.
+// outcome returns the answer for a file in short form.
 func outcome(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	doc, err := read(data, Request{First: 1, Last: 3})
@@ -60,12 +60,12 @@ func outcome(t *testing.T, name string, data []byte) string {
 	return f.Fact
 }
 
-// page100 is a page with a black square, and after one with text.
+// page100 returns a writer of a page with a black square, then a page with text.
 func page100(dict string) *writer {
 	return newWriter().page(dict, "0 0 50 50 re f").text("after")
 }
 
-// TestHostile: files that are broken or made to break a reader.
+// TestHostile reads files that are broken or made to break a reader.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	const (
@@ -118,8 +118,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestDamaged: a file that is cut or has wrong bytes is read or refused, in our
-// words, and never stops the process.
+// TestDamaged checks that files that are cut or have wrong bytes are read or refused with
+// a fault, and never end the process.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	file := newWriter().text("some text", "and more").scan("/MediaBox[0 0 72 72]")
@@ -140,14 +140,14 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestLeavesNothing: reading makes no folder in the user's configuration.
+// TestLeavesNothing checks that reading creates no folder in the user's configuration.
 func TestLeavesNothing(t *testing.T) {
 	if homeLeft != nil {
 		t.Errorf("%v in the home folder", homeLeft)
 	}
 }
 
-// slowSource returns a byte less than asked for, and its end with the last ones.
+// slowSource returns one byte less than asked for, and io.EOF with the last bytes.
 type slowSource struct{ data []byte }
 
 func (s slowSource) ReadAt(p []byte, off int64) (int, error) {
@@ -158,7 +158,7 @@ func (s slowSource) ReadAt(p []byte, off int64) (int, error) {
 	return max(n-1, 1), nil
 }
 
-// TestSource: whatever a reader makes of its contract, pdfium gets its bytes.
+// TestSource checks that pdfium gets all bytes from any valid io.ReaderAt.
 func TestSource(t *testing.T) {
 	data := []byte("0123456789")
 	for _, size := range []int{1, 4, 10} {

@@ -5,6 +5,6 @@ package pdf
 import "time"
 
 const (
-	every   = 1                // which of the real files are read
-	slowest = 10 * time.Second // for five pages of one
+	every   = 1                // one in how many of the real files is read
+	slowest = 10 * time.Second // limit for five pages of one file
 )

@@ -13,27 +13,26 @@ import (
 )
 
 const (
-	// pointsPerInch is the unit of a page's size.
+	// pointsPerInch converts the unit of page sizes.
 	pointsPerInch = 72
-	// maxDPI is the finest a page is drawn, in pixels per inch: what a scan of
-	// small print needs. A larger picture of a small page has nothing more to
-	// show.
+	// maxDPI is the highest resolution at which a page is drawn, in pixels per inch. It
+	// suits scans of small print. A larger picture of a small page shows nothing more.
 	maxDPI = 200
-	// pixelBytes is the size of a pixel as pdfium draws it: red, green, blue
-	// and one that is not used.
+	// pixelBytes is the size of a pixel that pdfium draws: red, green, blue and an unused
+	// byte.
 	pixelBytes = 4
-	// white has no transparency, in pdfium's order.
+	// white is opaque white in pdfium's byte order.
 	white = 0xFFFFFFFF
 )
 
-// errNoSize says that a page has no area to draw.
+// errNoSize means that a page has no area to draw.
 var errNoSize = errors.New("page has no size")
 
 func (e *engine) ref(n int) requests.Page {
 	return requests.Page{ByIndex: &requests.PageByIndex{Document: e.doc, Index: n - 1}}
 }
 
-// text returns the text of page n, cleaned.
+// text returns the cleaned text of page n.
 func (e *engine) text(n int) (string, error) {
 	loaded, err := e.pdfium.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: e.ref(n)})
 	if err = e.judge(err); err != nil {
@@ -46,8 +45,8 @@ func (e *engine) text(n int) (string, error) {
 	}
 	text := ""
 	if count.Count > 0 {
-		// The buffer is made for the count given, with 2 bytes for each; a
-		// character may take 4.
+		// pdfium allocates 2 bytes for each character of the count. A character may take
+		// 4.
 		got, err := e.pdfium.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: page, Count: 2 * count.Count})
 		if err = e.judge(err); err != nil {
 			return "", err
@@ -58,8 +57,8 @@ func (e *engine) text(n int) (string, error) {
 	return text, e.judge(err)
 }
 
-// hyphen reports whether the character of a page's text, counted from 0, is a
-// hyphen that ends a line.
+// hyphen reports whether character i of a page's text, counted from 0, is a hyphen at the
+// end of a line.
 func (e *engine) hyphen(page references.FPDF_TEXTPAGE, i int) bool {
 	char, err := e.pdfium.FPDFText_GetCharIndexFromTextIndex(&requests.FPDFText_GetCharIndexFromTextIndex{TextPage: page, NTextIndex: i})
 	if err != nil {
@@ -91,7 +90,7 @@ func (e *engine) picture(n int) (*picture.Picture, error) {
 	}
 	_, err = e.pdfium.FPDF_RenderPageBitmap(&requests.FPDF_RenderPageBitmap{
 		Bitmap: bitmap, Page: page, SizeX: width, SizeY: height,
-		// Annotations are drawn as they are stored: stamps, and what forms were filled in with.
+		// Draw annotations as they are stored: stamps, and the contents of form fields.
 		Flags: enums.FPDF_RENDER_FLAG_ANNOT | enums.FPDF_RENDER_FLAG_REVERSE_BYTE_ORDER | enums.FPDF_RENDER_FLAG_RENDER_LIMITEDIMAGECACHE,
 	})
 	if err = e.judge(err); err != nil {
@@ -104,19 +103,19 @@ func (e *engine) picture(n int) (*picture.Picture, error) {
 	return picture.FitImage(img, true)
 }
 
-// copyBitmap takes a drawn bitmap out of pdfium's memory, and ends it there.
+// copyBitmap copies a bitmap out of pdfium's memory and frees it there.
 func (e *engine) copyBitmap(bitmap references.FPDF_BITMAP, width, height int) (*image.RGBA, error) {
 	drawn, err := e.pdfium.FPDFBitmap_GetBuffer(&requests.FPDFBitmap_GetBuffer{Bitmap: bitmap})
 	if err = e.judge(err); err != nil {
 		return nil, err
 	}
-	if len(drawn.Buffer) != width*height*pixelBytes { // there was no memory for it
+	if len(drawn.Buffer) != width*height*pixelBytes { // pdfium had no memory for it
 		e.broke = true
 		return nil, errBroke
 	}
 	e.canvas = append(e.canvas[:0], drawn.Buffer...)
 	for i := pixelBytes - 1; i < len(e.canvas); i += pixelBytes {
-		e.canvas[i] = math.MaxUint8 // the unused byte is where Go has the transparency
+		e.canvas[i] = math.MaxUint8 // Go expects the alpha value in the unused byte
 	}
 	_, err = e.pdfium.FPDFBitmap_Destroy(&requests.FPDFBitmap_Destroy{Bitmap: bitmap})
 	if err = e.judge(err); err != nil {
@@ -125,10 +124,10 @@ func (e *engine) copyBitmap(bitmap references.FPDF_BITMAP, width, height int) (*
 	return &image.RGBA{Pix: e.canvas, Stride: width * pixelBytes, Rect: image.Rect(0, 0, width, height)}, nil
 }
 
-// pixels is the size at which to draw a page of so many points.
+// pixels returns the size in pixels at which to draw a page, given its size in points.
 func pixels(width, height float64) (int, int, error) {
 	long := max(width, height)
-	if !(width > 0 && height > 0) || math.IsInf(long, 1) { // also what is not a number
+	if !(width > 0 && height > 0) || math.IsInf(long, 1) { // also rejects NaN
 		return 0, 0, errNoSize
 	}
 	scale := min(maxDPI/float64(pointsPerInch), picture.MaxSide/long)

@@ -1,12 +1,11 @@
-// Package pdf reads PDF files: the text of their pages, and pictures of pages
-// that have none.
+// Package pdf reads PDF files: the text of pages, and pictures of pages without text.
 //
-// pdfcpu judges a file: its structure, its encryption, how many pages it has.
-// pdfium then reads it, inside a WebAssembly memory of its own. Nothing a file
-// asks for is done: no scripts, forms, links, attachments or other files.
+// pdfcpu first checks a file: its structure, encryption and number of pages. pdfium then
+// reads it, inside a WebAssembly memory of its own. Scripts, forms, links, attachments
+// and references to other files are ignored.
 //
-// Either may take long and much memory over a hostile file. Read is for a
-// process that reads one file under a deadline and a memory limit.
+// Either library may take much time and memory on a hostile file. Call Read in a process
+// that reads one file with a deadline and a memory limit.
 package pdf
 
 import (
@@ -20,43 +19,43 @@ import (
 
 // Limits of one answer.
 const (
-	// MaxPages is how many pages a call reads: 20 pictures of pages are what a
-	// model takes at once.
+	// MaxPages is the limit of pages in one call. A model takes 20 pictures of pages at
+	// once.
 	MaxPages = 20
-	// MaxPagesUnasked is how many pages a file may have to be read whole when
-	// no range is given: more would fill the answer by surprise.
+	// MaxPagesUnasked is the limit of pages for reading a whole file without a range.
+	// More would fill the answer unexpectedly.
 	MaxPagesUnasked = 10
 )
 
-// Request is what to read. The zero range is the whole file.
+// Request selects the pages to read. A zero range selects the whole file.
 type Request struct {
-	First, Last  int           // page numbers, 1-based; a zero Last is First
-	Pictures     bool          // a picture of each page, also of one with text
-	TextBudget   int           // bytes of text, the first page always whole; 0: no limit
-	PictureBytes int           // bytes of all pictures, the first always there; 0: no limit
-	Time         time.Duration // after which no further page is begun; 0: no limit
-	Cache        string        // folder for what the engine compiles, 14 MB; "": none, which costs a second or two
+	First, Last  int           // page numbers from 1; if Last is 0, it equals First
+	Pictures     bool          // whether to draw each page, even one with text
+	TextBudget   int           // limit of all text, in bytes; the first page is always whole; 0: no limit
+	PictureBytes int           // limit of all pictures, in bytes; the first is always included; 0: no limit
+	Time         time.Duration // after this time no further page is begun; 0: no limit
+	Cache        string        // folder for the compiled engine, 14 MB; "": none, which costs a second or two
 }
 
-// Document is what was read.
+// Document is the result of reading a file.
 type Document struct {
 	PageCount int
 	Pages     []Page
-	Next      int    // the first page asked for that is left out; 0: none
-	Note      string // what is wrong with the file, though it could be read; "": nothing
+	Next      int    // the first requested page that was left out; 0 if none was
+	Note      string // describes the damage of a file that could still be read; otherwise ""
 }
 
-// Page is one page: its text, or a picture of it if it has none that can be
-// read. A page that cannot be shown has a text in brackets that says so.
+// Page is one page: its text, or a picture if it has no readable text. The text of a page
+// that cannot be shown states the reason, in brackets.
 type Page struct {
 	Number  int // 1-based
 	Text    string
 	Picture *picture.Picture
-	Figures bool // beside the text there is a figure
+	Figures bool // whether the page has a figure besides its text
 }
 
-// Read reads pages of a file. What is damaged, encrypted or asked for beyond
-// the end is a *fault.Fault whose fact goes on after the name of the file.
+// Read reads pages of a file. If the file is damaged or encrypted, or the range is wrong,
+// the error is a *fault.Fault whose fact continues the name of the file.
 func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 	if err := checkStart(file, size); err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.pages > 0 { // the engine takes a second to start: not for a range that is wrong
+	if v.pages > 0 { // the engine takes a second to start, so wrong ranges are refused before
 		if _, _, err := r.span(v.pages); err != nil {
 			return nil, err
 		}
@@ -92,8 +91,8 @@ func Read(file io.ReaderAt, size int64, r Request) (*Document, error) {
 	return doc, nil
 }
 
-// fill reads pages as long as the budgets hold, and returns how many of them
-// can be shown.
+// fill reads pages while the budgets last, and returns the number of pages that can be
+// shown.
 func (d *Document) fill(b *book, r Request, first, last int) (shown int) {
 	text, pictures := 0, 0
 	begun := time.Now()
@@ -121,7 +120,7 @@ func (d *Document) fill(b *book, r Request, first, last int) (shown int) {
 	return shown
 }
 
-// check refuses a range that no file could satisfy.
+// check rejects a range that is invalid for every file.
 func (r Request) check() error {
 	switch {
 	case r.First < 0 || r.Last != 0 && r.Last < r.First:
@@ -139,7 +138,7 @@ func (r Request) check() error {
 	return nil
 }
 
-// span is the range of pages to read of a file that has so many.
+// span returns the range of pages to read in a file of this many pages.
 func (r Request) span(pages int) (first, last int, err error) {
 	has := "has 1 page"
 	if pages != 1 {

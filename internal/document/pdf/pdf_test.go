@@ -16,11 +16,12 @@ import (
 
 	"mcp-toolset/internal/document/picture"
 	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/testscale"
 )
 
 var (
-	cacheDir string        // where the engine compiles, once for all tests
-	homeLeft []os.DirEntry // what the first read left in the home folder
+	cacheDir string        // folder of the compiled engine, shared by all tests
+	homeLeft []os.DirEntry // entries that the first read left in the home folder
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -39,8 +40,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// firstRead compiles the engine before tests run side by side, with a home
-// folder of its own.
+// firstRead compiles the engine before the tests run in parallel, with a temporary home
+// folder.
 func firstRead(home string) error {
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return err
@@ -81,7 +82,7 @@ func mustRead(t *testing.T, data []byte, r Request) *Document {
 	return doc
 }
 
-// show is a document in a line a page.
+// show formats a document with one line for each page.
 func show(d *Document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d pages, next %d, note %q\n", d.PageCount, d.Next, d.Note)
@@ -137,7 +138,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestFaults: everything a model can be told, word for word.
+// TestFaults checks every message about a file, word for word.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -167,8 +168,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestRangeFaultsNeedNoEngine: a wrong range costs no start of the engine,
-// which would have left what it compiles.
+// TestRangeFaultsNeedNoEngine checks that a wrong range does not start the engine, which
+// would have written to its cache.
 func TestRangeFaultsNeedNoEngine(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string][]byte{"range": numbered(11).bytes(), "password": encryptedFile(t, "secret", "owner")} {
@@ -182,7 +183,8 @@ func TestRangeFaultsNeedNoEngine(t *testing.T) {
 	}
 }
 
-// TestOwnerPassword: a password that only guards changes keeps nobody from reading.
+// TestOwnerPassword checks that a password that only restricts changes does not prevent
+// reading.
 func TestOwnerPassword(t *testing.T) {
 	t.Parallel()
 	doc := mustRead(t, encryptedFile(t, "", "owner"), Request{})
@@ -191,7 +193,7 @@ func TestOwnerPassword(t *testing.T) {
 	}
 }
 
-// TestPicture: what is drawn is what the page shows, on white.
+// TestPicture checks that the picture shows the contents of the page on white.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	doc := mustRead(t, newWriter().scan(letter).page(letter, "0 0 1 rg 0 0 306 792 re f").bytes(), Request{})
@@ -210,9 +212,10 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestLarge: a file too large to check is read by pdfium alone, and one that is
-// too large for that is refused.
+// TestLarge checks that pdfium alone reads a file too large to check, and that a file too
+// large for pdfium is refused.
 func TestLarge(t *testing.T) {
+	testscale.NeedFull(t)
 	t.Parallel()
 	w := numbered(11)
 	w.add(fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", maxChecked, bytes.Repeat([]byte{'x'}, maxChecked)))

@@ -14,8 +14,8 @@ import (
 	"mcp-toolset/internal/testscale"
 )
 
-// TestRealFiles reads the test files of the two libraries: none panics or takes
-// long, and what is refused is refused in our words. -v lists notes and refusals.
+// TestRealFiles reads the test files of the two libraries. None may panic or take long,
+// and refusals must be faults. With -v it lists notes and refusals.
 func TestRealFiles(t *testing.T) {
 	testscale.NeedFull(t)
 	var files []string

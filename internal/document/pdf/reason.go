@@ -9,15 +9,15 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// cause puts an error of pdfcpu into plain words.
+// cause maps an error of pdfcpu to plain words.
 type cause struct {
-	about string // what the error speaks of, in lower case
+	about string // text that the error contains, in lower case
 	plain string
-	minor bool // nothing that is read here depends on it
+	minor bool // whether no part that is read here depends on it
 }
 
-// causes are what pdfcpu's errors speak of, the first that is found wins: an
-// error names what it is about from the outside in.
+// causes lists the subjects of pdfcpu's errors. The first match wins, because an error
+// names its subject from the outside in.
 var causes = []cause{
 	{"encrypt", "its encryption is broken", false},
 	{"circular", "its objects refer to each other in a circle", false},
@@ -42,7 +42,7 @@ var causes = []cause{
 	{"eof", "it ends early", false},
 }
 
-// reason says in plain words what pdfcpu found wrong, and whether that leaves
+// reason describes an error of pdfcpu in plain words, and reports whether the flaw leaves
 // the pages whole.
 func reason(err error) (plain string, minor bool) {
 	text := strings.ToLower(err.Error())
@@ -57,7 +57,7 @@ func reason(err error) (plain string, minor bool) {
 	return "some of its objects are malformed", false
 }
 
-// refusal is the answer when pdfium does not open a file.
+// refusal returns the error for a file that pdfium does not open.
 func refusal(v verdict, err error) error {
 	switch {
 	case errors.Is(err, pdfium.ErrPassword):
@@ -87,7 +87,7 @@ func damaged(plain string) error {
 	}
 }
 
-// firstOf is a unless it is empty.
+// firstOf returns a, or b if a is empty.
 func firstOf(a, b string) string {
 	if a != "" {
 		return a

@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// unmapped is what pdfium writes for a glyph that stands for no character,
-	// and for a hyphen that ended a line.
+	// unmapped is the character that pdfium writes for a glyph without a character, and
+	// for a hyphen that ended a line.
 	unmapped = '\uFFFE'
-	// unreadable is the part of a text's characters, as one in so many, from
-	// which it is no use: its font does not tell what its glyphs mean.
+	// unreadable is the share of lost characters, as one in so many, from which a text is
+	// useless: its font does not define the meaning of its glyphs.
 	unreadable = 2
 )
 
-// clean makes text of what pdfium returns for a page: lines end in LF and have
-// no blanks before it, and there are no control characters. hyphen reports
-// whether the character at an index is a hyphen that ended a line; pdfium joins
-// the two parts of the word, so here they are parted again as they are printed.
+// clean converts the text that pdfium returns for a page. Lines end in LF without
+// preceding blanks, and control characters are removed. hyphen reports whether the
+// character at an index is a hyphen that ended a line. pdfium joins the two parts of the
+// word; clean splits them again, as they are printed.
 func clean(s string, hyphen func(index int) bool) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	index := -1
-	for _, r := range s { // what is not valid UTF-8 becomes U+FFFD
+	for _, r := range s { // invalid UTF-8 becomes U+FFFD
 		index++
 		switch {
 		case r == unmapped && hyphen(index):
@@ -43,8 +43,8 @@ func clean(s string, hyphen func(index int) bool) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// readable reports whether there is text, and most of it is characters rather
-// than glyphs that nothing is known of.
+// readable reports whether there is text, and most of it is known characters rather than
+// unmapped glyphs.
 func readable(s string) bool {
 	all, lost := 0, 0
 	for _, r := range s {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// writer writes a PDF file object by object. The first is the catalog, the
-// second the list of pages; ends makes both.
+// writer writes a PDF file object by object. The first object is the catalog, the second
+// the list of pages; finish makes both.
 type writer struct {
 	objects []string
 	pages   []int // object numbers
@@ -28,7 +28,7 @@ func (w *writer) stream(dict string, data []byte) int {
 	return w.add(fmt.Sprintf("<<%s/Filter/FlateDecode/Length %d>>\nstream\n%s\nendstream", dict, len(packed), packed))
 }
 
-// page adds a page; dict holds what it has beside its contents and parent.
+// page adds a page; dict holds its entries other than contents and parent.
 func (w *writer) page(dict, contents string) *writer {
 	c := w.stream("", []byte(contents))
 	w.pages = append(w.pages, w.add(fmt.Sprintf("<</Type/Page/Parent 2 0 R/Contents %d 0 R%s>>", c, dict)))
@@ -49,14 +49,14 @@ func (w *writer) text(lines ...string) *writer {
 	return w.page(fmt.Sprintf("%s/Resources<</Font<</F1 %d 0 R>>>>", letter, font), b.String())
 }
 
-// scan adds a page with nothing but a picture: white above and black below.
+// scan adds a page that is only a picture, white above and black below.
 func (w *writer) scan(dict string) *writer {
 	pixels := append(bytes.Repeat([]byte{255}, 50*100), make([]byte, 50*100)...)
 	img := w.stream("/Type/XObject/Subtype/Image/Width 100/Height 100/ColorSpace/DeviceGray/BitsPerComponent 8", pixels)
 	return w.page(fmt.Sprintf("%s/Resources<</XObject<</I %d 0 R>>>>", dict, img), "q 612 0 0 792 0 0 cm /I Do Q")
 }
 
-// finish completes the objects.
+// finish fills in the catalog and the list of pages.
 func (w *writer) finish(catalog string) {
 	kids := ""
 	for _, n := range w.pages {
@@ -68,13 +68,13 @@ func (w *writer) finish(catalog string) {
 	}
 }
 
-// bytes is the file with a plain table of objects.
+// bytes returns the file with a plain table of objects.
 func (w *writer) bytes() []byte {
 	w.finish("")
 	return w.table("")
 }
 
-// table writes the objects as they are; trailer goes into the trailer.
+// table returns the file with the objects unchanged; trailer is added to the trailer.
 func (w *writer) table(trailer string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
@@ -92,14 +92,14 @@ func (w *writer) table(trailer string) []byte {
 	return b.Bytes()
 }
 
-// packed is the file with its objects in a compressed stream, as PDF 1.5 has
-// it; streams themselves cannot be in one.
+// packed returns the file with its objects in a compressed stream, as in PDF 1.5. Streams
+// stay outside of it.
 func (w *writer) packed() []byte {
 	w.finish("")
 	var b, heads, bodies bytes.Buffer
 	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
 	bundle, count := len(w.objects)+1, 0
-	rows := []byte{0, 0, 0, 0, 0} // type, three bytes of place, index
+	rows := []byte{0, 0, 0, 0, 0} // type, three bytes of offset, index
 	row := func(kind, place, index int) {
 		rows = append(rows, byte(kind), byte(place>>16), byte(place>>8), byte(place), byte(index))
 	}

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/image/bmp"
 )
 
-// startsBMP asks for a known length of the second header as well, because the
-// two letters alone begin many a text.
+// startsBMP also requires a known length of the second header, because many texts begin
+// with the same two letters.
 func startsBMP(b []byte) bool {
 	if len(b) < startBytes || string(b[:2]) != "BM" {
 		return false
@@ -26,12 +26,12 @@ func bmpHeader(s *source, h *header) error {
 		return err
 	}
 	if binary.LittleEndian.Uint32(b[14:]) < 40 {
-		return errUnsupported // of OS/2
+		return errUnsupported // the header of OS/2
 	}
 	h.width = int64(int32(binary.LittleEndian.Uint32(b[18:])))
 	h.height = int64(int32(binary.LittleEndian.Uint32(b[22:])))
 	if h.height < 0 {
-		h.height = -h.height // rows from the top
+		h.height = -h.height // rows are stored from the top
 	}
 	pixel := int64(4)
 	if binary.LittleEndian.Uint16(b[28:]) <= 8 {

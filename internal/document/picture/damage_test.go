@@ -17,7 +17,7 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// wrong are files that cannot be shown and what is said of them.
+// wrong returns files that cannot be shown, with the expected message.
 func wrong(t testing.TB) map[string]struct {
 	data []byte
 	want string
@@ -122,7 +122,7 @@ func wrong(t testing.TB) map[string]struct {
 	}
 }
 
-// bareBMP is the header of a BMP file.
+// bareBMP returns the header of a BMP file.
 func bareBMP(header, w, h int32, bits, compression uint16) []byte {
 	b := append([]byte("BM"), make([]byte, 8)...)
 	for _, v := range []int32{54, header, w, h} {
@@ -152,7 +152,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestBombs refuses what is too large without taking memory for it.
+// TestBombs checks that a file that is too large is refused without taking memory for it.
 func TestBombs(t *testing.T) {
 	for name, tc := range wrong(t) {
 		if !strings.Contains(tc.want, "too much memory") && !strings.Contains(tc.want, "too long") && !strings.HasPrefix(name, "TIFF of") && !strings.HasPrefix(name, "WebP of") {
@@ -169,7 +169,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes a call takes, in use or not.
+// allocated returns the number of bytes that a call allocates, freed or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -178,7 +178,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// counting is a file that counts what is read of it, and may fail.
+// counting is a file that counts the bytes read, and may fail.
 type counting struct {
 	data []byte
 	read int
@@ -233,7 +233,7 @@ func TestInspectLimits(t *testing.T) {
 	if err == nil || err.Error() != "is a PNG image of 101 MiB, which is too large a file to decode. Make a copy of it of at most 100 MiB." {
 		t.Error(err)
 	}
-	// Markers all over: what is read ends all the same.
+	// Markers everywhere: the number of bytes read is still limited.
 	file = &counting{data: append([]byte("\xff\xd8"), bytes.Repeat([]byte{0xff, jpegRST0}, 4<<20)...)}
 	if _, err := Inspect(file, int64(len(file.data))); err == nil || file.read > maxHeader {
 		t.Errorf("%v after %d bytes", err, file.read)
@@ -242,7 +242,7 @@ func TestInspectLimits(t *testing.T) {
 	if _, err := Inspect(file, 100); !errors.Is(err, io.ErrClosedPipe) || err.Error() != "reading the header of an image: io: read/write on closed pipe" {
 		t.Errorf("%v, want the error of the file", err)
 	}
-	// What the header already shows is not left to Fit.
+	// Inspect already refuses a picture that the header rules out.
 	files := wrong(t)
 	for _, name := range []string{"WebP of claimed length", "TIFF of large tiles", "JPEG of kept blocks", "PNG bomb"} {
 		data, want := files[name].data, files[name].want
@@ -250,7 +250,7 @@ func TestInspectLimits(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	// A file that shrinks meanwhile.
+	// The file shrinks meanwhile.
 	if _, err := Inspect(bytes.NewReader(file.data), 100); err == nil {
 		t.Error("a file that is gone was inspected")
 	}
@@ -271,7 +271,7 @@ func TestPanicIsDamage(t *testing.T) {
 	}
 }
 
-// smallFiles are one or more of each format.
+// smallFiles returns one or more files of each format.
 func smallFiles(t testing.TB) map[string][]byte {
 	m := noise(20, 15)
 	return map[string][]byte{
@@ -289,8 +289,8 @@ func smallFiles(t testing.TB) map[string][]byte {
 	}
 }
 
-// sound checks that Fit answers with a fault or a picture within the limits,
-// and takes the memory it said.
+// sound checks that Fit returns a fault or a picture within the limits, and stays within
+// the estimated memory.
 func sound(t testing.TB, data []byte) error {
 	t.Helper()
 	var p *Picture
@@ -307,8 +307,8 @@ func sound(t testing.TB, data []byte) error {
 	if refused != nil && (err == nil || err.Error() != refused.Error()) {
 		t.Fatalf("Inspect says %v, Fit %v", refused, err)
 	}
-	// Beside decoding: scaled copies of less than twice MaxSide and of MaxSide,
-	// encoders, and the file; freed memory counts as well.
+	// Besides decoding: scaled copies of less than twice MaxSide and of MaxSide, the
+	// encoders, and the file. Freed memory counts as well.
 	if bound := uint64(info.Memory)*2 + uint64(len(data))*8 + 256<<20; took > bound {
 		t.Fatalf("%d bytes taken, estimated %d", took, info.Memory)
 	}
@@ -338,7 +338,7 @@ func TestFlipped(t *testing.T) {
 			for range 1 + r.IntN(4) {
 				at := r.IntN(len(b))
 				if r.IntN(2) == 0 {
-					at = r.IntN(min(len(b), 100)) // headers do the most harm
+					at = r.IntN(min(len(b), 100)) // changes in headers do the most harm
 				}
 				b[at] = byte(r.Uint32())
 			}

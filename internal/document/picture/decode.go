@@ -6,18 +6,18 @@ import (
 	"io"
 )
 
-// decode decodes a picture, or the first frame of one.
+// decode decodes a picture, or the first frame of an animation.
 func decode(h *header, data []byte) (img image.Image, err error) {
 	t := &tail{r: bytes.NewReader(data)}
 	defer func() {
-		// Decoders are not proof against everything; a panic in one says no
-		// more than that it could not make sense of the data.
+		// Decoders have bugs. A panic in one only means that it could not interpret the
+		// data.
 		if recover() != nil {
 			img, err = nil, explain(h.format, errBad, false)
 		}
 	}()
-	// The limits hold for what the header reader saw, so the decoder must see
-	// the same.
+	// The limits were checked for the size that the header reader found, so the decoder
+	// must find the same size.
 	cfg, err := h.format.config(t)
 	if err != nil {
 		return nil, explain(h.format, err, t.ended)
@@ -39,8 +39,9 @@ func decode(h *header, data []byte) (img image.Image, err error) {
 	return onScreen(img, screen), nil
 }
 
-// tail is a file in memory that knows whether somebody wanted more than there
-// is. Decoders read no further than they must, and their own errors are many.
+// tail reads a file in memory and records whether a decoder asked for bytes after its
+// end. Decoders read no more than they need, and each has errors of its own for that
+// case.
 type tail struct {
 	r     *bytes.Reader
 	ended bool
@@ -56,7 +57,7 @@ func (t *tail) ReadByte() (byte, error) {
 	return b, t.note(err)
 }
 
-// ReadAt makes the decoder of TIFF read in place.
+// ReadAt lets the TIFF decoder read in place.
 func (t *tail) ReadAt(b []byte, off int64) (int, error) {
 	n, err := t.r.ReadAt(b, off)
 	return n, t.note(err)

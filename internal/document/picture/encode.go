@@ -11,23 +11,24 @@ import (
 	"math"
 )
 
-// qualities are the steps of JPEG before a picture is made smaller. 85 cannot
-// be told from the original and takes half the bytes of 95; 70 takes two thirds
-// of that with faint marks at sharp edges; at 50 small text is still legible.
-// Below, the marks eat small text, and a smaller picture says more.
+// qualities lists the JPEG qualities to try before a picture is made smaller. 85 looks
+// like the original and takes half the bytes of 95. 70 takes two thirds of that, with
+// faint marks at sharp edges. At 50 small text is still legible; below, the marks destroy
+// it, so that a smaller picture shows more.
 var qualities = []int{85, 70, 50}
 
 const (
-	// shrinkMost and shrinkLeast bound one step of making a picture smaller:
-	// the first because size and bytes do not go together over long distances,
-	// the second so that the steps are few.
+	// shrinkMost and shrinkLeast limit one step of making a picture smaller. The first is
+	// needed because bytes are not proportional to size over large factors, the second to
+	// make the steps few.
 	shrinkMost, shrinkLeast = 0.5, 0.9
-	// shrinkAim is what of MaxBytes a step aims at, since a smaller picture
-	// takes more bytes a pixel.
+	// shrinkAim is the part of MaxBytes that a step aims at, since a smaller picture
+	// takes more bytes per pixel.
 	shrinkAim = 0.9
 )
 
-// render makes a picture of a decoded one, which has pixels.
+// render scales, turns and encodes a decoded picture, which must not be empty. sharp
+// prefers PNG.
 func render(src image.Image, turn int, sharp bool) (*Picture, error) {
 	w, h := within(src.Bounds().Dx(), src.Bounds().Dy(), MaxSide)
 	img := prepared(src, w, h, turn)
@@ -55,8 +56,8 @@ func render(src image.Image, turn int, sharp bool) (*Picture, error) {
 	}
 }
 
-// prepared returns a picture scaled and upright, and of few bytes a pixel if
-// the source is: what has a palette or no colours is smaller as PNG that way.
+// prepared returns a picture scaled and upright. It preserves a palette or gray values
+// where it can, because such pictures are smaller as PNG.
 func prepared(src image.Image, w, h, turn int) image.Image {
 	b := src.Bounds()
 	gray := false
@@ -84,8 +85,8 @@ func opaque(img image.Image) bool {
 	return ok && o.Opaque()
 }
 
-// onWhite returns a picture without transparency, which JPEG does not have:
-// most of what is drawn on none is meant for a white page.
+// onWhite returns a picture without transparency, which JPEG lacks. Most transparent
+// drawings are meant for a white page.
 func onWhite(img image.Image) image.Image {
 	if opaque(img) {
 		return img
@@ -107,8 +108,8 @@ func encodePNG(img image.Image) (*Picture, error) {
 	return out.picture("image/png", img), nil
 }
 
-// encodeJPEG returns nil and how many bytes it takes if that is more than
-// MaxBytes.
+// encodeJPEG returns the picture and its size in bytes. The picture is nil if it takes
+// more than MaxBytes.
 func encodeJPEG(img image.Image, quality int) (*Picture, int, error) {
 	var out budget
 	if err := jpeg.Encode(&out, img, &jpeg.Options{Quality: quality}); err != nil {
@@ -122,7 +123,7 @@ func encodeJPEG(img image.Image, quality int) (*Picture, int, error) {
 
 var errOver = errors.New("over the budget")
 
-// budget keeps what fits into MaxBytes and counts the rest, or stops at it.
+// budget stores up to MaxBytes. It counts further bytes, or fails if stop is true.
 type budget struct {
 	kept  bytes.Buffer
 	bytes int

@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 )
 
-// upright is the EXIF orientation of a picture that needs no turning.
+// upright is the EXIF orientation of a picture that needs no turn.
 const upright = 1
 
-// directory is a list of tags, as in TIFF files and in EXIF data, which is one.
+// directory is a list of tags, in a TIFF file or in EXIF data, which has the same format.
 type directory struct {
 	src     *source
 	order   binary.ByteOrder
@@ -30,7 +30,7 @@ func readDirectory(s *source, order binary.ByteOrder, off int64) (directory, err
 	return d, nil
 }
 
-// count is how many values a tag has.
+// count returns the number of values of a tag.
 func (d directory) count(tag uint16) int64 {
 	if e := d.entries[tag]; e != nil {
 		return int64(d.order.Uint32(e[4:]))
@@ -38,7 +38,7 @@ func (d directory) count(tag uint16) int64 {
 	return 0
 }
 
-// value returns the first value of a tag, or another if it has none.
+// value returns the first value of a tag, or without if it has none.
 func (d directory) value(tag uint16, without int64) int64 {
 	e := d.entries[tag]
 	n := d.count(tag)
@@ -50,7 +50,7 @@ func (d directory) value(tag uint16, without int64) int64 {
 		return without
 	}
 	v := e[8:]
-	if n*size > 4 { // then it is elsewhere
+	if n*size > 4 { // the value is elsewhere
 		var err error
 		if v, err = d.src.at(int64(d.order.Uint32(v)), size); err != nil {
 			return without
@@ -65,8 +65,7 @@ func (d directory) value(tag uint16, without int64) int64 {
 	return int64(d.order.Uint32(v))
 }
 
-// exifTurn returns the orientation in EXIF data. Data that makes no sense is
-// passed over, as viewers do.
+// exifTurn returns the orientation in EXIF data. It ignores invalid data, as viewers do.
 func exifTurn(data []byte) int {
 	s := inMemory(data)
 	dir, order, err := tiffStart(s)

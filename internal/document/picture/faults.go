@@ -14,7 +14,7 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// What is wrong with a picture, as readers of headers say it.
+// Errors of header readers.
 var (
 	errEnds        = errors.New("the data ends early")
 	errChecksum    = errors.New("a checksum does not match")
@@ -26,8 +26,8 @@ var (
 
 const nextUndamaged = "Make it again or use an undamaged copy."
 
-// explain makes a fault of what a reader or a decoder found; ended says that
-// it wanted data behind the end of the file.
+// explain returns the fault for an error of a header reader or decoder. ended reports
+// whether the decoder wanted bytes after the end of the file.
 func explain(f *format, err error, ended bool) error {
 	if given := (*fault.Fault)(nil); errors.As(err, &given) {
 		return given
@@ -48,7 +48,7 @@ func explain(f *format, err error, ended bool) error {
 		damage = errNoPixels
 	case ended, errors.Is(err, errEnds), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		damage = errEnds
-	case strings.Contains(err.Error(), "checksum"): // of the file's or of zlib
+	case strings.Contains(err.Error(), "checksum"): // the file's checksum or that of zlib
 		damage = errChecksum
 	}
 	return &fault.Fault{Fact: "is a damaged " + f.name + " image: " + damage.Error(), Next: nextUndamaged}

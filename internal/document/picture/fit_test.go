@@ -13,8 +13,8 @@ import (
 	"golang.org/x/image/tiff"
 )
 
-// fitted fits a picture and checks what holds for all: that it can be decoded
-// again, as what it says it is and within the limits.
+// fitted calls Fit and checks the properties common to all results: that the picture can
+// be decoded again, in the stated format and size, within the limits.
 func fitted(t *testing.T, data []byte) (*Picture, image.Image) {
 	t.Helper()
 	p, err := Fit(data)
@@ -47,7 +47,7 @@ func shown(t *testing.T, p *Picture) image.Image {
 	return m
 }
 
-// near reports whether two colours look alike; JPEG keeps none exactly.
+// near reports whether two colours look alike. JPEG preserves no colour exactly.
 func near(a, b color.Color) bool {
 	r, g, bl, al := a.RGBA()
 	r2, g2, b2, a2 := b.RGBA()
@@ -55,7 +55,7 @@ func near(a, b color.Color) bool {
 	return !far(r, r2) && !far(g, g2) && !far(bl, b2) && !far(al, a2)
 }
 
-// cornersOf are the colours in the middle of each quarter.
+// cornersOf returns the colours in the middle of each quarter.
 func cornersOf(m image.Image) [4]color.Color {
 	b := m.Bounds()
 	x, y := b.Dx()/4, b.Dy()/4
@@ -83,7 +83,7 @@ func TestFit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		data    []byte
 		want    Picture
-		corners bool // whether they are those of quarters
+		corners bool // whether the colours are those of quarters
 	}{
 		"PNG":                   {pngOf(t, small), passed(png, 60, 40), true},
 		"JPEG":                  {jpegOf(t, small), passed(jpeg, 60, 40), true},
@@ -137,7 +137,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestGray keeps a gray picture gray: it takes a third of the bytes.
+// TestGray checks that a gray picture remains gray: it takes a third of the bytes.
 func TestGray(t *testing.T) {
 	src := image.NewGray16(image.Rect(0, 0, 2500, 10))
 	for x := range 2500 {
@@ -158,8 +158,8 @@ func TestGray(t *testing.T) {
 }
 
 func TestTurn(t *testing.T) {
-	// Where the quarters of the stored picture are to be seen, by EXIF: the
-	// value says where its first row and its first column are.
+	// The expected positions of the stored quarters. The comments state where EXIF places
+	// the first row and the first column.
 	file := jpegOf(t, quarters(2400, 120))
 	for turn, order := range map[int][4]int{
 		1: {0, 1, 2, 3}, // top, left
@@ -188,7 +188,7 @@ func TestTurn(t *testing.T) {
 			}
 		}
 	}
-	// A small one is turned, too.
+	// A small picture is turned, too.
 	small, m := fitted(t, exif(jpegOf(t, quarters(60, 40)), 6, binary.BigEndian))
 	if small.Width != 40 || small.OriginalHeight != 60 {
 		t.Errorf("%d x %d of %d x %d", small.Width, small.Height, small.OriginalWidth, small.OriginalHeight)
@@ -209,7 +209,8 @@ func TestTransparency(t *testing.T) {
 	if p.MIMEType != "image/png" || !near(m.At(10, 10), corners[0]) || !near(m.At(1900, 10), color.Transparent) {
 		t.Errorf("%s with %v and %v", p.MIMEType, m.At(10, 10), m.At(1900, 10))
 	}
-	// Too much for PNG: on white. Half of it is, or is half, clear.
+	// Too large as PNG, so drawn on white. Half of the picture is transparent, partly or
+	// fully.
 	rough := noise(900, 700)
 	for i := 3; i < len(rough.Pix)/2; i += 4 {
 		rough.Pix[i] = 0
@@ -218,7 +219,7 @@ func TestTransparency(t *testing.T) {
 	if p.MIMEType != "image/jpeg" || !near(m.At(10, 10), color.White) {
 		t.Errorf("%s with %v, want white JPEG", p.MIMEType, m.At(10, 10))
 	}
-	// A lossy picture with transparency, too large, stays clear.
+	// A lossy picture with transparency that is too large stays transparent.
 	wide := image.NewNYCbCrA(image.Rect(0, 0, 2500, 8), image.YCbCrSubsampleRatio420)
 	got, err := FitImage(wide, false)
 	if err != nil || got.MIMEType != "image/png" {
@@ -226,7 +227,7 @@ func TestTransparency(t *testing.T) {
 	}
 }
 
-// TestNoise has pictures that no encoder makes small.
+// TestNoise fits pictures that no encoder makes small.
 func TestNoise(t *testing.T) {
 	m := noise(900, 700)
 	rough := image.NewPaletted(m.Rect, paletted(quarters(2, 2)).Palette)
@@ -276,7 +277,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestPartOfScreen has a first frame that covers only a part of its screen.
+// TestPartOfScreen fits a picture whose first frame covers only a part of the screen.
 func TestPartOfScreen(t *testing.T) {
 	part := *paletted(quarters(100, 100))
 	part.Rect = part.Rect.Add(image.Pt(2000, 200))
@@ -312,7 +313,7 @@ func TestFitImage(t *testing.T) {
 	}
 }
 
-// shifted puts a picture elsewhere, as a part of a larger one is.
+// shifted moves the bounds of a picture, as those of a part of a larger picture.
 func shifted(m image.Image) image.Image {
 	switch m := m.(type) {
 	case *image.RGBA:

@@ -12,21 +12,21 @@ func gifHeader(s *source, h *header) error {
 		return err
 	}
 	h.width, h.height = int64(binary.LittleEndian.Uint16(b)), int64(binary.LittleEndian.Uint16(b[2:]))
-	// A byte a pixel, another to undo interlacing, and four for a screen that
-	// the first frame does not cover.
+	// One byte per pixel, another to undo interlacing, and four for a screen that the
+	// first frame does not cover.
 	h.memory = 6 * h.width * h.height
 	return nil
 }
 
-// onScreen puts a frame on the screen it covers in part.
+// onScreen draws a frame on the screen, of which it covers a part.
 func onScreen(frame image.Image, screen image.Rectangle) image.Image {
 	m := image.NewRGBA(screen)
 	draw.Draw(m, frame.Bounds(), frame, frame.Bounds().Min, draw.Src)
 	return m
 }
 
-// gifWalk counts the frames, of which there may be many thousands, by the
-// lengths of their blocks. A file whose blocks do not add up is not passed on.
+// gifWalk counts the frames, which may be many thousands, by the lengths of their blocks.
+// It returns an error if the blocks are inconsistent.
 func gifWalk(data []byte) (frames int, err error) {
 	b := blocks{data: data, at: 10}
 	b.at += 3 + colours(b.byte(0))
@@ -40,7 +40,7 @@ func gifWalk(data []byte) (frames int, err error) {
 		case 0x21: // an extension: its label and blocks
 			b.at++
 			b.skip()
-		case 0x2c: // a frame: its place, colours, code size and blocks
+		case 0x2c: // a frame: its position, colours, code size and blocks
 			b.at += 9 + colours(b.byte(8)) + 1
 			b.skip()
 			frames++
@@ -52,13 +52,13 @@ func gifWalk(data []byte) (frames int, err error) {
 	}
 }
 
-// blocks is a place in a GIF file, which may be behind its end.
+// blocks is a position in a GIF file, possibly after its end.
 type blocks struct {
 	data []byte
 	at   int
 }
 
-// byte returns the byte at a distance, 0 behind the end.
+// byte returns the byte at a distance from the position, or 0 after the end.
 func (b *blocks) byte(ahead int) byte {
 	if b.at+ahead >= len(b.data) {
 		return 0
@@ -66,7 +66,7 @@ func (b *blocks) byte(ahead int) byte {
 	return b.data[b.at+ahead]
 }
 
-// skip goes behind a run of blocks that ends with an empty one.
+// skip moves past a run of blocks, which an empty block ends.
 func (b *blocks) skip() {
 	for {
 		n := int(b.byte(0))
@@ -77,7 +77,7 @@ func (b *blocks) skip() {
 	}
 }
 
-// colours is the length of the colour table that a field of flags announces.
+// colours returns the length of the colour table that the flags announce.
 func colours(flags byte) int {
 	if flags&0x80 == 0 {
 		return 0

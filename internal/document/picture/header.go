@@ -16,22 +16,22 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// format is a kind of picture.
+// format is a picture format.
 type format struct {
 	name, mime string
-	taken      bool // models take it as it is
-	lossless   bool // so most likely text or line art
+	taken      bool // whether models accept the format
+	lossless   bool // so that a picture is most likely text or line art
 
-	starts func(start []byte) bool          // whether a file that starts so is one
-	header func(s *source, h *header) error // fills in all but the format
-	// walk goes over a whole file without decoding it and counts its frames;
-	// nil if there is one.
+	starts func(start []byte) bool          // reports whether a file with this start has the format
+	header func(s *source, h *header) error // fills in all fields except the format
+	// walk reads the whole file without decoding it and counts its frames. It is nil for
+	// formats with one frame.
 	walk   func(data []byte) (frames int, err error)
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
 }
 
-// startBytes is how much of a file tells its format.
+// startBytes is the number of bytes that identify a format.
 const startBytes = 18
 
 var formats = []*format{
@@ -54,16 +54,16 @@ func prefix(ones ...string) func([]byte) bool {
 	}
 }
 
-// header is what the header of a picture says.
+// header holds the facts in the header of a picture.
 type header struct {
 	format        *format
 	width, height int64 // as stored
-	memory        int64 // bytes that decoding takes, estimated
+	memory        int64 // estimated memory for decoding, in bytes
 	turn          int   // EXIF orientation, 1 to 8
 	lossless      bool
 }
 
-// readHeader reads the header of a picture and refuses what cannot be decoded
+// readHeader reads the header of a picture. It rejects a picture that cannot be decoded
 // within the limits.
 func readHeader(r io.ReaderAt, size int64) (*header, error) {
 	if size <= 0 {
@@ -90,8 +90,8 @@ func readHeader(r io.ReaderAt, size int64) (*header, error) {
 	return nil, unknown()
 }
 
-// judge refuses a picture by its size. Readers of headers that do more than
-// read call it as soon as they know the width and height.
+// judge rejects a picture by its size. Header readers with work beyond reading call it as
+// soon as they know the width and height.
 func (h *header) judge() error {
 	switch {
 	case h.width <= 0 || h.height <= 0:
@@ -102,27 +102,27 @@ func (h *header) judge() error {
 	return nil
 }
 
-// source is a file of which only a little is read.
+// source is a file of which only a limited number of bytes is read.
 type source struct {
 	r    io.ReaderAt
 	size int64
 	left int64 // bytes that may still be read
-	err  error // of reading, if that failed
+	err  error // the error of a failed read
 }
 
-// at returns n bytes from an offset; errEnds says that the file ends before.
+// at returns n bytes from an offset, or errEnds if the file ends before.
 func (s *source) at(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > s.size-n {
 		return nil, errEnds
 	}
-	b := make([]byte, min(n, s.left+1)) // one more is refused
+	b := make([]byte, min(n, s.left+1)) // one byte too many is refused
 	if _, err := s.ReadAt(b, off); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// ReadAt is for decoders that read headers themselves.
+// ReadAt serves decoders that read headers themselves.
 func (s *source) ReadAt(b []byte, off int64) (int, error) {
 	if int64(len(b)) > s.left {
 		return 0, errBad // no header is that long
@@ -133,13 +133,14 @@ func (s *source) ReadAt(b []byte, off int64) (int, error) {
 		return n, nil
 	}
 	if err == nil || err == io.EOF {
-		return n, io.EOF // the file shrank since its size was taken
+		return n, io.EOF // the file shrank after its size was read
 	}
 	s.err = err
 	return n, err
 }
 
-// failed returns an error of reading in place of what came of it.
+// failed returns the read error, if there was one, instead of the error that followed
+// from it.
 func (s *source) failed(err error) error {
 	if s.err != nil {
 		return fmt.Errorf("reading the header of an image: %w", s.err)

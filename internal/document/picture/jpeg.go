@@ -20,21 +20,21 @@ const (
 	jpegAPPe = 0xee
 )
 
-// maxScans bounds the time that a progressive picture takes, of which every
-// scan goes over all of it. Encoders make about ten; the finest division known
-// to be used has less than 30.
+// maxScans is the limit of scans, which bounds the time for a progressive picture: each
+// scan visits the whole picture. Encoders make about ten; the finest division known to be
+// used has less than 30.
 const maxScans = 100
 
-// jpegFrame is what decoding depends on.
+// jpegFrame holds the facts that decoding depends on.
 type jpegFrame struct {
-	frame       []byte // the segment that says the size; nil: not seen
+	frame       []byte // the segment with the size; nil: not found yet
 	progressive bool
-	jfif, exif  bool // seen
-	plainRGB    bool // Adobe's way to say that the colours are not YCbCr
+	jfif, exif  bool // whether these segments were found
+	plainRGB    bool // whether an Adobe segment declares that the colours are not YCbCr
 }
 
-// jpegHeader reads all up to the pixels. It finds segments as the decoder does:
-// what stands between them is passed over.
+// jpegHeader reads everything before the pixels. It finds segments as the decoder does
+// and skips bytes between them.
 func jpegHeader(s *source, h *header) error {
 	var f jpegFrame
 	for off := int64(2); ; {
@@ -64,7 +64,7 @@ func jpegHeader(s *source, h *header) error {
 	}
 }
 
-// segment takes in one segment, whose body is n bytes.
+// segment reads one segment, whose body is n bytes at off.
 func (f *jpegFrame) segment(s *source, h *header, marker byte, off, n int64) error {
 	switch {
 	case marker >= jpegSOF0 && marker <= jpegSOF2:
@@ -82,8 +82,8 @@ func (f *jpegFrame) segment(s *source, h *header, marker byte, off, n int64) err
 	return nil
 }
 
-// application takes in what programs add. Only EXIF data is read as a whole,
-// since some pictures carry megabytes of other kinds.
+// application reads a segment that programs add. It reads only EXIF data whole, since
+// some pictures carry megabytes of other kinds.
 func (f *jpegFrame) application(s *source, h *header, marker byte, off, n int64) error {
 	b, err := s.at(off, min(n, 12))
 	if err != nil {
@@ -104,9 +104,9 @@ func (f *jpegFrame) application(s *source, h *header, marker byte, off, n int64)
 	return nil
 }
 
-// measure estimates the memory: a byte a sample, with sides rounded up to whole
-// blocks; four more if the blocks are kept until the last scan; and a pixel of
-// four bytes if the colours are converted.
+// measure estimates the memory: one byte per sample, with sides rounded up to whole
+// blocks; four more if the blocks are held until the last scan; and four bytes per pixel
+// if the colours are converted.
 func (f *jpegFrame) measure(h *header) error {
 	b := f.frame
 	if len(b) < 6 || len(b) != 6+3*int(b[5]) {
@@ -118,7 +118,7 @@ func (f *jpegFrame) measure(h *header) error {
 		return errUnsupported
 	}
 	if len(parts) == 3 {
-		parts[1] = 0x11 // the factors of a single component mean nothing
+		parts[1] = 0x11 // the factors of a single component have no meaning
 	}
 	across, down := int64(parts[1]>>4), int64(parts[1]&15)
 	if across == 0 || down == 0 {
@@ -140,9 +140,9 @@ func (f *jpegFrame) measure(h *header) error {
 	return nil
 }
 
-// nextMarker returns the next marker from an offset on and the offset behind it.
+// nextMarker returns the next marker from an offset on, and the offset after it.
 func nextMarker(s *source, off int64) (marker byte, next int64, err error) {
-	const step = 256 // usually the first two bytes are it
+	const step = 256 // usually the marker is in the first two bytes
 	inMarker := false
 	for {
 		b, err := s.at(off, max(1, min(step, s.size-off)))
@@ -159,7 +159,8 @@ func nextMarker(s *source, off int64) (marker byte, next int64, err error) {
 	}
 }
 
-// jpegWalk counts the scans, of which a picture made to take long has many.
+// jpegWalk counts the scans. It rejects a picture with so many that decoding takes too
+// long.
 func jpegWalk(data []byte) (int, error) {
 	scans := 0
 	for i := 2; i+4 <= len(data); {

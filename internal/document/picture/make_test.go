@@ -22,11 +22,11 @@ import (
 	"golang.org/x/image/tiff"
 )
 
-// corners are the colours of the quarters that quarters draws, from the top
-// left clockwise.
+// corners lists the colours of the four parts that quarters draws, clockwise from the top
+// left.
 var corners = [4]color.RGBA{{220, 30, 30, 255}, {30, 200, 40, 255}, {40, 40, 220, 255}, {230, 220, 40, 255}}
 
-// quarters is a picture whose every turn can be told.
+// quarters returns a picture in which every orientation looks different.
 func quarters(w, h int) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, w, h))
 	for i, r := range []image.Rectangle{
@@ -37,7 +37,7 @@ func quarters(w, h int) *image.RGBA {
 	return m
 }
 
-// noise does not compress.
+// noise returns a picture that does not compress.
 func noise(w, h int) *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, w, h))
 	r := rand.New(rand.NewPCG(1, 2))
@@ -50,7 +50,7 @@ func noise(w, h int) *image.NRGBA {
 	return m
 }
 
-// into draws a picture on another of its size.
+// into draws a picture on another one of its size.
 func into(dst draw.Image, src image.Image) draw.Image {
 	draw.Draw(dst, dst.Bounds(), src, src.Bounds().Min, draw.Src)
 	return dst
@@ -120,7 +120,7 @@ func stored(t testing.TB, name string) []byte {
 	return b
 }
 
-// exif puts EXIF data with an orientation into a JPEG file.
+// exif inserts EXIF data with an orientation into a JPEG file.
 func exif(file []byte, turn int, order binary.ByteOrder) []byte {
 	b := []byte("Exif\x00\x00MM\x00*")
 	if order == binary.LittleEndian {
@@ -145,14 +145,14 @@ func insert(file []byte, at int, b []byte) []byte {
 	return append(append(append([]byte(nil), file[:at]...), b...), file[at:]...)
 }
 
-// chunk is a chunk of PNG.
+// chunk returns a chunk of a PNG file.
 func chunk(name string, body []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
 	b = append(append(b, name...), body...)
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
 }
 
-// ihdr is the signature and the header of a PNG file.
+// ihdr returns the signature and the header of a PNG file.
 func ihdr(w, h uint32, depth, colours byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, w)
 	b = binary.BigEndian.AppendUint32(b, h)
@@ -163,7 +163,7 @@ func pngFile(w, h uint32, depth, colours byte, pixels []byte) []byte {
 	return append(append(ihdr(w, h, depth, colours), chunk("IDAT", pixels)...), chunk("IEND", nil)...)
 }
 
-// deflated is what n zero bytes become.
+// deflated returns the compressed form of b and n zero bytes.
 func deflated(n int, b ...byte) []byte {
 	var out bytes.Buffer
 	z := zlib.NewWriter(&out)
@@ -175,7 +175,7 @@ func deflated(n int, b ...byte) []byte {
 	return out.Bytes()
 }
 
-// bareGIF is a GIF file of frames of one pixel.
+// bareGIF returns a GIF file whose frames have one pixel each.
 func bareGIF(w, h uint16, frames int) []byte {
 	b := binary.LittleEndian.AppendUint16([]byte("GIF89a"), w)
 	b = binary.LittleEndian.AppendUint16(b, h)
@@ -183,8 +183,8 @@ func bareGIF(w, h uint16, frames int) []byte {
 	return append(b, strings.Repeat(",\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00", frames)+";"...)
 }
 
-// bareTIFF is a TIFF file of pages with the same tags, each of one value, and
-// of data that follow at offset 8. The last page leads to the offset end.
+// bareTIFF returns a TIFF file whose pages have the same tags, each of one value, with
+// data at offset 8. The last page links to the offset end.
 func bareTIFF(pages int, end uint32, data []byte, tags ...[2]uint32) []byte {
 	order := binary.LittleEndian
 	b := order.AppendUint32([]byte("II*\x00"), uint32(8+len(data)))
@@ -204,7 +204,7 @@ func bareTIFF(pages int, end uint32, data []byte, tags ...[2]uint32) []byte {
 	return b
 }
 
-// grayTIFF are the tags of a gray picture without compression at offset 8.
+// grayTIFF returns the tags of an uncompressed gray picture at offset 8.
 func grayTIFF(w, h uint32, more ...[2]uint32) [][2]uint32 {
 	tags := [][2]uint32{{256, w}, {257, h}, {258, 8}, {259, 1}, {262, 1}, {273, 8}}
 	for _, m := range more {
@@ -221,7 +221,7 @@ func grayTIFF(w, h uint32, more ...[2]uint32) [][2]uint32 {
 	return tags
 }
 
-// box is a chunk of WebP.
+// box returns a chunk of a WebP file.
 func box(name string, body []byte) []byte {
 	b := binary.LittleEndian.AppendUint32([]byte(name), uint32(len(body)))
 	b = append(b, body...)

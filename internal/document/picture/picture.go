@@ -1,9 +1,9 @@
-// Package picture makes pictures fit for a model: small enough to send, and
-// known to be whole.
+// Package picture prepares pictures for a model: they are small enough to send, and known
+// to be whole.
 //
-// Inspect judges a picture by its header alone, before anything is decoded;
-// Fit decodes, scales and encodes it. Decoding takes memory by the size a
-// header claims, so Fit is for a process that may end.
+// Inspect checks a picture by its header alone, before decoding. Fit decodes, scales and
+// encodes it. Decoding takes memory according to the size that the header claims, so call
+// Fit in a process that may be killed.
 package picture
 
 import (
@@ -14,50 +14,50 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// Limits of what is shown.
+// Limits of the result.
 const (
-	// MaxSide is the longest side in pixels: what models look at; larger
-	// pictures are scaled down by them anyway.
+	// MaxSide is the limit of the longer side in pixels. Models scale larger pictures
+	// down themselves.
 	MaxSide = 2000
-	// MaxBytes bounds the encoded picture, before base64.
+	// MaxBytes is the limit of the encoded picture in bytes, before base64.
 	MaxBytes = 500_000
 )
 
-// Limits of what is decoded.
+// Limits of decoding.
 const (
-	// maxPixels is more than cameras and screenshots have, save for panoramas.
+	// maxPixels exceeds the pictures of cameras and screenshots, except panoramas.
 	maxPixels = 64_000_000
 	// maxMemory leaves room for scaling and encoding in a process of 400 MB.
 	maxMemory = 256 << 20
-	// maxFile is what a picture of maxPixels may take without compression, or
-	// nearly; the file is held in memory as well.
+	// maxFile is about the size of an uncompressed picture of maxPixels, in bytes. The
+	// file is held in memory as well.
 	maxFile = 100 << 20
-	// maxHeader is what Inspect reads at most. Headers are a few hundred bytes;
-	// a list of all 65,535 tags of a TIFF image is 768 KiB and read twice.
+	// maxHeader is the limit of bytes that Inspect reads. Headers take a few hundred
+	// bytes. A list of all 65,535 tags of a TIFF image takes 768 KiB and is read twice.
 	maxHeader = 2 << 20
 )
 
-// Info is what a header says of a picture.
+// Info holds the facts in the header of a picture.
 type Info struct {
 	MIMEType      string
-	Width, Height int   // in pixels as stored, so before turning it upright
-	Memory        int64 // bytes that decoding takes, estimated
+	Width, Height int   // in pixels as stored, before turning the picture upright
+	Memory        int64 // estimated memory for decoding, in bytes
 }
 
-// Picture is a picture as it is shown.
+// Picture is a picture for a model.
 type Picture struct {
 	MIMEType      string // of Data
-	Data          []byte // encoded; what Fit was given, if that was fit already
-	Width, Height int    // of what is shown
+	Data          []byte // encoded; the argument of Fit if that needed no change
+	Width, Height int    // of Data
 
-	OriginalMIMEType              string // "" if it was not encoded
-	OriginalWidth, OriginalHeight int    // as a viewer shows it, so after turning it upright
-	Frames                        int    // of an animation or pages of a TIFF image of which only the first is shown; else 0
+	OriginalMIMEType              string // "" if the original was not encoded
+	OriginalWidth, OriginalHeight int    // as a viewer shows it, after turning it upright
+	Frames                        int    // number of frames or TIFF pages if only the first is shown; otherwise 0
 }
 
-// Inspect reads no more than the header of a picture. What is damaged, of an
-// unknown kind or too large to decode is a *fault.Fault whose fact goes on
-// after the name of the file; an error in reading is returned wrapped.
+// Inspect reads only the header of a picture. If the picture is damaged, of an unknown
+// format or too large to decode, the error is a *fault.Fault whose fact continues the
+// name of the file. A read error is returned wrapped.
 func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	h, err := readHeader(r, size)
 	if err != nil {
@@ -66,9 +66,9 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	return Info{MIMEType: h.format.mime, Width: int(h.width), Height: int(h.height), Memory: h.memory}, nil
 }
 
-// Fit makes a picture of an encoded one, which is passed on as it is when it
-// is whole, upright, within the limits and of a kind that models take: a model
-// does not turn what it is shown. Its errors are those of Inspect.
+// Fit prepares an encoded picture. It returns the data unchanged if the picture is whole,
+// upright, within the limits and in a format that models accept. Models ignore the
+// orientation, so Fit turns pictures upright. Its errors are those of Inspect.
 func Fit(data []byte) (*Picture, error) {
 	h, err := readHeader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -101,8 +101,8 @@ func Fit(data []byte) (*Picture, error) {
 	return p, nil
 }
 
-// FitImage makes a picture of a decoded one; sharp says that it is text or
-// line art rather than a photograph.
+// FitImage prepares a decoded picture. sharp reports whether it is text or line art
+// rather than a photograph.
 func FitImage(img image.Image, sharp bool) (*Picture, error) {
 	b := img.Bounds()
 	if b.Empty() {

@@ -7,13 +7,12 @@ import (
 
 const (
 	pngStart = 33 // the signature and the IHDR chunk
-	// maxChunks is how many chunks or boxes of a header are looked at; pictures
-	// have a dozen.
+	// maxChunks is the limit of chunks or boxes read in a header; pictures have a dozen.
 	maxChunks = 1000
 )
 
-// pngBytes is what a decoded pixel takes by depth and colour type, and what it
-// takes if a tRNS chunk makes a colour transparent.
+// pngBytes maps depth and colour type to the bytes of a decoded pixel, without and with a
+// tRNS chunk, which makes a colour transparent.
 var pngBytes = map[[2]byte][2]int64{
 	{1, 0}: {1, 4}, {2, 0}: {1, 4}, {4, 0}: {1, 4}, {8, 0}: {1, 4}, {16, 0}: {2, 8}, // gray
 	{8, 2}: {4, 4}, {16, 2}: {8, 8}, // RGB
@@ -22,7 +21,7 @@ var pngBytes = map[[2]byte][2]int64{
 	{8, 6}: {4, 4}, {16, 6}: {8, 8}, // RGB with alpha
 }
 
-// pngSamples is how many samples a pixel has by colour type.
+// pngSamples maps the colour type to the number of samples of a pixel.
 var pngSamples = map[byte]int64{0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 func pngHeader(s *source, h *header) error {
@@ -59,12 +58,13 @@ func pngHeader(s *source, h *header) error {
 	if b[28] != 0 {
 		h.memory += h.memory / 2 // interlaced: the last pass is half a picture of its own
 	}
-	// The decoder keeps two rows, which is much if there is only one.
+	// The decoder holds two rows, which is much if there is only one.
 	h.memory += 2 * (1 + ceil(h.width*pngSamples[b[25]]*int64(b[24]), 8))
 	return nil
 }
 
-// pngChunks goes over the chunks between the first one and the pixels.
+// pngChunks calls each for the chunks between the first one and the pixels, until it
+// returns false.
 func pngChunks(s *source, each func(name string, body int64) bool) error {
 	off := int64(pngStart)
 	for range maxChunks {
@@ -81,8 +81,8 @@ func pngChunks(s *source, each func(name string, body int64) bool) error {
 	return errBad
 }
 
-// pngWalk counts the frames of an animated PNG, which are said in a chunk of
-// their own.
+// pngWalk returns the number of frames of an animated PNG, which a chunk of its own
+// holds.
 func pngWalk(data []byte) (int, error) {
 	s := inMemory(data)
 	frames := 1

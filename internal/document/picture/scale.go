@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// cellPixels is how many pixels are averaged at a time, so that no second
-	// copy of the picture is made.
+	// cellPixels is the number of pixels that are averaged at a time, so that the picture
+	// is not copied a second time.
 	cellPixels = 1 << 16
-	// bandPixels is how many pixels the kernel gets at a time: it keeps 32
-	// bytes for each, so 8 MiB, where a whole picture would take gigabytes.
+	// bandPixels is the number of pixels that the kernel scales at a time. It needs 32
+	// bytes for each, so 8 MiB; a whole picture would take gigabytes.
 	bandPixels = 1 << 18
 )
 
-// kernel does the part of scaling that averaging whole pixels leaves.
+// kernel scales by the factor that remains after averaging whole pixels.
 var kernel = draw.CatmullRom
 
 // within returns a size of the same shape whose sides are at most side.
@@ -30,9 +30,9 @@ func within(w, h, side int) (int, int) {
 	return fit(w), fit(h)
 }
 
-// scaled returns the picture in a size that is not larger. Every pixel counts:
-// whole factors are averaged, which is fast and exact, and the kernel does the
-// rest, which is less than a factor of two.
+// scaled returns the picture in a size that must not be larger. Every pixel counts: whole
+// factors are averaged, which is fast and exact; the kernel does the rest, a factor below
+// two.
 func scaled(src image.Image, w, h int) *image.RGBA {
 	b := src.Bounds()
 	if across, down := b.Dx()/w, b.Dy()/h; across > 1 || down > 1 {
@@ -52,8 +52,8 @@ func scaled(src image.Image, w, h int) *image.RGBA {
 	return m
 }
 
-// average makes one pixel of each cell of across x down pixels; cells at the
-// edges may be smaller.
+// average reduces each cell of across x down pixels to one pixel. Cells at the edges may
+// be smaller.
 func average(src image.Image, across, down int) *image.RGBA {
 	b := src.Bounds()
 	w, h := (b.Dx()+across-1)/across, (b.Dy()+down-1)/down
@@ -91,8 +91,8 @@ func averageCell(dst []byte, buf *image.RGBA, x, n, rows int) {
 	dst[2], dst[3] = byte((b+all/2)/all), byte((a+all/2)/all)
 }
 
-// narrow makes a picture w pixels wide, some rows at a time: rows do not depend
-// on each other here.
+// narrow scales a picture to a width of w pixels, some rows at a time: rows are
+// independent of each other here.
 func narrow(src image.Image, w int) *image.RGBA {
 	b := src.Bounds()
 	dst := image.NewRGBA(image.Rect(0, 0, w, b.Dy()))
@@ -105,7 +105,7 @@ func narrow(src image.Image, w int) *image.RGBA {
 	return dst
 }
 
-// lower makes a picture h pixels high, some columns at a time.
+// lower scales a picture to a height of h pixels, some columns at a time.
 func lower(src image.Image, h int) *image.RGBA {
 	b := src.Bounds()
 	dst := image.NewRGBA(image.Rect(0, 0, b.Dx(), h))
@@ -118,7 +118,7 @@ func lower(src image.Image, h int) *image.RGBA {
 	return dst
 }
 
-// turned returns a picture upright, from its EXIF orientation: 2 to 4 are
+// turned returns a picture upright, according to its EXIF orientation: 2 to 4 are
 // mirrored or upside down, 5 to 8 lie on a side.
 func turned(src *image.RGBA, turn int) *image.RGBA {
 	if turn == upright {

@@ -2,9 +2,9 @@ package picture
 
 import "mcp-toolset/internal/testscale"
 
-// The counts of the tests that have many cases.
+// Counts of tests with many cases.
 var (
-	// cuts and flips are how many places each small file is cut at and how many
-	// times bytes of it are changed.
+	// cuts is the number of places at which each small file is cut, flips the number of
+	// times that some of its bytes are changed.
 	cuts, flips = testscale.N(60, 4000), testscale.N(60, 3000)
 )

@@ -12,7 +12,7 @@ import (
 const (
 	tagWidth         = 256
 	tagHeight        = 257
-	tagBits          = 258 // a sample; one value for each sample of a pixel
+	tagBits          = 258 // bits of a sample, with one value for each sample of a pixel
 	tagCompression   = 259
 	tagOrientation   = 274
 	tagRowsPerStrip  = 278
@@ -20,10 +20,10 @@ const (
 	tagTileWidth     = 322
 	tagTileHeight    = 323
 	tiffUncompressed = 1
-	tiffSeparate     = 2 // planes one behind another
+	tiffSeparate     = 2 // planes stored one after another
 )
 
-// maxPages is how many pages of a TIFF file are counted.
+// maxPages is the limit of pages of a TIFF file that are counted.
 const maxPages = 10_000
 
 func tiffHeader(s *source, h *header) error {
@@ -40,7 +40,7 @@ func tiffHeader(s *source, h *header) error {
 		return err
 	}
 	if d.value(tagPlanes, 1) == tiffSeparate && d.count(tagBits) > 1 {
-		return errUnsupported // the decoder takes it for something else
+		return errUnsupported // the decoder would misread it
 	}
 	pixel := int64(1)
 	switch many, deep := d.count(tagBits) > 1, d.value(tagBits, 1) > 8; {
@@ -66,9 +66,9 @@ func tiffHeader(s *source, h *header) error {
 	return err
 }
 
-// blocks estimates the memory of the strips or tiles, one of which is held at
-// a time, and of their list. What is compressed may become eight bytes a pixel
-// whatever the picture says of itself, in a buffer that grows by doubling.
+// blocks estimates the memory of the strips or tiles, which are held one at a time, and
+// of their list. Compressed data may expand to eight bytes a pixel, whatever the header
+// claims, in a buffer that grows by doubling.
 func (d directory) blocks(s *source, h *header) (int64, error) {
 	w, ht := h.width, h.height
 	if tw := d.value(tagTileWidth, 0); tw != 0 {
@@ -80,8 +80,8 @@ func (d directory) blocks(s *source, h *header) (int64, error) {
 		return 0, errBad
 	}
 	across, down := ceil(h.width, w), ceil(h.height, ht)
-	// Tiles reach over the edges of the picture, but those that make it twice
-	// as large as a picture may be were made to take long.
+	// Tiles extend over the edges of the picture. If that makes it twice as large as
+	// maxPixels, the file was made to take long.
 	if across*w > 2*maxPixels/(down*ht) {
 		return 0, errBad
 	}
@@ -92,7 +92,7 @@ func (d directory) blocks(s *source, h *header) (int64, error) {
 	return block + across*down*20, nil // two words of eight bytes, and one as in the file
 }
 
-// tiffWalk counts the pages. The list of them may be a loop.
+// tiffWalk counts the pages. Their list may be a loop.
 func tiffWalk(data []byte) (int, error) {
 	s := inMemory(data)
 	dir, order, err := tiffStart(s)
@@ -114,7 +114,7 @@ func tiffWalk(data []byte) (int, error) {
 	return len(seen), nil
 }
 
-// inMemory is a source that may be read as often as it is long.
+// inMemory returns a source whose data may be read once, in addition to the header.
 func inMemory(data []byte) *source {
 	return &source{r: bytes.NewReader(data), size: int64(len(data)), left: int64(len(data)) + maxHeader}
 }

@@ -8,8 +8,8 @@ func startsWebP(b []byte) bool {
 	return len(b) >= 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WEBP"
 }
 
-// webpHeader goes over the chunks up to the pixels. Each must be there as a
-// whole, because the decoder takes memory by the length that a chunk claims.
+// webpHeader reads the chunks before the pixels. Each must be complete, because the
+// decoder allocates memory by the length that a chunk claims.
 func webpHeader(s *source, h *header) error {
 	extended, alpha := false, false
 	off := int64(12)
@@ -45,8 +45,8 @@ func webpHeader(s *source, h *header) error {
 	return errBad
 }
 
-// webpFrame reads the header of the pixels; in an extended file the size is
-// known, and the decoder checks that it is the same.
+// webpFrame reads the header of the pixels. In an extended file the size is known
+// already, and webpFrame checks that both are equal.
 func webpFrame(s *source, h *header, off int64, name string, extended, alpha bool) error {
 	b, err := s.at(off, 10)
 	if err != nil {
@@ -57,13 +57,13 @@ func webpFrame(s *source, h *header, off int64, name string, extended, alpha boo
 	if h.lossless {
 		bits := binary.LittleEndian.Uint32(b[1:])
 		w, ht = 1+int64(bits&0x3fff), 1+int64(bits>>14&0x3fff)
-		h.memory = 8 * w * ht // of four bytes, twice while a palette is undone
+		h.memory = 8 * w * ht // four bytes a pixel, twice while a palette is undone
 	} else {
 		w, ht = int64(binary.LittleEndian.Uint16(b[6:])&0x3fff), int64(binary.LittleEndian.Uint16(b[8:])&0x3fff)
 		h.memory = ceil(w, 16) * ceil(ht, 16) * 16 * 16 * 3 / 2
 	}
 	if alpha {
-		h.memory += 9 * w * ht // a lossless picture of its own and what is kept of it
+		h.memory += 9 * w * ht // a lossless picture of its own and the alpha values taken from it
 	}
 	if !extended {
 		h.width, h.height = w, ht
@@ -73,8 +73,8 @@ func webpFrame(s *source, h *header, off int64, name string, extended, alpha boo
 	return nil
 }
 
-// webpWalk refuses a file that is shorter than it says: other decoders need
-// what is behind the pixels.
+// webpWalk rejects a file that is shorter than its header claims: other decoders need the
+// data after the pixels.
 func webpWalk(data []byte) (int, error) {
 	if int64(binary.LittleEndian.Uint32(data[4:]))+8 > int64(len(data)) {
 		return 0, errEnds

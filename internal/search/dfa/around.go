@@ -1,14 +1,14 @@
 package dfa
 
-// around is the bytes that can stand next to a byte of a match.
-type around struct{ before, after *[256]bool } // nil: anything may
+// around holds the bytes that can be next to a byte of a match.
+type around struct{ before, after *[256]bool } // nil: any byte may be
 
-// around gives those for the bytes in set, wherever they stand in a match: before one
-// stands a byte of before, and behind it one of after. Where a match may begin or end
-// with it anything may stand.
+// around returns those for the bytes in set, at any place in a match: a byte of before
+// comes before each, and one of after comes after it. If a match may begin or end with
+// a byte of set, any byte may be there.
 func (p *program) around(set *[256]bool) (a around) {
 	used := p.reach([]uint32{p.start}, true)
-	var own, behind []uint32 // what reads a byte of set, and where it goes on
+	var own, behind []uint32 // instructions that read a byte of set, and those that follow
 	for pc, ok := range used {
 		if !ok {
 			continue
@@ -43,8 +43,8 @@ func (p *program) around(set *[256]bool) (a around) {
 	return a
 }
 
-// reach tells which instructions may follow those of from, or are some: without
-// reading a byte, or else after any number.
+// reach returns the instructions that are in from or can follow them: without reading a
+// byte or, if reading is set, after reading any number of bytes.
 func (p *program) reach(from []uint32, reading bool) []bool {
 	there := make([]bool, len(p.insts))
 	for len(from) > 0 {
@@ -63,8 +63,7 @@ func (p *program) reach(from []uint32, reading bool) []bool {
 	return there
 }
 
-// leading tells which instructions lead to one of those of to without reading a
-// byte, or are some.
+// leading returns the instructions that are in to or lead there without reading a byte.
 func (p *program) leading(to []uint32) []bool {
 	back := make([][]uint32, len(p.insts))
 	for pc := range p.insts {
@@ -83,7 +82,7 @@ func (p *program) leading(to []uint32) []bool {
 	return there
 }
 
-// onward is where the instruction may go on without reading a byte.
+// onward returns the instructions that may follow without reading a byte.
 func (in *inst) onward() []uint32 {
 	switch in.op {
 	case opSplit:
@@ -94,7 +93,7 @@ func (in *inst) onward() []uint32 {
 	return nil
 }
 
-// has tells whether the edge reads a byte of set.
+// has reports whether the edge reads a byte of set.
 func (e edge) has(set *[256]bool) bool {
 	for b := int(e.lo); b <= int(e.hi); b++ {
 		if set[b] {
@@ -113,7 +112,7 @@ func mark(set *[256]bool, edges ...edge) {
 	}
 }
 
-// fit tells whether the bytes around place i of buf are such.
+// fit reports whether the bytes next to buf[i] are allowed.
 func (a *around) fit(buf []byte, i int) bool {
 	return (a.before == nil || i > 0 && a.before[buf[i-1]]) && (a.after == nil || i+1 < len(buf) && a.after[buf[i+1]])
 }

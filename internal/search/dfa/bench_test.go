@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// corpus is up to 100 MB of C, from the tree that SEARCH_TREE names, or Go.
+// corpus returns up to 100 MB of C from the tree in SEARCH_TREE, or Go code.
 var corpus = sync.OnceValue(func() []byte {
 	root, ext := os.Getenv("SEARCH_TREE"), ".c"
 	if root == "" {
@@ -35,7 +35,7 @@ var corpus = sync.OnceValue(func() []byte {
 	return all
 })
 
-// unicodeWord is \w as ripgrep has it, as a class.
+// unicodeWord returns ripgrep's \w as a class.
 var unicodeWord = sync.OnceValue(func() string {
 	var b strings.Builder
 	for r := rune(0); r <= 0x10ffff; r++ {
@@ -79,8 +79,8 @@ func benchDFA(b testing.TB, pattern string, must []string) *DFA {
 	return d
 }
 
-// BenchmarkCount is one core over one large buffer. Beside it run package
-// regexp (a tenth of the text) and ripgrep, which starts a process each time.
+// BenchmarkCount uses one core on one large buffer. For comparison it runs package
+// regexp (on a tenth of the text) and ripgrep, which starts a process each time.
 func BenchmarkCount(b *testing.B) {
 	buf := corpus()
 	if len(buf) == 0 {

@@ -1,24 +1,24 @@
 package dfa
 
-const maxBits = 256 // positions: 256 KB of tables
+const maxBits = 256 // limit of positions: 256 KB of tables
 
-// bitset decides ASCII lines by a nondeterministic automaton whose set of
-// states is a few machine words, one bit for each place where a byte is read
-// (Glushkov's; Navarro and Raffinot, "Flexible Pattern Matching in Strings",
-// 2002). It is for expressions whose deterministic automaton is too large,
-// some ten times slower than that, but never slower than this.
+// bitset decides ASCII lines by a nondeterministic automaton whose set of states is a
+// few machine words, with one bit for each position at which a byte is read
+// (Glushkov's; Navarro and Raffinot, "Flexible Pattern Matching in Strings", 2002). It
+// is for expressions whose deterministic automaton is too large. It is about ten times
+// slower than that, but its speed does not depend on the text.
 type bitset struct {
 	words  int
-	start  []uint64 // where a match can begin
-	first  []uint64 // where it can at the beginning of a line
-	text   []uint64 // and of the text
-	last   []uint64 // where it can end
+	start  []uint64 // positions at which a match can begin
+	first  []uint64 // the same at the beginning of a line
+	text   []uint64 // the same at the beginning of the text
+	last   []uint64 // positions at which a match can end
 	reach  []uint64 // by byte: the positions that read it
-	follow []uint64 // by eight positions and their values: those behind
+	follow []uint64 // by eight positions and their values: the positions that follow
 }
 
-// bitsOf makes the tables, or gives nil if there are too many positions or
-// assertions that need the byte ahead.
+// bitsOf makes the tables. It returns nil if there are too many positions, or
+// assertions that need the next byte.
 func (c *cache) bitsOf() *bitset {
 	p := c.m.prog
 	if p.looks&looksAhead != 0 {
@@ -41,7 +41,7 @@ func (c *cache) bitsOf() *bitset {
 	}
 	w := (len(list) + 63) / 64
 	b := &bitset{words: w, last: make([]uint64, w), reach: make([]uint64, 128*w), follow: make([]uint64, 8*256*w*w)}
-	// closure is the set of positions that pc leads to.
+	// closure returns the set of positions that pc leads to.
 	closure := func(pc uint32, have look) (set []uint64, matched bool) {
 		set = make([]uint64, w)
 		c.to.clear()
@@ -78,7 +78,7 @@ func (c *cache) bitsOf() *bitset {
 	return b
 }
 
-// match tells whether a line matches, if known: it has to be ASCII.
+// match reports whether a line matches. known is false if the line is not ASCII.
 func (b *bitset) match(t text) (matched, known bool) {
 	var buf, nextBuf [maxBits / 64]uint64
 	set, next := buf[:b.words], nextBuf[:b.words]

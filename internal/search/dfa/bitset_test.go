@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBitset compares with the exact matcher, over one word and over several.
+// TestBitset compares with the exact matcher, with one word and with several.
 func TestBitset(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for _, pattern := range []string{`^ab|cc`, `\Aab|^b`, `a[^b]{3}c`, `[ab].{70}c`, `(?:a|bc)*ca`, `(?i:k)a|é`, `a*^b`} {

@@ -2,34 +2,33 @@ package dfa
 
 import "slices"
 
-// A state is the offset of its row in the table of transitions: its number
-// times 256, so that the entry for a byte is at state|byte. An entry is the
-// next state, or, with the highest bit, an event: the loop over the bytes has
-// to stop. The event's kind is in the lowest byte, the state that an unknown
-// entry belongs to in between.
+// A state is the offset of its row in the table of transitions: its number times 256,
+// so that the entry for a byte is at state|byte. An entry is the next state or, with
+// the highest bit set, an event: the loop over the bytes must stop. The lowest byte is
+// the kind of the event. The bits between are the state to which an unknown entry
+// belongs.
 const (
 	event      = 1 << 31
 	kindMask   = 0xff
 	kindNew    = 0 // not computed yet
 	kindMatch  = 1 // the line matches
-	kindQuit   = 2 // the line has to be decided by slower means
-	kindFar    = 3 // of the small table: the next state is in the other one only
-	stateIdle  = 0 // never leaves itself
+	kindQuit   = 2 // the line must be decided by a slower matcher
+	kindFar    = 3 // of the small table: the next state is only in the large one
+	stateIdle  = 0 // never changes
 	stateLine  = 1 << 8
 	stateText  = 2 << 8 // the beginning of the text
 	firstOther = 3
-	eof        = 256 // in the place of a byte: the text ends
+	eof        = 256 // in place of a byte: the text ends
 )
 
-// The first states, by far the most frequent ones, are also in a table of half
-// the width, which needs no bounds checks and half of the first level cache.
-// Its entries are those of the other one, but the event's bit is the highest
-// of 16.
+// The first states, by far the most frequent ones, are also in a table of half the
+// width. It needs no bounds checks and half of the first-level cache. Its entries are
+// those of the large table, but the event's bit is the highest of 16.
 const (
 	smallEvent = 1 << 15
 	smallLimit = smallEvent // of the states
-	farEvent   = 64         // bytes that are read in the time that leaving the small table takes
-	maxFar     = 32 << 10   // when it is not used for a while
+	farEvent   = 64         // time to leave the small table, as the number of bytes read in that time
+	maxFar     = 32 << 10   // lost time beyond which it is not used for a while
 )
 
 type smallTable [1 << 16]uint16
@@ -37,28 +36,28 @@ type smallTable [1 << 16]uint16
 func narrow(v uint32) uint16 { return uint16(v) | uint16(v>>16)&smallEvent }
 func widen(v uint16) uint32  { return uint32(v&^smallEvent) | uint32(v&smallEvent)<<16 }
 
-// The first byte of a state's key. Four bytes for each instruction follow;
-// with keyLoose they are those that are sure, keyLimit, and those possible.
+// Bits of the first byte of a state's key. Four bytes for each instruction follow. With
+// keyLoose they are the certain instructions, keyLimit, and the possible ones.
 const (
 	keyPrevWord  = 1 << iota // the byte before is a word character
-	keyPrevHigh              // it is none of ASCII
-	keyBeginLine             // no byte before in this line
-	keyBeginText             // no byte before in the text
+	keyPrevHigh              // the byte before is not ASCII
+	keyBeginLine             // there is no byte before in this line
+	keyBeginText             // there is no byte before in the text
 	keyPending               // some instruction waits for the next byte
 	keyLoose                 // see cache.step
 
 	keyLimit = ^uint32(0)
 )
 
-// cache is the part of the deterministic automaton that has been built so
-// far, with what is needed to build more. One goroutine uses it at a time.
+// cache is the part of the deterministic automaton built so far, with the data to build
+// more. One goroutine uses it at a time.
 type cache struct {
 	m     *machine
 	table []uint32
 	small *smallTable
-	far   int         // the time lost by leaving small, in bytes; wanes
+	far   int         // time lost by leaving small, in bytes; decreases again
 	wide  bool        // small is not used
-	ends  [][2]uint32 // entries for eof, by state's number and end of the text
+	ends  [][2]uint32 // entries for eof, by number of the state and end of the text
 	keys  []string    // of the states, by number
 	size  int         // of the keys in bytes
 	ids   map[string]uint32
@@ -68,14 +67,14 @@ type cache struct {
 	stack, kept             []uint32
 	key                     []byte
 
-	steps   int // transitions computed since the last look at served
+	steps   int // transitions computed since watch last reset it
 	served  int // bytes read since then
-	slow    int // bytes that are still to be decided by slower means
+	slow    int // bytes still to be decided by the slower matcher
 	penalty int
-	credit  int // of the filter: it is used while this is positive
+	credit  int // of the filter, which is used while this is positive
 
 	vm    vm
-	bits  *bitset // nil: not wanted so far, or there are none
+	bits  *bitset // nil: not needed so far, or not possible
 	found [slots][][2]int
 }
 
@@ -89,7 +88,7 @@ func newCache(m *machine) *cache {
 	return c
 }
 
-// reset forgets all states but the fixed ones.
+// reset removes all states except the fixed ones.
 func (c *cache) reset() {
 	c.table, c.keys, c.ids = append(c.table[:0], make([]uint32, 256)...), append(c.keys[:0], ""), map[string]uint32{}
 	c.size, c.far, c.wide, c.ends = 0, 0, false, append(c.ends[:0], [2]uint32{})
@@ -116,7 +115,7 @@ func (c *cache) push(key string) uint32 {
 	return id
 }
 
-// put sets the entries of state s for the bytes from lo up to but not hi.
+// put sets the entries of state s for the bytes from lo up to hi, excluding hi.
 func (c *cache) put(s uint32, lo, hi int, v uint32) {
 	row := c.table[s : s+256]
 	for b := lo; b < hi; b++ {
@@ -134,9 +133,9 @@ func (c *cache) put(s uint32, lo, hi int, v uint32) {
 	}
 }
 
-// serve counts that all cursors have read n bytes. The time lost wanes by the
-// eighth of that, or while small is not used so slowly that trying it again
-// does not cost much.
+// serve records that all cursors have read n bytes. The lost time decreases by an
+// eighth of that. While small is not used it decreases so slowly that another try costs
+// little.
 func (c *cache) serve(n int) {
 	c.served += n
 	switch {
@@ -149,14 +148,14 @@ func (c *cache) serve(n int) {
 	}
 }
 
-// leave counts that the small table was left for n bytes.
+// leave records that the small table was left for n bytes.
 func (c *cache) leave(n int) {
 	if c.far += farEvent + n; c.far > maxFar {
 		c.wide = true
 	}
 }
 
-// atEOF is the entry of a state for the end of the buffer.
+// atEOF returns the entry of a state for the end of the buffer.
 func (c *cache) atEOF(state uint32, end bool) uint32 {
 	k := 0
 	if end {
@@ -169,7 +168,7 @@ func (c *cache) atEOF(state uint32, end bool) uint32 {
 	return *v
 }
 
-// fill sets an entry, for all bytes that no instruction tells apart.
+// fill sets an entry, for all bytes that no instruction distinguishes from b.
 func (c *cache) fill(s uint32, b int, v uint32) uint32 {
 	if b == eof {
 		return v
@@ -185,8 +184,8 @@ func (c *cache) fill(s uint32, b int, v uint32) uint32 {
 	return v
 }
 
-// flush makes room: it keeps the states named in live, and tells their new
-// numbers there.
+// flush makes room. It retains the states in live, and updates live with their new
+// numbers.
 func (c *cache) flush(live []uint32) {
 	var buf [cursors]string
 	keys := buf[:0]
@@ -205,8 +204,8 @@ func (c *cache) flush(live []uint32) {
 	}
 }
 
-// watch gives the automaton up for a while if it is built at a rate that the
-// slow matcher is faster than: [a-q][^u-z]{13}x has 2^13 states.
+// watch stops using the automaton for a while if it grows so fast that the slow matcher
+// is faster. For example, [a-q][^u-z]{13}x has 2^13 states.
 func (c *cache) watch() {
 	if c.steps < watchSteps {
 		return
@@ -246,7 +245,7 @@ func (c *cache) match(t text) bool {
 	return v&event != 0 && (v&kindMask == kindMatch || c.crawl(t))
 }
 
-// crawl decides a line by slower means.
+// crawl decides a line by a slower matcher.
 func (c *cache) crawl(t text) bool {
 	if c.bits != nil {
 		if matched, known := c.bits.match(t); known {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// class is an automaton for the UTF-8 of a set of runes. Nodes that accept
-// the same rest are one node, so \w needs about 300 of them instead of
-// thousands. Edges lead to nodes or to classEnd.
+// class is an automaton for the UTF-8 of a set of runes. Nodes that accept the same
+// rest are one node, so \w needs about 300 of them instead of thousands. Edges lead to
+// nodes or to classEnd.
 type class struct {
 	nodes [][]edge
 	root  int // -1: the set is empty
 	ids   map[string]uint32
-	full  [4]uint32 // the node for any n continuation bytes; classEnd for none
+	full  [4]uint32 // by n: the node for any n continuation bytes; classEnd for none
 	key   []byte
 }
 
@@ -20,8 +20,8 @@ const classEnd = ^uint32(0)
 
 type runeRange struct{ lo, hi rune }
 
-// newClass builds the automaton of pairs of first and last rune, in any
-// order. Surrogates are left out, and, but for a Text, '\n': no line has them.
+// newClass builds the automaton of pairs of first and last rune, in any order. It omits
+// surrogates and, except for a Text, '\n': lines do not contain them.
 func newClass(pairs []rune, newlines bool) *class {
 	cl := &class{root: -1, ids: map[string]uint32{}}
 	cl.full[0] = classEnd
@@ -68,7 +68,7 @@ func normal(pairs []rune, newlines bool) []runeRange {
 	return append(out, clip(merged, 0xe000, runeMax[4])...)
 }
 
-// clip is the part of sorted ranges from lo to hi.
+// clip returns the part of sorted ranges from lo to hi.
 func clip(ranges []runeRange, lo, hi rune) []runeRange {
 	var out []runeRange
 	for _, r := range ranges {
@@ -82,8 +82,9 @@ func clip(ranges []runeRange, lo, hi rune) []runeRange {
 	return out
 }
 
-// edges are those of a node that reads a byte with rest continuation bytes
-// behind it; the byte is base plus the runes' bits above those. It uses up ranges.
+// edges returns the edges of a node that reads a byte before rest continuation bytes.
+// The byte is base plus the bits of the runes above those of the rest. It modifies
+// ranges.
 func (cl *class) edges(ranges []runeRange, rest int, base int) []edge {
 	var out []edge
 	add := func(lo, hi byte, to uint32) {
@@ -122,7 +123,7 @@ func (cl *class) edges(ranges []runeRange, rest int, base int) []edge {
 	return out
 }
 
-// node is the number of the node with these edges.
+// node returns the number of the node with these edges.
 func (cl *class) node(edges []edge) uint32 {
 	cl.key = cl.key[:0]
 	for _, e := range edges {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// frag is a piece of a program. out lists what is still to be given a target:
-// an instruction's number doubled, plus one if its alt is meant.
+// frag is a piece of a program. out lists the places that still need a target: the
+// number of an instruction doubled, plus one for its alt.
 type frag struct {
 	start    uint32
 	out      []uint32
@@ -20,7 +20,7 @@ type compiler struct {
 	prog    *program
 	classes map[string]*class
 	edges   int
-	size    int // times maxInsts and maxEdges are the limit
+	size    int // factor of maxInsts and maxEdges
 	err     error
 }
 
@@ -170,7 +170,7 @@ func (c *compiler) alternate(subs []*syntax.Regexp) frag {
 	return last
 }
 
-// branch makes a split whose one way is to, the other one left open.
+// branch makes a split with one way to to, and the other one open.
 func (c *compiler) branch(to uint32, lazy bool) (pc uint32, open uint32) {
 	if lazy {
 		pc = c.emit(inst{op: opSplit, alt: to})
@@ -191,8 +191,8 @@ func (c *compiler) plus(f frag, lazy bool) frag {
 	return frag{f.start, []uint32{open}, f.nullable}
 }
 
-// star loops. A body that may be empty is tried once before its loop, else
-// the order of preference would not be that of package regexp.
+// star loops. A body that may be empty is tried once before its loop. Otherwise the
+// order of preference would not be that of package regexp.
 func (c *compiler) star(f frag, lazy bool) frag {
 	if f.nullable {
 		return c.quest(c.plus(f, lazy), lazy)
@@ -232,8 +232,8 @@ func (c *compiler) class(pairs []rune) frag {
 	return frag{base + uint32(cl.root), []uint32{exit * 2}, false}
 }
 
-// weight is the number of nodes of a tree once repeats are written out, at
-// most about limit; a tree nested too deeply weighs the limit.
+// weight returns the number of nodes of a tree with its repeats written out, up to
+// about limit. For a tree nested too deeply it returns limit.
 func weight(re *syntax.Regexp, limit, depth int) int {
 	if depth > maxDepth {
 		return limit
@@ -254,5 +254,5 @@ func weight(re *syntax.Regexp, limit, depth int) int {
 	return min(sum, limit)
 }
 
-// runeMax is the last rune of each length in UTF-8.
+// runeMax holds the last rune of each length in UTF-8.
 var runeMax = [...]rune{1: 0x7f, 2: 0x7ff, 3: 0xffff, 4: utf8.MaxRune}

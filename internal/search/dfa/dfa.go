@@ -1,24 +1,24 @@
 // Package dfa finds the lines of a buffer that match a regular expression.
 //
-// The expression becomes a deterministic automaton over bytes, built lazily
-// while it runs (Cox, "Regular Expression Matching in the Wild", 2010). A
-// table lookup for each byte waits for the one before; since lines are
-// independent of each other, a buffer is cut into segments at newlines and
-// four of them are advanced in one loop, which is three times as fast.
+// The expression becomes a deterministic automaton over bytes, built lazily while it
+// runs (Cox, "Regular Expression Matching in the Wild", 2010). A table lookup for each
+// byte waits for the one before. But lines are independent of each other. So a buffer
+// is divided into segments at newlines, and one loop advances four of them, which is
+// three times as fast.
 //
 // The rules:
-//   - A line ends at '\n', which is not part of it; the last one needs none,
-//     and none follows a final '\n'. A match lies within one line.
-//   - OpBeginLine and OpEndLine hold at the ends of a line, OpEndLine also
-//     before a "\r" that ends it. OpBeginText and OpEndText hold at the ends
-//     of the text only, so not before its final '\n'. Beware that
-//     syntax.Parse makes those of ^ and $ unless told otherwise.
-//   - Runes are matched as UTF-8. Nothing matches an invalid byte. No class
-//     and no dot matches '\n'. Letters fold as unicode.SimpleFold has it.
-//   - OpWordBoundary is Unicode's, see IsWord. Where it depends on a byte from
-//     0x80 on, the line may have to be decided by a slower matcher.
-//   - Time is linear in the text, memory bounded; expressions too large are
-//     declined.
+//   - A line ends at '\n', which is not part of it. The last line needs none, and no
+//     line follows a final '\n'. A match lies within one line.
+//   - OpBeginLine and OpEndLine match at the ends of a line, OpEndLine also before a
+//     "\r" that ends it. OpBeginText and OpEndText match only at the ends of the text,
+//     so not before its final '\n'. Note that syntax.Parse turns ^ and $ into these by
+//     default.
+//   - Runes are matched as UTF-8. Nothing matches an invalid byte. No class and no dot
+//     matches '\n'. Letters fold as in unicode.SimpleFold.
+//   - OpWordBoundary is Unicode's, see IsWord. If it depends on a byte of 0x80 or more,
+//     a slower matcher may have to decide the line.
+//   - Time is linear in the text, and memory is bounded. Expressions that are too large
+//     are declined.
 package dfa
 
 import (
@@ -30,63 +30,61 @@ import (
 )
 
 const (
-	maxInsts  = 1 << 16 // some 4 MB; \w{100} has 30,000
+	maxInsts  = 1 << 16 // about 4 MB; \w{100} has 30,000
 	maxEdges  = 1 << 19 // 4 MB
-	textSize  = 16      // times as much may a Text have
+	textSize  = 16      // factor of these limits for a Text
 	maxWeight = 1 << 16 // nodes of a tree with its repeats written out, each of which makes an instruction
-	maxDepth  = 1000    // of a tree, as for package regexp/syntax: walking one recurses
+	maxDepth  = 1000    // of a tree, as in package regexp/syntax, because walking one recurses
 
-	maxStates = 8192    // a row of the table has 1 KB, so 8 MB a cache
-	maxKeys   = 8 << 20 // bytes of the states' keys: those of large programs are long
+	maxStates = 8192    // a row of the table has 1 KB, so 8 MB per cache
+	maxKeys   = 8 << 20 // bytes of the states' keys, which are long in large programs
 
-	minSegment = 512      // below, starting a segment costs more than it wins
-	maxSegment = 16 << 10 // four of them stay in the second level cache
+	minSegment = 512      // below this size, starting a segment costs more than it saves
+	maxSegment = 16 << 10 // four of them fit the second-level cache
 
-	freeSteps    = 16 << 10 // transitions that are built without asking what for: some 10 ms
-	watchSteps   = 2048     // transitions after which that is asked again
-	stepWorth    = 16       // bytes that have to be read for a transition built to pay
-	slowBytes    = 1 << 20  // how long the automaton is given up first
-	maxSlowBytes = 1 << 30  // and at most
+	freeSteps    = 16 << 10 // transitions that may be built before the first check: about 10 ms
+	watchSteps   = 2048     // transitions between checks
+	stepWorth    = 16       // bytes that must be read per transition for the automaton to pay
+	slowBytes    = 1 << 20  // bytes for which the automaton is not used the first time
+	maxSlowBytes = 1 << 30  // limit of slowBytes after doubling
 )
 
-// ErrDeclined is wrapped by New's error: the expression is valid, but too
-// large. A Text may take it.
+// ErrDeclined is wrapped by the error of New: the expression is valid, but too large. A
+// Text may accept it.
 var ErrDeclined = errors.New("dfa: expression declined")
 
-// Options change what an expression means or how it is searched.
+// Options changes the meaning of an expression or how it is searched.
 type Options struct {
-	// LF takes "\r" for an ordinary byte: OpEndLine does not hold before it.
+	// LF treats "\r" as an ordinary byte: OpEndLine does not match before it.
 	LF bool
-	// Must has texts of which in every line that matches a match contains one or
-	// more. They make the search faster if they are rare. None: nothing is known.
+	// Must lists texts. A match in every matching line contains at least one of them.
+	// They make the search faster if they are rare. If Must is empty, none are known.
 	Must []string
-	// MustFold says that the texts may be in any case, as unicode.SimpleFold
-	// has it.
+	// MustFold means that the texts may be in any case, as in unicode.SimpleFold.
 	MustFold bool
 }
 
-// Finder finds the lines of a buffer that match. Positions are byte offsets
-// in the buffer; buf[start:end] is a line without its '\n'.
+// Finder finds the lines of a buffer that match. Positions are byte offsets in the
+// buffer; buf[start:end] is a line without its '\n'.
 type Finder interface {
-	// Lines calls yield for each line that matches, in order, until it
-	// returns false.
+	// Lines calls yield for each line that matches, in order, until yield returns
+	// false.
 	Lines(buf []byte, yield func(start, end int) bool)
 	// Any reports whether a line matches.
 	Any(buf []byte) bool
-	// Count is the number of lines that match.
+	// Count returns the number of lines that match.
 	Count(buf []byte) int
-	// Match tells whether a line, given without its '\n', matches.
+	// Match reports whether a line, given without its '\n', matches.
 	Match(line []byte) bool
-	// Spans gives where a line matches, as [FindAllIndex] of package regexp
-	// does: preferred matches from the left, up to max of them, all if max is
-	// negative. Time may be quadratic in the line where matches are many.
+	// Spans returns the matches in a line, as [FindAllIndex] of package regexp does:
+	// preferred matches from the left, up to max of them, or all if max is negative. If
+	// there are many matches, the time may be quadratic in the length of the line.
 	Spans(line []byte, max int) [][2]int
 }
 
-// DFA is a compiled expression. Goroutines may share it: each call takes
-// tables from a pool and puts them back, so there are as many as there have
-// been calls at one time, of up to about 20 MB each. Nothing is allocated
-// once these are built.
+// DFA is a compiled expression. It is safe for concurrent use: each call takes tables
+// from a pool and returns them. So there are as many tables as there have been calls at
+// one time, of up to about 20 MB each. Once these are built, calls do not allocate.
 type DFA struct {
 	m          *machine
 	begin, end bool // the buffers begin and end the text
@@ -94,13 +92,13 @@ type DFA struct {
 
 var _ Finder = (*DFA)(nil)
 
-// machine is what the parts of a DFA share.
+// machine holds what the parts of a DFA share.
 type machine struct {
 	prog       *program
 	unanchored []uint32 // the instructions that a match can begin with inside a line
 	first      [256]bool
-	firstKnown bool   // a match begins with a byte in first, and looks at nothing before
-	prefix     []byte // every match begins with it, and looks at nothing before
+	firstKnown bool   // a match begins with a byte in first, and does not look at the byte before
+	prefix     []byte // every match begins with it, and does not look at the byte before
 	all        bool   // every line matches
 	textOnly   bool   // the first line of a text matches
 	filter     filter
@@ -110,8 +108,8 @@ type machine struct {
 	idle []*cache
 }
 
-// New compiles a tree for searching line by line. It does not change the
-// tree. The error wraps ErrDeclined.
+// New compiles a tree for searching line by line. It does not modify the tree. The
+// error wraps ErrDeclined.
 func New(re *syntax.Regexp, o Options) (*DFA, error) {
 	if weight(re, maxWeight, 0) >= maxWeight {
 		return nil, fmt.Errorf("%w: it has more than %d parts, or is nested deeper than %d", ErrDeclined, maxWeight, maxDepth)
@@ -145,7 +143,7 @@ func (m *machine) startMatches(c *cache, have look) bool {
 	return c.closure(&c.to, m.prog.start, have)
 }
 
-// start learns what a match can begin with.
+// start determines what a match can begin with.
 func (m *machine) start(c *cache) {
 	c.to.clear()
 	c.closure(&c.to, m.prog.start, 0)
@@ -185,24 +183,24 @@ func (m *machine) put(c *cache) {
 	m.idle = append(m.idle, c)
 }
 
-// Part gives a DFA, of the same tables, for buffers that are parts of a
-// text: whether they begin and whether they end it. A part begins where a
-// line begins, and ends behind a '\n' unless it ends the text. New's is for
-// buffers that do both.
+// Part returns a DFA with the same tables for buffers that are parts of a text. begin
+// and end are whether they begin and end it. A part begins at the beginning of a line,
+// and ends after a '\n' unless it ends the text. The DFA of New is for buffers that do
+// both.
 func (d *DFA) Part(begin, end bool) *DFA { return &DFA{d.m, begin, end} }
 
-// Lines is as [Finder] says.
+// Lines implements [Finder].
 func (d *DFA) Lines(buf []byte, yield func(start, end int) bool) {
 	d.search(scan{buf: buf, yield: yield})
 }
 
-// Any is as [Finder] says.
+// Any implements [Finder].
 func (d *DFA) Any(buf []byte) bool { return d.search(scan{buf: buf, one: true}).count > 0 }
 
-// Count is as [Finder] says.
+// Count implements [Finder].
 func (d *DFA) Count(buf []byte) int { return d.search(scan{buf: buf}).count }
 
-// search does what s asks for.
+// search runs s.
 func (d *DFA) search(s scan) scan {
 	if d.m.all {
 		s.everyLine()
@@ -241,7 +239,7 @@ func (s *scan) everyLine() {
 	}
 }
 
-// Match is as [Finder] says. A line with a '\n' in it does not match.
+// Match implements [Finder]. A line that contains '\n' does not match.
 func (d *DFA) Match(line []byte) bool {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return false
@@ -251,7 +249,7 @@ func (d *DFA) Match(line []byte) bool {
 	return d.m.all || d.begin && d.m.textOnly || c.match(text{line, d.begin, d.end})
 }
 
-// Spans is as [Finder] says.
+// Spans implements [Finder].
 func (d *DFA) Spans(line []byte, max int) [][2]int {
 	c := d.m.get()
 	defer d.m.put(c)

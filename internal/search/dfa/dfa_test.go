@@ -37,13 +37,13 @@ func TestLines(t *testing.T) {
 		{`a\sb`, "a\nb", false, ``},
 		{`(?i:k)`, "K\n\u212a\nx", false, "\"K\"\"\u212a\""},
 		{`\bé`, "éa\naé\n", false, `"éa"`},
-		{`a\b`, "a{\naé", false, `"a{"`}, // what holds of '{' does not of all bytes above
+		{`a\b`, "a{\naé", false, `"a{"`}, // the result for '{' is not that of all bytes above
 		{`a$\r\z`, "a\r\na\r", false, `"a\r"`},
 		{`a\B`, "aé\na\na\xff", false, `"aé"`},
 		{`a\b`, "a}\naé\na\u2028", false, "\"a}\"\"a\\u2028\""},
 		{`\ba`, "}a\néa\n\u2028a", false, "\"}a\"\"\\u2028a\""},
 		{`é\b`, "é\r\néa\né", false, `"é\r""é"`},
-		{`\b$`, "{{{\n{{{\nééé\n", false, `"ééé"`}, // no class tells the two apart
+		{`\b$`, "{{{\n{{{\nééé\n", false, `"ééé"`}, // no class distinguishes the two
 		{`\Ba\b`, "éa\nxa\n\xffa", false, `"éa""xa"`},
 	} {
 		d, err := New(parse(t, c.pattern), Options{LF: c.lf})
@@ -96,8 +96,8 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// TestExplosion: an automaton that grows with the text is given up, stays
-// within its limits, and the answer is the same.
+// TestExplosion checks that an automaton that grows with the text is given up, stays
+// within its limits, and that the result is the same.
 func TestExplosion(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var buf []byte
@@ -164,7 +164,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestOrder: a first segment that takes long holds back the others.
+// TestOrder checks that a first segment that takes long delays the others.
 func TestOrder(t *testing.T) {
 	d, _ := New(parse(t, "a"), Options{})
 	d.m.filter = filter{}
@@ -197,8 +197,8 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSure: beside a byte from 0x80 on a boundary may hold or not; only lines
-// for which that matters are decided by the slow matcher.
+// TestSure checks lines with bytes of 0x80 or more, beside which a boundary may match
+// or not. Only if that matters the slow matcher decides the line.
 func TestSure(t *testing.T) {
 	d, _ := New(parse(t, `\b\w+_init\b`), Options{})
 	buf := []byte("é foo_init é\n\xff\x00x_init\x00\x80 foo_int\nfoo_inité\n\x80 é")
@@ -217,8 +217,8 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// TestSmallTable: most states of an automaton are beyond the small table, and
-// it is used again when they no more are.
+// TestSmallTable checks an automaton with most states beyond the small table. The small
+// table is used again when they no longer are.
 func TestSmallTable(t *testing.T) {
 	d, _ := New(parse(t, `[a-q][^u-z]{10}x`), Options{})
 	r := rand.New(rand.NewPCG(5, 6))
@@ -249,7 +249,7 @@ func TestSmallTable(t *testing.T) {
 		mixed = append(mixed, "zzzzzz\n"...)
 	}
 	want = d.Count(mixed)
-	for i := range 5 { // comes and goes within a buffer
+	for i := range 5 { // changes within a buffer
 		if got := d.Count(bytes.Repeat(mixed, 3)); got != 3*want {
 			t.Errorf("time %d: got %d lines, want %d", i, got, 3*want)
 		}
@@ -272,8 +272,7 @@ func TestSpans(t *testing.T) {
 			t.Errorf("%s in %s: got %v, want %v", c.pattern, c.line, got, want)
 		}
 	}
-	// A literal may begin inside a rune, also while the beginning of another
-	// match is pursued.
+	// A literal may begin inside a rune, also while another match is in progress.
 	for text, want := range map[string][][2]int{"\xa9x": {{5, 7}}, "\xa9\xc3\xa9x": {{3, 7}}} {
 		d, _ := Literal(text, false)
 		if got := d.Spans([]byte("éééx"), -1); !slices.Equal(got, want) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// corpusFiles are the files of Go's src, in memory.
+// corpusFiles returns the files of Go's src, in memory.
 var corpusFiles = sync.OnceValue(func() (files [][]byte) {
 	goroot, _ := exec.Command("go", "env", "GOROOT").Output()
 	root := filepath.Join(strings.TrimSpace(string(goroot)), "src")
@@ -53,7 +53,7 @@ func fileDFA(b testing.TB, p filePattern) *DFA {
 	return benchDFA(b, strings.ReplaceAll(p.pattern, `\s`, space), p.must)
 }
 
-// BenchmarkFiles is the way of a search, one call for each file.
+// BenchmarkFiles works as a search does, with one call for each file.
 func BenchmarkFiles(b *testing.B) {
 	files := corpusFiles()
 	size := 0
@@ -88,8 +88,8 @@ func BenchmarkFiles(b *testing.B) {
 	}
 }
 
-// BenchmarkQuery is a whole query: the expression compiled, the tables built
-// and all files searched.
+// BenchmarkQuery is a whole query: the expression is compiled, the tables are built,
+// and all files are searched.
 func BenchmarkQuery(b *testing.B) {
 	files := corpusFiles()
 	for _, p := range filePatterns {

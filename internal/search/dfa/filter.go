@@ -3,30 +3,31 @@ package dfa
 import "bytes"
 
 const (
-	maxNeedles = 6 // each is a pass of its own
+	maxNeedles = 6 // each is a separate pass
 
-	// What things cost in nanoseconds, as measured: a byte passed by IndexByte,
-	// by the loop for pairs and by that of wide registers, a place looked at, a
-	// line verified, a byte read by the automaton.
+	// Measured costs in nanoseconds: of a byte passed by IndexByte, by the loop for
+	// pairs and by its version with wide registers, of a place looked at, of a line
+	// verified, and of a byte read by the automaton.
 	skipCost, loopCost, wideCost, lookCost, lineCost, automatonCost = 0.03, 0.16, 0.04, 7.0, 100.0, 0.6
 
-	// maxCost is what a filter may be thought to cost. It may be more than the
-	// automaton does, since texts differ and the account below ends it in time.
+	// maxCost is the limit of the estimated cost of a filter. It may exceed the
+	// automaton's, because texts differ and the credit below ends the filter in time.
 	maxCost = 2 * automatonCost
 
-	// The filter's account is kept in bytes that the automaton reads in that time.
-	// A byte of a line beyond lineWorth counts as two: only one cursor is at it.
+	// The filter's credit is counted in bytes that the automaton reads in the same
+	// time. A byte of a line beyond lineWorth counts twice, because only one cursor
+	// reads it.
 	lookWorth = 12
 	lineWorth = 160
-	// freeLooks is how many looks are too few to judge by.
+	// freeLooks is the number of looks that are too few to judge by.
 	freeLooks = 8
 	maxCredit = 16 << 10
-	// creditBack is how many bytes the automaton reads for one of credit: the
-	// filter is tried again, but costs no more than this part of the time.
+	// creditBack is the number of bytes that the automaton reads for one of credit. So
+	// the filter is tried again, but costs no more than this part of the time.
 	creditBack = 16
 )
 
-// pairCost is what a byte costs that is passed by looking for pairs.
+// pairCost returns the cost of a byte passed while searching for pairs.
 func pairCost() float64 {
 	if wide {
 		return wideCost
@@ -34,19 +35,19 @@ func pairCost() float64 {
 	return loopCost
 }
 
-// filter finds lines that may match: those with one of its needles.
+// filter finds lines that may match: those that contain one of its needles.
 type filter struct {
 	needles []needle
-	exact   bool    // a line with a needle matches
-	cost    float64 // nanoseconds a byte, as guessed
+	exact   bool    // a line that contains a needle matches
+	cost    float64 // estimated nanoseconds per byte
 	gain    int     // 16ths of the automaton's time that are saved where there are no needles
 }
 
 func (f *filter) usable() bool { return len(f.needles) > 0 }
 
-// newFilter makes a filter of the texts, one of which a line must contain, in
-// any case if fold is set, and with exact need contain nothing else; or one
-// that is not usable if that would be slower than the automaton.
+// newFilter returns a filter for lines that contain one of the texts, in any case if
+// fold is set. With exact, every such line matches. If the filter would be slower than
+// the automaton, it is not usable.
 func newFilter(must []string, fold, exact bool) filter {
 	f := filterOf(must, fold, exact)
 	if len(must) < 2 {
@@ -80,8 +81,8 @@ func filterOf(must []string, fold, exact bool) filter {
 	return f
 }
 
-// common is the longer of what all texts begin with and what they end with: one
-// text is quicker to look for than many.
+// common returns the longer of the common prefix and the common suffix of all texts:
+// one text is faster to search for than many.
 func common(texts []string) string {
 	first := texts[0]
 	head, tail := len(first), len(first)
@@ -99,8 +100,8 @@ func common(texts []string) string {
 	return first[len(first)-tail:]
 }
 
-// learn has needles of one byte found only between bytes that a match can have there.
-// What it saves is not in the cost by which the filter was chosen.
+// learn restricts needles of one byte to places between bytes that a match can have
+// there. The savings are not part of the cost by which the filter was chosen.
 func (f *filter) learn(p *program) {
 	for i := range f.needles {
 		if n := &f.needles[i]; len(n.text) == 1 {
@@ -114,7 +115,7 @@ func (f *filter) learn(p *program) {
 	}
 }
 
-// byteFilter is for lines that must have a byte of a set.
+// byteFilter returns a filter for lines that must contain a byte of a set.
 func byteFilter(set *[256]bool) filter {
 	var must []string
 	for b, in := range set {
@@ -125,9 +126,9 @@ func byteFilter(set *[256]bool) filter {
 	return newFilter(must, false, false)
 }
 
-// sift reports the lines from position from, which begins a line, that have
-// a needle and match. It stops where the needles are too common, and returns
-// the beginning of that line.
+// sift reports the lines that contain a needle and match, from position from on, which
+// must begin a line. If the needles are too common, it stops and returns the beginning
+// of the next line.
 func (s *scan) sift(from int) int {
 	f, c := &s.c.m.filter, s.c
 	var at [maxNeedles]int
@@ -153,7 +154,7 @@ func (s *scan) sift(from int) int {
 			break
 		}
 		if f.exact && s.one {
-			s.report(best, best) // whichever line that is
+			s.report(best, best) // any position will do
 			return len(s.buf)
 		}
 		end, start := s.lineEnd(best), best
@@ -176,7 +177,7 @@ func (s *scan) sift(from int) int {
 	return len(s.buf)
 }
 
-// report hands a line to the caller.
+// report passes a line to the caller. It returns false if the search should stop.
 func (s *scan) report(start, end int) bool {
 	s.count++
 	if s.one {
@@ -187,7 +188,7 @@ func (s *scan) report(start, end int) bool {
 	return !s.stopped
 }
 
-// lineEnd is the end of the line that pos lies in.
+// lineEnd returns the end of the line that contains pos.
 func (s *scan) lineEnd(pos int) int {
 	if n := bytes.IndexByte(s.buf[pos:], '\n'); n >= 0 {
 		return pos + n
@@ -195,5 +196,5 @@ func (s *scan) lineEnd(pos int) int {
 	return len(s.buf)
 }
 
-// lineStart is the beginning of the line that pos lies in or ends.
+// lineStart returns the beginning of the line that contains pos or ends there.
 func (s *scan) lineStart(pos int) int { return lastNewline(s.buf[:pos]) + 1 }

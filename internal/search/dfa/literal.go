@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Literal is for the lines that contain a text, whose bytes need not be
-// valid UTF-8; with fold, in any case, as unicode.SimpleFold has it. The
-// empty text is in every line, one with a '\n' in none. The error wraps
+// Literal returns a DFA for the lines that contain a text, whose bytes need not be
+// valid UTF-8. With fold the case is ignored, as in unicode.SimpleFold. Every line
+// contains the empty text; no line contains a text with a '\n'. The error wraps
 // ErrDeclined: the text has more than about 30,000 bytes.
 func Literal(text string, fold bool) (*DFA, error) {
 	c := newCompiler(true)
@@ -38,7 +38,7 @@ func Literal(text string, fold bool) (*DFA, error) {
 	return d, nil
 }
 
-// orbit is the set of runes that fold to r, as a class.
+// orbit returns the set of runes that fold to r, as a class.
 func orbit(r rune) []rune {
 	set := []rune{r, r}
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {

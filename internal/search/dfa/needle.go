@@ -7,21 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// needle is a text to look for: by its rarest byte, if that is rare enough,
-// else by two of its bytes at a time.
+// needle is a text to search for: by its rarest byte if that is rare enough, otherwise
+// by two of its bytes at a time.
 type needle struct {
-	text  []byte // letters in lower case where fold is set
-	fold  []byte // 0x20 where the case of a letter does not matter; nil: nowhere
-	exact bool   // this is all of the text asked for, not only a part
+	text  []byte // letters in lower case if fold is set
+	fold  []byte // 0x20 for letters whose case is ignored; nil: there are none
+	exact bool   // whether this is the whole text, not only a part
 
-	x, y   int  // where in text its two rarest bytes are, x the rarest
-	single bool // look for that at x only, in both cases, until it turns out to be common
+	x, y   int  // positions in text of its two rarest bytes, x the rarest
+	single bool // search only for the byte at x, in both cases, until it turns out to be common
 
 	around around // of a text of one byte
 }
 
-// newNeedle makes a needle of a text, or with fold of a part of it that has
-// only ASCII of which no letter folds to one beyond. None: it has no text.
+// newNeedle returns a needle for a text or, with fold, for a part of it that consists
+// of ASCII and whose letters only fold to ASCII. If there is none, the needle has no
+// text.
 func newNeedle(s string, fold bool) (best needle) {
 	if !fold {
 		n := needle{text: []byte(s), exact: bytes.IndexByte([]byte(s), '\n') < 0}
@@ -52,7 +53,8 @@ func newNeedle(s string, fold bool) (best needle) {
 	return best
 }
 
-// foldsInASCII: k and s do not, nor does a line have a '\n'.
+// foldsInASCII reports whether b is ASCII and all it folds to is too, which excludes k
+// and s. It returns false for '\n', which no line contains.
 func foldsInASCII(b byte) bool {
 	if b >= utf8.RuneSelf || b == '\n' {
 		return false
@@ -65,7 +67,7 @@ func foldsInASCII(b byte) bool {
 	return true
 }
 
-// share is the part of all bytes that could be text[i].
+// share returns the fraction of all bytes that could be text[i].
 func (n *needle) share(i int) float64 {
 	sum := float64(frequency[n.text[i]])
 	if n.fold != nil && n.fold[i] != 0 {
@@ -74,7 +76,7 @@ func (n *needle) share(i int) float64 {
 	return sum / frequencySum
 }
 
-// choose takes the two rarest bytes, and decides whether one is enough.
+// choose selects the two rarest bytes, and decides whether one is sufficient.
 func (n *needle) choose() {
 	if len(n.text) == 0 {
 		return
@@ -92,7 +94,7 @@ func (n *needle) choose() {
 	n.single = n.cost() <= pair
 }
 
-// cased tells whether the rarest byte is a letter of any case.
+// cased reports whether the rarest byte is a letter of either case.
 func (n *needle) cased() bool { return n.fold != nil && n.fold[n.x] != 0 }
 
 func (n *needle) scanCost() float64 {
@@ -105,7 +107,7 @@ func (n *needle) scanCost() float64 {
 	return skipCost
 }
 
-// cost is what it takes to look for the needle, in nanoseconds a byte, as guessed.
+// cost returns the estimated cost of searching for the needle, in nanoseconds per byte.
 func (n *needle) cost() float64 {
 	look := lookCost
 	if len(n.text) == 1 && !n.exact {
@@ -118,13 +120,13 @@ func (n *needle) cost() float64 {
 	return n.scanCost() + related*n.share(n.x)*n.share(n.y)*look
 }
 
-// find gives the first place of the needle in buf from position from on, or
-// len(buf), and how many places it has looked at in vain: it gives up when
-// those cost more than credit and what it has saved.
+// find returns the first position of the needle in buf from position from on, or
+// len(buf), and the number of places looked at in vain. It stops, with ok false, when
+// those cost more than credit and the time saved.
 func (n *needle) find(buf []byte, from, credit int) (at, looks int, ok bool) {
 	last, single := len(buf)-len(n.text), n.single
 	pairWorth := int(lookCost / pairCost()) // bytes that are passed in the time of a look
-	lower, upper := -1, -1                  // where the rarest byte, a letter, stands next
+	lower, upper := -1, -1                  // next positions of the rarest byte, a letter
 	for i := from; i <= last; i++ {
 		var k int
 		if single && n.cased() {
@@ -143,12 +145,12 @@ func (n *needle) find(buf []byte, from, credit int) (at, looks int, ok bool) {
 		if looks*lookWorth > credit+(i-from)/2 {
 			return 0, looks, false
 		}
-		single = single && (n.x == n.y && !n.cased() || looks*pairWorth < i-from+freeLooks*pairWorth) // one byte is no pair
+		single = single && (n.x == n.y && !n.cased() || looks*pairWorth < i-from+freeLooks*pairWorth) // one byte is not a pair
 	}
 	return len(buf), looks, true
 }
 
-// here tells whether the needle is found in a text of its length.
+// here reports whether a text of the needle's length matches it.
 func (n *needle) here(b []byte) bool {
 	if n.fold == nil {
 		return string(b) == string(n.text)
@@ -162,8 +164,9 @@ func (n *needle) here(b []byte) bool {
 	return true
 }
 
-// either gives the first place of the rarest byte in either case from position
-// from on, counted from there, or -1. What was found of each case is kept.
+// either returns the first position of the rarest byte in either case from position
+// from on, relative to that, or -1. lower and upper cache the next position of each
+// case.
 func (n *needle) either(buf []byte, from int, lower, upper *int) int {
 	next := func(b byte, at *int) {
 		if *at >= from {
@@ -182,8 +185,8 @@ func (n *needle) either(buf []byte, from int, lower, upper *int) int {
 	return -1
 }
 
-// candidate gives the first of count places from i on that has the bytes
-// looked for, counted from i, or -1.
+// candidate returns the first of count places from i on that has the bytes searched
+// for, relative to i, or -1.
 func (n *needle) candidate(buf []byte, i, count int, single bool) int {
 	if single {
 		return bytes.IndexByte(buf[i+n.x:i+n.x+count], n.text[n.x])
@@ -197,20 +200,20 @@ func (n *needle) candidate(buf []byte, i, count int, single bool) int {
 
 const ones, highs = 0x01 * (1<<64 - 1) / 0xff, 0x80 * ((1<<64 - 1) / 0xff)
 
-// pair looks for two bytes, each eight times in a word, at a time in two
-// texts. A fold of 0x20 in each byte ignores the case of a letter.
+// pair searches for two bytes in two texts at the same offset. Each word holds the byte
+// eight times. A fold of 0x20 in each byte ignores the case of a letter.
 type pair struct{ x, y, foldX, foldY uint64 }
 
-// zero gives, in the highest bit of each byte, whether the texts have the
-// pair there. Only the first that is set is sure: a borrow may go on from it
-// (Mycroft, 1987).
+// zero sets the highest bit of each byte at which the texts have the pair. Only the
+// first bit that is set is certain, because a borrow may propagate from it (Mycroft,
+// 1987).
 func (p *pair) zero(a, b []byte) uint64 {
 	v := (binary.LittleEndian.Uint64(a) | p.foldX) ^ p.x
 	v |= (binary.LittleEndian.Uint64(b) | p.foldY) ^ p.y
 	return (v - ones) &^ v & highs
 }
 
-// index is the first place where a has x and b, of the same length, has y.
+// index returns the first place where a has x and b, of the same length, has y, or -1.
 func (p *pair) index(a, b []byte) int {
 	n := len(a)
 	b = b[:n]
@@ -241,7 +244,7 @@ func (p *pair) index(a, b []byte) int {
 func lastNewline(b []byte) int {
 	for len(b) >= 8 {
 		v := binary.LittleEndian.Uint64(b[len(b)-8:]) ^ '\n'*ones
-		// Here the last one has to be sure: no carry leaves its byte.
+		// Here the last one must be certain: no carry leaves its byte.
 		if z := ^((v&^highs + ^uint64(highs)) | v) & highs; z != 0 {
 			return len(b) - 1 - bits.LeadingZeros64(z)/8
 		}

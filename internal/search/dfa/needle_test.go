@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNeedle compares with the obvious way on texts in which needles, and
-// what is nearly one, are frequent.
+// TestNeedle compares with the obvious way on texts in which needles and near misses
+// are frequent.
 func TestNeedle(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	const letters = "abAB[{@`_9\n\n\x0b\x80"
@@ -51,8 +51,8 @@ func TestNeedle(t *testing.T) {
 	}
 }
 
-// TestPairSkip: what is skipped has no pair; with wide registers it is all but 64
-// bytes before the first, else nothing.
+// TestPairSkip checks that skipped bytes have no pair. With wide registers all blocks of 64
+// bytes before the first pair are skipped, otherwise none.
 func TestPairSkip(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range randomCases {
@@ -90,7 +90,7 @@ func lowerASCII(s string) string {
 	return string(b)
 }
 
-// TestFoldedLiteral: k and s have partners beyond ASCII.
+// TestFoldedLiteral checks that k and s match their partners beyond ASCII.
 func TestFoldedLiteral(t *testing.T) {
 	for text, want := range map[string]int{"zK_s": 4, "_S": 4, "k": 4, "z": 4, "zk_sx": 1, "x\nz": 0} {
 		d, _ := Literal(text, true)
@@ -101,8 +101,8 @@ func TestFoldedLiteral(t *testing.T) {
 	}
 }
 
-// TestCredit: a filter whose needle is everywhere is given up, and used again
-// in other texts.
+// TestCredit checks that a filter whose needle is everywhere is given up, and used
+// again in other texts.
 func TestCredit(t *testing.T) {
 	d, _ := New(parse(t, `q\d`), Options{Must: []string{"q"}})
 	common, rare := bytes.Repeat([]byte("q q\n"), 1<<14), bytes.Repeat([]byte("other text\n"), 1<<14)
@@ -122,7 +122,7 @@ func TestCredit(t *testing.T) {
 	}
 }
 
-// TestAround: a byte is found between such as a match has there.
+// TestAround checks that a byte is found only between bytes that a match has there.
 func TestAround(t *testing.T) {
 	for _, tc := range []struct{ pattern, must, before, after string }{
 		{`[0-9a]{2}-[0-9b]{2}`, "-", "0123456789a", "0123456789b"},
@@ -171,7 +171,8 @@ func listed(set *[256]bool) (s string) {
 	return s
 }
 
-// TestGivenUp: where the filter is given up the automaton begins with a whole line.
+// TestGivenUp checks that the automaton begins with a whole line when the filter is
+// given up.
 func TestGivenUp(t *testing.T) {
 	d, _ := New(parse(t, `^a.*qaz`), Options{Must: []string{"qaz"}})
 	if got := d.Count([]byte("a" + strings.Repeat(" qbz", 10_000) + "qaz\n")); got != 1 {

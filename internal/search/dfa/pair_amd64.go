@@ -4,8 +4,9 @@ import "golang.org/x/sys/cpu"
 
 var wide = cpu.X86.HasAVX2
 
-// skip is how many bytes of a and b, of the same length, surely have no pair; it
-// may stop short of the first by less than 64, and of the end.
+// skip returns a number of bytes at the beginning of a and b, of the same length, that
+// certainly have no pair. It may be up to 63 less than the number before the first pair
+// or the end.
 func (p *pair) skip(a, b []byte) int {
 	if !wide || len(a) < 64 {
 		return 0

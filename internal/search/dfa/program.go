@@ -1,20 +1,20 @@
 package dfa
 
-// look is a set of facts about a position in a line.
+// look is a set of conditions at a position in a line.
 type look uint8
 
 const (
 	lookBeginLine look = 1 << iota
 	lookBeginText
-	lookEndLine // before '\n', before the end, and before "\r" there
+	lookEndLine // before '\n', before the end, and before "\r" followed by these
 	lookEndText
-	lookWord    // a word boundary
-	lookNotWord // none
-	lookLF      // before '\n' or the end, whatever lookEndLine says of "\r"
+	lookWord    // at a word boundary
+	lookNotWord // not at a word boundary
+	lookLF      // before '\n' or the end, but not before "\r"
 )
 
 const (
-	looksAhead = lookEndLine | lookEndText | lookWord | lookNotWord | lookLF // known with the next byte only
+	looksAhead = lookEndLine | lookEndText | lookWord | lookNotWord | lookLF // known only with the next byte
 	looksWord  = lookWord | lookNotWord
 )
 
@@ -23,13 +23,13 @@ type opcode uint8
 const (
 	opFail  opcode = iota
 	opMatch        // the pattern has matched
-	opBytes        // reads one byte; edges tell where to go on
-	opJump         // goes on at out
-	opSplit        // goes on at out, or, if that fails, at alt
-	opLook         // goes on at out if the position is as look says
+	opBytes        // reads one byte; edges give the next instruction
+	opJump         // continues at out
+	opSplit        // continues at out or, if that fails, at alt
+	opLook         // continues at out if look holds at the position
 )
 
-// edge leads from one byte of a range to an instruction.
+// edge leads from the bytes of a range to an instruction.
 type edge struct {
 	lo, hi byte
 	out    uint32
@@ -39,10 +39,10 @@ type inst struct {
 	op       opcode
 	look     look
 	out, alt uint32
-	edges    []edge // sorted, apart from each other
+	edges    []edge // sorted, not overlapping
 }
 
-// next is where the instruction goes on after b.
+// next returns the instruction that follows after reading b.
 func (in *inst) next(b byte) (uint32, bool) {
 	edges := in.edges
 	for len(edges) > 8 {
@@ -66,26 +66,26 @@ const (
 	pcMatch // opMatch
 	pcLF    // matches before '\n' and the end
 	pcEnd   // matches at the end of the text
-	pcFirst // the first of the pattern's own
+	pcFirst // the first instruction of the pattern
 )
 
-// program is a Thompson automaton over bytes (Thompson, "Regular expression
-// search algorithm", 1968) in the form of Pike's virtual machine.
+// program is a Thompson automaton over bytes (Thompson, "Regular expression search
+// algorithm", 1968) in the form of Pike's virtual machine.
 type program struct {
 	insts []inst
 	start uint32
 	looks look // all that occur
 	raw   bool // a match may begin inside a rune
 	crlf  bool // lookEndLine holds before a "\r" that ends the line
-	// newlines says that it is for a Text: its "line" may be many, and classes
-	// may have '\n'.
+	// newlines means that the program is for a Text: its "line" may be several lines,
+	// and classes may contain '\n'.
 	newlines bool
-	// starts says where an interval of bytes begins that no instruction tells
-	// apart; the next one ends it.
+	// starts marks where an interval of bytes begins that no instruction distinguishes.
+	// The next mark ends it.
 	starts [257]bool
 }
 
-// intervals finds the bytes that no instruction tells apart.
+// intervals finds the bytes that no instruction distinguishes.
 func (p *program) intervals() {
 	cut := func(lo, hi byte) { p.starts[lo], p.starts[int(hi)+1] = true, true }
 	cut(0, 255)

@@ -1,8 +1,8 @@
 package dfa
 
-// race reads with all cursors. It returns how many bytes it has read; if not
-// all, those there lead some cursor to an event, and the cursors' states are
-// those behind them.
+// race reads with all cursors. It returns the number of bytes read. If it is less than
+// the length, the bytes there lead some cursor to an event, and the cursors' states are
+// those after these bytes.
 func (s *scan) race(p0, p1, p2, p3 []byte) int {
 	if s.c.wide || s.state[0]|s.state[1]|s.state[2]|s.state[3] >= smallLimit {
 		return race(s.c.table, &s.state, p0, p1, p2, p3)
@@ -35,9 +35,9 @@ func race(table []uint32, state *[cursors]uint32, p0, p1, p2, p3 []byte) int {
 	return i
 }
 
-// raceSmall is race for the smaller table: the loop that most time is spent in.
+// raceSmall is race for the small table: the loop that takes most of the time.
 func raceSmall(table *smallTable, state *[cursors]uint16, p0, p1, p2, p3 []byte) int {
-	// As uint32 that come from uint16, indexes need neither check nor extension.
+	// With uint32 that come from uint16, indexes need neither checks nor extension.
 	s0, s1, s2, s3 := uint32(state[0]), uint32(state[1]), uint32(state[2]), uint32(state[3])
 	p1, p2, p3 = p1[:len(p0)], p2[:len(p0)], p3[:len(p0)]
 	i := 0

@@ -57,7 +57,7 @@ func randomText(r *rand.Rand, n int) []byte {
 	return b
 }
 
-// FuzzLines compares all of a Finder with the obvious ways.
+// FuzzLines compares all methods of a Finder with the obvious implementations.
 func FuzzLines(f *testing.F) {
 	for seed := range uint64(randomCases) {
 		f.Add(seed, seed+1)
@@ -104,7 +104,7 @@ func checkLines(t *testing.T, r *rand.Rand, pattern string, buf []byte) {
 		d.m.idle[0].slow = 1 + r.IntN(100)
 	}
 	what := fmt.Sprintf("pattern %q, mode %d, options %+v, text %.300q", pattern, mode, o, buf)
-	for range 2 { // the second time with the tables there
+	for range 2 { // the second time with existing tables
 		compare(t, d, what, buf, want)
 	}
 	for _, line := range bytes.Split(buf, []byte("\n"))[:min(20, bytes.Count(buf, []byte("\n"))+1)] {
@@ -112,7 +112,8 @@ func checkLines(t *testing.T, r *rand.Rand, pattern string, buf []byte) {
 	}
 }
 
-// within is what matches contain, of each line one: all of a match or a byte of it.
+// within returns texts that matches contain, one for each line: the whole match or a
+// byte of it.
 func within(t *testing.T, r *rand.Rand, re *syntax.Regexp, o Options, buf []byte, lines [][2]int) (must []string) {
 	t.Helper()
 	d, err := New(re, o)

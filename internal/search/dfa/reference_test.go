@@ -17,7 +17,7 @@ type reference struct {
 
 const tooManySteps = 200_000
 
-// lines are those of buf that match.
+// lines returns the lines of buf that match.
 func (r *reference) lines(re *syntax.Regexp, buf []byte) (out [][2]int, ok bool) {
 	for start := 0; start < len(buf); {
 		end := len(buf)

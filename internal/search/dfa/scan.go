@@ -4,8 +4,8 @@ import "bytes"
 
 const (
 	cursors = 4 // a step waits for memory about as long as four take to issue
-	// slots is how many segments may be under way or wait for an earlier one:
-	// enough that a cursor hardly ever waits.
+	// slots is the number of segments that may be in progress or wait for an earlier
+	// one: enough that a cursor hardly ever waits.
 	slots = 8
 )
 
@@ -13,7 +13,7 @@ const (
 type segment struct {
 	seq      int  // its place in the order
 	pos, end int  // in the buffer
-	closed   bool // pos is behind a line that has been decided
+	closed   bool // pos is after a line that has been decided
 }
 
 // scan is one pass over a buffer.
@@ -21,26 +21,26 @@ type scan struct {
 	c     *cache
 	buf   []byte
 	begin bool // the text begins with the buffer
-	end   bool // and ends with it
+	end   bool // the text ends with the buffer
 
-	next   int // where the next segment begins
-	size   int // of a segment, without what completes its last line
+	next   int // offset of the next segment
+	size   int // of a segment, without the completion of its last line
 	seq    int // of the next segment
-	oldest int // the first segment not finished
+	oldest int // the first segment that is not finished
 	done   [slots]bool
 	cur    [cursors]segment
-	state  [cursors]uint32 // stateIdle: has no segment
+	state  [cursors]uint32 // stateIdle: no segment
 
-	yield   func(start, end int) bool // nil: count only, or one
-	one     bool                      // one line is enough, whichever
+	yield   func(start, end int) bool // nil: only count, or see one
+	one     bool                      // stop after one line, whichever it is
 	count   int
 	stopped bool
 }
 
-// run reports the lines that match from position from, which begins a line.
+// run reports the lines that match from position from on, which must begin a line.
 func (s *scan) run(from int) {
 	s.next = from
-	// A multiple of four segments, of about the same size: all cursors are busy.
+	// A multiple of four segments of about the same size, so that all cursors are busy.
 	rounds := (len(s.buf)-from)/(cursors*maxSegment) + 1
 	s.size = max((len(s.buf)-from)/(cursors*rounds)+1, minSegment)
 	for {
@@ -62,7 +62,7 @@ func (s *scan) run(from int) {
 	}
 }
 
-// take gives cursor k the next segment.
+// take assigns the next segment to cursor k. It returns false if there is none.
 func (s *scan) take(k int) bool {
 	if s.next >= len(s.buf) || s.seq-s.oldest >= slots {
 		return false
@@ -85,7 +85,7 @@ func (s *scan) take(k int) bool {
 	return true
 }
 
-// advance reads on with all cursors until one of them needs care.
+// advance reads with all cursors until one of them needs handling.
 func (s *scan) advance() {
 	n, least := len(s.buf)+1, 0
 	for k, state := range s.state {
@@ -123,7 +123,7 @@ func (s *scan) advance() {
 	s.c.serve(i)
 }
 
-// handle sees to the event that cursor k is at.
+// handle handles the event that cursor k is at.
 func (s *scan) handle(k int) {
 	cur := &s.cur[k]
 	state := s.state[k] &^ event &^ kindMask
@@ -139,7 +139,7 @@ func (s *scan) handle(k int) {
 	at, sure := cur.pos, s.state[k]&kindMask == kindMatch
 	end := s.skip(k)
 	if sure && s.yield == nil {
-		s.report(at, end) // whichever line that is
+		s.report(at, end) // any line will do
 		return
 	}
 	if start := s.lineStart(at); sure || s.slowMatch(start, end) {
@@ -147,8 +147,7 @@ func (s *scan) handle(k int) {
 	}
 }
 
-// follow takes cursor k on to v, and, while that is not in the small table,
-// further.
+// follow advances cursor k to v, and further while v is not in the small table.
 func (s *scan) follow(k int, v uint32) {
 	cur := &s.cur[k]
 	from := cur.pos
@@ -163,7 +162,7 @@ func (s *scan) follow(k int, v uint32) {
 	}
 }
 
-// skip goes to the next line, and gives the end of this one.
+// skip advances to the next line, and returns the end of this one.
 func (s *scan) skip(k int) (end int) {
 	cur := &s.cur[k]
 	s.state[k] = stateLine
@@ -176,7 +175,7 @@ func (s *scan) skip(k int) (end int) {
 	return cur.end
 }
 
-// record notes a line that matches.
+// record records a line that matches.
 func (s *scan) record(k, start, end int) {
 	if s.yield == nil {
 		s.report(start, end)
@@ -186,7 +185,7 @@ func (s *scan) record(k, start, end int) {
 	*slot = append(*slot, [2]int{start, end})
 }
 
-// finish ends the segment of cursor k and reports what is due.
+// finish ends the segment of cursor k and reports the lines that are due.
 func (s *scan) finish(k int) {
 	cur := &s.cur[k]
 	if !cur.closed && cur.end == len(s.buf) && s.buf[cur.end-1] != '\n' {
@@ -216,7 +215,7 @@ func (s *scan) atEnd(k int) {
 	}
 }
 
-// crawl finishes the segments under way by the slow matcher.
+// crawl finishes the segments in progress with the slow matcher.
 func (s *scan) crawl() {
 	for k := range s.state {
 		if s.state[k] == stateIdle {

@@ -1,8 +1,8 @@
 package dfa
 
-// sparse is a set of small numbers that keeps their order and is cleared in
-// no time (Briggs and Torczon, "An efficient representation for sparse
-// sets", 1993).
+// sparse is a set of small numbers that preserves their order and is cleared in
+// constant time (Briggs and Torczon, "An efficient representation for sparse sets",
+// 1993).
 type sparse struct {
 	dense, index []uint32
 }
@@ -11,7 +11,7 @@ func newSparse(n int) sparse { return sparse{make([]uint32, 0, n), make([]uint32
 
 func (s *sparse) clear() { s.dense = s.dense[:0] }
 
-// add tells whether v is new.
+// add adds v and reports whether it is new.
 func (s *sparse) add(v uint32) bool {
 	if i := s.index[v]; int(i) < len(s.dense) && s.dense[i] == v {
 		return false
@@ -21,7 +21,7 @@ func (s *sparse) add(v uint32) bool {
 	return true
 }
 
-// copy makes s the same set as from.
+// copy makes s equal to from.
 func (s *sparse) copy(from *sparse) {
 	s.clear()
 	for _, v := range from.dense {

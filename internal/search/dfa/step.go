@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// closure adds to set all that is reached from pc without reading. It passes
-// the looks in have; those that need the next byte stay in the set. It tells
-// whether the match is reached.
+// closure adds to set all instructions reached from pc without reading. It passes the
+// looks in have; those that need the next byte stay in the set. It reports whether the
+// match is reached.
 func (c *cache) closure(set *sparse, pc uint32, have look) (matched bool) {
 	c.stack = append(c.stack[:0], pc)
 	for len(c.stack) > 0 {
@@ -32,7 +32,8 @@ func (c *cache) closure(set *sparse, pc uint32, have look) (matched bool) {
 	return matched
 }
 
-// resolve goes on from the instructions of set that wait for a look in have.
+// resolve continues from the instructions of set that wait for a look in have. It
+// reports whether the match is reached.
 func (c *cache) resolve(set *sparse, have look) (matched bool) {
 	for i := 0; i < len(set.dense); i++ {
 		if in := &c.m.prog.insts[set.dense[i]]; in.op == opLook && in.look&have&looksAhead != 0 {
@@ -42,7 +43,7 @@ func (c *cache) resolve(set *sparse, have look) (matched bool) {
 	return matched
 }
 
-// move adds to the set "to" where the instructions of from go with byte b.
+// move adds to the set "to" the instructions that from leads to with byte b.
 func (c *cache) move(from, to *sparse, b byte) (matched bool) {
 	for _, pc := range from.dense {
 		if in := &c.m.prog.insts[pc]; in.op == opBytes {
@@ -54,8 +55,8 @@ func (c *cache) move(from, to *sparse, b byte) (matched bool) {
 	return matched
 }
 
-// advance makes "to" the set that set goes to with byte b, before which the
-// looks in have hold. It tells whether there is a match before or behind it.
+// advance makes "to" the set that set leads to with byte b, before which the looks in
+// have hold. It reports whether there is a match before or after that byte.
 func (c *cache) advance(set, to *sparse, pending bool, b int, have look) (matched bool) {
 	to.clear()
 	if pending && c.resolve(set, have) {
@@ -75,9 +76,9 @@ func (c *cache) advance(set, to *sparse, pending bool, b int, have look) (matche
 	return matched
 }
 
-// beforeReturn looks two bytes ahead, where one is not enough: before a "\r"
-// the line ends if its '\n' or the end follows. If a match then follows too,
-// the set "to" gets an instruction that matches there.
+// beforeReturn looks two bytes ahead, where one is not sufficient: before a "\r" the
+// line ends if a '\n' or the end follows it. If that leads to a match, the set "to"
+// gets an instruction that matches there.
 func (c *cache) beforeReturn(set, to *sparse, have look) {
 	c.guess.copy(set)
 	if c.resolve(&c.guess, have|lookEndLine) {
@@ -98,14 +99,14 @@ func (c *cache) beforeReturn(set, to *sparse, have look) {
 	}
 }
 
-// step computes the entry of state s for a byte, or for eof, where end says
-// whether the text ends there and not only the buffer. The states in live
-// are kept; their numbers may change, and that of s is among them.
+// step computes the entry of state s for a byte, or for eof, where end is whether the
+// text ends there and not only the buffer. The states in live remain valid, but their
+// numbers may change. s must be among them.
 //
-// A word boundary beside a byte from 0x80 on depends on more than that byte.
-// The automaton then goes on with two sets of instructions: one for which the
-// assertion never holds, one for which it always does. If only the second
-// one matches, the line has to be decided by slower means.
+// A word boundary beside a byte of 0x80 or more depends on more than that byte. The
+// automaton then continues with two sets of instructions: one in which the assertion
+// never holds, and one in which it always holds. If only the second one matches, a
+// slower matcher must decide the line.
 func (c *cache) step(s uint32, b int, end bool, live []uint32) uint32 {
 	if b != eof {
 		c.steps++
@@ -143,7 +144,7 @@ func (c *cache) step(s uint32, b int, end bool, live []uint32) uint32 {
 	return c.fill(s, b, id)
 }
 
-// behind are the flags of a state reached by byte b.
+// behind returns the flags of a state reached by byte b.
 func (c *cache) behind(b byte) byte {
 	switch {
 	case c.m.prog.looks&looksWord == 0:
@@ -155,8 +156,8 @@ func (c *cache) behind(b byte) byte {
 	return 0
 }
 
-// facts are the looks that hold before byte b in a state with these flags:
-// those that are sure to, and those that may.
+// facts returns the looks that certainly hold before byte b in a state with these
+// flags, and those that may hold.
 func (c *cache) facts(flags byte, b int, end bool) (sure, possible look) {
 	if flags&keyBeginLine != 0 {
 		sure |= lookBeginLine
@@ -200,7 +201,7 @@ func (c *cache) encode(flags byte, loose bool) {
 	}
 }
 
-// appendKey appends what matters of a set, sorted.
+// appendKey appends the relevant instructions of a set, sorted.
 func (c *cache) appendKey(key []byte, set *sparse, flags *byte) []byte {
 	c.kept = c.kept[:0]
 	for _, pc := range set.dense {
@@ -219,7 +220,7 @@ func (c *cache) appendKey(key []byte, set *sparse, flags *byte) []byte {
 	return key
 }
 
-// decode is the opposite of encode, to c.set and c.loose.
+// decode reverses encode, into c.set and c.loose.
 func (c *cache) decode(key string) (flags byte) {
 	c.set.clear()
 	c.loose.clear()

@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// Text finds the places of matches, in a text of many lines or in one line. It
-// is for what a DFA is not: matches that span lines, and expressions too large
-// for that. It reads about as fast as package regexp, and as exactly as a DFA:
-// word boundaries are Unicode's, and nothing matches an invalid byte.
-// Goroutines may share it.
+// Text finds the positions of matches, in a text of many lines or in one line. It
+// covers what a DFA does not: matches that span lines, and expressions too large for a
+// DFA. It is about as fast as package regexp, and as exact as a DFA: word boundaries
+// are Unicode's, and nothing matches an invalid byte. It is safe for concurrent use.
 type Text struct {
 	m          *machine
 	vms        *sync.Pool
 	begin, end bool
 }
 
-// NewText compiles a tree; with newlines, dots and classes match '\n' where the
-// tree says so. The error wraps ErrDeclined: programs may be 16 times as large as
-// those of a DFA.
+// NewText compiles a tree. With newlines, dots and classes match '\n' where the tree
+// allows it. The error wraps ErrDeclined: programs may be 16 times as large as those of
+// a DFA.
 func NewText(re *syntax.Regexp, newlines bool) (*Text, error) {
 	if weight(re, maxWeight, 0) >= maxWeight {
 		return nil, fmt.Errorf("%w: it has more than %d parts, or is nested deeper than %d", ErrDeclined, maxWeight, maxDepth)
@@ -35,10 +34,11 @@ func NewText(re *syntax.Regexp, newlines bool) (*Text, error) {
 	return &Text{m, &sync.Pool{New: func() any { return new(vm) }}, true, true}, nil
 }
 
-// Part gives a Text for buffers that begin, end the text or do not.
+// Part returns a Text for buffers that are parts of a text. begin and end are whether
+// they begin and end it.
 func (t *Text) Part(begin, end bool) *Text { return &Text{t.m, t.vms, begin, end} }
 
-// Match tells whether buf has a match.
+// Match reports whether buf has a match.
 func (t *Text) Match(buf []byte) bool {
 	v := t.vms.Get().(*vm)
 	defer t.vms.Put(v)
@@ -46,9 +46,9 @@ func (t *Text) Match(buf []byte) bool {
 	return ok
 }
 
-// Each calls yield for each match, preferred ones from the left as package
-// regexp has them, until it returns false. An empty match that touches the one
-// before is left out. stop, if not nil, is asked every 64 KiB whether to end.
+// Each calls yield for each match, preferred ones from the left as in package regexp,
+// until yield returns false. It omits an empty match that touches the match before.
+// stop, if not nil, is called every 64 KiB and reports whether to end.
 func (t *Text) Each(buf []byte, stop func() bool, yield func(start, end int) bool) {
 	v := t.vms.Get().(*vm)
 	v.stop = stop
@@ -57,7 +57,7 @@ func (t *Text) Each(buf []byte, stop func() bool, yield func(start, end int) boo
 	t.vms.Put(v)
 }
 
-// EmptyFirst tells whether buf begins with a match that is empty.
+// EmptyFirst reports whether buf begins with an empty match.
 func (t *Text) EmptyFirst(buf []byte) bool {
 	v := t.vms.Get().(*vm)
 	v.here = true
@@ -67,7 +67,7 @@ func (t *Text) EmptyFirst(buf []byte) bool {
 	return ok && end == 0
 }
 
-// prefix is the bytes that every match begins with, up to the first choice.
+// prefix returns the bytes that every match begins with, up to the first choice.
 func (p *program) prefix() (all []byte) {
 	for pc := p.start; ; {
 		switch in := &p.insts[pc]; {

@@ -41,7 +41,7 @@ func TestText(t *testing.T) {
 		{`\btés\s`, "étés\n", nil},
 		{`é\b\s*x`, "é\nx", [][]int{{0, 4}}},
 		{`o\b.b`, "oé\nb o\nb", [][]int{{6, 9}}},
-		{`\B\s`, "\xff\n", nil}, // beside an invalid byte nothing is no boundary
+		{`\B\s`, "\xff\n", nil}, // beside an invalid byte \B does not match
 		{`a.b`, "a\xffb a\nb", [][]int{{4, 7}}},
 		{`[^x]+`, "a\xff\nb", [][]int{{0, 1}, {2, 4}}},
 		{`^b$`, "a\nb\nb\r\nb", [][]int{{2, 3}, {4, 5}, {7, 8}}},
@@ -66,8 +66,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTextStandard: on valid text without boundaries beyond ASCII the matches
-// are those of package regexp.
+// TestTextStandard checks that on valid text without boundaries beyond ASCII the
+// matches are those of package regexp.
 func TestTextStandard(t *testing.T) {
 	atoms := []string{"a", "b", "ab", `\n`, `\s`, ".", "(?-s:.)", `[^a]`, "é", `\w`, "^", "$", `\A`, `\z`, "x*", "a+?", "(?:a|ab)", "(?:|b)", `\s*`, "(?:a\n)*"}
 	r := rand.New(rand.NewPCG(7, 8))
@@ -87,7 +87,7 @@ func TestTextStandard(t *testing.T) {
 	}
 }
 
-// TestTextStops: no more is read than is wanted.
+// TestTextStops checks that the search stops when yield returns false.
 func TestTextStops(t *testing.T) {
 	buf := bytes.Repeat([]byte("ab\n"), 1<<20)
 	n := 0

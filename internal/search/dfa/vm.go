@@ -5,25 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// stopStride is how many bytes the vm reads between looks at stop.
+// stopStride is the number of bytes that the vm reads between calls of stop.
 const stopStride = 64 << 10
 
-// vm runs the program on one line with a list of threads in order of
-// preference (Pike's virtual machine). It is exact where the automaton is not
-// and finds where a match begins, some 50 times slower.
+// vm runs the program on one line with a list of threads in order of preference (Pike's
+// virtual machine). It is exact where the automaton is not, and finds where a match
+// begins. It is about 50 times slower.
 type vm struct {
 	cur, next threads
 	stack     []uint32
-	stop      func() bool // is asked now and then whether to give up; nil: never
-	here      bool        // only a match that begins where the search does is wanted
+	stop      func() bool // reports now and then whether to give up; nil: never
+	here      bool        // find only a match at the start of the search
 }
 
 type threads struct {
 	set   sparse
-	begin []int // of each thread's match, by its place in set.dense
+	begin []int // of each thread's match, by its index in set.dense
 }
 
-// text is a line and whether it lies at the ends of the text.
+// text is a line, and whether it begins and ends the text.
 type text struct {
 	line       []byte
 	begin, end bool
@@ -35,8 +35,8 @@ func (v *vm) init(p *program) {
 	}
 }
 
-// find gives the preferred match of those that begin first, at from or
-// later, or, if any is set, tells only whether there is a match.
+// find returns the preferred one of the first matches at from or later. If any is set,
+// only ok is valid: whether there is a match.
 func (v *vm) find(m *machine, t text, from int, any bool) (begin, end int, ok bool) {
 	v.init(m.prog)
 	v.cur.clear()
@@ -126,9 +126,9 @@ func (v *vm) add(p *program, to *threads, pc uint32, begin int, have look) {
 	}
 }
 
-// looks are the facts about position i of the line that the program asks for.
-// An invalid byte is no word character, and beside one nothing is known to be
-// no boundary: so has it ripgrep.
+// looks returns the conditions at position i of the line that the program uses. An
+// invalid byte is not a word character, and beside one lookNotWord does not hold, as in
+// ripgrep.
 func (t text) looks(p *program, i int) look {
 	if p.looks == 0 {
 		return 0
@@ -162,14 +162,13 @@ func (t text) looks(p *program, i int) look {
 	return have
 }
 
-// endsLine tells whether a line ends at position i.
+// endsLine reports whether a line ends at position i.
 func (t text) endsLine(p *program, i int) bool {
 	return i == len(t.line) || p.newlines && t.line[i] == '\n'
 }
 
-// each calls yield for the matches in a line that do not overlap, until it
-// returns false. As in package regexp, an empty match that touches the one
-// before is left out.
+// each calls yield for the matches in a line that do not overlap, until yield returns
+// false. As in package regexp, it omits an empty match that touches the match before.
 func (v *vm) each(m *machine, t text, yield func(begin, end int) bool) {
 	for from, last := 0, -1; from <= len(t.line); {
 		begin, end, ok := v.find(m, t, from, false)
@@ -187,7 +186,7 @@ func (v *vm) each(m *machine, t text, yield func(begin, end int) bool) {
 	}
 }
 
-// spans gives the matches in a line, up to max of them.
+// spans returns the matches in a line, up to max of them.
 func (v *vm) spans(m *machine, t text, max int) (out [][2]int) {
 	if max == 0 {
 		return nil

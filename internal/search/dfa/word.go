@@ -2,16 +2,16 @@ package dfa
 
 import "unicode"
 
-// wordTables together are what a word character is: Unicode Technical
-// Standard 18, annex C, "word", which is also ripgrep's \w.
-// L, Nl and Other_Alphabetic make up the property Alphabetic.
+// wordTables together define a word character: Unicode Technical Standard 18, annex C,
+// "word", which is also ripgrep's \w. L, Nl and Other_Alphabetic make up the property
+// Alphabetic.
 var wordTables = []*unicode.RangeTable{
 	unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.M, unicode.Nd, unicode.Pc, unicode.Join_Control,
 }
 
-// IsWord tells whether r is a word character: Alphabetic, Mark,
-// Decimal_Number, Connector_Punctuation or Join_Control. Word boundaries lie
-// between a rune that is and one that is not.
+// IsWord reports whether r is a word character: Alphabetic, Mark, Decimal_Number,
+// Connector_Punctuation or Join_Control. Word boundaries are between a rune that is and
+// one that is not.
 func IsWord(r rune) bool {
 	if r < 0x80 {
 		return r >= 0 && isWordByte(byte(r))

@@ -1,13 +1,12 @@
-// Package filetype knows ripgrep's names of file types, as -t takes them, and
-// the globs that stand behind each.
+// Package filetype holds ripgrep's names of file types, as -t takes them, and their
+// globs.
 //
 // The rules:
 //   - Names and globs are those of ripgrep 15. They are data: see types.txt.
 //   - A glob is matched with the name of a file without its folder. Case is
-//     respected, in names of types too.
-//   - "all" is every type: a file of a type, whichever. So it leaves files out.
-//   - The name of a type that does not exist is a [fault.Fault] that says what
-//     may have been meant.
+//     significant, also in names of types.
+//   - "all" means any type. So it excludes files that have none.
+//   - The error for an unknown type is a [fault.Fault] that suggests similar types.
 package filetype
 
 import (
@@ -17,17 +16,17 @@ import (
 	"sync"
 )
 
-// everything is the name that stands for all types.
+// everything is the name for all types.
 const everything = "all"
 
 //go:embed types.txt
 var data string
 
-// types has the globs of each type, by name.
+// types returns the globs of each type, by name.
 var types = sync.OnceValue(func() map[string][]string { return parse(data) })
 
-// parse reads a list of types, one a line: "name: glob, glob". Lines that
-// begin with # are comments.
+// parse parses a list of types, one per line: "name: glob, glob". Lines that begin with
+// # are comments.
 func parse(list string) map[string][]string {
 	types := map[string][]string{}
 	for line := range strings.Lines(list) {
@@ -40,7 +39,7 @@ func parse(list string) map[string][]string {
 	return types
 }
 
-// Names returns the names of all types but "all", in byte order.
+// Names returns the names of all types except "all", in byte order.
 func Names() []string {
 	names := make([]string, 0, len(types()))
 	for name := range types() {
@@ -50,8 +49,8 @@ func Names() []string {
 	return names
 }
 
-// Globs returns the globs of a type in byte order, those of "all" without
-// duplicates. The caller may change the slice. The error is a [fault.Fault].
+// Globs returns the globs of a type in byte order, those of "all" without duplicates.
+// The caller may modify the slice. The error is a [fault.Fault].
 func Globs(name string) ([]string, error) {
 	if globs, ok := types()[name]; ok {
 		return slices.Clone(globs), nil

@@ -24,7 +24,7 @@ const header = `# The file types of ripgrep 15, as "rg --type-list" prints them.
 # or named by RIPGREP. Not to be edited.
 `
 
-// ripgrep finds rg or skips the test.
+// ripgrep returns the path of rg or skips the test.
 func ripgrep(t testing.TB) string {
 	if rg := os.Getenv("RIPGREP"); rg != "" {
 		return rg
@@ -36,7 +36,7 @@ func ripgrep(t testing.TB) string {
 	return rg
 }
 
-// TestData compares the data with what rg has.
+// TestData compares the data with rg's.
 func TestData(t *testing.T) {
 	rg := ripgrep(t)
 	if version, err := exec.Command(rg, "--version").Output(); err != nil || !strings.HasPrefix(string(version), "ripgrep 15.") {
@@ -58,7 +58,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestSyntax: the matcher knows all that is in the globs.
+// TestSyntax checks that the matcher supports everything in the globs.
 func TestSyntax(t *testing.T) {
 	if len(Names()) < 200 {
 		t.Fatalf("%d types", len(Names()))
@@ -101,7 +101,7 @@ func TestGlobs(t *testing.T) {
 	}
 }
 
-// bases are file names that globs are about, and near misses of them.
+// bases returns file names that match globs, and near misses.
 func bases() []string {
 	set := map[string]bool{"": true, ".": true, "x": true, ".hidden": true, "Makefile.am": true, "README": true, "OLDREADME": true, "ä.go": true}
 	all, _ := Globs("all")
@@ -145,7 +145,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestRipgrep lets rg choose files of some types, and of all.
+// TestRipgrep compares with the files that rg chooses for some types, and for all.
 func TestRipgrep(t *testing.T) {
 	rg := ripgrep(t)
 	if _, err := os.Stat("/proc"); err != nil {
@@ -158,7 +158,7 @@ func TestRipgrep(t *testing.T) {
 			continue
 		}
 		if strings.HasSuffix(base, ".") {
-			continue // to rg 15 no such file has a type, whatever the globs say
+			continue // rg 15 gives such a file no type, whatever the globs are
 		}
 		if len(base) > 2 && os.WriteFile(filepath.Join(dir, base), nil, 0o600) == nil {
 			names = append(names, base)
@@ -168,7 +168,7 @@ func TestRipgrep(t *testing.T) {
 		cmd := exec.Command(rg, "--no-config", "--files", "--hidden", "--no-ignore", "-t", name)
 		cmd.Dir = dir
 		out, err := cmd.Output()
-		if err != nil && cmd.ProcessState.ExitCode() != 1 { // 1 is no file
+		if err != nil && cmd.ProcessState.ExitCode() != 1 { // 1 means no file
 			t.Fatal(err)
 		}
 		want := strings.Fields(string(out))

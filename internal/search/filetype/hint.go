@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// maxHints is how many types are named to somebody who was wrong. No
-	// extension has more.
+	// maxHints is the limit of types that an error suggests. No extension has more.
 	maxHints = 5
-	// maxShown is how much of a wrong name is repeated, in bytes.
+	// maxShown is the limit of a wrong name that an error quotes, in bytes.
 	maxShown = 40
 )
 
-// said is what people call types that ripgrep calls otherwise, where neither an
-// extension nor a similar name leads there.
+// said maps common names of types to those of ripgrep, if neither an extension nor a
+// similar name leads there.
 var said = map[string]string{
 	"bash script": "sh",
 	"c#":          "csharp",
@@ -34,7 +33,7 @@ var said = map[string]string{
 	"text":        "txt",
 }
 
-// unknown is the error for the name of no type.
+// unknown returns the error for a name that is not a type.
 func unknown(name string) error {
 	if name == "" {
 		return fault.New("the name of the file type is empty", `Name one, such as "go", or leave it out.`)
@@ -43,7 +42,7 @@ func unknown(name string) error {
 	if len(shown) > maxShown {
 		shown = strings.ToValidUTF8(shown[:maxShown], "") + "..."
 	}
-	if len(name) > maxShown { // no type has a name like that
+	if len(name) > maxShown { // no type has a name of that length
 		return fault.New(fmt.Sprintf("there is no file type %q", shown), "Use a glob instead.")
 	}
 	bare := strings.ToLower(strings.TrimLeft(name, "*."))
@@ -64,8 +63,8 @@ func unknown(name string) error {
 	return fault.New(fmt.Sprintf("there is no file type %q", shown), "Use a glob instead.")
 }
 
-// having returns the types that a file of the name has, those with the fewest
-// globs first: they say most.
+// having returns the types of a file with the given name, those with the fewest globs
+// first because they are the most specific.
 func having(base string) (names []string) {
 	for name, globs := range types() {
 		if compile(globs).match(base) {
@@ -81,7 +80,7 @@ func having(base string) (names []string) {
 	return names[:min(len(names), maxHints)]
 }
 
-// list writes names for a sentence.
+// list formats names for a sentence.
 func list(names []string) string {
 	var b strings.Builder
 	for i, name := range names {

@@ -2,9 +2,9 @@ package filetype
 
 import "strings"
 
-// Match returns a function that tells whether a file is of the type, by its
-// name without the folder. It takes no memory and may be used by many
-// goroutines at once. The error is that of [Globs].
+// Match returns a function that reports whether a file is of the type, given its name
+// without the folder. The function does not allocate and is safe for concurrent use.
+// The error is that of [Globs].
 func Match(name string) (func(base string) bool, error) {
 	globs, err := Globs(name)
 	if err != nil {
@@ -13,17 +13,17 @@ func Match(name string) (func(base string) bool, error) {
 	return compile(globs).match, nil
 }
 
-// matcher is the globs of a type, by how they are asked. Most are names or
-// *.extension: two lookups a file, however many there are.
+// matcher holds the globs of a type, by how they are matched. Most are names or
+// *.extension. These cost two lookups for each file, for any number of globs.
 type matcher struct {
 	names      map[string]bool
-	extensions map[string]bool // without the dot; they have none inside
+	extensions map[string]bool // without the dot; they contain no other dot
 	suffixes   []string        // of globs that begin with their only asterisk
-	others     [][]string      // what is between the asterisks
+	others     [][]string      // the parts between the asterisks
 }
 
-// compile makes a matcher of globs that have only asterisks and classes of
-// single bytes, [abc] or [0-9]. Others are not in types.txt; a test sees to it.
+// compile compiles globs that contain only asterisks and classes of single bytes, [abc]
+// or [0-9]. A test checks that types.txt contains no others.
 func compile(globs []string) *matcher {
 	m := &matcher{names: map[string]bool{}, extensions: map[string]bool{}}
 	for _, glob := range globs {
@@ -43,7 +43,7 @@ func compile(globs []string) *matcher {
 	return m
 }
 
-// withoutClasses returns the globs without classes that a glob stands for.
+// withoutClasses returns the globs without classes that a glob expands to.
 func withoutClasses(glob string) []string {
 	head, rest, ok := strings.Cut(glob, "[")
 	if !ok {
@@ -93,8 +93,8 @@ func (m *matcher) match(base string) bool {
 	return false
 }
 
-// matchParts matches what is between asterisks: the first part begins the name,
-// the last one ends it, and each other is best found as early as possible.
+// matchParts matches the parts between asterisks: the first part begins the name, the
+// last one ends it, and each of the others is best matched as early as possible.
 func matchParts(base string, parts []string) bool {
 	last := len(parts) - 1
 	base, ok := strings.CutPrefix(base, parts[0])

@@ -2,7 +2,7 @@ package filetype
 
 import "mcp-toolset/internal/testscale"
 
-// The counts of the tests that have many cases.
+// The numbers of cases.
 var (
-	stride = testscale.N(7, 1) // of the file names that are given to rg
+	stride = testscale.N(7, 1) // of the file names that are passed to rg
 )

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Above returns the rules that hold at the absolute folder dir because of the
-// folders above it, and of core.excludesFile (global, which may be nil). The
-// lists of dir itself are for the caller to add with [Folder.With].
+// Above returns the rules that apply to the absolute folder dir from the folders above
+// it and from core.excludesFile (global, which may be nil). The caller adds the lists
+// of dir itself with [Folder.With].
 //
-// .rgignore and .ignore files count up to the top of the file system,
+// .rgignore and .ignore files apply from all folders up to the top of the file system,
 // .gitignore and info/exclude up to the first folder that has .git or .jj. If dir has
-// .git itself, adding its lists with Repo drops the latter again.
+// .git itself, adding its lists with Repo removes the latter again.
 //
-// ignored is the outermost of the folders on the way to dir, dir included, that
-// the rules of its own repository leave out; "" if none is.
+// ignored is the outermost of the folders on the way to dir, including dir, that the
+// rules of its own repository ignore, or "" if there is none.
 //
-// read reads a file. For one that is not there its error must be
-// [fs.ErrNotExist]; any other error says that there is something, such as the
-// folder .git. What cannot be read has no patterns. read bounds how much.
+// read reads a file and limits its size. If the file does not exist, its error must be
+// [fs.ErrNotExist]; any other error means that something exists, such as the folder
+// .git. A file that cannot be read has no patterns.
 func Above(dir string, global *List, read func(path string) ([]byte, error)) (f *Folder, ignored string) {
 	dir = filepath.Clean(dir)
 	root := filepath.VolumeName(dir) + string(filepath.Separator)
@@ -37,12 +37,12 @@ func Above(dir string, global *List, read func(path string) ([]byte, error)) (f 
 			ignored = at
 		}
 		if !more {
-			// dir's own lists are not read here.
+			// The caller adds dir's own lists.
 			return f.Enter(name, Lists{}), ignored
 		}
 		l := listsOf(at, read)
 		if l.Repo {
-			ignored = "" // what the repository around it leaves out is one of its own
+			ignored = "" // a repository inside an ignored folder is not ignored
 		}
 		f = f.Enter(name, l)
 		below = rest
@@ -66,9 +66,9 @@ func listsOf(dir string, read func(path string) ([]byte, error)) Lists {
 	return l
 }
 
-// Exclude returns the info/exclude file of the repository whose top is dir, or
-// nil, and whether there is a .git. Where that is a file, it and a worktree's
-// commondir are followed, wherever they lead. See [Above] for read.
+// Exclude returns the info/exclude file of the repository whose top is dir, or nil, and
+// whether there is a .git. If .git is a file, Exclude follows it and a worktree's
+// commondir to any path. See [Above] for read.
 func Exclude(dir string, read func(path string) ([]byte, error)) (data []byte, repo bool) {
 	git := filepath.Join(dir, ".git")
 	switch link, err := read(git); {

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkMatch judges every entry of the tree IGNORE_TREE (of the Go
-// distribution, if there is none) by that tree's own lists: the time is that of
-// one verdict.
+// BenchmarkMatch matches every entry of the tree IGNORE_TREE against that tree's own
+// lists. The time is that of one verdict.
 func BenchmarkMatch(b *testing.B) {
 	top := os.Getenv("IGNORE_TREE")
 	if top == "" {
@@ -54,7 +53,7 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// BenchmarkEnter goes into a folder without lists.
+// BenchmarkEnter enters a folder without lists.
 func BenchmarkEnter(b *testing.B) {
 	f := Top(nil).With(Lists{GitIgnore: Parse([]byte("*.o\n"))})
 	b.ReportAllocs()
@@ -63,7 +62,7 @@ func BenchmarkEnter(b *testing.B) {
 	}
 }
 
-// BenchmarkParse reads a list of the usual sort.
+// BenchmarkParse parses a typical list.
 func BenchmarkParse(b *testing.B) {
 	data := []byte("# objects\n*.o\n*.ko\n*.so.*\n/vmlinux\n!.gitignore\n/arch/*/boot\n*~\n\\#*#\n")
 	b.ReportAllocs()
@@ -72,7 +71,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkBacktrack is a pattern made to be slow.
+// BenchmarkBacktrack matches a pattern made to be slow.
 func BenchmarkBacktrack(b *testing.B) {
 	l := Parse([]byte("**/**/*a*b*c*a*a*a*a*b\n"))
 	path := ""

@@ -1,7 +1,7 @@
 package ignore
 
-// token returns the length of the token at s[0]: an escaped byte, a bracket
-// expression, or one byte; and a fault or "".
+// token returns the length of the token at s[0], which is an escaped byte, a bracket
+// expression, or one byte. It also returns a fault or "".
 func token(s string) (n int, fault string) {
 	switch s[0] {
 	case '\\':
@@ -19,7 +19,8 @@ func token(s string) (n int, fault string) {
 	return 1, ""
 }
 
-// check looks for what makes a glob invalid: the offset and the fault, or "".
+// check returns the offset of the first fault that makes a glob invalid, and the fault
+// or "".
 func check(glob string) (at int, fault string) {
 	var open []int
 	for i := 0; i < len(glob); {
@@ -42,8 +43,8 @@ func check(glob string) (at int, fault string) {
 	return 0, ""
 }
 
-// expand returns the globs without braces that a valid glob stands for; false
-// if they are more than limit.
+// expand returns the globs without braces that a valid glob expands to. It returns
+// false if there are more than limit.
 func expand(glob string, limit int) (globs []string, ok bool) {
 	var from func(glob string, i int) bool
 	from = func(glob string, i int) bool {
@@ -67,8 +68,8 @@ func expand(glob string, limit int) (globs []string, ok bool) {
 	return globs, ok
 }
 
-// alternatives splits the braces at glob[open] at their own commas. end is
-// behind the closing one.
+// alternatives splits the braces at glob[open] at their own commas. end is the offset
+// after the closing brace.
 func alternatives(glob string, open int) (parts []string, end int) {
 	depth, start := 0, open+1
 	for i := open; ; {

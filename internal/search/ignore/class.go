@@ -12,7 +12,7 @@ func (s *byteSet) addRange(lo, hi byte) {
 	}
 }
 
-// What can be wrong with a pattern, as a person reads it.
+// The faults of a pattern, in words for the user.
 const (
 	unclosedBracket   = "the [ is not closed"
 	danglingBackslash = "nothing follows the backslash"
@@ -22,18 +22,17 @@ const (
 	unopenedBrace     = "no { is open"
 )
 
-// parseClass reads the bracket expression at s[0] and returns its set, its
-// length, and a fault or "". It follows git's wildmatch: ! or ^ negates, a ]
-// that comes first is itself, a backslash quotes, [:name:] names a class, and
-// nothing matches a slash. backward tells of a range that runs backwards,
-// which git takes as empty.
+// parseClass parses the bracket expression at s[0]. It returns its set, its length, and
+// a fault or "". It follows git's wildmatch: ! or ^ negates, a ] in first place is
+// literal, a backslash quotes, [:name:] names a class, and nothing matches a slash.
+// backward reports a range that runs backwards, which git treats as empty.
 func parseClass(s string) (set byteSet, n int, backward bool, fault string) {
 	i := 1
 	negated := i < len(s) && (s[i] == '!' || s[i] == '^')
 	if negated {
 		i++
 	}
-	last := -1 // where a range can begin
+	last := -1 // the first byte of a possible range
 	for first := true; ; first = false {
 		if i >= len(s) {
 			return set, 0, backward, unclosedBracket
@@ -83,8 +82,8 @@ func parseClass(s string) (set byteSet, n int, backward bool, fault string) {
 	return set, i + 1, backward, ""
 }
 
-// className reads the [:name:] at s[0]. A length of 0 means that no ":]"
-// ends it, so that the [ is an ordinary member of the set.
+// className parses the [:name:] at s[0]. A length of 0 means that no ":]" ends it, so
+// that the [ is an ordinary member of the set.
 func className(s string) (name string, n int, fault string) {
 	i := 2
 	for i < len(s) && s[i] != ']' {
@@ -103,8 +102,8 @@ func className(s string) (name string, n int, fault string) {
 	return name, i + 1, ""
 }
 
-// classes are the POSIX classes as git's own tables have them: ASCII only,
-// and space without vertical tab and form feed.
+// classes holds the POSIX classes as in git's own tables: ASCII only, and space without
+// vertical tab and form feed.
 var classes = map[string]func(*byteSet){
 	"alnum":  func(s *byteSet) { s.addRange('0', '9'); s.addRange('A', 'Z'); s.addRange('a', 'z') },
 	"alpha":  func(s *byteSet) { s.addRange('A', 'Z'); s.addRange('a', 'z') },

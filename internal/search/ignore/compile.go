@@ -6,9 +6,9 @@ type kind uint8
 
 const (
 	literal kind = iota // the byte b
-	one                 // ? : any byte but a slash
+	one                 // ? : any byte except a slash
 	class               // [..]: a byte of set
-	star                // * : any number of bytes but slashes
+	star                // * : any number of bytes except slashes
 	folders             // **/ : nothing, or anything that ends with a slash
 	all                 // ** at the end or before \/ : anything
 )
@@ -23,10 +23,10 @@ type op struct {
 // rule is a compiled pattern: prefix, then ops, then suffix.
 type rule struct {
 	prefix, suffix string // literal
-	ops            []op   // between them; none if the pattern is a literal, which is prefix
-	need           mask   // bytes of the name
-	least          int32  // bytes that a match has at least
-	depth          int32  // slashes that a match has; anyDepth if that is open
+	ops            []op   // between them; nil if the pattern is a literal, which is then prefix
+	need           mask   // bytes required in the name
+	least          int32  // minimum number of bytes of a match
+	depth          int32  // slashes in a match; anyDepth if their number varies
 	next           int32  // next older rule of the same bucket, as an index + 1
 	negated        bool
 	folders        bool // matches folders only
@@ -35,7 +35,7 @@ type rule struct {
 
 const anyDepth = -1
 
-// compile makes a rule of a pattern; false if it can match nothing.
+// compile compiles a pattern. It returns false if the pattern can match nothing.
 func compile(p pattern) (rule, bool) {
 	r := rule{negated: p.negated, folders: p.folders, path: p.path}
 	ops, ok := parseOps(p)
@@ -56,7 +56,7 @@ func compile(p pattern) (rule, bool) {
 	return r, true
 }
 
-// measure finds what is cheap to ask of an entry first.
+// measure computes the conditions that are cheap to check first.
 func (r *rule) measure(ops []op) {
 	for _, o := range ops {
 		if o.kind < star {
@@ -65,7 +65,7 @@ func (r *rule) measure(ops []op) {
 		switch {
 		case o.kind == folders || o.kind == all:
 			r.depth = anyDepth
-			r.need = 0 // what came before may be in the name of a folder
+			r.need = 0 // the bytes before may be in the name of a folder
 		case o.kind == literal && o.b == '/':
 			if r.depth != anyDepth {
 				r.depth++
@@ -121,8 +121,8 @@ func parseOps(p pattern) (ops []op, ok bool) {
 	return ops, true
 }
 
-// parseStars reads the asterisks at p.text[i]. Two or more are special in a
-// path if they are all there is between two slashes, or an end and a slash.
+// parseStars parses the asterisks at p.text[i]. Two or more are special in a path if
+// they are alone between two slashes, or between an end and a slash.
 func parseStars(p pattern, i int) (k kind, n int) {
 	rest := strings.TrimLeft(p.text[i:], "*")
 	n = len(p.text) - i - len(rest)
@@ -137,7 +137,7 @@ func parseStars(p pattern, i int) (k kind, n int) {
 	return star, n
 }
 
-// cutLiteral takes the literal bytes off the front, or else the end, of ops.
+// cutLiteral removes the literal bytes from the front, or from the end, of ops.
 func cutLiteral(ops []op, front bool) ([]op, string) {
 	n := 0
 	for n < len(ops) {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// differs are patterns of a .gitignore that ripgrep 15 reads otherwise than
+// differs lists patterns of a .gitignore that ripgrep 15 interprets differently from
 // git. The package follows git, in .ignore files too: there is one syntax.
 //
-// Besides: with --no-require-git, ripgrep takes no notice of a repository in a
-// repository (see TestTreesLikeRipgrep); core.excludesFile is relative to the
-// current folder there.
+// In addition, with --no-require-git ripgrep ignores that a repository is inside a
+// repository (see TestTreesLikeRipgrep), and its core.excludesFile is relative to the
+// current folder.
 var differs = []struct {
 	file, path string
 	git        Verdict

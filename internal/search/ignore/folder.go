@@ -1,33 +1,32 @@
 package ignore
 
-// Lists is what was found in one folder.
+// Lists holds the lists found in one folder.
 type Lists struct {
 	RgIgnore  *List // .rgignore
 	Ignore    *List // .ignore
 	GitIgnore *List // .gitignore
 	Exclude   *List // info/exclude of the repository whose top this is
-	Repo      bool  // has .git: the .gitignore and info/exclude above do not hold here
+	Repo      bool  // has .git or .jj: the .gitignore and info/exclude from above do not apply here
 }
 
-// Folder is the rules that hold for the entries of one folder: its own lists
-// and those above. It never changes and is safe for concurrent use.
+// Folder holds the rules that apply to the entries of one folder: its own lists and
+// those above. It never changes and is safe for concurrent use.
 type Folder struct {
-	path   string // from the folder the outermost list is in: "" or ending with a slash
+	path   string // from the folder of the outermost list: "" or ending with a slash
 	depth  int    // slashes in path
 	scopes []scope
 	global *List // core.excludesFile, for folders entered later
 }
 
-// scope is a list and where its folder is. Scopes stand in the order in which
-// they are asked.
+// scope is a list and the place of its folder. Scopes are in the order of precedence.
 type scope struct {
 	list  *List
 	kind  listKind
 	base  int // length of its folder's path
-	depth int // slashes in it
+	depth int // slashes in that path
 }
 
-// listKind is where a list comes from, the most important first.
+// listKind is the source of a list, in the order of precedence.
 type listKind uint8
 
 const (
@@ -38,9 +37,9 @@ const (
 	globalFile
 )
 
-// Top returns the rules at the top of a walk before its own lists: those of
-// core.excludesFile only, which may be nil. See [Above] for a top whose
-// parents have a say.
+// Top returns the rules at the top of a walk without its own lists: only those of
+// core.excludesFile, which may be nil. See [Above] for a top to which lists of folders
+// above apply.
 func Top(global *List) *Folder {
 	f := &Folder{global: global}
 	return f.With(Lists{Repo: true})
@@ -49,7 +48,7 @@ func Top(global *List) *Folder {
 // With returns the rules of the same folder with the lists found in it.
 //
 // The patterns of core.excludesFile are relative to the top of the innermost
-// repository, as in git, or to where the first Folder began if there is none.
+// repository, as in git, or to the first Folder if there is none.
 func (f *Folder) With(l Lists) *Folder {
 	own := [...]*List{l.RgIgnore, l.Ignore, l.GitIgnore, l.Exclude, nil}
 	if l.Repo {
@@ -75,15 +74,15 @@ func (f *Folder) With(l Lists) *Folder {
 	return &with
 }
 
-// Enter returns the rules of the folder name in f, in which l was found. A
-// folder without lists costs two small allocations.
+// Enter returns the rules of the folder name in f, in which l was found. A folder
+// without lists costs two small allocations.
 func (f *Folder) Enter(name string, l Lists) *Folder {
 	below := &Folder{path: f.path + name + "/", depth: f.depth + 1, scopes: f.scopes, global: f.global}
 	return below.With(l)
 }
 
-// Match judges the entry name of the folder. isFolder tells whether it is a
-// folder; a link to a folder is none.
+// Match returns the verdict on the entry name of the folder. isFolder is whether it is
+// a folder; a link to a folder is not.
 func (f *Folder) Match(name string, isFolder bool) Verdict {
 	if len(f.scopes) == 0 {
 		return Undecided
@@ -98,7 +97,7 @@ func (f *Folder) Match(name string, isFolder bool) Verdict {
 	return Undecided
 }
 
-// Ignored reports whether the entry name of the folder is left out.
+// Ignored reports whether the entry name of the folder is ignored.
 func (f *Folder) Ignored(name string, isFolder bool) bool {
 	return f.Match(name, isFolder) == Ignored
 }

@@ -37,8 +37,7 @@ func TestRepositoryStopsGitOnly(t *testing.T) {
 	}
 }
 
-// disk is a file system for the functions that read: a name without text is
-// a folder.
+// disk is a file system for the functions that read. A name without text is a folder.
 type disk map[string]string
 
 func (d disk) read(path string) ([]byte, error) {
@@ -103,7 +102,7 @@ func TestGlobal(t *testing.T) {
 	tests := []struct {
 		disk disk
 		xdg  string
-		want string // the name ignored
+		want string // the ignored name
 	}{
 		{disk{"/h/.config/git/ignore": "i"}, "", "i"},
 		{disk{"/x/git/ignore": "i", "/h/.config/git/ignore": "no"}, "/x", "i"},

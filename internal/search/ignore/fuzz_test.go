@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// obvious judges by regular expressions, one line after the other. Bytes are
-// taken as the runes of Latin-1.
+// obvious matches with regular expressions, one line after the other. Bytes are treated
+// as runes of Latin-1.
 func obvious(file, path string, folder bool) (v Verdict) {
 	file = strings.TrimPrefix(file, "\uFEFF")
 	for _, line := range strings.Split(file, "\n") {
@@ -73,14 +73,14 @@ func translate(s string, inPath bool) (expr string, ok bool) {
 			expr += "[^/]"
 			i++
 		case '[':
-			set, n, _, fault := parseClass(s[i:]) // judged by git itself in TestClassesLikeGit
+			set, n, _, fault := parseClass(s[i:]) // compared with git in TestClassesLikeGit
 			if fault != "" {
 				return "", false
 			}
 			members := ""
 			for b := range 256 {
 				if set.has(byte(b)) {
-					members += string(rune(b)) // every one by its number
+					members += string(rune(b)) // every byte by its number
 				}
 			}
 			if members == "" {
@@ -126,7 +126,7 @@ func checkObvious(t *testing.T, file, path string, folder bool) {
 }
 
 func FuzzIgnore(f *testing.F) {
-	for _, test := range tricky { // judged by git in TestTricky
+	for _, test := range tricky { // compared with git in TestTricky
 		for _, path := range strings.Split(test.ignored+"|"+test.undecided+"|"+test.included, "|") {
 			path, folder := strings.CutSuffix(path, "/")
 			f.Add(test.file, path, folder)

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// A sample is an ignore file and paths below it; a slash at the end of a path
-// makes it a folder.
+// sample is an ignore file and paths below it. A path with a slash at its end is a
+// folder.
 type sample struct {
 	file  string
 	paths []string
 }
 
-// judge is what becomes of a path: the first of its folders that is ignored
-// decides, else its own verdict.
+// judge returns the verdict on a path: Ignored if one of its folders is ignored,
+// otherwise its own verdict.
 func judge(l *List, path string) Verdict {
 	path, folder := strings.CutSuffix(path, "/")
 	for i := range path {
@@ -31,7 +31,7 @@ func judge(l *List, path string) Verdict {
 	return l.Match(path, folder)
 }
 
-// askGit lets git judge all paths of all samples.
+// askGit returns git's verdicts on all paths of all samples.
 func askGit(t *testing.T, samples []sample) [][]Verdict {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -47,7 +47,7 @@ func askGit(t *testing.T, samples []sample) [][]Verdict {
 		write(t, filepath.Join(top, dir+"f", ".gitignore"), s.file)
 		for _, p := range s.paths {
 			p, folder := strings.CutSuffix(p, "/")
-			at := dir // for folders a place of their own: a file may have the same name
+			at := dir // folders go to a separate place, because a file may have the same name
 			if folder {
 				at += "f"
 				if err := os.MkdirAll(filepath.Join(top, at, p), 0o777); err != nil {
@@ -76,10 +76,10 @@ func askGit(t *testing.T, samples []sample) [][]Verdict {
 	return answers
 }
 
-// home is the user's folder for a tree at dir.
+// home returns the user's home folder for a tree at dir.
 func home(dir string) string { return dir + ".home" }
 
-// git runs git with no configuration but that of the test.
+// git runs git with no configuration except that of the test.
 func git(t *testing.T, dir string, in *bytes.Buffer, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -125,11 +125,11 @@ func compare(t *testing.T, samples []sample) {
 	}
 }
 
-// tricky are patterns with the verdicts that gitignore(5) and git's source
-// make one expect. git itself judges each too.
+// tricky lists patterns with the verdicts that follow from gitignore(5) and git's
+// source. Each is also compared with git.
 var tricky = []struct {
 	file               string
-	ignored, undecided string // paths, apart by "|"
+	ignored, undecided string // paths, separated by "|"
 	included           string
 }{
 	{"foo", "foo|foo/|a/foo|a/foo/b", "foo2|afoo|Foo", ""},
@@ -272,7 +272,7 @@ func randomPattern(r *rand.Rand) string {
 	return b.String()
 }
 
-// randomPath makes a folder of one path in three.
+// randomPath returns a path, which is a folder in one of three cases.
 func randomPath(r *rand.Rand) string {
 	var names []string
 	for range 1 + r.IntN(4) {

@@ -7,11 +7,11 @@ import (
 
 // Global returns the patterns of the user's core.excludesFile, or nil.
 //
-// Its place is taken from $XDG_CONFIG_HOME/git/config (by default
-// home/.config) and home/.gitconfig, where the later wins; without a setting it
-// is git/ignore beside the former. Includes are not followed. A path must be
-// absolute or begin with ~/ : what else git allows depends on where it is run.
-// read reads a file; what it cannot read counts as empty.
+// The setting is read from $XDG_CONFIG_HOME/git/config (by default in home/.config) and
+// home/.gitconfig; the latter takes precedence. Without a setting the file is
+// git/ignore in the same folder as git/config. Includes are not followed. A path must
+// be absolute or begin with ~/ : other forms that git allows depend on the folder in
+// which it runs. read reads a file; a file that it cannot read counts as empty.
 func Global(home string, getenv func(string) string, read func(path string) ([]byte, error)) *List {
 	xdg := getenv("XDG_CONFIG_HOME")
 	if xdg == "" {
@@ -40,8 +40,8 @@ func Global(home string, getenv func(string) string, read func(path string) ([]b
 	return Parse(data)
 }
 
-// excludesFile returns the last value of core.excludesFile in a git
-// configuration, see the section Syntax of git-config(1).
+// excludesFile returns the last value of core.excludesFile in a git configuration: see
+// the section Syntax of git-config(1).
 func excludesFile(config string) (value string, ok bool) {
 	config = strings.TrimPrefix(config, "\uFEFF")
 	config = strings.ReplaceAll(config, "\r\n", "\n")
@@ -59,7 +59,7 @@ func excludesFile(config string) (value string, ok bool) {
 		default:
 			end := strings.IndexAny(config, "=\n")
 			if end < 0 || config[end] == '\n' {
-				_, config, _ = strings.Cut(config, "\n") // a key alone
+				_, config, _ = strings.Cut(config, "\n") // a key without a value
 				continue
 			}
 			key := strings.TrimRight(config[:end], " \t")
@@ -73,8 +73,8 @@ func excludesFile(config string) (value string, ok bool) {
 	return value, ok
 }
 
-// cutHeader reads a section's name up to its bracket, which may stand between
-// the quotes of a subsection.
+// cutHeader splits off a section's name before its closing bracket. Brackets within the
+// quotes of a subsection do not count.
 func cutHeader(s string) (header, rest string) {
 	quoted := false
 	for i := 0; i < len(s); i++ {
@@ -90,12 +90,12 @@ func cutHeader(s string) (header, rest string) {
 	return "", ""
 }
 
-// cutValue reads a value: quotes, escapes, a comment, lines joined by a
-// backslash. Blanks at its ends do not count, unless quoted.
+// cutValue splits off a value. It handles quotes, escapes, comments and lines joined by
+// a backslash. It removes blanks at the ends, unless quoted.
 func cutValue(s string) (value, rest string) {
 	var b strings.Builder
 	quoted := false
-	blanks := "" // not yet known to be inside
+	blanks := "" // blanks that may be at the end
 	i := 0
 	for ; i < len(s) && s[i] != '\n'; i++ {
 		c := s[i]

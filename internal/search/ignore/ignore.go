@@ -1,41 +1,42 @@
-// Package ignore says which files a search leaves out: the rules of
-// .gitignore, .ignore and .rgignore files, of a repository's info/exclude and
-// of the user's core.excludesFile, and the globs a person gives with a search.
+// Package ignore decides which files a search leaves out: by the rules of .gitignore,
+// .ignore and .rgignore files, of a repository's info/exclude and of the user's
+// core.excludesFile, and by the globs that the user passes with a search.
 //
-// One file is a [List]. What holds in a folder, from its own lists and those
-// above, is a [Folder]; a walk makes one for each folder with [Folder.Enter]
-// and asks [Folder.Match] about each entry. Globs are an [Override].
+// A file of patterns is a [List]. The rules that apply to a folder, from its own lists
+// and those above, are a [Folder]. A walk makes one for each folder with [Folder.Enter]
+// and calls [Folder.Match] for each entry. Globs are an [Override].
 //
 // The rules:
 //
-//   - A pattern means what git makes of it (gitignore(5), and dir.c and
-//     wildmatch.c where the page is silent), in .ignore and .rgignore too.
-//     Names and patterns are bytes: ? is one byte. Case is respected.
+//   - A pattern has the meaning that git gives it (gitignore(5), and dir.c and
+//     wildmatch.c where the page is silent), in .ignore and .rgignore too. Names and
+//     patterns are bytes: ? is one byte. Case is significant.
 //   - The last matching pattern of a list decides.
-//   - Lists are asked as ripgrep does: by kind (.rgignore, .ignore, .gitignore,
-//     info/exclude, core.excludesFile), within a kind from the deepest folder
-//     up. The first that decides wins. In and below a folder with .git, the
-//     .gitignore and info/exclude of the folders above it do not hold.
-//   - .gitignore holds outside of a repository too, and core.excludesFile.
-//   - Nothing below an ignored folder can be included again: a walk does not
-//     enter it. This package is not asked about what lies in there.
+//   - Lists have the precedence of ripgrep: by kind (.rgignore, .ignore, .gitignore,
+//     info/exclude, core.excludesFile), and within a kind from the deepest folder up.
+//     The first that decides wins. In and below a folder with .git, the .gitignore and
+//     info/exclude of the folders above it do not apply.
+//   - .gitignore and core.excludesFile apply outside of a repository too.
+//   - Nothing below an ignored folder can be included again: a walk does not enter it,
+//     and does not call this package for its entries.
 //
-// Deciding takes no memory, unless a path is longer than 512 bytes. A pattern takes at most time proportional to its
-// length times that of the path, however many asterisks it has.
+// Matching does not allocate, unless a path is longer than 512 bytes. The time of a
+// pattern is at most proportional to its length times that of the path, for any number
+// of asterisks.
 //
-// Nothing here opens a file: reading is handed in by the caller.
+// This package does not open files: the caller passes a function that reads them.
 package ignore
 
-// Verdict is what a list, a folder or an override says about an entry.
+// Verdict is the decision of a list, a folder or an override on an entry.
 type Verdict int8
 
 const (
 	Undecided Verdict = iota // no pattern matches
 	Ignored                  // left out
-	Included                 // matched by a pattern that takes back (!pattern)
+	Included                 // matched by a negated pattern (!pattern)
 )
 
-// invert turns the meaning round: a plain glob includes.
+// invert inverts a verdict, because a plain glob includes.
 func (v Verdict) invert() Verdict {
 	switch v {
 	case Ignored:

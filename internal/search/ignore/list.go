@@ -2,11 +2,11 @@ package ignore
 
 import "strings"
 
-// List is the patterns of one ignore file. A nil List ignores nothing. It is
-// safe for concurrent use.
+// List holds the patterns of one ignore file. A nil List ignores nothing. It is safe
+// for concurrent use.
 //
-// Most patterns can only match entries of one name, or of one extension, and
-// are found by it. The others are tried one after the other, newest first.
+// Most patterns can only match entries with one name, or with one extension, and are
+// looked up by it. The others are tried one after the other, newest first.
 type List struct {
 	rules  []rule           // in the order of the file
 	byName map[string]int32 // the newest rule for a name, as an index + 1
@@ -14,15 +14,15 @@ type List struct {
 	rest   []unkeyed        // the others, newest first
 }
 
-// unkeyed is a rule that no name and no extension leads to.
+// unkeyed is a rule without a fixed name or extension.
 type unkeyed struct {
 	need mask
 	rule int32 // its index
 }
 
-// mask is which bytes there are in a name, for a quick no: a bit for each
-// byte, which several share, and one for a second dot. Most names have one dot
-// and most patterns that no extension leads to have two (*.tab.[ch]).
+// mask is the set of bytes in a name, for a fast rejection. It has a bit for each byte,
+// which several bytes share, and one for a second dot. Most names have one dot, and
+// most patterns without a fixed extension have two (*.tab.[ch]).
 type mask uint64
 
 const secondDot mask = 1 << 0
@@ -43,8 +43,8 @@ func (l *List) Len() int {
 	return len(l.rules)
 }
 
-// Match judges an entry by its path below the list's folder, with slashes.
-// folder tells whether it is one; a link to a folder is none.
+// Match returns the verdict on an entry, given its path relative to the list's folder,
+// with slashes. folder is whether it is a folder; a link to a folder is not.
 func (l *List) Match(path string, folder bool) Verdict {
 	if l == nil {
 		return Undecided
@@ -54,7 +54,7 @@ func (l *List) Match(path string, folder bool) Verdict {
 	return l.match(path[:cut], strings.Count(path[:cut], "/"), &e)
 }
 
-// entry is what is judged, whatever the list.
+// entry holds the properties of an entry that all lists use.
 type entry struct {
 	name   string
 	ext    string // from the name's last dot; "" if there is none
@@ -108,8 +108,8 @@ func (l *List) index() {
 	}
 }
 
-// key returns the one name, or else the one extension, that an entry must
-// have for the rule to match it; "" if there is none.
+// key returns the name or, if that is not fixed, the extension that an entry must have
+// for the rule to match it. It returns "" if there is none.
 func (r *rule) key() (name, ext string) {
 	tail := r.suffix
 	if r.ops == nil {
@@ -121,7 +121,7 @@ func (r *rule) key() (name, ext string) {
 	if r.ops == nil {
 		return tail, ""
 	}
-	// After **/ begins a name, unless ** follows half a name (see newPattern).
+	// A name begins after **/, unless ** follows a part of a name (see newPattern).
 	afterSlash := len(r.ops) > 1 || r.prefix == "" || strings.HasSuffix(r.prefix, "/")
 	if r.ops[len(r.ops)-1].kind == folders && afterSlash {
 		return tail, ""
@@ -129,8 +129,8 @@ func (r *rule) key() (name, ext string) {
 	return "", extension(tail)
 }
 
-// match judges the entry of the folder dir, which is "" or ends with a slash
-// and has depth slashes. The newest rule that matches decides.
+// match returns the verdict on the entry in the folder dir, which is "" or ends with a
+// slash, and has depth slashes. The newest matching rule decides.
 func (l *List) match(dir string, depth int, e *entry) Verdict {
 	found := int32(-1)
 	if len(l.byName) > 0 {
@@ -158,7 +158,8 @@ func (l *List) match(dir string, depth int, e *entry) Verdict {
 	return Ignored
 }
 
-// chain returns the newest matching rule of a bucket that is newer than found.
+// chain returns the newest matching rule of a bucket that is newer than found, or
+// found.
 func (l *List) chain(head, found int32, dir string, depth int, e *entry) int32 {
 	for i := head - 1; i > found; i = l.rules[i].next - 1 {
 		if l.rules[i].match(dir, depth, e) {
@@ -168,8 +169,8 @@ func (l *List) chain(head, found int32, dir string, depth int, e *entry) int32 {
 	return found
 }
 
-// shortPath is a path length that needs no memory from the heap: longer ones
-// are rare and meet few patterns that look at them as a whole.
+// shortPath is the limit of a path that is not allocated on the heap. Longer paths are
+// rare, and few patterns look at them as a whole.
 const shortPath = 512
 
 func (r *rule) match(dir string, depth int, e *entry) bool {
@@ -192,7 +193,7 @@ func (r *rule) match(dir string, depth int, e *entry) bool {
 		return false
 	}
 	if len(r.ops) == 1 && r.ops[0].kind == star {
-		return true // the slashes are all accounted for
+		return true // the number of slashes was checked above
 	}
 	if !r.path {
 		return matchOps(r.ops, e.name[len(r.prefix):size-len(r.suffix)])

@@ -2,11 +2,11 @@ package ignore
 
 // matchOps reports whether the steps match the whole text.
 //
-// When a step fails, only the last * and the last ** are tried again one step
-// further: whatever an earlier one could reach, a later one of the same sort
-// reaches from its first place too. A * never passes a slash, and ** is tried
-// again after each slash, so a part of the text meets a part of the pattern
-// once: the time is bounded by the product of the lengths.
+// When a step fails, only the last * and the last ** are tried again one step further:
+// a later one of the same kind reaches, from its first place, whatever an earlier one
+// could reach. A * never passes a slash, and ** is tried again after each slash. So
+// each part of the text is compared with each part of the pattern once, and the time is
+// bounded by the product of the lengths.
 func matchOps[text string | []byte](ops []op, s text) bool {
 	const none = -1
 	starOp, starAt := none, 0 // the step after the last *, and where * ends

@@ -6,28 +6,27 @@ import (
 )
 
 const (
-	// maxGlob is the length of one glob in bytes. No path on Linux is longer
+	// maxGlob is the limit of one glob, in bytes. No path on Linux is longer
 	// (PATH_MAX).
 	maxGlob = 4096
-	// maxExpanded is the number of patterns that all globs together make once
-	// their braces are expanded. People write a dozen; {a,b} ten times in a
-	// row is the first to be refused.
+	// maxExpanded is the limit of patterns into which all globs together expand. Users
+	// write a dozen; {a,b} nine times in a row is within it, ten times is not.
 	maxExpanded = 1000
 )
 
-// Override is globs a person gave: patterns of a .gitignore with the meaning
-// turned round. A plain glob includes, one with ! in front leaves out. A nil
-// Override has no opinion. It is safe for concurrent use.
+// Override holds globs that the user passed: patterns of a .gitignore with the inverse
+// meaning. A plain glob includes, and one that begins with ! excludes. A nil Override
+// decides nothing. It is safe for concurrent use.
 type Override struct {
 	list  *List
-	plain bool // a plain glob is among them
+	plain bool // whether any glob is plain
 }
 
-// GlobError is a glob that has no meaning.
+// GlobError is the error for an invalid glob.
 type GlobError struct {
 	Glob   string
 	Offset int    // in bytes
-	Fact   string // what is wrong there
+	Fact   string // the fault at Offset
 }
 
 func (e *GlobError) Error() string {
@@ -53,10 +52,10 @@ func (e *GlobError) Advice() string {
 	return `Shorten it, or use several calls.`
 }
 
-// Globs compiles globs. They differ from patterns of a file in this: {a,b}
-// stands for either, nested too, and an alternative may be empty; # is no
-// comment; ** is special only if it stands alone between slashes. An empty
-// glob has no effect. The error is a *[GlobError].
+// Globs compiles globs. They differ from patterns of a file as follows. {a,b} matches
+// either alternative; braces may be nested, and an alternative may be empty. # does not
+// begin a comment. ** is special only if it is alone between slashes. An empty glob has
+// no effect. The error is a *[GlobError].
 func Globs(globs []string) (*Override, error) {
 	o := &Override{list: &List{}}
 	for _, glob := range globs {
@@ -91,10 +90,10 @@ func Globs(globs []string) (*Override, error) {
 	return o, nil
 }
 
-// Match judges an entry by its path below the folder the globs are relative
-// to, with slashes. Ignored and Included win over the rules of ignore files;
-// Undecided leaves it to them. If there is a plain glob, a file that no glob
-// matches is Ignored; a folder is not, for the sake of what is in it.
+// Match returns the verdict on an entry, given its path relative to the folder of the
+// globs, with slashes. Ignored and Included take precedence over ignore files;
+// Undecided leaves the decision to them. If there is a plain glob, a file that no glob
+// matches is Ignored. A folder is not, because it may contain files that match.
 func (o *Override) Match(path string, folder bool) Verdict {
 	if o == nil {
 		return Undecided

@@ -9,8 +9,8 @@ import (
 
 func TestOverride(t *testing.T) {
 	tests := []struct {
-		globs                        string // apart by blanks
-		included, ignored, undecided string // paths, apart by blanks
+		globs                        string // separated by blanks
+		included, ignored, undecided string // paths, separated by blanks
 	}{
 		{"*.go", "a.go b/a.go x.go/", "a.c", "b/"},
 		{"!*.go", "", "a.go b/a.go x.go/", "a.c b/"},
@@ -53,7 +53,8 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestOverrideLikeRipgrep asks ripgrep where it means the same.
+// TestOverrideLikeRipgrep compares with ripgrep for globs that have the same meaning
+// there.
 func TestOverrideLikeRipgrep(t *testing.T) {
 	names := strings.Fields("a.c a.h b/a.c b/c/a.h b/c/x src/a src/b/a.c x.log build/x.log build/y {q} a,b ab")
 	globs := strings.Fields("*.c !*.h *.{c,h} /a.c b/** **/c/* src/ !src/ {a,b}.c {a,b/c}/*.h !b/c [a-b]* \\{q\\} *.log build/** build/ build ** b{/,/c/}a.c !{b,src} a,b *b")
@@ -86,7 +87,8 @@ func TestOverrideLikeRipgrep(t *testing.T) {
 	}
 }
 
-// left is what a walk does with a file: a pruned folder takes all with it.
+// left reports whether a walk leaves a file in: an ignored folder excludes all its
+// files.
 func left(f *Folder, o *Override, path string) bool {
 	for i := 0; ; {
 		cut := strings.IndexByte(path[i:], '/')

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// pattern is one line, taken apart as git's parse_path_pattern does.
+// pattern is one line, parsed as git's parse_path_pattern does.
 type pattern struct {
-	text    string // without !, the slash before it and the slash after it
+	text    string // without !, the slash at the beginning and the slash at the end
 	negated bool   // began with !
 	folders bool   // ended with a slash: matches folders only
-	path    bool   // has a slash: matches the path below the list's folder, not the name
+	path    bool   // has a slash: matches the path relative to the list's folder, not the name
 	start   int    // length of the literal beginning, see [newPattern]
 }
 
-// Parse reads the patterns of an ignore file as git does: a byte order mark
-// is skipped, a line ends at LF or CRLF, # begins a comment, blanks at the end
-// do not count unless quoted with a backslash, and a NUL ends the line's
-// pattern. A line that can match nothing (an unclosed bracket, a backslash at
-// the end) is skipped. It returns nil if no pattern remains.
+// Parse parses the patterns of an ignore file as git does: it skips a byte order mark,
+// a line ends at LF or CRLF, # begins a comment, blanks at the end do not count unless
+// quoted with a backslash, and a NUL ends the line's pattern. It skips a line that can
+// match nothing (an unclosed bracket, a backslash at the end). It returns nil if no
+// pattern remains.
 func Parse(data []byte) *List {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	l := &List{}
@@ -42,7 +42,7 @@ func Parse(data []byte) *List {
 	return l
 }
 
-// trimBlanks removes the blanks (no tabs) at the end that no backslash quotes.
+// trimBlanks removes the blanks (not tabs) at the end that no backslash quotes.
 func trimBlanks(s string) string {
 	end := len(strings.TrimRight(s, " "))
 	if end < len(s) {
@@ -52,11 +52,11 @@ func trimBlanks(s string) string {
 	return s[:end]
 }
 
-// newPattern takes apart a pattern without its exclamation mark.
+// newPattern parses a pattern without its exclamation mark.
 //
-// git compares the beginning up to the first special character literally and
-// hands the rest to wildmatch, for which ** then stands at the start. So
-// doc/a** matches doc/abc/def, as if ** stood between slashes. start says where.
+// git compares the beginning up to the first special character literally and passes the
+// rest to wildmatch, which sees ** at the start. So doc/a** matches doc/abc/def, as if
+// ** were between slashes. start is the offset of that rest.
 func newPattern(text string, negated bool) pattern {
 	p := pattern{negated: negated}
 	p.text, p.folders = strings.CutSuffix(text, "/")

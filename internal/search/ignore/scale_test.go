@@ -2,9 +2,9 @@ package ignore
 
 import "mcp-toolset/internal/testscale"
 
-// The counts of the tests that have many cases.
+// The numbers of cases.
 var (
-	randomLists = testscale.N(100, 3000) // judged by git
+	randomLists = testscale.N(100, 3000) // compared with git
 	randomTrees = testscale.N(20, 300)   // each for git and for ripgrep
-	globStep    = testscale.N(9, 1)      // one of so many pairs of globs is judged by ripgrep
+	globStep    = testscale.N(9, 1)      // one of so many pairs of globs is compared with ripgrep
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// list is the files that a walk of dir leaves, hidden ones too, without .git.
+// list returns the files that a walk of dir finds, including hidden ones, without .git.
 func list(t *testing.T, dir string) []string {
 	t.Helper()
 	getenv := func(string) string { return "" }
@@ -64,9 +64,10 @@ func (g *grower) patterns() string {
 
 func (g *grower) list(path string) { g.keep(path, g.patterns()) }
 
-// own writes the user's own list. To ripgrep an anchored pattern in it means the
-// folder it runs in, to git and us the top of the repository that a file is in:
-// where there are repositories inside, it has none.
+// own writes the user's own list. For ripgrep an anchored pattern in it is relative to
+// the current folder; for git and this package it is relative to the top of the
+// repository of the file. So if there are repositories inside, the list has no such
+// pattern.
 func (g *grower) own(path string) {
 	lines := strings.Split(g.patterns(), "\n")
 	if g.nested {
@@ -176,8 +177,8 @@ func ripgrep(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// TestTreesLikeRipgrep keeps to patterns that git and ripgrep read alike (to
-// ripgrep a class such as [!a] may be a slash, to git it never is);
+// TestTreesLikeRipgrep uses only patterns that git and ripgrep interpret alike. (For
+// ripgrep a class such as [!a] may match a slash, for git it never does.)
 // TestRipgrepDiffers has the others.
 func TestTreesLikeRipgrep(t *testing.T) {
 	g := grower{
@@ -187,8 +188,8 @@ func TestTreesLikeRipgrep(t *testing.T) {
 		lists: []string{".gitignore", ".ignore", ".rgignore"},
 	}
 	for seed := range uint64(randomTrees) {
-		// With --no-require-git, ripgrep does not look for .git, and so
-		// takes no notice of a repository in a repository.
+		// With --no-require-git, ripgrep does not look for .git. So it does not notice
+		// a repository inside a repository.
 		args := []string{"-g", "!.git"}
 		if g.nested = seed%2 == 0; !g.nested {
 			args = append(args, "--no-require-git")

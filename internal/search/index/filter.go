@@ -2,27 +2,27 @@ package index
 
 import "sync/atomic"
 
-// A Filter asks the signatures of a Store for the literals of a [Query]. It is safe
-// for concurrent use, and good while the Store does not change: it remembers what a
-// group of blocks said.
+// Filter looks up the literals of a [Query] in the signatures of a Store. It is safe
+// for concurrent use. It caches results for groups of blocks, so it is valid only while
+// the Store does not change.
 type Filter struct {
 	s       *Store
 	clauses []asked
 }
 
-// asked is a clause with what was answered, by group.
+// asked is a clause with its cached results, by group.
 type asked struct {
 	clause
 	answers []answer
 }
 
-// An answer has the columns in which one of the literals may start.
+// answer holds the columns in which one of the literals may start.
 type answer struct {
 	columns atomic.Uint64
-	known   atomic.Bool // columns is set
+	known   atomic.Bool // whether columns is set
 }
 
-// Filter makes a filter. That of the nil Query excludes nothing.
+// Filter returns a filter for q. A nil Query excludes nothing.
 func (s *Store) Filter(q *Query) *Filter {
 	f := &Filter{s: s}
 	if q == nil {
@@ -35,7 +35,7 @@ func (s *Store) Filter(q *Query) *Filter {
 	return f
 }
 
-// in tells whether a literal of the clause may start in a block.
+// in reports whether a literal of the clause may start in a block.
 func (a *asked) in(s *Store, at slot) bool {
 	known := &a.answers[at.group()]
 	if !known.known.Load() {
@@ -45,7 +45,7 @@ func (a *asked) in(s *Store, at slot) bool {
 	return known.columns.Load()>>at.column()&1 != 0
 }
 
-// columns gives those of a group in which a literal of the clause may start.
+// columns returns the columns of a group in which a literal of the clause may start.
 func (c *clause) columns(g *group) (found uint64) {
 	for _, l := range c.literals {
 		row := g.used
@@ -68,7 +68,7 @@ func (c *clause) columns(g *group) (found uint64) {
 	return found
 }
 
-// allIn tells whether each of the clauses may have a literal in blocks first to last.
+// allIn reports whether each of the clauses may have a literal in blocks first to last.
 func (f *Filter) allIn(clauses []asked, d directory, first, last int) bool {
 	for i := range clauses {
 		b := first
@@ -82,8 +82,8 @@ func (f *Filter) allIn(clauses []asked, d directory, first, last int) bool {
 	return true
 }
 
-// File tells whether the text of file id can hold a match that runs over lines:
-// every clause is asked for in the whole text.
+// File reports whether the text of file id can contain a match that spans lines: every
+// clause is looked up in the whole text.
 func (f *Filter) File(id uint32) bool {
 	switch r := f.s.ref(id); {
 	case r == 0 || len(f.clauses) == 0:
@@ -98,7 +98,7 @@ func (f *Filter) File(id uint32) bool {
 	}
 }
 
-// slot tells whether every clause may have a literal in one block.
+// slot reports whether every clause may have a literal in one block.
 func (f *Filter) slot(at slot) bool {
 	for i := range f.clauses {
 		if !f.clauses[i].in(f.s, at) {

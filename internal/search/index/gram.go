@@ -8,43 +8,44 @@ import (
 	"unicode/utf8"
 )
 
-// A gram is hashed by one multiplication; the upper 16 bits of the product
-// are its place in the map. The factors are odd and have no pattern, as
-// Knuth asks for multiplicative hashing (TAOCP 3, 6.4): 2^32 divided by the
-// golden ratio and a prime of the xxHash family.
+// A gram is hashed by one multiplication. The upper 16 bits of the product are its
+// place in the map. The factors are odd and have no pattern, as Knuth requires for
+// multiplicative hashing (TAOCP 3, 6.4): 2^32 divided by the golden ratio and a prime
+// of the xxHash family.
 const (
 	factor3 = 0x9E3779B1
 	factor4 = 0x85EBCA77
 
-	// foldCase sets the bit in which the cases of an ASCII letter differ. It
-	// merges some other bytes too, such as [ and {. That costs little, and
-	// finding the letters would cost more than all the rest of the hash.
+	// foldCase sets the bit in which the cases of an ASCII letter differ. It also
+	// merges some other bytes, such as [ and {. That costs little; to identify letters
+	// would cost more than the rest of the hash.
 	foldCase = 0x20202020
 )
 
-// hash3 hashes the first three bytes of v in folded case, hash4 all four, of which
-// the first keeps its case. v is in little-endian order.
+// hash3 hashes the first three bytes of v in folded case. hash4 hashes all four, of
+// which the first is not folded. v is in little-endian order.
 func hash3(v uint32) uint32 { return (v | foldCase) << 8 * factor3 >> 16 }
 func hash4(v uint32) uint32 { return (v | foldCase&^0xff) * factor4 >> 16 }
 
-// A gram is two places in the map, one of which is set where it is; they may be the
-// same.
+// gram is two places in the map, which may be the same. A block that contains the gram
+// has at least one of them set.
 type gram struct {
 	places [2]uint16
 	odd    bool // in an odd block neither need be set
 }
 
-// ranked is a gram with the bits of information its bytes hold.
+// ranked is a gram with the information of its bytes, in bits.
 type ranked struct {
 	gram
 	info int
 }
 
-// grams returns those that are in every block in which l starts, those first that are likely to be missing elsewhere, and an estimate in
-// bits of how rare l is. Nothing can be asked for when there are none.
+// grams returns grams that are in every block in which l starts, those first that are
+// likely to be missing in other blocks. info is an estimate in bits of how rare l is.
+// If there are no grams, l cannot be looked up.
 //
-// In folded case grams are asked for as far as they are ASCII: their letters stand
-// for themselves, but for k and s in an odd block.
+// In folded case only ASCII grams are used. Their letters match only themselves, except
+// k and s in an odd block.
 func (l Literal) grams() (grams []gram, info int) {
 	text := l.prefix()
 	var all []ranked
@@ -70,8 +71,8 @@ func (l Literal) grams() (grams []gram, info int) {
 	return grams, information(text)
 }
 
-// four is the places of the 4-gram v: if the case does not matter, with its first
-// letter in both.
+// four returns the places of the 4-gram v. If l is folded, they are those of both cases
+// of its first letter.
 func (l Literal) four(v uint32) [2]uint16 {
 	other := v
 	if c := byte(v) | 0x20; l.Fold && 'a' <= c && c <= 'z' {
@@ -80,11 +81,11 @@ func (l Literal) four(v uint32) [2]uint16 {
 	return [2]uint16{uint16(hash4(v)), uint16(hash4(other))}
 }
 
-// odd tells whether a part of l may be written with a rune that makes a block odd.
+// odd reports whether a part of l may match a rune that makes a block odd.
 func (l Literal) odd(part string) bool { return l.Fold && strings.ContainsAny(part, "kKsS") }
 
-// prefix cuts l to what surely lies within reach of its first byte: in folded
-// case the text may have a longer form of a rune than l has.
+// prefix returns the beginning of l that is certainly within reach of its first byte:
+// in folded case the text may contain a longer form of a rune than l.
 func (l Literal) prefix() string {
 	if !l.Fold {
 		return l.Text[:min(len(l.Text), reach)]
@@ -98,7 +99,7 @@ func (l Literal) prefix() string {
 	return l.Text
 }
 
-// foldedLen is the length in bytes of the longest rune that r folds to.
+// foldedLen returns the length in bytes of the longest rune that r folds to.
 func foldedLen(r rune) int {
 	n := utf8.RuneLen(r)
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
@@ -107,7 +108,7 @@ func foldedLen(r rune) int {
 	return n
 }
 
-// load reads up to four bytes as Signer does.
+// load reads up to four bytes in the order that Signer uses.
 func load(s string) uint32 {
 	var b [4]byte
 	copy(b[:], s)
@@ -123,9 +124,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// information is a rough estimate of how much s tells in bits: the logarithm
-// of how rare its bytes are in source text. Only the order of the questions
-// hangs on it.
+// information returns a rough estimate of the information of s in bits: the logarithm
+// of how rare its bytes are in source text. It affects only the order of lookups.
 func information(s string) (bits int) {
 	for i := range len(s) {
 		switch c := s[i]; {

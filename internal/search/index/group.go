@@ -5,43 +5,41 @@ import (
 	"slices"
 )
 
-// The filters of blocks are kept bit-sliced (Wong et al., "Bit transposed files",
-// VLDB 1985; Goodwin et al., "BitFunnel", SIGIR 2017): 64 filters of one size are
-// a group, and what is asked for is the same bit of all of them, one word. A query
-// touches a few words of each 64 blocks instead of a few of each: most of its time
-// is waiting for memory.
+// The filters of blocks are stored bit-sliced (Wong et al., "Bit transposed files",
+// VLDB 1985; Goodwin et al., "BitFunnel", SIGIR 2017). 64 filters of one size form a
+// group, and the same bit of all of them is one word. A query touches a few words for
+// 64 blocks instead of a few for each, because most of its time is waiting for memory.
 
 const (
-	// columns is how many filters a group has.
+	// columns is the number of filters in a group.
 	columns = 64
-	// minStride is how many there is room for at first.
+	// minStride is the number of filters that a new group has room for.
 	minStride = 4
 )
 
-// sizes are those that filters have, in words: two of each octave, so that 64 of
-// one size come together soon.
+// sizes lists the sizes of filters, in words: two in each octave, so that 64 of one
+// size soon fill a group.
 var sizes = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, maxWords}
 
-// roundUp is the size for a filter of n words, as its number in sizes.
+// roundUp returns the index in sizes for a filter of n words.
 func roundUp(n int) int {
 	i, _ := slices.BinarySearch(sizes, n)
 	return min(i, len(sizes)-1)
 }
 
-// A group holds up to 64 filters of n words each. While it fills, word w of filter
-// c is words[w*stride+c]; once it was full, words[64*w+b] has bit b of word w of
-// all filters, that of filter c in bit c. What is not in use may
-// have any bits.
+// group holds up to 64 filters of n words each. While it fills, word w of filter c is
+// words[w*stride+c]. Once it has been full, words[64*w+b] has bit b of word w of all
+// filters, that of filter c in bit c. Unused columns may have any bits.
 type group struct {
 	words  []uint64
 	n      int32
-	stride int32  // 0: nothing is held
-	sliced bool   // the second form
+	stride int32  // 0: nothing is allocated
+	sliced bool   // whether words is in the second form
 	used   uint64 // columns in use
 	odd    uint64 // columns of odd blocks
 }
 
-// put takes a filter in and returns its column; there must be one that is free.
+// put adds a filter and returns its column. A column must be free.
 func (g *group) put(filter []uint64, odd bool) (column int) {
 	column = bits.TrailingZeros64(^g.used)
 	bit := uint64(1) << column
@@ -84,7 +82,7 @@ func (g *group) widen() {
 	g.words, g.stride = words, int32(to)
 }
 
-// free gives a column back, and with the last all memory.
+// free frees a column, and with the last one all memory.
 func (g *group) free(column int) {
 	if g.used &^= 1 << column; g.used == 0 {
 		g.words, g.stride, g.sliced = nil, 0, false
@@ -93,8 +91,8 @@ func (g *group) free(column int) {
 
 func (g *group) full() bool { return g.used == 1<<columns-1 }
 
-// with gives the columns whose filters have place h set; others may be in it that
-// are not in use.
+// with returns the columns whose filters have place h set. It may include unused
+// columns.
 func (g *group) with(h uint16) (row uint64) {
 	w, b := place(int(h/64), int(g.n)), h%64
 	if g.sliced {
@@ -106,8 +104,8 @@ func (g *group) with(h uint16) (row uint64) {
 	return row
 }
 
-// transpose makes rows of the columns of a matrix of bits: that in word i, bit j
-// changes places with that in word j, bit i. (Warren, Hacker's Delight, 7-3.)
+// transpose transposes a matrix of bits: it swaps bit j of word i with bit i of word j.
+// (Warren, Hacker's Delight, 7-3.)
 func transpose(m *[columns]uint64) {
 	mask := uint64(1<<32 - 1)
 	for width := 32; width > 0; width /= 2 {

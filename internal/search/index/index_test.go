@@ -49,7 +49,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// words is a text of numbered lines of words, so that each block differs.
+// words returns a text of numbered lines of words, so that each block differs.
 func words(lines int) []byte {
 	var b bytes.Buffer
 	r := rand.New(rand.NewPCG(1, 2))
@@ -85,7 +85,8 @@ func TestOnlyTheBlock(t *testing.T) {
 	}
 }
 
-// All that is asked for of a long literal is in the block of its first byte.
+// TestReach checks that all grams looked up for a long literal are in the block of its
+// first byte.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 11))
@@ -103,7 +104,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// A line whose literals lie in different blocks is kept, and nothing else.
+// TestCrossingLine checks that a line whose literals are in different blocks is in a
+// range, and nothing else is.
 func TestCrossingLine(t *testing.T) {
 	t.Parallel()
 	pad := strings.Repeat("some more words\n", 2*blockSize/16)
@@ -116,7 +118,8 @@ func TestCrossingLine(t *testing.T) {
 	}
 }
 
-// A line end right between two blocks parts them.
+// TestLineEndsWithBlock checks that a line end exactly between two blocks separates
+// them.
 func TestLineEndsWithBlock(t *testing.T) {
 	t.Parallel()
 	pad := strings.Repeat("some more words\n", blockSize/16)
@@ -149,7 +152,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// What folds to a text of another length is found wherever it lies.
+// TestOddRunes checks that text that folds to a text of another length is found
+// anywhere.
 func TestOddRunes(t *testing.T) {
 	t.Parallel()
 	base := words(2000)
@@ -175,7 +179,7 @@ func TestOddRunes(t *testing.T) {
 	}
 }
 
-// What is not written with k or s is asked for in odd blocks, too.
+// TestOddBlocks checks that literals without k and s are looked up in odd blocks, too.
 func TestOddBlocks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -246,7 +250,8 @@ func TestNothingKnown(t *testing.T) {
 	}
 }
 
-// Ranges are appended to those of the file before, never merged with them.
+// TestAppend checks that ranges are appended to those of the file before, never merged
+// with them.
 func TestAppend(t *testing.T) {
 	t.Parallel()
 	q, _ := NewQuery(literals("word"))
@@ -286,7 +291,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// A Signer leaves nothing of one text in the signature of the next.
+// TestSignerReuse checks that a signature does not depend on the text signed before.
 func TestSignerReuse(t *testing.T) {
 	t.Parallel()
 	var g Signer

@@ -6,48 +6,47 @@ import (
 )
 
 const (
-	// maxLiterals is the largest clause that is asked for. With more, one of
-	// them is in nearly every block, and asking costs more than it saves.
+	// maxLiterals is the limit of literals in a clause. With more, one of them is in
+	// nearly every block, and the lookup costs more than it saves.
 	maxLiterals = 256
 
-	// maxClauses is how many clauses are asked for, the rarest. Few blocks
-	// have the first of them; what the later ones exclude is little.
+	// maxClauses is the limit of clauses that are looked up, the rarest first. Few
+	// blocks contain the first of them; the later ones exclude little.
 	maxClauses = 16
 )
 
-// A Literal is a text a line may have to contain. With Fold it is compared
-// rune by rune under Unicode simple case folding: each rune of the line is in
-// the [unicode.SimpleFold] orbit of the rune of Text. So k also stands for
-// U+212A and s for U+017F.
+// Literal is a text that a line may have to contain. With Fold it is compared rune by
+// rune under Unicode simple case folding: each rune of the line is in the
+// [unicode.SimpleFold] orbit of the rune of Text. So k also matches U+212A and s also
+// matches U+017F.
 type Literal struct {
 	Text string
 	Fold bool
 }
 
-// A Query asks signatures for literals. It does not change and may be used by
-// many goroutines at once. The nil Query excludes nothing.
+// Query holds literals to look up in signatures. It does not change and is safe for
+// concurrent use. A nil Query excludes nothing.
 type Query struct {
 	clauses []clause // the rarest first
 }
 
-// A clause holds in a block when one of its literals may start in it.
+// clause holds in a block if one of its literals may start in it.
 type clause struct {
-	source   []Literal // it was made of
+	source   []Literal // as given to NewQuery
 	literals []literal
-	share    float64 // estimate of the share of texts that have it
+	share    float64 // estimated share of the texts that contain one
 }
 
-// literal is the grams that must be there, those first that are likely not.
+// literal holds the required grams, with those first that are likely to be missing.
 type literal []gram
 
-// NewQuery makes a query of clauses in conjunctive form: a matching line
-// contains, of every clause, at least one literal. It returns nil and false
-// when that gives nothing to filter by.
+// NewQuery makes a query of clauses in conjunctive form: a matching line contains at
+// least one literal of every clause. If there is nothing to filter by, it returns nil
+// and false.
 //
-// A literal gives nothing when it is shorter than three bytes or, in folded
-// case, has no three ASCII bytes in a row. A clause with such a literal, or
-// with none, is left out. Of a literal longer than 64 bytes only that much is
-// looked at.
+// A literal cannot be used if it is shorter than three bytes or, in folded case, has no
+// three consecutive ASCII bytes. A clause with such a literal, or without literals, is
+// ignored. Only the first 64 bytes of a literal are looked up.
 func NewQuery(clauses [][]Literal) (*Query, bool) {
 	var q Query
 	for _, c := range clauses {
@@ -87,5 +86,5 @@ func newClause(literals []Literal) (clause, bool) {
 	return c, true
 }
 
-// Rarest is the clause by which the From and To of ranges are.
+// Rarest returns the clause that determines the From and To of ranges.
 func (q *Query) Rarest() []Literal { return q.clauses[0].source }

@@ -1,34 +1,35 @@
 package index
 
-// A Range is a run of whole lines of a text.
+// Range is a run of whole lines of a text.
 type Range struct {
 	Start int64 // offset of the first byte, which begins a line
-	End   int64 // offset behind the last byte, which is a newline or the text's last
+	End   int64 // offset after the last byte, which is a newline or the text's last
 	Line  int64 // number of the first line, from 1
 
-	// A line of it that can match has a literal of the [Query.Rarest] clause that
-	// begins at From or behind it and before To.
+	// A line of the range that can match has a literal of the [Query.Rarest] clause
+	// that begins at or after From and before To.
 	From, To int64
 }
 
-// maxNear bounds From to To of a range that is Wide: it is read at once.
+// maxNear limits To-From of a range that is Wide: that part is read at once.
 const maxNear = 16 * blockSize
 
-// Wide tells whether a range is large, and From to To a small part of it, so that
-// looking there first is quicker than reading all. Long lines make it so.
+// Wide reports whether a range is large, and From to To a small part of it, so that
+// reading this part first is faster than reading all. Long lines cause that.
 func (r Range) Wide() bool {
 	all, part := r.End-r.Start, r.To-r.From
 	return all > 4*blockSize && part <= min(all/4, maxNear)
 }
 
-// AppendRanges tells whether the text of file id can hold a matching line, and
-// appends to dst the ranges of it that can; none if all of it can, unless that is
-// [Range.Wide], or if nothing is known of it. They are in order and do not touch.
+// AppendRanges reports whether the text of file id can contain a matching line, and
+// appends the ranges that can to dst. It appends none if all of the text can match,
+// unless that is [Range.Wide], or if the text is unknown. The ranges are in order and
+// do not touch.
 //
-// The literals of a line may lie in different blocks. So a line that crosses
-// into another block is judged by all blocks it has bytes of; if only they
-// together hold every clause, the range is that line alone. All other lines
-// are judged by their block.
+// The literals of a line may be in different blocks. So a line that crosses into
+// another block is judged by all the blocks it has bytes in. If they hold every clause
+// only together, the range is that line alone. All other lines are judged by their
+// block.
 func (f *Filter) AppendRanges(dst []Range, id uint32) (_ []Range, some bool) {
 	r := f.s.ref(id)
 	if r&refDirectory == 0 || len(f.clauses) == 0 {
@@ -46,8 +47,8 @@ func (f *Filter) AppendRanges(dst []Range, id uint32) (_ []Range, some bool) {
 	return dst, true
 }
 
-// TextSize is the length of the text of file id, in bytes, if AppendRanges can
-// append ranges of it.
+// TextSize returns the length of the text of file id, in bytes, if AppendRanges can
+// append ranges of it, and 0 otherwise.
 func (f *Filter) TextSize(id uint32) int64 {
 	if r := f.s.ref(id); r&refDirectory != 0 {
 		return f.s.directories[r.directory()].textSize()
@@ -55,7 +56,7 @@ func (f *Filter) TextSize(id uint32) int64 {
 	return 0
 }
 
-// ranges is AppendRanges of a text of several blocks.
+// ranges is AppendRanges for a text of several blocks.
 func (f *Filter) ranges(dst []Range, d directory) []Range {
 	first, rest := &f.clauses[0], f.clauses[1:]
 	own := len(dst)
@@ -88,8 +89,8 @@ func (f *Filter) ranges(dst []Range, d directory) []Range {
 	return dst
 }
 
-// add appends r, which does not start before the last range, to the ranges
-// from index own on.
+// add appends r to the ranges from index own on, or merges it with the last one. r must
+// not start before the last range.
 func add(dst []Range, own int, r Range) []Range {
 	if len(dst) > own {
 		if last := &dst[len(dst)-1]; r.Start <= last.End {

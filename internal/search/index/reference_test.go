@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// contains is the meaning of a Literal, the obvious way.
+// contains implements the meaning of a Literal in the obvious way.
 func (l Literal) contains(text []byte) bool {
 	if !l.Fold {
 		return bytes.Contains(text, []byte(l.Text))
@@ -62,7 +62,7 @@ func satisfies(text []byte, clauses [][]Literal) bool {
 
 var abc = Sign([]byte("abc"))
 
-// storeOf is a store with one file, and others' blocks before and behind it.
+// storeOf returns a store with one file, and blocks of other files before and after it.
 func storeOf(sig Signature) *Store {
 	var s Store
 	for id := range uint32(columns + 10) {
@@ -72,7 +72,8 @@ func storeOf(sig Signature) *Store {
 	return &s
 }
 
-// appendRanges is [Filter.AppendRanges] of a text, all of it as a range.
+// appendRanges is [Filter.AppendRanges] for one text. It returns the whole text as a
+// range.
 func appendRanges(q *Query, dst []Range, sig Signature) []Range {
 	own := len(dst)
 	dst, some := storeOf(sig).Filter(q).AppendRanges(dst, 7)
@@ -87,11 +88,11 @@ func appendRanges(q *Query, dst []Range, sig Signature) []Range {
 	return append(dst, Range{0, sig.TextSize(), 1, 0, sig.TextSize()})
 }
 
-// keepsFile is [Filter.File] of a text.
+// keepsFile is [Filter.File] for one text.
 func keepsFile(q *Query, sig Signature) bool { return storeOf(sig).Filter(q).File(7) }
 
-// check compares what a query says of a text with what its lines hold, and
-// returns how many bytes the query kept.
+// check compares the result of a query on a text with its lines, and returns the number
+// of bytes in the ranges.
 func check(t *testing.T, text []byte, clauses [][]Literal) (kept int64) {
 	t.Helper()
 	q, ok := NewQuery(clauses)
@@ -114,7 +115,7 @@ func check(t *testing.T, text []byte, clauses [][]Literal) (kept int64) {
 			next++
 		}
 		inside := next < len(ranges) && ranges[next].Start <= int64(start)
-		if !inside || !matched { // that is slow, and all lines are in TestLongLines
+		if !inside || !matched { // that is slow, and TestLongLines checks all lines
 			if line := bytes.TrimSuffix(text[start:end], []byte("\n")); satisfies(line, clauses) {
 				matched = true
 				if !inside {
@@ -133,10 +134,11 @@ func check(t *testing.T, text []byte, clauses [][]Literal) (kept int64) {
 	return kept
 }
 
-// hasRarest tells whether a line has one of the literals that begins where r says.
+// hasRarest reports whether a line has one of the literals, beginning within From and
+// To of r.
 func hasRarest(text []byte, start, end int, r Range, literals []Literal) bool {
 	for _, l := range literals {
-		longest := utf8.UTFMax * len(l.Text) // as another case of it can be
+		longest := utf8.UTFMax * len(l.Text) // in another case
 		from, to := max(start, int(r.From)), min(end, int(min(r.To, math.MaxInt32))-1+longest)
 		if from < to && l.contains(text[from:to]) {
 			return true
@@ -145,8 +147,8 @@ func hasRarest(text []byte, start, end int, r Range, literals []Literal) bool {
 	return false
 }
 
-// checkForm checks that ranges are in order, apart, of whole lines, and
-// numbered right.
+// checkForm checks that ranges are in order, apart, of whole lines, and numbered
+// correctly.
 func checkForm(t *testing.T, text []byte, ranges []Range) {
 	t.Helper()
 	end := int64(-1)
@@ -164,14 +166,14 @@ func checkForm(t *testing.T, text []byte, ranges []Range) {
 	}
 }
 
-// alphabet has what is hard to fold: K and S with their forms outside ASCII,
-// runes whose other case is longer, and bytes that are no rune.
+// alphabet holds runes that are hard to fold: K and S with their forms outside ASCII,
+// runes whose other case is longer, and bytes that are not a rune.
 var alphabet = []string{
 	"a", "b", "c", "k", "K", "s", "S", "\u212A", "\u017F", "é", "É", "å", "\u212B", "ß", "ẞ",
 	"_", "(", " ", "0", "@", "`", "\x00", "\xe2", "\xff", "日",
 }
 
-// randomText has lines of all lengths, up to several blocks.
+// randomText returns lines of all lengths, up to several blocks.
 func randomText(r *rand.Rand) []byte {
 	size := []int{0, 10, 3000, blockSize, 3 * blockSize, 5 * blockSize}[r.IntN(6)]
 	size += r.IntN(200) - min(size, 100)
@@ -207,8 +209,8 @@ func randomText(r *rand.Rand) []byte {
 	return text
 }
 
-// cut takes a literal from text, mostly from one line, often from where two
-// blocks meet.
+// cut takes a literal from text, mostly from one line, often from the edge of two
+// blocks.
 func cut(r *rand.Rand, text []byte, near int) Literal {
 	if len(text) == 0 {
 		return Literal{Text: "abc"}
@@ -262,8 +264,8 @@ func randomClauses(r *rand.Rand, text []byte) [][]Literal {
 	return clauses
 }
 
-// TestLongLines: a line over several blocks is in a range if what it must have is in
-// whichever of them, and the range says where.
+// TestLongLines checks that a line over several blocks is in a range if its required
+// literals are in any of them, and that From and To are correct.
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
@@ -278,7 +280,7 @@ func TestLongLines(t *testing.T) {
 		for range r.IntN(5) {
 			for _, word := range []string{"needle", "straW", "haystack"} {
 				if at := r.IntN(len(text) + 1); r.IntN(3) > 0 {
-					if r.IntN(2) == 0 { // where blocks meet
+					if r.IntN(2) == 0 { // at an edge of blocks
 						at = at/blockSize*blockSize - r.IntN(10)
 					}
 					copy(text[min(max(at, 0), len(text)):], word)

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// A Signer makes signatures. It holds the memory for that: have one a worker
-// and keep it. The zero value is ready.
+// Signer makes signatures. It holds a buffer for that, so each worker should reuse one.
+// The zero value is ready for use.
 type Signer struct {
 	seen [mapWords]uint64 // places of the grams of a block; all zero between blocks
 	sig  Signature
 }
 
-// Sign returns the signature of text, and nil if that is 4 GiB or longer.
-// The result is overwritten by the next call: [Store.Put] copies it.
+// Sign returns the signature of text, or nil if text is 4 GiB or longer. The next call
+// overwrites the result; [Store.Put] copies it.
 func (g *Signer) Sign(text []byte) Signature {
 	if uint64(len(text)) > maxText {
 		return nil
@@ -42,14 +42,13 @@ func (g *Signer) Sign(text []byte) Signature {
 	return g.sig
 }
 
-// Sign returns the signature of text as [Signer.Sign] does, in memory of its
-// own.
+// Sign returns the signature of text as [Signer.Sign] does, in memory of its own.
 func Sign(text []byte) Signature {
 	var g Signer
 	return slices.Clone(g.Sign(text))
 }
 
-// lines writes the directory of n blocks, all but what block tells.
+// lines writes the directory of n blocks, except the parts that block computes.
 func (g *Signer) lines(text []byte, n int) {
 	start, before := 0, 0
 	for b := range n {
@@ -75,8 +74,8 @@ func (g *Signer) lines(text []byte, n int) {
 	}
 }
 
-// block appends the filter of text, which is a block with what lies within
-// reach behind it, and tells whether the block is odd.
+// block appends the filter of text, which is a block with the bytes after it within
+// reach. It reports whether the block is odd.
 func (g *Signer) block(text []byte) (odd bool) {
 	if seen := g.mark(text); seen&0x80808080 != 0 {
 		odd = bytes.Contains(text, []byte("\u212A")) || bytes.Contains(text, []byte("\u017F"))
@@ -85,16 +84,16 @@ func (g *Signer) block(text []byte) (odd bool) {
 	for _, w := range &g.seen {
 		count += bits.OnesCount64(w)
 	}
-	// 1.25 to 1.9 bits a gram, but for the smallest and the largest: of a filter with
-	// one hash function a bit is then set with a probability of 1-exp(-1/1.25) to
+	// 1.25 to 1.9 bits per gram, except for the smallest and the largest. In a filter
+	// with one hash function a bit is then set with a probability of 1-exp(-1/1.25) to
 	// 1-exp(-1/1.9), 0.55 to 0.41.
 	g.fold(sizes[roundUp((count*5/4+63)/64)])
 	clear(g.seen[:])
 	return odd
 }
 
-// fold appends a filter of n words to the signature. Each is the words of the
-// map ored together for which place is its index.
+// fold appends a filter of n words to the signature. Each is the bitwise or of the
+// words of the map for which place returns its index.
 func (g *Signer) fold(n int) {
 	from := 0
 	for i := range n {
@@ -108,12 +107,12 @@ func (g *Signer) fold(n int) {
 	}
 }
 
-// place is where word i of the map is folded to in a filter of n words.
+// place returns the index of word i of the map in a filter of n words.
 func place(i, n int) int { return int(uint(i) * uint(n) / mapWords) }
 
-// mark sets the places of the grams of text and returns all its bytes ored
-// together, in some order. The loop is where all time goes. Written out for
-// four grams of each kind it took a quarter less than a call of set for each.
+// mark sets the places of the grams of text and returns the bitwise or of all its
+// bytes, in some order. Nearly all the time is spent in its loop. Unrolled for four
+// grams of each kind it took a quarter less than with a call of set for each.
 func (g *Signer) mark(text []byte) (or uint32) {
 	seen := &g.seen
 	for len(text) >= 8 {

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// A Store keeps the signatures of many files. The zero value is empty and ready.
-// It is asked by a [Filter].
+// Store holds the signatures of many files. The zero value is empty and ready for use.
+// A [Filter] reads it.
 //
-// Files are known by an id of the caller's choice. Memory is held for every id
-// up to the largest, so they should be dense.
+// The caller chooses the ids of files. Memory is allocated for every id up to the
+// largest, so ids should be dense.
 //
-// A Store must not be changed while it is used by another goroutine.
+// A Store must not be changed while another goroutine uses it.
 type Store struct {
 	refs        []ref       // by id
 	groups      []group     // of the filters of blocks
 	open        [][]int32   // by size: groups with a free column
 	directories []directory // of texts of several blocks
-	spare       []int32     // those of no file
+	spare       []int32     // indexes of unused directories
 	words       int         // of groups and directories
 }
 
-// A ref is where what is known of a file is: a slot, or the number of a
-// directory. The zero ref is that of a file of which nothing is known.
+// ref is the location of a file's signature: a slot, or the index of a directory. The
+// zero ref is that of an unknown file.
 type ref uint32
 
 const (
@@ -31,18 +31,18 @@ const (
 	refDirectory ref = 1 << 31 // a directory, not a slot
 )
 
-// A slot is where a filter is: group and column.
+// slot is the location of a filter: group and column.
 type slot uint32
 
 func (s slot) group() int  { return int(s / columns) }
 func (s slot) column() int { return int(s % columns) }
 
-// maxSlots is how many slots there are; what is over is not kept: refs have 31
-// bits. That is 16 TiB of text.
+// maxSlots is the limit of slots, because refs have 31 bits. That is 16 TiB of text.
+// Signatures beyond it are not stored.
 const maxSlots = 1 << 30
 
-// Put keeps sig as the signature of file id, in place of the one before. Of a
-// nil sig nothing is kept.
+// Put stores sig as the signature of file id, in place of the one before. A nil sig
+// only removes that.
 func (s *Store) Put(id uint32, sig Signature) {
 	s.Delete(id)
 	n := sig.blocks()
@@ -66,7 +66,7 @@ func (s *Store) Put(id uint32, sig Signature) {
 	}
 }
 
-// put keeps the filter of a block.
+// put stores the filter of a block.
 func (s *Store) put(filter []uint64, odd bool) slot {
 	size := roundUp(len(filter))
 	if s.open == nil {
@@ -88,7 +88,7 @@ func (s *Store) put(filter []uint64, odd bool) slot {
 	return slot(at)*columns + slot(column)
 }
 
-// keep keeps a directory and returns its number.
+// keep stores a directory and returns its index.
 func (s *Store) keep(d directory) int32 {
 	s.words += len(d)
 	if last := len(s.spare) - 1; last >= 0 {
@@ -101,7 +101,7 @@ func (s *Store) keep(d directory) int32 {
 	return int32(len(s.directories) - 1)
 }
 
-// Delete forgets the signature of file id, if there is one.
+// Delete removes the signature of file id, if there is one.
 func (s *Store) Delete(id uint32) {
 	r := s.ref(id)
 	switch {
@@ -133,8 +133,8 @@ func (s *Store) free(at slot) {
 	s.words += len(g.words)
 }
 
-// Sparse reports whether most of the memory is that of blocks that are gone: of
-// groups with few columns in use. To begin anew is the way out then.
+// Sparse reports whether most of the memory belongs to groups with few columns in use,
+// after the removal of blocks. The caller should then start a new Store.
 func (s *Store) Sparse() bool {
 	const few = 1 << 20 // words
 	total, used := 0, 0
@@ -146,7 +146,7 @@ func (s *Store) Sparse() bool {
 	return total > few && used < total/4
 }
 
-// ref is where file id is.
+// ref returns the location of file id.
 func (s *Store) ref(id uint32) ref {
 	if int(id) >= len(s.refs) {
 		return 0
@@ -157,7 +157,7 @@ func (s *Store) ref(id uint32) ref {
 func (r ref) slot() slot       { return slot(r - refFirst) }
 func (r ref) directory() int32 { return int32(r&^refDirectory - refFirst) }
 
-// Bytes is the memory the store holds, with what is free in it.
+// Bytes returns the memory of the store, including its free parts.
 func (s *Store) Bytes() int64 {
 	const perRef, perGroup, perDirectory = 4, 56, 24
 	return 8*int64(s.words) + perRef*int64(cap(s.refs)) + perGroup*int64(cap(s.groups)) + perDirectory*int64(cap(s.directories))

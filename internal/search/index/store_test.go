@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// holds reports whether the store has of a file what its signature says.
+// holds reports whether the store holds the signature of a file.
 func (s *Store) holds(id uint32, sig Signature) bool {
 	r, n := s.ref(id), sig.blocks()
 	switch {
@@ -47,11 +47,11 @@ func (s *Store) holdsFilter(at slot, sig Signature, b int) bool {
 	return true
 }
 
-// firstPlace is the first that is folded to bit i of a filter of n words.
+// firstPlace returns the first place that is folded to bit i of a filter of n words.
 func firstPlace(i, n int) uint16 { return uint16((i/64*mapWords+n-1)/n*64 + i%64) }
 
-// The store holds what a map would, in whatever order files come, change and go,
-// and memory for what there is.
+// TestStore checks that the store is equivalent to a map, for files added, changed and
+// removed in any order, and that its memory matches its content.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	const files = 300
@@ -85,7 +85,7 @@ func TestStore(t *testing.T) {
 			want[id] = sig
 			sig = slices.Clone(sig)
 			s.Put(id, sig)
-			clear(sig) // the store has its own
+			clear(sig) // the store has its own copy
 		}
 		if step%(steps/8) == steps/8-1 {
 			check(step)
@@ -104,7 +104,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// A group is the same in both forms, and full with 64 filters.
+// TestGroup checks that a group is the same in both forms, and full with 64 filters.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
@@ -149,7 +149,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// A store is sparse when most of what it held is gone, wherever that was.
+// TestSparse checks that a store is sparse when most of its content was removed, from
+// any place.
 func TestSparse(t *testing.T) {
 	t.Parallel()
 	var s Store
@@ -171,7 +172,7 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// A small store is small.
+// TestSmallStore checks that a small store takes little memory.
 func TestSmallStore(t *testing.T) {
 	t.Parallel()
 	var s Store
@@ -189,7 +190,8 @@ func TestSmallStore(t *testing.T) {
 	}
 }
 
-// A filter that several ask at once says what one of its own says to each.
+// TestFilterShared checks that a filter used by several goroutines returns the same as
+// a separate one for each.
 func TestFilterShared(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))

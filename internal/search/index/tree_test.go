@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The benchmarks run on the tree that the environment variable SEARCH_TREE
-// names: every file that has no NUL in its first 64 KiB, held in memory.
+// tree holds the files for the benchmarks: those of the folder in the environment
+// variable SEARCH_TREE that have no NUL in their first 64 KiB, in memory.
 type tree struct {
 	texts  [][]byte
 	bytes  int64
@@ -80,7 +80,7 @@ func BenchmarkSign(b *testing.B) {
 	b.ReportMetric(100*float64(size)/float64(t.bytes), "%text")
 }
 
-// BenchmarkStore reports what the heap grows by when the tree is signed.
+// BenchmarkStore reports the growth of the heap when the tree is signed.
 func BenchmarkStore(b *testing.B) {
 	t := loadedTree(b)
 	heap := func() uint64 {
@@ -139,9 +139,9 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkSelectivity reports how much is read in vain for 300 identifiers
-// from random places of the tree: the bytes of ranges, block by block, where
-// the identifier does not begin, in percent of the tree.
+// BenchmarkSelectivity reports how much is read in vain for 300 identifiers from random
+// places of the tree: the bytes of ranges, by block, in which the identifier does not
+// begin, in percent of the tree.
 func BenchmarkSelectivity(b *testing.B) {
 	for _, fold := range []bool{false, true} {
 		b.Run(fmt.Sprintf("fold=%v", fold), func(b *testing.B) {
@@ -168,7 +168,7 @@ func (t *tree) vain(s *Store, l Literal) (n int64) {
 		return 0
 	}
 	find := func(text []byte) bool { return bytes.Contains(text, []byte(l.Text)) }
-	if l.Fold { // of an ASCII identifier, near enough
+	if l.Fold { // a good approximation for an ASCII identifier
 		lower := bytes.ToLower([]byte(l.Text))
 		find = func(text []byte) bool { return bytes.Contains(bytes.ToLower(text), lower) }
 	}
@@ -192,11 +192,11 @@ func (t *tree) vain(s *Store, l Literal) (n int64) {
 	return n
 }
 
-// minIdentifier leaves out what is too short to be searched for often: "int",
-// "the" and "for" are a large part of all source text.
+// minIdentifier excludes identifiers too short to be searched for often: "int", "the"
+// and "for" are a large part of all source text.
 const minIdentifier = 5
 
-// identifier cuts one from a random place.
+// identifier cuts an identifier from a random place.
 func (t *tree) identifier(r *rand.Rand) string {
 	for {
 		at := r.Int64N(t.bytes)

@@ -2,21 +2,21 @@ package match
 
 import "bytes"
 
-// Text is a text to search, or a part of it made of whole lines.
+// Text is a text to search, or a part of it that consists of whole lines.
 type Text struct {
 	Data       []byte
-	Begin, End bool // it begins, ends the text
-	// Stop is asked now and then whether to end a search. Nil: never.
+	Begin, End bool // whether Data begins, ends the text
+	// Stop reports now and then whether to end a search. nil means never.
 	Stop func() bool
 }
 
-// piece is a part of the data with its place in the text.
+// piece returns a part of the data.
 func (t Text) piece(start, end int) Text {
 	return Text{t.Data[start:end], t.Begin && start == 0, t.End && end == len(t.Data), t.Stop}
 }
 
-// Lines calls yield for every line with a match, in order and each once, as
-// offsets into the data without the newline, until yield returns false.
+// Lines calls yield for every line with a match, in order and once each, until yield
+// returns false. The line is given as offsets into the data, without the newline.
 func (m *Matcher) Lines(t Text, yield func(start, end int) bool) {
 	if m.spans {
 		m.spanning(t, yield)
@@ -43,16 +43,15 @@ func (m *Matcher) Lines(t Text, yield func(start, end int) bool) {
 	})
 }
 
-// pieceBytes is how much of a text is searched between looks at Stop. Of the
-// slowest patterns, where the automaton does not help, some 2 MB a second.
+// pieceBytes is the size of the text searched between calls of Stop. The slowest
+// patterns, for which the automaton is of no help, search about 2 MB per second.
 const pieceBytes = 256 << 10
 
-// atOnce reports whether a text is short enough to be searched without a look at
-// Stop.
+// atOnce reports whether a text is short enough to be searched without calling Stop.
 func (t Text) atOnce() bool { return t.Stop == nil || len(t.Data) <= pieceBytes }
 
-// inPieces calls do for whole lines of a text, with where they begin in it,
-// until it returns false.
+// inPieces calls do for pieces of whole lines of a text, with their offset, until do
+// returns false.
 func (m *Matcher) inPieces(t Text, do func(p Text, at int) (more bool)) {
 	for at := 0; at < len(t.Data); {
 		end := len(t.Data)
@@ -71,10 +70,10 @@ func (m *Matcher) inPieces(t Text, do func(p Text, at int) (more bool)) {
 	}
 }
 
-// within reports whether a text, taken as one, has a match.
+// within reports whether t, taken as one text, has a match.
 func (m *Matcher) within(t Text) bool { return m.text.Part(t.Begin, t.End).Match(t.Data) }
 
-// Count counts the lines that Lines would give.
+// Count counts the lines that Lines would yield.
 func (m *Matcher) Count(t Text) (n int) {
 	if m.lines != nil {
 		m.inPieces(t, func(p Text, _ int) bool {
@@ -101,13 +100,13 @@ func (m *Matcher) Any(t Text) bool {
 	return found
 }
 
-// Spans are the matches in a line, as if that were the text, up to max of them,
-// all if max is negative. Of a pattern that spans lines it is none; see Matches.
+// Spans returns up to max matches in a line, as if it were the whole text; all if max
+// is negative. For a pattern that spans lines it returns none; see Matches.
 func (m *Matcher) Spans(line []byte, max int) [][2]int {
 	return m.spansAt(Text{Data: line, Begin: true, End: true}, max)
 }
 
-// LineSpans are the matches in the line that Lines gave at start and end.
+// LineSpans returns the matches in the line from start to end, which Lines yielded.
 func (m *Matcher) LineSpans(t Text, start, end int) [][2]int {
 	return m.spansAt(t.piece(start, end), -1)
 }
@@ -127,9 +126,8 @@ func (m *Matcher) spansAt(line Text, max int) [][2]int {
 	return list
 }
 
-// Matches calls yield for each match of a pattern that spans lines, in order,
-// until it returns false. An empty match that touches the one before is left
-// out.
+// Matches calls yield for each match of a pattern that spans lines, in order, until
+// yield returns false. It leaves out an empty match that touches the match before.
 func (m *Matcher) Matches(t Text, yield func(start, end int) bool) {
 	if !m.spans || len(t.Data) == 0 || !m.possible(t.Data) {
 		return
@@ -137,14 +135,14 @@ func (m *Matcher) Matches(t Text, yield func(start, end int) bool) {
 	m.text.Part(t.Begin, t.End).Each(t.Data, t.Stop, yield)
 }
 
-// spanning gives the lines that matches of a text touch.
+// spanning yields the lines that the matches of a text touch.
 func (m *Matcher) spanning(t Text, yield func(start, end int) bool) {
-	data, next := t.Data, 0 // the first line not given yet begins at next
+	data, next := t.Data, 0 // the first line not yielded yet begins at next
 	touch := func(from, to int) bool {
 		if from == len(data) && data[from-1] == '\n' {
-			return false // behind the last line
+			return false // after the last line
 		}
-		start := next // what is before was looked at: a line may have many matches
+		start := next // earlier lines were yielded: a line may have many matches
 		if from > next {
 			start += bytes.LastIndexByte(data[next:from], '\n') + 1
 		}
@@ -165,9 +163,9 @@ func (m *Matcher) spanning(t Text, yield func(start, end int) bool) {
 	})
 }
 
-// emptyAt reports whether there is an empty match in the line behind a match
-// that ends with a newline. Matches leaves it out, as one that touches that
-// match, but it is in another line: ^\s*$ is in all of several empty lines.
+// emptyAt reports whether there is an empty match in the line after a match that ends
+// with a newline. Matches leaves it out because it touches that match, but it is in
+// another line: for example, ^\s*$ matches in each of several empty lines.
 func (m *Matcher) emptyAt(t Text, from, to int) bool {
 	if from == to || to == len(t.Data) || t.Data[to-1] != '\n' {
 		return false
@@ -175,7 +173,7 @@ func (m *Matcher) emptyAt(t Text, from, to int) bool {
 	return m.text.Part(false, t.End).EmptyFirst(t.Data[to:])
 }
 
-// eachLine calls f for each line until it returns false.
+// eachLine calls f for each line until f returns false.
 func eachLine(data []byte, f func(start, end int) bool) {
 	for start := 0; start < len(data); {
 		end := len(data)

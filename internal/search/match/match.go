@@ -1,7 +1,6 @@
-// Package match decides which lines of a text a pattern matches. It puts
-// together what the packages around it know: pattern reads the expression, dfa
-// finds lines quickly and matches that span lines, index tells from the literals
-// what need not be read.
+// Package match finds the lines of a text that match a pattern. It combines the
+// packages around it: pattern parses the expression, dfa finds lines fast and matches
+// that span lines, and index finds from the literals what need not be read.
 package match
 
 import (
@@ -15,25 +14,24 @@ import (
 	"mcp-toolset/internal/search/pattern"
 )
 
-// Options are what a caller says beside the pattern.
+// Options holds the options of a pattern.
 type Options struct {
-	Fold      bool // upper and lower case are the same
+	Fold      bool // ignore case
 	Multiline bool // a match may span lines, and a dot matches a newline
 }
 
 // Matcher finds the lines that match. It is safe for concurrent use.
 type Matcher struct {
-	lines  *dfa.DFA            // nil: spans, or declined
-	text   *dfa.Text           // instead of lines
-	plain  bool                // it is a literal, and lines finds it
+	lines  *dfa.DFA            // nil if spans is set or dfa declined
+	text   *dfa.Text           // used instead of lines
+	plain  bool                // the pattern is a literal that lines finds
 	spans  bool                // a match may span lines
 	filter *index.Query        // nil: nothing to filter by
 	must   []need              // of a pattern that spans lines
 	rare   func() (need, bool) // see Near
 }
 
-// Compile reads a pattern. An error that a caller can mend is a
-// *pattern.Error.
+// Compile parses a pattern. An error in the pattern is a *pattern.Error.
 func Compile(src string, o Options) (*Matcher, error) {
 	p, err := pattern.Parse(src, pattern.Options(o))
 	if err != nil {
@@ -59,7 +57,7 @@ func Compile(src string, o Options) (*Matcher, error) {
 	return m, nil
 }
 
-// finder makes the finder of lines.
+// finder returns the DFA that finds lines.
 func finder(p *pattern.Pattern, required pattern.Literals) (*dfa.DFA, error) {
 	if text, fold, ok := p.Literal(); ok {
 		return dfa.Literal(text, fold)
@@ -87,8 +85,8 @@ func filter(required pattern.Literals) *index.Query {
 	return q
 }
 
-// takesNewline reports whether a tree can match a newline: one that cannot
-// matches within lines, whatever it was read for.
+// takesNewline reports whether a tree can match a newline. One that cannot matches
+// within lines, even with Multiline.
 func takesNewline(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -105,10 +103,10 @@ func takesNewline(re *syntax.Regexp) bool {
 	return slices.ContainsFunc(re.Sub, takesNewline)
 }
 
-// Spanning reports whether a match may span lines: then a text must be given
-// as a whole.
+// Spanning reports whether a match may span lines. Then the text must be passed as a
+// whole.
 func (m *Matcher) Spanning() bool { return m.spans }
 
-// Filter is the literals that a line must contain, or a text if a match may
-// span lines; nil if nothing is known.
+// Filter returns the literals that a line must contain, or the text if a match may span
+// lines. It returns nil if none are known.
 func (m *Matcher) Filter() *index.Query { return m.filter }

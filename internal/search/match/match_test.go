@@ -45,13 +45,13 @@ func TestSpanning(t *testing.T) {
 		matches       []string
 	}{
 		{`a\nb`, "a\nb\na\nc\n", []string{"a", "b"}, []string{"a\nb"}},
-		{`a\n`, "a\nb\na\n", []string{"a", "a"}, []string{"a\n", "a\n"}}, // the line behind is not touched
+		{`a\n`, "a\nb\na\n", []string{"a", "a"}, []string{"a\n", "a\n"}}, // the line after is not touched
 		{`\nb`, "a\nb\n", []string{"a", "b"}, []string{"\nb"}},
 		{`a\nb`, "xa\nbya\nbz\n", []string{"xa", "bya", "bz"}, []string{"a\nb", "a\nb"}}, // two matches on a line
 		{`(?:a|\n)`, "aa\naa\n", []string{"aa", "aa"}, []string{"a", "a", "\n", "a", "a", "\n"}},
-		{`\n*`, "ab\n\nc", []string{"ab", "", "c"}, []string{"", "", "\n\n", ""}}, // the last one touches none before
+		{`\n*`, "ab\n\nc", []string{"ab", "", "c"}, []string{"", "", "\n\n", ""}}, // the last one does not touch one before
 		{`(?:\n\z|q)`, "a\n", []string{"a"}, []string{"\n"}},
-		{`(?:x\n)?\z`, "a\n", nil, []string{""}}, // behind the last line
+		{`(?:x\n)?\z`, "a\n", nil, []string{""}}, // after the last line
 		{`(?:x\n)?\z`, "a", []string{"a"}, []string{""}},
 		{`\A(?:a\n)+`, "a\na\nb\na\n", []string{"a", "a"}, []string{"a\na\n"}},
 		{`[^x]+`, "a\nb\n", []string{"a", "b"}, []string{"a\nb\n"}},
@@ -76,8 +76,8 @@ func TestSpanning(t *testing.T) {
 	}
 }
 
-// standard is package regexp's matcher of a multiline pattern for a text that
-// may be a part: \A and \z hold only at the ends of the whole.
+// standard returns package regexp's version of a multiline pattern for a text that may
+// be a part: \A and \z match only at the ends of the whole.
 func standard(t *testing.T, src string, place Text) *regexp.Regexp {
 	t.Helper()
 	p, err := pattern.Parse(src, pattern.Options{Multiline: true})
@@ -94,7 +94,7 @@ func standard(t *testing.T, src string, place Text) *regexp.Regexp {
 	return regexp.MustCompile(all)
 }
 
-// TestStandard: on ASCII the matches are those of package regexp.
+// TestStandard checks that on ASCII the matches are those of package regexp.
 func TestStandard(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, pattern := range []string{`\n?a`, `a\n?`, `^a|\n\n`, `(?s:.)`, `\s*`, `\ba\n?`, `$\n?`, `(?:^|x)\n?`, `\A\na|b\n`, `(?:a\n)*?\z|b`, `[^b]*`, `^ab|a|\n\n`} {
@@ -121,7 +121,7 @@ func TestStandard(t *testing.T) {
 	}
 }
 
-// TestStops: no more is found than is asked for.
+// TestStops checks that the search stops when yield returns false.
 func TestStops(t *testing.T) {
 	text := whole(strings.Repeat("a\nb\n", 1000))
 	for _, pattern := range []string{`a\nb`, "[ab]"} {
@@ -135,7 +135,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// declined is the matcher of a pattern as if package dfa had declined it.
+// declined returns the matcher of a pattern as if package dfa had declined it.
 func declined(t *testing.T, src string) *Matcher {
 	t.Helper()
 	p, err := pattern.Parse(src, pattern.Options{})
@@ -149,7 +149,7 @@ func declined(t *testing.T, src string) *Matcher {
 	return &Matcher{text: text}
 }
 
-// large is declined by package dfa, by the number of its parts.
+// large is declined by package dfa because of the number of its parts.
 const large = `(?:[ab]|\w{300})`
 
 func TestFallback(t *testing.T) {
@@ -163,7 +163,7 @@ func TestFallback(t *testing.T) {
 		lines         []string
 	}{
 		{"^[ab]$", "a\nx\nb\r\n", []string{"a", "b\r"}},
-		{`\Aa`, "a\nb\na\n", []string{"a"}}, // not the begin of each line
+		{`\Aa`, "a\nb\na\n", []string{"a"}}, // not the beginning of each line
 		{`b\z`, "b\nb", []string{"b"}},
 		{`b\z`, "a\nb\n", nil},
 	} {
@@ -177,8 +177,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestLineSpans: what holds only at the ends of the text does not hold at those
-// of a line.
+// TestLineSpans checks that anchors of the text do not match at the ends of a line.
 func TestLineSpans(t *testing.T) {
 	text := whole("a b\na b")
 	for pattern, want := range map[string][2]int{`a|b`: {2, 2}, `\Aa|b`: {2, 1}, `b\z|a`: {1, 2}} {
@@ -192,8 +191,8 @@ func TestLineSpans(t *testing.T) {
 	}
 }
 
-// TestQuickWay: a pattern read for multiline that cannot match a newline is
-// searched line by line.
+// TestQuickWay checks that a pattern that was parsed for multiline but cannot match a
+// newline is searched line by line.
 func TestQuickWay(t *testing.T) {
 	for pattern, spans := range map[string]bool{
 		"foo": false, `\w+`: false, "^a$": false, `\Aa`: false, `a\z`: false, `[^\n]`: false, `(?-s:.)`: false, "": false, `[a-z]|\d`: false,
@@ -208,7 +207,7 @@ func TestQuickWay(t *testing.T) {
 	}
 }
 
-// TestAgree: Count, Any and Lines tell the same, and lines are those that a
+// TestAgree checks that Count, Any and Lines agree, and that lines are those that a
 // match touches.
 func TestAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -242,7 +241,7 @@ func emptyAt(re *regexp.Regexp, rest string) bool {
 	return f != nil && f[1] == 0
 }
 
-// touched finds lines by package regexp in the plainest way.
+// touched finds lines by package regexp in the simplest way.
 func touched(t *testing.T, src string, multi bool, text string) (lines []string) {
 	flags := "(?m)"
 	if multi {
@@ -286,7 +285,8 @@ func touched(t *testing.T, src string, multi bool, text string) (lines []string)
 	return lines
 }
 
-// TestHolds: what is around a part of a line does not matter to a plain literal only.
+// TestHolds checks that only for a plain literal the text around a part of a line does
+// not matter.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		pattern, part string
@@ -308,14 +308,14 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestNear: the rarest literal is sought in all its forms; if none is known, all is
-// near.
+// TestNear checks that the rarest literal is searched for in all its forms, and that
+// Near returns true if none is known.
 func TestNear(t *testing.T) {
 	for _, c := range []struct {
 		pattern, part string
 		o             Options
 		near          bool
-		reach         int // at least
+		reach         int // minimum
 	}{
 		{"some|others", "an other", Options{}, false, 6},
 		{"some|others", "and others", Options{}, true, 6},

@@ -8,14 +8,14 @@ import (
 	"mcp-toolset/internal/search/pattern"
 )
 
-// need is a clause of literals of which a text that matches has one.
+// need is a clause of literals. Every matching text contains at least one of them.
 type need struct {
 	texts  [][]byte
 	folded []*dfa.DFA
-	most   int // bytes that one of them can have where it matches
+	most   int // limit of the bytes of a literal where it matches
 }
 
-// needs makes them; what cannot be looked for is left out.
+// needs converts clauses to needs. It omits clauses that cannot be searched for.
 func needs(required pattern.Literals) []need {
 	var list []need
 	for _, c := range required {
@@ -54,8 +54,8 @@ func (n need) in(data []byte) bool {
 	return false
 }
 
-// rarest is the need of the clause by which [index.Range] has From and To; false:
-// nothing is known of it.
+// rarest returns the need of the clause that determines From and To of an
+// [index.Range]. It returns false if there is none.
 func (m *Matcher) rarest() (need, bool) {
 	if m.filter == nil {
 		return need{}, false
@@ -71,25 +71,26 @@ func (m *Matcher) rarest() (need, bool) {
 	return list[0], true
 }
 
-// Near reports whether the part of a text from From of an [index.Range] to Reach bytes
-// behind its To can have what a match in the range must have.
+// Near reports whether a match in a range can exist, given the part of the text from
+// From of the [index.Range] to Reach bytes after its To.
 func (m *Matcher) Near(part []byte) bool {
 	n, ok := m.rare()
 	return !ok || n.in(part)
 }
 
-// Holds reports whether a part of a text holds a match that is one whatever is around
-// the part. It says so of a plain literal only.
+// Holds reports whether a part of a text contains a match that does not depend on the
+// text around the part. It returns true only for a plain literal.
 func (m *Matcher) Holds(part []byte) bool { return m.plain && m.lines.Any(part) }
 
-// Reach is the most bytes that a literal has which Near looks for.
+// Reach returns the limit of the bytes of a literal that Near searches for.
 func (m *Matcher) Reach() int {
 	n, _ := m.rare()
 	return n.most
 }
 
-// possible reports whether a text has what every match needs: what finds matches
-// that span lines may read 10 MB a second, and this is a hundred times as fast.
+// possible reports whether a text contains what every match needs. This is a hundred
+// times as fast as a search for matches that span lines, which may read 10 MB per
+// second.
 func (m *Matcher) possible(data []byte) bool {
 	for _, n := range m.must {
 		if !n.in(data) {

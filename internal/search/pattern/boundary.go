@@ -15,18 +15,18 @@ const (
 	endHalf                   // \b{end-half}: no word after
 )
 
-// half is the node of a mark until it is resolved.
+// half returns the node of a mark until it is resolved.
 func half(m mark, pos int) node {
 	n := leaf(syntax.OpEmptyMatch)
 	n.mark, n.pos = m, pos
 	return n
 }
 
-// resolve makes a concatenation of parts that may hold halves of word
-// boundaries. regexp/syntax has only the whole boundary, which says that the
-// runes beside it differ in kind; a half follows from that and the kind of one
-// side. So a side is narrowed: \<X is \bX with an X that begins with a word
-// rune, X\> is X\b with an X that ends with one.
+// resolve concatenates parts that may contain halves of word boundaries. regexp/syntax
+// has only the whole boundary, which means that exactly one of the runes beside it is a
+// word rune. Together with the kind of one of these runes that gives a half. So resolve
+// narrows one side: \<X is \bX with an X that begins with a word rune, X\> is X\b with
+// an X that ends with one.
 func (p *parser) resolve(parts []node) node {
 	for {
 		i := slices.IndexFunc(parts, func(n node) bool { return n.mark != 0 })
@@ -60,8 +60,8 @@ func (p *parser) resolve(parts []node) node {
 	}
 }
 
-// nearBefore and nearAfter are the parts next to a mark that together cannot
-// be empty, as few as possible; nil when there are none before the next mark.
+// nearBefore and nearAfter return the fewest parts next to a mark that together cannot
+// be empty, or nil if there are none up to the next mark.
 func nearBefore(parts []node) []node {
 	for i := len(parts) - 1; i >= 0 && parts[i].mark == 0; i-- {
 		if !canBeEmpty(parts[i].re) {
@@ -80,7 +80,7 @@ func nearAfter(parts []node) []node {
 	return nil
 }
 
-// wordSide resolves a mark at the side where a word boundary has its word.
+// wordSide resolves a mark by the side on which it has its word.
 func (p *parser) wordSide(m node, side []node, after bool) *syntax.Regexp {
 	re := concat(side).re
 	whole := func(op syntax.Op, s set) *syntax.Regexp {
@@ -96,7 +96,7 @@ func (p *parser) wordSide(m node, side []node, after bool) *syntax.Regexp {
 	return choice(whole(syntax.OpWordBoundary, word()), whole(syntax.OpNoWordBoundary, word().negate()))
 }
 
-// otherSide resolves a mark at the side that must be no word.
+// otherSide resolves a mark by the side that must not be a word.
 func (p *parser) otherSide(m node, side []node, after bool) *syntax.Regexp {
 	full := p.narrow(concat(side).re, word().negate(), after, m.pos)
 	switch {
@@ -111,7 +111,7 @@ func (p *parser) otherSide(m node, side []node, after bool) *syntax.Regexp {
 func chain(res ...*syntax.Regexp) *syntax.Regexp  { return concat(bare(res)).re }
 func choice(res ...*syntax.Regexp) *syntax.Regexp { return alternate(bare(res)).re }
 
-// bare makes nodes that are not measured.
+// bare makes nodes without measuring them.
 func bare(res []*syntax.Regexp) []node {
 	out := make([]node, len(res))
 	for i, re := range res {
@@ -120,7 +120,7 @@ func bare(res []*syntax.Regexp) []node {
 	return out
 }
 
-// canBeEmpty tells whether a tree can match the empty text.
+// canBeEmpty reports whether a tree can match the empty text.
 func canBeEmpty(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpNoMatch, syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
@@ -135,18 +135,18 @@ func canBeEmpty(re *syntax.Regexp) bool {
 	return true
 }
 
-// maxNarrowed bounds the parts of a concatenation that can be empty before one
-// that cannot: narrowing writes an alternative for each.
+// maxNarrowed limits the parts of a concatenation that can be empty before one that
+// cannot: narrowing writes an alternative for each.
 const maxNarrowed = 64
 
-// narrow is the tree of those matches that are not empty and whose first rune,
-// or else last, is in the set.
+// narrow returns the tree of the matches that are not empty and whose first rune (last,
+// if first is false) is in the set.
 func (p *parser) narrow(re *syntax.Regexp, s set, first bool, pos int) *syntax.Regexp {
 	full, _ := p.split(re, s, first, pos)
 	return full
 }
 
-// split gives the narrowed tree, and the tree of the empty matches or nil.
+// split returns the narrowed tree, and the tree of the empty matches or nil.
 func (p *parser) split(re *syntax.Regexp, s set, first bool, pos int) (full, none *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpNoMatch:
@@ -156,7 +156,7 @@ func (p *parser) split(re *syntax.Regexp, s set, first bool, pos int) (full, non
 		if !first {
 			r = re.Rune[len(re.Rune)-1]
 		}
-		if s.has(r) { // its other cases are words or not as well
+		if s.has(r) { // its other cases are of the same kind
 			return re, nil
 		}
 		return never().re, nil
@@ -202,10 +202,10 @@ func (p *parser) splitAlternate(re *syntax.Regexp, s set, first bool, pos int) (
 	return choice(fulls...), none
 }
 
-// splitConcat goes from the near end on over parts that can be empty.
+// splitConcat proceeds from the near end over parts that can be empty.
 func (p *parser) splitConcat(re *syntax.Regexp, s set, first bool, pos int) (full, none *syntax.Regexp) {
 	var fulls []*syntax.Regexp
-	passed := empty().re // the empty matches of the parts gone over
+	passed := empty().re // the empty matches of the parts so far
 	for i := range re.Sub {
 		if i > maxNarrowed {
 			p.tooBig(pos)

@@ -9,7 +9,7 @@ import (
 	"mcp-toolset/internal/nearest"
 )
 
-// posix are the classes [:name:], which are ASCII as in the Rust crate.
+// posix holds the classes [:name:], which are ASCII as in the Rust crate.
 var posix = map[string]set{
 	"alnum": {'0', '9', 'A', 'Z', 'a', 'z'}, "alpha": {'A', 'Z', 'a', 'z'}, "ascii": {0, 0x7f},
 	"blank": {'\t', '\t', ' ', ' '}, "cntrl": {0, 0x1f, 0x7f, 0x7f}, "digit": asciiDigit,
@@ -18,13 +18,13 @@ var posix = map[string]set{
 	"word": asciiWord, "xdigit": {'0', '9', 'A', 'F', 'a', 'f'},
 }
 
-// unclosed refuses a class without an end.
+// unclosed reports a class without an end.
 func (p *parser) unclosed(start int) {
 	p.fail(start, "the class is not closed: it begins", `Close it with ], or write a bracket of the text as \[ .`)
 }
 
-// bracket reads a class after its bracket. The operations && (both), --
-// (without) and ~~ (one only) bind equally, from left to right.
+// bracket parses a class after its opening bracket. The operators && (both), --
+// (without) and ~~ (only one) have the same precedence, from left to right.
 func (p *parser) bracket(start int) set {
 	p.deeper(start)
 	negated := p.accept("^")
@@ -59,8 +59,8 @@ func (p *parser) bracket(start int) set {
 	return left
 }
 
-// firstItems reads what is text only at the beginning of a class: minus signs,
-// or else a closing bracket.
+// firstItems parses members that are literal only at the beginning of a class: minus
+// signs, or a closing bracket if there are none.
 func (p *parser) firstItems(start int) []rune {
 	var items []rune
 	p.blanks()
@@ -96,7 +96,7 @@ func (p *parser) foldSet(s set) set {
 	return s
 }
 
-// item reads one member of a class: a rune, a range, an escape or a class.
+// item parses one member of a class: a rune, a range, an escape or a class.
 func (p *parser) item(class int) set {
 	start := p.pos
 	if p.accept("[") {
@@ -107,7 +107,7 @@ func (p *parser) item(class int) set {
 	}
 	lo, s := p.member()
 	if s != nil {
-		return s // a minus after it is text, as in [\w-.]
+		return s // a minus after it is literal, as in [\w-.]
 	}
 	p.blanks()
 	before := p.pos
@@ -139,7 +139,7 @@ func shownRune(r rune) string {
 	return string(r)
 }
 
-// member reads a rune, or an escape that may be a set.
+// member parses a rune, or an escape that may be a set.
 func (p *parser) member() (rune, set) {
 	start := p.pos
 	r := p.next()
@@ -149,7 +149,7 @@ func (p *parser) member() (rune, set) {
 	return r, nil
 }
 
-// posixClass reads [:name:] after its bracket.
+// posixClass parses [:name:] after its bracket.
 func (p *parser) posixClass(start int) (set, bool) {
 	if !p.looking(":") {
 		return nil, false

@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// node is a part of the tree with what it costs when its repeats are written
-// out. A mark is a half of a word boundary, which is no node of regexp/syntax:
-// see resolve.
+// node is a part of the tree with its cost when its repeats are written out. A mark is
+// a half of a word boundary, which is not a node of regexp/syntax: see resolve.
 type node struct {
 	re     *syntax.Regexp
 	size   int // instructions
@@ -20,11 +19,11 @@ type node struct {
 
 func leaf(op syntax.Op) node { return node{re: &syntax.Regexp{Op: op}, size: 1, height: 1} }
 
-// never and empty match nothing and the empty text.
+// never matches nothing, and empty matches the empty text.
 func never() node { return leaf(syntax.OpNoMatch) }
 func empty() node { return leaf(syntax.OpEmptyMatch) }
 
-// literal is one rune, in all its cases with fold.
+// literal returns a node for one rune, in all its cases if fold is set.
 func literal(r rune, fold bool) node {
 	n := leaf(syntax.OpLiteral)
 	n.re.Rune = []rune{r}
@@ -34,7 +33,7 @@ func literal(r rune, fold bool) node {
 	return n
 }
 
-// class is one rune of a set, in the simplest node that says so.
+// class returns the simplest node for one rune of a set.
 func class(s set) node {
 	switch {
 	case len(s) == 0:
@@ -53,7 +52,7 @@ func class(s set) node {
 	return n
 }
 
-// concat is one part after the other. Literals side by side become one.
+// concat concatenates parts. It joins adjacent literals.
 func concat(parts []node) node {
 	out := node{re: &syntax.Regexp{Op: syntax.OpConcat}}
 	var b joiner
@@ -85,8 +84,8 @@ func concat(parts []node) node {
 // joiner collects the parts of a concatenation.
 type joiner struct {
 	subs []*syntax.Regexp
-	own  *syntax.Regexp // the last part if made here: parts given are shared and stay as they are
-	bare bool           // the last part is a literal without case
+	own  *syntax.Regexp // the last part if made here; parts passed in are shared and must not change
+	bare bool           // whether the last part is a literal without case
 }
 
 func (b *joiner) add(re *syntax.Regexp) {
@@ -100,8 +99,8 @@ func (b *joiner) add(re *syntax.Regexp) {
 	}
 }
 
-// join appends a literal to the literal before, unless one folds and the other
-// does not: to runes without case both are the same.
+// join appends a literal to the literal before, unless only one of them folds. For
+// runes without case that makes no difference.
 func (b *joiner) join(re *syntax.Regexp) bool {
 	last, bare := b.subs[len(b.subs)-1], caseless(re.Rune)
 	if last.Flags != re.Flags && !bare && !b.bare {
@@ -123,7 +122,7 @@ func caseless(rs []rune) bool {
 	return !slices.ContainsFunc(rs, func(r rune) bool { return unicode.SimpleFold(r) != r })
 }
 
-// alternate is one of the parts, the first that matches.
+// alternate returns the alternation of parts: the first that matches is preferred.
 func alternate(parts []node) node {
 	out := node{re: &syntax.Regexp{Op: syntax.OpAlternate}}
 	for _, n := range parts {
@@ -151,8 +150,8 @@ func alternate(parts []node) node {
 // unlimited is the upper count of an open repeat.
 const unlimited = -1
 
-// repeat is n from low to high times. It is refused at offset when that is
-// too large.
+// repeat repeats n from low to high times. If the result is too large, it fails with an
+// error at offset.
 func (p *parser) repeat(n node, low, high int, lazy bool, offset int) node {
 	if n.re.Op == syntax.OpNoMatch {
 		if low == 0 {
@@ -161,7 +160,7 @@ func (p *parser) repeat(n node, low, high int, lazy bool, offset int) node {
 		return n
 	}
 	times := max(low+1, high)
-	// The counts are at most 10 digits, the sizes at most the limits: no overflow.
+	// The counts have at most 10 digits, the sizes are within the limits: no overflow.
 	out := node{re: &syntax.Regexp{Op: syntax.OpRepeat, Min: low, Max: high, Sub: []*syntax.Regexp{n.re}},
 		size: (n.size + 1) * times, runes: n.runes * times, height: n.height + 1}
 	if lazy {
@@ -190,9 +189,9 @@ func (p *parser) repeat(n node, low, high int, lazy bool, offset int) node {
 	return out
 }
 
-// counted writes a counted repeat out. The optional rest of x{0,n} is nested,
-// x(x(x)?)?, so that few threads run at a time, but only in blocks that keep
-// the tree flat enough.
+// counted writes out a counted repeat. It nests the optional rest of x{0,n} as
+// x(x(x)?)?, so that few threads run at a time, but only in blocks that keep the tree
+// flat enough.
 func counted(n node, out node) node {
 	low, high, flags := out.re.Min, out.re.Max, out.re.Flags
 	block := max(1, (maxHeight/2-n.height)/2)
@@ -226,7 +225,7 @@ func counted(n node, out node) node {
 	return out
 }
 
-// measure counts a tree that has no counted repeats.
+// measure returns the costs of a tree without counted repeats.
 func measure(re *syntax.Regexp) node {
 	out := node{re: re, size: max(1, len(re.Sub))}
 	switch re.Op {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// emoji is the emoji properties of Unicode 16 (UTS #51, emoji-data.txt), which
-// package unicode has not: ranges of hexadecimal codes.
+// emoji holds the emoji properties of Unicode 16 (UTS #51, emoji-data.txt), which
+// package unicode lacks, as ranges of hexadecimal codes.
 var emoji = map[string]func() set{
 	"emoji": ranges("23,2a,30-39,a9,ae,203c,2049,2122,2139,2194-2199,21a9-21aa,231a-231b,2328,23cf,23e9-23f3,23f8-23fa,24c2,25aa-25ab,25b6," +
 		"25c0,25fb-25fe,2600-2604,260e,2611,2614-2615,2618,261d,2620,2622-2623,2626,262a,262e-262f,2638-263a,2640,2642,2648-2653," +
@@ -41,7 +41,7 @@ var emoji = map[string]func() set{
 		"1f888-1f88f,1f8ae-1f8ff,1f90c-1f93a,1f93c-1f945,1f947-1faff,1fc00-1fffd"),
 }
 
-// ranges reads a list of ranges when it is first needed.
+// ranges returns a function that parses a list of ranges at the first call.
 func ranges(list string) func() set {
 	return sync.OnceValue(func() set {
 		var out []rune

@@ -10,20 +10,20 @@ import (
 	"mcp-toolset/internal/fault"
 )
 
-// Error says what is wrong with a pattern, and where.
+// Error describes an error in a pattern and its position.
 type Error struct {
 	fault.Fault
-	Offset int // in bytes, where the wrong part begins; at most the pattern's length
+	Offset int // in bytes, of the beginning of the wrong part; at most the pattern's length
 }
 
-// Unwrap gives the fault, for errors.As.
+// Unwrap returns the fault, for errors.As.
 func (e *Error) Unwrap() error { return &e.Fault }
 
-// shown is how many characters of the pattern an error repeats.
+// shown is the limit of characters of the pattern that an error quotes.
 const shown = 20
 
-// newError makes the error of what is wrong at a byte offset. The position in
-// its text counts characters from 1.
+// newError returns an error for a byte offset. The position in its text counts
+// characters from 1.
 func newError(src string, offset int, fact, next string) *Error {
 	offset = min(offset, len(src))
 	place := fmt.Sprintf(" at position %d", utf8.RuneCountInString(src[:offset])+1)
@@ -38,7 +38,8 @@ func newError(src string, offset int, fact, next string) *Error {
 	return &Error{fault.Fault{Fact: fact + place, Next: next}, offset}
 }
 
-// visible is text as it is, backslashes too, but for what cannot be seen.
+// visible returns text unchanged, including backslashes, except for characters that are
+// not printable.
 func visible(rs []rune) string {
 	var b strings.Builder
 	for _, r := range rs {
@@ -51,7 +52,7 @@ func visible(rs []rune) string {
 	return b.String()
 }
 
-// tooLong is the error of a pattern over maxPattern.
+// tooLong returns the error for a pattern longer than maxPattern.
 func tooLong(n int) *Error {
 	return &Error{fault.Fault{
 		Fact: fmt.Sprintf("the pattern has %d bytes; at most %d are read", n, maxPattern),
@@ -59,12 +60,12 @@ func tooLong(n int) *Error {
 	}, maxPattern}
 }
 
-// fail ends the parsing. Parse recovers it.
+// fail ends the parsing with a panic, which Parse recovers.
 func (p *parser) fail(offset int, fact, next string) {
 	panic(newError(p.src, offset, fact, next))
 }
 
-// tooBig ends the parsing of what goes over a limit.
+// tooBig ends the parsing because a repeat exceeds a limit.
 func (p *parser) tooBig(offset int) {
 	p.fail(offset, "the pattern is too large when its repeats are written out: the repeat", `Use a smaller count, or * or +.`)
 }

@@ -16,11 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the wanted errors")
 
-// TestErrors holds the text of every error.
+// TestErrors checks the text of every error.
 func TestErrors(t *testing.T) {
 	var out strings.Builder
 	for _, src := range []string{
-		// What no automaton can do.
+		// Not possible for an automaton.
 		`foo(?=bar)`, `foo(?!bar)`, `(?<=foo)bar`, `(?<!foo)bar`, `(a)\1`, `(?P<n>a)(?P=n)`, `\k<n>`, `(?>a)`, `a++b`, `a{2}+`,
 		`(?P>n)`, `(?&n)`, `(?1)`, `(?+1)`, `(?(1)a|b)`, `(?|a)`, `(?#note)`, `(?'n'a)`, `(*UTF8)a`,
 		// Groups.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// escaped reads an escape outside of a class, after its backslash.
+// escaped parses an escape outside of a class, after its backslash.
 func (p *parser) escaped(start int) node {
 	if !p.more() {
 		p.fail(start, "the backslash escapes nothing: it is", `A backslash of the text is written \\.`)
@@ -41,7 +41,7 @@ func (p *parser) escaped(start int) node {
 	return p.class(s, start)
 }
 
-// boundary reads what follows \b.
+// boundary parses the part after \b.
 func (p *parser) boundary(start int) node {
 	for m, name := range map[mark]string{wordStart: "{start}", wordEnd: "{end}", startHalf: "{start-half}", endHalf: "{end-half}"} {
 		if p.accept(name) {
@@ -57,10 +57,10 @@ func (p *parser) boundary(start int) node {
 	return leaf(syntax.OpWordBoundary)
 }
 
-// controls are the escapes of single control characters.
+// controls maps letters to the control characters that they escape.
 var controls = map[rune]rune{'a': '\a', 'f': '\f', 't': '\t', 'n': '\n', 'r': '\r', 'v': '\v'}
 
-// advice is what to write for escapes of other engines.
+// advice maps the letters of escapes of other engines to a replacement.
 var advice = map[rune]string{
 	'Z': `Write \z for the end of the file, $ for that of a line.`,
 	'G': `Leave it out.`,
@@ -82,8 +82,7 @@ var advice = map[rune]string{
 	'y': `Write \b for a word boundary.`,
 }
 
-// escape reads an escape that stands for a rune or, if s is not nil, for one
-// of a set.
+// escape parses an escape for a rune or, if s is not nil, for a set.
 func (p *parser) escape(start int) (r rune, s set) {
 	if !p.more() {
 		p.fail(start, "the backslash escapes nothing: it is", `A backslash of the text is written \\.`)
@@ -115,7 +114,7 @@ func (p *parser) escape(start int) (r rune, s set) {
 	return r, nil
 }
 
-// perl is the class of a letter.
+// perl returns the class of a letter.
 func (p *parser) perl(letter rune) set {
 	var s set
 	switch unicode.ToLower(letter) {
@@ -141,7 +140,7 @@ func (p *parser) perl(letter rune) set {
 	return s
 }
 
-// octal reads up to two octal digits after \0.
+// octal parses up to two octal digits after \0.
 func (p *parser) octal() rune {
 	r := rune(0)
 	for i := 0; i < 2 && p.more() && p.peek() >= '0' && p.peek() <= '7'; i++ {
@@ -150,8 +149,8 @@ func (p *parser) octal() rune {
 	return r
 }
 
-// hex reads the digits after \x, \u or \U: in braces, or as many as the letter
-// says.
+// hex parses the digits after \x, \u or \U: in braces, or the number that belongs to
+// the letter.
 func (p *parser) hex(start int, letter rune) rune {
 	digits := ""
 	if p.accept("{") {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// foreign are groups that no automaton can do or that other engines have,
-// longest beginnings first where one begins another.
+// foreign lists groups of other engines, or that an automaton cannot match. A prefix of
+// another entry comes after that entry.
 var foreign = []struct{ begin, name, next string }{
 	{"?=", "look-ahead (?=", "Search for the part without it, then look through the lines found for the rest."},
 	{"?!", "negative look-ahead (?!", "Search for the part without it, then leave out lines found that have the rest."},
@@ -16,7 +16,7 @@ var foreign = []struct{ begin, name, next string }{
 	{"?P=", "a backreference (?P=", "Write the repeated text out, or search for the part before it."},
 	{"?P>", "recursion (?P>", "Write the inner part out as often as it is needed."},
 	{"?&", "recursion (?&", "Write the inner part out as often as it is needed."},
-	{"?R)", "", ""}, // the flag of CRLF mode, which is no recursion here
+	{"?R)", "", ""}, // the flag of CRLF mode, which is not a recursion here
 	{"?(", "a condition (?(", "Write the two cases as alternatives: (?:a|b)."},
 	{"?|", "a branch reset (?|", "Write (?: instead: groups are not numbered here."},
 	{"?#", "a comment (?#", "Leave the comment out."},
@@ -24,7 +24,7 @@ var foreign = []struct{ begin, name, next string }{
 	{"*", "a verb (*", `Leave it out; a parenthesis of the text is written \(, any text is .* .`},
 }
 
-// group reads a group after its parenthesis.
+// group parses a group after its parenthesis.
 func (p *parser) group(start int) node {
 	p.refuseForeign(start)
 	outer := p.flags
@@ -34,7 +34,7 @@ func (p *parser) group(start int) node {
 		p.name(start)
 	case p.accept("?"):
 		p.readFlags(start)
-		p.next() // the colon: setFlags has taken the form without
+		p.next() // the colon: setFlags handles the form without
 	}
 	p.deeper(start)
 	n := p.alternation(start)
@@ -62,7 +62,7 @@ func (p *parser) refuseForeign(start int) {
 	}
 }
 
-// name reads the name of a group, to which nothing here can refer.
+// name parses the name of a group, to which nothing can refer.
 func (p *parser) name(start int) {
 	name, _, found := strings.Cut(p.src[p.pos:], ">")
 	valid := found && name != ""
@@ -77,7 +77,7 @@ func (p *parser) name(start int) {
 	p.pos += len(name) + 1
 }
 
-// setFlags reads flags for the rest of the group, as (?i).
+// setFlags parses flags for the rest of the group, as in (?i).
 func (p *parser) setFlags() bool {
 	start := p.pos
 	if !p.looking("(?") {
@@ -99,7 +99,7 @@ func (p *parser) setFlags() bool {
 	return false
 }
 
-// readFlags reads flags up to the colon or parenthesis after them.
+// readFlags parses flags up to the colon or parenthesis after them.
 func (p *parser) readFlags(start int) {
 	on, any := true, false
 	for ; p.more() && !p.looking(":") && !p.looking(")"); p.next() {

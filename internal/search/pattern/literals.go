@@ -8,43 +8,42 @@ import (
 	"unicode/utf8"
 )
 
-// Literals is a necessary condition in conjunctive form: a text that matches
-// contains, of every clause, at least one literal. The text is the line, or
-// with Multiline the file; the literals lie inside the match. The most
-// selective clause comes first. Empty: nothing is known.
+// Literals is a necessary condition in conjunctive form: a text that matches contains
+// at least one literal of every clause. The text is the line, or with Multiline the
+// file; the literals lie inside the match. The most selective clause comes first. If
+// Literals is empty, no condition is known.
 type Literals []Clause
 
 // Clause is a choice of literals, none of them empty.
 type Clause []Literal
 
-// Literal is a text to look for.
+// Literal is a text to search for.
 type Literal struct {
 	Text string // UTF-8
-	// Fold compares by Unicode's simple folding (unicode.SimpleFold), rune by
-	// rune. That reaches beyond ASCII from inside it: k is also U+212A (KELVIN
-	// SIGN) and s also U+017F (LONG S), and no other ASCII letter has such a
-	// partner. The partner may differ in length.
+	// Fold compares by Unicode's simple folding (unicode.SimpleFold), rune by rune. Two
+	// ASCII letters have partners beyond ASCII: k has U+212A (KELVIN SIGN) and s has
+	// U+017F (LONG S). A partner may differ in length.
 	Fold bool
 }
 
-// Limits of the analysis. It may always know less.
+// Limits of the analysis. Its result is always valid, but may be weaker.
 const (
 	maxChoice  = 16      // literals of a clause: what a set search does well
-	maxLiteral = 128     // bytes of a literal: longer ones find no better
-	maxClauses = 8       // of a condition: each is a look-up in an index
-	maxWork    = 500_000 // comparisons of literals in an analysis, some 10 ms
+	maxLiteral = 128     // bytes of a literal: longer ones are not more selective
+	maxClauses = 8       // of a condition: each is a lookup in an index
+	maxWork    = 500_000 // comparisons of literals in an analysis, about 10 ms
 	maxWeak    = 3       // bytes: a shorter literal is in most files
-	maxPairs   = 4       // clauses of each side of an alternative that are put together: time is its square
+	maxPairs   = 4       // clauses combined from each side of an alternative: the time is its square
 )
 
 // work bounds the time of an analysis.
 type work struct{ left int } // comparisons of literals
 
-// facts are what is known of the texts that a tree matches. Lists hold what
-// can be there, at most maxChoice.
+// facts describes the texts that a tree matches. Its lists hold at most maxChoice
+// possible literals.
 type facts struct {
-	exact          bool      // the matches are all of prefix, and no others
-	prefix, suffix []Literal // every match begins, ends with one; may hold ""
+	exact          bool      // the matches are exactly those of prefix
+	prefix, suffix []Literal // every match begins, ends with one; may contain ""
 	must           Literals
 }
 
@@ -55,15 +54,15 @@ func exactly(list []Literal) facts {
 	return facts{exact: true, prefix: list, suffix: list}
 }
 
-// Required finds literals that every match of a tree contains. The tree has no
-// counted repeats, as those of Parse.
+// Required returns literals that every match of a tree contains. The tree must not have
+// counted repeats; those of Parse have none.
 func Required(re *syntax.Regexp) Literals {
 	w := &work{maxWork}
 	return w.clauses(w.analyse(re)).best(maxClauses)
 }
 
-// Literal gives the text that is all of the pattern, with whether case is the
-// same. ok is false if there is more to the pattern, or it is empty.
+// Literal returns the text if it is the whole pattern, and whether its case is ignored.
+// ok is false if the pattern is something else or empty.
 func (p *Pattern) Literal() (text string, fold, ok bool) {
 	if p.Tree.Op != syntax.OpLiteral {
 		return "", false, false
@@ -71,13 +70,13 @@ func (p *Pattern) Literal() (text string, fold, ok bool) {
 	return string(p.Tree.Rune), p.Tree.Flags&syntax.FoldCase != 0, true
 }
 
-// clauses are all that is known as clauses.
+// clauses returns all facts as clauses.
 func (w *work) clauses(f facts) Literals {
 	return w.with(w.with(f.must, f.prefix), f.suffix)
 }
 
-// with adds a clause, unless it says nothing or is said already. Clauses that
-// the new one makes needless go.
+// with adds a clause, unless it is trivial or redundant. It removes clauses that the
+// new one makes redundant.
 func (w *work) with(ls Literals, c Clause) Literals {
 	if len(c) == 0 || slices.ContainsFunc(c, func(l Literal) bool { return l.Text == "" }) {
 		return ls
@@ -86,7 +85,7 @@ func (w *work) with(ls Literals, c Clause) Literals {
 		w.left -= 2 * len(old) * len(c)
 	}
 	if w.left < 0 {
-		return ls // less is known than could be
+		return ls // weaker than possible
 	}
 	if slices.ContainsFunc(ls, func(old Clause) bool { return c.needless(old) }) {
 		return ls
@@ -105,20 +104,20 @@ func (w *work) with(ls Literals, c Clause) Literals {
 	return out
 }
 
-// best is at most n clauses, the most selective first.
+// best returns at most n clauses, the most selective first.
 func (ls Literals) best(n int) Literals {
 	out := slices.Clone(ls)
 	slices.SortStableFunc(out, func(a, b Clause) int { return b.worth() - a.worth() })
 	return out[:min(len(out), n)]
 }
 
-// needless tells whether c adds nothing beside d. A clause that follows from
-// another may still be worth having: fewer literals are found faster.
+// needless reports whether c is redundant beside d. A clause that follows from another
+// may still be useful: fewer literals are found faster.
 func (c Clause) needless(d Clause) bool {
 	return d.implies(c) && (len(d) <= len(c) || c.shortest() < maxWeak)
 }
 
-// implies tells whether every literal of c contains one of d.
+// implies reports whether every literal of c contains one of d.
 func (c Clause) implies(d Clause) bool {
 	for _, l := range c {
 		if !slices.ContainsFunc(d, func(m Literal) bool {
@@ -130,11 +129,11 @@ func (c Clause) implies(d Clause) bool {
 	return true
 }
 
-// worth orders clauses: the shortest literal decides, up to where length helps
-// no more, then that there are few.
+// worth orders clauses: first by the shortest literal, up to the length beyond which it
+// is of no more help, then by the number of literals.
 func (c Clause) worth() int { return min(c.shortest(), 12)*2*maxChoice - len(c) }
 
-// shortest is the length of the shortest literal; folded ones say less.
+// shortest returns the length of the shortest literal. Folded ones count for less.
 func (c Clause) shortest() int {
 	short := maxLiteral
 	for _, l := range c {
@@ -147,7 +146,7 @@ func (c Clause) shortest() int {
 	return short
 }
 
-// analyse finds the facts of a tree.
+// analyse returns the facts of a tree.
 func (w *work) analyse(re *syntax.Regexp) facts {
 	switch re.Op {
 	case syntax.OpEmptyMatch:
@@ -183,13 +182,12 @@ func (w *work) analyse(re *syntax.Regexp) facts {
 		}
 		return f
 	}
-	// A star, any rune, or $: a carriage return may stand between it and what
-	// comes next.
+	// A star, any rune, or $: a carriage return may be between it and the next part.
 	return unknown()
 }
 
-// ofLiteral gives a literal. One cased rune among others without case is
-// written out: its cases are searched for exactly.
+// ofLiteral returns the facts of a literal. A single folded rune is written out: its
+// cases are searched for exactly.
 func (w *work) ofLiteral(re *syntax.Regexp) facts {
 	fold := re.Flags&syntax.FoldCase != 0
 	if fold && len(re.Rune) == 1 {
@@ -214,7 +212,7 @@ func (w *work) ofLiteral(re *syntax.Regexp) facts {
 	return f
 }
 
-// ofClass gives the runes of a small class.
+// ofClass returns the facts of a class, with its runes if it is small.
 func ofClass(s set) facts {
 	if s.count() > maxChoice || s.has(unicode.ReplacementChar) {
 		return unknown()
@@ -228,15 +226,15 @@ func ofClass(s set) facts {
 	return exactly(list)
 }
 
-// either gives the facts of an alternative.
+// either returns the facts of an alternative.
 func (w *work) either(a, b facts) facts {
 	f := facts{exact: a.exact && b.exact}
 	f.prefix, f.suffix = unite(a.prefix, b.prefix), unite(a.suffix, b.suffix)
 	if f.exact && f.prefix != nil {
 		return f
 	}
-	// Every clause of one side or every clause of the other: the best of each
-	// together, and the best of those that fit.
+	// Every clause of one side or every clause of the other: combine the best of each,
+	// and use the best combinations that fit.
 	f.exact = false
 	for _, c := range w.clauses(a).best(maxPairs) {
 		for _, d := range w.clauses(b).best(maxPairs) {
@@ -254,7 +252,7 @@ func (w *work) either(a, b facts) facts {
 	return f
 }
 
-// unite is both lists without repeats; nil if that is too much.
+// unite returns the union of both lists, or nil if that exceeds maxChoice.
 func unite(a, b []Literal) []Literal {
 	out := slices.Clone(a)
 	for _, l := range b {
@@ -268,7 +266,7 @@ func unite(a, b []Literal) []Literal {
 	return out
 }
 
-// join gives the facts of a followed by b.
+// join returns the facts of a followed by b.
 func (w *work) join(a, b facts) facts {
 	across := cross(a.suffix, b.prefix)
 	if a.exact && b.exact && across != nil {
@@ -290,8 +288,8 @@ func (w *work) join(a, b facts) facts {
 	return f
 }
 
-// cross is every literal of a followed by every one of b; nil if that is too
-// much.
+// cross returns every literal of a followed by every one of b, or nil if that exceeds a
+// limit.
 func cross(a, b []Literal) (out []Literal) {
 	if len(a)*len(b) > maxChoice {
 		return nil

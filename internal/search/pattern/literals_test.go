@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// show writes clauses as a|b & c, folded literals with a slash after them.
+// show formats clauses as a|b & c, with a slash after folded literals.
 func show(must Literals) string {
 	var clauses []string
 	for _, c := range must {
@@ -64,7 +64,7 @@ func TestRequired(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", tc.pattern, diff)
 		}
 	}
-	// A tree that is not of Parse: a carriage return may follow $.
+	// A tree that Parse does not make: a carriage return may follow $.
 	re, err := syntax.Parse(`(?m)foo$\nbar`, syntax.Perl)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// TestLongLiteral has one over the limit, cut inside of runes.
+// TestLongLiteral has a literal over the limit, whose cuts fall inside runes.
 func TestLongLiteral(t *testing.T) {
 	long := "a" + strings.Repeat("日本", 100)
 	p, err := Parse(long, Options{})
@@ -116,7 +116,7 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// checkRequired looks that what matches has the literals.
+// checkRequired checks that matching texts contain the literals.
 func checkRequired(t *testing.T, pattern string, fold bool, texts ...string) {
 	t.Helper()
 	p, err := Parse(pattern, Options{Fold: fold})
@@ -147,7 +147,7 @@ func TestRandomRequired(t *testing.T) {
 	}
 }
 
-// FuzzRequired looks that a line that matches satisfies Required.
+// FuzzRequired checks that a matching line satisfies Required.
 func FuzzRequired(f *testing.F) {
 	for _, s := range []string{`a+b`, `(foo|bar)baz`, `[Kk]s?`, `x(a.*|b)y$`, `(?i)kK+`, `a{2,3}|\x{FFFD}`} {
 		f.Add(s, "foobaz \u212A ab xay", false)

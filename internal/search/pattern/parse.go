@@ -9,27 +9,27 @@ import (
 	"unicode/utf8"
 )
 
-// flags are the inline flags. A group inherits and does not hand back.
+// flags are the inline flags. A group inherits them; its changes end with it.
 type flags struct {
 	fold       bool // i
-	lines      bool // m: ^ and $ at the ends of lines
+	lines      bool // m: ^ and $ match at the ends of lines
 	dotNewline bool // s
 	swap       bool // U: x* is lazy and x*? greedy
 	unicode    bool // u
 	spaced     bool // x: white space and comments are not part of the pattern
-	crlf       bool // R: a dot matches no carriage return
+	crlf       bool // R: a dot does not match a carriage return
 }
 
-// parser reads one pattern by recursive descent. It ends by panicking with an
-// *Error when the pattern is wrong.
+// parser parses one pattern by recursive descent. If the pattern is wrong, it panics
+// with an *Error.
 type parser struct {
 	src     string
 	pos     int // in bytes
-	depth   int // groups or classes open
+	depth   int // number of open groups or classes
 	line    bool
-	newline int // where a newline was asked for that a line cannot have; -1 when nowhere
+	newline int // offset of a required newline, which a line cannot contain; -1 if there is none
 	flags   flags
-	sets    map[string]set // properties found
+	sets    map[string]set // cached properties
 }
 
 func (p *parser) more() bool             { return p.pos < len(p.src) }
@@ -38,7 +38,7 @@ func (p *parser) peek() rune             { r, _ := utf8.DecodeRuneInString(p.src
 func (p *parser) from(start int) string  { return p.src[start:p.pos] }
 func (p *parser) deeper(offset int)      { p.depth++; p.checkDepth(offset) }
 
-// accept steps over a text if it is next.
+// accept skips a text if it is next.
 func (p *parser) accept(text string) bool {
 	if p.looking(text) {
 		p.pos += len(text)
@@ -47,15 +47,14 @@ func (p *parser) accept(text string) bool {
 	return false
 }
 
-// next steps over one rune.
+// next skips one rune and returns it.
 func (p *parser) next() rune {
 	r, n := utf8.DecodeRuneInString(p.src[p.pos:])
 	p.pos += n
 	return r
 }
 
-// blanks steps over white space and comments when they are not part of the
-// pattern.
+// blanks skips white space and comments if they are not part of the pattern.
 func (p *parser) blanks() {
 	for p.flags.spaced && p.more() {
 		switch r := p.peek(); {
@@ -80,7 +79,7 @@ func (p *parser) tooDeep(offset int) {
 	p.fail(offset, "the pattern is nested too deeply", "Leave out groups and repeats that change nothing, or search for a part of it.")
 }
 
-// pattern reads all of the pattern.
+// pattern parses the whole pattern.
 func (p *parser) pattern() *syntax.Regexp {
 	n := p.alternation(0)
 	if p.more() {
@@ -98,7 +97,7 @@ func (p *parser) pattern() *syntax.Regexp {
 	return n.re.Simplify()
 }
 
-// alternation reads up to the end of a group or of the pattern.
+// alternation parses up to the end of a group or of the pattern.
 func (p *parser) alternation(start int) node {
 	var branches []node
 	for {
@@ -114,7 +113,7 @@ func (p *parser) alternation(start int) node {
 	return n
 }
 
-// branch reads one alternative.
+// branch parses one alternative.
 func (p *parser) branch() node {
 	var parts []node
 	for {
@@ -134,8 +133,8 @@ func (p *parser) nothingToRepeat() {
 	p.fail(p.pos, fmt.Sprintf("there is nothing for %c to repeat", p.peek()), fmt.Sprintf(`A %[1]c of the text is written \%[1]c; for any text write .* .`, p.peek()))
 }
 
-// quoted reads \Q..\E, or to the end without \E. The last rune is left to be
-// repeated as the others are: as one part each.
+// quoted parses \Q..\E, or up to the end without \E. A repeat applies to the last rune
+// only.
 func (p *parser) quoted(parts *[]node) bool {
 	start := p.pos
 	if !p.accept(`\Q`) {
@@ -157,7 +156,7 @@ func (p *parser) quoted(parts *[]node) bool {
 	return true
 }
 
-// atom reads one thing that can be repeated.
+// atom parses one item that can be repeated.
 func (p *parser) atom(start int) node {
 	switch r := p.next(); r {
 	case '(':
@@ -206,7 +205,7 @@ func (p *parser) dot() node {
 	return class(s)
 }
 
-// char is a rune of the text.
+// char returns the node of a literal rune.
 func (p *parser) char(r rune, offset int) node {
 	if r == '\n' && p.line {
 		p.needNewline(offset)
@@ -215,7 +214,7 @@ func (p *parser) char(r rune, offset int) node {
 	return literal(r, p.flags.fold)
 }
 
-// class is a class of the text: without a newline if that cannot match.
+// class returns the node of a class, without a newline if that cannot match.
 func (p *parser) class(s set, offset int) node {
 	if p.line && s.has('\n') {
 		s = s.minus(newline)
@@ -232,7 +231,7 @@ func (p *parser) needNewline(offset int) {
 	}
 }
 
-// repeated reads the repeats after an atom that begins at start.
+// repeated parses the repeats after an atom that begins at start.
 func (p *parser) repeated(n node, start int) node {
 	for {
 		p.blanks()
@@ -269,8 +268,7 @@ func (p *parser) possessive(at int) {
 		fmt.Sprintf("Write %s, which finds at least the same lines; a + of the text is written \\+.", p.from(at)))
 }
 
-// count reads {n}, {n,}, {n,m} or {,m}. What has another form is no count: the
-// brace is text.
+// count parses {n}, {n,}, {n,m} or {,m}. In any other form the brace is literal.
 func (p *parser) count() (low, high int, ok bool) {
 	start := p.pos
 	body, _, found := strings.Cut(p.src[p.pos+1:], "}")
@@ -304,7 +302,7 @@ func (p *parser) count() (low, high int, ok bool) {
 	return low, high, true
 }
 
-// number reads a count, which may have blanks around it.
+// number parses a count, which may have blanks around it.
 func number(s string) (int, bool) {
 	s = strings.Trim(s, " \t")
 	if s == "" || strings.Trim(s, "0123456789") != "" {
@@ -312,7 +310,7 @@ func number(s string) (int, bool) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		n = maxSize + 1 // too many digits: over the limit all the same
+		n = maxSize + 1 // too many digits: over the limit in any case
 	}
 	return n, true
 }

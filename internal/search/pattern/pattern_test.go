@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ripgrep finds the binary or skips.
+// ripgrep returns the path of the binary or skips the test.
 func ripgrep(t *testing.T) string {
 	t.Helper()
 	rg := os.Getenv("RIPGREP")
@@ -29,8 +29,8 @@ func ripgrep(t *testing.T) string {
 	return rg
 }
 
-// rgLines gives the numbers of the lines of a file that ripgrep finds, or its
-// error.
+// rgLines returns the numbers of the lines of a file that ripgrep finds. It returns
+// false if ripgrep fails.
 func rgLines(t *testing.T, rg, file, pattern string, args ...string) (string, bool) {
 	t.Helper()
 	args = append([]string{"--no-config", "-a", "-n", "-o", "--replace", ""}, append(args, "-e", pattern, file)...)
@@ -43,7 +43,7 @@ func rgLines(t *testing.T, rg, file, pattern string, args ...string) (string, bo
 	return numbers(strings.Split(string(out), "\n")), true
 }
 
-// numbers joins what stands before the colons, without repeats.
+// numbers joins the texts before the colons, without duplicates.
 func numbers(lines []string) string {
 	var out []string
 	for _, l := range lines {
@@ -54,7 +54,7 @@ func numbers(lines []string) string {
 	return strings.Join(out, " ")
 }
 
-// found gives the numbers of the lines that a pattern matches.
+// found returns the numbers of the lines that a pattern matches.
 func found(t *testing.T, lines []string, pattern string, o Options) (string, error) {
 	t.Helper()
 	p, err := Parse(pattern, o)
@@ -69,7 +69,7 @@ func found(t *testing.T, lines []string, pattern string, o Options) (string, err
 	var out []string
 	for i, l := range lines {
 		if hasBoundary(p.Tree) && strings.IndexFunc(l, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
-			continue // package regexp cannot tell
+			continue // package regexp cannot decide
 		}
 		if re.MatchString(l) {
 			out = append(out, fmt.Sprint(i+1))
@@ -81,7 +81,7 @@ func found(t *testing.T, lines []string, pattern string, o Options) (string, err
 	return strings.Join(out, " "), nil
 }
 
-// satisfied tells whether a text has a literal of every clause.
+// satisfied reports whether a text contains a literal of every clause.
 func satisfied(must Literals, text string) bool {
 	for _, c := range must {
 		if !slices.ContainsFunc(c, func(l Literal) bool {
@@ -96,7 +96,7 @@ func satisfied(must Literals, text string) bool {
 	return true
 }
 
-// foldText writes every rune as the least of those it folds to.
+// foldText replaces every rune by the smallest of its orbit.
 func foldText(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -115,18 +115,18 @@ var sample = []string{
 	"A", "<foo>", "b", "e", "#c d", "&", "~", "a\rb", "\"q\"", "a b", // 31-40
 }
 
-// beyondASCII are the lines of sample on which package regexp is no judge of
-// word boundaries.
+// beyondASCII lists the lines of sample on which package regexp cannot decide word
+// boundaries.
 var beyondASCII = strings.Fields("11 12 13 14 15 16 17 18 19 20 29")
 
-// TestMeaning says what patterns match, and asks ripgrep. Its answer must be
-// the same unless ours says that it takes the pattern in another way.
+// TestMeaning checks which lines patterns match, and compares with ripgrep. The results
+// must be the same, except for patterns marked as ours.
 func TestMeaning(t *testing.T) {
 	cases := []struct {
 		pattern string
 		fold    bool
 		want    string
-		ours    bool // ripgrep refuses it, or sees no line end in CR LF
+		ours    bool // ripgrep rejects it, or does not see a line end in CR LF
 	}{
 		{`foo`, false, "2 6 27 28 32", false},
 		{`foo`, true, "2 3 4 6 27 28 32", false},
@@ -248,7 +248,7 @@ func TestMeaning(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", tc.pattern, err)
 		}
-		// An empty want of ours: that it is read is all.
+		// An empty want of ours only checks that the pattern is accepted.
 		if got != tc.want && (!tc.ours || tc.want != "") {
 			t.Errorf("%q matches lines %q, want %q", tc.pattern, got, tc.want)
 		}
@@ -304,7 +304,7 @@ func TestMultiline(t *testing.T) {
 	}
 }
 
-// TestProperties asks ripgrep for every rune that package unicode knows. Those
+// TestProperties compares with ripgrep for every rune that package unicode knows. Runes
 // of later versions of Unicode may differ.
 func TestProperties(t *testing.T) {
 	rg := ripgrep(t)
@@ -377,11 +377,11 @@ func TestRandomAgainstRipgrep(t *testing.T) {
 		}
 		p, err := Parse(pattern, o)
 		if err != nil {
-			refused++ // half boundaries beside nothing, mostly
+			refused++ // mostly half boundaries without a text beside them
 			continue
 		}
 		if hasBoundary(p.Tree) {
-			// package regexp is right on ASCII only.
+			// package regexp is correct on ASCII only.
 			for i := range lines {
 				lines[i] = strings.Map(func(r rune) rune {
 					if r > 0x7f {
@@ -420,7 +420,7 @@ func randomText(rnd *rand.Rand) string {
 	return b.String()
 }
 
-// randomPattern writes what both engines accept.
+// randomPattern returns a pattern that both engines accept.
 func randomPattern(rnd *rand.Rand, depth int) string {
 	pick := func(from ...string) string { return from[rnd.IntN(len(from))] }
 	if depth == 0 {
@@ -451,8 +451,8 @@ func randomPattern(rnd *rand.Rand, depth int) string {
 	return sub()
 }
 
-// FuzzParse looks that anything is read or refused, and that what is read is
-// good for package regexp.
+// FuzzParse checks that any input is accepted or rejected, and that package regexp
+// accepts the result.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`a(b|c)*[d-f]+\w{2,3}?$`, `(?i)[[:alpha:]--k]\p{Greek}`, `\<a+\>`, `(?x) a # b`, `\Qa\E{,3}`, `a|ab|abc|abcd`, `.{0,2000}x`, `((a{10}){10}){10}`, `(?:a{0,200}){0,50}`} {
 		f.Add(s, false, false)
@@ -494,8 +494,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// hasBoundary tells whether a tree has \b or \B: package regexp has them of
-// ASCII only.
+// hasBoundary reports whether a tree has \b or \B, which are ASCII in package regexp.
 func hasBoundary(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpWordBoundary || re.Op == syntax.OpNoWordBoundary || slices.ContainsFunc(re.Sub, hasBoundary)
 }

@@ -9,7 +9,7 @@ import (
 	"mcp-toolset/internal/nearest"
 )
 
-// scripts are the four-letter names of the most written scripts (ISO 15924).
+// scripts maps the four-letter names of the most used scripts (ISO 15924).
 var scripts = map[string]string{
 	"arab": "Arabic", "armn": "Armenian", "beng": "Bengali", "cyrl": "Cyrillic", "deva": "Devanagari", "ethi": "Ethiopic",
 	"geor": "Georgian", "grek": "Greek", "hang": "Hangul", "hani": "Han", "hebr": "Hebrew", "hira": "Hiragana",
@@ -17,7 +17,7 @@ var scripts = map[string]string{
 	"taml": "Tamil", "telu": "Telugu", "thai": "Thai", "tibt": "Tibetan", "zinh": "Inherited", "zyyy": "Common",
 }
 
-// binary are short and derived names of properties (PropertyAliases.txt).
+// binary maps short and derived names of properties (PropertyAliases.txt).
 var binary = map[string]func() set{
 	"any":         func() set { return anyRune },
 	"ascii":       func() set { return rangeSet(0, unicode.MaxASCII) },
@@ -54,13 +54,13 @@ var binary = map[string]func() set{
 func lowercase() set { return tables(unicode.Ll, unicode.Other_Lowercase) }
 func uppercase() set { return tables(unicode.Lu, unicode.Other_Uppercase) }
 
-// assigned is what has a category: everything but Cn.
+// assigned returns the runes that have a category: all except Cn.
 func assigned() set {
 	return tables(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs)
 }
 
-// idStart and idContinue are the identifiers of UAX #31. The few runes that
-// differ for XID are left in.
+// idStart and idContinue return the runes of identifiers of UAX #31. They include the
+// few runes that differ for XID.
 func idStart() set {
 	return tables(unicode.L, unicode.Nl, unicode.Other_ID_Start).minus(tables(unicode.Pattern_Syntax, unicode.Pattern_White_Space))
 }
@@ -70,12 +70,12 @@ func idContinue() set {
 	return idStart().union(more.minus(tables(unicode.Pattern_Syntax, unicode.Pattern_White_Space)))
 }
 
-// bareName is a name as it is compared (UAX #44, LM3).
+// bareName returns the form of a name for comparison (UAX #44, LM3).
 func bareName(name string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(name))
 }
 
-// property reads what follows \p or \P.
+// property parses the part after \p or \P.
 func (p *parser) property(start int, negated bool) set {
 	if !p.more() {
 		p.fail(start, "the property has no name: it is", `Write one in braces, as \p{Greek}; a backslash of the text is written \\.`)
@@ -95,7 +95,8 @@ func (p *parser) property(start int, negated bool) set {
 	return p.named(start, name, negated)
 }
 
-// named is the set of a property: of a name, or of a kind of names and a name.
+// named returns the set of a property, given as a name or as a kind of names and a
+// name.
 func (p *parser) named(start int, name string, negated bool) set {
 	key := fmt.Sprintf("%s %v %v", name, negated, p.flags.fold)
 	if s := p.sets[key]; s != nil {
@@ -113,7 +114,7 @@ func (p *parser) named(start int, name string, negated bool) set {
 	return s
 }
 
-// find looks the name up. A != in it turns negated.
+// find looks up a name. A != in it inverts negated.
 func (p *parser) find(start int, name string, negated *bool) set {
 	var s set
 	kind, value, paired := strings.Cut(strings.Replace(name, ":", "=", 1), "=")
@@ -144,7 +145,7 @@ func (p *parser) find(start int, name string, negated *bool) set {
 	return s
 }
 
-// lookup finds a name among the kinds allowed; nil when it is unknown.
+// lookup finds a name among the allowed kinds. It returns nil if the name is unknown.
 func lookup(name string, category, script, property bool) set {
 	bare := bareName(name)
 	find := func(in map[string]*unicode.RangeTable) *unicode.RangeTable {
@@ -190,7 +191,7 @@ func lookup(name string, category, script, property bool) set {
 	return nil
 }
 
-// propertyNames are names to suggest.
+// propertyNames returns the names for suggestions.
 func propertyNames() []string {
 	names := []string{"Alphabetic", "Uppercase", "Lowercase", "Emoji", "Emoji_Presentation", "Extended_Pictographic", "Letter", "Number", "Punctuation", "Symbol", "Separator"}
 	for n := range unicode.Scripts {

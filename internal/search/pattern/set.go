@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// set is a set of runes: the ends of its ranges, in order, not touching each
-// other. A set is never changed once made.
+// set is a set of runes: the ends of its ranges, in order, not touching each other. A
+// set never changes.
 type set []rune
 
-// rangeSet is the runes from lo to hi.
+// rangeSet returns the runes from lo to hi.
 func rangeSet(lo, hi rune) set { return set{lo, hi} }
 
-// normal sorts ranges given by their ends and joins what touches.
+// normal sorts ranges given by their ends and merges those that touch.
 func normal(r []rune) set {
 	pairs := make([][2]rune, 0, len(r)/2)
 	for i := 0; i < len(r); i += 2 {
@@ -49,7 +49,7 @@ func (s set) negate() set {
 
 func (s set) minus(t set) set { return s.intersect(t.negate()) }
 
-// differ is the runes in one of the two only.
+// differ returns the runes that are in only one of the two.
 func (s set) differ(t set) set { return s.minus(t).union(t.minus(s)) }
 
 func (s set) intersect(t set) set {
@@ -67,7 +67,7 @@ func (s set) intersect(t set) set {
 	return out
 }
 
-// count is the number of runes.
+// count returns the number of runes.
 func (s set) count() int {
 	n := 0
 	for i := 0; i < len(s); i += 2 {
@@ -76,16 +76,17 @@ func (s set) count() int {
 	return n
 }
 
-// has tells whether r is in the set.
+// has reports whether r is in the set.
 func (s set) has(r rune) bool {
 	i, found := slices.BinarySearch(s, r)
 	return found || i%2 == 1
 }
 
-// cased is every rune that folds to another, in order.
+// cased returns every rune that folds to another, in order.
 var cased = sync.OnceValue(func() []rune {
 	var out []rune
-	// The last such block (Adlam) ends at U+1E943; to U+1FFFF there is room to grow.
+	// The last block with such runes (Adlam) ends at U+1E943; up to U+1FFFF leaves room
+	// to grow.
 	for r := rune(0); r < 0x20000; r++ {
 		if unicode.SimpleFold(r) != r {
 			out = append(out, r)
@@ -112,7 +113,7 @@ func (s set) folded() set {
 	return normal(out)
 }
 
-// tables is the union of tables of package unicode.
+// tables returns the union of tables of package unicode.
 func tables(ts ...*unicode.RangeTable) set {
 	var out []rune
 	add := func(lo, hi, stride rune) {
@@ -143,7 +144,7 @@ var (
 	asciiSpace = set{'\t', '\r', ' ', ' '}
 
 	alphabetic = sync.OnceValue(func() set { return tables(unicode.L, unicode.Nl, unicode.Other_Alphabetic) })
-	// word is \w as UTS #18 annex C has it.
+	// word is \w as defined by UTS #18, annex C.
 	word = sync.OnceValue(func() set {
 		return alphabetic().union(tables(unicode.M, unicode.Nd, unicode.Pc, unicode.Join_Control))
 	})

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// String is the tree in the syntax of package regexp, with which it differs:
+// String returns the tree in the syntax of package regexp. The meaning differs:
 //   - A match that ends with $ may include the carriage return before it.
 //   - A dot and a negated class match an invalid byte, as U+FFFD.
 //   - Word boundaries are ASCII.
 //
-// Tree.String is not used: as of Go 1.26 it can misplace the parenthesis of a
-// flag, as in the tree of (?i:ab)*(?i:ab)[0-9].
+// Tree.String is not used: as of Go 1.26 it can misplace the parenthesis of a flag, as
+// in the tree of (?i:ab)*(?i:ab)[0-9].
 func (p *Pattern) String() string {
 	var b strings.Builder
 	write(&b, p.Tree)
 	return b.String()
 }
 
-// write writes a tree so that every part stands for itself, whatever the flags.
+// write writes a tree so that every part is independent of flags.
 func write(b *strings.Builder, re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpNoMatch:

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// sources is the files of the Go distribution's sources, or of SOURCE_TREE.
+// sources returns the files of the Go distribution's sources, or of SOURCE_TREE.
 func sources(b *testing.B) (names []string) {
 	root := os.Getenv("SOURCE_TREE")
 	if root == "" {

@@ -16,11 +16,11 @@ import (
 // fake is a file in memory.
 type fake struct {
 	data  []byte
-	short *rand.Rand // not nil: reads bring fewer bytes than asked for
-	fail  int64      // not 0: where reading fails
+	short *rand.Rand // not nil: reads return fewer bytes than requested
+	fail  int64      // not 0: offset at which reading fails
 	calls int
 	read  int64
-	after func(calls int) // is called after each read
+	after func(calls int) // called after each read
 }
 
 var errDisk = errors.New("the disk is broken")
@@ -44,7 +44,7 @@ func (f *fake) ReadAt(p []byte, off int64) (n int, err error) {
 			return 0, errDisk
 		}
 		n := copy(p[:f.fail-off], f.data[off:])
-		f.fail = 0 // told once
+		f.fail = 0 // returned once
 		return n, errDisk
 	}
 	if off >= int64(len(f.data)) {
@@ -52,7 +52,7 @@ func (f *fake) ReadAt(p []byte, off int64) (n int, err error) {
 	}
 	n = copy(p, f.data[off:])
 	if n < len(p) && f.short == nil {
-		return n, io.EOF // as os.File has it
+		return n, io.EOF // as in os.File
 	}
 	return n, nil
 }
@@ -67,13 +67,13 @@ func limits(t testing.TB, head, buffer, chunk, whole, line, kept, raw int) {
 	}
 }
 
-// randomLimits are small ones of all proportions.
+// randomLimits sets small limits of all proportions.
 func randomLimits(t testing.TB, rnd *rand.Rand) {
 	n := func() int { return 4 + rnd.IntN(1<<rnd.IntN(8)) }
 	limits(t, n(), n(), n(), n(), n(), n(), n())
 }
 
-// collect reads all of a file and copies the chunks.
+// collect reads a whole file and copies the chunks.
 func collect(r *Reader, f io.ReaderAt, size int64) (chunks []Chunk, result Result, err error) {
 	result, err = r.Read(context.Background(), f, size, func(c Chunk) bool {
 		c.Text = bytes.Clone(c.Text)
@@ -83,8 +83,8 @@ func collect(r *Reader, f io.ReaderAt, size int64) (chunks []Chunk, result Resul
 	return chunks, result, err
 }
 
-// verify tells what is wrong with the chunks of a part of a text that begins at
-// an offset and a line and is up to the end of the text or not.
+// verify returns an error if the chunks are not those of part, which begins at an
+// offset and a line. final is whether part extends to the end of the text.
 func verify(chunks []Chunk, part []byte, offset, line int64, final bool) error {
 	rest, inside, nul := part, false, false
 	for i, c := range chunks {
@@ -122,7 +122,7 @@ func verify(chunks []Chunk, part []byte, offset, line int64, final bool) error {
 	return nil
 }
 
-// lineAround is the length of the line that place i is in, with its newline.
+// lineAround returns the length of the line that contains offset i, with its newline.
 func lineAround(text []byte, i int) int {
 	start := bytes.LastIndexByte(text[:i], '\n') + 1
 	if end := bytes.IndexByte(text[i:], '\n'); end >= 0 {
@@ -131,7 +131,7 @@ func lineAround(text []byte, i int) int {
 	return len(text) - start
 }
 
-// randomText is lines of all lengths, of runes of all lengths.
+// randomText returns lines of all lengths, of runes of all lengths.
 func randomText(rnd *rand.Rand) string {
 	var b strings.Builder
 	long := 1 << rnd.IntN(9)

@@ -36,7 +36,7 @@ func FuzzChunks(f *testing.F) {
 	})
 }
 
-// plainly is the text of a file, made the obvious way.
+// plainly returns the text of a file, decoded in the obvious way.
 func plainly(data []byte) []byte {
 	var order binary.ByteOrder
 	switch s := string(data); {

@@ -2,27 +2,25 @@ package source
 
 import "io"
 
-// input is where the bytes of a text come from: as they are in the file, or
-// decoded from UTF-16.
+// input supplies the bytes of a text: as they are in the file, or decoded from UTF-16.
 type input struct {
 	file  io.ReaderAt
-	at    int64 // what is read next
-	limit int64 // where the file, or the part wanted, ends
+	at    int64 // offset of the next read
+	limit int64 // end of the file, or of the requested part
 
-	failed error // what came together with bytes, for the next read
+	failed error // error that came together with bytes, for the next read
 
 	decoding  bool
 	bigEndian bool
-	raw       []byte // memory for the bytes of rest, kept from file to file
+	raw       []byte // buffer of rest, reused for the next file
 	rest      []byte // read and not yet decoded
 }
 
-// ended tells whether nothing more comes.
+// ended reports whether there are no more bytes.
 func (in *input) ended() bool { return in.at >= in.limit && len(in.rest) == 0 }
 
-// read reads up to len(p) bytes of text. It returns no error before the end or
-// a failure; at the end it returns io.EOF. When decoding, p must have room for
-// a rune.
+// read reads up to len(p) bytes of text. It returns an error only at the end, which is
+// io.EOF, or on a failure. When decoding, p must have room for a rune.
 func (in *input) read(p []byte) (int, error) {
 	if !in.decoding {
 		return in.readRaw(p)
@@ -42,9 +40,9 @@ func (in *input) read(p []byte) (int, error) {
 	}
 }
 
-// readRaw reads bytes of the file, once. Nothing is read behind the limit,
-// which moves to where the file turns out to end. An error comes without bytes,
-// but for io.EOF.
+// readRaw reads bytes of the file, once. It does not read beyond the limit, which moves
+// to the actual end of the file. It returns no error together with bytes, except
+// io.EOF.
 func (in *input) readRaw(p []byte) (int, error) {
 	p = p[:min(int64(len(p)), in.limit-in.at)]
 	if len(p) == 0 {
@@ -66,7 +64,7 @@ func (in *input) readRaw(p []byte) (int, error) {
 	return 0, err
 }
 
-// decode makes the input decode UTF-16, of which head has been read already.
+// decode makes the input decode UTF-16. head was already read.
 func (in *input) decode(head []byte, bigEndian bool) {
 	in.decoding, in.bigEndian = true, bigEndian
 	if len(in.raw) < max(rawBytes, len(head)) {

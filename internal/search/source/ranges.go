@@ -8,23 +8,23 @@ import (
 	"mcp-toolset/internal/search/index"
 )
 
-// ErrChanged says that the lines of a file are not where a range has them: the
-// file is not the one that was signed.
+// ErrChanged reports that lines do not begin or end where a range does: the file is not
+// the one that was signed.
 var ErrChanged = errors.New("the file has changed since it was signed")
 
-// ReadRanges is [Reader.Read] for the ranges of a text that an index could not
-// exclude; they are in order, do not touch, and are not changed. Only they are
-// read, with the byte before each to check it by. mark is the length of the byte
-// order mark before the text.
+// ReadRanges is [Reader.Read] for the ranges of a text that an index could not exclude.
+// They must be in order and not touch; they are not modified. Only they are read, with
+// the byte before each as a check. mark is the length of the byte order mark before the
+// text.
 //
-// Each range is whole lines, so none has to be searched for. But it is checked
-// that a line begins and ends where the range does. If not, the error is
-// [ErrChanged]; chunks may have been given that are worth nothing. A file that
-// changed elsewhere is not noticed: the caller compares stamps.
+// Each range consists of whole lines, so ReadRanges does not search for their bounds.
+// But it checks that a line begins and ends where the range does. If not, the error is
+// [ErrChanged], and the chunks passed before may be invalid. It does not notice other
+// changes of the file: the caller must compare stamps.
 //
-// All of a file is read, as Read does it, if a range covers the text or if size
-// is not known. What the NUL of a binary file is in may not be read. A text that is
-// decoded must have no ranges: where it is in the file is not known.
+// The whole file is read, as Read does, if a range covers the text or if size is not
+// known. The NUL of a binary file may be outside of the ranges. A text that is decoded
+// must have no ranges, because their offsets in the file are not known.
 func (r *Reader) ReadRanges(ctx context.Context, f io.ReaderAt, size, mark int64, ranges []index.Range, each func(Chunk) (more bool)) (Result, error) {
 	if len(ranges) == 0 {
 		return Result{Nul: -1}, nil
@@ -42,14 +42,13 @@ func (r *Reader) ReadRanges(ctx context.Context, f io.ReaderAt, size, mark int64
 	return r.end(err)
 }
 
-// part gives one range of a text of size bytes that is behind a byte order
-// mark.
+// part passes on one range of a text of size bytes after a byte order mark.
 func (s *scan) part(p index.Range, mark, size int64) error {
 	s.in.at, s.in.limit = mark+p.Start, mark+p.End
 	s.n, s.offset, s.line, s.cut = 0, p.Start, p.Line, false
 	s.target, s.goal = s.first(), s.first()
 	if length := p.End - p.Start; s.gather == Little && length < 3*int64(littleBytes) {
-		// A block, and what its first and last lines have outside.
+		// A block, and the parts of its first and last lines outside of it.
 		s.target = min(int(length), chunkBytes)
 		s.goal = s.target
 	}

@@ -71,7 +71,7 @@ func TestRanges(t *testing.T) {
 				}
 				sum += p.End - p.Start
 			}
-			result.Mark = 0 // all of a text was read, if a range covers it
+			result.Mark = 0 // the whole text was read, if a range covers it
 			if len(chunks) > 0 || result != (Result{Bytes: sum, Nul: -1}) {
 				t.Fatalf("seed %d: %+v, and %d chunks that nobody wanted", seed, result, len(chunks))
 			}
@@ -82,7 +82,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestWholeRanges: all of the text is given if the ranges cannot tell a part.
+// TestWholeRanges checks that the whole text is passed on if the ranges are not a part.
 func TestWholeRanges(t *testing.T) {
 	text := strings.Repeat("0123456\n", 100)
 	part := index.Range{Start: 80, End: 160, Line: 11}
@@ -111,7 +111,7 @@ func TestWholeRanges(t *testing.T) {
 	}
 }
 
-// TestChanged: a file that does not fit the ranges is noticed.
+// TestChanged checks that a file that does not fit the ranges is noticed.
 func TestChanged(t *testing.T) {
 	text := strings.Repeat("0123456\n", 100)
 	for _, tc := range []struct {

@@ -8,37 +8,38 @@ import (
 	"sync"
 )
 
-// Reader reads files one after the other. It holds the memory for that: have
-// one a goroutine. The zero value is ready.
+// Reader reads files one after the other. It holds a buffer for that, so each goroutine
+// should reuse one. The zero value is ready for use.
 type Reader struct {
 	// Both may be changed between files.
 	Mode   Mode // what to do with a NUL
 	Gather Gather
 
 	buf  []byte
-	scan scan // kept here so that a file allocates nothing
+	scan scan // a field, so that a file allocates nothing
 }
 
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
-// Get gives a Reader of mode Skip and Chunks that may have its memory already.
+// Get returns a Reader of mode Skip and Chunks, possibly with a buffer.
 func Get() *Reader { return readers.Get().(*Reader) }
 
-// Release hands the Reader to a later Get. It must not be used any more.
+// Release makes the Reader available to a later Get. The caller must not use it any
+// more.
 func (r *Reader) Release() {
 	r.Mode, r.Gather = Skip, Chunks
 	readers.Put(r)
 }
 
-// Read gives the text of a file to each, chunk by chunk, until that returns
-// false. An empty text has no chunk. size is that of the file when the caller
-// looked at it, in bytes; 0 or less if it is not known.
+// Read passes the text of a file to each, chunk by chunk, until each returns false. An
+// empty text has no chunk. size is the size of the file, in bytes, when the caller
+// looked at it; 0 or less if it is not known.
 //
-// Of f, fewer bytes than asked for may come without an error. At its end it
-// returns io.EOF, with or without bytes.
+// f may return fewer bytes than requested without an error. At its end it returns
+// io.EOF, with or without bytes.
 //
-// The errors are those of f and of ctx, as they are. What was read before an
-// error of f has been given by then; the last line may be cut.
+// Read returns the errors of f and of ctx unchanged. Before an error of f it passes on
+// what was read; the last line may be cut.
 func (r *Reader) Read(ctx context.Context, f io.ReaderAt, size int64, each func(Chunk) (more bool)) (Result, error) {
 	s := r.begin(ctx, f, each)
 	if size > 0 {
@@ -53,7 +54,7 @@ func (r *Reader) Read(ctx context.Context, f io.ReaderAt, size int64, each func(
 	return r.end(err)
 }
 
-// begin makes the scan ready for a file.
+// begin prepares the scan for a file.
 func (r *Reader) begin(ctx context.Context, f io.ReaderAt, each func(Chunk) bool) *scan {
 	if r.buf == nil {
 		r.buf = make([]byte, bufferBytes)
@@ -67,7 +68,7 @@ func (r *Reader) begin(ctx context.Context, f io.ReaderAt, each func(Chunk) bool
 	return &r.scan
 }
 
-// end lets go of the file and of memory that is more than a Reader keeps.
+// end releases the file and memory above the limit that a Reader retains.
 func (r *Reader) end(err error) (Result, error) {
 	r.buf = r.scan.buf
 	if len(r.buf) > keptBytes {

@@ -2,7 +2,7 @@ package source
 
 import "mcp-toolset/internal/testscale"
 
-// The counts of the tests that have many cases.
+// The numbers of cases.
 var (
 	randomTexts  = testscale.N(3000, 60_000)
 	randomRanges = testscale.N(2000, 20_000)

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// errStop ends a scan that found a NUL or is not wanted any more.
+// errStop ends a scan that found a NUL or whose chunks are not needed any more.
 var errStop = errors.New("stop")
 
-// scan is the way through a text or a part of it. The window is buf[:n]: what
-// was read and not yet given.
+// scan is the pass through a text or a part of it. The window buf[:n] holds what was
+// read and not yet passed on.
 type scan struct {
 	ctx  context.Context
 	in   input
@@ -24,18 +24,18 @@ type scan struct {
 
 	buf    []byte
 	n      int
-	target int // the window is filled to this ...
-	goal   int // ... and not given before it has reached this, or the end
+	target int // size to fill the window to
+	goal   int // size the window must reach before it is passed on, unless the text ends
 
 	offset int64 // of the window
 	line   int64 // of the window
-	cut    bool  // the window begins inside a line
-	final  bool  // where the input ends is the end of the text
+	cut    bool  // whether the window begins inside a line
+	final  bool  // whether the end of the input is the end of the text
 
 	result Result
 }
 
-// head reads the first bytes and tells what they are by their byte order mark.
+// head reads the first bytes and determines the encoding by their byte order mark.
 func (s *scan) head() error {
 	s.target = min(headBytes, s.first())
 	for s.n < 4 && !s.in.ended() {
@@ -57,7 +57,7 @@ func (s *scan) head() error {
 	return s.look(0)
 }
 
-// first is how much is gathered for the first chunk.
+// first returns the size of the first chunk.
 func (s *scan) first() int {
 	if s.gather == Little {
 		return littleBytes
@@ -65,7 +65,7 @@ func (s *scan) first() int {
 	return chunkBytes
 }
 
-// plan decides, after the head, how much is gathered before it is given.
+// plan decides, after the head, how much is read before it is passed on.
 func (s *scan) plan() {
 	size := s.in.limit
 	switch {
@@ -82,7 +82,7 @@ func (s *scan) plan() {
 	}
 }
 
-// run gives the text from the window on.
+// run passes on the text from the window on.
 func (s *scan) run() error {
 	for {
 		for s.n < s.target && !s.in.ended() {
@@ -98,8 +98,8 @@ func (s *scan) run() error {
 		if s.in.ended() {
 			return s.give(s.n, true)
 		}
-		// The last byte stays back, so that the text's last chunk is not
-		// given before that is known to be the last.
+		// The last byte stays in the window, so that the text's last chunk is not
+		// passed on before it is known to be the last.
 		end := 0
 		if s.target >= s.goal {
 			end = lastNewline(s.buf[:s.n-1]) + 1
@@ -115,7 +115,7 @@ func (s *scan) run() error {
 			return err
 		}
 		s.goal = chunkBytes
-		s.target = max(chunkBytes, min(2*s.n, lineBytes+1)) // what was kept back may be long
+		s.target = max(chunkBytes, min(2*s.n, lineBytes+1)) // the rest of the window may be long
 	}
 }
 
@@ -135,10 +135,10 @@ func (s *scan) read() error {
 	}
 	n, err := s.in.read(s.buf[s.n:want])
 	s.n += n
-	if err == nil || err == io.EOF { // the input knows that it has ended
+	if err == nil || err == io.EOF { // the input records its end
 		return nil
 	}
-	// What came before the failure is the caller's all the same.
+	// Bytes from before the failure are passed on all the same.
 	s.final = false
 	if stop := s.give(s.n, true); stop != nil {
 		return stop
@@ -146,7 +146,7 @@ func (s *scan) read() error {
 	return err
 }
 
-// look looks for a NUL in the window from a place on.
+// look searches for a NUL in the window, beginning at from.
 func (s *scan) look(from int) error {
 	if s.mode == Search || s.result.Nul >= 0 {
 		return nil
@@ -163,8 +163,8 @@ func (s *scan) look(from int) error {
 	return nil
 }
 
-// give gives the first bytes of the window and moves what is left to the front.
-// ended says that nothing follows.
+// give passes on the first bytes of the window and moves the rest to the front. ended
+// reports that nothing follows.
 func (s *scan) give(n int, ended bool) error {
 	if n == 0 {
 		return nil
@@ -194,8 +194,8 @@ func (s *scan) give(n int, ended bool) error {
 
 var newline = []byte("\n")
 
-// lastNewline is bytes.LastIndexByte(b, '\n') for texts in which that may be far
-// from the end, as in a program: IndexByte is ten times as fast.
+// lastNewline is bytes.LastIndexByte(b, '\n') for texts in which the newline may be far
+// from the end, as in a binary program: IndexByte is ten times as fast.
 func lastNewline(b []byte) int {
 	const step = 512
 	for len(b) > 0 {
@@ -208,7 +208,7 @@ func lastNewline(b []byte) int {
 	return -1
 }
 
-// wholeRunes returns how many bytes of text do not end inside a rune.
+// wholeRunes returns the number of bytes of text without an incomplete rune at its end.
 func wholeRunes(text []byte) int {
 	for i := 1; i < utf8.UTFMax && i < len(text); i++ {
 		if tail := text[len(text)-i:]; utf8.RuneStart(tail[0]) {

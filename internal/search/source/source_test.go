@@ -24,7 +24,7 @@ func TestRandomTexts(t *testing.T) {
 		t.Run("", func(t *testing.T) {
 			randomLimits(t, rnd)
 			var r Reader
-			for range 2 { // the second file finds what the first left
+			for range 2 { // the second file uses the buffer of the first
 				r.Gather = Gather(rnd.IntN(3))
 				text := randomText(rnd)
 				data, want := []byte(text), Result{Bytes: int64(len(text)), Nul: -1}
@@ -65,7 +65,7 @@ func TestRandomTexts(t *testing.T) {
 	}
 }
 
-// TestCutRunes: a line that is too long is cut between runes.
+// TestCutRunes checks that a line that is too long is cut between runes.
 func TestCutRunes(t *testing.T) {
 	limits(t, 4, 4, 4, 8, 16, 64, 8)
 	for pad := range 5 {
@@ -82,10 +82,10 @@ func TestCutRunes(t *testing.T) {
 	}
 }
 
-// TestUTF16 decodes units of all kinds, in order and not, as the standard
-// library does.
+// TestUTF16 checks that units of all kinds, valid and invalid, are decoded as in the
+// standard library.
 func TestUTF16(t *testing.T) {
-	// The bytes of U+6100 in wrong order are those of an a.
+	// The bytes of U+6100 in the wrong order are those of an a.
 	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 		text := "abcdefghi" + strings.Repeat("\u6100", 20)
 		raw := encodeUTF16(text, order)
@@ -130,7 +130,7 @@ func TestNul(t *testing.T) {
 	for _, tc := range []struct {
 		name, data string
 		nul        int64
-		before     int64 // bytes given by Skip
+		before     int64 // bytes passed on by Skip
 		reads      int   // of Skip
 	}{
 		{"nothing else", "\x00", 0, 0, 1},
@@ -198,7 +198,7 @@ func TestReads(t *testing.T) {
 		calls int
 	}{
 		{"small", line, 64, 1},
-		{"size not known", line, 0, 1}, // this file tells its end with the bytes
+		{"size not known", line, 0, 1}, // this file returns its end with the bytes
 		{"longer than the head", strings.Repeat(line, 3000), 64 * 3000, 2},
 		{"longer than the buffer", strings.Repeat(line, 30_000), 64 * 30_000, 2},
 		{"binary", "\x00" + strings.Repeat(line, 300_000), 64*300_000 + 1, 1},
@@ -211,7 +211,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestAllocations: a file costs no allocation.
+// TestAllocations checks that a file costs no allocation.
 func TestAllocations(t *testing.T) {
 	var r Reader
 	f := &fake{data: []byte("text\n")}
@@ -267,7 +267,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestErrors: what came before an error is given.
+// TestErrors checks that bytes from before an error are passed on.
 func TestErrors(t *testing.T) {
 	limits(t, 16, 32, 32, 64, 64, 1024, 16)
 	long := strings.Repeat("0123456\n", 100)
@@ -318,7 +318,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// endless is a file of any length whose lines are of one length.
+// endless is a file of any length whose lines have one length.
 type endless struct{ line int64 }
 
 func (e endless) ReadAt(p []byte, off int64) (int, error) {
@@ -331,7 +331,7 @@ func (e endless) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TestMemory: neither a long file nor long lines take more than is said.
+// TestMemory checks the bounds of memory for long files and long lines.
 func TestMemory(t *testing.T) {
 	for _, line := range []int64{64, 1 << 20, 16 << 20, 1 << 40} {
 		var r Reader
@@ -360,7 +360,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestRealFiles reads what only a system has.
+// TestRealFiles reads files that only a real system has.
 func TestRealFiles(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	text := strings.Repeat("line\n", 100_000)
@@ -398,7 +398,7 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// TestPool: a Reader comes back as new.
+// TestPool checks that a Reader from the pool is like a new one.
 func TestPool(t *testing.T) {
 	for range 100 {
 		r := Get()
@@ -411,7 +411,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestLittle: who wants no more than the beginning pays for no more.
+// TestLittle checks that little is read if only the beginning is needed.
 func TestLittle(t *testing.T) {
 	f := &fake{data: bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)}
 	r := Reader{Gather: Little}

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// decodeUTF16 decodes as much of src as is complete and has room in dst, and
-// returns the bytes written and used. ended says that nothing follows src; half
-// a pair or half a unit at its end is U+FFFD then.
+// decodeUTF16 decodes the complete part of src that fits in dst, and returns the
+// numbers of bytes written and used. ended reports that nothing follows src; then half
+// a pair or half a unit at its end becomes U+FFFD.
 //
-// On ASCII it has five times the speed of the decoder of golang.org/x/text.
+// On ASCII it is five times as fast as the decoder of golang.org/x/text.
 func decodeUTF16(dst, src []byte, bigEndian, ended bool) (n, used int) {
-	low, above := 0, uint64(0xFF80FF80FF80FF80) // the bits that no four units of ASCII have
+	low, above := 0, uint64(0xFF80FF80FF80FF80) // above has the bits that are not set in four units of ASCII
 	if bigEndian {
 		low, above = 1, 0x80FF80FF80FF80FF
 	}

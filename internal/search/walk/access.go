@@ -2,21 +2,21 @@ package walk
 
 import "os"
 
-// Top is the open top folder, to reach the files of a listing. It is safe for
-// concurrent use until it is closed.
+// Top is the open top folder, through which the files of a listing are reached. It is
+// safe for concurrent use until it is closed.
 type Top struct {
 	file *os.File
 	top  folder
 }
 
-// Folder is one open folder of a listing. It is as safe for concurrent use as its
-// Pace, until it is closed, and good after its Top is closed.
+// Folder is an open folder of a listing. It is safe for concurrent use if its Pace is
+// nil. It stays valid after its Top is closed, until it is closed itself.
 type Folder struct {
 	folder folder
 	pace   *Pace
 }
 
-// Open opens the top folder. The errors are those of the Opener.
+// Open opens the top folder. It returns the errors of the Opener.
 func (l *Listing) Open() (*Top, error) { return openTop(l.open) }
 
 func openTop(open Opener) (*Top, error) {
@@ -38,8 +38,8 @@ func (t *Top) Close() error {
 	return t.file.Close()
 }
 
-// Folder opens a folder, without following links: one call for all the files
-// in it. The Pace may be nil.
+// Folder opens a folder without following links, once for all the files in it. The Pace
+// may be nil.
 func (t *Top) Folder(d *Dir, p *Pace) (*Folder, error) {
 	loc := locator{top: t.top}
 	defer loc.close()
@@ -53,9 +53,9 @@ func (t *Top) Folder(d *Dir, p *Pace) (*Folder, error) {
 	return &Folder{f, p}, nil
 }
 
-// Open opens a file of the folder for reading and tells its state, which is
-// that before anything is read. Links are not followed, and it never waits;
-// what is no regular file is an error.
+// Open opens a regular file of the folder for reading and returns its state before
+// anything is read. It does not follow links and never blocks. It returns an error if
+// the file is not regular.
 func (f *Folder) Open(name string) (Handle, Stamp, error) {
 	h, err := f.OpenKnown(name)
 	if err != nil {
@@ -69,9 +69,9 @@ func (f *Folder) Open(name string) (Handle, Stamp, error) {
 	return h, s, nil
 }
 
-// OpenKnown is Open for who knows a state of the file already, and compares it
-// with that of the Handle after reading: only then does the file prove to be
-// regular and in that state.
+// OpenKnown is Open for callers that know a state of the file. They must compare it
+// with the stamp of the Handle after reading: only that proves that the file is regular
+// and in that state.
 func (f *Folder) OpenKnown(name string) (h Handle, err error) {
 	f.pace.turn(func(quiet bool) int {
 		h, err = f.folder.quiet(quiet).open(name)
@@ -80,8 +80,8 @@ func (f *Folder) OpenKnown(name string) (h Handle, err error) {
 	return h, err
 }
 
-// Stat tells the state of a file of the folder without opening it. See [Gone]
-// for the error.
+// Stat returns the state of a file of the folder without opening it. See [Gone] for the
+// error.
 func (f *Folder) Stat(name string) (s Stamp, err error) {
 	var k kind
 	f.pace.turn(func(quiet bool) int {
@@ -97,7 +97,7 @@ func (f *Folder) Stat(name string) (s Stamp, err error) {
 // Close closes the folder.
 func (f *Folder) Close() { f.folder.close() }
 
-// enter opens a folder to reach what is in it.
+// enter opens a folder to reach its entries.
 func (l *locator) enter(p *place) (folder, error) {
 	from, err := l.find(p)
 	if err != nil {

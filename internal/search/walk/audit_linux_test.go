@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// ErrMissed says that an Audit found a change that the watcher had not told of.
+// ErrMissed reports that an Audit found a change that the watcher had not reported.
 var ErrMissed = errors.New("the watcher missed a change")
 
-// auditPatience is how long a change may be seen before it is told of: the
-// kernel stamps a file when a call begins to write, and tells when it ends.
+// auditPatience is the time that may pass between a visible change and its event: the
+// kernel stamps a file when a call begins to write, and reports it when the call ends.
 const auditPatience = time.Second
 
-// Audit compares what the watcher vouches for with a look at every stamp. If
-// the watcher missed a change, of a folder or a file, the Tree watches no more
-// and the error is ErrMissed: something stores in a way that is not told. It
-// costs as much as a Refresh and a Stat without a watcher, and is nil if no
-// watcher vouches.
+// Audit compares the state that the watcher vouches for with every stamp. If the
+// watcher missed a change of a folder or a file, the Tree stops watching and Audit
+// returns ErrMissed: something stores in a way that is not reported. Audit costs as
+// much as a Refresh and a Stat without a watcher. It returns nil if no watcher vouches.
 func (t *Tree) Audit(ctx context.Context) error {
 	missed, err := t.missed(ctx)
 	for pause := time.Millisecond; err == nil && len(missed) > 0; pause *= 4 {
@@ -50,8 +49,8 @@ func (t *Tree) distrust(ctx context.Context) error {
 	return ErrMissed
 }
 
-// missed gives the files, by ID, and the folders, by node, that are otherwise
-// than the watcher has them.
+// missed returns the files, by ID, and the folders, by node, whose state differs from
+// that of the watcher.
 func (t *Tree) missed(ctx context.Context) (map[any]bool, error) {
 	l, err := t.Refresh(ctx)
 	if err != nil {
@@ -90,7 +89,7 @@ func (t *Tree) remembered(ctx context.Context, l *Listing) ([]Stamp, error) {
 	return t.recall(ctx, l)
 }
 
-// missedFolders adds the folders that are otherwise than the watcher has them.
+// missedFolders adds the folders whose state differs from that of the watcher.
 func (t *Tree) missedFolders(ctx context.Context, missed map[any]bool) error {
 	if err := t.begin(ctx); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (t *Tree) missedFolders(ctx context.Context, missed map[any]bool) error {
 			odd = append(odd, n)
 		}
 	}
-	// Those that changed meanwhile are told of now, or one above them is.
+	// Changes made meanwhile are reported now, for the folder or one above it.
 	if len(odd) == 0 || !t.drain() || t.vouch.all {
 		return ctx.Err()
 	}

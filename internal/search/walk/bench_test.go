@@ -11,7 +11,7 @@ import (
 	"mcp-toolset/internal/search/ignore"
 )
 
-// benchTree is the tree to measure with: $WALK_TREE or the Go distribution.
+// benchTree returns the tree to measure with: $WALK_TREE or the Go distribution.
 func benchTree(b *testing.B) string {
 	if dir := os.Getenv("WALK_TREE"); dir != "" {
 		return dir
@@ -23,7 +23,7 @@ func benchTree(b *testing.B) string {
 	return strings.TrimSpace(string(root))
 }
 
-// benchOptions has the rules of package ignore.
+// benchOptions returns options with the rules of package ignore.
 func benchOptions() Options {
 	rules := IgnoreRules(ignore.Top(nil))
 	return Options{Above: func() Rules { return rules }}
@@ -38,7 +38,7 @@ func BenchmarkFirst(b *testing.B) {
 	}
 }
 
-// BenchmarkRipgrep lists the same for comparison.
+// BenchmarkRipgrep lists the same tree for comparison.
 func BenchmarkRipgrep(b *testing.B) {
 	rg := os.Getenv("RIPGREP")
 	if rg == "" {
@@ -78,7 +78,7 @@ func BenchmarkStat(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory says what a listing and all that the Tree keeps take.
+// BenchmarkMemory reports the memory of a listing and of the whole Tree.
 func BenchmarkMemory(b *testing.B) {
 	dir := benchTree(b)
 	var before, after runtime.MemStats
@@ -117,7 +117,7 @@ func BenchmarkVouched(b *testing.B) {
 	}
 }
 
-// BenchmarkStartWatching is what is done once, in the background.
+// BenchmarkStartWatching measures the work done once, in the background.
 func BenchmarkStartWatching(b *testing.B) {
 	o := benchOptions()
 	o.Watch = true

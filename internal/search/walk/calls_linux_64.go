@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls that are made once for each file, without the garbage of their
-// counterparts in package unix.
+// The functions below replace those of package unix for the calls made once per file.
+// They do not allocate.
 
-// pathBytes is the room for a path with its NUL: a name of NAME_MAX in a folder
-// whose path is about as long. Longer ones leave garbage.
+// pathBytes is the size of the buffer for a path with its NUL: a name of NAME_MAX in a
+// folder whose path is about as long. Longer paths are allocated.
 const pathBytes = 512
 
-// cPath writes the path of name in dir, either of which may be "", as the system
-// takes it; false: it has no room or no such form.
+// cPath writes the path of name in dir to buf, terminated by a NUL. Either may be "".
+// It returns false if the path is too long or contains a NUL.
 func cPath(buf *[pathBytes]byte, dir, name string) bool {
 	if len(dir)+1+len(name) >= pathBytes {
 		return false
@@ -33,7 +33,7 @@ func cPath(buf *[pathBytes]byte, dir, name string) bool {
 	return bytes.IndexByte(buf[:n], 0) < 0
 }
 
-// openat is unix.Openat of what is there. If untold, the scheduler is not told.
+// openat is unix.Openat without creation. If untold, it does not notify the scheduler.
 func openat(fd int, name string, flags int, untold bool) (int, error) {
 	var buf [pathBytes]byte
 	if !cPath(&buf, "", name) {
@@ -52,7 +52,7 @@ func openat(fd int, name string, flags int, untold bool) (int, error) {
 	return int(n), nil
 }
 
-// fstatat is unix.Fstatat of what is called name in dir.
+// fstatat is unix.Fstatat of the entry called name in dir.
 func fstatat(fd int, dir, name string, st *unix.Stat_t, flags int, untold bool) error {
 	var buf [pathBytes]byte
 	if !cPath(&buf, dir, name) {
@@ -74,17 +74,17 @@ func statPath(fd int, path *[pathBytes]byte, st *unix.Stat_t, flags int, untold 
 	return e
 }
 
-// A row looks at files of one folder, one after the other. What is the same for all
-// of them is written once.
+// row looks at files of one folder, one after the other. It writes the part that their
+// paths share only once.
 type row struct {
 	folder folder
 	dir    string
-	prefix int // bytes of dir and a slash in path; -1: it has no room for them
+	prefix int // bytes of dir and a slash in path; -1 if they do not fit
 	path   [pathBytes]byte
 	st     unix.Stat_t
 }
 
-// begin has the files of dir, a path from f, looked at.
+// begin prepares r for the files of dir, a path relative to f.
 func (r *row) begin(f folder, dir string) {
 	r.folder, r.dir, r.prefix = f, dir, 0
 	switch {
@@ -96,14 +96,14 @@ func (r *row) begin(f folder, dir string) {
 	}
 }
 
-// stat sets s to the stamp of a regular file that was listed, if it is there.
+// stat sets s to the stamp of a listed regular file, if it exists.
 func (r *row) stat(name string, s *Stamp) {
 	n := r.prefix + len(name)
 	if r.prefix < 0 || n >= pathBytes {
 		r.folder.regular(r.dir, name, s)
 		return
 	}
-	copy(r.path[r.prefix:], name) // it has no NUL, having been listed
+	copy(r.path[r.prefix:], name) // a listed name contains no NUL
 	r.path[n] = 0
 	switch e := statPath(r.folder.fd, &r.path, &r.st, statFlags, r.folder.untold); {
 	case e == unix.EINTR:
@@ -124,20 +124,20 @@ func fstat(fd int, st *unix.Stat_t, untold bool) error {
 	return nil
 }
 
-// atOnce is how much is read at most without telling the scheduler, in bytes:
-// some 50 µs, for which the garbage collector may have to wait.
+// atOnce is the limit of bytes read without notifying the scheduler: about 50 µs, for
+// which the garbage collector may have to wait.
 const atOnce = 512 << 10
 
-// pread is unix.Pread of at least one byte, and may give fewer than there are.
-// What is in memory already is copied without telling the scheduler: that takes
-// a call of more than 20 µs for one that waits, and starts another thread.
+// pread is unix.Pread for at least one byte. It may return fewer bytes than there are.
+// It copies data that is in memory without notifying the scheduler, which considers a
+// call of more than 20 µs blocked and starts another thread.
 func pread(fd int, p []byte, off int64) (int, error) {
 	v := unix.Iovec{Base: &p[0], Len: uint64(min(len(p), atOnce))}
 	n, _, e := unix.RawSyscall6(unix.SYS_PREADV2, uintptr(fd), uintptr(unsafe.Pointer(&v)), 1, uintptr(off), 0, unix.RWF_NOWAIT)
 	if e == 0 && n > 0 {
 		return int(n), nil
 	}
-	// It is not in memory, cannot be asked for so, or is the end: Linux 5.9 and
-	// 5.10 say 0 elsewhere, too.
+	// The data is not in memory, the file system lacks RWF_NOWAIT, or this is the end:
+	// Linux 5.9 and 5.10 return 0 in other cases too.
 	return unix.Pread(fd, p, off)
 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestRow: files of a folder are looked at as each alone, whatever their paths' length.
+// TestRow checks that files of a folder are looked at as each alone, for any length of
+// their paths.
 func TestRow(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"a", "longer", "b", strings.Repeat("n", 255)}

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNames: names of any length and content reach the system as they are.
+// TestNames checks that names of any length and content are passed to the system
+// unchanged.
 func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	longest := strings.Repeat("n", 255)
@@ -45,7 +46,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestReadAt: a file is read whole, in however many pieces.
+// TestReadAt checks that a file is read completely, in any number of pieces.
 func TestReadAt(t *testing.T) {
 	dir := t.TempDir()
 	want := bytes.Repeat([]byte("0123456789abcde\n"), 100_000)

@@ -6,21 +6,21 @@ import (
 	"sync/atomic"
 )
 
-// checkBatch is how many folders a worker takes at once, sweepCalls how many
-// folders and files, about, if these are looked at, too: some 50 microseconds.
+// checkBatch is the number of folders that a worker takes at once. sweepCalls is the
+// approximate number of folders and files if files are looked at too: about 50
+// microseconds.
 const checkBatch, sweepCalls = 64, 32
 
-// check marks what must be visited. It looks at the stamps of all known
-// folders and ignore files; if the folders are vouched for, only at the ignore
-// files: these may be changed through other links and shared mappings, and
-// some are in folders that are not listed. also is what is done on the way; nil:
-// nothing.
+// check marks the nodes that must be visited. It looks at the stamps of all known
+// folders and ignore files. If the folders are vouched for, it looks only at the ignore
+// files: they may change through other links and shared mappings, and some are in
+// folders that are not listed. The sweep also, if not nil, is done on the way.
 func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep) error {
 	if t.root == nil {
 		t.root = newNode(nil, &place{}, 0)
 		t.nodes = []*node{t.root}
 		t.dirty = true
-	} else if t.dirty { // the last Refresh was broken off
+	} else if t.dirty { // the last Refresh was interrupted
 		t.flatten()
 	}
 	if t.options.Above != nil {
@@ -47,7 +47,7 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep)
 		}
 		t.vouch.all = t.vouch.all && ctx.Err() != nil
 	}
-	t.vouch.marked = false                   // dirty tells from here on
+	t.vouch.marked = false                   // from here on dirty covers it
 	for i := len(t.nodes) - 1; i >= 0; i-- { // parents come before their kids
 		if n := t.nodes[i]; n.due() {
 			t.dirty = true
@@ -59,8 +59,7 @@ func (t *Tree) check(ctx context.Context, top folder, vouched bool, also *sweep)
 	return ctx.Err()
 }
 
-// look marks those of the nodes that are not the same. A worker takes one batch
-// after the other.
+// look marks the nodes that are not the same. A worker takes one batch after the other.
 func (t *Tree) look(ctx context.Context, top folder, batches [][]*node, same func(*node, *locator) bool) {
 	var next atomic.Int64
 	parallel(max(1, min(t.options.Workers, len(batches))), func() {
@@ -82,11 +81,10 @@ func (t *Tree) look(ctx context.Context, top folder, batches [][]*node, same fun
 	})
 }
 
-// sweeps are the batches of all nodes whose files are looked at, too. Large folders
-// are batches of their own, the largest before the others, and come before the small
-// ones: at the end each worker has only little left to do while others have nothing.
-// But each worker begins with fastTurns small ones: of the first of its turns the
-// scheduler is told, see Pace, which takes the less the fewer files they have.
+// sweeps returns batches of all nodes whose files are looked at too. Large folders are
+// batches of their own, the largest first, and come before the small ones: so workers
+// finish at about the same time. But each worker begins with fastTurns small folders:
+// its first turns notify the scheduler, see Pace, which costs less for fewer files.
 func (t *Tree) sweeps() [][]*node {
 	if t.batches != nil {
 		return t.batches
@@ -116,7 +114,7 @@ func (t *Tree) sweeps() [][]*node {
 	return t.batches
 }
 
-// same says whether the folder and its ignore files are as they were read.
+// same reports whether the folder and its ignore files are as they were when read.
 func (n *node) same(loc *locator) bool {
 	if !stampsTell || n.recheck.Load() || n.retry.Load() {
 		return false
@@ -128,7 +126,7 @@ func (n *node) same(loc *locator) bool {
 	return n.sameRules(loc)
 }
 
-// sameRules says whether the ignore files of the folder are as they were read.
+// sameRules reports whether the ignore files of the folder are as they were when read.
 func (n *node) sameRules(loc *locator) bool {
 	if n.retry.Load() {
 		return false

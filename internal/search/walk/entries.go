@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// kind is what an entry is.
+// kind is the type of an entry.
 type kind uint8
 
 const (
@@ -18,23 +18,22 @@ const (
 	kindSpecial
 )
 
-// entry is one name in a folder.
+// entry is a name in a folder.
 type entry struct {
-	head uint64 // the first 8 bytes of the name, so that most comparisons end here
+	head uint64 // the first 8 bytes of the name, which decide most comparisons
 	ino  uint64
 	off  uint32 // of the name in entries.names
 	size uint16
 	kind kind
 }
 
-// entries is the names read from one folder. It is used again and again by
-// one worker.
+// entries holds the names read from one folder. A worker reuses it for each folder.
 type entries struct {
-	buf   []byte // for the system
+	buf   []byte // for the system call
 	names []byte
 	list  []entry
 	spare []entry // for sorting
-	dots  bool    // some names may be of interest to the rules
+	dots  bool    // whether any name begins with a dot, and so may matter to the rules
 	post  *Post
 	at    *place // of the folder
 }
@@ -43,7 +42,7 @@ func (e *entries) reset() {
 	e.names, e.list, e.dots = e.names[:0], e.list[:0], false
 }
 
-// add takes a name, unless the walk skips it.
+// add adds a name, except "." and "..".
 func (e *entries) add(name []byte, ino uint64, k kind) {
 	if len(name) == 0 || string(name) == "." || string(name) == ".." {
 		return
@@ -67,26 +66,25 @@ func (e *entries) name(i int) []byte {
 	return e.names[e.list[i].off:][:e.list[i].size]
 }
 
-// settle asks for what the system did not tell.
+// settle looks up the kinds that the system did not report.
 func (e *entries) settle(f folder) {
 	for i := range e.list {
 		if e.list[i].kind == kindUnknown {
 			e.post.enter(e.at)
 			_, k, err := f.stat("", string(e.name(i)))
 			if err != nil {
-				k = kindSpecial // gone, or not to be looked at
+				k = kindSpecial // gone or inaccessible
 			}
 			e.list[i].kind = k
 		}
 	}
 }
 
-// sortRun is how many entries are sorted between looks at the context: some
-// 2 ms.
+// sortRun is the number of entries sorted between checks of the context: about 2 ms.
 const sortRun = 16 << 10
 
-// sort orders the entries by name. A big folder is sorted in runs that are
-// then merged, so that ctx can end it.
+// sort sorts the entries by name. A large folder is sorted in runs that are then
+// merged, so that ctx can end it.
 func (e *entries) sort(ctx context.Context) error {
 	compare := func(a, b entry) int {
 		if a.head != b.head {
@@ -122,8 +120,8 @@ func (e *entries) sort(ctx context.Context) error {
 	return nil
 }
 
-// find gives the kind of the entry of that name, which begins with a dot, once
-// they are sorted.
+// find returns the kind of the entry called name, which must begin with a dot. The
+// entries must be sorted.
 func (e *entries) find(name string) (kind, bool) {
 	if !e.dots {
 		return 0, false

@@ -13,34 +13,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stampsTell says that a folder's stamps show every change of its entries.
+// stampsTell reports that a folder's stamps show every change of its entries.
 const stampsTell = true
 
 // folder is an open folder.
 type folder struct {
 	fd     int
-	untold bool // the scheduler is not told of calls: see Pace
+	untold bool // calls do not notify the scheduler: see Pace
 }
 
-// quiet is the same folder; if on, the scheduler is not told of looking at what is
-// in it, nor of opening that and looking at it when it is open.
+// quiet returns the same folder. If on, the scheduler is not notified of looking at its
+// entries, of opening them, and of looking at them while they are open.
 func (f folder) quiet(on bool) folder {
 	f.untold = on
 	return f
 }
 
-// topFolder gives the folder that file has open; file must stay open.
+// topFolder returns the folder that file has open. file must stay open.
 func topFolder(file *os.File) (folder, error) { return folder{fd: int(file.Fd())}, nil }
 
-// descriptor is that of the folder.
+// descriptor returns the descriptor of the folder.
 func (f folder) descriptor() int { return f.fd }
 
 func (f folder) closeTop() {}
 
 func (f folder) close() { unix.Close(f.fd) }
 
-// enter opens a folder below to reach what is in it, without following links.
-// The right to search it is enough.
+// enter opens a folder below to reach its entries, without following links. It needs
+// only the right to search the folder.
 func (f folder) enter(rel string) (folder, error) { return f.dir(rel, unix.O_PATH) }
 
 // read opens a folder below to list it, without following links.
@@ -54,10 +54,10 @@ func (f folder) dir(rel string, flags int) (folder, error) {
 	return folder{fd: fd}, nil
 }
 
-// noOpenat2 is set once the kernel (before 5.6) or a sandbox has no openat2.
+// noOpenat2 is set once openat2 is missing in the kernel (before 5.6) or a sandbox.
 var noOpenat2 atomic.Bool
 
-// openat opens what is below f without following any link on the way.
+// openat opens an entry below f without following any link on the way.
 func (f folder) openat(rel string, flags int) (int, error) {
 	if rel == "" {
 		rel = "."
@@ -70,7 +70,7 @@ func (f folder) openat(rel string, flags int) (int, error) {
 		how := unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
 		fd, err := retry(func() (int, error) { return unix.Openat2(f.fd, rel, &how) })
 		switch err {
-		case unix.ENOSYS, unix.EPERM: // EPERM is what some seccomp filters say
+		case unix.ENOSYS, unix.EPERM: // some seccomp filters return EPERM
 			noOpenat2.Store(true)
 		case unix.EAGAIN: // something was renamed meanwhile
 		default:
@@ -100,8 +100,8 @@ func (f folder) stepwise(rel string, flags int) (int, error) {
 	return retry(func() (int, error) { return unix.Openat(at, name, flags, 0) })
 }
 
-// retry does a call again that a signal broke off: with network and FUSE
-// file systems that happens to any.
+// retry repeats a call that a signal interrupts. With network and FUSE file systems
+// that can happen to any call.
 func retry(call func() (int, error)) (int, error) {
 	for {
 		n, err := call()
@@ -111,11 +111,11 @@ func retry(call func() (int, error)) (int, error) {
 	}
 }
 
-// statFlags are those of looking at an entry.
+// statFlags are the flags of fstatat.
 const statFlags = unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT
 
-// stat looks at the entry called name in dir, a path from f; either may be "". A
-// link at its end is not followed, others are.
+// stat looks at the entry called name in dir, a path relative to f. Either may be "".
+// It follows links except in the last element.
 func (f folder) stat(dir, name string) (Stamp, kind, error) {
 	if dir == "" && name == "" {
 		name = "."
@@ -132,7 +132,7 @@ func (f folder) stat(dir, name string) (Stamp, kind, error) {
 	}
 }
 
-// stamp looks at the folder itself, which takes no rights.
+// stamp looks at the folder itself, which needs no rights.
 func (f folder) stamp() (Stamp, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(f.fd, &st)
@@ -161,8 +161,8 @@ func kindOf(mode uint32) kind {
 	return kindSpecial
 }
 
-// Of struct linux_dirent64, see getdents64(2): where the length of the record,
-// the type and the name are. The inode is at 0.
+// The offsets in struct linux_dirent64 of the length of the record, the type and the
+// name: see getdents64(2). The inode is at 0.
 const (
 	direntLen  = 16
 	direntType = 18
@@ -202,19 +202,19 @@ func (f folder) entries(ctx context.Context, e *entries) error {
 // Handle is an open regular file.
 type Handle struct {
 	fd     int
-	untold bool // as that of its folder
+	untold bool // copied from its folder
 }
 
 var errNotRegular = errors.New("not a regular file")
 
-// open opens a regular file below f for reading, without following links and
-// without waiting for whoever is at the other end of a FIFO.
+// open opens a regular file below f for reading. It does not follow links, and does not
+// wait for the other end of a FIFO.
 func (f folder) open(rel string) (Handle, error) {
 	fd, err := f.openat(rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	return Handle{fd, f.untold}, err
 }
 
-// Stamp tells the state of the file. It is an error if that is not regular.
+// Stamp returns the state of the file, or an error if the file is not regular.
 func (h Handle) Stamp() (Stamp, error) {
 	var st unix.Stat_t
 	if err := fstat(h.fd, &st, h.untold); err != nil {
@@ -226,7 +226,7 @@ func (h Handle) Stamp() (Stamp, error) {
 	return stampOf(&st), nil
 }
 
-// Read reads on, as [io.Reader] has it.
+// Read reads the next bytes, as [io.Reader] does.
 func (h Handle) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -234,8 +234,8 @@ func (h Handle) Read(p []byte) (int, error) {
 	return h.result(retry(func() (int, error) { return unix.Read(h.fd, p) }))
 }
 
-// ReadAt reads at an offset. Other than [io.ReaderAt] has it, fewer bytes
-// than asked for may come without an error; at the end it is io.EOF.
+// ReadAt reads at an offset. Unlike [io.ReaderAt], it may return fewer bytes than
+// requested without an error. At the end it returns io.EOF.
 func (h Handle) ReadAt(p []byte, off int64) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -254,4 +254,4 @@ func (h Handle) result(n int, err error) (int, error) {
 }
 
 // Close closes the file.
-func (h Handle) Close() error { return unix.Close(h.fd) } // told: the last one of a deleted file takes long
+func (h Handle) Close() error { return unix.Close(h.fd) } // notifies the scheduler: the last close of a deleted file takes long

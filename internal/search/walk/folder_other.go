@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// stampsTell is false: a FileInfo has no ctime, so that a folder whose mtime
-// was set back would pass as unchanged.
+// stampsTell is false: a FileInfo has no ctime, so a folder whose mtime was set back
+// would be considered unchanged.
 const stampsTell = false
 
 var errMoved = errors.New("the folder was replaced while it was opened")
@@ -34,7 +34,7 @@ func topFolder(file *os.File) (folder, error) {
 	return folder{root}.checked(want)
 }
 
-// checked closes f if it is not the folder wanted.
+// checked returns f, or closes it and returns an error if it is not the folder want.
 func (f folder) checked(want fs.FileInfo) (folder, error) {
 	got, err := f.root.Stat(".")
 	if err == nil && !os.SameFile(want, got) {
@@ -47,18 +47,18 @@ func (f folder) checked(want fs.FileInfo) (folder, error) {
 	return f, nil
 }
 
-// quiet is the same folder.
+// quiet returns the same folder.
 func (f folder) quiet(bool) folder { return f }
 
-// descriptor is none: see package watch.
+// descriptor returns -1, for none: see package watch.
 func (f folder) descriptor() int { return -1 }
 
 func (f folder) closeTop() { f.close() }
 
 func (f folder) close() { f.root.Close() }
 
-// enter opens a folder below, one step after the other: an os.Root follows
-// links, so each step is judged before and after.
+// enter opens a folder below, one step after the other. An os.Root follows links, so
+// each step is checked before and after.
 func (f folder) enter(rel string) (folder, error) {
 	if rel == "" {
 		rel = "."
@@ -95,8 +95,8 @@ func (f folder) step(name string) (folder, error) {
 // read opens a folder below to list it.
 func (f folder) read(rel string) (folder, error) { return f.enter(rel) }
 
-// stat looks at the entry called name in dir, a path from f; either may be "". A
-// link at its end is not followed, others are.
+// stat looks at the entry called name in dir, a path relative to f. Either may be "".
+// It follows links except in the last element.
 func (f folder) stat(dir, name string) (Stamp, kind, error) {
 	info, err := f.root.Lstat(path.Join(".", dir, name))
 	if err != nil {
@@ -154,8 +154,8 @@ type Handle struct{ file *os.File }
 
 var errNotRegular = errors.New("not a regular file")
 
-// open opens a regular file below f for reading. It is judged before, since
-// opening a FIFO might wait, and after.
+// open opens a regular file below f for reading. It checks the file before, because
+// opening a FIFO might block, and after.
 func (f folder) open(rel string) (Handle, error) {
 	at := f
 	if i := strings.LastIndexByte(rel, '/'); i >= 0 {
@@ -184,7 +184,7 @@ func (f folder) open(rel string) (Handle, error) {
 	return Handle{file}, nil
 }
 
-// Stamp tells the state of the file. It is an error if that is not regular.
+// Stamp returns the state of the file, or an error if the file is not regular.
 func (h Handle) Stamp() (Stamp, error) {
 	info, err := h.file.Stat()
 	if err != nil {
@@ -196,11 +196,11 @@ func (h Handle) Stamp() (Stamp, error) {
 	return stampOf(info), nil
 }
 
-// Read reads on, as [io.Reader] has it.
+// Read reads the next bytes, as [io.Reader] does.
 func (h Handle) Read(p []byte) (int, error) { return h.file.Read(p) }
 
-// ReadAt reads at an offset. Other than [io.ReaderAt] has it, fewer bytes
-// than asked for may come without an error; at the end it is io.EOF.
+// ReadAt reads at an offset. Unlike [io.ReaderAt], it may return fewer bytes than
+// requested without an error. At the end it returns io.EOF.
 func (h Handle) ReadAt(p []byte, off int64) (int, error) {
 	n, err := h.file.ReadAt(p, off)
 	if n > 0 && err == io.EOF {

@@ -12,14 +12,14 @@ import (
 
 const excludeFile = ".git/info/exclude"
 
-// ignoreFile is an ignore file as it was when read.
+// ignoreFile is the state of an ignore file when it was read.
 type ignoreFile struct {
 	name  string // relative to its folder
-	stamp Stamp  // zero if it was not there
+	stamp Stamp  // zero if it did not exist
 	sum   [sha256.Size]byte
 }
 
-// same says whether the file is still as it was read.
+// same reports whether the file is as it was when read.
 func (g *ignoreFile) same(loc *locator, p *place) bool {
 	s, k, err := loc.stat(p, g.name)
 	if g.stamp == (Stamp{}) {
@@ -28,8 +28,8 @@ func (g *ignoreFile) same(loc *locator, p *place) bool {
 	return err == nil && k == kindFile && s == g.stamp
 }
 
-// findRules reads the ignore files that the folder has and enters its rules,
-// if they are not those it had. It says whether they are new.
+// findRules reads the ignore files of the folder and sets its rules, unless they are
+// the same as before. It reports whether they are new.
 func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
 	above := w.above
 	if n.parent != nil {
@@ -42,7 +42,7 @@ func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
 	}
 	var found Found
 	var ignores []ignoreFile
-	unread := false // the last file is there, and could not be read
+	unread := false // whether the last file exists and could not be read
 	read := func(name string) []byte {
 		g, data, young := readIgnoreFile(f, name, settled)
 		if young {
@@ -62,7 +62,7 @@ func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
 	}
 	if k, ok := w.find(".git"); ok {
 		found.Repo = true
-		linked := k != kindDir // a worktree's or submodule's leads elsewhere
+		linked := k != kindDir // the file of a worktree or submodule leads elsewhere
 		if !linked {
 			found.Exclude = read(excludeFile)
 			linked = unread // the list may be a link
@@ -70,7 +70,7 @@ func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
 		if linked && w.exclude != nil {
 			found.Exclude = w.exclude(n.place.path())
 			ignores = append(ignores, ignoreFile{name: ".git", sum: sha256.Sum256(found.Exclude)})
-			n.retry.Store(true) // nobody looks at stamps there
+			n.retry.Store(true) // the stamps there are not checked
 		}
 	}
 	if _, ok := w.find(".jj"); ok {
@@ -88,9 +88,8 @@ func (w *worker) findRules(n *node, f folder, settled time.Time) bool {
 	return fresh
 }
 
-// readIgnoreFile reads an ignore file of the folder f. young says that it
-// must be read again next time: it might change and have the same stamp, or
-// it could not be read.
+// readIgnoreFile reads an ignore file of the folder f. young reports that it must be
+// read again next time: it could change without another stamp, or could not be read.
 func readIgnoreFile(f folder, name string, settled time.Time) (g ignoreFile, data []byte, young bool) {
 	g.name = name
 	h, err := f.open(name)
@@ -106,13 +105,13 @@ func readIgnoreFile(f folder, name string, settled time.Time) (g ignoreFile, dat
 	if err != nil {
 		return g, nil, true
 	}
-	if len(data) > maxIgnoreFile { // half a pattern would be another one
+	if len(data) > maxIgnoreFile { // the rest of a truncated pattern would be another pattern
 		data = data[:bytes.LastIndexByte(data[:maxIgnoreFile], '\n')+1]
 	}
 	g.stamp, g.sum = stamp, sha256.Sum256(data)
 	return g, data, stamp.key().after(settled)
 }
 
-// after says whether the key has a stamp of after t, so that a change made
-// now might leave the same key.
+// after reports whether the key has a stamp later than t, so that a change made now
+// might leave the same key.
 func (k key) after(t time.Time) bool { return max(k.mtime, k.ctime) > t.UnixNano() }

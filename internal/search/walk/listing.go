@@ -6,79 +6,79 @@ import (
 	"sync/atomic"
 )
 
-// Listing is the files of a tree at one moment. It never changes.
+// Listing holds the files of a tree at one moment. It never changes.
 type Listing struct {
-	// Dirs is every folder, the top first. A folder comes before what is
-	// below it, neighbours in the byte order of their names.
+	// Dirs lists every folder, the top first. A folder comes before its descendants,
+	// siblings in the byte order of their names.
 	Dirs []*Dir
-	// First has, for each of Dirs, the number of its first file when all
-	// files are counted in order, as Stat does.
+	// First holds, for each of Dirs, the number of its first file when all files are
+	// counted in order, as Stat does.
 	First []int
-	// Files is how many files there are.
+	// Files is the number of files.
 	Files int
-	// Unreadable is how many folders have an Err.
+	// Unreadable is the number of folders with an Err.
 	Unreadable int
 
 	open    Opener
 	workers int
 	bytes   int64
 
-	parents []int32 // of each of Dirs, as a number of these; of the top its own
+	parents []int32 // of each of Dirs, as an index of Dirs; that of the top is itself
 	ranking sync.Once
 	ranks   []int32
 }
 
-// Bytes is the memory that the listing takes, about.
+// Bytes returns the approximate memory of the listing.
 func (l *Listing) Bytes() int64 { return l.bytes }
 
-// Root is the top folder.
+// Root returns the top folder.
 func (l *Listing) Root() *Dir { return l.Dirs[0] }
 
-// Dir is one folder's entries. It never changes: when the entries do, there
-// is a new Dir. What happens in folders below does not matter to it, so what
-// others know by *Dir stays good as long as it is in the newest listing.
+// Dir holds the entries of one folder. It never changes: when the entries do, there is
+// a new Dir. Changes in folders below do not affect it. So what callers know of a *Dir
+// stays valid as long as it is in the newest listing.
 type Dir struct {
-	// Files is the files listed, in the byte order of their names.
+	// Files lists the files in the byte order of their names.
 	Files []File
-	// Ignored is how many files and folders the rules left out.
+	// Ignored is the number of ignored files and folders.
 	Ignored int
-	// Err is why the folder could not be read, or not to its end. A folder
-	// that is gone is no error and not listed.
+	// Err is the reason why the folder could not be read to its end. A folder that is
+	// gone is not an error and is not listed.
 	Err error
 
 	place *place
-	near  bool // on a file system of this machine
+	near  bool // on a local file system
 }
 
-// Path is relative to the top, with slashes; "" is the top. It may be longer
-// than the system's calls take, up to 100,000 bytes.
+// Path returns the path relative to the top, with slashes; "" is the top. It may be
+// longer than system calls accept, up to 100,000 bytes.
 func (d *Dir) Path() string { return d.place.path() }
 
-// File is one regular file.
+// File is a regular file.
 type File struct {
 	Name string
-	// ID is unlike that of any other file of the Tree ever. It stays as long
-	// as the folder at this path lists the same inode under the same name.
-	// It says nothing of the content: see Stamp. Elsewhere than on Linux the
-	// name alone decides.
+	// ID is unique among all files that the Tree ever listed. It stays the same while
+	// the folder at this path lists the same inode under the same name. It does not
+	// depend on the content: see Stamp. On other systems than Linux the name alone
+	// decides.
 	ID uint64
 
-	ino uint64 // as the folder lists it, which overlays may give otherwise than stat
+	ino uint64 // as listed; on overlays it may differ from that of stat
 }
 
-// Stamp is what tells one state of a file from another. The zero Stamp is
-// that of a file that is gone, no longer regular, or was not looked at. It may
-// be that of another file where a folder above was replaced by a link just now.
+// Stamp distinguishes the states of a file. The zero Stamp means that the file is gone,
+// not regular any more, or was not looked at. If a folder above was just replaced by a
+// link, the Stamp may be that of another file.
 type Stamp struct {
-	Dev, Ino     uint64 // 0 where the system does not tell
+	Dev, Ino     uint64 // 0 where the system does not report them
 	Size         int64  // bytes
-	Mtime, Ctime int64  // nanoseconds since 1970; Ctime 0 where the system does not tell
-	Links        uint32 // hard links; 0 where the system does not tell
+	Mtime, Ctime int64  // nanoseconds since 1970; Ctime is 0 where the system does not report it
+	Links        uint32 // hard links; 0 where the system does not report them
 }
 
-// Stat looks at every file now and gives their stamps, counted as in First,
-// in buf if that has the room. Files that cannot be looked at have the zero
-// Stamp. The errors are those of the Opener and of ctx.
+// Stat looks at every file now and returns the stamps, counted as in First. It uses buf
+// if that is large enough. Files that cannot be looked at have the zero Stamp. Stat
+// returns the errors of the Opener and of ctx.
 func (l *Listing) Stat(ctx context.Context, buf []Stamp) ([]Stamp, error) {
 	top, err := l.Open()
 	if err != nil {
@@ -90,8 +90,8 @@ func (l *Listing) Stat(ctx context.Context, buf []Stamp) ([]Stamp, error) {
 	return buf, ctx.Err()
 }
 
-// stat fills in the stamps of the files of all folders but those that are done;
-// nil: none is.
+// stat sets the stamps of the files of all folders except those that are done. done may
+// be nil.
 func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []bool) {
 	left := len(l.Dirs)
 	for _, ok := range done {
@@ -119,12 +119,13 @@ func (l *Listing) stat(ctx context.Context, top folder, stamps []Stamp, done []b
 	})
 }
 
-// fewFiles are quicker looked at by their paths than in the folder opened, which
-// takes as long as ten times the way there.
+// fewFiles is the number of files of a folder up to which they are looked at by their
+// paths. That is faster than to open the folder, which takes ten times as long as the
+// lookup of its path.
 const fewFiles = 12
 
-// files fills in the stamps of one folder's files, of those that are wanted; nil:
-// of all. It returns how many these are. Links above it may be followed, as by stat.
+// files sets the stamps of the files of one folder that are wanted; nil means all. It
+// returns their number. It may follow links above the folder, as stat does.
 func (l *locator) files(ctx context.Context, d *Dir, stamps []Stamp, want []bool) (count int) {
 	clear(stamps)
 	count = len(stamps)

@@ -7,23 +7,23 @@ import (
 	"sync/atomic"
 )
 
-// ErrSilent is the [Dir.Err] of a folder that Options.Silent names.
+// ErrSilent is the [Dir.Err] of a folder for which Options.Silent returns true.
 var ErrSilent = errors.New("the file system does not answer")
 
-// Monitor notes which folder each worker of a search waits for. A system call on
-// a file system that does not answer cannot be interrupted, but it can be
-// noticed: the same worker waits for the same folder for a long time.
+// Monitor records which folder each worker of a search waits for. A system call on a
+// file system that does not answer cannot be interrupted. But it can be noticed: the
+// same worker waits for the same folder for a long time.
 type Monitor struct {
 	mu    sync.Mutex
 	posts []*Post
 }
 
-// Post is where one worker notes what it waits for. It is for one goroutine. The
-// nil Post notes nothing.
+// Post is where one worker records what it waits for. It is for one goroutine. A nil
+// Post records nothing.
 type Post struct {
 	turn  atomic.Uint64 // odd while the worker waits
 	place atomic.Pointer[place]
-	seen  uint64 // turn, when Stuck looked last
+	seen  uint64 // turn at the last call of Stuck
 }
 
 type monitorKey struct{}
@@ -33,7 +33,7 @@ func WithMonitor(ctx context.Context, m *Monitor) context.Context {
 	return context.WithValue(ctx, monitorKey{}, m)
 }
 
-// NewPost returns a post of the monitor of ctx; nil if ctx has none.
+// NewPost returns a post of the monitor of ctx, or nil if ctx has none.
 func NewPost(ctx context.Context) *Post {
 	m, _ := ctx.Value(monitorKey{}).(*Monitor)
 	if m == nil {
@@ -46,7 +46,7 @@ func NewPost(ctx context.Context) *Post {
 	return p
 }
 
-// Enter notes that the worker is about to wait for d.
+// Enter records that the worker is about to wait for d.
 func (p *Post) Enter(d *Dir) { p.enter(d.place) }
 
 func (p *Post) enter(at *place) {
@@ -57,7 +57,7 @@ func (p *Post) enter(at *place) {
 	p.turn.Store((p.turn.Load() + 2) | 1)
 }
 
-// Leave notes that the worker does not wait any more.
+// Leave records that the worker does not wait any more.
 func (p *Post) Leave() {
 	if p == nil {
 		return
@@ -65,8 +65,8 @@ func (p *Post) Leave() {
 	p.turn.Store((p.turn.Load() + 1) &^ 1)
 }
 
-// Stuck returns the folders that workers have waited for since Stuck was called
-// last, by their paths below the top. It is for one goroutine.
+// Stuck returns the folders that workers have been waiting for since the last call of
+// Stuck, by their paths relative to the top. It is for one goroutine.
 func (m *Monitor) Stuck() (paths []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

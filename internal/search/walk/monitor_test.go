@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestStuck: a worker is stuck if it has waited for the same folder, and for one
-// call, since the last look.
+// TestStuck checks that a worker is stuck if it has waited for the same folder, in the
+// same call, since the last look.
 func TestStuck(t *testing.T) {
 	m := new(Monitor)
 	post := NewPost(WithMonitor(t.Context(), m))

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// node is what a Tree knows of one folder. Only the Refresh that runs changes
-// it, and of that only the worker that visits the folder; what it leaves for
-// those below is written before they are queued.
+// node is the state of one folder in a Tree. Only the running Refresh changes it, and
+// only the worker that visits the folder. That worker writes what the folders below
+// need before it queues them.
 //
-// A Refresh may be broken off anywhere: changed and judge stay set until a
-// visit is complete, so the next one carries on.
+// A Refresh may be interrupted anywhere. changed and judge stay set until a visit is
+// complete, so the next Refresh continues.
 type node struct {
 	dir     *Dir
 	place   *place
@@ -20,27 +20,27 @@ type node struct {
 	key     key
 	rules   Rules
 	repo    bool
-	untold  bool // its file system's stamps do not tell of every change
+	untold  bool // stamps on its file system do not show every change
 	mixed   bool // a file in it is on another file system
 	ignores []ignoreFile
 
 	changed bool        // must be read again
-	judge   bool        // the rules above changed: all must be judged again
+	judge   bool        // the rules above changed: all entries must be judged again
 	below   bool        // something below is changed or to be judged
-	gone    bool        // was not there when visited
-	recheck atomic.Bool // its stamps were young when read: they tell nothing
-	retry   atomic.Bool // must be read again next time, whatever is known
+	gone    bool        // did not exist when visited
+	recheck atomic.Bool // its stamps may not show later changes: too young when read, or untold
+	retry   atomic.Bool // must be read again next time in any case
 
-	watched *watcher // that has a watch on the folder
+	watched *watcher // has a watch on the folder
 	index   int32    // in Tree.nodes
 	sight   sight
 }
 
-// nodeBytes and fileBytes are what is kept of a folder and of a file, beside
-// their names.
+// nodeBytes and fileBytes are the memory of a folder and of a file, without their
+// names.
 const nodeBytes, fileBytes = 624, 36
 
-// key is what a folder must still have to be taken as unchanged.
+// key identifies the state of a folder. A folder with the same key is unchanged.
 type key struct {
 	dev, ino     uint64
 	mtime, ctime int64
@@ -77,13 +77,13 @@ func (t *Tree) flatten() {
 	}
 }
 
-// live says whether n is among the nodes.
+// live reports whether n is among the nodes.
 func (t *Tree) live(n *node) bool {
 	return int(n.index) < len(t.nodes) && t.nodes[n.index] == n
 }
 
-// publish makes the listing of the nodes, or keeps the former if all the
-// folders are the same.
+// publish makes the listing of the nodes, or leaves the last one if all folders are the
+// same.
 func (t *Tree) publish() {
 	t.flatten()
 	t.dirty = false

@@ -3,22 +3,23 @@ package walk
 import "time"
 
 const (
-	// slowCall is how long looking at a file or opening it takes where what
-	// tells of it is not in memory, at least: ten times as long as where it is.
+	// slowCall is the minimum time of looking at or opening a file whose metadata is
+	// not in memory. It is ten times that of a file whose metadata is.
 	slowCall = 20 * time.Microsecond
-	// fastTurns is how many turns in a row must have been fast.
+	// fastTurns is the number of consecutive turns that must have been fast.
 	fastTurns = 32
 )
 
-// A Pace notes how fast a file system answers. Calls that are answered from memory
-// are made without telling the scheduler, which takes a tenth of their time, and
-// more where it gives the processor away meanwhile. But who waits so for a disk
-// keeps others from running: so that is done only while turns are fast, and each
-// Pace begins with telling. It is for one goroutine; nil always tells.
+// Pace measures how fast a file system answers. Calls that are answered from memory are
+// made without notifying the scheduler. Notifying takes a tenth of their time, and more
+// if the scheduler hands the processor over meanwhile. But a thread that waits for a
+// disk without notifying it keeps other goroutines from running. So it is omitted only
+// while turns are fast, and each Pace begins with notifying. A Pace is for one
+// goroutine; a nil Pace always notifies.
 type Pace struct{ fast int }
 
-// turn does some calls, and is told how many. With quiet they may be made without
-// telling the scheduler.
+// turn calls do, which makes some system calls and returns their number. If quiet is
+// set, they may be made without notifying the scheduler.
 func (p *Pace) turn(do func(quiet bool) (calls int)) {
 	if p == nil {
 		do(false)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestPace: the scheduler is told until many turns were fast, again after a slow
-// one, and always without a Pace.
+// TestPace checks that the scheduler is notified until many turns were fast, again
+// after a slow one, and always without a Pace.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := new(Pace)

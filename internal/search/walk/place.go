@@ -1,15 +1,15 @@
 package walk
 
-// place is where a folder is. Long paths are kept in pieces: each folder has
-// its path from a folder above, the base. A place never changes.
+// place is the path of a folder. Long paths are stored in pieces: each folder has its
+// path relative to a folder above, the base. A place never changes.
 type place struct {
 	base *place // nil is the top
-	rel  string // path from the base, "" for the top itself
+	rel  string // path relative to the base, "" for the top itself
 	name string // last element of rel
 	size int    // bytes of the whole path
 }
 
-// below gives the place of the folder called name in p.
+// below returns the place of the folder called name in p.
 func (p *place) below(name string) *place {
 	if p.rel == "" {
 		return &place{rel: name, name: name, size: len(name)}
@@ -22,7 +22,7 @@ func (p *place) below(name string) *place {
 	return &place{base: p.base, rel: rel, name: rel[len(rel)-len(name):], size: size}
 }
 
-// path gives the whole path from the top.
+// path returns the whole path relative to the top.
 func (p *place) path() string {
 	if p.base == nil {
 		return p.rel
@@ -39,22 +39,22 @@ func (p *place) path() string {
 	return string(buf)
 }
 
-// locator finds places from the top. It keeps the base last used open, since
-// neighbours share it. It is used by one goroutine.
+// locator opens places, starting from the top. It leaves the last base open, because
+// neighbours share it. It is for one goroutine.
 type locator struct {
 	top  folder
-	at   *place // whose folder base is; nil if there is none
+	at   *place // the place of base; nil if there is none
 	base folder
 
-	quiet  bool // the scheduler is not told of looking at files: see Pace
+	quiet  bool // the scheduler is not notified of looking at files: see Pace
 	pace   Pace
 	row    row
-	looker Looker // nil: none was made
+	looker Looker // nil: not made
 	post   *Post
 }
 
-// find gives the folder that p.rel is relative to. It belongs to the locator
-// and is good until the next find.
+// find returns the folder that p.rel is relative to. The locator owns it. It is valid
+// until the next find.
 func (l *locator) find(p *place) (folder, error) {
 	if p.base == nil {
 		return l.top, nil
@@ -94,9 +94,8 @@ func (l *locator) close() {
 	}
 }
 
-// stat looks at a folder, or at the entry called name in it if name is not
-// "". Links above the last element may be followed: compare the stamp, trust
-// nothing else.
+// stat looks at a folder, or at the entry called name in it if name is not "". It may
+// follow links above the last element: the result is only good for comparing stamps.
 func (l *locator) stat(p *place, name string) (Stamp, kind, error) {
 	from, err := l.find(p)
 	if err != nil {

@@ -11,18 +11,18 @@ type task struct {
 	from *handle // the open parent; nil if there is none
 }
 
-// handle is a folder kept open for the folders right below it.
+// handle is a folder that stays open for the folders directly in it.
 type handle struct {
 	folder folder
-	tasks  int  // that have not been opened yet
-	users  int  // that are opening now
-	closed bool // to make room; the tasks find their way from the top
+	tasks  int  // tasks that have not been opened yet
+	users  int  // tasks that are being opened
+	closed bool // closed to make room; its tasks are found from the top
 }
 
-// queue is the folders to visit. The last in are the first out: that keeps it
-// short, and those they are in open.
+// queue holds the folders to visit. The last in are the first out: that keeps the queue
+// short and their parents open.
 type queue struct {
-	keep    int // handles, at most
+	keep    int // limit of handles
 	mu      sync.Mutex
 	wake    sync.Cond
 	tasks   []task
@@ -36,9 +36,9 @@ func newQueue(keep int) *queue {
 	return q
 }
 
-// pop gives the next task. It waits while there is none but others may add
-// some, and is false when all is done. Each pop that is true is followed by a
-// done.
+// pop returns the next task. While there is none, it waits for others that may add
+// some. It returns false when all tasks are done. After each successful pop the caller
+// must call done.
 func (q *queue) pop() (task, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,7 +60,7 @@ func (q *queue) pop() (task, bool) {
 	return t, true
 }
 
-// opened says that a task needs its parent no longer.
+// opened reports that a task does not need its parent any more.
 func (q *queue) opened(h *handle) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,8 +70,8 @@ func (q *queue) opened(h *handle) {
 	}
 }
 
-// done ends a task and adds those it found, in the folder f; that is closed
-// here, now or later, if owned.
+// done ends a task and adds the tasks it found in the folder f. If owned, done closes
+// f, now or later.
 func (q *queue) done(found []*node, f folder, owned bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,14 +95,14 @@ func (q *queue) done(found []*node, f folder, owned bool) {
 	}
 }
 
-// abandon forgets all tasks.
+// abandon removes all tasks.
 func (q *queue) abandon() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.tasks = nil
 }
 
-// close closes what abandoned tasks left open.
+// close closes the handles of abandoned tasks.
 func (q *queue) close() {
 	for len(q.handles) > 0 {
 		q.drop(0)

@@ -22,14 +22,14 @@ type garden struct {
 
 var plants = []string{"a", "b", "c", "d", ".e", "f-long-name", "f-long-none", "ü", ".git", "\xff", "g h"}
 
-// others puts other names of the same length into a list.
+// others replaces names in a list by others of the same length.
 var others = strings.NewReplacer("a", "b", "b", "c", "c", "d", "d", "a")
 
 var lists = []string{".gitignore", ".ignore", ".rgignore", ".git/info/exclude"}
 
 func (g garden) name() string { return plants[g.IntN(len(plants))] }
 
-// folder picks a folder, with all above it no links.
+// folder returns a folder that is not reached through links.
 func (g garden) folder() string {
 	all := []string{g.dir}
 	filepath.WalkDir(g.dir, func(p string, d fs.DirEntry, err error) error {
@@ -55,7 +55,7 @@ func (g garden) words() []byte {
 	return []byte(text)
 }
 
-// change does one thing. What cannot be done is left.
+// change makes one change. It ignores errors.
 func (g garden) change() {
 	switch p := g.entry(); g.IntN(13) {
 	case 0, 1:
@@ -64,14 +64,14 @@ func (g garden) change() {
 		os.MkdirAll(filepath.Join(p, g.name()), 0o755)
 	case 4:
 		os.RemoveAll(p)
-	case 5: // also puts another file or folder in a place
+	case 5: // also replaces another file or folder
 		os.Rename(p, g.entry())
 	case 6: // a folder becomes a link to another
 		aside := g.entry()
 		if os.Rename(p, aside) == nil {
 			os.Symlink(aside, p)
 		}
-	case 7: // two change places
+	case 7: // two exchange places
 		q, aside := g.entry(), filepath.Join(g.dir, "aside")
 		if os.Rename(p, aside) == nil {
 			os.Rename(q, p)
@@ -85,12 +85,12 @@ func (g garden) change() {
 			os.WriteFile(p, g.words(), 0o644)
 			break
 		}
-		text, _ := os.ReadFile(p) // of the same length, and mtime is set back
+		text, _ := os.ReadFile(p) // of the same length, and mtime is restored
 		os.WriteFile(p, []byte(others.Replace(string(text))), 0o644)
 		os.Chtimes(p, info.ModTime(), info.ModTime())
 	case 10:
 		os.Remove(filepath.Join(g.folder(), lists[g.IntN(len(lists))]))
-	case 11: // mtime is set back
+	case 11: // mtime is restored
 		dir := g.folder()
 		if info, err := os.Stat(dir); err == nil {
 			os.WriteFile(filepath.Join(dir, g.name()), nil, 0o644)
@@ -120,10 +120,9 @@ func TestRandomTrees(t *testing.T) {
 	}
 }
 
-// TestChanges changes trees and compares each Refresh with the plain walk and
-// with the listing before. Racy stamps are believed in every second tree,
-// where the file system tells each change from the one before: otherwise no
-// stamp would ever be old enough in a test.
+// TestChanges changes trees and compares each Refresh with the plain walk and with the
+// listing before. In every second tree it accepts racy stamps, if the file system gives
+// each change another stamp. Otherwise no stamp would be old enough in a test.
 func TestChanges(t *testing.T) {
 	for seed := range uint64(changeTrees) {
 		for _, believe := range []bool{false, true} {
@@ -199,7 +198,7 @@ func byName(f File, name string) int {
 	return 0
 }
 
-// alike says whether two folders list the same.
+// alike reports whether two folders list the same entries.
 func alike(a, b *Dir) bool {
 	return slices.EqualFunc(a.Files, b.Files, func(a, b File) bool { return a.Name == b.Name && a.ino == b.ino }) &&
 		a.Ignored == b.Ignored
@@ -218,7 +217,7 @@ func folderInodes(t *testing.T, dir string, l *Listing) map[string]fs.FileInfo {
 	return all
 }
 
-// top is the folder at a path, open until the test ends.
+// top returns the folder at a path, open until the test ends.
 func top(t *testing.T, path string) folder {
 	t.Helper()
 	file, err := os.Open(path)
@@ -236,9 +235,9 @@ func top(t *testing.T, path string) folder {
 	return f
 }
 
-// fineStamps says whether each change of a folder that was looked at leaves
-// another stamp, as with ext4 on Linux from 6.13 on. It fails on tmpfs, where
-// a folder gets the stamp of the file removed.
+// fineStamps reports whether each change of a folder that was looked at leaves another
+// stamp, as with ext4 on Linux from 6.13 on. It returns false on tmpfs, where a folder
+// gets the stamp of the removed file.
 func fineStamps(t *testing.T, dir string) bool {
 	t.Helper()
 	top := top(t, dir)

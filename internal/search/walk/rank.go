@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Ranks gives, for each file counted as in First, the place of its path when the
-// paths of all files are sorted as strings. Of files and folders of one folder
-// any may come first then: a/b.go, a/b/c, a/bc. They are made once, in linear
-// time; the slice must not be changed.
+// Ranks returns, for each file counted as in First, the position of its path when the
+// paths of all files are sorted as strings. In that order files and folders may mix:
+// a/b.go, a/b/c, a/bc. Ranks are computed once, in linear time. The caller must not
+// modify the slice.
 func (l *Listing) Ranks() []int32 {
 	l.ranking.Do(func() {
 		r := ranker{l: l, ranks: make([]int32, l.Files), from: make([]int32, len(l.Dirs)+1)}
@@ -25,7 +25,7 @@ type ranker struct {
 	l     *Listing
 	ranks []int32
 	next  int32 // rank
-	// The folders right below the folder i are kids from[i] up to from[i+1].
+	// The folders directly in folder i are kids[from[i]:from[i+1]].
 	from, kids []int32
 }
 
@@ -53,7 +53,7 @@ func (r *ranker) group() {
 
 func (r *ranker) name(dir int32) string { return r.l.Dirs[dir].place.name }
 
-// folder ranks all below a folder.
+// folder ranks all files below a folder.
 func (r *ranker) folder(dir int32) {
 	files, first := r.l.Dirs[dir].Files, r.l.First[dir]
 	i := 0
@@ -73,8 +73,8 @@ func (r *ranker) folder(dir int32) {
 	}
 }
 
-// compareWithSlash compares two names as parts of paths: a slash follows b, and a
-// if that is a folder too.
+// compareWithSlash compares two names as parts of paths: a slash follows b, and a if
+// folder is set.
 func compareWithSlash(a, b string, folder bool) int {
 	n := min(len(a), len(b))
 	if c := strings.Compare(a[:n], b[:n]); c != 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRanks: they are the order of the paths as strings.
+// TestRanks checks that ranks are the order of the paths as strings.
 func TestRanks(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
@@ -29,7 +29,7 @@ func TestRanks(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("got  %q\nwant %q", got, want)
 		}
-		build(t, dir, "a/b/x-/y", "a/b/a") // folders that did not change keep their place
+		build(t, dir, "a/b/x-/y", "a/b/a") // unchanged folders keep their place
 		want = append(want, "a/b/x-/y", "a/b/a")
 		slices.Sort(want)
 	}

@@ -2,28 +2,27 @@ package walk
 
 import "mcp-toolset/internal/search/ignore"
 
-// Rules says what is left out of one folder. Values never change and are used
-// by many goroutines at once. Dynamic types must be comparable.
+// Rules decides which entries of one folder are ignored. Values never change and are
+// used by many goroutines at once. Dynamic types must be comparable.
 type Rules interface {
-	// Enter gives the rules of the folder called name right below, where
-	// found lies. The top of the walk is entered with the name "". It is
-	// never nil.
+	// Enter returns the rules of the folder called name, directly in this one, whose
+	// files are found. The name of the top of the walk is "". The result is never nil.
 	Enter(name string, found Found) Rules
-	// Ignored says whether an entry of the folder is left out.
+	// Ignored reports whether an entry of the folder is ignored.
 	Ignored(name string, dir bool) bool
 }
 
-// Found is what a folder holds that bears on what is ignored. The contents
-// are nil for files that are not there, are links or cannot be read. Of files
-// above 1 MiB only the whole lines of the first MiB are given.
+// Found holds the entries of a folder that affect what is ignored. The content of a
+// file is nil if it does not exist, is a link or cannot be read. Of files larger than 1
+// MiB it is the whole lines of the first MiB.
 type Found struct {
 	Rgignore, Ignore, Gitignore []byte // .rgignore, .ignore, .gitignore
 	Exclude                     []byte // info/exclude of the repository
 	Repo                        bool   // has .git or .jj, as a folder or a file
 }
 
-// IgnoreRules is the rules of package ignore: top is what holds above the top
-// of the walk.
+// IgnoreRules returns the rules of package ignore. top holds the rules from above the
+// top of the walk.
 func IgnoreRules(top *ignore.Folder) Rules { return folderRules{top} }
 
 type folderRules struct{ folder *ignore.Folder }

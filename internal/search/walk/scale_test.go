@@ -2,10 +2,10 @@ package walk
 
 import "mcp-toolset/internal/testscale"
 
-// The counts of the tests that have many cases.
+// The numbers of cases.
 var (
 	randomTrees = testscale.N(20, 150)
-	changeTrees = testscale.N(3, 8)    // that are changed again and again
+	changeTrees = testscale.N(3, 8)    // that are changed repeatedly
 	changes     = testscale.N(20, 100) // rounds for each
 	swaps       = testscale.N(300, 5000)
 	deep        = testscale.N(5000, 10000)

@@ -11,43 +11,43 @@ import (
 	"mcp-toolset/internal/search/watch"
 )
 
-// The stamps of files are remembered while each file is watched itself: a
-// folder is not told of stores through links elsewhere, nor of such links.
+// The stamps of files are cached while each file has a watch of its own: the watch of a
+// folder does not report stores through links elsewhere, nor the making of such links.
 //
-// A stamp remembered with one link, of a file that is not loose, is that of
-// an inode which was watched before it was looked at. All others are looked
-// at every time. So are stamps that are young: a store through a shared
-// mapping is not told, but gives a stamp now and then.
+// A cached stamp with one link, of a file that is not loose, is that of an inode that
+// was watched before it was looked at. All other files are looked at every time. So are
+// files with young stamps: a store through a shared mapping is not reported, but
+// changes the stamp now and then.
 
 const (
-	// youngStamp is how young a ctime is looked at again.
+	// youngStamp is the age of a ctime below which a file is looked at again.
 	youngStamp = 2 * time.Second
-	// youngMapping is the same if no more than fewYoung are that young: the
-	// kernel writes back what is mapped every 30 s and stamps the next store.
+	// youngMapping is the same if at most fewYoung files are that young: the kernel
+	// writes mapped pages back every 30 s and stamps the next store.
 	youngMapping = 35 * time.Second
 	fewYoung     = 500
-	// maxLooks, or an eighth of all files, is how many files a call looks at
-	// one by one. More are quicker looked at by Stat, in parallel.
+	// maxLooks, or an eighth of all files, is the limit of files that a call looks at
+	// one by one. Stat is faster for more, because it is parallel.
 	maxLooks = 2000
-	// maxTouched is how many files of a folder are told apart.
+	// maxTouched is the limit of touched files recorded for a folder.
 	maxTouched = 64
 )
 
-// stampMemory is the stamps of the files of a listing.
+// stampMemory caches the stamps of the files of a listing.
 type stampMemory struct {
 	on      bool // files are watched
 	listing *Listing
 	stamps  []Stamp
-	shared  bool            // the stamps were handed out: they are changed no more
-	again   []int32         // to be looked at every time, as numbers in stamps
+	shared  bool            // the stamps were returned to a caller: they must not change
+	again   []int32         // to be looked at every time, as indexes of stamps
 	queue   []*node         // with files to be looked at once
-	loose   map[uint64]bool // IDs of files whose watches cannot be relied on
+	loose   map[uint64]bool // IDs of files whose watches are not reliable
 }
 
-// sight is what the memory has of one folder.
+// sight is the state of one folder in the cache.
 type sight struct {
-	dir     *Dir // whose files' stamps there are; nil is none
-	at      int  // the first
+	dir     *Dir // has the cached stamps; nil if there are none
+	at      int  // index of the first stamp
 	all     bool // look at all files
 	queued  bool
 	touched []uint64 // look at these files
@@ -67,7 +67,7 @@ func (m *stampMemory) enqueue(n *node) {
 	}
 }
 
-// touch notes that a file has changed; ended says that its watch is gone.
+// touch records that a file has changed. ended reports that its watch is gone.
 func (m *stampMemory) touch(key mark, ended bool) {
 	if !m.on {
 		return
@@ -86,7 +86,7 @@ func (m *stampMemory) touch(key mark, ended bool) {
 	m.enqueue(key.node)
 }
 
-// forgetStamps ends the remembering.
+// forgetStamps empties the cache and turns it off.
 func (t *Tree) forgetStamps() {
 	for _, n := range t.nodes {
 		n.sight = sight{}
@@ -94,15 +94,15 @@ func (t *Tree) forgetStamps() {
 	t.vouch.memory = stampMemory{}
 }
 
-// Stamps gives what l.Stat gives, not older than the call. While a watcher
-// vouches for the tree and l is what the last Refresh gave, it looks only at
-// files that may have changed. The slice must not be changed. It is the former
-// one itself if no stamp is another.
+// Stamps returns what l.Stat returns, not older than the call. While a watcher vouches
+// for the tree and l is the result of the last Refresh, it looks only at files that may
+// have changed. The caller must not modify the slice. If no stamp has changed, it is
+// the same slice as before.
 //
-// What no watcher is told (see package watch) is missed here, where Stat sees
-// it: above all the first store through a shared mapping into a file that has
-// been left alone for longer than youngMapping, until the mapping ends or the
-// file is otherwise told of.
+// Stamps misses changes that a watcher does not report (see package watch), where Stat
+// sees them. Above all, that is the first store through a shared mapping into a file
+// that was unchanged for longer than youngMapping. It is missed until the mapping ends
+// or another change of the file is reported.
 func (t *Tree) Stamps(ctx context.Context, l *Listing) ([]Stamp, error) {
 	if !t.options.Watch {
 		return l.Stat(ctx, nil)
@@ -120,7 +120,7 @@ func (t *Tree) Stamps(ctx context.Context, l *Listing) ([]Stamp, error) {
 	return l.Stat(ctx, nil)
 }
 
-// recall is Stamps from memory; it gives nil if that does not do.
+// recall is Stamps from the cache. It returns nil if the cache is not sufficient.
 func (t *Tree) recall(ctx context.Context, l *Listing) ([]Stamp, error) {
 	v, m := &t.vouch, &t.vouch.memory
 	if !t.drain() || !m.on || t.dirty || v.marked || v.all || l != t.listing {
@@ -151,8 +151,8 @@ func (t *Tree) recall(ctx context.Context, l *Listing) ([]Stamp, error) {
 	return m.stamps, nil
 }
 
-// catchUp looks at the first few of again, and then at what is queued till
-// some files were looked at. It is false if it was broken off.
+// catchUp looks at the first files of again, and then at queued files until their
+// number is reached. It returns false if it was interrupted.
 func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
 	m := &t.vouch.memory
 	loc := locator{top: top.top}
@@ -160,7 +160,7 @@ func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
 	now := time.Now()
 	due, rest := m.again[:again:again], m.again[again:]
 	m.again = nil
-	defer func() { // in order, however it ends: due is taken folder by folder
+	defer func() { // sorted in any case: due is taken folder by folder
 		slices.Sort(m.again)
 		m.again = slices.Compact(m.again)
 	}()
@@ -174,7 +174,7 @@ func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
 		}
 		due = due[k:]
 	}
-	queue := m.queue // what is queued meanwhile is for the next time
+	queue := m.queue // files queued meanwhile are for the next time
 	m.queue = nil
 	for len(queue) > 0 && files > 0 {
 		n := queue[0]
@@ -197,7 +197,7 @@ func (t *Tree) catchUp(ctx context.Context, top *Top, again, files int) bool {
 	return true
 }
 
-// which gives the files of a folder to be looked at, as numbers of stamps.
+// which returns the files of a folder to be looked at, as indexes of stamps.
 func (t *Tree) which(n *node) []int32 {
 	if !t.live(n) {
 		return nil
@@ -211,13 +211,13 @@ func (t *Tree) which(n *node) []int32 {
 	return all
 }
 
-// folderOf gives the number of the folder that a stamp belongs to.
+// folderOf returns the index of the folder of a stamp.
 func (m *stampMemory) folderOf(at int32) int {
 	return sort.SearchInts(m.listing.First, int(at)+1) - 1
 }
 
-// see looks at files of one folder, and watches those that need it. It is
-// false if the watcher is no longer to be relied on.
+// see looks at files of one folder, and watches those that need it. It returns false if
+// the watcher is not reliable any more.
 func (t *Tree) see(loc *locator, n *node, which []int32) bool {
 	m := &t.vouch.memory
 	f, err := loc.enter(n.place)
@@ -241,21 +241,20 @@ func (t *Tree) see(loc *locator, n *node, which []int32) bool {
 			m.loose[file.ID] = true
 		}
 		m.set(at, s)
-		m.again = append(m.again, at) // settle judges
+		m.again = append(m.again, at) // settle decides
 	}
 	return true
 }
 
-// regular sets s to the stamp of the regular file called name in dir, if there is
-// one.
+// regular sets s to the stamp of the regular file called name in dir, if there is one.
 func (f folder) regular(dir, name string, s *Stamp) {
 	if now, k, err := f.stat(dir, name); err == nil && k == kindFile {
 		*s = now
 	}
 }
 
-// watchFile watches a file; one that cannot be watched is loose. It is false
-// if the watcher is no longer to be relied on.
+// watchFile watches a file. A file that cannot be watched becomes loose. It returns
+// false if the watcher is not reliable any more.
 func (t *Tree) watchFile(n *node, f folder, file *File) bool {
 	m, key := &t.vouch.memory, mark{n, file.ID}
 	former, had, err := t.vouch.watcher.File(f.descriptor(), file.Name, key)
@@ -270,7 +269,7 @@ func (t *Tree) watchFile(n *node, f folder, file *File) bool {
 	delete(m.loose, file.ID)
 	switch {
 	case !had || former == key:
-	case former.id == 0: // a folder took the name meanwhile, and is not watched as one any more
+	case former.id == 0: // a folder took the name meanwhile, and has lost its watch
 		t.stopVouching(watch.ErrLost)
 		return false
 	default: // another link, or moved from there
@@ -279,7 +278,7 @@ func (t *Tree) watchFile(n *node, f folder, file *File) bool {
 	return true
 }
 
-// set changes a stamp, but not in what was handed out.
+// set changes a stamp, in a copy if the slice was returned to a caller.
 func (m *stampMemory) set(at int32, s Stamp) {
 	if m.stamps[at] == s {
 		return
@@ -290,9 +289,9 @@ func (m *stampMemory) set(at int32, s Stamp) {
 	m.stamps[at] = s
 }
 
-// settle leaves in again what must be looked at every time. All that is in it
-// was looked at just now; stamps after youngest and, if few, after mapping are
-// young.
+// settle leaves in again the files that must be looked at every time. All files in
+// again were just looked at. Stamps later than youngest are young, and those later than
+// mapping if they are few.
 func (m *stampMemory) settle(youngest, mapping time.Time) {
 	few := 0
 	always := func(at int32) bool {
@@ -314,8 +313,8 @@ func (m *stampMemory) id(at int32) uint64 {
 	return m.listing.Dirs[i].Files[int(at)-m.listing.First[i]].ID
 }
 
-// arrange puts the stamps in the order of the listing, if that is another.
-// Those of files that are still there are kept.
+// arrange puts the stamps in the order of a new listing. It preserves the stamps of
+// files that still exist.
 func (t *Tree) arrange() {
 	m := &t.vouch.memory
 	if m.listing == t.listing {
@@ -358,7 +357,7 @@ func (t *Tree) arrange() {
 	m.loose = loose
 }
 
-// watchFiles watches and looks at some files more.
+// watchFiles watches and looks at some more files.
 func (t *Tree) watchFiles(ctx context.Context, top *Top) (done bool, err error) {
 	v, m := &t.vouch, &t.vouch.memory
 	if !v.vouches || !m.on {
@@ -370,7 +369,7 @@ func (t *Tree) watchFiles(ctx context.Context, top *Top) (done bool, err error) 
 	if _, err := t.refresh(ctx, top.top, t.sameTop(top.top), nil); err != nil || v.watcher == nil {
 		return false, err
 	}
-	if v.marked { // folders mounted twice: never at rest
+	if v.marked { // folders mounted twice: never settled
 		return true, nil
 	}
 	t.arrange()
@@ -383,7 +382,7 @@ func (t *Tree) watchFiles(ctx context.Context, top *Top) (done bool, err error) 
 	return true, t.seeAgain(ctx, top)
 }
 
-// seeAgain looks at those of again that are too many for a query.
+// seeAgain looks at the files of again if they are too many for a query.
 func (t *Tree) seeAgain(ctx context.Context, top *Top) error {
 	m := &t.vouch.memory
 	if len(m.again) > max(maxLooks, m.files()/8)/2 {

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// sweep looks at the files of folders in the same pass as at these.
+// sweep looks at the files of folders in the same pass as at the folders.
 type sweep struct {
 	ctx    context.Context
-	first  []int // of the listing that the nodes are of
+	first  []int // of the listing of the nodes
 	stamps []Stamp
 	done   []bool        // by folder
 	looker func() Looker // see RefreshStat; nil: there are none
 }
 
-// A Looker says for the folders of a [Listing], by their numbers, which files are
-// looked at, and is shown their stamps at once. It is for one goroutine, and must not
-// call the Tree, which waits for it.
+// Looker chooses which files of the folders of a [Listing] are looked at, and receives
+// their stamps at once. Folders are given by their index. A Looker is for one
+// goroutine. It must not call the Tree, which waits for it.
 type Looker interface {
-	// Want is which files of a folder are looked at; nil: all.
+	// Want returns which files of a folder are looked at; nil means all.
 	Want(folder int) []bool
-	// Seen is shown the stamps of all files of a folder that is as it was: those that
-	// were not looked at have the zero Stamp.
+	// Seen receives the stamps of all files of an unchanged folder. Files that were not
+	// looked at have the zero Stamp.
 	Seen(folder int, stamps []Stamp)
 }
 
-// RefreshStat is [Tree.Refresh] and Stat of what that gives, in buf if that has
-// the room. It is quicker: a folder that is as it was is opened once, or not at all.
+// RefreshStat is [Tree.Refresh] followed by Stat of its result. It uses buf if that is
+// large enough. It is faster: an unchanged folder is opened once, or not at all.
 //
-// Each worker has a looker of its own, made when it begins, for the folders of the
-// listing given, if that is still the last; else, and if looker is nil, all files are
-// looked at. So are all files of a folder that has changed.
+// Each worker calls looker once, when it begins, for a Looker of the folders of the
+// listing of. If of is not the last listing any more, or looker is nil, all files are
+// looked at. So are all files of a changed folder.
 func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker func() Looker) (*Listing, []Stamp, error) {
 	if err := t.begin(ctx); err != nil {
 		return nil, nil, err
@@ -66,7 +66,7 @@ func (t *Tree) RefreshStat(ctx context.Context, buf []Stamp, of *Listing, looker
 	return l, s.stamps, ctx.Err()
 }
 
-// room is n stamps of any value, in buf if that has the room.
+// room returns n stamps of any value, in buf if that is large enough.
 func room(buf []Stamp, n int) []Stamp {
 	if cap(buf) < n {
 		return make([]Stamp, n)
@@ -74,8 +74,8 @@ func room(buf []Stamp, n int) []Stamp {
 	return buf[:n]
 }
 
-// same is [node.same], and looks at the files of a folder that is. That is on a
-// file system of this machine: what is on others is never the same.
+// same is [node.same], and looks at the files of an unchanged folder. Such a folder is
+// on a local file system, because a folder on another one is never the same.
 func (s *sweep) same(n *node, loc *locator) (same bool) {
 	if loc.looker == nil && s.looker != nil {
 		loc.looker = s.looker()
@@ -102,7 +102,7 @@ func (s *sweep) same(n *node, loc *locator) (same bool) {
 	return same
 }
 
-// moved is what is known of the folders of another listing.
+// moved returns the sweep for the listing l, with the results for folders of old.
 func (s *sweep) moved(old, l *Listing) *sweep {
 	was := make(map[*Dir]int, len(old.Dirs))
 	for i, d := range old.Dirs {

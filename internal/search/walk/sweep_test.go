@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestRefreshStat: it gives what Refresh and Stat give, whatever has changed
-// between, and the folders that did not are the same.
+// TestRefreshStat checks that it returns the results of Refresh and Stat after any
+// change, and that unchanged folders are the same.
 func TestRefreshStat(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -24,7 +24,7 @@ func TestRefreshStat(t *testing.T) {
 	}
 	rules := &names{}
 	tree := New(opener(dir), Options{Above: func() Rules { return rules }})
-	tree.racy = -time.Hour // or each folder is read anew
+	tree.racy = -time.Hour // otherwise each folder is read again
 	var buf []Stamp
 	for step := range 60 {
 		d := filepath.Join(dir, fmt.Sprintf("d%d", r.IntN(4)))
@@ -66,7 +66,7 @@ func TestRefreshStat(t *testing.T) {
 	}
 }
 
-// someFiles looks at some files of a listing, as told by number.
+// someFiles looks at some files of a listing, given by number.
 type someFiles struct {
 	of   *Listing
 	want []bool
@@ -84,8 +84,8 @@ func (s *someFiles) Seen(i int, stamps []Stamp) {
 	s.seen[i] = append(s.seen[i], stamps...)
 }
 
-// TestRefreshStatSome: only the files wanted are looked at, but for those in folders
-// that have changed; what is seen of the others is shown.
+// TestRefreshStatSome checks that only the wanted files are looked at, except in
+// changed folders, and that Seen gets the stamps of unchanged ones.
 func TestRefreshStatSome(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
@@ -150,9 +150,9 @@ func TestRefreshStatSome(t *testing.T) {
 	}
 }
 
-// TestSweeps: every folder is in one batch, large ones alone, the largest before the
-// others; small ones together are worth a batch, and come before the large ones till
-// each worker can have fastTurns of them.
+// TestSweeps checks that every folder is in one batch. Large ones are alone, the
+// largest first. Small ones share batches, and come before the large ones until each
+// worker can have fastTurns of them.
 func TestSweeps(t *testing.T) {
 	dir := t.TempDir()
 	for i := range fastTurns - 1 {

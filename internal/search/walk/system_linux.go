@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// local are the file systems whose stamps tell of every change at once. On the
-// others (network, FUSE, /proc) stamps are cached or mean nothing. FAT has ticks
-// of two seconds and no ctime.
+// local lists the file systems whose stamps show every change at once. On the others
+// (network, FUSE, /proc) stamps are cached or meaningless. FAT has ticks of two seconds
+// and no ctime.
 var local = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC: true, // and ext2, ext3
 	unix.XFS_SUPER_MAGIC:  true, unix.BTRFS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true, unix.RAMFS_MAGIC: true,
@@ -17,14 +17,14 @@ var local = map[int64]bool{
 	0xca451a4e: true, // bcachefs
 }
 
-// tells says whether the stamps on the folder's file system can be relied on.
+// tells reports whether the stamps on the folder's file system are reliable.
 func tells(f folder) bool {
 	var fs unix.Statfs_t
 	return unix.Fstatfs(f.fd, &fs) == nil && local[int64(fs.Type)]
 }
 
-// Tells reports whether the stamps of the files in a folder tell of every
-// change at once, and the device they are on.
+// Tells reports whether the stamps of the files in a folder show every change at once,
+// and returns their device.
 func Tells(dir *os.File) (ok bool, dev uint64) {
 	conn, err := dir.SyscallConn()
 	if err != nil {

@@ -6,7 +6,7 @@ import "os"
 
 func tells(folder) bool { return false }
 
-// Tells reports whether the stamps of the files in a folder tell of every change
-// at once, and the device they are on. What stamps tell elsewhere than on Linux
-// has not been looked into.
+// Tells reports whether the stamps of the files in a folder show every change at once,
+// and returns their device. It returns false: stamps on other systems than Linux have
+// not been examined.
 func Tells(*os.File) (ok bool, dev uint64) { return false, 0 }

@@ -14,7 +14,7 @@ import (
 
 var errTooDeep = fmt.Errorf("the path is longer than %d bytes", maxPath)
 
-// direntBuffers are kept between calls; all are of direntBytes.
+// direntBuffers is a pool of buffers of direntBytes.
 var direntBuffers = sync.Pool{New: func() any { return new([direntBytes]byte) }}
 
 // worker visits folders, one after the other.
@@ -28,8 +28,8 @@ type worker struct {
 	ids     *atomic.Uint64
 	racy    time.Duration
 	watch   *watcher
-	files   []File // of the folder at hand, the names in a string of no use later
-	dirs    []int  // entries that are folders to walk
+	files   []File // of the current folder; the names are in a temporary string
+	dirs    []int  // indexes of entries that are folders to walk
 	due     []*node
 }
 
@@ -63,8 +63,8 @@ func (t *Tree) update(ctx context.Context, top folder) error {
 	return ctx.Err()
 }
 
-// visit brings one folder up to date and leaves those below that are due in
-// w.due. The folder is given if it was opened.
+// visit updates one folder. It leaves the due folders below it in w.due. It returns the
+// folder if it was opened.
 func (w *worker) visit(ctx context.Context, q *queue, t task) (f folder, owned bool) {
 	w.due = w.due[:0]
 	n := t.node
@@ -100,19 +100,19 @@ func (w *worker) visit(ctx context.Context, q *queue, t task) (f folder, owned b
 		return folder{}, false
 	}
 	if !w.relist(ctx, n, f) {
-		w.due = w.due[:0] // broken off or gone
+		w.due = w.due[:0] // interrupted or gone
 	}
 	return f, true
 }
 
-// Gone reports whether an error of opening or looking says that what was listed
-// is not there any more, or is something else now.
+// Gone reports whether an error of opening or looking means that a listed file does not
+// exist any more, or is something else now.
 func Gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotRegular) || errors.Is(err, syscall.ENOTDIR) ||
 		errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO)
 }
 
-// finish ends a visit: all of the folder is known again.
+// finish ends a visit: the state of the folder is complete.
 func (w *worker) finish(n *node) {
 	n.changed, n.judge, n.below = false, false, false
 	for _, k := range n.kids {
@@ -122,9 +122,9 @@ func (w *worker) finish(n *node) {
 	}
 }
 
-// fail notes that a folder cannot be opened or read. One that is gone, or is
-// no folder any more, is left out; the parent is read again next time, since
-// it may come back without leaving a trace.
+// fail records that a folder cannot be opened or read. A folder that is gone, or is not
+// a folder any more, is removed. Its parent is read again next time, because the folder
+// may come back without changing the parent's stamps.
 func (w *worker) fail(n *node, err error) {
 	if Gone(err) {
 		n.gone = true
@@ -132,7 +132,7 @@ func (w *worker) fail(n *node, err error) {
 			n.parent.retry.Store(true)
 		}
 	}
-	// The same error as before leaves the folder as it is.
+	// The same error as before leaves the Dir unchanged.
 	if n.dir.Err == nil || n.dir.Err.Error() != err.Error() || len(n.dir.Files) > 0 {
 		n.dir = &Dir{place: n.place, Err: err}
 	}
@@ -141,12 +141,12 @@ func (w *worker) fail(n *node, err error) {
 	w.finish(n)
 }
 
-// relist reads the folder f of n. It is false if that was broken off or the
-// folder is gone.
+// relist reads the folder f of n. It returns false if it was interrupted or the folder
+// is gone.
 func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 	settled := time.Now().Add(-w.racy)
 	if w.watch != nil {
-		w.watch.folder(n, f) // first: what is told later is read again
+		w.watch.folder(n, f) // first: changes reported after this are read again
 		n.sight.all = true
 	}
 	s, err := f.stamp()
@@ -182,8 +182,8 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 	n.recheck.Store(n.untold || s.key().after(settled))
 	n.retry.Store(readErr != nil)
 	if w.findRules(n, f, settled) {
-		// Kept even if this visit is broken off: those below have not
-		// been judged by the rules that n now has.
+		// Stays set if this visit is interrupted: the folders below have not been
+		// judged by the new rules of n.
 		n.judge = true
 	}
 	w.post.Leave()
@@ -193,18 +193,18 @@ func (w *worker) relist(ctx context.Context, n *node, f folder) bool {
 	}
 	judged.place, judged.near, judged.Err = n.place, !n.untold, readErr
 	w.setDir(n, judged, another)
-	n.key = s.key() // only now: whoever carries on must know that it is another
+	n.key = s.key() // only now: after an interruption the next visit must see the difference
 	w.setKids(n)
 	w.finish(n)
 	return true
 }
 
-// judge sorts the entries into w.files, w.dirs and what is left out. It is
-// nil if ctx is done.
+// judge sorts the entries into w.files, w.dirs and ignored ones. It returns nil if ctx
+// has ended.
 func (w *worker) judge(ctx context.Context, rules Rules) *Dir {
 	d := &Dir{}
 	w.files, w.dirs = w.files[:0], w.dirs[:0]
-	all := string(w.names) // for rules to take; the names listed are copied once more
+	all := string(w.names) // for the rules; setDir copies the listed names again
 	for i, e := range w.list {
 		if i%stride == stride-1 && ctx.Err() != nil {
 			return nil
@@ -223,15 +223,15 @@ func (w *worker) judge(ctx context.Context, rules Rules) *Dir {
 	return d
 }
 
-// skipped says whether a name is that of a version control system's own data,
-// or of the file that leads there.
+// skipped reports whether name is the data folder of a version control system, or the
+// file that refers to it.
 func skipped(name string) bool {
 	return name == ".git" || name == ".jj" || name == ".hg" || name == ".svn"
 }
 
-// setDir makes d, with the files found, the entries of n; files that were
-// there keep their IDs. If nothing changed the former Dir stays. another says
-// that n is not the folder it was.
+// setDir makes d, with the files found, the entries of n. Files that existed before
+// keep their IDs. If nothing changed, the former Dir stays. another reports that n is
+// another folder than before.
 func (w *worker) setDir(n *node, d *Dir, another bool) {
 	old := n.dir.Files
 	if another {
@@ -271,8 +271,8 @@ func (w *worker) setDir(n *node, d *Dir, another bool) {
 	n.dir = d
 }
 
-// setKids makes the folders found those below n. Those that were there stay:
-// what they hold goes by their own stamps.
+// setKids makes the folders found the kids of n. Existing kids stay: their own stamps
+// show whether they changed.
 func (w *worker) setKids(n *node) {
 	old := n.kids
 	kids := make([]*node, 0, len(w.dirs))

@@ -9,62 +9,62 @@ import (
 	"mcp-toolset/internal/search/watch"
 )
 
-// A tree is vouched for when each folder listed is watched, all are on file
-// systems that tell of every change, and the stamps of all were looked at
-// after that. A Refresh then begins by asking what has changed, and looks at
-// nothing else. It is sound because of the order of things:
+// A tree is vouched for when each listed folder is watched, all are on file systems
+// that report every change, and the stamps of all were looked at after that. A Refresh
+// then begins by reading the events, and looks only at what they name. It is sound
+// because of the order:
 //
-//   - What has changed is asked after the call came. What is read after that
-//     may be newer, never older, and what changes meanwhile is told next time.
+//   - Events are read after the call arrived. What is read after that may be newer,
+//     never older. Later changes are in the next events.
 //   - A folder is watched before it is read.
-//   - What is told is told of a node. A watch goes by inode, so a node that
-//     loses its watch to another, because its folder was moved or is mounted
-//     twice, is read again.
+//   - An event refers to a node. A watch belongs to an inode, so a node that loses its
+//     watch to another, because its folder was moved or is mounted twice, is read
+//     again.
 //
-// Stamps do the same for files: see stamps.go. Whatever goes wrong ends the
-// vouching, and all stamps are looked at, as without a watcher.
+// Stamps does the same for files: see stamps.go. Any error ends the vouching. Then all
+// stamps are looked at, as without a watcher.
 
 const (
-	// watchBatch is how many folders, or files, StartWatching handles before
-	// it lets others in: some 2 ms.
+	// watchBatch is the number of folders or files that StartWatching handles before it
+	// lets other calls in: about 2 ms.
 	watchBatch = 256
-	// spareWatches is how many watches may be left over of what was moved
-	// away, beside as many as are needed, before they are given back.
+	// spareWatches is the number of unused watches of moved files, in addition to as
+	// many as are needed, above which they are removed.
 	spareWatches = 1000
 )
 
-// ErrNotReported says that a folder is on a file system that does not tell of
-// every change. There is no use in trying again soon.
+// ErrNotReported reports that a folder is on a file system that does not report every
+// change. A retry soon is of no use.
 var ErrNotReported = errors.New("the file system does not tell of changes")
 
-// vouch is what a Tree knows of its watcher; the turn guards it.
+// vouch is the state of a Tree's watcher. The turn guards it.
 type vouch struct {
 	watcher *watcher
 	vouches bool    // every folder is watched and was looked at
 	err     error   // why there is no watcher any more; final if it is ErrClosed
-	attend  []*node // to be looked at whatever is told: see flatten
+	attend  []*node // nodes to be looked at without events: see flatten
 	marked  bool    // some nodes are changed that check has not seen
 	all     bool    // look at every folder: the right to enter one may have changed
 	memory  stampMemory
 
 	starting       chan struct{} // holds a value while StartWatching runs
 	dead           *watcher      // to be closed when there is time
-	limit          int           // of watches; 0 but in tests
+	limit          int           // of watches; 0 except in tests
 	young, mapping time.Duration // see the constants in stamps.go
 }
 
-// mark is the key of what is watched.
+// mark is the key of a watch.
 type mark struct {
 	node *node
 	id   uint64 // of a file of the node; 0 is the folder
 }
 
-// watcher adds watches for many workers.
+// watcher adds watches for several workers.
 type watcher struct {
 	*watch.Watcher[mark]
 	mu   sync.Mutex
 	err  error   // why it cannot vouch
-	lost []*node // that lost their watches to others
+	lost []*node // nodes that lost their watches to others
 }
 
 func (w *watcher) fail(err error) {
@@ -75,7 +75,7 @@ func (w *watcher) fail(err error) {
 	}
 }
 
-// folder watches a folder that is open.
+// folder watches an open folder.
 func (w *watcher) folder(n *node, f folder) {
 	former, had, err := w.Folder(f.descriptor(), mark{node: n})
 	if err != nil {
@@ -90,15 +90,15 @@ func (w *watcher) folder(n *node, f folder) {
 	}
 }
 
-// mount judges the file system of a folder, where it may be another than that
-// of the folder above.
+// mount checks the file system of a folder if it may be another than that of the folder
+// above.
 func (w *watcher) mount(n *node, f folder, s Stamp) {
 	if (n.parent == nil || n.parent.key.dev != s.Dev) && !watch.Reports(f.descriptor()) {
 		w.fail(ErrNotReported)
 	}
 }
 
-// drain takes in what has changed, and says whether the tree is vouched for.
+// drain handles the pending events, and reports whether the tree is vouched for.
 func (t *Tree) drain() bool {
 	v := &t.vouch
 	if v.watcher == nil {
@@ -110,7 +110,7 @@ func (t *Tree) drain() bool {
 	return v.vouches
 }
 
-// told takes in one change.
+// told handles one event.
 func (t *Tree) told(key mark, what watch.Kind) {
 	n := key.node
 	switch {
@@ -125,13 +125,13 @@ func (t *Tree) told(key mark, what watch.Kind) {
 	n.changed, t.vouch.marked = true, true
 }
 
-// sameTop says whether the top is still the folder that is watched.
+// sameTop reports whether the top is still the watched folder.
 func (t *Tree) sameTop(top folder) bool {
 	s, err := top.stamp()
 	return err == nil && t.root != nil && s.Dev == t.root.key.dev && s.Ino == t.root.key.ino
 }
 
-// judgeWatches sees to what became of the watches in an update.
+// judgeWatches handles the errors and lost watches of an update.
 func (t *Tree) judgeWatches() {
 	v := &t.vouch
 	if v.watcher == nil {
@@ -156,8 +156,8 @@ func (t *Tree) judgeWatches() {
 	}
 }
 
-// stopVouching gives the watcher up. That it is closed is left to
-// StartWatching, since it takes long.
+// stopVouching drops the watcher. StartWatching closes it later, because that takes
+// long.
 func (t *Tree) stopVouching(err error) {
 	v := &t.vouch
 	if v.watcher == nil {
@@ -167,17 +167,16 @@ func (t *Tree) stopVouching(err error) {
 	t.forgetStamps()
 }
 
-// StartWatching has the tree watched, and returns nil once the watcher vouches
-// for it and all stamps are known, as far as there are watches to be had. It
-// is meant to be called in the background after each answer: it does what is
-// left to do, and takes microseconds if that is nothing. Meanwhile it lets
-// other calls in every few milliseconds. Starting takes some 5 microseconds
-// for each folder and file.
+// StartWatching starts to watch the tree. It returns nil once the watcher vouches for
+// the tree and all stamps are cached, as far as the limit of watches allows. Call it in
+// the background after each answer: it does what is left to do, and takes microseconds
+// if there is nothing. Meanwhile it lets other calls in every few milliseconds.
+// Starting takes about 5 microseconds for each folder and file.
 //
-// Any error leaves the Tree as it is without a watcher; another call may do
-// better, unless the error is ErrNotReported, errors.ErrUnsupported (always
-// elsewhere than on Linux, and without Options.Watch) or watch.ErrClosed. After watch.ErrLost (more changes than the kernel keeps) or
-// watch.ErrFull it is well to wait for a while.
+// After an error the Tree works without a watcher. Another call may succeed, unless the
+// error is ErrNotReported, errors.ErrUnsupported (always on other systems than Linux,
+// and without Options.Watch) or watch.ErrClosed. After watch.ErrLost (more changes than
+// the kernel queues) or watch.ErrFull the caller should wait for a while.
 func (t *Tree) StartWatching(ctx context.Context) error {
 	if !t.options.Watch || !stampsTell {
 		return errors.ErrUnsupported
@@ -205,15 +204,15 @@ func (t *Tree) StartWatching(ctx context.Context) error {
 	return nil
 }
 
-// steps is how many steps are enough, were nobody changing the tree: each does
-// at least one folder. What is left then is for the next call.
+// steps returns the number of steps that suffice if the tree does not change: each
+// handles at least one folder. The rest is left for the next call.
 func (t *Tree) steps() int {
 	t.turn <- struct{}{}
 	defer t.end()
 	return 100 + 2*len(t.nodes)
 }
 
-// inTurn does one step.
+// inTurn does one step while it holds the turn.
 func (t *Tree) inTurn(ctx context.Context, do func(*Top) error) error {
 	if err := t.begin(ctx); err != nil {
 		return err
@@ -236,8 +235,8 @@ func (t *Tree) inTurn(ctx context.Context, do func(*Top) error) error {
 	return nil
 }
 
-// renewWatcher makes a watcher if there is none, and gives back what the last
-// one, or this one, needs no longer.
+// renewWatcher makes a watcher if there is none. It closes a dropped watcher, and
+// removes unused watches of a live one.
 func (t *Tree) renewWatcher(ctx context.Context) error {
 	if err := t.begin(ctx); err != nil {
 		return err
@@ -262,7 +261,7 @@ func (t *Tree) renewWatcher(ctx context.Context) error {
 	return err
 }
 
-// prune gives watches back if there are many that serve nothing.
+// prune removes unused watches if there are many.
 func (t *Tree) prune() {
 	v := &t.vouch
 	if t.dirty || t.listing == nil || v.watcher.Len() < spareWatches+2*(len(t.nodes)+v.memory.files()) {
@@ -279,8 +278,8 @@ func (t *Tree) prune() {
 	v.watcher.Prune(func(k mark) bool { return t.live(k.node) && ids[k.id] })
 }
 
-// watchFolders watches some folders more. When all are watched it looks at the
-// stamps of all.
+// watchFolders watches some more folders. When all are watched, it looks at the stamps
+// of all.
 func (t *Tree) watchFolders(ctx context.Context, top *Top) (done bool, err error) {
 	v := &t.vouch
 	if v.vouches {
@@ -292,14 +291,14 @@ func (t *Tree) watchFolders(ctx context.Context, top *Top) (done bool, err error
 	n := 0
 	for _, node := range t.nodes {
 		if node.watched == w || node.due() || node.retry.Load() {
-			continue // to be watched when it is read
+			continue // watched when it is read
 		}
 		if n++; n > watchBatch || w.err != nil {
 			break
 		}
 		w.known(&loc, node)
 	}
-	v.marked = true // known may have marked some
+	v.marked = true // known may have changed some
 	if t.judgeWatches(); v.watcher == nil || n > watchBatch {
 		return false, ctx.Err()
 	}
@@ -319,7 +318,7 @@ func (t *Tree) watchFolders(ctx context.Context, top *Top) (done bool, err error
 	return true, nil
 }
 
-// known watches a folder that has been read before, if it is still the same.
+// known watches a folder that was read before, if it is still the same.
 func (w *watcher) known(loc *locator, n *node) {
 	f, err := loc.enter(n.place)
 	if err != nil {
@@ -336,15 +335,15 @@ func (w *watcher) known(loc *locator, n *node) {
 	w.mount(n, f, s)
 }
 
-// Vouched says whether a watcher vouches for the tree now, as far as is known
-// without asking it.
+// Vouched reports whether a watcher vouches for the tree now, as far as is known
+// without reading events.
 func (t *Tree) Vouched() bool {
 	t.turn <- struct{}{}
 	defer t.end()
 	return t.vouch.vouches
 }
 
-// Close gives the watches back. The Tree can be used on, without a watcher.
+// Close closes the watcher. The Tree can still be used, without a watcher.
 func (t *Tree) Close() {
 	t.turn <- struct{}{}
 	t.stopVouching(nil)

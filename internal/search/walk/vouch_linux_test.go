@@ -23,7 +23,7 @@ import (
 	"mcp-toolset/internal/search/watch"
 )
 
-// vouchDirs are the file systems to test on: one in memory has other inodes.
+// vouchDirs returns the file systems to test on: one in memory has other inodes.
 func vouchDirs(t *testing.T) map[string]func() string {
 	t.Helper()
 	return map[string]func() string{
@@ -39,7 +39,7 @@ func vouchDirs(t *testing.T) map[string]func() string {
 	}
 }
 
-// reporting skips the test where no watcher is of use.
+// reporting skips the test where a watcher is of no use.
 func reporting(t testing.TB, dir string) string {
 	t.Helper()
 	f, err := os.Open(dir)
@@ -53,8 +53,8 @@ func reporting(t testing.TB, dir string) string {
 	return dir
 }
 
-// watchedTree is vouched for, and believes young stamps: all are young in a
-// test.
+// watchedTree returns a tree that is vouched for and accepts young stamps: all are
+// young in a test.
 func watchedTree(t testing.TB, dir string, rules Rules) *Tree {
 	t.Helper()
 	o := Options{Watch: true, Workers: 2}
@@ -78,7 +78,7 @@ func start(t testing.TB, tree *Tree) {
 	}
 }
 
-// stamped gives the stamps by path.
+// stamped returns the stamps by path.
 func stamped(l *Listing, stamps []Stamp) map[string]Stamp {
 	all := map[string]Stamp{}
 	for i, d := range l.Dirs {
@@ -89,8 +89,8 @@ func stamped(l *Listing, stamps []Stamp) map[string]Stamp {
 	return all
 }
 
-// compare sees that the tree gives what a fresh walk gives. It says whether
-// that was from memory.
+// compare checks that the tree returns the same as a fresh walk. It reports whether the
+// stamps came from the cache.
 func compare(t *testing.T, tree *Tree, dir string, rules Rules) bool {
 	t.Helper()
 	l := refresh(t, tree)
@@ -111,7 +111,7 @@ func compare(t *testing.T, tree *Tree, dir string, rules Rules) bool {
 	return tree.Vouched() && tree.vouch.memory.listing == l
 }
 
-// store changes a file, or the names it has, in ways that leave few traces.
+// store changes a file, or its names, in ways that leave few traces.
 func (g garden) store(outside string) {
 	p, q := g.entry(), g.entry()
 	info, err := os.Lstat(p)
@@ -123,7 +123,7 @@ func (g garden) store(outside string) {
 	}
 	link := filepath.Join(outside, g.name())
 	switch g.IntN(10) {
-	case 0: // in place, mtime set back
+	case 0: // in place, mtime restored
 		if f, err := os.OpenFile(p, os.O_RDWR, 0); err == nil {
 			f.WriteAt([]byte{byte(g.IntN(256))}, 0)
 			f.Close()
@@ -139,7 +139,7 @@ func (g garden) store(outside string) {
 		os.Rename(link, p)
 	case 3:
 		os.Chmod(p, 0o600|os.FileMode(g.IntN(64)))
-	case 4: // a link outside, and what is done through it
+	case 4: // a link outside, and changes through it
 		os.Remove(link)
 		os.Link(p, link)
 	case 5:
@@ -151,13 +151,13 @@ func (g garden) store(outside string) {
 	case 8: // moved out and another in
 		os.Rename(p, filepath.Join(outside, "moved"))
 		os.Rename(link, p)
-	case 9: // the inode may be used again
+	case 9: // the inode may be reused
 		os.Remove(p)
 		os.WriteFile(p, []byte("again"), 0o644)
 	}
 }
 
-// moveFolders takes a folder out of the tree and perhaps another in.
+// moveFolders moves a folder out of the tree and perhaps another in.
 func (g garden) moveFolders(outside string) {
 	p, aside := g.folder(), filepath.Join(outside, "folder")
 	switch g.IntN(4) {
@@ -195,7 +195,7 @@ func TestVouchedChanges(t *testing.T) {
 				for range vouchRounds {
 					l := refresh(t, tree)
 					files += l.Files
-					for i := 0; l.Files < 15 && i < 20; i++ { // do not let it die out
+					for i := 0; l.Files < 15 && i < 20; i++ { // do not let the tree become empty
 						os.MkdirAll(g.entry(), 0o755)
 						os.WriteFile(g.entry(), g.words(), 0o644)
 					}
@@ -220,7 +220,7 @@ func TestVouchedChanges(t *testing.T) {
 					if l2 := refresh(t, tree); l2 != l {
 						t.Fatal("nothing changed, but there is another listing")
 					}
-					// Whoever mounts something meanwhile makes the watcher lose track.
+					// A mount made meanwhile makes the watcher lose track.
 					if s2, _ := tree.Stamps(t.Context(), l); len(s) > 0 && &s[0] != &s2[0] && tree.Vouched() {
 						t.Fatal("nothing changed, but there are other stamps")
 					}
@@ -240,8 +240,8 @@ func TestVouchedChanges(t *testing.T) {
 	}
 }
 
-// tick returns when a file that is written gets another stamp than one written
-// when it was called.
+// tick returns when a file that is written gets another stamp than one written at the
+// time of the call.
 func tick(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tick")
@@ -254,7 +254,7 @@ func tick(t *testing.T) {
 		if first.Ino == 0 {
 			first = now
 		}
-		// Some file systems stamp finer than others; the coarsest have 10 ms.
+		// Some file systems have finer stamps than others; the coarsest have 10 ms.
 		if now.Ctim.Nano()-first.Ctim.Nano() >= int64(10*time.Millisecond) {
 			return
 		}
@@ -262,8 +262,8 @@ func tick(t *testing.T) {
 	t.Fatal("the clock of the file system stands still")
 }
 
-// TestVouchedLooksAtNothing changes a file in a way that is not told, to see
-// that stamps come from memory, and that an Audit finds it.
+// TestVouchedLooksAtNothing changes a file in a way that is not reported, to check that
+// stamps come from the cache, and that an Audit finds the change.
 func TestVouchedLooksAtNothing(t *testing.T) {
 	dir := reporting(t, t.TempDir())
 	build(t, dir, "a/f: 1", "b/g: 2")
@@ -292,7 +292,7 @@ func TestVouchedLooksAtNothing(t *testing.T) {
 	}
 	unix.Munmap(page)
 
-	// The end of the mapping is told.
+	// The end of the mapping is reported.
 	tree = watchedTree(t, dir, nil)
 	page, err = unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -303,7 +303,7 @@ func TestVouchedLooksAtNothing(t *testing.T) {
 	unix.Munmap(page)
 	compare(t, tree, dir, nil)
 
-	// While the stamps are young it is seen without being told.
+	// While the stamps are young the change is seen without an event.
 	f, _ = os.OpenFile(filepath.Join(dir, "b/g"), os.O_RDWR, 0)
 	page, err = unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -314,7 +314,7 @@ func TestVouchedLooksAtNothing(t *testing.T) {
 	for _, d := range []struct{ young, mapping time.Duration }{{time.Hour, -time.Hour}, {-time.Hour, time.Hour}} {
 		tree = watchedTree(t, dir, nil)
 		tree.vouch.young, tree.vouch.mapping = d.young, d.mapping
-		os.Chmod(filepath.Join(dir, "b/g"), 0o600) // to be looked at, and found young
+		os.Chmod(filepath.Join(dir, "b/g"), 0o600) // so that it is looked at, and found young
 		compare(t, tree, dir, nil)
 		unix.Msync(page, unix.MS_SYNC) // the next store is stamped
 		tick(t)
@@ -323,7 +323,7 @@ func TestVouchedLooksAtNothing(t *testing.T) {
 	}
 }
 
-// TestVouchedLinks writes through a link that was made outside after all was
+// TestVouchedLinks writes through a link that was made outside after everything was
 // watched.
 func TestVouchedLinks(t *testing.T) {
 	dir, outside := reporting(t, t.TempDir()), t.TempDir()
@@ -353,8 +353,8 @@ func TestVouchedLinks(t *testing.T) {
 	step(os.WriteFile(f, []byte("and back"), 0o644))
 }
 
-// TestVouchedMoved changes folders that were moved while a Refresh was at
-// work: they lose their watches to others.
+// TestVouchedMoved changes folders that were moved during a Refresh: they lose their
+// watches to others.
 func TestVouchedMoved(t *testing.T) {
 	dir := reporting(t, t.TempDir())
 	build(t, dir, "p/x/f: 1", "q/g")
@@ -379,7 +379,7 @@ func TestVouchedMoved(t *testing.T) {
 	build(t, dir, "p/x/f: again")
 	compare(t, tree, dir, rules)
 
-	// Away and back: another ctime is all that is left of it.
+	// Away and back: only the ctime differs afterwards.
 	for range 2 {
 		if err := errors.Join(os.Rename(filepath.Join(dir, "q"), filepath.Join(dir, "z")), os.Rename(filepath.Join(dir, "z"), filepath.Join(dir, "q"))); err != nil {
 			t.Fatal(err)
@@ -407,7 +407,7 @@ func TestVouchedRights(t *testing.T) {
 	compare(t, tree, dir, nil)
 }
 
-// TestVouchedIgnoreFiles changes lists by other ways than their folder's.
+// TestVouchedIgnoreFiles changes lists through other paths than their folder's.
 func TestVouchedIgnoreFiles(t *testing.T) {
 	dir, outside := reporting(t, t.TempDir()), t.TempDir()
 	build(t, dir, ".git/info/exclude: x", "a/.gitignore: y", "a/x", "a/y", "a/z")
@@ -424,7 +424,7 @@ func TestVouchedIgnoreFiles(t *testing.T) {
 	compare(t, tree, dir, rules)
 }
 
-// TestVouchedOverflow has more changes than the kernel keeps.
+// TestVouchedOverflow makes more changes than the kernel queues.
 func TestVouchedOverflow(t *testing.T) {
 	dir := memory(t)
 	reporting(t, dir)
@@ -466,7 +466,7 @@ func TestVouchedTogether(t *testing.T) {
 							g.store(outside)
 							g.change()
 							g.moveFolders(outside)
-							if g.IntN(20) == 0 { // deep and quick
+							if g.IntN(20) == 0 { // deep and fast
 								os.MkdirAll(filepath.Join(g.folder(), "a/b/c/d/a/b/c/d"), 0o755)
 								os.WriteFile(filepath.Join(g.folder(), "a/f"), nil, 0o644)
 							}
@@ -546,7 +546,7 @@ func TestVouchedGit(t *testing.T) {
 	}
 }
 
-// watches is how many watches the process has, and inotify descriptors.
+// watches returns the number of watches of the process, and of inotify descriptors.
 func watches(t *testing.T) (watches, descriptors int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/self/fdinfo/*")
@@ -566,14 +566,14 @@ func watches(t *testing.T) (watches, descriptors int) {
 func TestVouchedLeaks(t *testing.T) {
 	dir, outside := reporting(t, t.TempDir()), t.TempDir()
 	build(t, dir, "a/f", "b/g")
-	warm := watchedTree(t, dir, nil) // opens what stays
+	warm := watchedTree(t, dir, nil) // opens the descriptors that stay open
 	warm.Close()
 	before := descriptors(t)
 	tree := watchedTree(t, dir, nil)
 	if w, d := watches(t); w != 5 || d != 1 {
 		t.Errorf("%d watches of %d descriptors", w, d)
 	}
-	for i := range spareWatches * 5 / 4 { // what is moved away stays watched for a while
+	for i := range spareWatches * 5 / 4 { // moved files stay watched for a while
 		name := fmt.Sprint(i)
 		build(t, dir, "a/"+name)
 		refreshAll(t, tree)
@@ -642,7 +642,7 @@ func TestVouchedLimit(t *testing.T) {
 	compare(t, tree, dir, nil)
 }
 
-// TestNotReported has a file system that does not tell.
+// TestNotReported checks a file system that does not report changes.
 func TestNotReported(t *testing.T) {
 	tree := New(opener("/proc/self/net"), Options{Watch: true})
 	defer tree.Close()
@@ -657,8 +657,8 @@ func TestNotReported(t *testing.T) {
 	}
 }
 
-// ownMounts runs the test in a process with mounts of its own, since those of
-// one test end the vouching in others. It is true in that process.
+// ownMounts runs the test in a process with mounts of its own, because the mounts of
+// one test end the vouching in others. It returns true in that process.
 func ownMounts(t *testing.T) bool {
 	t.Helper()
 	const inside = "TEST_OWN_MOUNTS"
@@ -680,7 +680,7 @@ func ownMounts(t *testing.T) bool {
 	return false
 }
 
-// TestVouchedMounts mounts over a folder, on a folder below, and undoes it.
+// TestVouchedMounts mounts over a folder and on a folder below, and unmounts again.
 func TestVouchedMounts(t *testing.T) {
 	if !ownMounts(t) {
 		return
@@ -728,8 +728,7 @@ func TestVouchedMounts(t *testing.T) {
 	}
 }
 
-// TestVouchedFileMount mounts a file on another: one inode, two names, one
-// link.
+// TestVouchedFileMount mounts a file on another: one inode, two names, one link.
 func TestVouchedFileMount(t *testing.T) {
 	if !ownMounts(t) {
 		return
@@ -751,8 +750,8 @@ func TestVouchedFileMount(t *testing.T) {
 	}
 }
 
-// TestVouchedInodes stores into files that took the names of others, perhaps
-// with their inodes.
+// TestVouchedInodes stores into files that took the names of others, perhaps with their
+// inodes.
 func TestVouchedInodes(t *testing.T) {
 	dir, outside := reporting(t, t.TempDir()), t.TempDir()
 	build(t, dir, "a/f: 1", "b/g: 2", "c/")
@@ -787,7 +786,7 @@ func TestVouchedInodes(t *testing.T) {
 	t.Log(reused, "inodes were used again")
 }
 
-// TestVouchedMany stores into more files than are told apart.
+// TestVouchedMany stores into more files of a folder than are recorded separately.
 func TestVouchedMany(t *testing.T) {
 	dir := reporting(t, t.TempDir())
 	for i := range 3 * maxTouched {
@@ -818,7 +817,7 @@ func TestStartLate(t *testing.T) {
 	compare(t, tree, dir, nil)
 }
 
-// TestVouchedTop puts another folder in the place of the top.
+// TestVouchedTop replaces the top by another folder.
 func TestVouchedTop(t *testing.T) {
 	top := reporting(t, t.TempDir())
 	dir, aside := filepath.Join(top, "dir"), filepath.Join(top, "aside")
@@ -838,7 +837,7 @@ func TestVouchedTop(t *testing.T) {
 	}
 }
 
-// same compares the stamps of a listing that is perhaps no longer so.
+// same compares the stamps of a listing that may be out of date.
 func same(t *testing.T, tree *Tree, l *Listing) {
 	t.Helper()
 	got, err := tree.Stamps(t.Context(), l)
@@ -854,7 +853,7 @@ func same(t *testing.T, tree *Tree, l *Listing) {
 	}
 }
 
-// TestVouchedBetween changes things between Refresh and Stamps.
+// TestVouchedBetween makes changes between Refresh and Stamps.
 func TestVouchedBetween(t *testing.T) {
 	dir := reporting(t, t.TempDir())
 	build(t, dir, "a/b/f", "g", "x/f: other")
@@ -879,7 +878,7 @@ func TestVouchedBetween(t *testing.T) {
 	}
 }
 
-// breaking is a context that is cancelled once it was asked a few times.
+// breaking is a context that is cancelled once Err was called a few times.
 type breaking struct {
 	context.Context
 	left int
@@ -892,8 +891,8 @@ func (b *breaking) Err() error {
 	return nil
 }
 
-// TestVouchedBrokenOff: a look that is broken off anywhere leaves what the next
-// one can go on with.
+// TestVouchedBrokenOff checks that a look interrupted anywhere leaves a state from
+// which the next one can continue.
 func TestVouchedBrokenOff(t *testing.T) {
 	dir := memory(t)
 	for i := range 8 {
@@ -901,7 +900,7 @@ func TestVouchedBrokenOff(t *testing.T) {
 	}
 	tree := watchedTree(t, dir, nil)
 	for left := range 40 {
-		for i := 7; i >= 0; i-- { // told in another order than that of the tree
+		for i := 7; i >= 0; i-- { // in another order than that of the tree
 			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("d%d/a", i)), []byte(strconv.Itoa(left)), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -66,12 +66,12 @@ func TestSpecialFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, _, err := f.Open("fifo"); err == nil { // and does not wait
+	if _, _, err := f.Open("fifo"); err == nil { // and does not block
 		t.Error("opened a FIFO")
 	}
 }
 
-// TestUnknownKinds settles kinds that a file system does not tell.
+// TestUnknownKinds checks the lookup of kinds that a file system does not report.
 func TestUnknownKinds(t *testing.T) {
 	dir := memory(t)
 	build(t, dir, "f", "d/", "link -> d")
@@ -92,8 +92,8 @@ func TestUnknownKinds(t *testing.T) {
 	}
 }
 
-// TestMovedMeanwhile moves a folder away between the look at its stamps and
-// the visit of one below, and back: the folders between keep their stamps.
+// TestMovedMeanwhile moves a folder away between the look at its stamps and the visit
+// of one below, and back. The stamps of the folders between stay the same.
 func TestMovedMeanwhile(t *testing.T) {
 	dir, aside := t.TempDir(), filepath.Join(t.TempDir(), "aside")
 	if !fineStamps(t, dir) {
@@ -110,7 +110,7 @@ func TestMovedMeanwhile(t *testing.T) {
 	tree := New(opener(dir), Options{Workers: 1, Above: func() Rules { return rules }})
 	tree.racy = -time.Hour
 	refresh(t, tree)
-	build(t, dir, "a/b/c/h", "i") // c and the top are to be visited
+	build(t, dir, "a/b/c/h", "i") // c and the top must be visited
 	move = true
 	if diff := cmp.Diff([]string{"a/", "a/b/", "g", "i"}, listed(t, refresh(t, tree))); diff != "" {
 		t.Error(diff)
@@ -134,7 +134,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestUnchangedIsNotRead counts the questions put to the rules.
+// TestUnchangedIsNotRead counts the calls of the rules.
 func TestUnchangedIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	if !fineStamps(t, dir) {
@@ -169,8 +169,8 @@ func TestUnchangedIsNotRead(t *testing.T) {
 	step("nothing changed", 0, 0)
 }
 
-// TestSwap swaps a folder for a link to the outside and back while others
-// walk. No name of outside may be listed, and in the end nothing is missing.
+// TestSwap replaces a folder by a link to the outside, and restores it, while others
+// walk. No name of the outside may be listed, and in the end nothing is missing.
 func TestSwap(t *testing.T) {
 	withoutOpenat2(t, func(t *testing.T) {
 		dir, outside := memory(t), memory(t)
@@ -210,8 +210,8 @@ func TestSwap(t *testing.T) {
 	})
 }
 
-// readInside opens the files of a folder that may be gone, and sees that they
-// are those of inside, which are empty.
+// readInside opens the files of a folder that may be gone, and checks that they are
+// those of inside, which are empty.
 func readInside(t *testing.T, l *Listing, d *Dir) {
 	top, err := l.Open()
 	if err != nil {
@@ -255,8 +255,8 @@ func TestDeepPath(t *testing.T) {
 	})
 }
 
-// buildDeep makes the folder d/d/d and so on with the file f in the last, which
-// is given, and a folder e beside every tenth.
+// buildDeep makes the folder d/d/d and so on with the file f in the last one, and a
+// folder e beside every tenth. It returns the last one, open.
 func buildDeep(t *testing.T, dir string) (last int) {
 	t.Helper()
 	at, err := unix.Open(dir, unix.O_PATH, 0)
@@ -280,8 +280,8 @@ func buildDeep(t *testing.T, dir string) (last int) {
 	return at
 }
 
-// clearDeep removes, from the last one up, folders too deep for os.RemoveAll,
-// which holds all of them open.
+// clearDeep removes folders too deep for os.RemoveAll, which holds all of them open. It
+// begins with the last one.
 func clearDeep(at int) {
 	unix.Unlinkat(at, "f", 0)
 	for range deep {
@@ -322,7 +322,7 @@ func TestDescriptors(t *testing.T) {
 		for j := range 4 {
 			build(t, dir, fmt.Sprintf("%s%d/.gitignore: %d", p, j, i))
 		}
-		p += "!/" // the first in order: its neighbours wait
+		p += "!/" // the first in order: its siblings wait
 	}
 	before := descriptors(t)
 	var most atomic.Int64
@@ -337,7 +337,7 @@ func TestDescriptors(t *testing.T) {
 		if l.Files != 480 {
 			t.Error(l.Files, "files")
 		}
-		// The counting takes one itself for each worker.
+		// Each worker's count takes a descriptor itself.
 		if n := int(most.Load()) - before - workers; n > openFolders {
 			t.Errorf("%d workers had %d descriptors open", workers, n)
 		}
@@ -357,7 +357,7 @@ func TestCancel(t *testing.T) {
 	}
 	before, running := descriptors(t), runtime.NumGoroutine()
 	tree := New(opener(dir), Options{Workers: 3})
-	tree.racy = -time.Hour // nothing is changed here
+	tree.racy = -time.Hour // nothing changes here
 	for _, after := range []int64{0, 1, 20, 80, 120, 150, 1000, 2500} {
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := new(atomic.Int64)
@@ -384,7 +384,7 @@ func TestCancel(t *testing.T) {
 			t.Fatalf("%d goroutines, %d before", n, running)
 		}
 	}
-	if fineStamps(t, t.TempDir()) { // what the calls broken off have read is looked at too
+	if fineStamps(t, t.TempDir()) { // also looks at what the interrupted calls have read
 		build(t, dir, "d0/e/late")
 	}
 	if diff := cmp.Diff(reference(t, dir, nil), listed(t, refresh(t, tree))); diff != "" {
@@ -397,8 +397,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestTogether refreshes from several goroutines while files appear: each
-// must see what was there before its call.
+// TestTogether refreshes from several goroutines while files appear: each must see the
+// files that existed before its call.
 func TestTogether(t *testing.T) {
 	dir := memory(t)
 	build(t, dir, "a/b/c/")
@@ -470,13 +470,13 @@ func TestHugeFolder(t *testing.T) {
 			return
 		}
 		t.Logf("ended after %v, late by %v", wait, late)
-		if late > time.Second { // a loaded machine; the log tells more
+		if late > time.Second { // a loaded machine may be late; the log has the time
 			t.Errorf("late by %v", late)
 		}
 	}
 }
 
-// TestUntold: where stamps mean nothing, folders are read each time.
+// TestUntold checks that folders are read each time where stamps mean nothing.
 func TestUntold(t *testing.T) {
 	tree := New(opener("/proc/self/task"), Options{})
 	tree.racy = -time.Hour

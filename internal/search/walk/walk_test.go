@@ -25,11 +25,11 @@ func refresh(t testing.TB, tree *Tree) *Listing {
 	return l
 }
 
-// names is rules whose patterns are bare names. They hold in the folder and
-// all below it; those of git's files end at a repository.
+// names is rules whose patterns are bare names. They apply in the folder and all its
+// descendants; those of git's files end at a repository.
 type names struct {
 	git, other []string
-	asked      *atomic.Int64 // how often Ignored was called
+	asked      *atomic.Int64 // number of calls of Ignored
 	hook       func()        // called by Ignored
 }
 
@@ -56,7 +56,7 @@ func (r *names) Ignored(name string, dir bool) bool {
 	return slices.Contains(r.git, name) || slices.Contains(r.other, name)
 }
 
-// reference lists a tree the plain way: folders end with a slash.
+// reference lists a tree in the plain way: folders end with a slash.
 func reference(t testing.TB, dir string, rules Rules) []string {
 	t.Helper()
 	entered := map[string]Rules{}
@@ -116,8 +116,8 @@ func foundIn(dir string) Found {
 	return f
 }
 
-// listed gives a listing in the form of reference, and checks its order and
-// its counts.
+// listed returns a listing in the form of reference, and checks its order and its
+// counts.
 func listed(t testing.TB, l *Listing) []string {
 	t.Helper()
 	var all []string
@@ -156,8 +156,8 @@ func listed(t testing.TB, l *Listing) []string {
 	return all
 }
 
-// memory gives a folder on a file system that needs no disk, if there is one
-// and the tests are to be quick.
+// memory returns a folder on a file system in memory, if there is one and the tests
+// should be fast.
 func memory(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "walk")
@@ -171,8 +171,8 @@ func memory(t testing.TB) string {
 	return dir
 }
 
-// build makes a tree: a name that ends with a slash is a folder, "a -> b" a
-// link, "a: text" a file with text, any other name an empty file.
+// build makes a tree: a name that ends with a slash is a folder, "a -> b" a link, "a:
+// text" a file with text, any other name an empty file.
 func build(t testing.TB, dir string, entries ...string) {
 	t.Helper()
 	for _, e := range entries {

@@ -10,25 +10,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderMask leaves out stores into the files of a folder: these are told of
-// the files. IN_MOVE_SELF is for a folder moved away and back, which gets
-// another ctime.
+// folderMask omits stores into the files of a folder: watches of the files report
+// these. IN_MOVE_SELF is for a folder that is moved away and back, which changes its
+// ctime.
 const folderMask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_MOVE_SELF | unix.IN_ATTRIB | unix.IN_ONLYDIR
 
-// fileMask has IN_CLOSE_WRITE for stores through mappings: the end of the
-// last one is told.
+// fileMask includes IN_CLOSE_WRITE for stores through mappings: the end of the last
+// mapping is reported.
 const fileMask = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CLOSE_WRITE | unix.IN_DONT_FOLLOW
 
-// reporting are the file systems that tell of every change but those named in
-// the package comment, whoever makes it.
+// reporting lists the file systems that report every change, made by anybody, except
+// those named in the package comment.
 var reporting = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC: true, // and ext2, ext3
 	unix.XFS_SUPER_MAGIC:  true, unix.BTRFS_SUPER_MAGIC: true,
 	unix.TMPFS_MAGIC: true, unix.F2FS_SUPER_MAGIC: true,
 }
 
-// Reports says whether the file system of an open folder is one that tells of
-// every change. Each mount below has its own.
+// Reports reports whether the file system of an open folder reports every change. Each
+// mount below it must be checked separately.
 func Reports(fd int) bool {
 	var fs unix.Statfs_t
 	for {
@@ -52,7 +52,7 @@ func open() (system, error) {
 
 func (s system) close() error { return unix.Close(s.fd) }
 
-// add goes by descriptor, so that nobody leads it elsewhere.
+// add adds a watch by descriptor, so that no link or rename can redirect it.
 func (s system) add(fd int, name string) (int32, error) {
 	path, mask := "/proc/self/fd/"+strconv.Itoa(fd), uint32(folderMask)
 	if name != "" {
@@ -71,10 +71,10 @@ func (s system) add(fd int, name string) (int32, error) {
 }
 
 func (s system) remove(wd int32) {
-	_, _ = unix.InotifyRmWatch(s.fd, uint32(wd)) // fails for what is gone
+	_, _ = unix.InotifyRmWatch(s.fd, uint32(wd)) // fails if the inode is gone
 }
 
-// read gives some events, or none if there are none.
+// read returns some events, or none if there are none.
 func (s system) read(buf []byte) ([]byte, error) {
 	for {
 		n, err := unix.Read(s.fd, buf)
@@ -90,7 +90,7 @@ func (s system) read(buf []byte) ([]byte, error) {
 	}
 }
 
-// next takes the first of some events, which are in struct inotify_event: see
+// next splits off the first of some events, in the form of struct inotify_event: see
 // inotify(7).
 func next(events []byte) (event, []byte) {
 	wd := int32(binary.NativeEndian.Uint32(events))
@@ -104,7 +104,7 @@ func next(events []byte) (event, []byte) {
 		e.what = Ended
 	case mask&(unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_MOVED_TO|unix.IN_MOVE_SELF) != 0:
 		e.what = Entries
-	case named > 0: // what is in a folder tells of its attributes itself
+	case named > 0: // entries of a folder report their attributes themselves
 	case mask&unix.IN_ISDIR != 0:
 		e.what = Attributes
 	default:
@@ -113,7 +113,7 @@ func next(events []byte) (event, []byte) {
 	return e, events[unix.SizeofInotifyEvent+named:]
 }
 
-// userLimit is how many watches all programs of the user may have together.
+// userLimit returns the limit of watches for all programs of the user together.
 func userLimit() int {
 	data, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
 	if err != nil {
@@ -126,20 +126,21 @@ func userLimit() int {
 	return n
 }
 
-// mounts is one descriptor for the whole process, which stays open.
+// mounts holds one descriptor for the whole process, which stays open.
 var mounts struct {
 	sync.Mutex
 	file  *os.File
 	count uint64
 }
 
-// mountCount changes when anything was mounted or unmounted: the kernel makes
-// mountinfo readable out of band, once for each descriptor; see proc(5).
+// mountCount returns a number that changes when anything is mounted or unmounted. The
+// kernel then makes mountinfo readable out of band, once for each descriptor: see
+// proc(5).
 func mountCount() (uint64, error) {
 	mounts.Lock()
 	defer mounts.Unlock()
 	if mounts.file == nil {
-		// Not os.Open, which would have the runtime poll it too.
+		// Not os.Open, which adds the descriptor to the poller of the runtime.
 		fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return 0, err

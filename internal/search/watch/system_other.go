@@ -4,7 +4,7 @@ package watch
 
 import "errors"
 
-// Reports is false: there is no watcher here.
+// Reports returns false, because there is no watcher for this system.
 func Reports(int) bool { return false }
 
 type system struct{}

@@ -1,24 +1,24 @@
-// Package watch tells which of many folders and files have changed, without
-// looking at them.
+// Package watch reports which of many folders and files have changed, without looking
+// at them.
 //
-// It stands on inotify(7), and only on Linux; elsewhere [New] fails. There is
-// one descriptor for all, read when asked: no goroutine runs. A change that
-// is complete before [Watcher.Drain] is called is told by it.
+// It uses inotify(7), so it works only on Linux; on other systems [New] fails. One
+// descriptor serves all watches. It is read on request, without a goroutine.
+// [Watcher.Drain] reports each change that was complete before the call.
 //
-// What has to be watched follows from what the kernel tells:
-//   - Names that come and go are told of the folder they are in. So are those
-//     of a mount below by its own folder; that something was mounted is not
-//     told by inotify and is found in /proc/self/mountinfo.
-//   - A store into a file is told of its inode, and of the folder of the name
-//     that it was opened by. Another hard link, in a folder that nobody
-//     watches, thus changes a file silently, and so does its making: whoever
-//     relies on the content of a file watches the file itself.
-//   - A store through a shared mapping is not told until the file is let go
-//     of; nor are stores by Linux AIO, by a loop device, or into the upper
-//     layer of a mounted overlay. No watcher sees these: stamps do.
+// What the kernel reports determines what must be watched:
+//   - Names that come and go are events of their folder. That includes the folder at
+//     the top of a mount. inotify does not report that something was mounted; that is
+//     found in /proc/self/mountinfo.
+//   - A store into a file is an event of its inode, and of the folder through which it
+//     was opened. So a hard link in a folder without a watch changes a file without an
+//     event. The making of such a link is not reported either. A caller that relies on
+//     the content of a file must watch the file itself.
+//   - A store through a shared mapping is not reported until the file is closed and
+//     unmapped. Nor are stores by Linux AIO, by a loop device, or into the upper layer
+//     of a mounted overlay. No watcher sees these; stamps show them.
 //
-// Network file systems, FUSE and overlays do not tell of what others do to
-// them: see [Reports].
+// Network file systems, FUSE and overlays do not report changes made by others: see
+// [Reports].
 package watch
 
 import (
@@ -27,52 +27,52 @@ import (
 )
 
 const (
-	// MaxWatches is the most watches of one Watcher. Each pins an inode in
-	// the kernel, some 1.2 KB; the tree of Linux, with 92,000 files and
-	// folders, is meant to be watched.
+	// MaxWatches is the limit of watches of one Watcher. Each pins an inode in the
+	// kernel, about 1.2 KB. The limit suffices for the source tree of Linux, with
+	// 92,000 files and folders.
 	MaxWatches = 128_000
-	// maxChanges is how many events a Drain takes: more than the kernel
-	// queues by default (16,384). Looking at all is quicker by then.
+	// maxChanges is the limit of events in one Drain: more than the kernel queues by
+	// default (16,384). Beyond it, looking at all files is faster.
 	maxChanges = 20_000
-	// eventBytes is the room for one read: hundreds of events.
+	// eventBytes is the size of the buffer for one read: hundreds of events.
 	eventBytes = 16 << 10
 )
 
 var (
-	// ErrLost says that changes may have gone unnoticed: the kernel's queue
-	// overflowed, there were too many, or a file system was mounted or
-	// unmounted. The Watcher is of no more use.
+	// ErrLost reports that changes may have been missed: the kernel's queue overflowed,
+	// there were too many, or a file system was mounted or unmounted. The Watcher
+	// cannot be used any more.
 	ErrLost = errors.New("changes were lost")
-	// ErrFull says that the system or MaxWatches allows no more watches.
+	// ErrFull reports that the system or MaxWatches allows no more watches.
 	ErrFull = errors.New("no more watches are to be had")
-	// ErrClosed says that the Watcher was closed.
+	// ErrClosed reports that the Watcher was closed.
 	ErrClosed = errors.New("the watcher is closed")
 )
 
-// Kind is what has changed.
+// Kind is the kind of a change.
 type Kind uint8
 
 const (
-	Entries    Kind = iota + 1 // of a folder: a name came, went or stands for another; or it was moved itself
-	Attributes                 // of a folder itself: perhaps who may enter it
-	Content                    // of a file, or its attributes, or its number of links
-	Ended                      // the folder or file is gone, or was never to be watched for long
+	Entries    Kind = iota + 1 // of a folder: a name was added, removed or replaced; or the folder was moved
+	Attributes                 // of a folder itself: the right to enter it may have changed
+	Content                    // of a file: its content, attributes or number of links
+	Ended                      // the folder or file is gone, or its watch was removed
 )
 
-// Watcher watches folders and files, each known by a key of the caller's. It
-// is safe for concurrent use.
+// Watcher watches folders and files, each under a key that the caller chooses. It is
+// safe for concurrent use.
 type Watcher[K comparable] struct {
 	mu     sync.Mutex
 	sys    system
-	keys   map[int32]K // by the kernel's number
+	keys   map[int32]K // by watch descriptor
 	limit  int
-	mounts uint64 // see mountCount, when it was made
-	err    error  // once it is of no use
+	mounts uint64 // mountCount at the start
+	err    error  // not nil once the Watcher cannot be used any more
 	buf    []byte
 }
 
-// New makes a Watcher of nothing. Limit is the most watches, if that is less
-// than MaxWatches and half of what the user may have in all; 0 is no less.
+// New returns a Watcher without watches. limit is the limit of watches, unless
+// MaxWatches or half of the user's limit is less; 0 means no further limit.
 func New[K comparable](limit int) (*Watcher[K], error) {
 	mounts, err := mountCount()
 	if err != nil {
@@ -89,27 +89,28 @@ func New[K comparable](limit int) (*Watcher[K], error) {
 	return &Watcher[K]{sys: sys, keys: map[int32]K{}, limit: most, mounts: mounts, buf: make([]byte, eventBytes)}, nil
 }
 
-// Folder watches the open folder fd: names in it, and its attributes. What is
-// read of it from then on is as told or newer.
+// Folder watches the open folder fd: its names and its attributes. What the caller
+// reads of it after that is at least as new as the state before the first event.
 //
-// One inode has one watch. If it had one already it is known by the new key
-// from now on, former is the old one, and had is true.
+// An inode has one watch. If it had one already, had is true, former is its old key,
+// and the new key replaces that.
 func (w *Watcher[K]) Folder(fd int, key K) (former K, had bool, err error) {
 	return w.add(fd, "", key)
 }
 
-// File watches the file called name, no path, in the open folder fd: its
-// content and attributes, by whatever name it is changed. A link is not
-// followed. See Folder for what it gives.
+// File watches the file called name, which is not a path, in the open folder fd: its
+// content and attributes, under any of its names. It does not follow a link. The
+// results are those of Folder.
 //
-// The caller sees that name is no folder. If it became one that was watched
-// already, as had and former show, that one is no longer watched as such.
+// The caller must check that name is not a folder. If it became a folder that was
+// watched already, as had and former show, that folder is not watched as a folder any
+// more.
 func (w *Watcher[K]) File(fd int, name string, key K) (former K, had bool, err error) {
 	return w.add(fd, name, key)
 }
 
 func (w *Watcher[K]) add(fd int, name string, key K) (former K, had bool, err error) {
-	w.mu.Lock() // also while the kernel adds it: no Drain may meet a number unknown
+	w.mu.Lock() // also during the system call: Drain must not see an unknown descriptor
 	defer w.mu.Unlock()
 	if w.err != nil {
 		return former, false, w.err
@@ -126,12 +127,12 @@ func (w *Watcher[K]) add(fd int, name string, key K) (former K, had bool, err er
 	return former, had, nil
 }
 
-// Drain tells what has changed since the last one. The same change may be
-// told several times, and of keys that a later Folder or File has replaced
-// only the new one is told. report must not call the Watcher.
+// Drain reports the changes since the last call. It may report the same change several
+// times. If a later Folder or File has replaced a key, it reports only the new one.
+// report must not call the Watcher.
 //
-// After an error, which is ErrLost, ErrClosed or the system's, anything may
-// have changed, and each later call fails.
+// After an error, which is ErrLost, ErrClosed or the system's, anything may have
+// changed, and each later call fails.
 func (w *Watcher[K]) Drain(report func(key K, what Kind)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -169,14 +170,14 @@ func (w *Watcher[K]) Drain(report func(key K, what Kind)) error {
 	}
 }
 
-// event is what the kernel tells.
+// event is an event of the kernel.
 type event struct {
 	wd   int32
-	what Kind // 0 is nothing of interest
+	what Kind // 0 means of no interest
 	lost bool
 }
 
-// Prune ends the watches whose keys are not to be kept.
+// Prune removes the watches for whose keys keep returns false.
 func (w *Watcher[K]) Prune(keep func(K) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,17 +192,17 @@ func (w *Watcher[K]) Prune(keep func(K) bool) {
 	}
 }
 
-// Len is how many watches there are.
+// Len returns the number of watches.
 func (w *Watcher[K]) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.keys)
 }
 
-// Limit is how many watches there may be.
+// Limit returns the limit of watches.
 func (w *Watcher[K]) Limit() int { return w.limit }
 
-// Close gives all watches back. It takes some 3 microseconds for each.
+// Close removes all watches. It takes about 3 microseconds for each.
 func (w *Watcher[K]) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

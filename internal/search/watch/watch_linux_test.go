@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scene is a watched folder "dir" with the watched file "f" in it, and a
-// folder outside.
+// scene is a watched folder "dir" with the watched file "f" in it, and a folder
+// outside.
 type scene struct {
 	*testing.T
 	w            *Watcher[string]
@@ -71,7 +71,7 @@ func (s *scene) write(path, text string) {
 
 var kinds = map[Kind]string{Entries: "entries", Attributes: "attributes", Content: "content", Ended: "ended"}
 
-// told gives what changed, each once and in order.
+// told returns the changes, each once and sorted.
 func (s *scene) told() []string {
 	s.Helper()
 	var all []string
@@ -113,7 +113,7 @@ func TestTold(t *testing.T) {
 	} {
 		s.must(step.do())
 		got := s.told()
-		if step.name == "remove all" { // some kernels tell of attributes first
+		if step.name == "remove all" { // some kernels report attributes first
 			got = slices.DeleteFunc(got, func(what string) bool { return what == "dir attributes" })
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {
@@ -157,7 +157,7 @@ func TestLinkIsNotFollowed(t *testing.T) {
 
 func TestOverflow(t *testing.T) {
 	s := newScene(t, 0)
-	for i := range 60_000 { // some three times what the kernel keeps by default
+	for i := range 60_000 { // about three times the number that the kernel queues by default
 		s.must(os.Chmod(s.dir+"/f", 0o600))
 		if i%2 == 0 {
 			s.must(os.Chmod(s.dir, 0o700))
@@ -195,8 +195,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// ownMounts runs the test in a process with mounts of its own, since those of
-// one test end the vouching in others. It is true in that process.
+// ownMounts runs the test in a process with mounts of its own, because the mounts of
+// one test end the vouching in others. It returns true in that process.
 func ownMounts(t *testing.T) bool {
 	t.Helper()
 	const inside = "TEST_OWN_MOUNTS"
