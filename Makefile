@@ -1,5 +1,5 @@
 # The commands of everyday work. `make ci` is what has to pass.
-.PHONY: build test update style bench ci
+.PHONY: build test update goldens style bench ci
 
 build: ## one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o mcp-toolset .
@@ -7,14 +7,17 @@ build: ## one static binary
 test: ## needs only Go and git
 	go test ./...
 
-update: ## rewrite goldens, snapshots and the README's tool table; read the diff
-	go test ./tools/... ./e2e ./internal/cli ./internal/textfile -update
+update: ## rewrite what is generated from the tools' definitions; read the diff
+	go test ./tools/builtin ./internal/cli ./e2e -run '^(TestSnapshots|TestReadme|TestWire)$$' -update
+
+goldens: ## rewrite all goldens, which takes minutes; read the diff
+	go test ./tools/... ./toolsearch ./e2e ./internal/cli ./internal/textfile -run '^Test' -update
 
 style: ## comments that resemble what AGENTS.md advises against
 	go run ./internal/style
 
 bench: ## beside a peer, which needs npm
-	go run ./bench
+	go run -C bench .
 
 ci:
 	.ci/run

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	batchRounds = 5
+	batchRounds = 6
 	httpClients = 8
 	httpReads   = 250 // of each client, in each round
-	httpRounds  = 5
+	httpRounds  = 6
 	batchTime   = 5 * time.Minute
 )
 
@@ -275,7 +275,7 @@ func printRates(w io.Writer, rates []turnsOf) error {
 	for i, r := range rates {
 		ratio := ""
 		if i > 0 {
-			ratio = fmt.Sprintf("  (ours %.2f times as many)", pairedRatio(rates[0].ms, r.ms))
+			ratio = "  (ours / theirs: " + showRatio("%.2f", rates[0].ms, r.ms) + ")"
 		}
 		if _, err := fmt.Fprintf(w, "%s: %.0f/s%s\n", r.name, median(r.ms), ratio); err != nil {
 			return err

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,7 @@ const (
 	lineSize  = 82 // bytes, with the newline
 	logFrom   = 5_000_000
 	logCount  = 20
-	logRounds = 5
+	logRounds = 6
 )
 
 // logTime is the limit for all reads of the log.
@@ -153,11 +152,11 @@ func printRows(w io.Writer, title string, rows []turnsOf, note string) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "\n%s\tMEDIAN\tRATIO\t\n", title)
 	for i, r := range rows {
-		ratio := math.NaN()
+		ratio := "-"
 		if i > 0 {
-			ratio = pairedRatio(rows[0].ms, r.ms)
+			ratio = showRatio("%.3f", rows[0].ms, r.ms)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t\n", r.name, show("%.0f ms", median(r.ms)), show("%.3f", ratio))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t\n", r.name, show("%.0f ms", median(r.ms)), ratio)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

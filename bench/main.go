@@ -2,9 +2,10 @@
 // start-up, resident memory, and file reads, over stdio, in one interleaved
 // run; the middle of a large log beside sed, an edit beside perl, commands beside a
 // shell alone, searches beside ripgrep, and the tools of many other servers behind
-// it. From the repository:
+// it. It is a module of its own, so that the product does not require its libraries. From
+// the repository:
 //
-//	go run ./bench [--runs N] [--reads N] [--tree DIR] [--check]
+//	go run -C bench . [--runs N] [--reads N] [--tree DIR] [--check]
 //
 // The exit code is 0 when it could measure, 1 when --check is given and a
 // target was missed, 2 when it could not measure.
@@ -33,7 +34,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.runs, "runs", 20, "how many times each server is started")
 	flag.IntVar(&o.reads, "reads", 2000, "how many reads of each kind each server does")
-	flag.Func("tree", "a folder to search beside the Go distribution; may be given several times", func(dir string) error {
+	flag.Func("tree", "the absolute path of a folder to search beside the Go distribution; may be given several times", func(dir string) error {
 		o.trees = append(o.trees, dir)
 		return nil
 	})

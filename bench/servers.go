@@ -73,14 +73,15 @@ func newSide(name string, argv []string, tool, property string, s sample) *side 
 	return &side{name: name, argv: argv, read: params, marker: []byte(s.lastLine)}
 }
 
-// moduleDir is the repository, wherever in it the command was started.
+// moduleDir returns the folder of the product's module, which is the parent of
+// this one's.
 func moduleDir(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	mod := strings.TrimSpace(string(out))
 	if err != nil || mod == "" || mod == os.DevNull {
-		return "", errors.Join(errors.New("finding the module: run this in the repository"), err)
+		return "", errors.Join(errors.New("finding the module: run this in the folder bench of the repository"), err)
 	}
-	return filepath.Dir(mod), nil
+	return filepath.Dir(filepath.Dir(mod)), nil
 }
 
 // product builds the server from the working tree.

@@ -25,7 +25,7 @@ const (
 	denseCalls   = 10 // in a block
 	firstStarts  = 20
 	firstTarget  = 25 // ms
-	outputRounds = 5
+	outputRounds = 6
 	outputSize   = 300_000_000 // bytes
 	outputTarget = 1000        // ms
 	shellTime    = 10 * time.Minute
@@ -214,7 +214,7 @@ func printShells(w io.Writer, s *shells) (missed bool, err error) {
 			more[i] = way.ms[i] - s.small[0].ms[i]
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t\n", way.name, show("%.1f ms", median(way.ms)), show("%.1f ms", percentile(way.ms, 95)),
-			show("%.2f", pairedRatio(way.ms, s.small[0].ms)), show("%.1f ms", median(more)))
+			showRatio("%.2f", way.ms, s.small[0].ms), show("%.1f ms", median(more)))
 	}
 	missed = printOver(tw, fmt.Sprintf("%d COMMANDS, %v APART", apartCalls, apartTime), s.apart)
 	missed = printOver(tw, fmt.Sprintf("%d COMMANDS, BACK TO BACK", denseBlocks*denseCalls), s.dense) || missed
@@ -233,7 +233,7 @@ func printShells(w io.Writer, s *shells) (missed bool, err error) {
 			}
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", way.name, show("%.0f ms", median(way.ms)), show("%.0f ms", least(way.ms)),
-			show("%.2f", pairedRatio(way.ms, s.large[0].ms)), target, verdict)
+			showRatio("%.2f", way.ms, s.large[0].ms), target, verdict)
 	}
 	if err := tw.Flush(); err != nil {
 		return missed, err

@@ -1,42 +1,48 @@
-// Statistics of samples.
+// Statistics of samples. They assume no distribution.
 
 package main
 
 import (
+	"fmt"
 	"math"
 	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+	"golang.org/x/perf/benchmath"
 )
 
-// median is NaN for no samples.
-func median(samples []float64) float64 {
-	s := slices.Sorted(slices.Values(samples))
-	n := len(s)
-	if n == 0 {
-		return math.NaN()
-	}
-	return (s[(n-1)/2] + s[n/2]) / 2
+// confidence is the level of the interval that is printed with a ratio.
+const confidence = 0.95
+
+func summary(samples []float64) benchmath.Summary {
+	return benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(samples), &benchmath.DefaultThresholds), confidence)
 }
 
-// percentile is the smallest sample that p percent of all do not exceed; NaN
-// for no samples.
+// median returns NaN for no samples.
+func median(samples []float64) float64 { return percentile(samples, 50) }
+
+// percentile returns NaN for no samples.
 func percentile(samples []float64, p float64) float64 {
-	s := slices.Sorted(slices.Values(samples))
-	if len(s) == 0 {
-		return math.NaN()
-	}
-	rank := int(math.Ceil(p / 100 * float64(len(s))))
-	return s[min(max(rank, 1), len(s))-1]
+	return stats.Sample{Xs: samples}.Quantile(p / 100)
 }
 
-// pairedRatio is the median of the ratios a[i]/b[i]: what slowed a pair down
-// slowed both of it, so it cancels out, which it would not in a ratio of
-// medians. NaN when nothing is paired.
-func pairedRatio(a, b []float64) float64 {
-	var ratios []float64
+// pairedRatios returns the ratios a[i]/b[i]. What slowed a pair down slowed both
+// of it, so it cancels out, as it would not in a ratio of medians.
+func pairedRatios(a, b []float64) (ratios []float64) {
 	for i := range min(len(a), len(b)) {
 		if b[i] != 0 {
 			ratios = append(ratios, a[i]/b[i])
 		}
 	}
-	return median(ratios)
+	return ratios
+}
+
+// showRatio formats the median of the ratios of a and b with its confidence interval.
+func showRatio(format string, a, b []float64) string {
+	ratios := pairedRatios(a, b)
+	if len(ratios) == 0 {
+		return show(format, math.NaN())
+	}
+	s := summary(ratios)
+	return fmt.Sprintf(format+" ± %s", s.Center, s.PctRangeString())
 }

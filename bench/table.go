@@ -10,13 +10,12 @@ import (
 	"text/tabwriter"
 )
 
-// row is a line of the table: a value per side and a ratio, NaN where there is
-// none.
+// row is a line of the table: a value per side, NaN if there is none, and a ratio.
 type row struct {
 	metric       string
 	format       string // of a value
 	ours, theirs float64
-	ratio        float64
+	ratio        string
 	below        float64 // target for ours; 0: none
 }
 
@@ -25,7 +24,7 @@ func (r row) missed() bool { return r.below > 0 && !(r.ours < r.below) }
 func rows(ours, theirs *side) []row {
 	compare := func(metric, format string, stat func([]float64) float64, samples func(*side) []float64, below float64) row {
 		a, b := samples(ours), samples(theirs)
-		return row{metric, format, stat(a), stat(b), pairedRatio(a, b), below}
+		return row{metric, format, stat(a), stat(b), showRatio("%.3f", a, b), below}
 	}
 	const ms, mb = "%.2f ms", "%.1f MB"
 	starts := func(s *side) []float64 { return s.start }
@@ -36,7 +35,7 @@ func rows(ours, theirs *side) []row {
 		compare("SIGTERM to its end, max", ms, most, func(s *side) []float64 { return s.stopped }, 300),
 	}
 	for i := range out[1:] {
-		out[i+1].ratio = math.NaN() // extremes are no pair
+		out[i+1].ratio = "-" // extremes are no pair
 	}
 	if hasResident {
 		out = append(out,
@@ -45,7 +44,7 @@ func rows(ours, theirs *side) []row {
 	}
 	// Values are of all reads, ratios of blocks of reads.
 	read := func(metric string, value func([]float64) float64, blocks func(*side) []float64, below float64) row {
-		return row{metric, "%.3f ms", value(ours.reads), value(theirs.reads), pairedRatio(blocks(ours), blocks(theirs)), below}
+		return row{metric, "%.3f ms", value(ours.reads), value(theirs.reads), showRatio("%.3f", blocks(ours), blocks(theirs)), below}
 	}
 	return append(out,
 		read("read 10 KB, median", median, func(s *side) []float64 { return s.blockMedian }, 1),
@@ -72,7 +71,7 @@ func printTable(w io.Writer, ours, theirs *side, o options) (missed bool, err er
 			missed, verdict = true, "MISSED"
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", r.metric,
-			show(r.format, r.ours), show(r.format, r.theirs), show("%.3f", r.ratio), target, verdict)
+			show(r.format, r.ours), show(r.format, r.theirs), r.ratio, target, verdict)
 	}
 	if err := tw.Flush(); err != nil {
 		return missed, err
@@ -86,7 +85,7 @@ func printTable(w io.Writer, ours, theirs *side, o options) (missed bool, err er
 }
 
 func notes(theirs *side, o options) []string {
-	out := []string{fmt.Sprintf("%d starts and %d reads of each kind per server, in turns; a ratio is the median of ours / theirs over the turns.", o.runs, o.reads)}
+	out := []string{fmt.Sprintf("%d starts and %d reads of each kind per server, in turns; a ratio is the median of ours / theirs over the turns, with its 95%% confidence interval.", o.runs, o.reads)}
 	if theirs.absent != "" {
 		out = append(out, theirs.name+" was not measured: "+theirs.absent)
 	}

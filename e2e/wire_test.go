@@ -3,14 +3,17 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,9 +98,22 @@ func playTranscript(t *testing.T, file string, start func(t *testing.T, root str
 
 var versionField = regexp.MustCompile(`("name":"mcp-toolset","version":)"[^"]*"`)
 
-// normalise replaces the parts that differ between machines.
+// normalise replaces the parts that differ between machines, and the definitions in a
+// list of tools by their digest.
 func normalise(line, root string) string {
-	return versionField.ReplaceAllString(strings.ReplaceAll(line, root, "$ROOT"), `$1"$$VERSION"`)
+	line = versionField.ReplaceAllString(strings.ReplaceAll(line, root, "$ROOT"), `$1"$$VERSION"`)
+	var answer struct {
+		Result struct{ Tools json.RawMessage }
+	}
+	var list []struct{ Name string }
+	if json.Unmarshal([]byte(line), &answer) != nil || json.Unmarshal(answer.Result.Tools, &list) != nil {
+		return line
+	}
+	digest := fmt.Sprintf("sha256 %x:", sha256.Sum256(answer.Result.Tools))
+	for _, tool := range list {
+		digest += " " + tool.Name
+	}
+	return strings.Replace(line, string(answer.Result.Tools), strconv.Quote(digest), 1)
 }
 
 // isRequest reports whether a line gets an answer.

@@ -96,22 +96,28 @@ func (p *Pipeline) stepAside(ctx context.Context, r *Request, server string, wai
 	return nil
 }
 
-// connect waits until the upstream server of t is connected. It returns the
-// tool as the server defines it then; the call is decided on that definition.
-// It returns t at once if t is not an upstream tool, or if its server is
-// connected and no earlier call waits for it.
-func (p *Pipeline) connect(ctx context.Context, r *Request, t *tools.Tool) (*tools.Tool, error) {
-	if t.Prepare == nil || p.isReady(t.Server) && len(p.aside.earlier(asideKey{r.Ticket.Lane(), t.Server}, r.Ticket)) == 0 {
-		return t, nil
+// connect is the stage that waits until the tool's upstream server is connected.
+// The call is decided on the tool as the server defines it then. A call without
+// a place of its own connects the server at once.
+func (c *call) connect(ctx context.Context) error {
+	t := c.tool
+	switch {
+	case t.Connect == nil:
+		return nil
+	case c.Ticket == nil:
+		return t.Connect(ctx)
+	case c.p.isReady(t.Server) && len(c.p.aside.earlier(asideKey{c.Ticket.Lane(), t.Server}, c.Ticket)) == 0:
+		return nil
 	}
-	if err := p.stepAside(ctx, r, t.Server, t.Prepare); err != nil {
-		return t, err
+	if err := c.p.stepAside(ctx, &c.Request, t.Server, t.Connect); err != nil {
+		return err
 	}
-	now, err := p.Registry.Lookup(t.Name)
+	now, err := c.p.Registry.Lookup(t.Name)
 	if err != nil {
-		return t, &tools.Fault{Fact: "the server " + t.Server + " no longer has this tool", Next: "Use another tool."}
+		return &tools.Fault{Fact: "the server " + t.Server + " no longer has this tool", Next: "Use another tool."}
 	}
-	return now, nil
+	c.tool = now
+	return nil
 }
 
 // isReady reports whether a server is connected.
@@ -125,14 +131,15 @@ func (p *Pipeline) isReady(server string) bool {
 // server whose tools are not known yet, find waits for that server. It does so
 // only for a call with a place to give up. The error is a *tools.UnknownTool or
 // the error that ended the wait.
-func (p *Pipeline) find(ctx context.Context, r *Request, name string) (*tools.Tool, error) {
+func (c *call) find(ctx context.Context, name string) (*tools.Tool, error) {
+	p := c.p
 	t, err := p.Registry.Lookup(name)
 	var unknown *tools.UnknownTool
-	if p.Await == nil || r.Ticket == nil || !errors.As(err, &unknown) || unknown.Server == "" {
+	if p.Await == nil || c.Ticket == nil || !errors.As(err, &unknown) || unknown.Server == "" {
 		return t, err
 	}
 	wait := func(ctx context.Context) error { p.Await(ctx, name); return nil }
-	if err := p.stepAside(ctx, r, unknown.Server, wait); err != nil {
+	if err := p.stepAside(ctx, &c.Request, unknown.Server, wait); err != nil {
 		return nil, err
 	}
 	return p.Registry.Lookup(name)

@@ -8,39 +8,43 @@ import (
 	"mcp-toolset/tools"
 )
 
-// A tool with Unwrap, such as CallTool, wraps a call of another tool. The
-// pipeline replaces the wrapper by the inner tool before all other stages. So
-// decisions, scheduling, hooks and the audit log see only the inner call.
+// lookup is the stage that finds the tool. Its error is a *tools.UnknownTool: no
+// tool has the name.
+func (c *call) lookup(ctx context.Context) (err error) {
+	c.tool = c.Found
+	if c.tool == nil {
+		c.tool, err = c.find(ctx, c.Tool)
+	}
+	var unknown *tools.UnknownTool
+	if err != nil && !errors.As(err, &unknown) {
+		c.tool, c.lost, err = &tools.Tool{Name: c.Tool, MaxResultSize: tools.DefaultResultSize}, err, nil
+	}
+	return err
+}
 
-// called returns the tool that r calls. If r calls a wrapping tool, called
-// unwraps it: r.Tool and r.Arguments become those of the inner call. It returns
-// the reason as bad if that is impossible. The error is a *tools.UnknownTool if
-// no tool has the name r.Tool.
-func (p *Pipeline) called(ctx context.Context, r *Request) (t *tools.Tool, bad *refusal, err error) {
-	t, err = p.find(ctx, r, r.Tool)
+// unwrap is the stage that replaces a call of a tool with Unwrap, such as
+// CallTool, by the inner call. Decisions, scheduling, hooks and the audit log
+// see only that.
+func (c *call) unwrap(ctx context.Context) error {
+	if c.lost != nil || c.tool.Unwrap == nil {
+		return c.lost
+	}
+	name, args, err := c.tool.Unwrap(c.Arguments)
+	if err != nil {
+		return invalid(err)
+	}
+	inner, err := c.find(ctx, name)
 	var unknown *tools.UnknownTool
 	switch {
-	case err != nil && !errors.As(err, &unknown):
-		return &tools.Tool{Name: r.Tool, MaxResultSize: tools.DefaultResultSize}, explain(ctx, err), nil
-	case err != nil || t.Unwrap == nil:
-		return t, nil, err
-	}
-	name, args, err := t.Unwrap(r.Arguments)
-	if err != nil {
-		return t, invalid(err), nil
-	}
-	inner, err := p.find(ctx, r, name)
-	switch {
-	case err != nil && !errors.As(err, &unknown):
-		return t, explain(ctx, err), nil
+	case errors.As(err, &unknown) && unknown.Absent != nil:
+		return &refusal{stageRefused, err.Error(), "Use another tool."}
+	case errors.As(err, &unknown):
+		return &refusal{stageInvalid, err.Error(), ""}
 	case err != nil:
-		if unknown.Absent != nil {
-			return t, &refusal{stageRefused, err.Error(), "Use another tool."}, nil
-		}
-		return t, &refusal{stageInvalid, err.Error(), ""}, nil
+		return err
 	case inner.Unwrap != nil:
-		return t, &refusal{stageInvalid, fmt.Sprintf("%s cannot call %s", t.Name, inner.Name), "Name the tool that is to do the work."}, nil
+		return &refusal{stageInvalid, fmt.Sprintf("%s cannot call %s", c.tool.Name, inner.Name), "Name the tool that is to do the work."}
 	}
-	r.Tool, r.Arguments = inner.Name, args
-	return inner, nil, nil
+	c.tool, c.Tool, c.Arguments, c.record.input = inner, inner.Name, args, args
+	return nil
 }

@@ -20,7 +20,7 @@ import (
 func wrapping(t *testing.T, settings string, f tools.Foreign) *bench {
 	t.Helper()
 	b := newBench(t, settings)
-	wrapper := doer("Wrap", func(d *tools.Def[doIn, doOut]) {
+	wrapper := doer("Wrap", func(d *tools.Def[doIn, doIn, doOut]) {
 		d.Unwrap = func(raw json.RawMessage) (string, json.RawMessage, error) {
 			var in struct {
 				Name string
@@ -148,9 +148,9 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestPrepare checks that Prepare runs before the decision, which is on the
+// TestConnect checks that Connect runs before the decision, which is on the
 // tool as it is defined then.
-func TestPrepare(t *testing.T) {
+func TestConnect(t *testing.T) {
 	var failing error
 	var b *bench
 	place := func(state tools.ServerState, f tools.Foreign) {
@@ -160,12 +160,12 @@ func TestPrepare(t *testing.T) {
 	}
 	prepared := 0
 	prepare := func(context.Context) error { prepared++; return failing }
-	place(tools.Ready, tools.Foreign{Prepare: prepare})
+	place(tools.Ready, tools.Foreign{Connect: prepare})
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); !strings.Contains(got, "nobody can be asked") || prepared != 0 {
 		t.Errorf("%s, prepared %d times", got, prepared)
 	}
 	failing = &tools.Fault{Fact: "the server maps does not answer", Next: "Do without it."}
-	place(tools.Failed, tools.Foreign{Prepare: prepare})
+	place(tools.Failed, tools.Foreign{Connect: prepare})
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: failed: the server maps does not answer. Do without it." {
 		t.Error(got)
 	}
@@ -176,19 +176,19 @@ func TestPrepare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place(tools.Idle, tools.Foreign{Prepare: func(context.Context) error {
+	place(tools.Idle, tools.Foreign{Connect: func(context.Context) error {
 		b.Registry.SetServers([]tools.Server{{Name: "maps", State: tools.Ready, Tools: []*tools.Tool{other}}})
 		return nil
 	}})
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: refused by policy: it has changed. Look." {
 		t.Error(got)
 	}
-	place(tools.Idle, tools.Foreign{Prepare: func(context.Context) error { b.Registry.SetServers(nil); return nil }})
+	place(tools.Idle, tools.Foreign{Connect: func(context.Context) error { b.Registry.SetServers(nil); return nil }})
 	if got := b.run(t, t.Context(), "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: failed: the server maps no longer has this tool. Use another tool." {
 		t.Error(got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	place(tools.Idle, tools.Foreign{Prepare: func(context.Context) error { cancel(); return errors.New("cut") }})
+	place(tools.Idle, tools.Foreign{Connect: func(context.Context) error { cancel(); return errors.New("cut") }})
 	if got := b.run(t, ctx, "mcp__maps__place", `{}`); got != "failed: mcp__maps__place: cancelled: the call was cancelled" {
 		t.Error(got)
 	}
@@ -203,7 +203,7 @@ func TestStepAside(t *testing.T) {
 	var mu sync.Mutex
 	var ran []string
 	b = wrapping(t, "", tools.Foreign{
-		Prepare: func(context.Context) error {
+		Connect: func(context.Context) error {
 			begun <- struct{}{}
 			<-held
 			return nil

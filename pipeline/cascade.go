@@ -26,7 +26,7 @@ func (b *BatchFailed) Error() string {
 
 // cascade cancels the burst of a command that failed. A refused, invalid or
 // cancelled command does not count as failed.
-func (c *call) cascade(resp *tools.Response, r *tools.Resolved) {
+func (c *call) cascade(resp *tools.Response) {
 	if resp == nil || !resp.Failed || !c.tool.Cascades || c.p.Cascade == CascadeOff {
 		return
 	}
@@ -36,5 +36,5 @@ func (c *call) cascade(resp *tools.Response, r *tools.Resolved) {
 		}
 		t, err := c.p.Registry.Lookup(kind)
 		return err == nil && t.Cascades
-	}, &BatchFailed{r.Summary})
+	}, &BatchFailed{c.prepared.Summary})
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"mcp-toolset/internal/approval"
@@ -15,99 +16,30 @@ import (
 	"mcp-toolset/tools"
 )
 
-// env returns the environment for the tool, with the session's present state.
-func (c *call) env() *tools.Env {
-	progress := func(tools.Progress) {}
-	if c.Progress != nil {
-		progress = c.progress
+// decide is the stage that asks the policy, and finds out which grants the call
+// needs.
+func (c *call) decide(ctx context.Context) (err error) {
+	if c.decision, err = c.byPolicy(ctx); err != nil {
+		return err
 	}
-	env := &tools.Env{
-		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
-		Progress: progress, Now: c.p.Now, Hooked: c.hookedAfter(), Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
-		Catalogue: c.p.Registry.Catalogue, Wake: c.p.Wake,
-	}
-	// The policy checks each path right before it is opened, and every other
-	// path the call opens. So the file that is opened is the one that was
-	// allowed.
-	more := readable(env.Session)
-	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
-		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
-		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
-		switch {
-		case c.preview.Load() && c.p.Policy.Credentials(canonical):
-			return &refusal{stageRefused, "a preview does not show a file that may hold credentials", ""}
-		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical, d):
-			return nil
-		case d.Behavior == policy.Ask:
-			return &refusal{stageRefused, d.Reason + ", and nobody is asked in the middle of a call", "Name this path itself in a call."}
-		}
-		return refused(d)
-	})
-	env.Secrets = func(folder string) func(string) bool {
-		if !c.p.Policy.SecretsBelow(folder) {
-			return nil
-		}
-		return func(path string) bool {
-			d, secret := c.p.Policy.SecretPath(c.tool.Name, c.tool.Aliases, path, env.Session.Dir, more)
-			return secret && !c.granted(path, d)
-		}
-	}
-	if env.Wake == nil {
-		env.Wake = func(context.Context, time.Duration) {}
-	}
-	env.Private = func() { c.private.Store(true) }
-	env.Waiting = func() {
-		if c.Ticket != nil && c.depth == 0 {
-			c.Ticket.Yield()
-		}
-	}
-	env.Outside = func() func() {
-		if c.p.Shared == nil {
-			return func() {}
-		}
-		return c.p.Shared.Outside()
-	}
-	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
-		env.Elicit = c.elicit
-	}
-	kept := c.p.Policy.Kept(env.Session.Dir, false)
-	env.ReadDenied, env.ReadRule = kept.Any(policy.Read), kept.InRoots(policy.Read)
-	env.Kept = func(ctx context.Context) (tools.Kept, error) {
-		return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
-	}
-	env.Long = func() tools.Long { return c.newLong(env.Private, env.Session.Results) }
-	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
-		env.Private()
-		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
-	}
-	return env
+	c.decision = c.openFor(c.decision)
+	return nil
 }
-
-// granted reports whether the approval of the call also settles an ask decision
-// d about a path. The path must be the call's target or below it, and the same
-// rule or layer must have decided on both.
-func (c *call) granted(canonical string, d policy.Decision) bool {
-	t := c.target
-	return t != nil && workspace.Within(t.canonical, canonical) && d.Secret == t.asks.Secret &&
-		d.Layer == t.asks.Layer && d.Rule == t.asks.Rule && d.Source == t.asks.Source && d.Line == t.asks.Line
-}
-
-// readable returns the paths outside of the roots that a session may read.
-func readable(v session.View) []string { return append([]string{v.Results}, v.Outputs...) }
 
 // resolveTime is the timeout for following the links of a path. While a call
 // waits for that, it blocks the later calls of its lane.
 const resolveTime = 10 * time.Second
 
-// decision asks the policy about the call. The path of a read-only call is
+// byPolicy asks the policy about the call. The path of a read-only call is
 // checked for reading, that of any other call for editing.
-func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, hooks *policy.Opinion) (policy.Decision, error) {
+func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
+	r, env := c.prepared, c.env
 	base := policy.Base{Dir: env.Session.Dir, Home: c.p.Home}
 	req := policy.Request{
 		Tool: c.tool.Name, Aliases: c.tool.Aliases, Dir: env.Session.Dir, ReadOnly: r.Facts.ReadOnly,
-		Match: r.Matcher(base), Readable: readable(env.Session), Own: r.Check(env), Hook: hooks,
+		Match: r.Matcher(base), Readable: readable(env.Session), Own: r.Check(env), Hook: c.opinion,
 	}
-	c.access = policy.Edit
+	c.target, c.access = nil, policy.Edit
 	if r.Facts.ReadOnly {
 		c.access = policy.Read
 	}
@@ -117,7 +49,7 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 			return policy.Decision{}, err
 		}
 		req.Links = c.p.protectedLinks(req.Parts.Targets...)
-		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir, Opens: c.opening(r, env, req)}
+		c.subject = approval.Subject{Kind: "command", Value: parts.Text, Dir: env.Session.Dir, Opens: c.opening(req)}
 		if req.Own != nil && req.Own.Layer == policy.LayerSandbox {
 			c.subject.Opens = "everything"
 		}
@@ -138,18 +70,17 @@ func (c *call) decision(ctx context.Context, r *tools.Resolved, env *tools.Env, 
 	if broken != nil && d.Behavior == policy.Allow {
 		return d, invalid(&tools.Fault{Fact: "the path cannot be followed: " + plain.Line(broken.Error()), Next: "Use another path."})
 	}
-	c.target = nil
-	asks := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, *req.Target, req.Dir, req.Readable)
-	if asks.Behavior == policy.Ask {
-		c.target = &target{canonical, asks}
-	}
+	c.target = &target{*req.Target, sync.OnceValue(func() policy.Decision {
+		return c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, *req.Target, req.Dir, req.Readable)
+	})}
 	return d, nil
 }
 
-// target is a path with the ask decision about it.
+// target is the path of a call. asks returns the decision on the path alone. It
+// is needed only if opening the path, or one below it, is a matter of asking.
 type target struct {
-	canonical string
-	asks      policy.Decision
+	policy.Target
+	asks func() policy.Decision
 }
 
 // decideOn asks the policy, after adding the user's earlier answers about the

@@ -322,7 +322,7 @@ func TestElicitWrapped(t *testing.T) {
 func TestElicitNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, concurrency.Config{})
-		registry, err := tools.NewRegistry([]*tools.Tool{doer("Find", func(d *tools.Def[doIn, doOut]) {
+		registry, err := tools.NewRegistry([]*tools.Tool{doer("Find", func(d *tools.Def[doIn, doIn, doOut]) {
 			d.IsReadOnly, d.IsConcurrencySafe, d.Shared = tools.Always[doIn](), tools.Always[doIn](), tools.Always[doIn]()
 		})}, tools.Gates{})
 		if err != nil {

@@ -35,51 +35,48 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 	if r.Session == nil {
 		r.Session = session.New(session.Config{Roots: p.Roots.Paths()})
 	}
-	tool, bad, err := p.called(ctx, &r)
+	c := p.newCall(r)
+	err := c.lookup(ctx)
 	present := err == nil
 	if !present {
-		if tool = p.removed(err); tool == nil {
+		if c.tool = p.removed(err); c.tool == nil {
 			return Explanation{
 				Tool: plain.Line(r.Tool), Error: err.Error(),
 				Decision: policy.Decision{Layer: policy.LayerInput, Reason: err.Error()},
 			}
 		}
 	}
-	e.Tool = tool.Name
-	c := p.newCall(r, tool)
 	defer func() {
 		if v := recover(); v != nil {
-			e = Explanation{Tool: tool.Name}
+			e = Explanation{Tool: c.tool.Name}
 			e.refuse(c.panicked(v))
 			e.Decision.Layer = policy.LayerTool
 		}
 	}()
-	if bad != nil {
-		e.refuse(bad)
-		return e
+	if present { // the rule denies each call of a removed tool, whatever it wraps
+		err = c.unwrap(ctx)
+	} else {
+		err = nil
 	}
-	parsed, err := tool.Parse(r.Arguments)
+	if err == nil {
+		err = stages(ctx, c.parse, c.prepare, c.decide)
+	}
+	e.Tool = c.tool.Name
 	if err != nil {
-		e.refuse(invalid(err))
+		e.refuse(toRefusal(ctx, err))
 		return e
 	}
-	env := c.env()
-	resolved, d, err := c.judge(ctx, parsed, env, false)
-	if err != nil {
-		e.refuse(explain(ctx, err))
-		return e
-	}
-	e.Decision, e.Facts = d, resolved.Facts
+	e.Decision, e.Facts = c.decision, c.prepared.Facts
 	if present { // a tool that a rule removed is never passed to hooks
-		e.Hooks = len(p.Hooks.Matching(hook.PreToolUse, tool.Name, tool.Aliases))
+		e.Hooks = len(p.Hooks.Matching(hook.PreToolUse, c.tool.Name, c.tool.Aliases))
 	}
-	if parts := resolved.Parts(env); parts != nil {
+	if parts := c.prepared.Parts(c.env); parts != nil {
 		e.Commands = []string{}
 		for _, part := range parts.List {
 			e.Commands = append(e.Commands, part.Text)
 		}
 		e.Parts = p.Policy.ExplainParts(c.asked)
-		e.Deciding = deciding(d, e.Parts, env.Session.Dir, p.Home)
+		e.Deciding = deciding(c.decision, e.Parts, c.env.Session.Dir, p.Home)
 	}
 	return e
 }

@@ -12,12 +12,12 @@ import (
 // openFor sets c.grants to the accesses that the sandbox must add if the call
 // runs. If the call would fail in any case, openFor denies it, so that the user
 // is not asked about it.
-func (c *call) openFor(r *tools.Resolved, env *tools.Env, d policy.Decision) policy.Decision {
+func (c *call) openFor(d policy.Decision) policy.Decision {
 	c.grants = nil
 	if d.Behavior == policy.Deny && !d.Open {
 		return d
 	}
-	grants, err := r.Grants(env, d.Opens)
+	grants, err := c.prepared.Grants(c.env, d.Opens)
 	var fault *tools.Fault
 	switch {
 	case errors.As(err, &fault):
@@ -50,8 +50,8 @@ func (c *call) checked(grants []tools.Grant, d policy.Decision) []tools.Grant {
 // opening describes the access that the call needs beyond the workspace. It is
 // part of the approval's subject, so that an approval holds for exactly this
 // access: a link may point elsewhere later.
-func (c *call) opening(r *tools.Resolved, env *tools.Env, req policy.Request) string {
-	grants, err := r.Grants(env, c.p.Policy.Opens(req))
+func (c *call) opening(req policy.Request) string {
+	grants, err := c.prepared.Grants(c.env, c.p.Policy.Opens(req))
 	if err != nil {
 		return "" // the call is refused
 	}

@@ -16,47 +16,44 @@ import (
 // Hooks run twice for a call, both times in its place in the schedule: before
 // the decision and after the execution.
 
-// runBefore runs the hooks before the call. Input that a hook has changed is
-// parsed, completed and validated like input of a model.
-func (c *call) runBefore(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Resolved, *policy.Opinion, error) {
-	if c.before == nil {
-		if c.before = c.resumed(r); c.before == nil {
-			defer c.heldUp("hooks")()
-			c.before = &before{input: r.Input()}
-			c.before.verdict = c.runHooks(ctx, hook.PreToolUse, c.hookInput(r, env))
-		}
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
-		c.hear(c.before.verdict)
+// consult is the stage that runs the hooks before the call. Input that a hook
+// has changed is parsed and prepared like input of a model, once.
+func (c *call) consult(ctx context.Context) error {
+	if c.before = c.resumed(); c.before == nil {
+		done := c.heldUp("hooks")
+		c.before = &before{input: c.prepared.Input()}
+		c.before.verdict = c.runHooks(ctx, hook.PreToolUse, c.hookInput())
+		done()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	v := c.before.verdict
-	var opinion *policy.Opinion
+	c.hear(v)
 	if v.Decided {
-		opinion = &policy.Opinion{Behavior: v.Behavior, Reason: v.Reason, By: v.By, Next: v.Next}
+		c.opinion = &policy.Opinion{Behavior: v.Behavior, Reason: v.Reason, By: v.By, Next: v.Next}
 	}
 	if v.UpdatedInput == nil {
-		return r, opinion, nil
+		return nil
 	}
-	parsed, err := c.tool.Parse(v.UpdatedInput)
-	if err == nil {
-		r = parsed.Resolve(env)
-		err = r.Validate()
+	var err error
+	if c.parsed, err = c.tool.Parse(v.UpdatedInput); err == nil {
+		c.prepared, err = c.parsed.Prepare(c.env)
 	}
 	if err != nil {
 		bad := invalid(err)
 		bad.fact = "a hook changed the input, and now: " + bad.fact
 		bad.next = "Ask the user to correct the hook."
-		return nil, nil, bad
+		return bad
 	}
-	return r, opinion, nil
+	return nil
 }
 
 // resumed returns the decisions made when the same call was sent before. It
 // returns nil if there are none or the input differs.
-func (c *call) resumed(r *tools.Resolved) *before {
+func (c *call) resumed() *before {
 	b, ok := c.Resumed.(*before)
-	if !ok || b == nil || c.depth > 0 || string(b.input) != string(r.Input()) {
+	if !ok || b == nil || c.depth > 0 || string(b.input) != string(c.prepared.Input()) {
 		return nil
 	}
 	return b
@@ -75,26 +72,26 @@ func (c *call) hookedAfter() bool {
 // runAfter runs the hooks after the execution, before the session gets the
 // call's effects and before the next call. So the next call sees a file as a
 // formatter left it.
-func (c *call) runAfter(ctx context.Context, r *tools.Resolved, env *tools.Env, resp *tools.Response, err error, took time.Duration) {
+func (c *call) runAfter(ctx context.Context, resp *tools.Response, err error, took time.Duration) {
 	if !c.hookedAfter() || ctx.Err() != nil {
 		return
 	}
-	in := c.hookInput(r, env)
+	in := c.hookInput()
 	in.Duration = took
 	event := hook.PostToolUse
 	switch {
 	case err != nil:
-		event, in.Error = hook.PostToolUseFailure, explain(ctx, err).Error()
+		event, in.Error = hook.PostToolUseFailure, toRefusal(ctx, err).Error()
 	case resp.Failed:
 		event, in.Error = hook.PostToolUseFailure, joinText(resp.Content)
 	}
 	var written []*session.Read
 	if resp != nil {
 		in.Response = responseFor(resp)
-		written = stillWritten(env, resp.Effect)
+		written = stillWritten(c.env, resp.Effect)
 	}
 	v := c.runHooks(ctx, event, in)
-	c.lookAgain(env, written)
+	c.lookAgain(written)
 	c.hear(v)
 	if resp != nil && v.Replace != nil {
 		c.record.original = joinText(resp.Content)
@@ -140,12 +137,13 @@ func (c *call) runHooks(ctx context.Context, event hook.Event, in hook.Input) ho
 	return c.p.RunHooks(ctx, event, list, in)
 }
 
-func (c *call) hookInput(r *tools.Resolved, env *tools.Env) hook.Input {
+func (c *call) hookInput() hook.Input {
+	env := c.env
 	return hook.Input{
 		SessionID: c.p.instance(env.Session.ID), Dir: env.Session.Dir, PermissionMode: string(c.p.Policy.Mode()),
-		Tool: c.tool.Name, ToolInput: r.Input(), ToolUseID: c.ID,
+		Tool: c.tool.Name, ToolInput: c.prepared.Input(), ToolUseID: c.ID,
 		Spill: func(name, text string) (string, error) {
-			env.Private()
+			c.private.Store(true)
 			return c.p.Results.Save(env.Session.Results, name, text)
 		},
 	}

@@ -36,15 +36,15 @@ type longState struct {
 	err           error
 }
 
-// newLong returns an empty text for a result of the call. It calls private when
-// it first stores text in dir.
-func (c *call) newLong(private func(), dir string) *long {
+// newLong returns an empty text for a result of the call. The result
+// is private once text is stored in dir.
+func (c *call) newLong(dir string) *long {
 	limit := c.tool.MaxResultSize
 	if limit == tools.Unlimited {
 		limit = tools.DefaultResultSize
 	}
 	return &long{limit: limit, keep: c.tool.Keep, create: func() (*results.File, error) {
-		private()
+		c.private.Store(true)
 		return c.p.Results.Create(dir, c.tool.Name)
 	}}
 }

@@ -9,6 +9,9 @@ import (
 	"mcp-toolset/tools"
 )
 
+// maxDepth is the maximum depth of nested calls.
+const maxDepth = 8
+
 // nested runs a call that a running call makes. It runs in the outer call's
 // place and slot and never waits for its own. The policy decides on it
 // separately. The inner call's effects are added to effects.
@@ -19,53 +22,34 @@ func (c *call) nested(ctx context.Context, name string, args json.RawMessage, ef
 		return nil, context.Cause(ctx)
 	}
 	inner := c.Request
-	inner.Tool, inner.Arguments, inner.ID, inner.Ask, inner.Resumed = name, args, "", nil, nil // the client cannot be asked during a nested call
-	inner.Ticket = nil                                                                         // the outer call has the place
-	tool, bad, err := c.p.called(ctx, &inner)
-	if err != nil {
-		return nil, err
-	}
-	n := c.p.newCall(inner, tool)
+	inner.Tool, inner.Found, inner.Arguments, inner.ID, inner.Ask, inner.Resumed = name, nil, args, "", nil, nil // the client cannot be asked during a nested call
+	inner.Ticket = nil                                                                                           // the outer call has the place
+	n := c.p.newCall(inner)
 	n.depth, n.record.parent = c.depth+1, c.ID
 	if n.depth > maxDepth {
 		return nil, &tools.Fault{Fact: fmt.Sprintf("calls are nested more than %d deep", maxDepth)}
 	}
-	defer func() { resp = n.finish(ctx, resp, err) }()
-	defer n.recover(&resp)
-	if bad == nil && tool.Prepare != nil {
-		if err := tool.Prepare(ctx); err != nil {
-			bad = explain(ctx, err)
-		}
+	if err := n.lookup(ctx); err != nil {
+		return nil, err
 	}
-	if bad != nil {
-		return n.refuse(bad), nil
+	defer func() { resp, err = n.finish(ctx, resp, err) }()
+	defer n.recover(&err)
+	if err := stages(ctx, n.unwrap, n.connect, n.parse, n.judge); err != nil {
+		return nil, err
 	}
-	parsed, err := tool.Parse(inner.Arguments)
-	if err != nil {
-		return n.refuse(invalid(err)), nil
+	if c.safe && !n.safe {
+		return nil, &tools.Fault{Fact: fmt.Sprintf("%s runs beside other calls and %s may not", c.tool.Name, n.tool.Name)}
 	}
-	env := n.env()
-	resolved, err := n.decide(ctx, parsed, env)
-	if err == nil && c.safe && !n.safe {
-		err = &tools.Fault{Fact: fmt.Sprintf("%s runs beside other calls and %s may not", c.tool.Name, tool.Name)}
+	out, err := n.execute(ctx)
+	if n.private.Load() {
+		c.private.Store(true)
 	}
-	if err == nil {
-		var out outcome
-		out, err = n.execute(ctx, resolved, env)
-		resp = out.resp
-		if n.private.Load() {
-			c.private.Store(true)
-		}
-		*effects = append(*effects, out.effects...)
-	}
+	*effects = append(*effects, out.effects...)
 	// An unsafe call runs alone in its lane, so its effects apply immediately.
 	// The effects of a safe call wait for the order of arrival.
 	if !c.safe {
 		c.apply(*effects)
 		*effects = nil
 	}
-	if err != nil {
-		return n.refuse(explain(ctx, err)), nil
-	}
-	return resp, nil
+	return out.resp, err
 }

@@ -11,11 +11,33 @@ import (
 	"mcp-toolset/tools"
 )
 
+// ask is the stage that gets the user's answer if the decision is to ask, and
+// refuses the call unless it is allowed.
+func (c *call) ask(ctx context.Context) (err error) {
+	c.record.decided, c.record.input = c.decision, c.prepared.Input()
+	if c.decision.Behavior == policy.Ask {
+		if c.decision, err = c.permit(ctx, c.decision); err != nil {
+			return err
+		}
+		c.record.decided = c.decision
+	}
+	if c.decision.Behavior != policy.Allow {
+		return refused(c.decision)
+	}
+	c.safe = c.prepared.Facts.ConcurrencySafe
+	c.agreed = c.decision.Layer == policy.LayerApproval || c.decision.Layer == policy.LayerHook
+	if c.p.Changing != nil && c.subject.Kind == "path" && c.access == policy.Edit {
+		c.p.Changing(c.subject.Value)
+	}
+	return nil
+}
+
 // permit gets the user's answer to an ask decision. It tries an earlier
 // approval of exactly this call, then the client's user, then an approval on
 // this machine by number. The call runs with exactly the input that the user
 // was shown.
-func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d policy.Decision) (policy.Decision, error) {
+func (c *call) permit(ctx context.Context, d policy.Decision) (policy.Decision, error) {
+	r := c.prepared
 	v, store := c.Session.View(), c.p.Approvals
 	about := approval.Request{
 		Principal: v.Principal, Tool: c.tool.Name, Title: r.Summary, Dir: v.Dir, Root: firstRoot(v),
@@ -35,7 +57,7 @@ func (c *call) permit(ctx context.Context, r *tools.Resolved, env *tools.Env, d 
 	shown, preview := about, tools.Preview{}
 	if c.Ask != nil || c.numbered() {
 		// The preview may change, so the approval does not cover it.
-		preview = c.previewOf(ctx, r, env)
+		preview = c.previewOf(ctx)
 		shown.Preview, shown.Partial = preview.Text, preview.Partial
 	}
 	if c.Ask != nil {

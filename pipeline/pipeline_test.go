@@ -47,23 +47,21 @@ type doOut struct {
 }
 
 // doer returns a tool that acts as its input requests. change may set its annotations.
-func doer(name string, change func(*tools.Def[doIn, doOut])) *tools.Tool {
-	d := tools.Def[doIn, doOut]{
+func doer(name string, change func(*tools.Def[doIn, doIn, doOut])) *tools.Tool {
+	d := tools.Def[doIn, doIn, doOut]{
 		Name: name, Prompt: "Does what it is told.",
-		Backfill: func(env *tools.Env, in *doIn) {
+		Path: func(in doIn) string { return in.Path },
+		Prepare: func(env *tools.Env, in doIn) (doIn, error) {
 			if in.Path != "" {
 				in.Path = env.Abs(in.Path)
 			}
-		},
-		Path: func(in doIn) string { return in.Path },
-		Validate: func(in doIn) error {
 			if in.Do == "panic early" {
 				panic(in.Arg)
 			}
 			if in.Do == "invalid" {
-				return &tools.Fault{Fact: "do is invalid", Next: "Do something else."}
+				return in, &tools.Fault{Fact: "do is invalid", Next: "Do something else."}
 			}
-			return nil
+			return in, nil
 		},
 		Call:   do,
 		Render: func(o doOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Said}} },
@@ -136,17 +134,17 @@ func newBench(t *testing.T, text string) *bench {
 	if b.state, err = workspace.Canonical(b.state); err != nil {
 		t.Fatal(err)
 	}
-	safe := func(d *tools.Def[doIn, doOut]) {
+	safe := func(d *tools.Def[doIn, doIn, doOut]) {
 		d.IsReadOnly, d.IsConcurrencySafe = tools.Always[doIn](), tools.Always[doIn]()
 	}
-	short := func(keep tools.Keep) func(d *tools.Def[doIn, doOut]) {
-		return func(d *tools.Def[doIn, doOut]) { d.MaxResultSize, d.Keep = 1000, keep }
+	short := func(keep tools.Keep) func(d *tools.Def[doIn, doIn, doOut]) {
+		return func(d *tools.Def[doIn, doIn, doOut]) { d.MaxResultSize, d.Keep = 1000, keep }
 	}
 	registry, err := tools.NewRegistry([]*tools.Tool{
-		doer("Do", nil), doer("Look", func(d *tools.Def[doIn, doOut]) { safe(d); d.Aliases = []string{"Former"} }),
-		doer("Gone", safe), doer("Off", func(d *tools.Def[doIn, doOut]) { d.Feature = "off" }),
-		doer("Finisher", func(d *tools.Def[doIn, doOut]) { d.Interrupt = tools.Finish }),
-		doer("Strict", func(d *tools.Def[doIn, doOut]) {
+		doer("Do", nil), doer("Look", func(d *tools.Def[doIn, doIn, doOut]) { safe(d); d.Aliases = []string{"Former"} }),
+		doer("Gone", safe), doer("Off", func(d *tools.Def[doIn, doIn, doOut]) { d.Feature = "off" }),
+		doer("Finisher", func(d *tools.Def[doIn, doIn, doOut]) { d.Interrupt = tools.Finish }),
+		doer("Strict", func(d *tools.Def[doIn, doIn, doOut]) {
 			d.Check = func(_ *tools.Env, in doIn) *policy.Decision {
 				switch in.Do {
 				case "cd":
@@ -157,7 +155,7 @@ func newBench(t *testing.T, text string) *bench {
 				return &policy.Decision{Behavior: policy.Allow}
 			}
 		}),
-		doer("Ruled", func(d *tools.Def[doIn, doOut]) {
+		doer("Ruled", func(d *tools.Def[doIn, doIn, doOut]) {
 			d.Parts = func(_ *tools.Env, in doIn) *tools.Parts {
 				return &tools.Parts{Unnamed: in.Path, List: []policy.Part{{Text: in.Do, Name: in.Do, ReadOnly: true}, {Text: "say " + in.Arg, Name: "say " + in.Arg, Allowable: true}}}
 			}
@@ -312,19 +310,12 @@ func TestFinish(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := b.request("Finisher", `{"do":"cd","arg":"sub"}`)
 	r.Progress = func(tools.Progress) {}
-	tool, _ := b.Registry.Lookup("Finisher")
-	c := &call{p: b.Pipeline, Request: r, tool: tool}
-	parsed, err := tool.Parse(r.Arguments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := c.env()
-	resolved, err := c.decide(t.Context(), parsed, env)
-	if err != nil {
+	c := b.newCall(r)
+	if err := stages(t.Context(), c.lookup, c.parse, c.judge); err != nil {
 		t.Fatal(err)
 	}
 	cancel() // between its start and its work
-	out, err := c.execute(ctx, resolved, env)
+	out, err := c.execute(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 func TestPreview(t *testing.T) {
 	b := newBench(t, `{"permissions":{"ask":["Put"],"deny":["Edit(no.txt)"]}}`)
 	folder := b.approvals(t)
-	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doOut]) {
+	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doIn, doOut]) {
 		d.Preview = func(_ context.Context, env *tools.Env, in doIn) tools.Preview {
 			path := in.Path
 			if in.Do == "other" {
@@ -94,7 +94,7 @@ func TestClassifierSeesPreview(t *testing.T) {
 		}
 	}
 	put := func(own bool) *tools.Tool {
-		return doer("Put", func(d *tools.Def[doIn, doOut]) {
+		return doer("Put", func(d *tools.Def[doIn, doIn, doOut]) {
 			d.Preview = func(_ context.Context, env *tools.Env, in doIn) tools.Preview {
 				f, _, err := env.Files.Open(in.Path)
 				if err != nil {

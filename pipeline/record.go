@@ -25,10 +25,18 @@ type record struct {
 	written  bool // writing to the audit log was tried
 }
 
-// finish completes the answer: it adds the notes of hooks, reduces the response
-// to the tool's limit, and writes the call to the audit log. If AuditRequired
-// is set and the log fails, a refusal replaces the result.
-func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *tools.Response {
+// finish is the last stage. It turns an error into an answer, adds the notes of
+// hooks, reduces the answer to the tool's limit, and writes the call to the
+// audit log. If AuditRequired is set and the log fails, a refusal replaces the
+// answer. The only error it returns is an *InputRequired.
+func (c *call) finish(ctx context.Context, resp *tools.Response, err error) (*tools.Response, error) {
+	var needed *InputRequired
+	switch {
+	case errors.As(err, &needed):
+		return c.logged(ctx, nil, needed), needed
+	case err != nil:
+		resp = c.refuse(toRefusal(ctx, err))
+	}
 	if resp != nil {
 		for _, note := range c.notes {
 			resp.Content = append(resp.Content, tools.Text{Text: note})
@@ -36,6 +44,12 @@ func (c *call) finish(ctx context.Context, resp *tools.Response, err error) *too
 	}
 	c.p.limit(c.tool, c.Session.View(), resp)
 	c.notice(resp)
+	return c.logged(ctx, resp, nil), nil
+}
+
+// logged writes the call to the audit log and returns the answer, or a refusal
+// in its place. err is nil or an *InputRequired.
+func (c *call) logged(ctx context.Context, resp *tools.Response, err error) *tools.Response {
 	if c.p.Audit == nil || c.record.written {
 		return resp
 	}
@@ -100,11 +114,10 @@ var outcomes = map[string]string{
 	"": audit.OK, stageInvalid: audit.Invalid, stageRefused: audit.Refused, "cancelled": audit.Cancelled, "failed": audit.Failed,
 }
 
-// unlogged returns the reason to refuse a call if AuditRequired is set and the
-// audit log is not ready or an earlier write has failed. It tries to write the
-// refused call; if that succeeds, later calls are accepted again. It returns
-// nil if the call may run.
-func (c *call) unlogged(ctx context.Context) *refusal {
+// loggable is the stage that refuses a call if AuditRequired is set and the audit
+// log is not ready or an earlier write has failed. It tries to write the
+// refused call; if that succeeds, later calls are accepted again.
+func (c *call) loggable(ctx context.Context) error {
 	if !c.p.AuditRequired || c.p.Audit == nil {
 		return nil
 	}

@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"unicode"
 	"unicode/utf8"
 
+	faults "mcp-toolset/internal/fault"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -66,4 +68,23 @@ func (c *call) refuse(r *refusal) *tools.Response {
 	c.Log.Debug("call not done", "tool", c.tool.Name, "stage", r.stage, "fact", r.fact)
 	text := fmt.Sprintf("%s: %s", c.tool.Name, r.Error())
 	return &tools.Response{Content: []tools.Content{tools.Text{Text: text}}, Failed: true}
+}
+
+// toRefusal turns an error of any stage into a refusal.
+func toRefusal(ctx context.Context, err error) *refusal {
+	var r *refusal
+	var burst *BatchFailed
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.As(err, &burst):
+		return &refusal{stage: "cancelled", fact: burst.Error(), next: "Look at what failed, then send this call again if it still makes sense."}
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
+		return &refusal{stage: "cancelled", fact: "the call was cancelled"}
+	case faults.Descriptors("", err) != nil:
+		f := faults.Descriptors("the call could not go on", err)
+		return &refusal{stage: "failed", fact: f.Fact, next: f.Next}
+	default:
+		return &refusal{stage: "failed", fact: err.Error()}
+	}
 }

@@ -53,7 +53,7 @@ func TestPreviewShowsNoSecret(t *testing.T) {
 	out := t.TempDir()
 	b := newBench(t, asks)
 	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: keys{}})
-	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doOut]) {
+	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doIn, doOut]) {
 		d.Preview = func(_ context.Context, env *tools.Env, in doIn) tools.Preview {
 			f, _, err := env.Files.Open(in.Path)
 			if err != nil {

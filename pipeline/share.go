@@ -11,15 +11,14 @@ import (
 // copy of its result. Each of the calls gets the effects for its own session.
 // Only read-only calls whose result does not depend on the session are
 // deduplicated.
-func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*tools.Response, error) {
-	run := func(ctx context.Context) (outcome, error) { return c.execute(ctx, r, env) }
-	if !c.safe || !r.Facts.ReadOnly || !r.Shared(env) || c.p.Shared == nil || c.hookedAfter() || c.tool.Interrupt == tools.Finish {
-		out, err := run(ctx)
+func (c *call) share(ctx context.Context) (*tools.Response, error) {
+	if !c.safe || !c.prepared.Facts.ReadOnly || !c.prepared.Shared(c.env) || c.p.Shared == nil || c.hookedAfter() || c.tool.Interrupt == tools.Finish {
+		out, err := c.execute(ctx)
 		c.effects = append(c.effects, out.effects...)
 		return out.resp, err
 	}
-	value, shared, err := c.p.Shared.Do(ctx, c.Ticket, c.key(r, env), func(ctx context.Context) (any, error) {
-		out, err := run(ctx)
+	value, shared, err := c.p.Shared.Do(ctx, c.Ticket, c.key(), func(ctx context.Context) (any, error) {
+		out, err := c.execute(ctx)
 		return shareable{out, c.Session.View().ID}, err
 	})
 	s, ok := value.(shareable)
@@ -29,7 +28,7 @@ func (c *call) share(ctx context.Context, r *tools.Resolved, env *tools.Env) (*t
 		if err := c.Ticket.Resume(ctx); err != nil {
 			return nil, err
 		}
-		out, err := run(ctx)
+		out, err := c.execute(ctx)
 		c.effects = append(c.effects, out.effects...)
 		return out.resp, err
 	}
@@ -47,7 +46,7 @@ type shareable struct {
 }
 
 // key returns a key that is equal only for calls with the same result.
-func (c *call) key(r *tools.Resolved, env *tools.Env) string {
-	v := env.Session
-	return strings.Join(append([]string{c.tool.Name, string(r.Input()), v.Dir, v.Principal}, v.Roots...), "\x00")
+func (c *call) key() string {
+	v := c.env.Session
+	return strings.Join(append([]string{c.tool.Name, string(c.prepared.Input()), v.Dir, v.Principal}, v.Roots...), "\x00")
 }

@@ -47,8 +47,8 @@ func newCrowd(t *testing.T, config concurrency.Config) *crowd {
 	c := &crowd{bench: newBench(t, ""), scheduler: concurrency.New(config)}
 	c.Shared = concurrency.NewGroup(c.scheduler)
 	c.logger = slog.New(slog.NewTextHandler(&c.log, nil))
-	work := func(change func(*tools.Def[doIn, doOut])) func(*tools.Def[doIn, doOut]) {
-		return func(d *tools.Def[doIn, doOut]) {
+	work := func(change func(*tools.Def[doIn, doIn, doOut])) func(*tools.Def[doIn, doIn, doOut]) {
+		return func(d *tools.Def[doIn, doIn, doOut]) {
 			d.IsReadOnly, d.IsConcurrencySafe, d.Shared = tools.Always[doIn](), tools.Always[doIn](), tools.Always[doIn]()
 			d.Description = func(in doIn) string { return strings.TrimSpace(in.Do + " " + in.Arg) }
 			d.Call = func(ctx context.Context, env *tools.Env, in doIn) (r tools.Result[doOut], err error) {
@@ -88,13 +88,13 @@ func newCrowd(t *testing.T, config concurrency.Config) *crowd {
 	}
 	registry, err := tools.NewRegistry([]*tools.Tool{
 		doer("Find", work(nil)),
-		doer("Mine", work(func(d *tools.Def[doIn, doOut]) { d.Shared = tools.Fact[doIn]{} })),
-		doer("Finish", work(func(d *tools.Def[doIn, doOut]) { d.Interrupt = tools.Finish })),
-		doer("Command", work(func(d *tools.Def[doIn, doOut]) {
+		doer("Mine", work(func(d *tools.Def[doIn, doIn, doOut]) { d.Shared = tools.Fact[doIn]{} })),
+		doer("Finish", work(func(d *tools.Def[doIn, doIn, doOut]) { d.Interrupt = tools.Finish })),
+		doer("Command", work(func(d *tools.Def[doIn, doIn, doOut]) {
 			d.Cascades, d.Shared, d.IsConcurrencySafe = true, tools.Fact[doIn]{}, tools.Fact[doIn]{}
 		})),
-		doer("Look", work(func(d *tools.Def[doIn, doOut]) { d.Cascades, d.Shared = true, tools.Fact[doIn]{} })),
-		doer("Change", work(func(d *tools.Def[doIn, doOut]) { d.IsConcurrencySafe = tools.Fact[doIn]{} })),
+		doer("Look", work(func(d *tools.Def[doIn, doIn, doOut]) { d.Cascades, d.Shared = true, tools.Fact[doIn]{} })),
+		doer("Change", work(func(d *tools.Def[doIn, doIn, doOut]) { d.IsConcurrencySafe = tools.Fact[doIn]{} })),
 	}, tools.Gates{})
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestPrivateResultsTakeSlots(t *testing.T) {
 func TestSharedPanicAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, concurrency.Config{})
-		registry, err := tools.NewRegistry([]*tools.Tool{doer("Find", func(d *tools.Def[doIn, doOut]) {
+		registry, err := tools.NewRegistry([]*tools.Tool{doer("Find", func(d *tools.Def[doIn, doIn, doOut]) {
 			d.IsReadOnly, d.IsConcurrencySafe, d.Shared = tools.Always[doIn](), tools.Always[doIn](), tools.Always[doIn]()
 			d.Call = func(context.Context, *tools.Env, doIn) (tools.Result[doOut], error) {
 				time.Sleep(time.Second)

@@ -31,9 +31,9 @@ func stillWritten(env *tools.Env, e session.Effect) (written []*session.Read) {
 // lookAgain attributes the changes that hooks made to files to the call that
 // wrote them. So the edit guard does not treat a formatter's change as a
 // foreign one. If a file cannot be read, its record stays unchanged.
-func (c *call) lookAgain(env *tools.Env, written []*session.Read) {
+func (c *call) lookAgain(written []*session.Read) {
 	for _, r := range written {
-		if now, data, err := readWritten(env.Files, r.Path); err == nil && now.Hash != r.Hash {
+		if now, data, err := readWritten(c.env.Files, r.Path); err == nil && now.Hash != r.Hash {
 			r.Hash, r.File = now.Hash, now.File
 			c.p.Snapshots.Put(r.Hash, data)
 		}

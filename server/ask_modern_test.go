@@ -240,10 +240,10 @@ func TestModernParams(t *testing.T) {
 	c := askStdio(t, t.Context(), s, "")
 	for params, want := range map[string]string{
 		`"requestState":5`:                                 `params: requestState must be a string`,
-		`"requestState":"a","RequestState":"b"`:            `params: key "RequestState" is doubled, or differs from a known key only by case`,
-		`"inputResponses":[]`:                              `params: inputResponses: it does not start with {`,
-		`"InputResponses":{}`:                              `params: key "InputResponses" is doubled, or differs from a known key only by case`,
-		`"inputResponses":{"permission":1,"permission":2}`: `params: inputResponses: key "permission" is doubled, or differs from a known key only by case`,
+		`"requestState":"a","RequestState":"b"`:            `params: the key "RequestState" differs from "requestState" only by case`,
+		`"inputResponses":[]`:                              `params: inputResponses: it is not an object`,
+		`"InputResponses":{}`:                              `params: the key "InputResponses" differs from "inputResponses" only by case`,
+		`"inputResponses":{"permission":1,"permission":2}`: `params: inputResponses: the key "permission" stands twice`,
 	} {
 		c.call("Ask", `{"text":"it"}`, ","+params)
 		if got := c.next(); got.Error == nil || got.Error.Code != -32600 || got.Error.Message != want {

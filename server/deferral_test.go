@@ -14,7 +14,7 @@ import (
 
 // finder returns a tool that loads the tool named in its input.
 func finder() *tools.Tool {
-	return tools.MustBuild(tools.Def[listIn, gateOut]{Name: "ToolSearch", Prompt: "Finds tools.", Loading: tools.LoadAlways, Finder: true,
+	return tools.MustBuild(tools.Def[listIn, listIn, gateOut]{Name: "ToolSearch", Prompt: "Finds tools.", Loading: tools.LoadAlways, Finder: true,
 		IsReadOnly: tools.Always[listIn](), IsConcurrencySafe: tools.Always[listIn](),
 		Call: func(_ context.Context, _ *tools.Env, in listIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{Effect: session.Effect{Loaded: []string{in.Word}}}, nil

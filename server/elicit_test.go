@@ -37,7 +37,7 @@ const nameSchema = `{"properties":{"name":{"maxLength":12345678901234567890,"tit
 func newEliciting(t *testing.T, rules string) (s *Server, notes func() string) {
 	t.Helper()
 	var runs atomic.Int64
-	tool := tools.MustBuild(tools.Def[formIn, formOut]{Name: "Form", Prompt: "Asks in its middle.",
+	tool := tools.MustBuild(tools.Def[formIn, formIn, formOut]{Name: "Form", Prompt: "Asks in its middle.",
 		Call: func(ctx context.Context, env *tools.Env, in formIn) (r tools.Result[formOut], err error) {
 			if env.Elicit == nil {
 				r.Data.Said = "nobody can be asked"
@@ -441,7 +441,7 @@ func TestFormParams(t *testing.T) {
 	c := askStdio(t, t.Context(), s, "")
 	for _, responses := range []string{`{"form":1,"Form":2}`, `{"Form":2}`} {
 		c.call("Form", `{"ask":"who"}`, `,"inputResponses":`+responses)
-		if got := c.next(); got.Error == nil || !strings.Contains(got.Error.Message, `key "Form" is doubled, or differs`) {
+		if got := c.next(); got.Error == nil || !strings.Contains(got.Error.Message, `the key "Form" differs from "form" only by case`) {
 			t.Errorf("%s: %+v", responses, got.Error)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/strictjson"
 	"mcp-toolset/tools"
 )
 
@@ -68,6 +69,11 @@ func formReply(result json.RawMessage) tools.FormReply {
 	return tools.FormReply{Action: string(mcp.ElicitationResponseActionCancel)}
 }
 
+var (
+	schemaKeys   = strictjson.NewKeys("type", "properties", "required")
+	propertyKeys = strictjson.NewKeys("type", "items", "enum", "oneOf", "anyOf")
+)
+
 // flat reports whether a schema is a form as the protocol defines it: an object
 // of single values and choices, within maxSchema. Clients are shown no other
 // schema.
@@ -75,11 +81,11 @@ func flat(schema json.RawMessage) bool {
 	if len(schema) > maxSchema || !utf8.Valid(schema) || !shows(schema) {
 		return false
 	}
-	root, err := strictObject(schema, "type", "properties", "required")
+	root, err := schemaKeys.Fields(schema)
 	if err != nil || string(root["type"]) != `"object"` {
 		return false
 	}
-	properties, err := strictObject(root["properties"])
+	properties, err := strictjson.Keys(nil).Fields(root["properties"])
 	if err != nil {
 		return false
 	}
@@ -126,7 +132,7 @@ func allText(v any, ok func(string) bool) bool {
 // types contains "" (no type), the schema is that of an array's items, which
 // must list their values.
 func field(schema json.RawMessage, types ...string) bool {
-	f, err := strictObject(schema, "type", "items", "enum", "oneOf", "anyOf")
+	f, err := propertyKeys.Fields(schema)
 	if err != nil {
 		return false
 	}

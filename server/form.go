@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/strictjson"
 	"mcp-toolset/pipeline"
 )
 
@@ -192,10 +193,15 @@ func reply(q pipeline.Question, result json.RawMessage) pipeline.Reply {
 	return pipeline.Reply{How: pipeline.NoAnswer}
 }
 
+var (
+	answerKeys  = strictjson.NewKeys("action", "content", "_meta")
+	contentKeys = strictjson.NewKeys(rememberField)
+)
+
 // readAnswer splits the result of an elicitation. The action of an invalid
 // answer is "".
 func readAnswer(result json.RawMessage) (action mcp.ElicitationResponseAction, content json.RawMessage) {
-	fields, err := strictObject(result, "action", "content", "_meta")
+	fields, err := answerKeys.Fields(result)
 	if err != nil || json.Unmarshal(fields["action"], &action) != nil {
 		return "", nil
 	}
@@ -203,6 +209,6 @@ func readAnswer(result json.RawMessage) (action mcp.ElicitationResponseAction, c
 }
 
 func saysAlways(content json.RawMessage) bool {
-	fields, err := strictObject(content, rememberField)
+	fields, err := contentKeys.Fields(content)
 	return err == nil && string(fields[rememberField]) == `"`+rememberAll+`"`
 }

@@ -29,6 +29,7 @@ type incoming struct {
 	stream    *stream                               // the HTTP response; nil over stdio
 	request   *httpRequest                          // nil over stdio
 	tool      string                                // name of the called tool, once known
+	found     *tools.Tool                           // the called tool; nil: not known yet
 	arguments json.RawMessage                       // of the call, if the library does not get them
 	unknown   *tools.UnknownTool                    // set if no tool has the called name
 
@@ -70,7 +71,7 @@ func (s *Server) resolveName(ctx context.Context, _ any, req *mcp.CallToolReques
 		req.Params.Name = "" // the carrier cannot be called by its own name
 		return
 	}
-	in.tool, req.Params.Name = t.Name, carrier
+	in.tool, in.found, req.Params.Name = t.Name, t, carrier
 }
 
 // handle runs one tools/call.
@@ -104,7 +105,7 @@ func (s *Server) handle(ctx context.Context, req mcp.CallToolRequest) (*mcp.Call
 		log = slog.New(&teeHandler{log.Handler(), &clientHandler{notify: out.notify, level: level}})
 	}
 	resp, err := s.run(ctx, pipeline.Request{
-		Tool: req.Params.Name, Arguments: args, Session: in.conv.session, Ticket: in.ticket,
+		Tool: req.Params.Name, Found: in.found, Arguments: args, Session: in.conv.session, Ticket: in.ticket,
 		Log: log, Progress: progress(out, req.Params.Meta), ID: callID(req.Params.Meta),
 		Ask: user.ask, Elicit: user.elicit, Resumed: user.resumed,
 	})

@@ -364,12 +364,12 @@ func TestSessionsAreBounded(t *testing.T) {
 func TestStatelessRemembersNothing(t *testing.T) {
 	g := newGate()
 	close(g.open)
-	long := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Long", Prompt: "Says a lot.", MaxResultSize: 1000,
+	long := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Long", Prompt: "Says a lot.", MaxResultSize: 1000,
 		Call: func(_ context.Context, _ *tools.Env, in gateIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{Data: gateOut{strings.Repeat(in.Name+"\n", 2000)}}, nil
 		},
 		Render: func(o gateOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Name}} }})
-	look := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
+	look := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
 		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{Data: gateOut{fmt.Sprint("loaded: ", env.Session.Loaded(in.Name))}}, nil
 		}})
@@ -623,7 +623,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 // progress may then be silent for longer than the write timeout.
 func TestTLS(t *testing.T) {
 	g := newGate()
-	slow := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Slow", Prompt: "Is slow.",
+	slow := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Slow", Prompt: "Is slow.",
 		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
 			env.Progress(tools.Progress{Done: 1})
 			g.begun <- in.Name
@@ -662,7 +662,7 @@ func TestTLS(t *testing.T) {
 // harm.
 func TestLateNotifications(t *testing.T) {
 	late := make(chan func(), 1)
-	leaver := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Leaver", Prompt: "Leaves something behind.",
+	leaver := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Leaver", Prompt: "Leaves something behind.",
 		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
 			late <- func() {
 				env.Progress(tools.Progress{Done: 1})

@@ -14,7 +14,7 @@ import (
 // announced to clients of old protocols, and listed from then on.
 func TestListedLater(t *testing.T) {
 	var ready atomic.Bool
-	extra := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Extra", Prompt: "Extra.", Loading: tools.LoadAlways,
+	extra := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Extra", Prompt: "Extra.", Loading: tools.LoadAlways,
 		IsEnabled: func() error {
 			if ready.Load() {
 				return nil

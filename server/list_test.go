@@ -58,7 +58,7 @@ func TestListBytes(t *testing.T) {
 }
 
 func build[In any](name, prompt string) *tools.Tool {
-	return tools.MustBuild(tools.Def[In, gateOut]{Name: name, Prompt: prompt,
+	return tools.MustBuild(tools.Def[In, In, gateOut]{Name: name, Prompt: prompt,
 		Call: func(context.Context, *tools.Env, In) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{}, nil
 		}})
@@ -67,7 +67,7 @@ func build[In any](name, prompt string) *tools.Tool {
 // TestDefinition checks that all four annotations are always set, and that
 // _meta has the fields by which clients load tools and truncate results.
 func TestDefinition(t *testing.T) {
-	d := tools.Def[listIn, gateOut]{
+	d := tools.Def[listIn, listIn, gateOut]{
 		Name: "Word", Title: "A word", Prompt: "Says a word.", SearchHint: "says one single word", Loading: tools.LoadAlways, MaxResultSize: 60_000,
 		IsReadOnly:    tools.When(func(*tools.Env, listIn) bool { return true }),
 		IsDestructive: tools.When(func(*tools.Env, listIn) bool { return false }),
@@ -100,7 +100,7 @@ func TestDefinition(t *testing.T) {
 // TestContent checks that each kind of content arrives as the protocol defines
 // it, with facts for programs in _meta.
 func TestContent(t *testing.T) {
-	tool := tools.MustBuild(tools.Def[listIn, gateOut]{Name: "All", Prompt: "Returns everything.",
+	tool := tools.MustBuild(tools.Def[listIn, listIn, gateOut]{Name: "All", Prompt: "Returns everything.",
 		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{Failed: true, Meta: map[string]any{"exitCode": 3}, Blocks: []tools.Content{
 				tools.Image{Data: []byte("png"), MIMEType: "image/png"},
@@ -132,7 +132,7 @@ func TestContent(t *testing.T) {
 // TestNotEncodable checks that a result that JSON cannot represent is a failure
 // of the call and not of the protocol.
 func TestNotEncodable(t *testing.T) {
-	tool := tools.MustBuild(tools.Def[listIn, gateOut]{Name: "NaN", Prompt: "Is not a number.",
+	tool := tools.MustBuild(tools.Def[listIn, listIn, gateOut]{Name: "NaN", Prompt: "Is not a number.",
 		Call: func(context.Context, *tools.Env, listIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{Meta: map[string]any{"x": math.NaN()}}, nil
 		}})

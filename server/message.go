@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"mcp-toolset/internal/jsontext"
+	"mcp-toolset/internal/strictjson"
 )
 
 // message holds what a transport needs to know of a JSON-RPC message before the
@@ -69,24 +66,29 @@ func (e *rpcError) encode() []byte {
 	return data
 }
 
-// readMessage parses the envelope of a message strictly. encoding/json takes
-// the last of duplicate keys and ignores case, so two readers could understand
-// one message differently: what was checked might not be what runs.
+// The keys that the envelope of a message and its parts may have, with a meaning
+// to the library or to us.
+var (
+	messageKeys = strictjson.NewKeys("jsonrpc", "id", "method", "params", "result", "error")
+	paramsKeys  = strictjson.NewKeys("name", "arguments", "_meta", "requestId", "protocolVersion", "inputResponses", "requestState")
+	replyKeys   = strictjson.NewKeys(permissionKey, formKey)
+	metaKeys    = strictjson.NewKeys("progressToken", mcp.MetaKeyProtocolVersion)
+)
+
+// readMessage parses the envelope of a message strictly. Arguments are checked
+// by their tool.
 func readMessage(raw []byte) (message, *rpcError) {
 	var m message
 	raw = bytes.TrimSpace(raw)
 	if len(raw) > 0 && raw[0] == '[' {
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: "batches are not part of the protocol; send one message at a time"}
 	}
-	if !utf8.Valid(raw) {
-		return m, &rpcError{code: mcp.PARSE_ERROR, text: "the message is not valid UTF-8"}
-	}
-	fields, err := strictObject(raw, "jsonrpc", "id", "method", "params", "result", "error")
+	fields, err := messageKeys.Fields(raw)
 	bad := func(format string, args ...any) (message, *rpcError) {
 		return m, &rpcError{code: mcp.INVALID_REQUEST, text: fmt.Sprintf(format, args...), id: m.rawID}
 	}
 	if fields == nil {
-		return m, &rpcError{code: mcp.PARSE_ERROR, text: "the message is not a JSON object: " + err.Error()}
+		return m, &rpcError{code: mcp.PARSE_ERROR, text: strictjson.Describe(err, "the message")}
 	}
 	if id, given := fields["id"]; given {
 		var idErr error
@@ -131,7 +133,7 @@ func (m *message) readParams(raw json.RawMessage) error {
 	if raw[0] != '{' {
 		return errors.New("params must be an object")
 	}
-	params, err := strictObject(raw, "name", "arguments", "_meta", "requestId", "protocolVersion", "inputResponses", "requestState")
+	params, err := paramsKeys.Fields(raw)
 	if err != nil {
 		return fmt.Errorf("params: %w", err)
 	}
@@ -146,7 +148,7 @@ func (m *message) readParams(raw json.RawMessage) error {
 		return errors.New("params: requestState must be a string")
 	}
 	if v := params["inputResponses"]; len(v) > 0 && string(v) != "null" {
-		if _, err := strictObject(v, permissionKey, formKey); err != nil {
+		if _, err := replyKeys.Fields(v); err != nil {
 			return fmt.Errorf("params: inputResponses: %w", err)
 		}
 	}
@@ -154,7 +156,7 @@ func (m *message) readParams(raw json.RawMessage) error {
 		if meta[0] != '{' {
 			return errors.New("params: _meta must be an object")
 		}
-		fields, err := strictObject(meta, "progressToken", mcp.MetaKeyProtocolVersion)
+		fields, err := metaKeys.Fields(meta)
 		if err != nil {
 			return fmt.Errorf("_meta: %w", err)
 		}
@@ -200,88 +202,6 @@ func canonicalID(raw json.RawMessage) (string, error) {
 	default:
 		return "", fmt.Errorf("an id must be a string or a number")
 	}
-}
-
-// keyError reports a key that is duplicated or differs from a known key only by
-// case.
-type keyError struct{ key string }
-
-func (e keyError) Error() string {
-	return fmt.Sprintf("key %.60q is doubled, or differs from a known key only by case", e.key)
-}
-
-// strictObject splits an object into its members. It rejects duplicate keys,
-// and keys that differ from another or from a known key only in a way that
-// encoding/json ignores. The error is then a keyError, and the result has the
-// members that are not in doubt. Any other error is a syntax error.
-func strictObject(raw []byte, known ...string) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil {
-		return nil, syntax(err)
-	} else if tok != json.Delim('{') {
-		return nil, errors.New("it does not start with {")
-	}
-	folded := map[string]string{}
-	for _, k := range known {
-		folded[fold(k)] = k
-	}
-	fields := map[string]json.RawMessage{}
-	var doubt error
-	add := func(key string, value json.RawMessage) {
-		same := fold(key)
-		want, seen := folded[same]
-		if _, doubled := fields[want]; seen && (want != key || doubled) {
-			doubt = keyError{key}
-			delete(fields, want)
-			return
-		}
-		folded[same], fields[key] = key, value
-	}
-	if list, ok := jsontext.Members(raw); ok {
-		for _, m := range list {
-			add(m.Key, raw[m.From:m.To])
-		}
-		return fields, doubt
-	}
-	// The text is not valid JSON; the decoder finds the error.
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, syntax(err)
-		}
-		key := tok.(string) // the decoder returns only strings here
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, syntax(err)
-		}
-		add(key, value)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, syntax(err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("there is more after its end")
-	}
-	return fields, doubt
-}
-
-func syntax(err error) error {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it ends too early")
-	}
-	return err
-}
-
-// fold maps keys that encoding/json treats as equal to one key. encoding/json
-// ignores case by Unicode's simple folding, so that "paramſ" equals "params".
-func fold(key string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			least = min(least, f)
-		}
-		return least
-	}, key)
 }
 
 // quoteHuge puts numbers that do not fit into a float64 in quotes. The library

@@ -187,7 +187,7 @@ func TestUnusedSessions(t *testing.T) {
 // request gets no answer.
 func TestHTTPCancelByID(t *testing.T) {
 	g := newGate()
-	talks := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Talk", Prompt: "Talks.",
+	talks := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Talk", Prompt: "Talks.",
 		IsConcurrencySafe: tools.Always[gateIn](), IsReadOnly: tools.Always[gateIn](),
 		Call: func(ctx context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
 			env.Progress(tools.Progress{Done: 1})

@@ -136,7 +136,7 @@ func (s *Server) open(principal string, stateless bool) *conversation {
 	if !stateless {
 		holder += "-" + id
 	}
-	dir := s.Results.Hold(results.HolderName(holder))
+	dir := s.Results.Hold(holder)
 	return &conversation{
 		session: session.New(session.Config{
 			ID: id, Principal: principal, Roots: s.Roots.Paths(), Results: dir, Stateless: stateless,

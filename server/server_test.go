@@ -62,7 +62,7 @@ func (g *gate) tool(name string, safe bool) *tools.Tool {
 	if name == "Finish" {
 		interrupt = tools.Finish
 	}
-	d := tools.Def[gateIn, gateOut]{
+	d := tools.Def[gateIn, gateIn, gateOut]{
 		Interrupt: interrupt,
 		Name:      name, Prompt: "Waits.", Aliases: []string{"Old" + name},
 		Call: func(ctx context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
@@ -127,7 +127,7 @@ func newServerFor(t *testing.T, drain time.Duration, how tools.Deferral, more ..
 	if err := os.WriteFile(filepath.Join(root, "a.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	gated := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Gated", Prompt: "Absent.", Feature: "never",
+	gated := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Gated", Prompt: "Absent.", Feature: "never",
 		Call: func(context.Context, *tools.Env, gateIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{}, nil
 		}})

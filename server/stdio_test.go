@@ -23,26 +23,26 @@ func TestProtocolErrors(t *testing.T) {
 	s, _ := newServer(t, time.Second)
 	p := connect(t, t.Context(), s)
 	for send, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":1,`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not a JSON object: it ends too early"}}`,
-		`hello`:                    `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not a JSON object: invalid character 'h' looking for beginning of value"}}`,
-		`"x"`:                      `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not a JSON object: it does not start with {"}}`,
+		`{"jsonrpc":"2.0","id":1,`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not JSON: column 25: the message ends too early; a quote or bracket is not closed"}}`,
+		`hello`:                    `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not JSON: column 1: expected a value, found \"h\""}}`,
+		`"x"`:                      `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not an object"}}`,
 		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`:                                            `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not part of the protocol; send one message at a time"}}`,
 		`{"jsonrpc":"1.0","id":1,"method":"ping"}`:                                              `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"jsonrpc\" must be \"2.0\""}}`,
 		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                                           `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a number"}}`,
 		`{"jsonrpc":"2.0","id":[1],"method":"ping"}`:                                            `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a number"}}`,
 		`{"jsonrpc":"2.0","id":2,"method":5}`:                                                   `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"\"method\" must be a string"}}`,
 		`{"jsonrpc":"2.0","id":3}`:                                                              `{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message has neither a method nor a result"}}`,
-		`{"jsonrpc":"2.0","id":4,"method":"ping","id":5}`:                                       `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"key \"id\" is doubled, or differs from a known key only by case"}}`,
-		`{"jsonrpc":"2.0","id":6,"Method":"ping"}`:                                              `{"jsonrpc":"2.0","id":6,"error":{"code":-32600,"message":"key \"Method\" is doubled, or differs from a known key only by case"}}`,
-		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"Read","Name":"X"}}`:    `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"params: key \"Name\" is doubled, or differs from a known key only by case"}}`,
-		`{"jsonrpc":"2.0","id":8,"method":"ping"} {}`:                                           `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not a JSON object: there is more after its end"}}`,
-		`{"jsonrpc":"2.0","id":11,"method":"ping","params":{},"paramſ":{}}`:                     `{"jsonrpc":"2.0","id":11,"error":{"code":-32600,"message":"key \"paramſ\" is doubled, or differs from a known key only by case"}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"ping","id":5}`:                                       `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the key \"id\" stands twice"}}`,
+		`{"jsonrpc":"2.0","id":6,"Method":"ping"}`:                                              `{"jsonrpc":"2.0","id":6,"error":{"code":-32600,"message":"the key \"Method\" differs from \"method\" only by case"}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"Read","Name":"X"}}`:    `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"params: the key \"Name\" differs from \"name\" only by case"}}`,
+		`{"jsonrpc":"2.0","id":8,"method":"ping"} {}`:                                           `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not JSON: column 42: expected the end of the message, found \"{\""}}`,
+		`{"jsonrpc":"2.0","id":11,"method":"ping","params":{},"paramſ":{}}`:                     `{"jsonrpc":"2.0","id":11,"error":{"code":-32600,"message":"the key \"paramſ\" differs from \"params\" only by case"}}`,
 		`{"jsonrpc":"2.0","id":12,"result":{},"method":"ping"}`:                                 `{"jsonrpc":"2.0","id":12,"error":{"code":-32600,"message":"the message has both a method and a result"}}`,
 		`{"jsonrpc":"2.0","id":13,"method":"tools/call","params":[]}`:                           `{"jsonrpc":"2.0","id":13,"error":{"code":-32600,"message":"params must be an object"}}`,
 		`{"jsonrpc":"2.0","id":14,"method":"tools/call","params":{"name":5}}`:                   `{"jsonrpc":"2.0","id":14,"error":{"code":-32600,"message":"params: name must be a string"}}`,
 		`{"jsonrpc":"2.0","id":15,"method":"ping","params":{"_meta":[]}}`:                       `{"jsonrpc":"2.0","id":15,"error":{"code":-32600,"message":"params: _meta must be an object"}}`,
 		`{"jsonrpc":"2.0","id":16,"method":"notifications/cancelled","params":{"requestId":1}}`: `{"jsonrpc":"2.0","id":16,"error":{"code":-32601,"message":"Method notifications/cancelled not found"}}`,
-		"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}":                             `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not valid UTF-8"}}`,
+		"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}":                             `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not UTF-8"}}`,
 		"   \n" + `{"jsonrpc":"2.0","id":17,"method":"ping"}`:                                   `{"jsonrpc":"2.0","id":17,"result":{}}`,
 		callLine(9, "Reed", `{}`):                                                               `{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"there is no tool \"Reed\"; the nearest is Read"}}`,
 		callLine(10, "Gated", `{}`):                                                             `{"jsonrpc":"2.0","id":10,"error":{"code":-32602,"message":"tool \"Gated\" is not available: feature never is off; the user can switch it on with --feature never=on"}}`,
@@ -118,7 +118,7 @@ func burst(t *testing.T, tool string) {
 // completes and has its effect, without an answer.
 func TestFinishedThoughCancelled(t *testing.T) {
 	g := newGate()
-	look := tools.MustBuild(tools.Def[gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
+	look := tools.MustBuild(tools.Def[gateIn, gateIn, gateOut]{Name: "Look", Prompt: "Looks.",
 		Call: func(_ context.Context, env *tools.Env, in gateIn) (tools.Result[gateOut], error) {
 			return tools.Result[gateOut]{Data: gateOut{fmt.Sprint(env.Session.Loaded(in.Name))}}, nil
 		}})

@@ -23,8 +23,8 @@ type out struct {
 }
 
 // minimal returns a definition with only the required fields.
-func minimal() tools.Def[in, out] {
-	return tools.Def[in, out]{Name: "Echo", Prompt: "Echoes a word.",
+func minimal() tools.Def[in, in, out] {
+	return tools.Def[in, in, out]{Name: "Echo", Prompt: "Echoes a word.",
 		Call: func(_ context.Context, _ *tools.Env, i in) (tools.Result[out], error) {
 			return tools.Result[out]{Data: out{i.Word}}, nil
 		}}
@@ -43,8 +43,8 @@ func TestDefaultsAreConservative(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := toolstest.NewWorkspace(t).Env()
-	r := call.Resolve(env)
-	if r.Facts != (tools.Facts{}) || r.Path != "" || r.Summary != "Echo" || r.ClassifierInput() != "" || r.Parts(env) != nil || r.Check(env) != nil || r.Validate() != nil {
+	r := toolstest.Prepare(t, call, env)
+	if r.Facts != (tools.Facts{}) || r.Path != "" || r.Summary != "Echo" || r.ClassifierInput() != "" || r.Parts(env) != nil || r.Check(env) != nil {
 		t.Errorf("defaults of a call: %+v", r)
 	}
 	match := r.Matcher(policy.Base{})
@@ -66,7 +66,7 @@ func TestPathMatcher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	match := call.Resolve(toolstest.NewWorkspace(t).Env()).Matcher(policy.Base{Dir: "/w"})
+	match := toolstest.Prepare(t, call, toolstest.NewWorkspace(t).Env()).Matcher(policy.Base{Dir: "/w"})
 	for pattern, want := range map[string]bool{"src/**": true, "*.go": true, "a.go": true, "other/**": false, "/w/src/a.go/x": false} {
 		if match(policy.Allow, pattern) != want || match(policy.Deny, pattern) != want {
 			t.Errorf("pattern %s: %v", pattern, !want)
@@ -78,7 +78,7 @@ func TestPathMatcher(t *testing.T) {
 // completed input.
 func TestOwnMatcher(t *testing.T) {
 	d := minimal()
-	d.Backfill = func(_ *tools.Env, i *in) { i.Word += "!" }
+	d.Prepare = func(_ *tools.Env, i in) (in, error) { i.Word += "!"; return i, nil }
 	d.Matcher = func(i in) func(policy.Behavior, string) bool {
 		return func(b policy.Behavior, pattern string) bool { return b == policy.Deny && pattern == i.Word }
 	}
@@ -90,7 +90,7 @@ func TestOwnMatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := toolstest.NewWorkspace(t).Env()
-	r := call.Resolve(env)
+	r := toolstest.Prepare(t, call, env)
 	match := r.Matcher(policy.Base{})
 	if !match(policy.Deny, "x!") || match(policy.Ask, "x!") || match(policy.Allow, "x!") || match(policy.Deny, "x") {
 		t.Error("the tool's own matcher is not what decides")
@@ -101,18 +101,18 @@ func TestOwnMatcher(t *testing.T) {
 }
 
 func TestBuildRefuses(t *testing.T) {
-	for want, change := range map[string]func(*tools.Def[in, out]){
-		`tool "": a name is a letter, then at most 63 letters, digits, _ or -`:    func(d *tools.Def[in, out]) { d.Name = "" },
-		`tool "a b": a name is a letter, then at most 63 letters, digits, _ or -`: func(d *tools.Def[in, out]) { d.Name = "a b" },
-		`tool "Echo": Prompt is required`:                                         func(d *tools.Def[in, out]) { d.Prompt = " \n" },
-		`tool "Echo": Prompt has 2048 bytes; clients cut it at 2048`:              func(d *tools.Def[in, out]) { d.Prompt = strings.Repeat("x", 2048) },
-		`tool "Echo": Call is required`:                                           func(d *tools.Def[in, out]) { d.Call = nil },
-		`tool "Echo": SearchHint has 2 words, not 3 to 10`:                        func(d *tools.Def[in, out]) { d.SearchHint = "two words" },
-		`tool "Echo": MaxResultSize is 999; a preview and its notice need 1000`:   func(d *tools.Def[in, out]) { d.MaxResultSize = 999 },
-		`tool "Echo": a tool that is always read-only is never destructive`: func(d *tools.Def[in, out]) {
+	for want, change := range map[string]func(*tools.Def[in, in, out]){
+		`tool "": a name is a letter, then at most 63 letters, digits, _ or -`:    func(d *tools.Def[in, in, out]) { d.Name = "" },
+		`tool "a b": a name is a letter, then at most 63 letters, digits, _ or -`: func(d *tools.Def[in, in, out]) { d.Name = "a b" },
+		`tool "Echo": Prompt is required`:                                         func(d *tools.Def[in, in, out]) { d.Prompt = " \n" },
+		`tool "Echo": Prompt has 2048 bytes; clients cut it at 2048`:              func(d *tools.Def[in, in, out]) { d.Prompt = strings.Repeat("x", 2048) },
+		`tool "Echo": Call is required`:                                           func(d *tools.Def[in, in, out]) { d.Call = nil },
+		`tool "Echo": SearchHint has 2 words, not 3 to 10`:                        func(d *tools.Def[in, in, out]) { d.SearchHint = "two words" },
+		`tool "Echo": MaxResultSize is 999; a preview and its notice need 1000`:   func(d *tools.Def[in, in, out]) { d.MaxResultSize = 999 },
+		`tool "Echo": a tool that is always read-only is never destructive`: func(d *tools.Def[in, in, out]) {
 			d.IsReadOnly, d.IsDestructive = tools.Always[in](), tools.Always[in]()
 		},
-		`tool "Echo": alias "Echo" is not a name of its own`: func(d *tools.Def[in, out]) { d.Aliases = []string{"Echo"} },
+		`tool "Echo": alias "Echo" is not a name of its own`: func(d *tools.Def[in, in, out]) { d.Aliases = []string{"Echo"} },
 	} {
 		d := minimal()
 		change(&d)
@@ -125,7 +125,7 @@ func TestBuildRefuses(t *testing.T) {
 			t.Error("MustBuild did not panic")
 		}
 	}()
-	tools.MustBuild(tools.Def[in, out]{})
+	tools.MustBuild(tools.Def[in, in, out]{})
 }
 
 // TestBadSchemas checks that a schema that some client cannot read fails when it is made.
@@ -156,7 +156,7 @@ func TestBadSchemas(t *testing.T) {
 }
 
 func build[T any]() *tools.Tool {
-	return tools.MustBuild(tools.Def[T, out]{Name: "Bad", Prompt: "Bad.",
+	return tools.MustBuild(tools.Def[T, T, out]{Name: "Bad", Prompt: "Bad.",
 		Call: func(context.Context, *tools.Env, T) (tools.Result[out], error) { return tools.Result[out]{}, nil }})
 }
 
@@ -186,7 +186,7 @@ func TestSchemaTags(t *testing.T) {
 // changed.
 func TestResolveWorksOnACopy(t *testing.T) {
 	d := minimal()
-	d.Backfill = func(env *tools.Env, i *in) { i.Word = env.Abs(i.Word) }
+	d.Prepare = func(env *tools.Env, i in) (in, error) { i.Word = env.Abs(i.Word); return i, nil }
 	d.Path = func(i in) string { return i.Word }
 	call, err := tools.MustBuild(d).Parse(json.RawMessage(`{"word":"a"}`))
 	if err != nil {
@@ -195,14 +195,14 @@ func TestResolveWorksOnACopy(t *testing.T) {
 	env := toolstest.NewWorkspace(t).Env()
 	for _, dir := range []string{"/one", "/two"} {
 		env.Session.Dir = dir
-		if r := call.Resolve(env); r.Path != dir+"/a" || string(r.Input()) != `{"word":"`+dir+`/a"}` {
+		if r := toolstest.Prepare(t, call, env); r.Path != dir+"/a" || string(r.Input()) != `{"word":"`+dir+`/a"}` {
 			t.Errorf("in %s the path is %s, the input %s", dir, r.Path, r.Input())
 		}
 	}
 }
 
 func TestRegistry(t *testing.T) {
-	make := func(name string, change func(*tools.Def[in, out])) *tools.Tool {
+	make := func(name string, change func(*tools.Def[in, in, out])) *tools.Tool {
 		d := minimal()
 		d.Name = name
 		if change != nil {
@@ -212,9 +212,9 @@ func TestRegistry(t *testing.T) {
 	}
 	list := []*tools.Tool{
 		make("Write", nil),
-		make("TaskStop", func(d *tools.Def[in, out]) { d.Aliases = []string{"KillShell", "KillBash"} }),
-		make("Gated", func(d *tools.Def[in, out]) { d.Feature = "gates" }),
-		make("Broken", func(d *tools.Def[in, out]) {
+		make("TaskStop", func(d *tools.Def[in, in, out]) { d.Aliases = []string{"KillShell", "KillBash"} }),
+		make("Gated", func(d *tools.Def[in, in, out]) { d.Feature = "gates" }),
+		make("Broken", func(d *tools.Def[in, in, out]) {
 			d.IsEnabled = func() error { return errors.New("this machine has no containment") }
 		}),
 		make("Denied", nil),
@@ -269,13 +269,135 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
+// TestDefaults checks that a call gets the default of each property that it does not give,
+// and that the zero value can be given.
+func TestDefaults(t *testing.T) {
+	type input struct {
+		On    bool   `json:"on" default:"true" jsonschema:"A switch"`
+		Limit int    `json:"limit" minimum:"0" default:"250" jsonschema:"A limit"`
+		Mode  string `json:"mode,omitempty" enum:"a,b" default:"\"b\"" jsonschema:"A mode"`
+		Fold  bool   `json:"fold,omitempty" default:"false" jsonschema:"Another switch"`
+		Side  *int   `json:"side,omitempty" default:"3" jsonschema:"A pointer"`
+	}
+	tool := build[input]()
+	for raw, want := range map[string]string{
+		``:               `{"on":true,"limit":250,"mode":"b","side":3}`,
+		`{"on":null}`:    `{"on":true,"limit":250,"mode":"b","side":3}`,
+		`{"mode":"a"}`:   `{"on":true,"limit":250,"mode":"a","side":3}`,
+		`{"fold":true}`:  `{"on":true,"limit":250,"mode":"b","fold":true,"side":3}`,
+		`{"side":0}`:     `{"on":true,"limit":250,"mode":"b","side":0}`,
+		`{"limit":"7"}`:  `{"on":true,"limit":7,"mode":"b","side":3}`,
+		`{"on":"false"}`: `{"on":false,"limit":250,"mode":"b","side":3}`,
+
+		`{"on":false,"limit":0}`: `{"on":false,"limit":0,"mode":"b","side":3}`,
+	} {
+		for range 2 { // the second time with what hooks see
+			call, err := tool.Parse(json.RawMessage(raw))
+			if err != nil {
+				t.Fatalf("%s: %v", raw, err)
+			}
+			got := string(toolstest.Prepare(t, call, &tools.Env{}).Input())
+			if got != want {
+				t.Errorf("%s: %s, want %s", raw, got, want)
+			}
+			raw = got
+		}
+	}
+}
+
+// TestBadDefaults checks that a default is rejected if it could not be applied.
+func TestBadDefaults(t *testing.T) {
+	type lost struct {
+		On bool `json:"on,omitempty" default:"true" jsonschema:"A switch"`
+	}
+	type invalid struct {
+		Limit int `json:"limit" maximum:"9" default:"10" jsonschema:"A limit"`
+	}
+	type wrong struct {
+		Limit int `json:"limit" default:"\"many\"" jsonschema:"A limit"`
+	}
+	type inner struct {
+		On bool `json:"on" default:"true" jsonschema:"A switch"`
+	}
+	type nested struct {
+		List []inner `json:"list,omitempty" jsonschema:"Some"`
+	}
+	for want, tool := range map[string]*tools.Tool{
+		`tool Bad: input schema: property "on": omitempty would turn the zero value into the default`:                          build[lost](),
+		`tool Bad: input schema: property "limit": the default is not valid: property "limit" is 10. The most is 9.`:           build[invalid](),
+		`tool Bad: input schema: property "limit": the default is not valid: property "limit" is "many". Send a whole number.`: build[wrong](),
+		`tool Bad: input schema: property "list": only properties of the input itself have a default`:                          build[nested](),
+	} {
+		if _, err := tool.InputSchema(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestPreparedType checks that Build accepts only types whose JSON form is that of the input.
+func TestPreparedType(t *testing.T) {
+	type good struct {
+		in
+		loud string
+	}
+	tool, err := tools.Build(tools.Def[in, good, out]{Name: "Echo", Prompt: "Echoes a word.",
+		Prepare: func(_ *tools.Env, i in) (good, error) {
+			if i.Word == "" {
+				return good{}, errors.New("nothing to echo")
+			}
+			return good{in{i.Word + "?"}, i.Word + "!"}, nil
+		},
+		Call: func(_ context.Context, _ *tools.Env, g good) (tools.Result[out], error) {
+			return tools.Result[out]{Data: out{g.loud}}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := tool.Parse(json.RawMessage(`{"word":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := toolstest.Prepare(t, call, &tools.Env{})
+	if resp, err := p.Run(t.Context(), &tools.Env{}); string(p.Input()) != `{"word":"x?"}` || err != nil || toolstest.Text(resp) != `{"echo":"x!"}` {
+		t.Errorf("%s, %+v, %v", p.Input(), resp, err)
+	}
+	if call, err = tool.Parse(json.RawMessage(`{"word":""}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call.Prepare(&tools.Env{}); err == nil || err.Error() != "nothing to echo" {
+		t.Error(err)
+	}
+
+	type more struct {
+		in
+		Loud string
+	}
+	type other struct{ loud string }
+	refuse(t, `tool "Bad": Prepare is required, since Prepared is not In`, buildPrepared[good](nil))
+	refuse(t, `tool "Bad": field Loud of tools_test.more is not unexported: rules and hooks would take it for a part of the input`, buildPrepared(func(*tools.Env, in) (more, error) { return more{}, nil }))
+	refuse(t, `tool "Bad": tools_test.other does not embed tools_test.in`, buildPrepared(func(*tools.Env, in) (other, error) { return other{}, nil }))
+}
+
+func buildPrepared[P any](prepare func(*tools.Env, in) (P, error)) error {
+	_, err := tools.Build(tools.Def[in, P, out]{Name: "Bad", Prompt: "Bad.", Prepare: prepare,
+		Call: func(context.Context, *tools.Env, P) (tools.Result[out], error) { return tools.Result[out]{}, nil }})
+	return err
+}
+
+func refuse(t *testing.T, want string, err error) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestOpenObject checks that a property of type map[string]any accepts any object, except
 // one that two decoders could read differently.
 func TestOpenObject(t *testing.T) {
 	type input struct {
 		Any map[string]any `json:"any,omitempty" jsonschema:"What there is"`
 	}
-	tool := tools.MustBuild(tools.Def[input, out]{Name: "Open", Prompt: "Takes anything.",
+	tool := tools.MustBuild(tools.Def[input, input, out]{Name: "Open", Prompt: "Takes anything.",
 		Call: func(_ context.Context, _ *tools.Env, i input) (tools.Result[out], error) {
 			return tools.Result[out]{}, nil
 		}})
@@ -288,11 +410,11 @@ func TestOpenObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(call.Resolve(toolstest.NewWorkspace(t).Env()).Input()); got != `{"any":{"a":{"b":[1,null]}}}` {
+	if got := string(toolstest.Prepare(t, call, toolstest.NewWorkspace(t).Env()).Input()); got != `{"any":{"a":{"b":[1,null]}}}` {
 		t.Error(got)
 	}
 	for raw, want := range map[string]string{
-		`{"any":{"a":1,"a":2}}`: `property "a" is given twice. Give it once.`,
+		`{"any":{"a":1,"a":2}}`: `property "any.a" is given twice. Give it once.`,
 		`{"any":[]}`:            `property "any" is []. Send an object.`,
 		`{"other":1}`:           `unknown property "other". Known properties: any.`,
 	} {

@@ -9,20 +9,20 @@ import (
 	"mcp-toolset/policy"
 )
 
-// Call holds the parsed arguments of one call, before Resolve completes them.
+// Call holds the parsed arguments of one call, before Prepare completes them.
 type Call struct {
 	Tool *Tool
-	in   input
+	args arguments
 }
 
 // Parse decodes and checks the arguments of a call. An error means invalid input and is
 // worded for the model.
 func (t *Tool) Parse(raw json.RawMessage) (*Call, error) {
-	in, err := t.parse(raw)
+	args, err := t.parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	return &Call{Tool: t, in: in}, nil
+	return &Call{Tool: t, args: args}, nil
 }
 
 // Facts holds the annotations of one call.
@@ -30,8 +30,8 @@ type Facts struct {
 	ReadOnly, Destructive, ConcurrencySafe, Idempotent, OpenWorld bool
 }
 
-// Resolved is a call whose input is complete: paths are expanded and Facts is computed.
-type Resolved struct {
+// Prepared is a call whose input is complete and valid. Facts is computed.
+type Prepared struct {
 	Tool    *Tool
 	Facts   Facts
 	Path    string // absolute path of the file or folder that the call names; "" if the tool has none
@@ -40,61 +40,65 @@ type Resolved struct {
 	encoded func() json.RawMessage
 }
 
-// Resolve completes a copy of the call's input against the current state of the session.
-// The call itself is unchanged and can be resolved again.
-func (c *Call) Resolve(env *Env) *Resolved {
-	in := c.in.backfilled(env)
-	r := &Resolved{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary()}
+// Prepare completes and checks a copy of the call's input against the current state of the
+// session. The call itself is unchanged and can be prepared again. An error means invalid
+// input and is worded for the model.
+func (c *Call) Prepare(env *Env) (*Prepared, error) {
+	in, err := c.args.prepare(env)
+	if err != nil {
+		return nil, err
+	}
+	r := &Prepared{Tool: c.Tool, in: in, Facts: in.facts(env), Path: in.path(), Summary: in.summary()}
 	r.encoded = sync.OnceValue(in.json) // encoded once: it may be large and has several readers
-	return r
+	return r, nil
 }
 
-// Validate checks the completed input without I/O. An error means invalid input.
-func (r *Resolved) Validate() error { return r.in.validate() }
-
 // Input returns the completed input as JSON. Equal inputs have equal bytes.
-func (r *Resolved) Input() json.RawMessage { return r.encoded() }
+func (r *Prepared) Input() json.RawMessage { return r.encoded() }
 
 // Matcher returns a function that reports whether a rule Tool(pattern) of a behavior covers
 // the call. Path patterns are relative to base.
-func (r *Resolved) Matcher(base policy.Base) func(b policy.Behavior, pattern string) bool {
+func (r *Prepared) Matcher(base policy.Base) func(b policy.Behavior, pattern string) bool {
 	return r.in.matcher(base)
 }
 
 // Parts returns the parts of the call, or nil if the call does one thing.
-func (r *Resolved) Parts(env *Env) *Parts { return r.in.parts(env) }
+func (r *Prepared) Parts(env *Env) *Parts { return r.in.parts(env) }
 
 // Check returns the tool's own decision on permission, or nil if it has none.
-func (r *Resolved) Check(env *Env) *policy.Decision { return r.in.check(env) }
+func (r *Prepared) Check(env *Env) *policy.Decision { return r.in.check(env) }
 
 // Grants returns the grants that the call's sandbox needs to open the files in opens.
-func (r *Resolved) Grants(env *Env, opens []policy.Target) ([]Grant, error) {
+func (r *Prepared) Grants(env *Env, opens []policy.Target) ([]Grant, error) {
 	return r.in.grants(env, opens)
 }
 
 // ClassifierInput returns the text that a permission classifier judges.
-func (r *Resolved) ClassifierInput() string { return r.in.classifierInput() }
+func (r *Prepared) ClassifierInput() string { return r.in.classifierInput() }
 
 // Preview returns a view of the changes that the call would make. It is empty if the input
 // shows them.
-func (r *Resolved) Preview(ctx context.Context, env *Env) Preview { return r.in.preview(ctx, env) }
+func (r *Prepared) Preview(ctx context.Context, env *Env) Preview { return r.in.preview(ctx, env) }
 
 // Shared reports whether sessions with the same roots and working directory may share the
 // result.
-func (r *Resolved) Shared(env *Env) bool { return r.in.shared(env) }
+func (r *Prepared) Shared(env *Env) bool { return r.in.shared(env) }
 
 // Run executes the call. It panics if the tool panics.
-func (r *Resolved) Run(ctx context.Context, env *Env) (*Response, error) { return r.in.run(ctx, env) }
+func (r *Prepared) Run(ctx context.Context, env *Env) (*Response, error) { return r.in.run(ctx, env) }
 
-// input is the input of a call, with its type erased. Build and BuildForeign return tools
-// that parse it.
+// arguments are the arguments of a call, with their type erased. Build and BuildForeign
+// return tools that parse them.
+type arguments interface {
+	prepare(*Env) (input, error)
+}
+
+// input is the prepared input of a call, with its type erased.
 type input interface {
-	backfilled(*Env) input
 	facts(*Env) Facts
 	shared(*Env) bool
 	path() string
 	summary() string
-	validate() error
 	json() json.RawMessage
 	matcher(policy.Base) func(policy.Behavior, string) bool
 	parts(*Env) *Parts
@@ -105,21 +109,29 @@ type input interface {
 	run(context.Context, *Env) (*Response, error)
 }
 
-type typed[In, Out any] struct {
-	def     *Def[In, Out]
+// parsed holds the arguments of a call of a tool that Build has made.
+type parsed[In, Prepared, Out any] struct {
+	def     *Def[In, Prepared, Out]
 	in      In
 	subject string // name of the property that exact patterns are compared with
 }
 
-func (t *typed[In, Out]) backfilled(env *Env) input {
-	c := *t
-	if t.def.Backfill != nil {
-		t.def.Backfill(env, &c.in)
+func (p *parsed[In, Prepared, Out]) prepare(env *Env) (input, error) {
+	in, err := p.def.Prepare(env, p.in)
+	if err != nil {
+		return nil, err
 	}
-	return &c
+	return &typed[In, Prepared, Out]{def: p.def, in: in, subject: p.subject}, nil
 }
 
-func (t *typed[In, Out]) facts(env *Env) Facts {
+// typed is the prepared input of a call of a tool that Build has made.
+type typed[In, Prepared, Out any] struct {
+	def     *Def[In, Prepared, Out]
+	in      Prepared
+	subject string // as in parsed
+}
+
+func (t *typed[In, Prepared, Out]) facts(env *Env) Facts {
 	d := t.def
 	return Facts{
 		ReadOnly:        d.IsReadOnly.holds(env, t.in),
@@ -130,30 +142,23 @@ func (t *typed[In, Out]) facts(env *Env) Facts {
 	}
 }
 
-func (t *typed[In, Out]) shared(env *Env) bool { return t.def.Shared.holds(env, t.in) }
+func (t *typed[In, Prepared, Out]) shared(env *Env) bool { return t.def.Shared.holds(env, t.in) }
 
-func (t *typed[In, Out]) path() string {
+func (t *typed[In, Prepared, Out]) path() string {
 	if t.def.Path == nil {
 		return ""
 	}
 	return t.def.Path(t.in)
 }
 
-func (t *typed[In, Out]) summary() string {
+func (t *typed[In, Prepared, Out]) summary() string {
 	if t.def.Description == nil {
 		return t.def.Name
 	}
 	return t.def.Description(t.in)
 }
 
-func (t *typed[In, Out]) validate() error {
-	if t.def.Validate == nil {
-		return nil
-	}
-	return t.def.Validate(t.in)
-}
-
-func (t *typed[In, Out]) json() json.RawMessage {
+func (t *typed[In, Prepared, Out]) json() json.RawMessage {
 	data, err := json.Marshal(t.in)
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: input does not marshal: %v", t.def.Name, err)) // it was unmarshalled from JSON
@@ -161,7 +166,7 @@ func (t *typed[In, Out]) json() json.RawMessage {
 	return data
 }
 
-func (t *typed[In, Out]) matcher(base policy.Base) func(policy.Behavior, string) bool {
+func (t *typed[In, Prepared, Out]) matcher(base policy.Base) func(policy.Behavior, string) bool {
 	switch {
 	case t.def.Matcher != nil:
 		return t.def.Matcher(t.in)
@@ -178,7 +183,7 @@ func (t *typed[In, Out]) matcher(base policy.Base) func(policy.Behavior, string)
 	}
 }
 
-func (t *typed[In, Out]) parts(env *Env) *Parts {
+func (t *typed[In, Prepared, Out]) parts(env *Env) *Parts {
 	if t.def.Parts == nil {
 		return nil
 	}
@@ -186,7 +191,7 @@ func (t *typed[In, Out]) parts(env *Env) *Parts {
 }
 
 // property returns the string value of a property of the input, or "" if it has none.
-func (t *typed[In, Out]) property(name string) string {
+func (t *typed[In, Prepared, Out]) property(name string) string {
 	var all map[string]any
 	if json.Unmarshal(t.json(), &all) != nil {
 		return ""
@@ -195,40 +200,40 @@ func (t *typed[In, Out]) property(name string) string {
 	return s
 }
 
-func (t *typed[In, Out]) check(env *Env) *policy.Decision {
+func (t *typed[In, Prepared, Out]) check(env *Env) *policy.Decision {
 	if t.def.Check == nil {
 		return nil
 	}
 	return t.def.Check(env, t.in)
 }
 
-func (t *typed[In, Out]) grants(env *Env, opens []policy.Target) ([]Grant, error) {
+func (t *typed[In, Prepared, Out]) grants(env *Env, opens []policy.Target) ([]Grant, error) {
 	if t.def.Grants == nil || len(opens) == 0 {
 		return nil, nil
 	}
 	return t.def.Grants(env, t.in, opens)
 }
 
-func (t *typed[In, Out]) classifierInput() string {
+func (t *typed[In, Prepared, Out]) classifierInput() string {
 	if t.def.ClassifierInput == nil {
 		return ""
 	}
 	return t.def.ClassifierInput(t.in)
 }
 
-func (t *typed[In, Out]) preview(ctx context.Context, env *Env) Preview {
+func (t *typed[In, Prepared, Out]) preview(ctx context.Context, env *Env) Preview {
 	if t.def.Preview == nil {
 		return Preview{}
 	}
 	return t.def.Preview(ctx, env, t.in)
 }
 
-func (t *typed[In, Out]) run(ctx context.Context, env *Env) (*Response, error) {
+func (t *typed[In, Prepared, Out]) run(ctx context.Context, env *Env) (*Response, error) {
 	res, err := t.def.Call(ctx, env, t.in)
 	if err != nil {
 		return nil, err
 	}
-	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed, HookFields: res.HookFields}
+	r := &Response{Effect: res.Effect, Meta: res.Meta, Failed: res.Failed, HookFields: res.HookFields, Private: res.Private}
 	r.Structured = func() (json.RawMessage, error) { return json.Marshal(res.Data) }
 	if t.def.Render != nil {
 		r.Content = t.def.Render(res.Data)

@@ -14,8 +14,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/jsontext"
 	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/strictjson"
 )
 
 // decodeArguments decodes the arguments of a call into in. It is strict, since the
@@ -26,7 +26,7 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 		raw = json.RawMessage("{}")
 	}
-	if err := legible(raw); err != nil {
+	if err := wellFormed(raw); err != nil {
 		return err
 	}
 	clean, err := tolerate(raw, schema, "")
@@ -43,19 +43,32 @@ func decodeArguments(raw json.RawMessage, schema *jsonschema.Schema, in any) err
 	return nil
 }
 
-// legible rejects text in which JSON decoders replace characters: invalid UTF-8 and
-// unpaired surrogates.
-func legible(raw json.RawMessage) error {
-	if !utf8.Valid(raw) {
+// mostDepth is the limit for the nesting of arguments. Values are decoded recursively, and a
+// stack overflow ends the process.
+const mostDepth = 1000
+
+// wellFormed returns a *Fault unless raw is one JSON value that all decoders read alike.
+func wellFormed(raw json.RawMessage) error {
+	e, bad := errors.AsType[*strictjson.Error](strictjson.Check(raw, mostDepth))
+	if !bad {
+		return nil
+	}
+	switch e.Kind {
+	case strictjson.NotUTF8:
 		return fault.New("the arguments are not valid UTF-8", "Send text as UTF-8.")
+	case strictjson.Surrogate:
+		return fault.New("the arguments hold half of a surrogate pair, "+e.Found, "Send the whole character, or leave it out.")
+	case strictjson.Duplicate:
+		return fault.New(fmt.Sprintf("property %s is given twice", clip([]byte(fmt.Sprintf("%q", e.Path)))), "Give it once.")
+	case strictjson.TooDeep:
+		return fault.New(fmt.Sprintf("the arguments are nested more than %d deep", mostDepth), "Send a flatter value.")
+	case strictjson.Trailing:
+		return fault.New("the arguments go on after their closing brace", "Send one JSON object.")
 	}
-	if at := loneSurrogate(raw); at != "" {
-		return fault.New("the arguments hold half of a surrogate pair, "+at, "Send the whole character, or leave it out.")
-	}
-	return nil
+	return fault.New("the arguments are not valid JSON: "+e.Place()+": "+e.Fact("the text"), "Send one JSON object.")
 }
 
-// tolerate checks a value against its schema and returns it in the form that the schema
+// tolerate checks a well-formed value against its schema and returns it in the form that the schema
 // requires. It is the only place that corrects common mistakes of models: "10" for 10,
 // "true" for true, 1.0 for 1, and null for an absent optional property.
 func tolerate(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
@@ -66,7 +79,7 @@ func tolerate(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMes
 	case "array":
 		return tolerateArray(raw, s, at)
 	case "string":
-		if len(raw) == 0 || raw[0] != '"' || !json.Valid(raw) {
+		if raw[0] != '"' {
 			return nil, wrongType(at, "a string", raw)
 		}
 		if s.MinLength == nil && len(s.Enum) == 0 {
@@ -92,15 +105,15 @@ func tolerate(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMes
 }
 
 func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
-	if len(raw) == 0 || raw[0] != '{' {
+	if raw[0] != '{' {
 		return nil, wrongType(at, "an object", raw)
 	}
 	if open := s.AdditionalProperties; open != nil && open.Not == nil {
-		return raw, WellFormed(raw)
+		return raw, nil
 	}
-	list, ok := jsontext.Members(raw)
-	if !ok {
-		return nil, notObject(raw)
+	list, err := strictjson.Members(raw)
+	if err != nil {
+		return nil, err
 	}
 	seen := map[string]bool{}
 	values := make([]json.RawMessage, len(list)) // nil: omitted
@@ -108,11 +121,8 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	for i, m := range list {
 		name, value := m.Key, json.RawMessage(raw[m.From:m.To])
 		prop := s.Properties[name]
-		switch {
-		case prop == nil:
+		if prop == nil {
 			return nil, unknownProperty(name, s, at)
-		case seen[name]:
-			return nil, fault.New(fmt.Sprintf("property %q is given twice", join(at, name)), "Give it once.")
 		}
 		seen[name] = true
 		if string(value) == "null" && !slices.Contains(s.Required, name) {
@@ -147,24 +157,13 @@ func tolerateObject(raw json.RawMessage, s *jsonschema.Schema, at string) (json.
 	return append(out, '}'), nil
 }
 
-// notObject returns the error for a text that begins with a brace but is not exactly one
-// JSON object.
-func notObject(raw json.RawMessage) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	var value json.RawMessage
-	if err := dec.Decode(&value); err != nil {
-		return notJSON(err)
-	}
-	return fault.New("the arguments go on after their closing brace", "Send one JSON object.")
-}
-
 func tolerateArray(raw json.RawMessage, s *jsonschema.Schema, at string) (json.RawMessage, error) {
 	var items []json.RawMessage
-	if len(raw) == 0 || raw[0] != '[' {
+	if raw[0] != '[' {
 		return nil, wrongType(at, "an array", raw)
 	}
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, notJSON(err)
+		return nil, err
 	}
 	for i, item := range items {
 		var err error
@@ -262,10 +261,6 @@ func wrongType(at, want string, got json.RawMessage) error {
 	return fault.New(fmt.Sprintf("property %q is %s", at, clip(got)), "Send "+want+".")
 }
 
-func notJSON(err error) error {
-	return fault.New("the arguments are not valid JSON: "+err.Error(), "Send one JSON object.")
-}
-
 func join(at, name string) string {
 	if at == "" {
 		return name
@@ -287,39 +282,4 @@ func shorten(s string, most int) string {
 		return s
 	}
 	return string(r[:most]) + "…"
-}
-
-// loneSurrogate returns the first escape \uD800-\uDFFF that is not part of a pair, or "".
-// encoding/json would decode such an escape as U+FFFD.
-func loneSurrogate(raw []byte) string {
-	for i := 0; i+1 < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		u := escapedUnit(raw[i:])
-		switch {
-		case u >= 0xD800 && u < 0xDC00:
-			if low := escapedUnit(raw[min(i+6, len(raw)):]); low < 0xDC00 || low > 0xDFFF {
-				return string(raw[i : i+6])
-			}
-			i += 11
-		case u >= 0xDC00 && u <= 0xDFFF:
-			return string(raw[i : i+6])
-		default:
-			i++ // the escaped character
-		}
-	}
-	return ""
-}
-
-// escapedUnit returns the UTF-16 code unit of an escape \uXXXX at the start of raw, or -1.
-func escapedUnit(raw []byte) int64 {
-	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
-		return -1
-	}
-	u, err := strconv.ParseUint(string(raw[2:6]), 16, 32)
-	if err != nil {
-		return -1
-	}
-	return int64(u)
 }

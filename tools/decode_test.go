@@ -103,12 +103,12 @@ func TestDecodeRefuses(t *testing.T) {
 		`[1]`:                                      `the arguments are not an object. Send a JSON object.`,
 		`"x"`:                                      `the arguments are not an object. Send a JSON object.`,
 		`{"path":"a"} {}`:                          `the arguments go on after their closing brace. Send one JSON object.`,
-		`{"path":`:                                 `the arguments are not valid JSON: unexpected EOF. Send one JSON object.`,
+		`{"path":`:                                 `the arguments are not valid JSON: column 9: the text ends too early; a quote or bracket is not closed. Send one JSON object.`,
 		"{\"path\":\"\xff\"}":                      `the arguments are not valid UTF-8. Send text as UTF-8.`,
 		`{"path":"\ud800"}`:                        `the arguments hold half of a surrogate pair, \ud800. Send the whole character, or leave it out.`,
 		`{"path":"\udc00x"}`:                       `the arguments hold half of a surrogate pair, \udc00. Send the whole character, or leave it out.`,
 		`{"path":"\ud800\ud800"}`:                  `the arguments hold half of a surrogate pair, \ud800. Send the whole character, or leave it out.`,
-		`{"path":` + strings.Repeat("[", 90) + `}`: `the arguments are not valid JSON: invalid character '}' looking for beginning of value. Send one JSON object.`,
+		`{"path":` + strings.Repeat("[", 90) + `}`: `the arguments are not valid JSON: column 99: expected a value, found "}". Send one JSON object.`,
 		`{"` + strings.Repeat("k", 90) + `":1}`:    `unknown property "` + strings.Repeat("k", 59) + `…. ` + known,
 	} {
 		_, err := decodeSample(raw)

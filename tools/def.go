@@ -5,8 +5,8 @@
 //   - Def is written by the author: data and functions.
 //   - Tool is held by the server. Only Build and BuildForeign make one. Build fills in defaults
 //     and rejects an invalid definition.
-//   - Call holds the arguments of one call. Resolve turns it into a Resolved call, with expanded
-//     input and facts that are computed once. Only a Resolved call can run.
+//   - Call holds the arguments of one call. Prepare turns it into a Prepared call, with completed
+//     input and facts that are computed once. Only a Prepared call can run.
 //
 // A tool asks for no permission, takes no locks, does not truncate results for the
 // protocol, and does not know which protocol serves it.
@@ -22,16 +22,26 @@ import (
 
 // Def defines a tool with input In and output Out, both structs. Name, Prompt and Call are
 // required. The zero value of every other field is the most conservative choice.
-type Def[In, Out any] struct {
+//
+// Prepared is the type in which all functions get the input. It is In, or a struct that
+// embeds In and adds unexported fields for what Prepare derives from the input, such as a
+// compiled pattern.
+type Def[In, Prepared, Out any] struct {
 	Name       string   // name that models use
 	Title      string   // name that users see; "": Name
 	Prompt     string   // description for models; less than MaxPrompt bytes
 	SearchHint string   // 3 to 10 words for searches
 	Aliases    []string // former names; accepted in calls, never listed
 
+	// Prepare completes and checks the input before rules and hooks see it: it expands "~"
+	// and relative paths, fills in values that depend on the session, and parses patterns.
+	// It opens no files. Rules, hooks and the user see the JSON form of what it returns.
+	// The model gets its error as invalid input. nil: the input is complete; Prepared is In.
+	Prepare func(*Env, In) (Prepared, error)
+
 	// Description returns one line that describes a call to the user who decides on it.
 	// nil: the tool's name.
-	Description func(In) string
+	Description func(Prepared) string
 
 	Schema       *jsonschema.Schema // nil: inferred from In, see inferSchema
 	OutputSchema *jsonschema.Schema // nil: inferred from Out
@@ -50,11 +60,11 @@ type Def[In, Out any] struct {
 	MaxResultSize int
 	Keep          Keep
 
-	IsReadOnly        Fact[In] // changes nothing except its own session
-	IsDestructive     Fact[In] // may destroy data that cannot be restored
-	IsConcurrencySafe Fact[In] // may run at the same time as other concurrency-safe calls
-	IsIdempotent      Fact[In] // two identical calls have the effect of one
-	IsOpenWorld       Fact[In] // reaches beyond this machine
+	IsReadOnly        Fact[Prepared] // changes nothing except its own session
+	IsDestructive     Fact[Prepared] // may destroy data that cannot be restored
+	IsConcurrencySafe Fact[Prepared] // may run at the same time as other concurrency-safe calls
+	IsIdempotent      Fact[Prepared] // two identical calls have the effect of one
+	IsOpenWorld       Fact[Prepared] // reaches beyond this machine
 
 	// IsEnabled returns nil if the tool is available, or an error with the reason. It is
 	// called at the start. Registry.Refresh calls it again if the error wraps ErrLater.
@@ -62,59 +72,51 @@ type Def[In, Out any] struct {
 
 	// Shared holds for read-only calls whose result is the same for every session with the
 	// same roots and working directory. Identical calls at the same time may then be
-	// deduplicated. A call whose result differs after all calls Env.Private.
-	Shared Fact[In]
+	// deduplicated. A result that differs after all sets Result.Private.
+	Shared Fact[Prepared]
 
 	// Cascades reports whether a failure of the tool cancels the commands sent with it.
 	Cascades bool
 
 	// Path returns the file or folder that a call names, for path rules. A read-only call
 	// reads it; any other call edits it. nil: none.
-	Path func(In) string
+	Path func(Prepared) string
 
 	// Matcher returns a function that reports whether a rule Tool(pattern) covers the call.
 	// A deny or ask rule may cover more calls than an allow rule with the same pattern,
 	// never fewer: input that is not understood is denied and not allowed. nil: if Path is
 	// set, patterns use gitignore syntax and match the path; otherwise a pattern must equal
 	// the value of the first required string property.
-	Matcher func(In) func(b policy.Behavior, pattern string) bool
+	Matcher func(Prepared) func(b policy.Behavior, pattern string) bool
 
 	// Parts returns the parts of a call that does several things at once. The policy then
 	// judges each part by the Bash rules and the files it names, and ignores Path and
 	// Matcher. nil: the call does one thing.
-	Parts func(*Env, In) *Parts
-
-	// Backfill completes the input before rules and hooks see it: it expands "~" and
-	// relative paths, and fills in values that depend on the session.
-	Backfill func(*Env, *In)
-
-	// Validate checks the completed input without I/O. The model gets its error as invalid
-	// input.
-	Validate func(In) error
+	Parts func(*Env, Prepared) *Parts
 
 	// Check returns the tool's own decision on permission; nil: none. Deny is final. Ask
 	// applies unless a rule, a hook, the user or the mode allows the call. Allow has no
 	// effect: a check can make a decision stricter, never laxer. The layer of the decision
 	// is set to policy.LayerTool.
-	Check func(*Env, In) *policy.Decision
+	Check func(*Env, Prepared) *policy.Decision
 
 	// Grants returns the grants that the call's sandbox needs, given the files in
 	// Decision.Opens. The user who is asked sees them, and Env.Kept returns them to the
 	// call once it is allowed. An error is a *Fault: the call could not work and is refused
 	// before the user is asked. nil: the tool has no sandbox.
-	Grants func(*Env, In, []policy.Target) ([]Grant, error)
+	Grants func(*Env, Prepared, []policy.Target) ([]Grant, error)
 
 	// Preview returns a view of the changes that a call would make. It reads files only
 	// through Env.Files. The files may change before the call runs. nil: the input shows
 	// the changes.
-	Preview func(context.Context, *Env, In) Preview
+	Preview func(context.Context, *Env, Prepared) Preview
 
 	// ClassifierInput returns the text that a permission classifier judges. nil: the text
 	// of Preview, if there is one.
-	ClassifierInput func(In) string
+	ClassifierInput func(Prepared) string
 
 	// Call runs the tool. Its error is for the caller to fix; a *Fault says how.
-	Call func(context.Context, *Env, In) (Result[Out], error)
+	Call func(context.Context, *Env, Prepared) (Result[Out], error)
 
 	// Render formats an output for the model. nil: as JSON.
 	Render func(Out) []Content
@@ -154,17 +156,17 @@ func (k Keep) String() string { return [...]string{"head", "tail", "ends"}[k] }
 
 // Fact is an annotation that holds for no call (the zero value), for all calls, or for
 // those that a function accepts.
-type Fact[In any] struct {
+type Fact[Prepared any] struct {
 	always bool
-	when   func(*Env, In) bool
+	when   func(*Env, Prepared) bool
 }
 
 // Always returns a fact that holds for every call.
-func Always[In any]() Fact[In] { return Fact[In]{always: true} }
+func Always[Prepared any]() Fact[Prepared] { return Fact[Prepared]{always: true} }
 
-// When returns a fact that holds for the calls that f accepts. f gets the completed input.
-func When[In any](f func(*Env, In) bool) Fact[In] { return Fact[In]{when: f} }
+// When returns a fact that holds for the calls that f accepts.
+func When[Prepared any](f func(*Env, Prepared) bool) Fact[Prepared] { return Fact[Prepared]{when: f} }
 
-func (f Fact[In]) holds(env *Env, in In) bool {
+func (f Fact[Prepared]) holds(env *Env, in Prepared) bool {
 	return f.always || f.when != nil && f.when(env, in)
 }

@@ -31,10 +31,6 @@ type Env struct {
 	// be skipped. Paths are canonical.
 	Secrets func(folder string) func(path string) bool
 
-	// Hooked reports whether hooks run after the call. The tool then sets
-	// Result.HookFields.
-	Hooked bool
-
 	Log      *slog.Logger   // writes to the server's log, and to a client that asked for it
 	Progress func(Progress) // reports progress to a client that asked for it
 	Now      func() time.Time
@@ -49,10 +45,6 @@ type Env struct {
 	// Long begins a text that may exceed the limit of an answer. The text is stored while
 	// it is written, so that it need not fit in memory. A call writes at most one.
 	Long func() Long
-
-	// Private marks the result as usable by this session only, so that no identical call at
-	// the same time gets it.
-	Private func()
 
 	// Waiting releases the call's slot. It is for a call that only waits from now on.
 	Waiting func()

@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"mcp-toolset/internal/fault"
 	"mcp-toolset/policy"
 )
 
@@ -42,10 +40,10 @@ type Foreign struct {
 	InputSchema  json.RawMessage // unchanged; any JSON Schema of an object
 	OutputSchema json.RawMessage // nil: none
 
-	// Check, Prepare and Call are as in Def and Tool. Check and Call get the arguments as
+	// Check, Connect and Call are as in Def and Tool. Check and Call get the arguments as
 	// the client sent them.
 	Check   func(*Env, json.RawMessage) *policy.Decision
-	Prepare func(context.Context) error
+	Connect func(context.Context) error
 	Call    func(context.Context, *Env, json.RawMessage) (*Response, error)
 }
 
@@ -67,14 +65,14 @@ func BuildForeign(f Foreign) (*Tool, error) {
 	}
 	t := &Tool{
 		Name: f.Name, Title: f.Title, Prompt: f.Prompt, Aliases: f.Aliases, Loading: f.Loading,
-		Server: f.Server, Said: &f.Said, Notice: f.Notice, Prepare: f.Prepare, MaxResultSize: DefaultResultSize, Keep: KeepHead,
+		Server: f.Server, Said: &f.Said, Notice: f.Notice, Connect: f.Connect, MaxResultSize: DefaultResultSize, Keep: KeepHead,
 		enabled: func() error { return nil },
 		schemas: func() (*schemas, error) {
 			return &schemas{rawIn: f.InputSchema, rawOut: f.OutputSchema, in: &jsonschema.Schema{}}, nil
 		},
 	}
 	validate := validator(f.InputSchema)
-	t.parse = func(raw json.RawMessage) (input, error) {
+	t.parse = func(raw json.RawMessage) (arguments, error) {
 		if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 			raw = json.RawMessage("{}")
 		}
@@ -93,72 +91,22 @@ func BuildForeign(f Foreign) (*Tool, error) {
 // differently. The arguments that are judged must be the arguments that run. Its error is a
 // *Fault.
 func WellFormed(raw json.RawMessage) error {
-	if err := legible(raw); err != nil {
+	if err := wellFormed(raw); err != nil {
 		return err
 	}
-	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
+	if raw = bytes.TrimSpace(raw); raw[0] != '{' {
 		return wrongType("", "an object", raw)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if err := onceEach(dec, "", 0); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return fault.New("the arguments go on after their closing brace", "Send one JSON object.")
-	}
 	return nil
 }
 
-// mostDepth is the limit for the nesting of values. json.Decoder.Token has no limit of its
-// own, and a stack overflow ends the process.
-const mostDepth = 1000
-
-// onceEach reads a value and rejects an object with a duplicate property.
-func onceEach(dec *json.Decoder, at string, depth int) error {
-	if depth > mostDepth {
-		return fault.New(fmt.Sprintf("the arguments are nested more than %d deep", mostDepth), "Send a flatter value.")
-	}
-	tok, err := dec.Token()
-	if err != nil {
-		return notJSON(err)
-	}
-	delim, ok := tok.(json.Delim)
-	if !ok {
-		return nil
-	}
-	seen := map[string]bool{}
-	for i := 0; dec.More(); i++ {
-		where := fmt.Sprintf("%s[%d]", at, i)
-		if delim == '{' {
-			key, err := dec.Token()
-			if err != nil {
-				return notJSON(err)
-			}
-			name, _ := key.(string)
-			where = join(at, name)
-			if seen[name] {
-				return fault.New(fmt.Sprintf("property %s is given twice", clip([]byte(fmt.Sprintf("%q", where)))), "Give it once.")
-			}
-			seen[name] = true
-		}
-		if err := onceEach(dec, where, depth+1); err != nil {
-			return err
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return notJSON(err)
-	}
-	return nil
-}
-
-// foreignInput is the input of an upstream tool.
+// foreignInput is the input of an upstream tool, before and after its preparation.
 type foreignInput struct {
 	f   *Foreign
 	raw json.RawMessage
 }
 
-func (i *foreignInput) backfilled(*Env) input { return i }
+func (i *foreignInput) prepare(*Env) (input, error) { return i, nil }
 
 // facts trusts the read-only hint for concurrency only. Every call may reach beyond this
 // machine.
@@ -178,7 +126,6 @@ func (i *foreignInput) summary() string {
 	return text
 }
 
-func (i *foreignInput) validate() error       { return nil }
 func (i *foreignInput) json() json.RawMessage { return i.raw }
 func (i *foreignInput) parts(*Env) *Parts     { return nil }
 

@@ -9,6 +9,7 @@ import (
 
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/toolstest"
 )
 
 const placeSchema = `{"type":"object","properties":{"city":{"type":"string","pattern":"^[A-Z]"},"n":{"type":["integer","null"]},"near":{"$ref":"#/$defs/p"}},"required":["city"],"$defs":{"p":{"type":"object","properties":{"x":{"type":"number"}}}}}`
@@ -69,7 +70,7 @@ func TestForeignInput(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", c.args, err)
-		} else if got := call.Resolve(&tools.Env{}).Input(); string(got) != c.args {
+		} else if got := toolstest.Prepare(t, call, &tools.Env{}).Input(); string(got) != c.args {
 			t.Errorf("%s became %s", c.args, got)
 		}
 	}
@@ -109,11 +110,11 @@ func TestForeignFacts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := call.Resolve(&tools.Env{}).Facts
+		got := toolstest.Prepare(t, call, &tools.Env{}).Facts
 		if got.ReadOnly || got.ConcurrencySafe != c.safe || got.Destructive != c.destructive || c.said.DestructiveHint() != c.destroys {
 			t.Errorf("%+v: %+v", c.said, got)
 		}
-		match := call.Resolve(&tools.Env{}).Matcher(policy.Base{})
+		match := toolstest.Prepare(t, call, &tools.Env{}).Matcher(policy.Base{})
 		if !match(policy.Deny, "x") || !match(policy.Ask, "x") || match(policy.Allow, "x") {
 			t.Error("a pattern that nobody understands allows, or does not deny or ask")
 		}
@@ -169,11 +170,11 @@ func TestServers(t *testing.T) {
 // that Lookup finds every tool in any case.
 func TestListed(t *testing.T) {
 	big := strings.Repeat("word ", 400) // 500 tokens
-	finder := tools.MustBuild(tools.Def[struct{}, struct{}]{Name: "ToolSearch", Prompt: "Finds.", Loading: tools.LoadAlways, Finder: true, Call: nothing})
+	finder := tools.MustBuild(tools.Def[struct{}, struct{}, struct{}]{Name: "ToolSearch", Prompt: "Finds.", Loading: tools.LoadAlways, Finder: true, Call: nothing})
 	list := []*tools.Tool{simple("Always", tools.LoadAlways), simple("Auto", tools.LoadAuto), simple("Late", tools.LoadDeferred), finder}
-	heavy := append(list[:4:4], tools.MustBuild(tools.Def[struct{}, struct{}]{Name: "Heavy", Prompt: big, Call: nothing}))
+	heavy := append(list[:4:4], tools.MustBuild(tools.Def[struct{}, struct{}, struct{}]{Name: "Heavy", Prompt: big, Call: nothing}))
 	for range 5 {
-		heavy = append(heavy, tools.MustBuild(tools.Def[struct{}, struct{}]{Name: "Heavy" + string(rune('A'+len(heavy))), Prompt: big, Call: nothing}))
+		heavy = append(heavy, tools.MustBuild(tools.Def[struct{}, struct{}, struct{}]{Name: "Heavy" + string(rune('A'+len(heavy))), Prompt: big, Call: nothing}))
 	}
 	found := func(name string) bool { return name == "Late" || name == "mcp__maps__place" }
 	for _, c := range []struct {
@@ -231,7 +232,7 @@ func TestUnknownNames(t *testing.T) {
 // that changes something, unless it is a misspelling of that tool.
 func TestUnknownOfHosts(t *testing.T) {
 	readOnly := func(name string) *tools.Tool {
-		return tools.MustBuild(tools.Def[struct{}, struct{}]{Name: name, Prompt: "Does it.", IsReadOnly: tools.Always[struct{}](), Call: nothing})
+		return tools.MustBuild(tools.Def[struct{}, struct{}, struct{}]{Name: name, Prompt: "Does it.", IsReadOnly: tools.Always[struct{}](), Call: nothing})
 	}
 	files := []*tools.Tool{readOnly("Read"), readOnly("Glob"), readOnly("Grep"), simple("Write", tools.LoadAlways), simple("Edit", tools.LoadAlways)}
 	all := append(files[:5:5], simple("Bash", tools.LoadAlways), readOnly("TaskOutput"))
@@ -349,7 +350,7 @@ func nothing(context.Context, *tools.Env, struct{}) (tools.Result[struct{}], err
 }
 
 func simple(name string, how tools.Loading) *tools.Tool {
-	return tools.MustBuild(tools.Def[struct{}, struct{}]{Name: name, Prompt: "Does it.", Loading: how, Call: nothing})
+	return tools.MustBuild(tools.Def[struct{}, struct{}, struct{}]{Name: name, Prompt: "Does it.", Loading: how, Call: nothing})
 }
 
 func names(list []*tools.Tool) string {

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"mcp-toolset/internal/fault"
 )
 
 // The schema of an upstream server is not trusted. The JSON Schema library follows endless
@@ -44,7 +46,7 @@ func validator(schema json.RawMessage) func(json.RawMessage) error {
 		}
 		var value any
 		if err := json.Unmarshal(raw, &value); err != nil {
-			return notJSON(err)
+			return fault.New("the arguments are not valid JSON: "+err.Error(), "Send one JSON object.")
 		}
 		if err := resolved.Validate(value); err != nil {
 			return misfit(value, resolved.Schema(), err)

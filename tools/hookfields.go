@@ -39,14 +39,14 @@ func (r *Response) HookResponse() (data json.RawMessage, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	if len(r.HookFields) == 0 {
+	if r.HookFields == nil {
 		return data, true
 	}
 	var own map[string]json.RawMessage
 	if json.Unmarshal(data, &own) != nil {
 		return data, true // not an object
 	}
-	all := maps.Clone(map[string]any(r.HookFields))
+	all := maps.Clone(map[string]any(r.HookFields()))
 	for name, value := range own {
 		all[name] = value
 	}

@@ -12,7 +12,7 @@ func TestHookResponse(t *testing.T) {
 	f := HookFields{"b": 2, "own": "not this"}
 	f.Text("short", "x")
 	f.Text("long", "x"+strings.Repeat("é", maxHookText))
-	r := &Response{HookFields: f, Structured: func() (json.RawMessage, error) { return json.RawMessage(`{"own":"this"}`), nil }}
+	r := &Response{HookFields: func() HookFields { return f }, Structured: func() (json.RawMessage, error) { return json.RawMessage(`{"own":"this"}`), nil }}
 	data, ok := r.HookResponse()
 	var got struct {
 		B         int

@@ -13,7 +13,7 @@ import (
 func TestLater(t *testing.T) {
 	var why error
 	type in struct{}
-	tool := tools.MustBuild(tools.Def[in, in]{Name: "Extra", Prompt: "Extra.", IsEnabled: func() error { return why },
+	tool := tools.MustBuild(tools.Def[in, in, in]{Name: "Extra", Prompt: "Extra.", IsEnabled: func() error { return why },
 		Call: func(context.Context, *tools.Env, in) (tools.Result[in], error) { return tools.Result[in]{}, nil }})
 	for _, c := range []struct {
 		first error

@@ -15,8 +15,10 @@ type Result[Out any] struct {
 	Effect session.Effect // changes to the session; applied in order of arrival
 	Blocks []Content      // content that follows the rendered output
 	Meta   map[string]any // data for programs; a model never needs it
-	// HookFields holds further fields for hooks. It is set only if Env.Hooked. nil: none.
-	HookFields HookFields
+	// HookFields returns further fields for hooks. It is called at most once, right after
+	// the call, and only if hooks run. nil: none.
+	HookFields func() HookFields
+	Private    bool // the result is for this session only; no identical call at the same time gets it
 	Failed     bool // the call ran, and its result is a failure, such as a command's exit code
 }
 
@@ -25,7 +27,8 @@ type Response struct {
 	Content    []Content
 	Structured func() (json.RawMessage, error) // the output as JSON; nil for errors
 	Meta       map[string]any
-	HookFields HookFields // as in Result
+	HookFields func() HookFields // as in Result
+	Private    bool              // as in Result
 	Failed     bool
 	Effect     session.Effect
 }

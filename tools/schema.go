@@ -28,6 +28,9 @@ func makeSchemas[In, Out any](tool string, in, out *jsonschema.Schema) (*schemas
 		}
 	}
 	s := &schemas{in: in}
+	if s.defaults, err = defaultValues(in, reflect.TypeFor[In]()); err != nil {
+		return nil, fmt.Errorf("tool %s: input schema: %w", tool, err)
+	}
 	for _, name := range in.Required {
 		if in.Properties[name].Type == "string" {
 			s.firstStringProp = name
@@ -44,7 +47,7 @@ func makeSchemas[In, Out any](tool string, in, out *jsonschema.Schema) (*schemas
 }
 
 // inferSchema makes a schema from a struct type. The `json` tag marks optional properties
-// (omitempty or omitzero), and the `jsonschema` tag holds the description. Further tags are
+// (omitempty, omitzero or a default), and the `jsonschema` tag holds the description. Further tags are
 // `enum:"a,b"`, `minimum:"1"`, `maximum:"9"`, `minLength:"1"` and `default:"json"`.
 func inferSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, nil)
@@ -70,7 +73,7 @@ func annotate(s *jsonschema.Schema, t reflect.Type) error {
 		return nil
 	}
 	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, _ := jsonName(f)
 		p := s.Properties[name]
 		if p == nil {
 			continue
@@ -81,8 +84,17 @@ func annotate(s *jsonschema.Schema, t reflect.Type) error {
 		if err := constrain(p, f.Tag); err != nil {
 			return fmt.Errorf("property %q: %w", name, err)
 		}
+		if p.Default != nil {
+			s.Required = slices.DeleteFunc(s.Required, func(required string) bool { return required == name })
+		}
 	}
 	return nil
+}
+
+// jsonName returns the name of a field's property, and whether zero values are omitted.
+func jsonName(f reflect.StructField) (name string, omitted bool) {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name, strings.Contains(options, "omit")
 }
 
 func constrain(p *jsonschema.Schema, tag reflect.StructTag) error {

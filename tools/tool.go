@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -51,13 +52,13 @@ type Tool struct {
 	Finder bool
 	// Unwrap turns a call of the tool into a call of another one. nil: calls are its own.
 	Unwrap Unwrap
-	// Prepare connects the tool's server if it is not connected. Its error ends the call.
-	// nil: nothing to prepare.
-	Prepare func(context.Context) error
+	// Connect connects the tool's server if it is not connected. Its error ends the call.
+	// nil: the tool has no server.
+	Connect func(context.Context) error
 
 	enabled func() error
 	schemas func() (*schemas, error)
-	parse   func(json.RawMessage) (input, error)
+	parse   func(json.RawMessage) (arguments, error)
 }
 
 // Hints holds the static annotations of a tool. ReadOnly and Idempotent are true if they
@@ -67,14 +68,15 @@ type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 type schemas struct {
 	in              *jsonschema.Schema
 	rawIn, rawOut   json.RawMessage
-	firstStringProp string // first required string property, or ""
+	defaults        json.RawMessage // an object with the defaults of properties; nil: none
+	firstStringProp string          // first required string property, or ""
 }
 
 // toolName matches the tool names that every model API accepts.
 var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
 // MustBuild is like Build but panics on an error. It is for package-level lists.
-func MustBuild[In, Out any](d Def[In, Out]) *Tool {
+func MustBuild[In, Prepared, Out any](d Def[In, Prepared, Out]) *Tool {
 	t, err := Build(d)
 	if err != nil {
 		panic(err)
@@ -84,7 +86,7 @@ func MustBuild[In, Out any](d Def[In, Out]) *Tool {
 
 // Build makes a tool from a definition. It checks what can be checked cheaply. The schemas
 // are made on first use; InputSchema and OutputSchema report their errors.
-func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
+func Build[In, Prepared, Out any](d Def[In, Prepared, Out]) (*Tool, error) {
 	fail := func(format string, args ...any) (*Tool, error) {
 		return nil, fmt.Errorf("tool %q: %s", d.Name, fmt.Sprintf(format, args...))
 	}
@@ -108,6 +110,15 @@ func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
 		if !toolName.MatchString(a) || a == d.Name {
 			return fail("alias %q is not a name of its own", a)
 		}
+	}
+	if d.Prepare == nil {
+		if reflect.TypeFor[In]() != reflect.TypeFor[Prepared]() {
+			return fail("Prepare is required, since Prepared is not In")
+		}
+		d.Prepare = func(_ *Env, in In) (Prepared, error) { return any(in).(Prepared), nil }
+	}
+	if err := embeds(reflect.TypeFor[Prepared](), reflect.TypeFor[In]()); err != nil {
+		return fail("%v", err)
 	}
 	if d.Title == "" {
 		d.Title = d.Name
@@ -134,18 +145,42 @@ func Build[In, Out any](d Def[In, Out]) (*Tool, error) {
 	// the worst call.
 	t.Hints.Destructive = t.Hints.Destructive || d.IsDestructive.when != nil
 	t.Hints.OpenWorld = t.Hints.OpenWorld || d.IsOpenWorld.when != nil
-	t.parse = func(raw json.RawMessage) (input, error) {
+	t.parse = func(raw json.RawMessage) (arguments, error) {
 		s, err := t.schemas()
 		if err != nil {
 			return nil, err
 		}
-		in := &typed[In, Out]{def: &d, subject: s.firstStringProp}
+		in := &parsed[In, Prepared, Out]{def: &d, subject: s.firstStringProp}
+		if err := s.applyDefaults(&in.in); err != nil {
+			return nil, err
+		}
 		if err := decodeArguments(raw, s.in, &in.in); err != nil {
 			return nil, err
 		}
 		return in, nil
 	}
 	return t, nil
+}
+
+// embeds returns an error unless the JSON form of prepared is that of in: unless it is the
+// same type, or a struct with in embedded and no other exported field.
+func embeds(prepared, in reflect.Type) error {
+	if prepared == in {
+		return nil
+	}
+	found := false
+	for i := 0; prepared.Kind() == reflect.Struct && i < prepared.NumField(); i++ {
+		switch f := prepared.Field(i); {
+		case f.Anonymous && f.Type == in && f.Tag == "":
+			found = true
+		case f.Anonymous || f.IsExported():
+			return fmt.Errorf("field %s of %v is not unexported: rules and hooks would take it for a part of the input", f.Name, prepared)
+		}
+	}
+	if !found {
+		return fmt.Errorf("%v does not embed %v", prepared, in)
+	}
+	return nil
 }
 
 // InputSchema returns the JSON Schema of the tool's arguments. That of one of our own tools

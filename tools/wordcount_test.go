@@ -31,7 +31,7 @@ type wordCountOutput struct {
 }
 
 func newWordCount() *tools.Tool {
-	return tools.MustBuild(tools.Def[wordCountInput, wordCountOutput]{
+	return tools.MustBuild(tools.Def[wordCountInput, wordCountInput, wordCountOutput]{
 		Name:              "WordCount",
 		Prompt:            "Counts the lines, words and characters of a text file.",
 		SearchHint:        "count words lines and characters of a file",
@@ -39,12 +39,17 @@ func newWordCount() *tools.Tool {
 		IsConcurrencySafe: tools.Always[wordCountInput](),
 		IsIdempotent:      tools.Always[wordCountInput](),
 		Path:              func(in wordCountInput) string { return in.FilePath },
-		Backfill:          func(env *tools.Env, in *wordCountInput) { in.FilePath = env.Abs(in.FilePath) },
+		Prepare:           prepareWordCount,
 		Call:              countWords,
 		Render: func(o wordCountOutput) []tools.Content {
 			return []tools.Content{tools.Text{Text: fmt.Sprintf("%d lines, %d words, %d characters", o.Lines, o.Words, o.Characters)}}
 		},
 	})
+}
+
+func prepareWordCount(env *tools.Env, in wordCountInput) (wordCountInput, error) {
+	in.FilePath = env.Abs(in.FilePath)
+	return in, nil
 }
 
 func countWords(ctx context.Context, env *tools.Env, in wordCountInput) (tools.Result[wordCountOutput], error) {

@@ -135,7 +135,7 @@ func run(t *testing.T, env *tools.Env, query string) (*tools.Response, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return call.Resolve(env).Run(t.Context(), env)
+	return toolstest.Prepare(t, call, env).Run(t.Context(), env)
 }
 
 // TestLoaded checks that tools shown with their schema are loaded, except those that a

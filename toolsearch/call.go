@@ -29,7 +29,7 @@ var callPrompt string
 
 // CallTool returns the tool CallTool. Its calls become calls of other tools through Unwrap.
 func CallTool() *tools.Tool {
-	return tools.MustBuild(tools.Def[CallInput, CallOutput]{
+	return tools.MustBuild(tools.Def[CallInput, CallInput, CallOutput]{
 		Name:          "CallTool",
 		Title:         "Call a tool",
 		Prompt:        callPrompt,

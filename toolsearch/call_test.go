@@ -52,7 +52,7 @@ func TestUnwrap(t *testing.T) {
 		`{"name":"\ud800"}`:                            `the arguments hold half of a surrogate pair, \ud800. Send the whole character, or leave it out.`,
 		"{\"name\":\"a\xff\"}":                         `the arguments are not valid UTF-8. Send text as UTF-8.`,
 		"{\"name\":[\"a\u202e\"]}":                     `property "name" is ["a\u202e"]. Send a string.`,
-		`{"name":"a","arguments":{"b"`:                 `the arguments are not valid JSON: EOF. Send one JSON object.`,
+		`{"name":"a","arguments":{"b"`:                 `the arguments are not valid JSON: column 29: the text ends too early; a quote or bracket is not closed. Send one JSON object.`,
 	} {
 		name, args, err := unwrap(json.RawMessage(raw))
 		var fault *tools.Fault

@@ -84,7 +84,7 @@ func count() []*tools.Tool {
 		Text string `json:"text" jsonschema:"What to count in"`
 	}
 	type output struct{}
-	return []*tools.Tool{tools.MustBuild(tools.Def[input, output]{
+	return []*tools.Tool{tools.MustBuild(tools.Def[input, input, output]{
 		Name: "WordCount", Aliases: []string{"Tally"}, Prompt: "Counts the words of \"a text\". They are what is between blanks.",
 		SearchHint: "how many words there are",
 		Call:       func(context.Context, *tools.Env, input) (r tools.Result[output], err error) { return r, nil },

@@ -79,9 +79,9 @@ func ask(t *testing.T, tool *tools.Tool, c *tools.Catalogue, args string) (*tool
 		return nil, err
 	}
 	env := &tools.Env{Catalogue: func() *tools.Catalogue { return c }}
-	resolved := call.Resolve(env)
-	if err := resolved.Validate(); err != nil {
+	prepared, err := call.Prepare(env)
+	if err != nil {
 		return nil, err
 	}
-	return resolved.Run(t.Context(), env)
+	return prepared.Run(t.Context(), env)
 }

@@ -38,7 +38,6 @@ type Hit struct {
 }
 
 const (
-	usual = 5 // default number of results
 	// patience is the time that a search without hits waits for servers that are being
 	// connected. It is short, since a model can search again.
 	patience = 3 * time.Second
@@ -53,34 +52,40 @@ var prompt string
 // New returns the tool ToolSearch.
 func New() *tools.Tool {
 	var indexes cache
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:              "ToolSearch",
 		Title:             "Find tools",
 		Prompt:            prompt,
 		SearchHint:        "find tools that are not listed",
-		Description:       func(in Input) string { return "Find tools: " + in.Query },
+		Description:       func(in prepared) string { return "Find tools: " + in.Query },
 		Loading:           tools.LoadAlways,
 		Finder:            true,
-		IsReadOnly:        tools.Always[Input](),
-		IsConcurrencySafe: tools.Always[Input](),
-		IsIdempotent:      tools.Always[Input](),
-		Validate:          validate,
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+		IsReadOnly:        tools.Always[prepared](),
+		IsConcurrencySafe: tools.Always[prepared](),
+		IsIdempotent:      tools.Always[prepared](),
+		Prepare:           prepare,
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			return run(ctx, env, in, &indexes)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
 }
 
-func validate(in Input) error {
+// prepared is the input of a call with its parsed query.
+type prepared struct {
+	Input
+	query query
+}
+
+func prepare(_ *tools.Env, in Input) (prepared, error) {
 	q := parse(in.Query)
 	switch {
 	case q.selects && len(q.names) == 0:
-		return fault.New("select: names no tool", "Put names behind it, separated by commas, or search by words.")
+		return prepared{}, fault.New("select: names no tool", "Put names behind it, separated by commas, or search by words.")
 	case !q.selects && len(q.words)+len(q.required) == 0:
-		return fault.New("the query has no words", "Say in a few words what the tool should do.")
+		return prepared{}, fault.New("the query has no words", "Say in a few words what the tool should do.")
 	}
-	return nil
+	return prepared{in, q}, nil
 }
 
 // found holds the result of a search in a catalogue.
@@ -91,10 +96,7 @@ type found struct {
 	missing   []string // requested names that were not found
 }
 
-func run(ctx context.Context, env *tools.Env, in Input, indexes *cache) (tools.Result[Output], error) {
-	if in.MaxResults == 0 {
-		in.MaxResults = usual
-	}
+func run(ctx context.Context, env *tools.Env, in prepared, indexes *cache) (tools.Result[Output], error) {
 	if env.Wake != nil {
 		env.Wake(ctx, 0)
 	}
@@ -123,8 +125,8 @@ func mayHaveMore(s tools.Server) bool {
 }
 
 // find searches a catalogue.
-func find(c *tools.Catalogue, in Input, indexes *cache) *found {
-	f := &found{query: parse(in.Query), catalogue: c}
+func find(c *tools.Catalogue, in prepared, indexes *cache) *found {
+	f := &found{query: in.query, catalogue: c}
 	ix := indexes.get(c.Tools())
 	for _, name := range f.query.names {
 		switch t := ix.names[name]; {

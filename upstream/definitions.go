@@ -106,7 +106,7 @@ func (s *server) foreign(d definition, change string) tools.Foreign {
 			ReadOnly: d.Annotations.ReadOnly, Destructive: d.Annotations.Destructive,
 			Idempotent: d.Annotations.Idempotent, OpenWorld: d.Annotations.OpenWorld,
 		},
-		Prepare: s.prepare,
+		Connect: s.prepare,
 	}
 	if whole := s.toolPrefix() + d.Name; whole != d.called {
 		f.Aliases = []string{whole} // rules may use the server's own name

@@ -54,7 +54,7 @@ func TestBegin(t *testing.T) {
 		if d := cmp.Diff(want, b.show()); d != "" {
 			t.Error(d)
 		}
-		if err := old.Prepare(t.Context()); err != nil {
+		if err := old.Connect(t.Context()); err != nil {
 			t.Error(err)
 		}
 		for _, name := range []string{"refused", "broken"} {

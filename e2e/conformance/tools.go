@@ -26,7 +26,7 @@ type (
 
 // define returns a tool without arguments that may run concurrently with any other.
 func define(name, prompt string, call func(context.Context, *tools.Env) (result, error)) *tools.Tool {
-	return tools.MustBuild(tools.Def[nothing, output]{
+	return tools.MustBuild(tools.Def[nothing, nothing, output]{
 		Name: name, Prompt: prompt,
 		IsReadOnly:        tools.Always[nothing](),
 		IsIdempotent:      tools.Always[nothing](),

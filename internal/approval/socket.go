@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
 	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/store"
 )
 
 // Each server has its own folder within the folder of approvals. Its name is
@@ -56,7 +55,7 @@ type conn interface {
 // door is the socket or pipe of a server, with its folder.
 type door struct {
 	folder   string // folder of this server
-	lock     io.Closer
+	own      *store.Folder
 	temp     string // folder of the socket, if it is not in the server's folder
 	listener listener
 	stop     context.CancelFunc
@@ -103,11 +102,11 @@ func (s *Store) open() error {
 
 // newDoor creates the folder of a server and listens there.
 func newDoor(folder string) (*door, error) {
-	lock, err := state.OwnFolder(folder)
+	own, err := store.Own(folder)
 	if err != nil {
 		return nil, err
 	}
-	d := &door{folder: folder, lock: lock}
+	d := &door{folder: folder, own: own}
 	if err := d.listen(); err != nil {
 		return nil, errors.Join(err, d.remove())
 	}
@@ -143,51 +142,27 @@ func (d *door) remove() error {
 	if d.listener != nil {
 		_ = d.listener.Close() // this also removes a socket
 	}
-	var errs []error
-	// The lock file is removed while it is locked, so that no other process
-	// locks a file that is being removed.
-	for _, err := range []error{removeFolder(d.folder, d.temp), os.Remove(d.folder + state.LockExt), d.lock.Close()} {
-		if !errors.Is(err, fs.ErrNotExist) { // another process may have removed it
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	removeFiles(d.folder, d.temp)
+	return d.own.Remove()
 }
 
-// removeFolder removes the folder of a server, and the separate folder of its
+// removeFiles removes the files of a server, and the separate folder of its
 // socket, if any. It removes only files that we created.
-func removeFolder(folder, temp string) error {
+func removeFiles(folder, temp string) {
 	_ = os.Remove(filepath.Join(folder, socketName))
 	_ = os.Remove(filepath.Join(folder, pointerName))
 	if temp != "" {
 		_ = os.Remove(filepath.Join(temp, socketName))
 		_ = os.Remove(temp)
 	}
-	return os.Remove(folder)
 }
 
 // sweep removes the files of servers that were killed.
-func sweep(folder string) {
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		if e.IsDir() && len(e.Name()) == nameLength {
-			sweepServer(filepath.Join(folder, e.Name()))
-		}
-		if name, ok := strings.CutSuffix(e.Name(), state.LockExt); ok && len(name) == nameLength {
-			sweepServer(filepath.Join(folder, name))
+func sweep(root string) {
+	folders, _ := store.Servers(root)
+	for _, folder := range folders {
+		if len(filepath.Base(folder)) == nameLength {
+			store.Reclaim(folder, func() { removeFiles(folder, tempOf(folder)) })
 		}
 	}
-}
-
-func sweepServer(folder string) {
-	lock, err := state.TryLock(folder + state.LockExt)
-	if err != nil {
-		return // the server is running
-	}
-	temp := tempOf(folder)
-	// A folder with other files is left in place, and so is its lock file.
-	if err := removeFolder(folder, temp); err == nil || errors.Is(err, fs.ErrNotExist) {
-		_ = os.Remove(folder + state.LockExt)
-	}
-	_ = lock.Close()
 }

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"mcp-toolset/internal/state"
 )
 
 func TestModes(t *testing.T) {
@@ -46,7 +44,7 @@ func servers(t *testing.T, folder string) (names []string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), state.LockExt); len(name) == nameLength {
+		if name := strings.TrimSuffix(e.Name(), ".lock"); len(name) == nameLength {
 			names = append(names, e.Name())
 		}
 	}

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
-	"unicode/utf8"
+	"slices"
 
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/strictjson"
 	"mcp-toolset/policy"
 )
 
@@ -131,38 +133,19 @@ func (c *Classifier) ask(ctx context.Context, stage Stage, line []byte) (Answer,
 	return a, nil
 }
 
-// parse decodes an answer: one object without unknown keys. encoding/json alone
-// would accept duplicate keys and keys in capitals.
+// parse decodes an answer: one object without unknown keys.
 func parse(data []byte) (Answer, error) {
-	if !utf8.Valid(data) {
-		return Answer{}, errors.New("it is not UTF-8")
-	}
-	if !json.Valid(data) {
-		return Answer{}, errors.New("it is not JSON")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return Answer{}, errors.New("it is not an object")
+	fields, err := strictjson.Fields(data)
+	if err != nil {
+		return Answer{}, err
 	}
 	found := map[string]string{}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return Answer{}, err
-		}
-		key, _ := t.(string) // always a string in valid JSON
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != "decision" && key != "reason" {
 			return Answer{}, fmt.Errorf("it has the key %s; only decision and reason may be there", plain.Line(key))
 		}
-		if _, ok := found[key]; ok {
-			return Answer{}, fmt.Errorf("it has the key %s twice", key)
-		}
-		value, err := d.Token()
-		if err != nil {
-			return Answer{}, err
-		}
-		text, ok := value.(string)
-		if !ok {
+		var text string
+		if raw := fields[key]; raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
 			return Answer{}, fmt.Errorf("its %s is not a string", key)
 		}
 		found[key] = text

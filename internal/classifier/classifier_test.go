@@ -146,8 +146,8 @@ func TestAnswers(t *testing.T) {
 // opinion.
 func TestNoAnswers(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                       "it is not JSON",
-		`allow`:                                  "it is not JSON",
+		``:                                       "it is not JSON: nothing is there",
+		`allow`:                                  `it is not JSON: column 1: expected a value, found "a"`,
 		`"allow"`:                                "it is not an object",
 		`["allow"]`:                              "it is not an object",
 		`null`:                                   "it is not an object",
@@ -161,9 +161,9 @@ func TestNoAnswers(t *testing.T) {
 		`{"decision":"allow","reason":null}`:     "its reason is not a string",
 		`{"Decision":"allow"}`:                   "it has the key Decision; only decision and reason may be there",
 		`{"decision":"allow","a\n":1}`:           `it has the key a\n; only decision and reason may be there`,
-		`{"decision":"deny","decision":"allow"}`: "it has the key decision twice",
-		`{"decision":"allow"} {"decision":"deny"}`:     "it is not JSON",
-		`{"decision":"allow"`:                          "it is not JSON",
+		`{"decision":"deny","decision":"allow"}`: `the key "decision" stands twice`,
+		`{"decision":"allow"} {"decision":"deny"}`:     `it is not JSON: column 22: expected the end of it, found "{"`,
+		`{"decision":"allow"`:                          "it is not JSON: column 20: it ends too early; a quote or bracket is not closed",
 		"{\"decision\":\"allow\",\"reason\":\"\xff\"}": "it is not UTF-8",
 	} {
 		if a, err := parse([]byte(text)); err == nil || err.Error() != want {
@@ -171,7 +171,7 @@ func TestNoAnswers(t *testing.T) {
 		}
 	}
 	_, ok, out := ask(t, server(t, says("no\x1b[1m")))
-	if ok || !strings.Contains(out, `error="reading the answer no\\x1b[1m: it is not JSON"`) || !strings.Contains(out, "stage=1 tool=Bash") {
+	if ok || !strings.Contains(out, `error="reading the answer no\\x1b[1m: it is not JSON: column 2: expected true, false or null, found \"o\""`) || !strings.Contains(out, "stage=1 tool=Bash") {
 		t.Errorf("%v, logged %s", ok, out)
 	}
 }

@@ -47,8 +47,8 @@ func TestCommandFails(t *testing.T) {
 		allow + `; exit 1`:                   `running sh: exit status 1"`,
 		allow + `; kill -9 $$`:               `running sh: signal: killed"`,
 		`printf 'no\nmodel\033' >&2; exit 3`: `running sh: exit status 3: no\\nmodel\\x1b"`,
-		`:`:                                  `it is not JSON"`,
-		allow + ";" + allow:                  `it is not JSON"`,
+		`:`:                                  `it is not JSON: nothing is there"`,
+		allow + ";" + allow:                  `it is not JSON: line 2, column 1: expected the end of it, found \"{\""`,
 		allow + `; yes`:                      `it answered more than 65536 bytes"`,
 		allow + `; (trap '' PIPE; while :; do echo; done)`: `it answered more than 65536 bytes"`,
 	} {

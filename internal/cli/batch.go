@@ -11,7 +11,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/jsontext"
+	"mcp-toolset/internal/strictjson"
 	"mcp-toolset/pipeline"
 )
 
@@ -83,12 +83,12 @@ func readKeys(text []byte, keys ...string) (values map[string]json.RawMessage, o
 	if !utf8.Valid(text) {
 		return nil, nil, errors.New("the line is not UTF-8")
 	}
-	if err := checkJSON(text); err != nil {
-		return nil, nil, err
-	}
-	list, ok := jsontext.Members(text)
-	if !ok {
+	list, err := strictjson.Members(text)
+	if e, bad := errors.AsType[*strictjson.Error](err); bad && e.Kind == strictjson.NotObject {
 		return nil, nil, errors.New(`the line is not an object; write {"tool": NAME, "input": {...}}`)
+	}
+	if err != nil {
+		return nil, nil, errors.New(strictjson.Describe(err, "the line"))
 	}
 	values = map[string]json.RawMessage{}
 	for _, m := range list {
@@ -102,20 +102,6 @@ func readKeys(text []byte, keys ...string) (values map[string]json.RawMessage, o
 		}
 	}
 	return values, others, nil
-}
-
-// checkJSON returns an error with the column if line is not JSON, or nil.
-func checkJSON(line []byte) error {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return errors.New("the line is not JSON: nothing is there")
-	}
-	var raw json.RawMessage
-	err := json.Unmarshal(line, &raw)
-	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		_, column, fact := jsontext.Fault(line, syntax, "line")
-		return fmt.Errorf("the line is not JSON: column %d: %s", column, fact)
-	}
-	return err
 }
 
 // line holds a line without its line ending. If err is set, there is no line.

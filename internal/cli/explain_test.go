@@ -68,7 +68,7 @@ func TestBatch(t *testing.T) {
 		{`{"tool":null,"tool":"B"}`, `!the key "tool" stands twice`},
 		{`{"tool":"A","input":{},"\u0069nput":{}}`, `!the key "input" stands twice`},
 		{"{\"tool\":\"A\xff\"}", `!the line is not UTF-8`},
-		{strings.Repeat("[", 400_000), `!the line is not JSON: `},
+		{strings.Repeat("[", 400_000), `!the line is nested more than 10000 deep`},
 		{call(64 << 10), ""}, {call(64<<10 - 1), ""}, {call(400_000), ""}, {call(maxLine), ""},
 		{call(maxLine + 1), `!the call is too long: more than 1048576 bytes`},
 		{call(3 * maxLine), `!the call is too long`},
@@ -213,7 +213,7 @@ func TestBatchBroken(t *testing.T) {
 // TestExplainRecovers checks that a call that panics in a tool is denied, that later calls are
 // answered, and that the text of the panic is not shown.
 func TestExplainRecovers(t *testing.T) {
-	fragile := tools.MustBuild(tools.Def[word, word]{
+	fragile := tools.MustBuild(tools.Def[word, word, word]{
 		Name: "Fragile", Prompt: "Breaks.", IsReadOnly: tools.Always[word](),
 		Parts: func(_ *tools.Env, w word) *tools.Parts {
 			if w.Word == "boom" {

@@ -16,7 +16,7 @@ type word struct {
 }
 
 func toolLoaded(name string, l tools.Loading) *tools.Tool {
-	return tools.MustBuild(tools.Def[word, word]{Name: name, Prompt: "Says a word.", Loading: l,
+	return tools.MustBuild(tools.Def[word, word, word]{Name: name, Prompt: "Says a word.", Loading: l,
 		Call: func(context.Context, *tools.Env, word) (tools.Result[word], error) { return tools.Result[word]{}, nil }})
 }
 
@@ -45,7 +45,7 @@ func TestOpenAITools(t *testing.T) {
 }
 
 func gated(name, feature string) *tools.Tool {
-	return tools.MustBuild(tools.Def[word, word]{Name: name, Prompt: "Says a word.", Feature: feature,
+	return tools.MustBuild(tools.Def[word, word, word]{Name: name, Prompt: "Says a word.", Feature: feature,
 		Call: func(context.Context, *tools.Env, word) (tools.Result[word], error) { return tools.Result[word]{}, nil }})
 }
 

@@ -153,7 +153,7 @@ func TestFailures(t *testing.T) {
 		{"exit 1", "ended with exit code 1"},
 		{"printf '{\"decision\":\"approve\"}'; echo 'a\033[1m\nb' >&2; exit 3", `ended with exit code 3: a\x1b[1m\nb`},
 		{"kill -9 $$", "ended with signal: killed"},
-		{"echo {", "printed JSON that cannot be used: it is not one valid JSON object"},
+		{"echo {", "printed JSON that cannot be used: it is not JSON: column 2: it ends too early; a quote or bracket is not closed"},
 		{`echo '{"decision":"\u001bx"}'`, `printed JSON that cannot be used: decision is "\x1bx", want "approve" or "block"`},
 		{specific(post, `"permissionDecision":"allow"`), `printed JSON that cannot be used: hookSpecificOutput: hookEventName is "PostToolUse", want "PreToolUse"`},
 	} {

@@ -1,14 +1,13 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
+	"mcp-toolset/internal/strictjson"
 	"mcp-toolset/policy"
 )
 
@@ -30,12 +29,6 @@ type output struct {
 // because hooks are also written for other programs.
 func parseOutput(event Event, text []byte) (output, error) {
 	var o output
-	if !utf8.Valid(text) {
-		return o, errors.New("it is not UTF-8")
-	}
-	if !json.Valid(text) {
-		return o, errors.New("it is not one valid JSON object")
-	}
 	top, err := readFields(text)
 	if err != nil {
 		return o, err
@@ -133,30 +126,11 @@ type fields struct {
 	err error
 }
 
-// readFields decodes an object that is valid JSON. Duplicate keys are an error,
-// because which of them counts would be a guess.
+// readFields decodes an object. Duplicate keys are an error, because which of
+// them counts would be a guess.
 func readFields(text []byte) (*fields, error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.New("it is not an object")
-	}
-	f := &fields{raw: map[string]json.RawMessage{}}
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		key, _ := token.(string) // always a string in valid JSON
-		if _, twice := f.raw[key]; twice {
-			return nil, fmt.Errorf("the key %q stands twice", key)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		f.raw[key] = value
-	}
-	return f, nil
+	raw, err := strictjson.Fields(text)
+	return &fields{raw: raw}, err
 }
 
 func (f *fields) take(key string) json.RawMessage {

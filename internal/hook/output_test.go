@@ -66,10 +66,10 @@ func TestParseOutput(t *testing.T) {
 func TestParseOutputErrors(t *testing.T) {
 	allow := `"permissionDecision":"allow"`
 	for _, c := range []struct{ text, want string }{
-		{`{`, `it is not one valid JSON object`},
-		{`{"decision":"approve"} trailing`, `it is not one valid JSON object`},
-		{`{"decision":"approve"}{}`, `it is not one valid JSON object`},
-		{`{'decision':'approve'}`, `it is not one valid JSON object`},
+		{`{`, `it is not JSON: column 2: it ends too early; a quote or bracket is not closed`},
+		{`{"decision":"approve"} trailing`, `it is not JSON: column 24: expected the end of it, found "t"`},
+		{`{"decision":"approve"}{}`, `it is not JSON: column 23: expected the end of it, found "{"`},
+		{`{'decision':'approve'}`, `it is not JSON: column 2: expected a quoted key, found "'"`},
 		{`{"decision":"approve","reason":"` + "\xff" + `"}`, `it is not UTF-8`},
 		{`[]`, `it is not an object`},
 		{`{"decision":"approve","decision":"approve"}`, `the key "decision" stands twice`},

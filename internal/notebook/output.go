@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/terminal"
 )
 
 // mimeKeys lists the types of data that are shown, the best for a model first. Pictures come first,
@@ -74,7 +75,7 @@ type stream struct {
 // end appends the stream to the outputs, if there is one.
 func (s *stream) end(out []Output) []Output {
 	if len(s.pieces) > 0 {
-		out = append(out, Output{Text: terminal(strings.Join(s.pieces, ""))})
+		out = append(out, Output{Text: terminal.Text(strings.Join(s.pieces, ""))})
 	}
 	*s = stream{}
 	return out
@@ -118,7 +119,7 @@ func readError(f fields, at place) (Output, error) {
 			line.unquote(&b)
 		}
 	}
-	return Output{Text: terminal(b.String())}, nil
+	return Output{Text: terminal.Text(b.String())}, nil
 }
 
 // readData reads the representation of data that is shown.
@@ -150,7 +151,7 @@ func readData(data value, at place, short bool) (Output, error) {
 		case i < pictures:
 			return readPicture(mime, text), nil
 		case mime == "text/plain":
-			text = terminal(text)
+			text = terminal.Text(text)
 			if isName(text) {
 				named = &Output{Text: text}
 				continue

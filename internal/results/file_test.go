@@ -25,30 +25,28 @@ func TestFile(t *testing.T) {
 			t.Errorf("%d bytes: %v, want %v", n, err, want)
 		}
 	}
-	used := func(want int64) {
+	counts := func(want int64) {
 		t.Helper()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.used != want {
-			t.Errorf("%d bytes are counted, want %d", s.used, want)
+		if got := used(s); got != want {
+			t.Errorf("%d bytes are counted, want %d", got, want)
 		}
 	}
 	add(f, "a", 60, nil)
 	add(f, "b", 60, ErrQuota)
-	used(60)
+	counts(60)
 	if err := f.Truncate(10); err != nil || f.Size() != 10 {
 		t.Errorf("%d bytes, %v", f.Size(), err)
 	}
-	used(10)
+	counts(10)
 	add(f, "c", 80, nil)
 	other, err := s.Create(dir, "Grep")
 	if err != nil {
 		t.Fatal(err)
 	}
 	add(other, "d", 10, nil)
-	used(100)
+	counts(100)
 	other.Discard()
-	used(90)
+	counts(90)
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}

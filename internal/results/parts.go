@@ -25,10 +25,7 @@ func (s *Store) SaveParts(dir, family, name string, next func() (string, error))
 			return "", 0, err
 		}
 	}
-	s.mu.Lock()
-	s.count++
-	unfinished := filepath.Join(dir, fmt.Sprintf("%04d-%s.unfinished", s.count, name))
-	s.mu.Unlock()
+	unfinished := s.newPath(dir, name+".unfinished")
 	if count, err = s.saveAll(unfinished, next); err != nil {
 		return "", 0, errors.Join(err, s.discard(unfinished))
 	}
@@ -51,27 +48,16 @@ func (s *Store) saveAll(folder string, next func() (string, error)) (count int, 
 			return 0, err
 		}
 		count++
-		if err := s.savePart(filepath.Join(folder, fmt.Sprintf("part-%04d.txt", count)), part); err != nil {
+		if err := s.write(filepath.Join(folder, fmt.Sprintf("part-%04d.txt", count)), part); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// savePart holds the lock for one part only, so that a long series does not block other results.
-func (s *Store) savePart(path, part string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.write(path, part)
-}
-
 // discard removes a folder and returns its bytes to the quota.
 func (s *Store) discard(folder string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	size := s.measure(folder).size
-	if err := os.RemoveAll(folder); err != nil {
+	if err := s.store.Remove(folder); err != nil {
 		return fmt.Errorf("removing what could not be stored whole: %w", err)
 	}
-	s.used -= size
 	return nil
 }

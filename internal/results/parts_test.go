@@ -39,8 +39,8 @@ func TestSaveParts(t *testing.T) {
 	if again != folder || count != 3 || err != nil {
 		t.Errorf("the same once more: %s, %d, %v", again, count, err)
 	}
-	if s.used != 6 {
-		t.Errorf("%d bytes are counted, want 6", s.used)
+	if used(s) != 6 {
+		t.Errorf("%d bytes are counted, want 6", used(s))
 	}
 }
 
@@ -55,8 +55,8 @@ func TestSavePartsOfAnotherState(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if exists(filepath.Join(dir, "a-1")) || !exists(filepath.Join(dir, "ab-1")) || !exists(filepath.Join(dir, "a-2")) || s.used != 10 {
-		t.Errorf("a former state is there, or another text is gone; %d bytes", s.used)
+	if exists(filepath.Join(dir, "a-1")) || !exists(filepath.Join(dir, "ab-1")) || !exists(filepath.Join(dir, "a-2")) || used(s) != 10 {
+		t.Errorf("a former state is there, or another text is gone; %d bytes", used(s))
 	}
 }
 
@@ -72,8 +72,8 @@ func TestSavePartsWholeOrNot(t *testing.T) {
 	if _, _, err := s.SaveParts(dir, "line", "line", pieces(io.EOF, strings.Repeat("x", 60), strings.Repeat("y", 60))); !errors.Is(err, ErrQuota) {
 		t.Errorf("a series over the quota: %v", err)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 || s.used != 0 {
-		t.Errorf("left behind: %v, %d bytes counted, %v", entries, s.used, err)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 || used(s) != 0 {
+		t.Errorf("left behind: %v, %d bytes counted, %v", entries, used(s), err)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestSavePartsAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || s.used != 3 {
-		t.Errorf("left: %v, %d bytes counted, %v", entries, s.used, err)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || used(s) != 3 {
+		t.Errorf("left: %v, %d bytes counted, %v", entries, used(s), err)
 	}
 }

@@ -93,6 +93,7 @@ func (l *Log) finish() {
 	_ = l.file.Close()
 	l.file = nil
 	close(l.done)
+	l.store.store.Release(l.path)
 }
 
 // take stores output.
@@ -165,8 +166,8 @@ func (l *Log) Content(limit int64) (p []byte, ok bool, err error) {
 func (l *Log) write(had int64, p []byte) (n int, why error) {
 	room, why := l.store.reserve(had, int64(len(p)))
 	n, err := l.out.Write(p[:room])
+	l.store.store.Settle(room, int64(n))
 	if err != nil {
-		l.store.unreserve(room - int64(n))
 		why = fmt.Errorf("storing output: %w", err)
 	}
 	return n, why
@@ -211,7 +212,7 @@ func (l *Log) Bytes() (printed, stored int64) {
 func (l *Log) Remove() error {
 	<-l.done
 	l.evict()
-	return l.store.remove(l, l.stored)
+	return l.store.remove(l)
 }
 
 func (l *Log) evict() {

@@ -80,10 +80,8 @@ func TestDiskError(t *testing.T) {
 	if err != nil || v.Head != "outp" || v.Tail != "more\nmore\nmore\nend\n" {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.used != 5 {
-		t.Errorf("%d bytes are counted", s.used)
+	if used, _ := s.store.Usage(); used != 5 {
+		t.Errorf("%d bytes are counted", used)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"regexp"
 	"strings"
+
+	"mcp-toolset/internal/terminal"
 )
 
 // maxScan is the limit of output that one Read examines for lines that the filter matches, in
@@ -99,7 +101,7 @@ func (s *snapshot) read(ctx context.Context, from int64, q Query) (part Part, er
 			part.More = true
 			if text.Len() == 0 && room > 0 {
 				kinds.add(one.raw)
-				if size, whole, ok := offset(one.raw, room); ok && size > 0 && q.Filter == nil {
+				if size, whole, ok := terminal.Offset(one.raw, room); ok && size > 0 && q.Filter == nil {
 					text.WriteString(cutAfter(one.text, whole))
 					part.Next = one.from + int64(size)
 				} else {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"mcp-toolset/internal/terminal"
 )
 
 // block is the length of the pieces of a long line, in bytes.
@@ -123,7 +125,7 @@ func (r *rows) read() (*row, error) {
 		this.raw, this.open = data[start:], true
 		this.end = r.size
 		if !r.final {
-			this.raw = complete(this.raw)
+			this.raw = terminal.Complete(this.raw)
 			this.end = this.start + int64(len(this.raw))
 		}
 		this.trim(r.forced)

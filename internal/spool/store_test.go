@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/store"
 )
 
 // Only this user can read the output, and its file name cannot be guessed.
@@ -175,8 +175,11 @@ func TestAllQuota(t *testing.T) {
 
 // The number of files is limited: the oldest ended logs are removed, running ones are not.
 func TestMostFiles(t *testing.T) {
-	s := newStore(t, DefaultQuota, time.Now)
-	s.most = 10
+	const most = 10
+	root := filepath.Join(t.TempDir(), "state", "output")
+	s := limited(root, DefaultQuota, most, time.Now)
+	t.Cleanup(func() { _ = s.Close() })
+	files := func() int { _, n := s.store.Usage(); return n }
 	runs := newLog(t, s)
 	var logs []*Log
 	for i := range 25 {
@@ -188,9 +191,9 @@ func TestMostFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		logs = append(logs, l)
-		list, err := filepath.Glob(filepath.Join(s.root, "*", "*"+logExt))
-		if err != nil || len(list) > 10 || len(list) != s.files {
-			t.Fatalf("there are %d files, %d are counted, %v", len(list), s.files, err)
+		list, err := filepath.Glob(filepath.Join(root, "*", "*"+logExt))
+		if err != nil || len(list) > most || len(list) != files() {
+			t.Fatalf("there are %d files, %d are counted, %v", len(list), files(), err)
 		}
 	}
 	there := func(l *Log) bool { _, err := os.Lstat(l.Path()); return err == nil }
@@ -200,11 +203,11 @@ func TestMostFiles(t *testing.T) {
 	if _, err := logs[0].View(10); err != ErrRemoved {
 		t.Errorf("got %v", err)
 	}
-	if err := logs[24].Remove(); err != nil || s.files > 9 {
-		t.Errorf("%d are counted, %v", s.files, err)
+	if err := logs[24].Remove(); err != nil || files() > 9 {
+		t.Errorf("%d are counted, %v", files(), err)
 	}
 	// An answer may be about to name a log that has just ended.
-	for range 2 * s.most {
+	for range 2 * most {
 		l := newLog(t, s)
 		l.finish()
 		logs = append(logs, l)
@@ -246,7 +249,7 @@ func TestCleaning(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	c.pass(maxAge - time.Hour)
+	c.pass(store.MaxAge - time.Hour)
 	s := later()
 	if !there(paths[0]) || !there(paths[1]) {
 		t.Error("it was cleaned too early")
@@ -268,7 +271,7 @@ func TestCleaning(t *testing.T) {
 		t.Error("what was left is still there")
 	}
 	later() // removes the folder, which is empty now
-	if there(filepath.Dir(paths[0])) || there(filepath.Dir(paths[0])+state.LockExt) {
+	if there(filepath.Dir(paths[0])) || there(filepath.Dir(paths[0])+".lock") {
 		t.Error("an empty folder is still there")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"mcp-toolset/internal/terminal"
 )
 
 const (
@@ -54,7 +56,7 @@ type seen struct {
 }
 
 func look(w *row) seen {
-	text := clean(nil, w.raw)
+	text := terminal.AppendLine(nil, w.raw)
 	if w.newline {
 		text = append(text, '\n')
 	}
@@ -154,7 +156,7 @@ func firstOf(list []seen, limit int) (first []seen, next int64) {
 			if used >= limit/2 {
 				return list[:i], one.start
 			}
-			size, whole, ok := offset(one.raw, limit-used)
+			size, whole, ok := terminal.Offset(one.raw, limit-used)
 			if next = one.from + int64(size); !ok {
 				next, whole = one.start, limit-used
 			}
@@ -177,7 +179,7 @@ func lastOf(list []seen, limit int) (last []seen, start int64) {
 				return list[i+1:], one.end
 			}
 			skip := one.chars - (limit - used)
-			size, _, ok := offset(one.raw, skip)
+			size, _, ok := terminal.Offset(one.raw, skip)
 			if start = one.from + int64(size); !ok {
 				start = one.start
 			}

@@ -56,7 +56,7 @@ func (c *call) inBackground(j *job) (tools.Result[Output], error) {
 		Effect: session.Effect{Output: j.Output().Path()},
 		Meta:   map[string]any{metaStatus: "running", metaTask: id, metaFile: j.Output().Path(), metaContained: j.Contained()},
 
-		HookFields: c.forHooks(j, "", id, true),
+		HookFields: func() tools.HookFields { return forHooks(j, "", id, true) },
 	}, nil
 }
 
@@ -233,17 +233,13 @@ func (c *call) answer(j *job, a answer, id string) (tools.Result[Output], error)
 	}
 	return tools.Result[Output]{
 		Data: out, Effect: a.effect, Failed: failed, Meta: a.meta,
-		HookFields: c.forHooks(j, view.Head+view.Tail, id, !ended),
+		HookFields: func() tools.HookFields { return forHooks(j, view.Head+view.Tail, id, !ended) },
 	}, nil
 }
 
-// forHooks returns the fields that hooks get in addition to the result, or nil if no
-// hook runs. A command has a single output stream, so stdout holds the output that the
+// forHooks returns the fields that hooks get in addition to the result. A command has a single output stream, so stdout holds the output that the
 // answer shows and stderr is empty.
-func (c *call) forHooks(j *job, shown, id string, runs bool) tools.HookFields {
-	if !c.env.Hooked {
-		return nil
-	}
+func forHooks(j *job, shown, id string, runs bool) tools.HookFields {
 	f := tools.HookFields{"stderr": "", "interrupted": !runs && j.Result().Why != command.ByItself, "isImage": false}
 	f.Text("stdout", shown)
 	switch {

@@ -29,19 +29,27 @@ type Input struct {
 	Description     string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user"`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once. You are not notified of the end: TaskOutput waits for it, TaskStop ends it"`
 	DisableSandbox  bool   `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run it outside the sandbox, if it cannot work in there. Always asks the user"`
+}
 
+// prepared is the input of a call of Bash or PowerShell with its analysis.
+type prepared struct {
+	Input
 	judged *judged
 }
 
 // readOnly reports whether the call is known to only read.
-func (in Input) readOnly() bool { return in.judged.readOnly() && !in.DisableSandbox }
+func (in prepared) readOnly() bool { return in.judged.readOnly() && !in.DisableSandbox }
 
 // ReadOnlyInput holds the arguments of a call of BashReadOnly.
 type ReadOnlyInput struct {
 	Command     string `json:"command" minLength:"1" jsonschema:"The command to run"`
 	Timeout     int    `json:"timeout,omitempty" minimum:"1" jsonschema:"Milliseconds: 120000 by default, at most 600000; then it continues as a task for TaskOutput"`
 	Description string `json:"description,omitempty" jsonschema:"What it does, in 5 to 10 words, for the user"`
+}
 
+// preparedReadOnly is the input of a call of BashReadOnly with its analysis.
+type preparedReadOnly struct {
+	ReadOnlyInput
 	judged *judged
 }
 
@@ -130,43 +138,40 @@ func (o Options) withDefaults() Options {
 }
 
 func newBash(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:              "Bash",
 		Title:             "Run a command",
 		Prompt:            prompt,
 		SearchHint:        "run execute shell command terminal git build test",
-		Description:       func(in Input) string { return describe(in.Command, in.Description) },
+		Description:       func(in prepared) string { return describe(in.Command, in.Description) },
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Keep:              tools.KeepTail,
 		Cascades:          true,
-		IsReadOnly:        tools.When(func(_ *tools.Env, in Input) bool { return in.readOnly() }),
-		IsConcurrencySafe: tools.When(func(_ *tools.Env, in Input) bool { return in.readOnly() && !in.judged.moves() }),
-		IsDestructive:     tools.When(func(_ *tools.Env, in Input) bool { return in.judged.destructive() }),
-		IsOpenWorld:       tools.When(func(_ *tools.Env, in Input) bool { return !in.readOnly() }),
+		IsReadOnly:        tools.When(func(_ *tools.Env, in prepared) bool { return in.readOnly() }),
+		IsConcurrencySafe: tools.When(func(_ *tools.Env, in prepared) bool { return in.readOnly() && !in.judged.moves() }),
+		IsDestructive:     tools.When(func(_ *tools.Env, in prepared) bool { return in.judged.destructive() }),
+		IsOpenWorld:       tools.When(func(_ *tools.Env, in prepared) bool { return !in.readOnly() }),
 		IsEnabled:         func() error { return hasPosix(o.Commands) },
-		Backfill:          func(env *tools.Env, in *Input) { in.judged = judge(env, o.Commands, in.Command) },
-		Validate: func(in Input) error {
-			if in.RunInBackground {
-				return validate(in.Command, in.Timeout, max(o.Most, mostBackground), shorterOrNone, in.judged)
-			}
-			return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, "Bash"), in.judged)
+		Prepare: func(env *tools.Env, in Input) (prepared, error) {
+			j := judge(env, o.Commands, in.Command)
+			return prepared{in, j}, in.validate(o, "Bash", j)
 		},
-		Parts: func(_ *tools.Env, in Input) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
-		Check: func(env *tools.Env, in Input) *policy.Decision {
+		Parts: func(_ *tools.Env, in prepared) *tools.Parts { return in.judged.parts(o.Commands, in.Command, false) },
+		Check: func(env *tools.Env, in prepared) *policy.Decision {
 			if in.DisableSandbox {
 				return unsandboxed(o.Commands)
 			}
 			return check(env, o.Commands, in.judged, false)
 		},
-		Grants: func(_ *tools.Env, in Input, opens []policy.Target) ([]tools.Grant, error) {
+		Grants: func(_ *tools.Env, in prepared, opens []policy.Target) ([]tools.Grant, error) {
 			if in.DisableSandbox {
 				return nil, nil
 			}
 			return grants(o.Commands, in.judged, opens, in.judged.readOnly())
 		},
-		ClassifierInput: func(in Input) string { return in.Command },
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+		ClassifierInput: func(in prepared) string { return in.Command },
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			c := in.call(o, env, "Bash")
 			return c.run(ctx)
 		},
@@ -175,18 +180,18 @@ func newBash(o Options) *tools.Tool {
 }
 
 func newReadOnly(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[ReadOnlyInput, Output]{
+	return tools.MustBuild(tools.Def[ReadOnlyInput, preparedReadOnly, Output]{
 		Name:              "BashReadOnly",
 		Title:             "Run a read-only command",
 		Prompt:            promptReadOnly,
 		SearchHint:        "run shell command read-only inspect search git log",
-		Description:       func(in ReadOnlyInput) string { return describe(in.Command, in.Description) },
+		Description:       func(in preparedReadOnly) string { return describe(in.Command, in.Description) },
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Keep:              tools.KeepTail,
 		Cascades:          true,
-		IsReadOnly:        tools.Always[ReadOnlyInput](),
-		IsConcurrencySafe: tools.Always[ReadOnlyInput](),
+		IsReadOnly:        tools.Always[preparedReadOnly](),
+		IsConcurrencySafe: tools.Always[preparedReadOnly](),
 		IsEnabled: func() error {
 			if err := hasPosix(o.Commands); err != nil || o.ReadOnly == nil {
 				return err
@@ -197,21 +202,21 @@ func newReadOnly(o Options) *tools.Tool {
 			}
 			return err
 		},
-		Backfill: func(env *tools.Env, in *ReadOnlyInput) { in.judged = judge(env, o.Commands, in.Command) },
-		Validate: func(in ReadOnlyInput) error {
-			return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, "Bash"), in.judged)
+		Prepare: func(env *tools.Env, in ReadOnlyInput) (preparedReadOnly, error) {
+			j := judge(env, o.Commands, in.Command)
+			return preparedReadOnly{in, j}, validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, "Bash"), j)
 		},
-		Parts: func(_ *tools.Env, in ReadOnlyInput) *tools.Parts {
+		Parts: func(_ *tools.Env, in preparedReadOnly) *tools.Parts {
 			return in.judged.parts(o.Commands, in.Command, true)
 		},
-		Grants: func(_ *tools.Env, in ReadOnlyInput, opens []policy.Target) ([]tools.Grant, error) {
+		Grants: func(_ *tools.Env, in preparedReadOnly, opens []policy.Target) ([]tools.Grant, error) {
 			return grants(o.Commands, in.judged, opens, true)
 		},
-		Check: func(env *tools.Env, in ReadOnlyInput) *policy.Decision {
+		Check: func(env *tools.Env, in preparedReadOnly) *policy.Decision {
 			return check(env, o.Commands, in.judged, true)
 		},
-		ClassifierInput: func(in ReadOnlyInput) string { return in.Command },
-		Call: func(ctx context.Context, env *tools.Env, in ReadOnlyInput) (tools.Result[Output], error) {
+		ClassifierInput: func(in preparedReadOnly) string { return in.Command },
+		Call: func(ctx context.Context, env *tools.Env, in preparedReadOnly) (tools.Result[Output], error) {
 			c := call{o: o, env: env, tool: "Bash", command: in.Command, timeout: in.Timeout, description: in.Description, readOnly: true}
 			c.judged = in.judged
 			return c.run(ctx)
@@ -239,7 +244,7 @@ func hasPosix(c *command.Commands) error {
 }
 
 // call returns a call of the named tool with this input.
-func (in Input) call(o Options, env *tools.Env, tool string) *call {
+func (in prepared) call(o Options, env *tools.Env, tool string) *call {
 	return &call{
 		o: o, env: env, tool: tool, command: in.Command, timeout: in.Timeout, description: in.Description,
 		background: in.RunInBackground, unsandboxed: in.DisableSandbox, judged: in.judged,
@@ -264,6 +269,14 @@ func describe(text, description string) string {
 		return "Run " + line
 	}
 	return fmt.Sprintf("%s: %s", strings.TrimSuffix(description, "."), line)
+}
+
+// validate checks the input of a call of the named tool.
+func (in Input) validate(o Options, tool string, j *judged) error {
+	if in.RunInBackground {
+		return validate(in.Command, in.Timeout, max(o.Most, mostBackground), shorterOrNone, j)
+	}
+	return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, tool), j)
 }
 
 func validate(text string, timeout int, most time.Duration, instead string, j *judged) error {

@@ -118,17 +118,9 @@ var errUncontained = errors.New("the test wants it so")
 
 func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	t.Helper()
-	args, err := json.Marshal(map[string]string{"command": cmd})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.tools[tool].Parse(args)
-	if err != nil {
-		t.Fatalf("%q: %v", cmd, err)
-	}
 	env := s.env()
-	resolved := c.Resolve(env)
-	r := policy.Request{Tool: s.tools[tool].Name, Dir: s.ws, ReadOnly: resolved.Facts.ReadOnly, Parts: complete(t, resolved.Parts(env))}
+	j, harmless := judge(env, s.commands, cmd), tool == 1
+	r := policy.Request{Tool: s.tools[tool].Name, Dir: s.ws, ReadOnly: harmless || j.readOnly(), Parts: complete(t, j.parts(s.commands, cmd, harmless))}
 	denied := false
 	containment := stub{denied: &denied, exposed: s.exposed || s.uncontained}
 	if s.uncontained {
@@ -137,7 +129,7 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	if s.exposed && s.env().ReadDenied {
 		containment.open = []string{"reading files that are denied or secret"}
 	}
-	r.Own = check(env, containment, judge(env, s.commands, cmd), tool == 1)
+	r.Own = check(env, containment, j, harmless)
 	return r
 }
 

@@ -18,6 +18,7 @@ import (
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
+	"mcp-toolset/tools/toolstest"
 )
 
 // corpora lists the corpora of package shellsafe.
@@ -99,7 +100,7 @@ func decode(t testing.TB, s string) string {
 	return b.String()
 }
 
-func resolve(t testing.TB, tool *tools.Tool, cmd string) *tools.Resolved {
+func parse(t testing.TB, tool *tools.Tool, cmd string) *tools.Call {
 	t.Helper()
 	args, err := json.Marshal(map[string]string{"command": cmd})
 	if err != nil {
@@ -109,7 +110,12 @@ func resolve(t testing.TB, tool *tools.Tool, cmd string) *tools.Resolved {
 	if err != nil {
 		t.Fatalf("%q: %v", cmd, err)
 	}
-	return c.Resolve(environment())
+	return c
+}
+
+func resolve(t testing.TB, tool *tools.Tool, cmd string) *tools.Prepared {
+	t.Helper()
+	return toolstest.Prepare(t, parse(t, tool, cmd), environment())
 }
 
 func TestFactsOfCorpora(t *testing.T) {
@@ -128,7 +134,11 @@ func TestFactsOfCorpora(t *testing.T) {
 			if cmd == "" || !utf8.ValidString(cmd) { // no call can contain it
 				continue
 			}
-			f := resolve(t, tool, cmd).Facts
+			r, err := parse(t, tool, cmd).Prepare(environment())
+			if err != nil {
+				continue // refused as invalid
+			}
+			f := r.Facts
 			if f.Destructive = false; f != (tools.Facts{OpenWorld: true}) {
 				t.Errorf("%q: %+v", cmd, f)
 			}
@@ -211,6 +221,12 @@ func TestDestructive(t *testing.T) {
 	for cmd, want := range map[string]bool{
 		"ls": false, "make": false, "rm x": false, "rm -rf x": true, "ls; git push -f": true, "sudo rm -r x": true, "$X": true, "ls '": true,
 	} {
+		if cmd == "ls '" { // refused as invalid before its annotations are asked for
+			if j := judge(environment(), commands(t, "/usr/bin:/bin", "/ws"), cmd); !j.destructive() {
+				t.Errorf("%s: not destructive", cmd)
+			}
+			continue
+		}
 		if f := resolve(t, tool, cmd).Facts; f.Destructive != want {
 			t.Errorf("%s: destructive is %v", cmd, f.Destructive)
 		}
@@ -354,7 +370,7 @@ func TestSyntax(t *testing.T) {
 			"echo \"x\r":                "",
 			"ls":                        "",
 		} {
-			err := resolve(t, tool, cmd).Validate()
+			_, err := parse(t, tool, cmd).Prepare(environment())
 			if text := fmt.Sprint(err); (err != nil) != (want != "") || !strings.Contains(text, want) {
 				t.Errorf("%s: %q: %v, want %q", tool.Name, cmd, err, want)
 			}

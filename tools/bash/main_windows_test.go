@@ -103,8 +103,7 @@ func windowsEnv(dir, root string) *tools.Env {
 func runPowerShell(t *testing.T, o Options, root string, in Input) tools.Result[Output] {
 	t.Helper()
 	env := windowsEnv(root, root)
-	in.judged = judgePowerShell(env, in.Command)
-	r, err := in.call(o, env, "PowerShell").run(t.Context())
+	r, err := prepared{in, judgePowerShell(env, in.Command)}.call(o, env, "PowerShell").run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,43 +31,39 @@ var (
 // unless a rule allows it.
 func newPowerShell(o Options) *tools.Tool {
 	const name = "PowerShell"
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:          name,
 		Title:         "Run a PowerShell command",
 		Prompt:        promptPowerShell,
 		SearchHint:    "run execute shell command terminal powershell windows git build test",
-		Description:   func(in Input) string { return describe(in.Command, in.Description) },
+		Description:   func(in prepared) string { return describe(in.Command, in.Description) },
 		Loading:       tools.LoadAlways,
 		MaxResultSize: max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Keep:          tools.KeepTail,
 		Cascades:      true,
-		IsDestructive: tools.Always[Input](),
-		IsOpenWorld:   tools.Always[Input](),
+		IsDestructive: tools.Always[prepared](),
+		IsOpenWorld:   tools.Always[prepared](),
 		IsEnabled: func() error {
 			if err := hasShell(o.Commands); err != nil || o.Commands.Language() == command.PowerShell {
 				return err
 			}
 			return errPosix
 		},
-		Backfill: func(env *tools.Env, in *Input) { in.judged = judgePowerShell(env, in.Command) },
-		Validate: func(in Input) error {
+		Prepare: func(env *tools.Env, in Input) (prepared, error) {
 			if strings.ContainsRune(in.Command, 0) {
-				return &tools.Fault{Fact: "the command has a NUL character, which no shell can take", Next: "Leave it out, or write it as [char]0."}
+				return prepared{}, &tools.Fault{Fact: "the command has a NUL character, which no shell can take", Next: "Leave it out, or write it as [char]0."}
 			}
-			if in.RunInBackground {
-				return validate(in.Command, in.Timeout, max(o.Most, mostBackground), shorterOrNone, nil)
-			}
-			return validate(in.Command, in.Timeout, o.Most, fmt.Sprintf(backgroundInstead, name), nil)
+			return prepared{in, judgePowerShell(env, in.Command)}, in.validate(o, name, nil)
 		},
-		Parts: func(env *tools.Env, in Input) *tools.Parts { return in.judged.powerShellParts(in.Command, env.Home) },
-		Check: func(_ *tools.Env, in Input) *policy.Decision {
+		Parts: func(env *tools.Env, in prepared) *tools.Parts { return in.judged.powerShellParts(in.Command, env.Home) },
+		Check: func(_ *tools.Env, in prepared) *policy.Decision {
 			if in.DisableSandbox {
 				return unsandboxed(o.Commands)
 			}
 			return askPowerShell(in.judged)
 		},
-		ClassifierInput: func(in Input) string { return in.Command },
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+		ClassifierInput: func(in prepared) string { return in.Command },
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			return in.call(o, env, name).run(ctx)
 		},
 		Render: render,

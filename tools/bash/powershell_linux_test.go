@@ -30,7 +30,7 @@ func (s *scene) decidePowerShell(t *testing.T, cmd string) policy.Decision {
 	if err != nil {
 		t.Fatalf("%q: %v", cmd, err)
 	}
-	resolved := c.Resolve(s.env())
+	resolved := toolstest.Prepare(t, c, s.env())
 	if resolved.Facts.ReadOnly {
 		t.Errorf("%q only reads", cmd)
 	}

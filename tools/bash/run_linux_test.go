@@ -204,7 +204,7 @@ func TestProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if _, err := c.Resolve(env).Run(t.Context(), env); err != nil {
+	if _, err := toolstest.Prepare(t, c, env).Run(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(start); took < 2*tick {

@@ -40,7 +40,7 @@ var prompt string
 
 // New returns the tool.
 func New(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, Input, Output]{
 		Name:          "Edit",
 		Title:         "Edit file",
 		Prompt:        prompt,
@@ -49,8 +49,7 @@ func New(o Options) *tools.Tool {
 		Loading:       tools.LoadAlways,
 		IsDestructive: tools.Always[Input](),
 		Path:          func(in Input) string { return in.FilePath },
-		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.FilePath) },
-		Validate:      validate,
+		Prepare:       prepare,
 		Preview:       preview,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
@@ -59,14 +58,15 @@ func New(o Options) *tools.Tool {
 	})
 }
 
-func validate(in Input) error {
+func prepare(env *tools.Env, in Input) (Input, error) {
+	file.CompleteTarget(env, &in.FilePath)
 	if err := file.CheckTarget(in.FilePath); err != nil {
-		return err
+		return in, err
 	}
 	if strings.EqualFold(filepath.Ext(in.FilePath), ".ipynb") {
-		return fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest; Write makes a new one.")
+		return in, fault.New(plain.Line(in.FilePath)+" is a notebook", "Use NotebookEdit, which changes one cell and keeps the rest; Write makes a new one.")
 	}
-	return nil
+	return in, nil
 }
 
 // preview applies the edit to the present content of the file.
@@ -111,11 +111,13 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	}
 	hunks := file.Diff(d.before.String(), d.after.String())
 	out.text = file.Answer(said+".", hunks, append(file.Form(d.before, d.after), c.Tell()...))
-	r := tools.Result[Output]{Data: out, Effect: c.Partly(env, d.seen), Meta: file.Meta(hunks), HookFields: file.HookChange(env, c, hunks)}
-	if r.HookFields != nil {
-		r.HookFields["replaceAll"] = in.ReplaceAll
-		r.HookFields.Text("oldString", in.OldString)
-		r.HookFields.Text("newString", in.NewString)
+	r := tools.Result[Output]{Data: out, Effect: c.Partly(env, d.seen), Meta: file.Meta(hunks)}
+	r.HookFields = func() tools.HookFields {
+		f := file.HookChange(c, hunks)
+		f["replaceAll"] = in.ReplaceAll
+		f.Text("oldString", in.OldString)
+		f.Text("newString", in.NewString)
+		return f
 	}
 	return r, nil
 }

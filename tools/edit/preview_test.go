@@ -33,7 +33,7 @@ func TestPreview(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := w.Env()
-		got := c.Resolve(env).Preview(t.Context(), env)
+		got := toolstest.Prepare(t, c, env).Preview(t.Context(), env)
 		if text := w.Placed(got.Text); text != want || got.Partial {
 			t.Errorf("%+v\ngot  %q\nwant %q", in, text, want)
 		}

@@ -7,11 +7,8 @@ import (
 
 // HookChange returns the fields that hooks get for a change of a file, in addition to the
 // output: the diff and the old content. The old content is null for a new file and for one
-// that cannot be shown. It returns nil if no hook runs.
-func HookChange(env *tools.Env, c Changed, hunks []Hunk) tools.HookFields {
-	if !env.Hooked {
-		return nil
-	}
+// that cannot be shown.
+func HookChange(c Changed, hunks []Hunk) tools.HookFields {
 	f := tools.HookFields{"structuredPatch": limited(hunks), "originalFile": nil}
 	if c.Old.Exists && c.Old.Data != nil {
 		if old, err := textfile.Decode(c.Old.Data); err == nil {

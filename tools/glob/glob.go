@@ -70,26 +70,41 @@ func New(o Options) *tools.Tool {
 	if o.Deadline == 0 {
 		o.Deadline = deadline
 	}
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:              "Glob",
 		Title:             "Find files",
 		Prompt:            prompt,
 		SearchHint:        "find list files by name pattern wildcard",
-		Description:       func(in Input) string { return "Find " + in.Pattern + " in " + in.Path },
+		Description:       func(in prepared) string { return "Find " + in.Pattern + " in " + in.Path },
 		Loading:           tools.LoadAlways,
-		IsReadOnly:        tools.Always[Input](),
-		IsConcurrencySafe: tools.Always[Input](),
-		IsIdempotent:      tools.Always[Input](),
-		Shared:            tools.When(func(env *tools.Env, in Input) bool { return file.Shared(env, in.Path) }),
-		Path:              func(in Input) string { return in.Path },
-		Backfill:          complete,
-		Validate:          validate,
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+		IsReadOnly:        tools.Always[prepared](),
+		IsConcurrencySafe: tools.Always[prepared](),
+		IsIdempotent:      tools.Always[prepared](),
+		Shared:            tools.When(func(env *tools.Env, in prepared) bool { return file.Shared(env, in.Path) }),
+		Path:              func(in prepared) string { return in.Path },
+		Prepare:           prepare,
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
 			return r, file.Hung(err, in.Path)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
+}
+
+// prepared is the input of a call with an absolute path and a pattern below it.
+type prepared struct {
+	Input
+	match *matcher
+}
+
+func prepare(env *tools.Env, in Input) (p prepared, err error) {
+	complete(env, &in)
+	if err := file.CheckPath(in.Path); err != nil {
+		return p, err
+	}
+	p.Input = in
+	p.match, err = newMatcher(in.Pattern)
+	return p, err
 }
 
 // complete makes the path absolute. If the pattern begins with a folder that is absolute,
@@ -145,21 +160,9 @@ func literal(pattern string) (base, rest string) {
 	return pattern[:max(at, 1)], pattern[at+1:]
 }
 
-func validate(in Input) error {
-	if err := file.CheckPath(in.Path); err != nil {
-		return err
-	}
-	_, err := newMatcher(in.Pattern)
-	return err
-}
-
-func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Deadline)
 	defer cancel()
-	m, err := newMatcher(in.Pattern)
-	if err != nil {
-		return tools.Result[Output]{}, err
-	}
 	dir, err := env.Files.Folder(in.Path)
 	if err != nil {
 		return tools.Result[Output]{}, folderError(env, in.Path, err)
@@ -167,10 +170,10 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 	r := &listing{in: in, env: env}
 	r.secrets = file.NewSecrets(env, dir.Path)
 	r.found, err = o.Searcher.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
-		Pick: r.seeing(m.match, dir), Anew: r.secrets.Anew, Show: dir.Allowed,
+		Pick: r.seeing(in.match.match, dir), Anew: r.secrets.Anew, Show: dir.Allowed,
 	})
 	if err == nil && len(r.found.Files) == 0 {
-		err = r.explicit(ctx, m, o.Searcher)
+		err = r.explicit(ctx, o.Searcher)
 	}
 	if err != nil {
 		return tools.Result[Output]{}, folderError(env, in.Path, err)
@@ -180,7 +183,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 
 // listing holds the state of one call.
 type listing struct {
-	in    Input
+	in    prepared
 	env   *tools.Env
 	found *search.Found
 	any   bool // whether any file that may be shown was seen
@@ -199,7 +202,7 @@ func (r *listing) seeing(pick func(dir, name string) bool, dir *workspace.Folder
 }
 
 // explicit searches a folder that is ignored, if the pattern begins with its path.
-func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) error {
+func (r *listing) explicit(ctx context.Context, s *search.Searcher) error {
 	if !strings.ContainsAny(r.in.Pattern, special) {
 		r.named(s)
 		return nil
@@ -214,7 +217,7 @@ func (r *listing) explicit(ctx context.Context, m *matcher, s *search.Searcher) 
 		return nil // the folder does not exist or may not be read
 	}
 	found, err := s.Tree(dir.Path, dir.Opener()).Names(ctx, &search.Query{
-		Pick: func(at, name string) bool { return m.match(path.Join(base, at), name) }, Show: dir.Allowed,
+		Pick: func(at, name string) bool { return r.in.match.match(path.Join(base, at), name) }, Show: dir.Allowed,
 	})
 	if err != nil {
 		return err

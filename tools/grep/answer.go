@@ -17,15 +17,12 @@ import (
 func (r *searching) output() Output {
 	a := r.answer
 	out := Output{Mode: r.in.OutputMode, Files: []string{}, Total: a.Total, More: a.More, Incomplete: a.Incomplete}
-	if silent := file.Silent(a.Silent, r.prefix); out.Incomplete == "" && len(silent) > 0 {
+	if silent := file.Silent(a.Silent, r.in.prefix); out.Incomplete == "" && len(silent) > 0 {
 		out.Incomplete = silent[0]
-	}
-	if out.Mode == "" {
-		out.Mode = "files_with_matches"
 	}
 	text := a.Text
 	for _, f := range a.Files {
-		path := shownPath(r.prefix, f.Path)
+		path := shownPath(r.in.prefix, f.Path)
 		if r.named {
 			path = shownPath("", strings.TrimSuffix(f.Path, "/"))
 		}
@@ -49,7 +46,7 @@ func (r *searching) output() Output {
 	if r.q.Mode == search.Lines {
 		out.Content = string(text)
 	}
-	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), file.Silent(a.Silent, r.prefix), r.leftOut(), r.hints()) {
+	for _, n := range slices.Concat(notes(a, r.q.Mode, r.q.Offset, limit, r.nothing()), file.Silent(a.Silent, r.in.prefix), r.leftOut(), r.hints()) {
 		text = append(append(append(text, '['), n...), "]\n"...)
 	}
 	if r.long != nil {

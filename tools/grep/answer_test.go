@@ -102,12 +102,12 @@ func TestNothing(t *testing.T) {
 			"no file was searched: none in /w matches glob *.x and is of type go; not looked at, since .gitignore or .ignore files leave them out: 2 entries"},
 	} {
 		tc.in.Path = "/w"
-		r := searching{in: tc.in, answer: &tc.a, c: &tc.c}
+		r := searching{in: prepared{Input: tc.in}, answer: &tc.a, c: &tc.c}
 		if got := r.nothing(); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}
-	r := searching{in: Input{Path: "/w/a"}, answer: &search.Answer{}, named: true}
+	r := searching{in: prepared{Input: Input{Path: "/w/a"}}, answer: &search.Answer{}, named: true}
 	if got := r.nothing(); got != "no match in /w/a" {
 		t.Error(got)
 	}

@@ -15,17 +15,23 @@ import (
 // which takes about 2 µs. Above the limit the answer says "more than".
 const mostCounted = 100
 
-// chooser selects the files of a search by glob and type. A glob with a slash is relative
-// to the working directory, as in ripgrep. If another folder is searched, models often mean
-// globs relative to that folder, so both readings apply: a file is chosen if either reading
-// chooses it and neither excludes it.
-type chooser struct {
+// choice holds the parsed globs and type of a call, which select the files to search. A
+// glob with a slash is relative to the working directory, as in ripgrep. If another folder
+// is searched, models often mean globs relative to that folder, so both readings apply: a
+// file is chosen if either reading chooses it and neither excludes it.
+type choice struct {
+	list   []string // the globs as given
 	isType func(base string) bool
 	globs  *ignore.Override
 	leave  *ignore.Override // the excluding globs alone
 	prefix string           // prefix of paths below the folder searched; "": only one reading
-	asked  string           // last folder checked
-	shut   bool             // whether asked or one of its parents is excluded
+}
+
+// chooser selects and counts the files of one search.
+type chooser struct {
+	*choice
+	asked string // last folder checked
+	shut  bool   // whether asked or one of its parents is excluded
 
 	// Only files that may be shown are counted: a count reveals something, too.
 	show    func(path string) bool // nil: all
@@ -34,13 +40,13 @@ type chooser struct {
 	any     bool                   // whether any file was seen, chosen or not
 }
 
-// newChooser parses the globs and the type of a call. prefix is the prefix of paths below
+// newChoice parses the globs and the type of a call. prefix is the prefix of paths below
 // the folder searched; dir is the working directory.
-func newChooser(in Input, prefix, dir string) (*chooser, error) {
+func newChoice(in Input, prefix, dir string) (*choice, error) {
 	if path.IsAbs(prefix) {
 		prefix, dir = "", in.Path // the folder searched is not below the working directory
 	}
-	c := &chooser{prefix: prefix, asked: "\x00"}
+	c := &choice{list: split(in.Glob), prefix: prefix}
 	var err error
 	if strings.ContainsAny(in.Type, ", ") {
 		return nil, fault.New("type is "+plain.Line(in.Type)+", and it is one type", "Use glob for several, such as *.{go,py}.")
@@ -50,9 +56,9 @@ func newChooser(in Input, prefix, dir string) (*chooser, error) {
 			return nil, err
 		}
 	}
-	globs := split(in.Glob)
+	globs := make([]string, len(c.list))
 	var leave []string
-	for i, g := range globs {
+	for i, g := range c.list {
 		globs[i] = below(g, dir)
 		if strings.HasPrefix(g, "!") {
 			leave = append(leave, globs[i])
@@ -63,6 +69,9 @@ func newChooser(in Input, prefix, dir string) (*chooser, error) {
 	}
 	return c, err
 }
+
+// chooser returns a chooser that has seen no file.
+func (c *choice) chooser() *chooser { return &chooser{choice: c, asked: "\x00"} }
 
 // pick reports whether to search a file, and counts it.
 func (c *chooser) pick(dir, name string) bool {
@@ -108,7 +117,7 @@ func (c *chooser) chooses(dir, name string) bool {
 
 // verdict returns the verdict of both readings on a path below the folder searched: Ignored
 // if a glob excludes it, and Included for a chosen file.
-func (c *chooser) verdict(below string, folder bool) ignore.Verdict {
+func (c *choice) verdict(below string, folder bool) ignore.Verdict {
 	v := c.oneWay(below, folder)
 	if c.prefix == "" || v == ignore.Ignored {
 		return v
@@ -119,7 +128,7 @@ func (c *chooser) verdict(below string, folder bool) ignore.Verdict {
 	return v
 }
 
-func (c *chooser) oneWay(path string, folder bool) ignore.Verdict {
+func (c *choice) oneWay(path string, folder bool) ignore.Verdict {
 	v := c.globs.Match(path, folder)
 	switch {
 	case folder:

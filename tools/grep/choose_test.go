@@ -61,6 +61,15 @@ func TestBelow(t *testing.T) {
 	}
 }
 
+// newChooser returns a chooser for one search.
+func newChooser(in Input, prefix, dir string) (*chooser, error) {
+	c, err := newChoice(in, prefix, dir)
+	if err != nil {
+		return nil, err
+	}
+	return c.chooser(), nil
+}
+
 func TestCompile(t *testing.T) {
 	for globs, want := range map[string]string{
 		strings.Repeat("a ", 1001):          "there are 1001 globs, and 1000 is the most. Use fewer, or several calls.",
@@ -226,7 +235,11 @@ func TestAnew(t *testing.T) {
 	}
 	s := search.New(search.Options{})
 	defer s.Close()
-	r := &searching{in: Input{Path: w.Root}, env: env, q: &search.Query{Match: m}}
+	in, err := prepare(env, Input{Path: w.Root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &searching{in: in, env: env, q: &search.Query{Match: m}}
 	if err := r.folder(t.Context(), dir, s); err != nil || r.c.chosen != 2 {
 		t.Fatalf("%d chosen, %v", r.c.chosen, err)
 	}

@@ -29,15 +29,15 @@ type Input struct {
 	Path        string `json:"path,omitempty" jsonschema:"File or folder to search (default: the working directory)"`
 	Glob        string `json:"glob,omitempty" jsonschema:"Files to search, such as *.go, src/** or *.{ts,tsx}; !vendor/ excludes; separate several with blanks"`
 	Type        string `json:"type,omitempty" jsonschema:"File type, as ripgrep names it: go, py, ts, ..."`
-	OutputMode  string `json:"output_mode,omitempty" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show"`
+	OutputMode  string `json:"output_mode" enum:"content,files_with_matches,count" default:"\"files_with_matches\"" jsonschema:"What to show"`
 	Before      *int   `json:"-B,omitempty" minimum:"0" jsonschema:"Lines to show before each match"`
 	After       *int   `json:"-A,omitempty" minimum:"0" jsonschema:"Lines to show after each match"`
 	Around      int    `json:"-C,omitempty" minimum:"0" jsonschema:"Lines to show before and after each match"`
 	Context     int    `json:"context,omitempty" minimum:"0" jsonschema:"The same as -C"`
-	LineNumbers *bool  `json:"-n,omitempty" default:"true" jsonschema:"Show line numbers"`
+	LineNumbers bool   `json:"-n" default:"true" jsonschema:"Show line numbers"`
 	IgnoreCase  bool   `json:"-i,omitempty" default:"false" jsonschema:"Ignore case"`
 	OnlyMatches bool   `json:"-o,omitempty" default:"false" jsonschema:"Show only the matching text, without context"`
-	HeadLimit   *int   `json:"head_limit,omitempty" minimum:"0" default:"250" jsonschema:"Maximum lines or files to show; 0 shows all"`
+	HeadLimit   int    `json:"head_limit" minimum:"0" default:"250" jsonschema:"Maximum lines or files to show; 0 shows all"`
 	Offset      int    `json:"offset,omitempty" minimum:"0" default:"0" jsonschema:"Lines or files to skip"`
 	Multiline   bool   `json:"multiline,omitempty" default:"false" jsonschema:"Let matches span lines, and . match a newline; with CRLF a line ends in \\r?\\n; count then counts the lines that matches touch"`
 }
@@ -62,8 +62,6 @@ type Options struct {
 }
 
 const (
-	// defaultLimit is the limit of entries shown without head_limit.
-	defaultLimit = 250
 	// mostContext is the limit of lines shown before or after a match. Read shows more.
 	mostContext = 1000
 	deadline    = 30 * time.Second
@@ -85,28 +83,22 @@ func New(o Options) *tools.Tool {
 	if o.Deadline == 0 {
 		o.Deadline = deadline
 	}
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:              "Grep",
 		Title:             "Search file contents",
 		Prompt:            prompt,
 		SearchHint:        "search find text regex in files contents ripgrep",
-		Description:       func(in Input) string { return "Search " + in.Path + " for " + in.Pattern },
+		Description:       func(in prepared) string { return "Search " + in.Path + " for " + in.Pattern },
 		Loading:           tools.LoadAlways,
 		MaxResultSize:     longest,
 		Keep:              tools.KeepEnds, // applies if all entries are requested; the notes are at the end
-		IsReadOnly:        tools.Always[Input](),
-		IsConcurrencySafe: tools.Always[Input](),
-		IsIdempotent:      tools.Always[Input](),
-		Shared:            tools.When(func(env *tools.Env, in Input) bool { return file.Shared(env, in.Path) }),
-		Path:              func(in Input) string { return in.Path },
-		Backfill: func(env *tools.Env, in *Input) {
-			if in.Path == "" {
-				in.Path = "."
-			}
-			file.CompletePath(env, &in.Path)
-		},
-		Validate: validate,
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+		IsReadOnly:        tools.Always[prepared](),
+		IsConcurrencySafe: tools.Always[prepared](),
+		IsIdempotent:      tools.Always[prepared](),
+		Shared:            tools.When(func(env *tools.Env, in prepared) bool { return file.Shared(env, in.Path) }),
+		Path:              func(in prepared) string { return in.Path },
+		Prepare:           prepare,
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, o.Deadline+grace, func(ctx context.Context) (tools.Result[Output], error) { return run(ctx, env, in, o) })
 			return r, file.Hung(err, in.Path)
 		},
@@ -114,15 +106,28 @@ func New(o Options) *tools.Tool {
 	})
 }
 
-func validate(in Input) error {
-	if err := file.CheckPath(in.Path); err != nil {
-		return err
+// prepared is the input of a call with an absolute path.
+type prepared struct {
+	Input
+	match  *match.Matcher
+	choose *choice
+	prefix string // prefix of shown paths below the folder searched
+}
+
+func prepare(env *tools.Env, in Input) (p prepared, err error) {
+	if in.Path == "" {
+		in.Path = "."
 	}
-	if _, err := in.compile(); err != nil {
-		return err
+	file.CompletePath(env, &in.Path)
+	p.Input, p.prefix = in, workspace.Shown(env.Session.Dir, in.Path)
+	if err = file.CheckPath(in.Path); err != nil {
+		return p, err
 	}
-	_, err := newChooser(in, "", "")
-	return err
+	if p.match, err = in.compile(); err != nil {
+		return p, err
+	}
+	p.choose, err = newChoice(in, p.prefix, env.Session.Dir)
+	return p, err
 }
 
 func (in Input) compile() (*match.Matcher, error) {
@@ -134,12 +139,8 @@ func (in Input) compile() (*match.Matcher, error) {
 	return m, err
 }
 
-func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
-	m, err := in.compile()
-	if err != nil {
-		return tools.Result[Output]{}, err
-	}
-	q := in.query(m)
+func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {
+	q := in.query(in.match)
 	q.Deadline = time.Now().Add(o.Deadline)
 	r := &searching{in: in, env: env, q: q}
 	if q.Mode == search.Lines && q.Limit == 0 {
@@ -168,10 +169,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 
 // query returns the query for the search.
 func (in Input) query(m *match.Matcher) *search.Query {
-	q := &search.Query{Match: m, Offset: in.Offset, Limit: defaultLimit}
-	if in.HeadLimit != nil {
-		q.Limit = *in.HeadLimit
-	}
+	q := &search.Query{Match: m, Offset: in.Offset, Limit: in.HeadLimit}
 	switch in.OutputMode {
 	case "content":
 		q.Mode = search.Lines
@@ -197,24 +195,20 @@ func lines(side *int, around int) int {
 
 // searching holds the state of one call.
 type searching struct {
-	in     Input
+	in     prepared
 	env    *tools.Env
 	q      *search.Query
 	answer *search.Answer
 	c      *chooser   // chooses the files of a folder; nil if path is a file
 	long   tools.Long // gets all lines if all are requested; nil: a page of them is in memory
 	named  bool       // path is a file
-	prefix string     // prefix of shown paths below the folder searched
 }
 
 func (r *searching) folder(ctx context.Context, dir *workspace.Folder, s *search.Searcher) (err error) {
-	r.prefix = workspace.Shown(r.env.Session.Dir, r.in.Path)
-	if r.c, err = newChooser(r.in, r.prefix, r.env.Session.Dir); err != nil {
-		return err
-	}
+	r.c = r.in.choose.chooser()
 	r.c.show, r.c.secrets = dir.Allowed, file.NewSecrets(r.env, dir.Path)
 	r.q.Pick, r.q.Anew, r.q.Rest, r.q.Show = r.c.pick, r.c.anew, r.c.rest, dir.Allowed
-	f := formatter{prefix: r.prefix, paths: true, numbers: r.numbers()}
+	f := formatter{prefix: r.in.prefix, paths: true, numbers: r.in.LineNumbers}
 	r.q.Line, r.q.Wide, r.q.Binary = f.line, widest, f.binary
 	r.answer, err = s.Tree(dir.Path, dir.Opener()).Search(ctx, r.q)
 	return openError(r.env, r.in.Path, err)
@@ -228,7 +222,7 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 	}
 	defer f.Close()
 	r.named = true
-	form := formatter{numbers: r.numbers()}
+	form := formatter{numbers: r.in.LineNumbers}
 	r.q.Line, r.q.Wide, r.q.Binary = form.line, widest, form.binary
 	r.answer, err = s.File(ctx, r.q, f, info.Size(), workspace.Shown(r.env.Session.Dir, r.in.Path))
 	var system *fs.PathError
@@ -240,8 +234,6 @@ func (r *searching) file(ctx context.Context, s *search.Searcher) error {
 	}
 	return err
 }
-
-func (r *searching) numbers() bool { return r.in.LineNumbers == nil || *r.in.LineNumbers }
 
 // missing returns the error for a path that does not exist.
 func missing(env *tools.Env, path string) error {

@@ -21,7 +21,7 @@ func (r *searching) hints() (hints []string) {
 	if r.named {
 		return hints
 	}
-	for _, glob := range split(r.in.Glob) {
+	for _, glob := range r.in.choose.list {
 		glob = strings.TrimSuffix(glob, "/")
 		if len(hints) == mostHints {
 			break

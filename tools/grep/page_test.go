@@ -141,7 +141,7 @@ func TestDiscard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call.Resolve(env).Run(t.Context(), env); err == nil || !text.done {
+	if _, err := toolstest.Prepare(t, call, env).Run(t.Context(), env); err == nil || !text.done {
 		t.Errorf("%v, discarded: %t", err, text.done)
 	}
 }

@@ -44,7 +44,7 @@ var prompt string
 
 // New returns the tool.
 func New(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, Input, Output]{
 		Name:          "NotebookEdit",
 		Title:         "Edit notebook",
 		Prompt:        prompt,
@@ -52,8 +52,7 @@ func New(o Options) *tools.Tool {
 		Description:   func(in Input) string { return "Edit " + in.NotebookPath },
 		IsDestructive: tools.Always[Input](),
 		Path:          func(in Input) string { return in.NotebookPath },
-		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.NotebookPath) },
-		Validate:      validate,
+		Prepare:       prepare,
 		Preview:       preview,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
@@ -62,22 +61,20 @@ func New(o Options) *tools.Tool {
 	})
 }
 
-func validate(in Input) error {
+func prepare(env *tools.Env, in Input) (Input, error) {
+	file.CompleteTarget(env, &in.NotebookPath)
 	if err := file.CheckTarget(in.NotebookPath); err != nil {
-		return err
+		return in, err
 	}
 	if !strings.EqualFold(filepath.Ext(in.NotebookPath), ".ipynb") {
-		return fault.New(plain.Line(in.NotebookPath)+" is not a notebook (.ipynb)", "Use Edit.")
+		return in, fault.New(plain.Line(in.NotebookPath)+" is not a notebook (.ipynb)", "Use Edit.")
 	}
-	return nil
+	return in, nil
 }
 
 // preview shows the operation and the new source of the cell.
 func preview(_ context.Context, _ *tools.Env, in Input) tools.Preview {
 	mode := in.EditMode
-	if mode == "" {
-		mode = string(notebook.Replace)
-	}
 	heading := fmt.Sprintf("%s, %s the cell %q", plain.Text(in.NotebookPath), mode, in.CellID)
 	switch {
 	case mode == string(notebook.Insert) && in.CellID == "":
@@ -123,9 +120,6 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		return tools.Result[Output]{}, err
 	}
 	mode := in.EditMode
-	if mode == "" {
-		mode = string(notebook.Replace)
-	}
 	hunks := file.Diff(change.OldSource, change.NewSource)
 	out := Output{FilePath: in.NotebookPath, CellID: change.ID, EditMode: mode, Cells: change.Total}
 	out.text = file.Answer(told(in, change, mode), hunks, append(c.Tell(), notes(change)...))

@@ -36,11 +36,8 @@ type Output struct {
 }
 
 // forHooks returns the fields that hooks get in addition to the output: the same data under
-// "file". It returns nil if no hook runs.
-func (o Output) forHooks(env *tools.Env) tools.HookFields {
-	if !env.Hooked {
-		return nil
-	}
+// "file".
+func (o Output) forHooks() tools.HookFields {
 	f := tools.HookFields{"filePath": o.FilePath}
 	switch o.Type {
 	case "text":
@@ -118,7 +115,7 @@ func (r *reading) texts(blocks ...tools.Content) []tools.Content {
 	reminder := reminder
 	if r.env.Session.Reminded {
 		reminder = shortReminder
-		r.env.Private() // another session may not have had the full reminder
+		r.private = true // another session may not have had the full reminder
 	}
 	r.reminded = true
 	if last, ok := blocks[len(blocks)-1].(tools.Text); ok {

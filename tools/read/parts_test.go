@@ -155,7 +155,7 @@ func TestPartsOfAChangingFile(t *testing.T) {
 		}
 		return save(family, name, next)
 	}
-	_, err = call.Resolve(env).Run(t.Context(), env)
+	_, err = toolstest.Prepare(t, call, env).Run(t.Context(), env)
 	if want := path + " changed while it was read. Read it again."; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -179,7 +179,7 @@ func TestPartsWithoutRoom(t *testing.T) {
 	env.SaveParts = func(string, string, func() (string, error)) (string, int, error) {
 		return "", 0, errors.New("the disk is full")
 	}
-	resp, err := call.Resolve(env).Run(t.Context(), env)
+	resp, err := toolstest.Prepare(t, call, env).Run(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,12 +62,12 @@ func New(o Options) *tools.Tool {
 	if o.Documents == nil {
 		o.Documents = document.NewReader(document.Config{})
 	}
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:       "Read",
 		Title:      "Read file",
 		Prompt:     prompt,
 		SearchHint: "show view open cat files, images, PDFs, notebooks",
-		Description: func(in Input) string {
+		Description: func(in prepared) string {
 			return "Read " + in.FilePath
 		},
 		Loading: tools.LoadAlways,
@@ -75,14 +75,13 @@ func New(o Options) *tools.Tool {
 		// it and is then stored.
 		MaxResultSize:     o.MaxTokens*bytesPerToken + slack,
 		Keep:              tools.KeepEnds,
-		IsReadOnly:        tools.Always[Input](),
-		IsConcurrencySafe: tools.Always[Input](),
-		IsIdempotent:      tools.Always[Input](),
-		Shared:            tools.When(func(env *tools.Env, in Input) bool { return file.Shared(env, in.FilePath) }),
-		Path:              func(in Input) string { return in.FilePath },
-		Backfill:          func(env *tools.Env, in *Input) { file.CompletePath(env, &in.FilePath) },
-		Validate:          validate,
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+		IsReadOnly:        tools.Always[prepared](),
+		IsConcurrencySafe: tools.Always[prepared](),
+		IsIdempotent:      tools.Always[prepared](),
+		Shared:            tools.When(func(env *tools.Env, in prepared) bool { return file.Shared(env, in.FilePath) }),
+		Path:              func(in prepared) string { return in.FilePath },
+		Prepare:           prepare,
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			r, err := bounded.Do(ctx, deadline, func(ctx context.Context) (tools.Result[Output], error) {
 				return run(ctx, env, in, o)
 			})
@@ -113,14 +112,15 @@ func tooLong(err error) error {
 type reading struct {
 	Options
 	env   *tools.Env
-	in    Input
+	in    prepared
 	file  *source
 	shown string // the path, safe to show
 
 	reminded bool // the answer has a reminder
+	private  bool // the result is for this session only
 }
 
-func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {
 	r := &reading{Options: o, env: env, in: in, shown: plain.Line(in.FilePath)}
 	var err error
 	if r.file, err = open(env, in); err != nil {
@@ -138,7 +138,7 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		return tools.Result[Output]{}, context.Cause(ctx)
 	}
 	return tools.Result[Output]{
-		Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}, Reminded: r.reminded}, HookFields: out.forHooks(env),
+		Data: out, Effect: session.Effect{Reads: []session.Read{r.file.record()}, Reminded: r.reminded}, HookFields: out.forHooks, Private: r.private,
 	}, nil
 }
 

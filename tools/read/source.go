@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -36,7 +35,7 @@ type source struct {
 	first, last, total int // the part that was shown, as in session.Read
 }
 
-func open(env *tools.Env, in Input) (*source, error) {
+func open(env *tools.Env, in prepared) (*source, error) {
 	f, info, err := env.Files.Open(in.FilePath)
 	if err != nil {
 		return nil, file.OpenError(env, in.FilePath, err)
@@ -44,13 +43,9 @@ func open(env *tools.Env, in Input) (*source, error) {
 	if in.Offset == 0 {
 		in.Offset = 1
 	}
-	first, last, err := pages(in.Pages)
-	if err != nil {
-		return nil, errors.Join(err, f.Close()) // cannot happen: Validate has checked it
-	}
 	return &source{
 		File: f, info: info, identity: workspace.IdentityOf(info), at: env.Now(),
-		asked:  session.Range{Offset: in.Offset, Limit: in.Limit, FirstPage: first, LastPage: last, Pictures: in.As == asImage},
+		asked:  session.Range{Offset: in.Offset, Limit: in.Limit, FirstPage: in.firstPage, LastPage: in.lastPage, Pictures: in.As == asImage},
 		offset: in.Offset,
 	}, nil
 }
@@ -102,14 +97,16 @@ func (r *reading) again(seen session.Read) tools.Result[Output] {
 	if r.OnShort != nil {
 		r.OnShort()
 	}
-	r.env.Private() // another session has not seen the content
 	part := ""
 	if seen.Last != 0 || seen.Range.FirstPage > 0 {
 		part = "this part of "
 	}
 	text := fmt.Sprintf("[%s has not changed since %sit was last read here. If you no longer have it, send the same call again: that returns the content.]", r.shown, part)
 	out := Output{Type: "file_unchanged", FilePath: r.in.FilePath, shown: []tools.Content{tools.Text{Text: text}}}
-	return tools.Result[Output]{Data: out, Effect: session.Effect{Reads: []session.Read{seen}}, HookFields: out.forHooks(r.env)}
+	return tools.Result[Output]{
+		Data: out, Effect: session.Effect{Reads: []session.Read{seen}}, HookFields: out.forHooks,
+		Private: true, // another session has not seen the content
+	}
 }
 
 // hashAll computes the hash of a file that another package reads.

@@ -111,14 +111,12 @@ func TestReminderInFullOnce(t *testing.T) {
 	c.want("", whole+"\n"+reminder)
 	c.want("", whole+"\n"+shortReminder)
 	c.want(`,"offset":-1`, "2\ttwo\n[line 2 of 2]\n"+shortReminder)
-	private := false
 	env := c.w.Env()
-	env.Private = func() { private = true }
 	call, err := New(c.o).Parse([]byte(`{"file_path":"f"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call.Resolve(env).Run(t.Context(), env); err != nil || !private {
-		t.Errorf("%v; the short reminder is for this session: %t", err, private)
+	if resp, err := toolstest.Prepare(t, call, env).Run(t.Context(), env); err != nil || !resp.Private {
+		t.Errorf("%+v, %v; the short reminder is for this session", resp, err)
 	}
 }

@@ -101,7 +101,7 @@ func (p *party) run(s *session.Session, in Input, at time.Time) tools.Result[Out
 	p.w.Session = s
 	env := p.w.Env()
 	env.Now = func() time.Time { return at }
-	r, err := run(p.t.Context(), env, in, Options{MaxTokens: DefaultMaxTokens})
+	r, err := run(p.t.Context(), env, prepared{Input: in}, Options{MaxTokens: DefaultMaxTokens})
 	if err != nil {
 		p.t.Fatal(err)
 	}

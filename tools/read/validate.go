@@ -11,12 +11,20 @@ import (
 	"mcp-toolset/tools/file"
 )
 
-// validate checks the arguments without access to files.
-func validate(in Input) error {
-	if _, _, err := pages(in.Pages); err != nil {
-		return err
+// prepared is the input of a call with an absolute path.
+type prepared struct {
+	Input
+	firstPage, lastPage int // 0, 0 without pages
+}
+
+// prepare completes and checks the arguments.
+func prepare(env *tools.Env, in Input) (p prepared, err error) {
+	p.Input = in
+	file.CompletePath(env, &p.FilePath)
+	if p.firstPage, p.lastPage, err = pages(in.Pages); err != nil {
+		return p, err
 	}
-	return file.CheckPath(in.FilePath)
+	return p, file.CheckPath(p.FilePath)
 }
 
 // pages parses the pages of a PDF in a call. "" returns 0, 0.

@@ -18,7 +18,7 @@ func refusal(t *testing.T, args string) string {
 		t.Fatal(err)
 	}
 	env := &tools.Env{} // no files, no session: nothing but words
-	if err := call.Resolve(env).Validate(); err != nil {
+	if _, err := call.Prepare(env); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -35,7 +35,7 @@ var listPrompt string
 
 func newList(source Source) *tools.Tool {
 	const name = "ListMcpResources"
-	return tools.MustBuild(tools.Def[ListInput, ListOutput]{
+	return tools.MustBuild(tools.Def[ListInput, ListInput, ListOutput]{
 		Name:       name,
 		Title:      "List resources of other servers",
 		Aliases:    []string{"ListMcpResourcesTool"},
@@ -55,11 +55,11 @@ func newList(source Source) *tools.Tool {
 		Matcher: func(in ListInput) func(policy.Behavior, string) bool {
 			return func(b policy.Behavior, pattern string) bool { return listMatches(source, in, b, pattern) }
 		},
-		Validate: func(in ListInput) error {
+		Prepare: func(_ *tools.Env, in ListInput) (ListInput, error) {
 			if in.Server == "" {
-				return nil
+				return in, nil
 			}
-			return known(source, in.Server)
+			return in, known(source, in.Server)
 		},
 		Check: func(_ *tools.Env, in ListInput) *policy.Decision {
 			if in.Server != "" {

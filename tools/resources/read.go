@@ -27,7 +27,7 @@ var readPrompt string
 
 func newRead(source Source) *tools.Tool {
 	const name = "ReadMcpResource"
-	return tools.MustBuild(tools.Def[ReadInput, ReadOutput]{
+	return tools.MustBuild(tools.Def[ReadInput, ReadInput, ReadOutput]{
 		Name:        name,
 		Title:       "Read a resource of another server",
 		Aliases:     []string{"ReadMcpResourceTool"},
@@ -43,7 +43,7 @@ func newRead(source Source) *tools.Tool {
 		Matcher: func(in ReadInput) func(policy.Behavior, string) bool {
 			return func(b policy.Behavior, pattern string) bool { return matches(b, pattern, in.Server) }
 		},
-		Validate: func(in ReadInput) error { return known(source, in.Server) },
+		Prepare: func(_ *tools.Env, in ReadInput) (ReadInput, error) { return in, known(source, in.Server) },
 		Check: func(_ *tools.Env, in ReadInput) *policy.Decision {
 			return check(source, name, in.Server)
 		},

@@ -111,7 +111,7 @@ func TestDefinitions(t *testing.T) {
 }
 
 // resolve returns a resolved call and its Env.
-func resolve(t *testing.T, s Source, tool, args string) (*tools.Resolved, *tools.Env) {
+func resolve(t *testing.T, s Source, tool, args string) (*tools.Prepared, *tools.Env) {
 	t.Helper()
 	for _, candidate := range New(s) {
 		if candidate.Name != tool {
@@ -122,7 +122,7 @@ func resolve(t *testing.T, s Source, tool, args string) (*tools.Resolved, *tools
 			t.Fatal(err)
 		}
 		env := toolstest.NewWorkspace(t).Env()
-		return call.Resolve(env), env
+		return toolstest.Prepare(t, call, env), env
 	}
 	t.Fatal("no such tool")
 	return nil, nil

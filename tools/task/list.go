@@ -47,7 +47,7 @@ var listPrompt string
 
 // NewList returns the tool TaskList.
 func NewList(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[ListInput, ListOutput]{
+	return tools.MustBuild(tools.Def[ListInput, ListInput, ListOutput]{
 		Name:              "TaskList",
 		Title:             "List tasks",
 		Prompt:            listPrompt,

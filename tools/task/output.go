@@ -22,24 +22,19 @@ import (
 type Input struct {
 	TaskID  string `json:"task_id,omitempty" jsonschema:"Id of the task; without it the tasks are listed"`
 	BashID  string `json:"bash_id,omitempty" jsonschema:"Former name of task_id"`
-	Block   *bool  `json:"block,omitempty" default:"true" jsonschema:"Whether to wait"`
-	Timeout *int   `json:"timeout,omitempty" minimum:"0" maximum:"600000" default:"30000" jsonschema:"Maximum wait in milliseconds"`
+	Block   bool   `json:"block" default:"true" jsonschema:"Whether to wait"`
+	Timeout int    `json:"timeout" minimum:"0" maximum:"600000" default:"30000" jsonschema:"Maximum wait in milliseconds"`
 	Offset  *int64 `json:"offset,omitempty" minimum:"0" jsonschema:"Where to start, in bytes: 0, or the next offset of an earlier answer"`
 	Filter  string `json:"filter,omitempty" jsonschema:"Regular expression (Go's RE2): show only matching lines"`
 }
 
 // wait returns the timeout for waiting.
 func (in Input) wait() time.Duration {
-	switch {
-	case in.Block != nil && !*in.Block:
+	if !in.Block {
 		return 0
-	case in.Timeout != nil:
-		return time.Duration(*in.Timeout) * time.Millisecond
 	}
-	return defaultWait
+	return time.Duration(in.Timeout) * time.Millisecond
 }
-
-const defaultWait = 30 * time.Second
 
 // Output holds the state of a task and a part of its output log.
 type Output struct {
@@ -63,13 +58,13 @@ func NewOutput(o Options) *tools.Tool {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = maxOutput
 	}
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:       "TaskOutput",
 		Title:      "Show a task's output",
 		Prompt:     outputPrompt,
 		SearchHint: "show wait for output status of background task",
 		Aliases:    []string{"BashOutput"},
-		Description: func(in Input) string {
+		Description: func(in prepared) string {
 			if in.TaskID == "" {
 				return "List the background tasks"
 			}
@@ -77,25 +72,14 @@ func NewOutput(o Options) *tools.Tool {
 		},
 		MaxResultSize:     max(tools.DefaultResultSize, o.MaxOutput+besides),
 		Keep:              tools.KeepTail,
-		IsReadOnly:        tools.Always[Input](),
-		IsConcurrencySafe: tools.Always[Input](),
-		IsIdempotent:      tools.Always[Input](),
-		Backfill: func(_ *tools.Env, in *Input) {
-			if in.TaskID == "" {
-				in.TaskID, in.BashID = in.BashID, ""
-			}
-		},
-		Matcher: func(in Input) func(policy.Behavior, string) bool {
+		IsReadOnly:        tools.Always[prepared](),
+		IsConcurrencySafe: tools.Always[prepared](),
+		IsIdempotent:      tools.Always[prepared](),
+		Prepare:           prepare,
+		Matcher: func(in prepared) func(policy.Behavior, string) bool {
 			return func(_ policy.Behavior, id string) bool { return id == in.TaskID }
 		},
-		Validate: func(in Input) error {
-			if in.BashID != "" {
-				return fault.New("task_id and bash_id are two names of one property, and both are given", "Give task_id alone.")
-			}
-			_, err := in.filter()
-			return err
-		},
-		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
+		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
 			if in.TaskID == "" {
 				return listed(o.Tasks.List(tasks.OwnerOf(env.Session)), env.Now()), nil
 			}
@@ -111,16 +95,27 @@ func listed(all []*tasks.Task, now time.Time) tools.Result[Output] {
 	return tools.Result[Output]{Data: Output{Output: l.Data.text, Tasks: l.Data.Tasks, text: l.Data.text}, Meta: l.Meta}
 }
 
-// filter returns the compiled filter, or nil if there is none.
-func (in Input) filter() (*regexp.Regexp, error) {
-	if in.Filter == "" {
-		return nil, nil
+// prepared is the input of a call with the id of the task in TaskID.
+type prepared struct {
+	Input
+	filter *regexp.Regexp // nil: none
+}
+
+func prepare(_ *tools.Env, in Input) (p prepared, err error) {
+	if in.TaskID == "" {
+		in.TaskID, in.BashID = in.BashID, ""
 	}
-	re, err := regexp.Compile(in.Filter)
-	if err != nil {
-		return nil, fault.New("filter is not a regular expression: "+plain.Line(strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "Use Go's syntax (RE2); a backslash before a special character makes it a plain one.")
+	p.Input = in
+	switch {
+	case in.BashID != "":
+		return p, fault.New("task_id and bash_id are two names of one property, and both are given", "Give task_id alone.")
+	case in.Filter == "":
+		return p, nil
 	}
-	return re, nil
+	if p.filter, err = regexp.Compile(in.Filter); err != nil {
+		return p, fault.New("filter is not a regular expression: "+plain.Line(strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "Use Go's syntax (RE2); a backslash before a special character makes it a plain one.")
+	}
+	return p, nil
 }
 
 // shown is the part of the output for one answer.
@@ -132,16 +127,13 @@ type shown struct {
 	follows bool // the caller reads on by offset
 }
 
-func show(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result[Output], error) {
+func show(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Result[Output], error) {
 	none := tools.Result[Output]{}
 	t, err := find(env, o.Tasks, in.TaskID)
 	if err != nil {
 		return none, err
 	}
-	q := spool.Query{Max: o.MaxOutput}
-	if q.Filter, err = in.filter(); err != nil {
-		return none, err
-	}
+	q := spool.Query{Max: o.MaxOutput, Filter: in.filter}
 	env.Waiting() // release the slot while waiting
 	w := newWaiter(env, t, in.wait())
 	defer w.stop()

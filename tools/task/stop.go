@@ -34,7 +34,7 @@ var stopPrompt string
 // NewStop returns the tool TaskStop. It is concurrency-safe, so that it need not wait for a
 // TaskOutput that waits for the same task.
 func NewStop(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[StopInput, StopOutput]{
+	return tools.MustBuild(tools.Def[StopInput, StopInput, StopOutput]{
 		Name:              "TaskStop",
 		Title:             "Stop a task",
 		Prompt:            stopPrompt,
@@ -46,19 +46,17 @@ func NewStop(o Options) *tools.Tool {
 		Matcher: func(in StopInput) func(policy.Behavior, string) bool {
 			return func(_ policy.Behavior, id string) bool { return id == in.TaskID }
 		},
-		Backfill: func(_ *tools.Env, in *StopInput) {
+		Prepare: func(_ *tools.Env, in StopInput) (StopInput, error) {
 			if in.TaskID == "" {
 				in.TaskID, in.ShellID = in.ShellID, ""
 			}
-		},
-		Validate: func(in StopInput) error {
 			switch {
 			case in.ShellID != "":
-				return fault.New("task_id and shell_id are two names of one property, and both are given", "Give task_id alone.")
+				return in, fault.New("task_id and shell_id are two names of one property, and both are given", "Give task_id alone.")
 			case in.TaskID == "":
-				return fault.New("task_id is missing", "TaskList lists the tasks.")
+				return in, fault.New("task_id is missing", "TaskList lists the tasks.")
 			}
-			return nil
+			return in, nil
 		},
 		Call: func(ctx context.Context, env *tools.Env, in StopInput) (tools.Result[StopOutput], error) {
 			return stop(ctx, env, in, o)

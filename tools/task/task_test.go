@@ -204,7 +204,7 @@ func TestDefinitions(t *testing.T) {
 		}
 		// All may run beside a TaskOutput that waits.
 		c, err := tool.Parse([]byte(map[bool]string{true: "{}", false: `{"task_id": "a"}`}[tool.Name == "TaskList"]))
-		if err != nil || !c.Resolve(toolstest.NewWorkspace(t).Env()).Facts.ConcurrencySafe {
+		if err != nil || !toolstest.Prepare(t, c, toolstest.NewWorkspace(t).Env()).Facts.ConcurrencySafe {
 			t.Errorf("%s waits for others: %v", tool.Name, err)
 		}
 	}

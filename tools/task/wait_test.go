@@ -56,7 +56,7 @@ func (s *scene) ask(ctx context.Context, args string) reply {
 	env := s.w.Env()
 	env.Progress = func(p tools.Progress) { s.told = append(s.told, p) }
 	began := time.Now()
-	resp, err := call.Resolve(env).Run(ctx, env)
+	resp, err := toolstest.Prepare(s.t, call, env).Run(ctx, env)
 	if err != nil {
 		return reply{err: err, took: time.Since(began)}
 	}

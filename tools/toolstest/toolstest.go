@@ -142,7 +142,6 @@ func (w *Workspace) Env() *tools.Env {
 		Log:       slog.New(slog.DiscardHandler),
 		Progress:  func(tools.Progress) {},
 		Now:       w.Now,
-		Private:   func() {},
 		Waiting:   func() {},
 		Outside:   func() func() { return func() {} },
 		Kept:      func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
@@ -168,11 +167,11 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 		return nil, err
 	}
 	env := w.Env()
-	resolved := call.Resolve(env)
-	if err := resolved.Validate(); err != nil {
+	prepared, err := call.Prepare(env)
+	if err != nil {
 		return nil, err
 	}
-	resp, err := resolved.Run(ctx, env)
+	resp, err := prepared.Run(ctx, env)
 	var recorded *tools.Recorded
 	if errors.As(err, &recorded) {
 		w.Session.Apply(recorded.Effect)
@@ -182,6 +181,16 @@ func (w *Workspace) Call(ctx context.Context, tool *tools.Tool, args string) (*t
 	}
 	w.Session.Apply(resp.Effect)
 	return resp, nil
+}
+
+// Prepare prepares a call, which must be valid.
+func Prepare(t testing.TB, call *tools.Call, env *tools.Env) *tools.Prepared {
+	t.Helper()
+	prepared, err := call.Prepare(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prepared
 }
 
 // Read records that the session has read a file of the workspace in its present state.

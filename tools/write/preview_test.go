@@ -47,7 +47,7 @@ func TestPreview(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := w.Env()
-		p := c.Resolve(env).Preview(t.Context(), env)
+		p := toolstest.Prepare(t, c, env).Preview(t.Context(), env)
 		p.Text = w.Placed(p.Text)
 		return p
 	}

@@ -37,7 +37,7 @@ var prompt string
 
 // New returns the tool.
 func New(o Options) *tools.Tool {
-	return tools.MustBuild(tools.Def[Input, Output]{
+	return tools.MustBuild(tools.Def[Input, Input, Output]{
 		Name:          "Write",
 		Title:         "Write file",
 		Prompt:        prompt,
@@ -47,14 +47,18 @@ func New(o Options) *tools.Tool {
 		IsDestructive: tools.Always[Input](),
 		IsIdempotent:  tools.Always[Input](),
 		Path:          func(in Input) string { return in.FilePath },
-		Backfill:      func(env *tools.Env, in *Input) { file.CompleteTarget(env, &in.FilePath) },
-		Validate:      func(in Input) error { return file.CheckTarget(in.FilePath) },
+		Prepare:       prepare,
 		Preview:       preview,
 		Call: func(ctx context.Context, env *tools.Env, in Input) (tools.Result[Output], error) {
 			return run(ctx, env, in, o)
 		},
 		Render: func(o Output) []tools.Content { return file.Shown(o.text) },
 	})
+}
+
+func prepare(env *tools.Env, in Input) (Input, error) {
+	file.CompleteTarget(env, &in.FilePath)
+	return in, file.CheckTarget(in.FilePath)
 }
 
 // preview compares the new content with the present content of the file.
@@ -98,9 +102,11 @@ func run(ctx context.Context, env *tools.Env, in Input, o Options) (tools.Result
 		out.Type = "update"
 		out.text = file.Answer(fmt.Sprintf("Wrote %s: %s.", shown, measure(in.Content)), hunks, append(form, notes...))
 	}
-	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks), HookFields: file.HookChange(env, c, hunks)}
-	if r.HookFields != nil {
-		r.HookFields.Text("content", in.Content)
+	r := tools.Result[Output]{Data: out, Effect: c.Effect, Meta: file.Meta(hunks)}
+	r.HookFields = func() tools.HookFields {
+		f := file.HookChange(c, hunks)
+		f.Text("content", in.Content)
+		return f
 	}
 	return r, nil
 }

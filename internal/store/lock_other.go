@@ -1,15 +1,15 @@
 //go:build !unix && !windows
 
-package state
+package store
 
 import (
 	"io"
 	"os"
 )
 
-// TryLock opens a file for writing. It relies on systems where a file cannot be
+// tryLock opens a file for writing. It relies on systems where a file cannot be
 // opened for writing twice. On others, the age of its content shows whether a
 // server's folder is still in use.
-func TryLock(path string) (io.Closer, error) {
+func tryLock(path string) (io.Closer, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }

@@ -1,4 +1,4 @@
-package notebook
+package terminal
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTerminal(t *testing.T) {
+func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\ttext\né":                      "plain\ttext\né",
 		"\x1b[31mred\x1b[0m \x1b[1;38;5;12mx": "red x",
@@ -32,38 +32,41 @@ func TestTerminal(t *testing.T) {
 		"\x1b(Bx\x1b7\x1b":                   "x",
 		"\x1b[12":                            "12",
 		"\x1b[1\x1b[31mx":                    "1x",
+		"ab\x1b[3Dc\x1b[5Gd":                 "cb  d",
+		"a\u202eb\nc":                        "a\\u202eb\nc",
+		"bad\xff\nutf8":                      "bad\uFFFD\nutf8",
 		"bell\a nul\x00 del\x7f ff\f":        "bell nul del ff",
 	} {
-		if got := terminal(text); got != want {
+		if got := Text(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
 
-// TestTerminalIsLinear checks that texts that make a terminal look ahead are read once. It takes a
+// TestTextIsLinear checks that texts that make a terminal look ahead are read once. It takes a
 // few milliseconds; a reader that starts again at each of them reaches the deadline.
-func TestTerminalIsLinear(t *testing.T) {
+func TestTextIsLinear(t *testing.T) {
 	for _, piece := range []string{"\u009d", "\x1b]", "\x1b[", "\x1b[1", "\x1bP\x1b", "\r", "\b", "\x1b[2K\ra"} {
 		text := strings.Repeat(piece, 50_000)
 		start := time.Now()
-		got := terminal(text)
+		got := Text(text)
 		if took := time.Since(start); len(got) > len(text) || took > 20*time.Second {
 			t.Errorf("%q: %d bytes, took %v", piece, len(got), took)
 		}
 	}
 }
 
-func FuzzTerminal(f *testing.F) {
+func FuzzText(f *testing.F) {
 	for _, seed := range []string{"a\rb\x1b[K", "\x1b]0;x\a\u009b1m\b\b", "\x1bP\x1b\\", "é\r\xff"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
-		got := terminal(text)
-		if strings.ContainsFunc(got, moves) || !utf8.ValidString(got) || len(got) > len(text) {
+		got := Text(text)
+		if strings.ContainsFunc(got, special) || !utf8.ValidString(got) {
 			t.Fatalf("%q: %q", text, got)
 		}
-		if again := terminal(got); again != got {
+		if again := Text(got); again != got {
 			t.Fatalf("%q: %q, and then %q", text, got, again)
 		}
 	})
@@ -74,7 +77,7 @@ func FuzzTerminal(f *testing.F) {
 func TestErasingAgainIsFree(t *testing.T) {
 	line := strings.Repeat("a", 200_000) + strings.Repeat("\x1b[1K", 200_000) + "\rb"
 	done := make(chan string, 1)
-	go func() { done <- terminal(line) }()
+	go func() { done <- Text(line) }()
 	select {
 	case got := <-done:
 		if got != "b" {
@@ -89,7 +92,7 @@ func TestErasingAgainIsFree(t *testing.T) {
 		"abc\x1b[2K\rxy":          "xy",
 		"abc\x1b[1K\rxyz\x1b[1Kq": "   q",
 	} {
-		if got := terminal(text); got != want {
+		if got := Text(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}

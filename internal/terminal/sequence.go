@@ -1,4 +1,4 @@
-package spool
+package terminal
 
 import (
 	"bytes"
@@ -7,140 +7,6 @@ import (
 
 	"mcp-toolset/internal/plain"
 )
-
-// The text of a line for a model is what a terminal would show: without escape sequences, and with
-// the effect of carriage returns and backspaces. Cursor movements to other lines are ignored. Tabs
-// are the only control characters that remain. Characters that reorder or hide text become escapes,
-// and invalid UTF-8 becomes U+FFFD.
-
-// maxColumn is the limit of the column to which a sequence can move the cursor.
-const maxColumn = 4096
-
-// clean appends the visible text of a line, which must not include its newline.
-func clean(dst, line []byte) []byte {
-	line = bytes.TrimRight(line, "\r")
-	if isPlain(line) {
-		return append(dst, line...)
-	}
-	if goesBack(line) {
-		return overwritten(dst, line)
-	}
-	for len(line) > 0 {
-		t := next(line)
-		dst = t.append(dst)
-		line = line[t.size:]
-	}
-	return dst
-}
-
-// goesBack reports whether anything in a line changes the text before it.
-func goesBack(line []byte) bool {
-	for len(line) > 0 {
-		t := next(line)
-		// At the end of the text there is nothing to the right to erase.
-		if t.kind > show && !(t.kind == erase && t.n == 0) {
-			return true
-		}
-		line = line[t.size:]
-	}
-	return false
-}
-
-// isPlain reports whether a line is shown unchanged, which is the common case.
-func isPlain(line []byte) bool {
-	for _, c := range line {
-		if c < ' ' && c != '\t' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// offset returns the number of bytes of a line that yield its first n shown characters. whole is
-// the number of shown characters that these bytes yield; it can be less than n, since an escape
-// consists of several. ok is false if the characters do not come in the order of the bytes.
-func offset(line []byte, n int) (size, whole int, ok bool) {
-	line = bytes.TrimRight(line, "\r")
-	if goesBack(line) {
-		return 0, 0, false
-	}
-	var seen []byte
-	for size < len(line) {
-		t := next(line[size:])
-		seen = t.append(seen[:0])
-		more := utf8.RuneCount(seen)
-		if whole+more > n {
-			break
-		}
-		whole += more
-		size += t.size
-	}
-	return size, whole, true
-}
-
-// overwritten appends the visible text of a line in which the cursor moves back.
-func overwritten(dst, line []byte) []byte {
-	var s screen
-	at := 0
-	for len(line) > 0 {
-		t := next(line)
-		line = line[t.size:]
-		switch t.kind {
-		case show:
-			s.put(at, t.char)
-			at++
-		case toColumn:
-			at = min(t.n, maxColumn)
-		case byColumns:
-			if at = max(0, at+t.n); t.n > 0 {
-				at = max(at-t.n, min(at, maxColumn))
-			}
-		case erase:
-			s.erase(at, t.n)
-		}
-	}
-	// Blanks at the end remain from a longer text.
-	for n := len(s.cells); n > 0 && s.cells[n-1] == ' '; n-- {
-		s.cells = s.cells[:n-1]
-	}
-	for _, c := range s.cells {
-		dst = appendRune(dst, c)
-	}
-	return dst
-}
-
-// screen is a line of a terminal.
-type screen struct {
-	cells []rune // invalid for a byte that is not UTF-8
-	blank int    // number of leading cells known to be blank, which need not be erased again
-}
-
-func (s *screen) put(at int, r rune) {
-	for len(s.cells) < at {
-		s.cells = append(s.cells, ' ')
-	}
-	if at == len(s.cells) {
-		s.cells = append(s.cells, r)
-	} else {
-		s.cells[at] = r
-	}
-	s.blank = min(s.blank, at)
-}
-
-// erase performs the sequence "erase in line": 0 erases to its end, 1 to its start, 2 all of it.
-// Other values do nothing.
-func (s *screen) erase(at, what int) {
-	at = min(at, len(s.cells))
-	if what == 1 || what == 2 {
-		for ; s.blank < at; s.blank++ {
-			s.cells[s.blank] = ' '
-		}
-	}
-	if what == 0 || what == 2 {
-		s.cells = s.cells[:at]
-		s.blank = min(s.blank, at)
-	}
-}
 
 // token is a character of a line or an escape sequence.
 type token struct {
@@ -192,12 +58,15 @@ func misleads(r rune) bool {
 	return r >= 0xe0000 && r < 0xe0080
 }
 
+// isControl reports whether r is a control character of ASCII or Latin-1 other than tab.
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 }
+
 // next returns the first token of a line, which must not be empty.
-func next(line []byte) token {
+func next(line string) token {
 	if c := line[0]; c >= ' ' && c < 0x7f || c == '\t' {
 		return token{kind: show, char: rune(c), size: 1}
 	}
-	r, size := utf8.DecodeRune(line)
+	r, size := utf8.DecodeRuneInString(line)
 	switch {
 	case r == utf8.RuneError && size == 1:
 		return token{kind: show, char: invalid, size: 1}
@@ -218,8 +87,8 @@ const esc = 0x1b // the start of an escape sequence
 
 // sequence returns the escape sequence at the start of s. A sequence without an end consists of its
 // introducer only, so that it hides nothing. whole is false if more input could still complete it.
-func sequence(s []byte) (t token, whole bool) {
-	intro, n := utf8.DecodeRune(s)
+func sequence(s string) (t token, whole bool) {
+	intro, n := utf8.DecodeRuneInString(s)
 	if intro == esc {
 		if n == len(s) {
 			return token{size: n}, false
@@ -254,7 +123,7 @@ func sequence(s []byte) (t token, whole bool) {
 }
 
 // control returns the control sequence whose parameters begin at n.
-func control(s []byte, n int) (t token, whole bool) {
+func control(s string, n int) (t token, whole bool) {
 	from := n
 	for n < len(s) && s[n] >= 0x20 && s[n] < 0x40 {
 		n++
@@ -282,8 +151,8 @@ func control(s []byte, n int) (t token, whole bool) {
 
 // parameter returns the only number of a control sequence, or 0 if there is none. ok is false if p
 // contains anything else.
-func parameter(p []byte) (n int, ok bool) {
-	for _, c := range p {
+func parameter(p string) (n int, ok bool) {
+	for _, c := range []byte(p) {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
@@ -295,9 +164,9 @@ func parameter(p []byte) (n int, ok bool) {
 // command returns the length of a command string, such as a window title, including its terminator:
 // a bell or a string terminator. The length is 0 without a terminator. whole is false if more input
 // could still terminate it.
-func command(s []byte) (size int, whole bool) {
+func command(s string) (size int, whole bool) {
 	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRune(s[i:])
+		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == '\a', r == 0x9c:
 			return i + n, true
@@ -305,7 +174,7 @@ func command(s []byte) (size int, whole bool) {
 			return 0, false
 		case r == esc && s[i+1] == '\\':
 			return i + 2, true
-		case r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0:
+		case isControl(r):
 			return 0, true
 		}
 		i += n
@@ -313,9 +182,9 @@ func command(s []byte) (size int, whole bool) {
 	return 0, false
 }
 
-// complete returns a line that may continue, without an incomplete escape sequence or character at
+// Complete returns a line that may continue, without an incomplete escape sequence or character at
 // its end.
-func complete(line []byte) []byte {
+func Complete(line []byte) []byte {
 	const longest = 4 << 10
 	const most = 3 // a string terminator is a sequence within a sequence
 	for range most {
@@ -324,7 +193,7 @@ func complete(line []byte) []byte {
 		if i < 0 {
 			break
 		}
-		if _, whole := sequence(near[i:]); whole {
+		if _, whole := sequence(string(near[i:])); whole {
 			break
 		}
 		line = line[:len(line)-len(near)+i]

@@ -1,4 +1,4 @@
-package spool
+package terminal
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestClean(t *testing.T) {
+func TestAppendLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                "",
 		"plain\ttext ":                    "plain\ttext ",
@@ -31,7 +31,7 @@ func TestClean(t *testing.T) {
 		"\x1b[3\x01m":                                "3m",
 		"a\x00b\x07c\x7fd\x1fe":                      "abcde",
 		"bad\xff\xfeutf8\xc3":                        "bad\uFFFD\uFFFDutf8\uFFFD",
-		"kept\uFFFD":                                 "kept\uFFFD",
+		"valid\uFFFD":                                "valid\uFFFD",
 		"10%\r50%\r100%":                             "100%",
 		"long one\rshort":                            "shortone",
 		"long one\r\x1b[Kshort":                      "short",
@@ -52,16 +52,16 @@ func TestClean(t *testing.T) {
 		"hid\U000E0041den":                           `hid\U000e0041den`,
 		"漢字\r漢":                                      "漢字",
 	} {
-		if got := string(clean(nil, []byte(in))); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		if got := string(AppendLine(nil, []byte(in))); got != want {
+			t.Errorf("AppendLine(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := clean([]byte("kept"), []byte("a\rb")); string(got) != "keptb" {
-		t.Errorf("what was there before: %q", got)
+	if got := AppendLine([]byte("prefix-"), []byte("a\rb")); string(got) != "prefix-b" {
+		t.Errorf("after earlier text: %q", got)
 	}
 	// A cursor that moves far away takes no memory.
 	far := strings.Repeat("\x1b[999999C\x1b[999999Gx", 100)
-	if got := clean(nil, []byte(far)); len(got) > maxColumn+200 {
+	if got := AppendLine(nil, []byte(far)); len(got) > maxColumn+200 {
 		t.Errorf("it has %d bytes", len(got))
 	}
 }
@@ -89,7 +89,7 @@ func randomText(rnd *rand.Rand, size int) string {
 	return b.String()
 }
 
-// The sequences of slowClean, in the order it tries them.
+// The sequences of slowLine, in the order it tries them.
 var (
 	slowCommand = regexp.MustCompile(`^(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}\x{9e}\x{9f}])[^\x00-\x08\x0a-\x1f\x7f-\x{9f}]*(?:\x07|\x{9c}|\x1b\\)`)
 	slowControl = regexp.MustCompile(`^(?:\x1b\[|\x{9b})([\x20-\x3f]*)([\x40-\x7e])`)
@@ -98,8 +98,8 @@ var (
 	slowNumber  = regexp.MustCompile(`^[0-9]*$`)
 )
 
-// slowClean is the obvious implementation of clean: a terminal of cells, whatever the line.
-func slowClean(line string) string {
+// slowLine is the obvious implementation of AppendLine: a terminal of cells, whatever the line.
+func slowLine(line string) string {
 	line = strings.TrimRight(line, "\r")
 	var cells []string
 	at, back := 0, false
@@ -189,46 +189,46 @@ func slowClean(line string) string {
 	return text
 }
 
-func TestCleanRandom(t *testing.T) {
-	for seed := range uint64(100 * manySeeds) {
+func TestAppendLineRandom(t *testing.T) {
+	for seed := range uint64(randomTexts) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		text := strings.ReplaceAll(randomText(rnd, rnd.IntN(60)), "\n", "")
-		if got, want := string(clean(nil, []byte(text))), slowClean(text); got != want {
-			t.Fatalf("seed %d: clean(%q) = %q, want %q", seed, text, got, want)
+		if got, want := string(AppendLine(nil, []byte(text))), slowLine(text); got != want {
+			t.Fatalf("seed %d: AppendLine(%q) = %q, want %q", seed, text, got, want)
 		}
 	}
 }
 
-func FuzzClean(f *testing.F) {
+func FuzzAppendLine(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add([]byte(randomText(rand.New(rand.NewPCG(seed, 2)), 50)))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		line = bytes.ReplaceAll(line, []byte{'\n'}, nil)
 		before := bytes.Clone(line)
-		got := clean(nil, line)
+		got := AppendLine(nil, line)
 		if !bytes.Equal(line, before) {
 			t.Fatal("the line was changed")
 		}
 		if !utf8.Valid(got) {
-			t.Fatalf("clean(%q) is no UTF-8: %q", line, got)
+			t.Fatalf("AppendLine(%q) is no UTF-8: %q", line, got)
 		}
 		for _, r := range string(got) {
 			if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || misleads(r) {
-				t.Fatalf("clean(%q) has %U: %q", line, r, got)
+				t.Fatalf("AppendLine(%q) has %U: %q", line, r, got)
 			}
 		}
-		if again := clean(nil, got); !bytes.Equal(again, got) {
-			t.Fatalf("cleaned twice, %q becomes %q", got, again)
+		if again := AppendLine(nil, got); !bytes.Equal(again, got) {
+			t.Fatalf("converted twice, %q becomes %q", got, again)
 		}
 		if len(got) > 10*len(line)+10*maxColumn {
 			t.Fatalf("%d bytes become %d", len(line), len(got))
 		}
-		if want := slowClean(string(line)); want != string(got) && bytes.IndexFunc(line, misleads) < 0 {
-			t.Fatalf("clean(%q) = %q, want %q", line, got, want)
+		if want := slowLine(string(line)); want != string(got) && bytes.IndexFunc(line, misleads) < 0 {
+			t.Fatalf("AppendLine(%q) = %q, want %q", line, got, want)
 		}
-		if short := complete(line); !bytes.HasPrefix(line, short) {
-			t.Fatalf("complete(%q) = %q", line, short)
+		if short := Complete(line); !bytes.HasPrefix(line, short) {
+			t.Fatalf("Complete(%q) = %q", line, short)
 		}
 	})
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package state
+package store
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// TryLock takes an exclusive lock on a file, which it creates if necessary. The
-// lock ends with the process, for any reason. TryLock fails at once if the lock
+// tryLock takes an exclusive lock on a file, which it creates if necessary. The
+// lock ends with the process, for any reason. tryLock fails at once if the lock
 // is held.
-func TryLock(path string) (io.Closer, error) {
+func tryLock(path string) (io.Closer, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err

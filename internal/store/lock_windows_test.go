@@ -1,4 +1,4 @@
-package state
+package store
 
 import (
 	"os"
@@ -13,11 +13,11 @@ func TestTryLock(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "a.lock")
-	lock, err := TryLock(path)
+	lock, err := tryLock(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TryLock(path); err == nil {
+	if _, err := tryLock(path); err == nil {
 		t.Error("locked twice")
 	}
 	if err := os.Remove(path); err != nil {
@@ -26,7 +26,7 @@ func TestTryLock(t *testing.T) {
 	if err := lock.Close(); err != nil {
 		t.Error(err)
 	}
-	if lock, err = TryLock(path); err != nil {
+	if lock, err = tryLock(path); err != nil {
 		t.Fatal(err)
 	}
 	_ = lock.Close()

@@ -1,4 +1,4 @@
-package state
+package store
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// TryLock takes an exclusive lock on a file, which it creates if necessary.
+// tryLock takes an exclusive lock on a file, which it creates if necessary.
 // Other processes can remove the file, but not open it for reading or writing.
-// The lock ends with the process, for any reason. TryLock fails at once if the
+// The lock ends with the process, for any reason. tryLock fails at once if the
 // lock is held.
-func TryLock(path string) (io.Closer, error) {
+func tryLock(path string) (io.Closer, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", path, err)

@@ -1,0 +1,8 @@
+module mcp-toolset/bench
+
+go 1.26.5
+
+require (
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
+	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
+)

@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"context"
+
+	"mcp-toolset/internal/classifier"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+)
+
+// classify is the stage that asks the classifier about a call that nothing else
+// has decided.
+func (c *call) classify(ctx context.Context) error {
+	mode := c.p.Policy.Mode()
+	if !c.decision.Open || c.p.Classify == nil || mode == policy.ModeManual {
+		return nil
+	}
+	opinion := c.p.Classify(ctx, classifier.Question{
+		Tool: c.tool.Name, Summary: c.prepared.Summary, Input: c.classifierInput(ctx), Mode: string(mode), Dir: c.env.Session.Dir,
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.decision = c.decision.Classified(opinion)
+	return nil
+}
+
+// classifierInput returns the text that describes the call to the classifier.
+// It is the tool's own text, or the preview of the changes, which begins with
+// the path.
+func (c *call) classifierInput(ctx context.Context) string {
+	if in := c.prepared.ClassifierInput(); in != "" {
+		return in
+	}
+	return c.previewOf(ctx).Text
+}
+
+// previewOf returns the preview of the changes. It shows no file that may hold
+// credentials.
+func (c *call) previewOf(ctx context.Context) tools.Preview {
+	c.preview.Store(true)
+	defer c.preview.Store(false)
+	return c.prepared.Preview(ctx, c.env)
+}

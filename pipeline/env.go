@@ -1,0 +1,92 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// newEnv returns the environment for the tool, with the session's present state.
+func (c *call) newEnv() *tools.Env {
+	progress := func(tools.Progress) {}
+	if c.Progress != nil {
+		progress = c.progress
+	}
+	env := &tools.Env{
+		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
+		Progress: progress, Now: c.p.Now, Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
+		Catalogue: c.p.Registry.Catalogue, Wake: c.p.Wake,
+	}
+	// The policy checks each path right before it is opened, and every other
+	// path the call opens. So the file that is opened is the one that was
+	// allowed.
+	more := readable(env.Session)
+	env.Files = workspace.NewFiles(c.p.Roots, func(literal, canonical string) error {
+		target := policy.Target{Literal: literal, Canonical: canonical, Access: c.access}
+		d := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, target, env.Session.Dir, more)
+		switch {
+		case c.preview.Load() && c.p.Policy.Credentials(canonical):
+			return &refusal{stageRefused, "a preview does not show a file that may hold credentials", ""}
+		case d.Behavior == policy.Allow, d.Behavior == policy.Ask && c.granted(canonical, d):
+			return nil
+		case d.Behavior == policy.Ask:
+			return &refusal{stageRefused, d.Reason + ", and nobody is asked in the middle of a call", "Name this path itself in a call."}
+		}
+		return refused(d)
+	})
+	env.Secrets = func(folder string) func(string) bool {
+		if !c.p.Policy.SecretsBelow(folder) {
+			return nil
+		}
+		return func(path string) bool {
+			d, secret := c.p.Policy.SecretPath(c.tool.Name, c.tool.Aliases, path, env.Session.Dir, more)
+			return secret && !c.granted(path, d)
+		}
+	}
+	if env.Wake == nil {
+		env.Wake = func(context.Context, time.Duration) {}
+	}
+	env.Waiting = func() {
+		if c.Ticket != nil && c.depth == 0 {
+			c.Ticket.Yield()
+		}
+	}
+	env.Outside = func() func() {
+		if c.p.Shared == nil {
+			return func() {}
+		}
+		return c.p.Shared.Outside()
+	}
+	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
+		env.Elicit = c.elicit
+	}
+	kept := c.p.Policy.Kept(env.Session.Dir, false)
+	env.ReadDenied, env.ReadRule = kept.Any(policy.Read), kept.InRoots(policy.Read)
+	env.Kept = func(ctx context.Context) (tools.Kept, error) {
+		return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
+	}
+	env.Long = func() tools.Long { return c.newLong(env.Session.Results) }
+	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
+		c.private.Store(true)
+		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
+	}
+	return env
+}
+
+// granted reports whether the approval of the call also settles an ask decision
+// d about a path. The path must be the call's target or below it, and the same
+// rule or layer must have decided on both.
+func (c *call) granted(canonical string, d policy.Decision) bool {
+	if c.target == nil || !workspace.Within(c.target.Canonical, canonical) {
+		return false
+	}
+	asks := c.target.asks()
+	return asks.Behavior == policy.Ask && d.Secret == asks.Secret && d.Layer == asks.Layer && d.Rule == asks.Rule && d.Source == asks.Source && d.Line == asks.Line
+}
+
+// readable returns the paths outside of the roots that a session may read.
+func readable(v session.View) []string { return append([]string{v.Results}, v.Outputs...) }

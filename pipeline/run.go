@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/memory"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+)
+
+// Run takes a call through all stages and returns its answer. A failure is an
+// answer with Failed set, except for two errors that the protocol reports in
+// its own way: *tools.UnknownTool, if no tool has the name, and *InputRequired,
+// if the client must send the call again with an answer.
+func (p *Pipeline) Run(ctx context.Context, r Request) (resp *tools.Response, err error) {
+	c := p.newCall(r)
+	defer func() { c.Ticket.Leave() }() // the ticket may have been replaced by then
+	defer func() { memory.Used(len(c.Arguments) + size(resp)) }()
+	if err := c.lookup(ctx); err != nil {
+		p.auditUnknown(ctx, c.Request, err)
+		return nil, err
+	}
+	defer func() { resp, err = c.finish(ctx, resp, err) }()
+	defer c.recover(&err)
+	if err := stages(ctx, c.unwrap, c.connect, c.loggable, c.parse); err != nil {
+		return nil, err
+	}
+	return c.inTurn(ctx)
+}
+
+// inTurn waits for the call's turn in its lane, then decides on the call and
+// executes it. Only in its turn does the session have the effects of all
+// earlier unsafe calls of the lane. Hooks and the user's answer are also waited
+// for during the turn, but without a slot, so calls of other lanes continue.
+func (c *call) inTurn(ctx context.Context) (resp *tools.Response, err error) {
+	defer c.watch(ctx)()
+	var failure error
+	err = c.Ticket.Run(ctx, func(ctx context.Context) (safe bool, err error) {
+		if err := c.judge(ctx); err != nil {
+			return false, err
+		}
+		c.Ticket.Label(c.tool.Name, c.prepared.Summary)
+		return c.safe, nil
+	}, func(inner context.Context) func() {
+		c.stopWatch()
+		resp, failure = c.share(inner)
+		if failure != nil && ctx.Err() == nil && inner.Err() != nil && errors.Is(failure, context.Canceled) {
+			failure = context.Cause(inner) // the call's burst was cancelled
+		}
+		c.cascade(resp)
+		if len(c.effects) == 0 {
+			return nil
+		}
+		return c.applyEffects
+	})
+	if err == nil {
+		err = failure
+	}
+	return resp, err
+}
+
+// judge takes the call through the stages that decide whether it may run.
+func (c *call) judge(ctx context.Context) error {
+	return stages(ctx, c.prepare, c.consult, c.decide, c.classify, c.ask)
+}
+
+// stages runs stages in order until one of them fails.
+func stages(ctx context.Context, list ...func(context.Context) error) error {
+	for _, stage := range list {
+		if err := stage(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call holds the state of a request in the pipeline.
+type call struct {
+	p *Pipeline
+	Request
+	depth int // 0 for a client's call, 1 for a call made by that, ...
+
+	// Results of the stages, in their order.
+	tool     *tools.Tool
+	lost     error // why lookup did not find the tool, if the call was cancelled meanwhile or has no room
+	parsed   *tools.Call
+	env      *tools.Env      // with the session's state at the call's turn
+	prepared *tools.Prepared // the input as it runs
+	before   *before         // decisions made before the call runs; nil: the hooks have not run
+	opinion  *policy.Opinion // of the hooks; nil: none
+	decision policy.Decision
+	safe     bool // decided to be concurrency-safe
+	agreed   bool // the user or a hook has approved the call
+	effects  []session.Effect
+
+	// What decide finds out.
+	access  policy.Access
+	target  *target // the path of the call; nil: none
+	subject approval.Subject
+	grants  []tools.Grant  // files beyond the workspace that the allowed call may use
+	asked   policy.Request // the last request to the policy
+
+	nesting sync.Mutex   // allows one nested call at a time
+	stop    func()       // ends watch
+	waited  atomic.Int64 // the last progress that watch reported, in ms
+	holdup  atomic.Value // string: what the decision on the call waits for
+	private atomic.Bool  // the result is for this session only
+	preview atomic.Bool  // a preview is being made; it must not show credentials
+
+	record record   // for the audit log
+	notes  []string // texts that hooks add to the answer
+}
+
+func (p *Pipeline) newCall(r Request) *call {
+	c := &call{p: p, Request: r}
+	if c.ID == "" {
+		c.ID = rand.Text()
+	}
+	c.record = record{began: p.Now(), input: r.Arguments}
+	return c
+}
+
+// parse is the stage that decodes the arguments.
+func (c *call) parse(context.Context) (err error) {
+	if c.Ticket != nil {
+		c.Ticket.Label(c.tool.Name, "")
+	}
+	if c.parsed, err = c.tool.Parse(c.Arguments); err != nil {
+		return invalid(err)
+	}
+	return nil
+}
+
+// prepare is the stage that completes and checks the input.
+func (c *call) prepare(context.Context) (err error) {
+	c.env = c.newEnv()
+	if c.prepared, err = c.parsed.Prepare(c.env); err != nil {
+		return invalid(err)
+	}
+	return nil
+}
