@@ -11,6 +11,7 @@ import (
 
 	"mcp-toolset/internal/audit"
 	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )
@@ -62,12 +63,12 @@ func wrapping(t *testing.T, settings string, f tools.Foreign) *bench {
 func TestWrapped(t *testing.T) {
 	var seen []string
 	b := wrapping(t, `{"permissions":{"deny":["Strict","mcp__secret","Do(deny.txt)"]}}`, tools.Foreign{})
-	hooks, err := policy.ParseSettings([]byte(`{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"look"}]}]}}`), "/s.json", "/")
+	hooks, err := settings.Parse([]byte(`{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"look"}]}]}}`), "/s.json", "/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Hooks = hooks.Hooks()
-	b.RunHooks = func(_ context.Context, _ policy.Event, _ []policy.Hook, in hook.Input) hook.Verdict {
+	b.RunHooks = func(_ context.Context, _ hook.Event, _ []hook.Hook, in hook.Input) hook.Verdict {
 		seen = append(seen, in.Tool)
 		return hook.Verdict{}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -39,11 +40,11 @@ func TestDenied(t *testing.T) {
 		if !listed || strings.HasPrefix(list, "Bash") {
 			list, rule = "deny", strings.TrimSpace(list+" "+rule)
 		}
-		set, err := policy.ParseSettings([]byte(`{"permissions":{"`+list+`":["`+rule+`"]}}`), root+"/settings.json", root)
+		set, err := settings.Parse([]byte(`{"permissions":{"`+list+`":["`+rule+`"]}}`), root+"/settings.json", root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := New(Config{Roots: roots, Home: home, Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths(), Home: home})})
+		p := New(Config{Roots: roots, Home: home, Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths(), Home: home})})
 		kept, err := p.kept(ctx, root, false, nil)
 		found := kept.Hidden
 		for _, path := range kept.Unchanged {
@@ -104,11 +105,11 @@ func TestDeniedNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer roots.Close()
-	set, err := policy.ParseSettings([]byte(`{"permissions":{"allow":["Edit(.vscode/**)"]}}`), root+"/settings.json", root)
+	set, err := settings.Parse([]byte(`{"permissions":{"allow":["Edit(.vscode/**)"]}}`), root+"/settings.json", root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := New(Config{Roots: roots, Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths()})})
+	p := New(Config{Roots: roots, Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths()})})
 	kept, err := p.kept(t.Context(), root, false, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"mcp-toolset/internal/approval"
 	"mcp-toolset/internal/audit"
 	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -155,7 +156,7 @@ func TestElicitAgain(t *testing.T) {
 			b := newBench(t, `{"permissions":`+tc.rules+`}`)
 			all := b.audited(nil)
 			events := ""
-			b.hooks(t, func(event policy.Event, _ hook.Input) hook.Verdict {
+			b.hooks(t, func(event hook.Event, _ hook.Input) hook.Verdict {
 				events += string(event) + " "
 				return hook.Verdict{Context: []string{"heard"}}
 			}, "PreToolUse", "PostToolUse", "PostToolUseFailure")
@@ -218,11 +219,11 @@ func TestElicitAgreedToThis(t *testing.T) {
 	for name, change := range map[string]func(b *bench) (args string){
 		"another input": func(*bench) string { return `{"do":"elicit","arg":"you","path":"ask.txt"}` },
 		"another reason": func(b *bench) string {
-			set, err := policy.ParseSettings([]byte(`{"permissions":{"ask":["Do"]}}`), "/etc/test.json", "/etc")
+			set, err := settings.Parse([]byte(`{"permissions":{"ask":["Do"]}}`), "/etc/test.json", "/etc")
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.Policy = policy.New(policy.Config{Settings: set, Roots: []string{b.root}})
+			b.Policy = policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: []string{b.root}})
 			return args
 		},
 	} {

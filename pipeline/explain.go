@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"mcp-toolset/internal/hook"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -67,7 +68,7 @@ func (p *Pipeline) Explain(ctx context.Context, r Request) (e Explanation) {
 	}
 	e.Decision, e.Facts = c.decision, c.prepared.Facts
 	if present { // a tool that a rule removed is never passed to hooks
-		e.Hooks = len(p.Hooks.Matching(policy.PreToolUse, c.tool.Name, c.tool.Aliases))
+		e.Hooks = len(p.Hooks.Matching(hook.PreToolUse, c.tool.Name, c.tool.Aliases))
 	}
 	if parts := c.prepared.Parts(c.env); parts != nil {
 		e.Commands = []string{}

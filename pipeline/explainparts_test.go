@@ -10,6 +10,7 @@ import (
 
 	"mcp-toolset/internal/classifier"
 	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 )
 
@@ -47,14 +48,14 @@ func TestExplainUnnamed(t *testing.T) {
 // hooks nor a classifier.
 func TestExplainStartsNothing(t *testing.T) {
 	b := newBench(t, `{"permissions":{"deny":["Gone"],"ask":["Do(x)"]}}`)
-	s, err := policy.ParseSettings([]byte(`{"hooks":{
+	s, err := settings.Parse([]byte(`{"hooks":{
 		"PreToolUse":[{"matcher":"Do|Former|Gone","hooks":[{"type":"command","command":"a"},{"type":"command","command":"b"}]},{"hooks":[{"type":"command","command":"a"}]}],
 		"PostToolUse":[{"hooks":[{"type":"command","command":"c"}]}]}}`), "/etc/hooks.json", "/etc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Hooks = s.Hooks()
-	b.RunHooks = func(context.Context, policy.Event, []policy.Hook, hook.Input) hook.Verdict {
+	b.RunHooks = func(context.Context, hook.Event, []hook.Hook, hook.Input) hook.Verdict {
 		t.Error("hooks were run")
 		return hook.Verdict{}
 	}

@@ -22,7 +22,7 @@ func (c *call) consult(ctx context.Context) error {
 	if c.before = c.resumed(); c.before == nil {
 		done := c.heldUp("hooks")
 		c.before = &before{input: c.prepared.Input()}
-		c.before.verdict = c.runHooks(ctx, policy.PreToolUse, c.hookInput())
+		c.before.verdict = c.runHooks(ctx, hook.PreToolUse, c.hookInput())
 		done()
 	}
 	if ctx.Err() != nil {
@@ -61,7 +61,7 @@ func (c *call) resumed() *before {
 
 // hookedAfter reports whether any hooks run after the call.
 func (c *call) hookedAfter() bool {
-	for _, event := range []policy.Event{policy.PostToolUse, policy.PostToolUseFailure} {
+	for _, event := range []hook.Event{hook.PostToolUse, hook.PostToolUseFailure} {
 		if len(c.p.Hooks.Matching(event, c.tool.Name, c.tool.Aliases)) > 0 {
 			return true
 		}
@@ -78,12 +78,12 @@ func (c *call) runAfter(ctx context.Context, resp *tools.Response, err error, to
 	}
 	in := c.hookInput()
 	in.Duration = took
-	event := policy.PostToolUse
+	event := hook.PostToolUse
 	switch {
 	case err != nil:
-		event, in.Error = policy.PostToolUseFailure, toRefusal(ctx, err).Error()
+		event, in.Error = hook.PostToolUseFailure, toRefusal(ctx, err).Error()
 	case resp.Failed:
-		event, in.Error = policy.PostToolUseFailure, joinText(resp.Content)
+		event, in.Error = hook.PostToolUseFailure, joinText(resp.Content)
 	}
 	var written []*session.Read
 	if resp != nil {
@@ -129,7 +129,7 @@ func (c *call) hear(v hook.Verdict) {
 }
 
 // runHooks runs the hooks that match the event and the tool.
-func (c *call) runHooks(ctx context.Context, event policy.Event, in hook.Input) hook.Verdict {
+func (c *call) runHooks(ctx context.Context, event hook.Event, in hook.Input) hook.Verdict {
 	list := c.p.Hooks.Matching(event, c.tool.Name, c.tool.Aliases)
 	if len(list) == 0 {
 		return hook.Verdict{}

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 )
 
 // hooks uses a function as the hooks of an event on a tool.
-func (b *bench) hooks(t *testing.T, f func(policy.Event, hook.Input) hook.Verdict, events ...string) {
+func (b *bench) hooks(t *testing.T, f func(hook.Event, hook.Input) hook.Verdict, events ...string) {
 	t.Helper()
 	all := map[string]any{}
 	for _, event := range events {
@@ -21,12 +22,12 @@ func (b *bench) hooks(t *testing.T, f func(policy.Event, hook.Input) hook.Verdic
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := policy.ParseSettings(data, "/etc/hooks.json", "/etc")
+	s, err := settings.Parse(data, "/etc/hooks.json", "/etc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Hooks = s.Hooks()
-	b.RunHooks = func(_ context.Context, event policy.Event, _ []policy.Hook, in hook.Input) hook.Verdict {
+	b.RunHooks = func(_ context.Context, event hook.Event, _ []hook.Hook, in hook.Input) hook.Verdict {
 		return f(event, in)
 	}
 }
@@ -34,7 +35,7 @@ func (b *bench) hooks(t *testing.T, f func(policy.Event, hook.Input) hook.Verdic
 // hookAfter uses a function as the hook after calls of a tool.
 func (b *bench) hookAfter(t *testing.T, tool string, f func(hook.Input) hook.Verdict) {
 	t.Helper()
-	b.hooks(t, func(_ policy.Event, in hook.Input) hook.Verdict {
+	b.hooks(t, func(_ hook.Event, in hook.Input) hook.Verdict {
 		if in.Tool != tool {
 			return hook.Verdict{}
 		}
@@ -75,7 +76,7 @@ func TestHooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, `{"permissions":`+tc.rules+`}`)
 			runs := 0
-			b.hooks(t, func(event policy.Event, in hook.Input) hook.Verdict {
+			b.hooks(t, func(event hook.Event, in hook.Input) hook.Verdict {
 				runs++
 				if string(event) != tc.event || in.Tool != "Do" || in.Dir != b.root || in.PermissionMode != "default" || in.SessionID == "" || in.ToolUseID == "" {
 					t.Errorf("%s: %+v", event, in)
@@ -97,7 +98,7 @@ func TestHooks(t *testing.T) {
 func TestHooksSeeAll(t *testing.T) {
 	b := newBench(t, "{}")
 	var ins []hook.Input
-	b.hooks(t, func(_ policy.Event, in hook.Input) hook.Verdict {
+	b.hooks(t, func(_ hook.Event, in hook.Input) hook.Verdict {
 		ins = append(ins, in)
 		return hook.Verdict{}
 	}, "PreToolUse", "PostToolUse")

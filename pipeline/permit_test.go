@@ -146,7 +146,7 @@ func TestUnanswered(t *testing.T) {
 		for _, again := range []bool{false, true} {
 			b := newBench(t, asks)
 			folder := b.approvals(t)
-			b.hooks(t, func(policy.Event, hook.Input) hook.Verdict { return hook.Verdict{} }, "PreToolUse")
+			b.hooks(t, func(hook.Event, hook.Input) hook.Verdict { return hook.Verdict{} }, "PreToolUse")
 			call := func() string {
 				var kept any
 				if again {
@@ -189,7 +189,7 @@ func TestUnanswered(t *testing.T) {
 func TestSentAgain(t *testing.T) {
 	b := newBench(t, asks)
 	runs := 0
-	b.hooks(t, func(policy.Event, hook.Input) hook.Verdict {
+	b.hooks(t, func(hook.Event, hook.Input) hook.Verdict {
 		runs++
 		return hook.Verdict{UpdatedInput: json.RawMessage(`{"do":"x","arg":"by the hook","path":"/outside"}`), Context: []string{"heard"}}
 	}, "PreToolUse")

@@ -73,8 +73,8 @@ type Config struct {
 
 	// Hooks are commands of the user that run before and after calls. RunHooks
 	// runs them; it is hook.Runner.Run. Both are nil without hooks.
-	Hooks    *policy.Hooks
-	RunHooks func(context.Context, policy.Event, []policy.Hook, hook.Input) hook.Verdict
+	Hooks    *hook.Hooks
+	RunHooks func(context.Context, hook.Event, []hook.Hook, hook.Input) hook.Verdict
 
 	// Classify judges a call that nothing else decides. It returns nil if it
 	// has no opinion. It may be nil.

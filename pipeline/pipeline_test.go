@@ -18,6 +18,7 @@ import (
 
 	"mcp-toolset/concurrency"
 	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -122,7 +123,7 @@ func do(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], erro
 	return r, nil
 }
 
-func newBench(t *testing.T, settings string) *bench {
+func newBench(t *testing.T, text string) *bench {
 	t.Helper()
 	roots, err := workspace.OpenRoots([]string{t.TempDir()})
 	if err != nil {
@@ -165,9 +166,9 @@ func newBench(t *testing.T, settings string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var set *policy.Settings
-	if settings != "" {
-		if set, err = policy.ParseSettings([]byte(settings), "/etc/test.json", "/etc"); err != nil {
+	var set *settings.Settings
+	if text != "" {
+		if set, err = settings.Parse([]byte(text), "/etc/test.json", "/etc"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,7 +176,7 @@ func newBench(t *testing.T, settings string) *bench {
 	t.Cleanup(func() { _ = store.Close() })
 	b.Pipeline = New(Config{
 		Registry: registry, Roots: roots, Results: store,
-		Policy: policy.New(policy.Config{Settings: set, Roots: roots.Paths(), Closed: []string{b.state}}),
+		Policy: policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: roots.Paths(), Closed: []string{b.state}}),
 	})
 	b.session = session.New(session.Config{ID: "1", Roots: roots.Paths(), Results: store.Hold("1")})
 	b.lane = concurrency.New(concurrency.Config{}).NewLane("")

@@ -9,7 +9,6 @@ import (
 
 	"mcp-toolset/internal/audit"
 	"mcp-toolset/internal/hook"
-	"mcp-toolset/policy"
 )
 
 // audited has every entry noted.
@@ -86,8 +85,8 @@ func TestAuditOfQuestion(t *testing.T) {
 func TestAuditOfHooks(t *testing.T) {
 	b := newBench(t, "")
 	all := b.audited(nil)
-	b.hooks(t, func(event policy.Event, _ hook.Input) hook.Verdict {
-		if event == policy.PreToolUse {
+	b.hooks(t, func(event hook.Event, _ hook.Input) hook.Verdict {
+		if event == hook.PreToolUse {
 			return hook.Verdict{UpdatedInput: json.RawMessage(`{"do":"x","arg":"by the hook"}`)}
 		}
 		return hook.Verdict{Replace: json.RawMessage(`"[cut]"`), Block: "no", By: "./judge"}

@@ -8,7 +8,7 @@ import (
 
 // thousand returns 1,000 rules as in a large shared settings file. None of them covers
 // the calls of the benchmark.
-func thousand(t testing.TB) *Settings {
+func thousand(t testing.TB) Rules {
 	var rules []entry
 	add := func(list, format string, n int) {
 		for i := range n {
@@ -29,7 +29,7 @@ func thousand(t testing.TB) *Settings {
 	if len(rules) != 1000 {
 		t.Fatalf("%d rules", len(rules))
 	}
-	return settings(t, rules...)
+	return ruleset(rules...)
 }
 
 func BenchmarkDecide(b *testing.B) {
@@ -77,7 +77,7 @@ func BenchmarkDecideParts(b *testing.B) {
 	if len(rules) != 1000 {
 		b.Fatalf("%d rules", len(rules))
 	}
-	p := New(world(settings(b, rules...)))
+	p := New(world(ruleset(rules...)))
 	parts := &Parts{}
 	for _, text := range []string{"cd src", "git log --oneline -n 5", "npm run build", "go test ./...", "/usr/bin/make all"} {
 		parts.List = append(parts.List, Part{Text: text, Name: text[strings.LastIndex(text, "/bin/")+1:], Allowable: true})

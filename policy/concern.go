@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mcp-toolset/internal/plain"
 )
 
 // Concerns: the reasons to ask about a call that no rule decides, and their texts.
@@ -52,7 +54,7 @@ func (c *call) pathConcern() *Decision {
 	}
 	if name := c.protected(); name != "" {
 		return &Decision{
-			Layer: LayerPath, Reason: c.by(c.real.path, "is under the protected name "+show(name)+", by which programs run something or are told whom to trust"),
+			Layer: LayerPath, Reason: c.by(c.real.path, "is under the protected name "+plain.Quote(name)+", by which programs run something or are told whom to trust"),
 			Next: c.ruleFor(c.real.path),
 		}
 	}
@@ -92,14 +94,14 @@ func (c *call) unresolvedParts() *Decision {
 	}
 	if why != "" {
 		return &Decision{
-			Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + show(why),
+			Behavior: Ask, Layer: LayerDefault, Reason: "not every command in it is known: " + plain.Quote(why),
 			Next: "write the commands out, one after the other",
 		}
 	}
 	if parts.Unnamed != "" && !parts.Harmless && (c.p.lists[Deny].onFiles() || c.p.lists[Ask].onFiles()) {
 		return &Decision{
 			Behavior: Ask, Layer: LayerDefault,
-			Reason: "not every file that it opens is known, and there are rules on some: " + show(parts.Unnamed),
+			Reason: "not every file that it opens is known, and there are rules on some: " + plain.Quote(parts.Unnamed),
 			Next:   "write the paths out, in one command of literal words",
 		}
 	}
@@ -111,7 +113,7 @@ func (c *call) unknownPart(p *Part) *Decision {
 	if p.Blind && !c.r.Parts.Harmless && (c.p.lists[Deny].onEdits() || c.p.lists[Ask].onEdits()) {
 		return &Decision{
 			Behavior: Ask, Layer: LayerDefault,
-			Reason: "which files " + show(p.Text) + " changes is only known when it runs, and there are rules on changing some",
+			Reason: "which files " + plain.Quote(p.Text) + " changes is only known when it runs, and there are rules on changing some",
 			Next:   "write the paths out",
 		}
 	}
@@ -119,7 +121,7 @@ func (c *call) unknownPart(p *Part) *Decision {
 		if m := c.p.lists[b].perhaps(c, p); m.rule != nil {
 			return &Decision{
 				Behavior: Ask, Layer: LayerDefault,
-				Reason: fmt.Sprintf("what %s does is only known when it runs, and the %s rule %s may cover it", show(p.Text), b, show(m.rule.text)),
+				Reason: fmt.Sprintf("what %s does is only known when it runs, and the %s rule %s may cover it", plain.Quote(p.Text), b, plain.Quote(m.rule.text)),
 				Next:   "write its words out",
 			}
 		}
@@ -143,7 +145,7 @@ func (c *call) partsConcern() *Decision {
 
 func (c *call) risky(p *Part) Decision {
 	return Decision{
-		Layer: LayerDefault, Reason: fmt.Sprintf("%s needs approval: %s", show(p.Text), p.Risk),
+		Layer: LayerDefault, Reason: fmt.Sprintf("%s needs approval: %s", plain.Quote(p.Text), p.Risk),
 		Next: c.ruleForPart(p),
 	}
 }
@@ -274,7 +276,7 @@ func (r *Request) Refused() Decision {
 		what = "this command"
 	case r.Target != nil:
 		verb := map[Access]string{Read: "reading", Edit: "changing"}[r.Target.Access]
-		what, other = verb+" "+show(r.Target.Canonical), "do not try to reach it another way"
+		what, other = verb+" "+plain.Quote(r.Target.Canonical), "do not try to reach it another way"
 	}
 	return Decision{
 		Layer: LayerApproval, Reason: "the user declined " + what,
@@ -310,7 +312,7 @@ func (c *call) ruleFor(path string) string {
 // suggests a rule only if the rule covers exactly the text of the part.
 func (c *call) ruleForPart(p *Part) string {
 	rule := c.r.Tool + "(" + p.Text + ")"
-	if !p.Allowable || p.Inner || strings.Contains(p.Text, "*") || rule != show(rule) || c.broadPart(p) {
+	if !p.Allowable || p.Inner || strings.Contains(p.Text, "*") || rule != plain.Quote(rule) || c.broadPart(p) {
 		return "do it another way; the user has to approve this one"
 	}
 	return "do it another way, or ask the user to add an allow rule such as " + rule + " to " + c.file()

@@ -282,7 +282,7 @@ func (p *Policy) DeniedTool(name string, aliases []string) (rule, where string, 
 	if m.rule == nil {
 		return "", "", false
 	}
-	return m.rule.text, m.rule.origin.String(), true
+	return m.rule.text, m.rule.Origin.String(), true
 }
 
 // confined reports whether the canonical path is where calls may go without a rule.

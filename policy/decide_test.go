@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -11,9 +10,9 @@ import (
 )
 
 // world returns the Config of the decision tables.
-func world(s *Settings) Config {
+func world(rules Rules) Config {
 	return Config{
-		Settings: s, Roots: []string{"/ws", "/lib"}, Closed: []string{"/state"}, Home: "/home/u",
+		Rules: rules, AddTo: "/cfg/settings.json", Roots: []string{"/ws", "/lib"}, Closed: []string{"/state"}, Home: "/home/u",
 		KnownTools: []string{"Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Write"},
 	}
 }
@@ -21,22 +20,16 @@ func world(s *Settings) Config {
 // entry is a rule and the name of its list.
 type entry struct{ list, rule string }
 
-// settings returns Settings with rules, parsed from JSON like those of users.
-func settings(t testing.TB, entries ...entry) *Settings {
-	t.Helper()
-	lists := map[string][]string{}
+// ruleset returns the rules of one settings file.
+func ruleset(entries ...entry) Rules { return fileRules("/cfg/settings.json", "/cfg", entries...) }
+
+// fileRules returns the rules of a settings file with a root. All of them are on the first
+// line.
+func fileRules(file, root string, entries ...entry) (r Rules) {
 	for _, e := range entries {
-		lists[e.list] = append(lists[e.list], e.rule)
+		r.Add(named(e.list), e.rule, Origin{file, 1}, root)
 	}
-	data, err := json.Marshal(map[string]any{"permissions": lists})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := ParseSettings(data, "/cfg/settings.json", "/cfg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return r
 }
 
 // row is one call of a decision table with the expected decision.
@@ -161,7 +154,7 @@ func TestDecisions(t *testing.T) {
 		t.Fatalf("only %d decisions", len(rows))
 	}
 	for _, r := range rows {
-		p, req := New(world(settings(t, r.rules...))), request(r.call)
+		p, req := New(world(ruleset(r.rules...))), request(r.call)
 		got := p.Decide(req)
 		r.check(t, got)
 		if req.Target != nil {
@@ -174,14 +167,14 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestDecideWithoutMatcher(t *testing.T) {
-	p := New(world(settings(t, entry{"deny", "Fetch(x)"}, entry{"ask", "Look(x)"}, entry{"allow", "Make(x)"}, entry{"deny", "Read(x)"})))
+	p := New(world(ruleset(entry{"deny", "Fetch(x)"}, entry{"ask", "Look(x)"}, entry{"allow", "Make(x)"}, entry{"deny", "Read(x)"})))
 	for tool, want := range map[string]string{"Fetch": "deny rule", "Look": "ask rule", "Make": "allow default", "Read": "deny rule", "Grep": "allow default"} {
 		if d := p.Decide(Request{Tool: tool, Dir: "/ws"}); fmt.Sprint(d.Behavior, " ", d.Layer) != want {
 			t.Errorf("%s: %v %s, want %s", tool, d.Behavior, d.Layer, want)
 		}
 	}
 	// The pattern of the rule can be matched with the path of a call.
-	p = New(world(settings(t, entry{"deny", "Write(x)"})))
+	p = New(world(ruleset(entry{"deny", "Write(x)"})))
 	for path, want := range map[string]Behavior{"/ws/x": Deny, "/ws/y": Allow} {
 		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want {
 			t.Errorf("Write %s: %v, want %v", path, d.Behavior, want)
@@ -224,7 +217,7 @@ func TestConfigFolders(t *testing.T) {
 // TestUnknownHome checks rules that begin at an unknown home folder.
 func TestUnknownHome(t *testing.T) {
 	decide := func(tool string, a Access, rules ...entry) string {
-		cfg := world(settings(t, rules...))
+		cfg := world(ruleset(rules...))
 		cfg.Home = ""
 		d := New(cfg).CheckPath(tool, nil, Target{"/ws/a", "/ws/a", a}, "/ws", nil)
 		return fmt.Sprint(d.Behavior, " ", d.Layer)

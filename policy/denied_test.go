@@ -9,7 +9,7 @@ func TestKeptInRoots(t *testing.T) {
 		"Read(//etc/shadow)": false, "Read(//etc/**)": false, "Read(~/.ssh/**)": false, "Read(~/.netrc)": false, "Edit(.env)": false, "Bash(curl *)": false,
 	} {
 		for _, list := range []string{"deny", "ask"} {
-			p := New(Config{Settings: parse(t, "/cfg/settings.json", "/ws", `{"permissions": {"`+list+`": ["`+rule+`"]}}`), Roots: []string{"/ws", "/home/u/ws2"}, Home: "/home/u"})
+			p := New(Config{Rules: fileRules("/cfg/settings.json", "/ws", entry{list, rule}), Roots: []string{"/ws", "/home/u/ws2"}, Home: "/home/u"})
 			if got := p.Kept("/ws", false).InRoots(Read); got != "" != want || want && got != rule {
 				t.Errorf("%s %s: %q", list, rule, got)
 			}

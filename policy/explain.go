@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"mcp-toolset/internal/plain"
 )
 
 // Texts of decisions. A Reason states one fact and Next one next step. Both have no
@@ -18,19 +20,19 @@ func (c *call) denied(reason, next string) Decision {
 
 // byRule returns the decision of the rule in m.
 func (c *call) byRule(b Behavior, m match) Decision {
-	d := Decision{Behavior: b, Layer: LayerRule, Rule: m.rule.text, Source: m.rule.source, Line: m.rule.line}
+	d := Decision{Behavior: b, Layer: LayerRule, Rule: m.rule.text, Source: m.rule.Source, Line: m.rule.Line}
 	if b == Allow {
 		d.Reason = "an allow rule covers the call"
 		return d
 	}
-	name, place := fmt.Sprintf("the %s rule %s", b, show(m.rule.text)), m.rule.origin.String()
+	name, place := fmt.Sprintf("the %s rule %s", b, plain.Quote(m.rule.text)), m.rule.Origin.String()
 	switch {
 	case m.rule.broken != nil:
 		d.Reason = fmt.Sprintf("%s is malformed (%v), so it %s", name, m.rule.broken, m.rule.effect(b))
 	case m.path != "":
 		d.Reason = name + " covers " + c.naming(m.path).by(m.path, "")
 	case m.rule.whole || m.rule.prefix:
-		d.Reason = name + " covers every call of " + show(c.r.Tool)
+		d.Reason = name + " covers every call of " + plain.Quote(c.r.Tool)
 	default:
 		d.Reason = name + " covers this call"
 	}
@@ -63,9 +65,9 @@ func (c *call) naming(path string) *call {
 // by describes path, adding the path as written if it differs. If predicate is not
 // empty, the result is a clause with path as its subject.
 func (c *call) by(path, predicate string) string {
-	text, comma := show(path), ""
+	text, comma := plain.Quote(path), ""
 	if written := c.written(); written != path {
-		text, comma = text+", where "+show(written)+" leads", ","
+		text, comma = text+", where "+plain.Quote(written)+" leads", ","
 	}
 	if predicate == "" {
 		return text
@@ -74,13 +76,13 @@ func (c *call) by(path, predicate string) string {
 }
 
 // file returns the settings file to which the user can add rules.
-func (c *call) file() string { return origin{source: c.p.addTo}.String() }
+func (c *call) file() string { return Origin{Source: c.p.addTo}.String() }
 
 func (c *call) unresolved() Decision {
 	if !paths.IsAbs(c.r.Target.Literal) {
-		return c.denied(show(c.r.Target.Literal)+" is not an absolute path", "write the path from the file-system root")
+		return c.denied(plain.Quote(c.r.Target.Literal)+" is not an absolute path", "write the path from the file-system root")
 	}
-	return c.denied("where "+show(c.r.Target.Literal)+" leads is not known", "use a path whose folders exist and can be looked into")
+	return c.denied("where "+plain.Quote(c.r.Target.Literal)+" leads is not known", "use a path whose folders exist and can be looked into")
 }
 
 func (c *call) inClosedFolder(path string) Decision {
@@ -118,7 +120,7 @@ func (c *call) outside() Decision {
 	switch {
 	case !ok:
 	case c.linked:
-		next += fmt.Sprintf(", or name %s itself and ask the user to add an allow rule such as %s to %s", show(path), rule, c.file())
+		next += fmt.Sprintf(", or name %s itself and ask the user to add an allow rule such as %s to %s", plain.Quote(path), rule, c.file())
 	default:
 		next += ", or ask the user to add an allow rule such as " + rule + " to " + c.file()
 	}
@@ -133,7 +135,7 @@ const temporary = "use $TMPDIR for temporary files"
 func (c *call) shownRoots() string {
 	var shown []string
 	for _, r := range c.p.roots[:min(len(c.p.roots), maxRootsShown)] {
-		shown = append(shown, show(r.path))
+		shown = append(shown, plain.Quote(r.path))
 	}
 	if more := len(c.p.roots) - maxRootsShown; more > 0 {
 		shown = append(shown, fmt.Sprintf("and %d more", more))
@@ -157,5 +159,5 @@ func (c *call) suggestion(path string) (rule string, ok bool) {
 	}
 	rule = fmt.Sprintf("%s(%s)", c.r.Target.Access, pattern)
 	_, err := compilePath(pattern)
-	return rule, err == nil && rule == show(rule)
+	return rule, err == nil && rule == plain.Quote(rule)
 }

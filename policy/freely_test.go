@@ -9,13 +9,9 @@ import (
 // TestReadsFreely checks that the shortcut for policies without rules on files makes
 // the same decisions as the full evaluation.
 func TestReadsFreely(t *testing.T) {
-	rules, err := ParseSettings([]byte(`{"permissions":{"deny":["Bash(rm *)"]}}`), "/cfg/settings.json", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, s := range map[string]*Settings{"no settings": nil, "rules on commands": rules} {
-		compare(t, name, New(Config{Settings: s, Roots: []string{"/w", "/w2"}, Closed: []string{"/w/closed"}, Home: "/home/u"}))
-		compare(t, name+", the root is /", New(Config{Settings: s, Roots: []string{"/"}, Closed: []string{"/w/closed"}, Home: "/home/u"}))
+	for name, rules := range map[string]Rules{"no rules": {}, "rules on commands": ruleset(entry{"deny", "Bash(rm *)"})} {
+		compare(t, name, New(Config{Rules: rules, Roots: []string{"/w", "/w2"}, Closed: []string{"/w/closed"}, Home: "/home/u"}))
+		compare(t, name+", the root is /", New(Config{Rules: rules, Roots: []string{"/"}, Closed: []string{"/w/closed"}, Home: "/home/u"}))
 	}
 }
 

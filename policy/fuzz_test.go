@@ -96,7 +96,7 @@ func FuzzDecide(f *testing.F) {
 				onCommands = onCommands || e.list != "allow"
 			}
 		}
-		cfg := world(settings(t, entries...))
+		cfg := world(ruleset(entries...))
 		cfg.Mode = Mode(pick(d, Modes...))
 		p, r := New(cfg), d.request()
 		got := p.Decide(r)

@@ -5,7 +5,7 @@ import "testing"
 // TestGuarded checks that no tool can change settings, whatever allows it, and that
 // they can be read like other files.
 func TestGuarded(t *testing.T) {
-	cfg := world(settings(t, entry{"allow", "Edit(//**)"}, entry{"allow", "Edit(.mcp-toolset/**)"}, entry{"allow", "Write"}, entry{"allow", "Bash"}))
+	cfg := world(ruleset(entry{"allow", "Edit(//**)"}, entry{"allow", "Edit(.mcp-toolset/**)"}, entry{"allow", "Write"}, entry{"allow", "Bash"}))
 	cfg.Guarded = []string{"/ws/conf/s.json", "/home/u/.config/mcp-toolset", "relative"}
 	cfg.Mode = ModeBypass
 	p := New(cfg)

@@ -32,7 +32,7 @@ func TestOwn(t *testing.T) {
 		if c.own != "" {
 			r.Own = &Decision{Behavior: named(c.own), Layer: "made up", Reason: "tool"}
 		}
-		got := New(world(settings(t, rules...))).Decide(r)
+		got := New(world(ruleset(rules...))).Decide(r)
 		if have := fmt.Sprintf("%s %s", got.Behavior, got.Layer); have != c.want {
 			t.Errorf("%s rule, own %q: %s, want %s", c.list, c.own, have, c.want)
 		}
@@ -55,7 +55,7 @@ func named(behavior string) Behavior {
 // that a deny or ask rule can cover more than an allow rule.
 func TestMatchKnowsBehavior(t *testing.T) {
 	for list, want := range map[string]string{"deny": "deny rule", "ask": "ask rule", "allow": "allow default"} {
-		p := New(world(settings(t, entry{list, "Bash(rm)"})))
+		p := New(world(ruleset(entry{list, "Bash(rm)"})))
 		d := p.Decide(Request{Tool: "Bash", Dir: "/ws", Match: func(b Behavior, pattern string) bool {
 			if b.String() != list || pattern != "rm" {
 				t.Errorf("the %s rule is matched as %s(%s)", list, b, pattern)
@@ -71,7 +71,7 @@ func TestMatchKnowsBehavior(t *testing.T) {
 // TestOwnRule checks that nothing lifts an ask that the tool bases on a rule.
 func TestOwnRule(t *testing.T) {
 	for _, mode := range []Mode{ModeDefault, ModeAcceptEdits, ModeBypass} {
-		cfg := world(settings(t, entry{"allow", "ReadMcpResource"}))
+		cfg := world(ruleset(entry{"allow", "ReadMcpResource"}))
 		cfg.Mode = mode
 		got := New(cfg).Decide(Request{
 			Tool: "ReadMcpResource", Dir: "/ws", ReadOnly: true, Always: true, Hook: &Opinion{Behavior: Allow},

@@ -3,6 +3,8 @@ package policy
 import (
 	"errors"
 	"fmt"
+
+	"mcp-toolset/internal/plain"
 )
 
 // Base holds the folders at which path patterns begin. They are absolute, or "" if
@@ -32,11 +34,11 @@ type Base struct {
 func PathPattern(pattern string, base Base) (func(path string) bool, error) {
 	p, err := compilePath(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("compiling pattern %s: %w", show(pattern), err)
+		return nil, fmt.Errorf("compiling pattern %s: %w", plain.Quote(pattern), err)
 	}
 	from := newFolder(map[anchor]string{atDir: base.Dir, atHome: base.Home, atRoot: base.Root}[p.anchor])
 	if from.path == "" && p.anchor != atFileSystem {
-		return nil, fmt.Errorf("compiling pattern %s: %w", show(pattern), errors.New("the folder it begins at is not known"))
+		return nil, fmt.Errorf("compiling pattern %s: %w", plain.Quote(pattern), errors.New("the folder it begins at is not known"))
 	}
 	return func(path string) bool {
 		if !paths.IsAbs(path) {

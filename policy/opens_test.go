@@ -26,7 +26,7 @@ func TestOpens(t *testing.T) {
 		{name: "out of the containment", rules: []entry{{"allow", "Bash"}}, mode: ModeBypass,
 			own: &Decision{Behavior: Ask, Layer: LayerSandbox, Reason: "x"}, want: "ask: /etc/b /ws/.git/config"},
 	} {
-		cfg := world(settings(t, c.rules...))
+		cfg := world(ruleset(c.rules...))
 		cfg.Mode = c.mode
 		p, r := New(cfg), request(command)
 		r.Own = c.own
@@ -43,7 +43,7 @@ func TestOpens(t *testing.T) {
 		}
 	}
 	// The mode bypassPermissions allows all of them, except protected names.
-	cfg := world(nil)
+	cfg := world(Rules{})
 	cfg.Mode = ModeBypass
 	if d := New(cfg).Decide(request("Bash$ cp < /etc/a > /srv/b")); d.Behavior != Allow || len(d.Opens) != 2 {
 		t.Errorf("bypassPermissions: %v", d)

@@ -22,7 +22,7 @@ type speech struct {
 }
 
 func (s *speech) decide(t testing.TB) Decision {
-	cfg := world(settings(t, s.rules...))
+	cfg := world(ruleset(s.rules...))
 	cfg.Mode = s.mode
 	return New(cfg).Decide(s.r)
 }

@@ -1,23 +1,27 @@
 package policy
 
-import "strconv"
+import (
+	"strconv"
 
-// origin is the place of something in a settings file. Policies and Settings may come
-// from several files, so each rule has its own origin.
-type origin struct {
-	source string // the file; "" if there is none
-	line   int    // 1-based
+	"mcp-toolset/internal/plain"
+)
+
+// Origin is the place of something in a settings file. Rules may come from several
+// files, so each has its own origin.
+type Origin struct {
+	Source string // the file; "" if there is none
+	Line   int    // 1-based
 }
 
 // String returns FILE:LINE, safe to show.
-func (o origin) String() string {
+func (o Origin) String() string {
 	switch {
-	case o.source == "":
+	case o.Source == "":
 		return "the settings file"
-	case o.line == 0:
-		return show(o.source)
+	case o.Line == 0:
+		return plain.Quote(o.Source)
 	}
-	return show(o.source) + ":" + strconv.Itoa(o.line)
+	return plain.Quote(o.Source) + ":" + strconv.Itoa(o.Line)
 }
 
 // Where returns the place of the deciding rule as FILE:LINE, safe to show. It returns
@@ -26,5 +30,5 @@ func (d Decision) Where() string {
 	if d.Source == "" {
 		return ""
 	}
-	return origin{d.Source, d.Line}.String()
+	return Origin{d.Source, d.Line}.String()
 }

@@ -69,7 +69,7 @@ func TestCaselessSearch(t *testing.T) {
 	index := func(patterns ...string) *commandIndex {
 		l := newList(&Policy{}, Deny, nil)
 		for i, pattern := range patterns {
-			r := parseRule("Bash("+pattern+")", i, origin{}, "/")
+			r := parseRule("Bash("+pattern+")", i, Origin{}, "/")
 			l.add(&r)
 		}
 		return &l.commands

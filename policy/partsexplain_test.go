@@ -110,7 +110,7 @@ func TestExplainParts(t *testing.T) {
 		if c.rules == nil {
 			c.rules = rules
 		}
-		cfg := world(settings(t, c.rules...))
+		cfg := world(ruleset(c.rules...))
 		cfg.Mode = c.mode
 		var got []string
 		for _, d := range New(cfg).ExplainParts(Request{Tool: "Bash", Aliases: former["Bash"], Dir: "/ws", Parts: c.parts, ReadOnly: c.readOnly}) {
@@ -160,7 +160,7 @@ func TestExplainPartsAgrees(t *testing.T) {
 		if r.Parts.Edits = random.IntN(4) == 0; r.Parts.Edits && random.IntN(2) == 0 {
 			r.Parts.Targets = []Target{{"/ws/x", "/ws/x", Edit}}
 		}
-		cfg := world(settings(t, rules...))
+		cfg := world(ruleset(rules...))
 		cfg.Mode = Mode(pick(Modes))
 		p := New(cfg)
 		call, parts := p.Decide(r), p.ExplainParts(r)
@@ -194,7 +194,7 @@ func TestExplainPartsOfDecisions(t *testing.T) {
 		if req.Parts == nil && !isCommand && (req.Target == nil || req.Target.Canonical == "") {
 			continue
 		}
-		p := New(world(settings(t, r.rules...)))
+		p := New(world(ruleset(r.rules...)))
 		switch {
 		case req.Parts != nil:
 		case isCommand:

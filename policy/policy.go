@@ -134,19 +134,19 @@ type Decision struct {
 // Config holds the parameters of a Policy. Folders must be absolute; others are
 // ignored.
 type Config struct {
-	Settings   *Settings // the rules; nil if there are none
-	AddTo      string    // settings file named in advice to add a rule; "" means that of Settings
-	Roots      []string  // workspace roots, canonical; Settings.AdditionalDirectories is not added to them
-	Closed     []string  // folders that no tool may access, such as the server's own state
-	Guarded    []string  // files and folders that no tool may change or replace, such as settings
-	Home       string    // home folder, for rules that begin with ~/; "" if unknown
-	KnownTools []string  // names of all tools; nil disables warnings about rules on others
-	Mode       Mode      // "" means ModeDefault
+	Rules      Rules    // the rules of all settings
+	AddTo      string   // settings file named in advice to add a rule; "" if unknown
+	Roots      []string // workspace roots, canonical
+	Closed     []string // folders that no tool may access, such as the server's own state
+	Guarded    []string // files and folders that no tool may change or replace, such as settings
+	Home       string   // home folder, for rules that begin with ~/; "" if unknown
+	KnownTools []string // names of all tools; nil disables warnings about rules on others
+	Mode       Mode     // "" means ModeDefault
 
 	// Secrets reports which files may hold credentials. If nil, none does.
 	Secrets Secrets
 
-	// KnownServers lists the prefixes of other servers (Upstream.Prefix), for warnings about
+	// KnownServers lists the prefixes of other servers (ServerPrefix), for warnings about
 	// rules on unknown servers. nil disables these warnings.
 	KnownServers []string
 }
@@ -191,26 +191,18 @@ func New(cfg Config) *Policy {
 		mode:  cfg.Mode.or(),
 		addTo: cfg.AddTo,
 	}
-	s := cfg.Settings
-	if s == nil {
-		p.readsFreely = true
-		return p
-	}
-	if p.addTo == "" {
-		p.addTo = s.source
-	}
 	for b := range p.lists {
-		p.lists[b] = newList(p, Behavior(b), s.rules[b])
+		p.lists[b] = newList(p, Behavior(b), cfg.Rules.lists[b])
 	}
 	p.readsFreely = !p.lists[Deny].onOthers() && !p.lists[Ask].onOthers() && !p.lists[Allow].onOthers()
-	p.warnings = append(s.Warnings(), p.ruleWarnings(s, cfg)...)
+	p.warnings = p.ruleWarnings(cfg)
 	return p
 }
 
 // Mode returns the mode in which the policy decides.
 func (p *Policy) Mode() Mode { return p.mode }
 
-// Warnings returns the problems of the settings: those of Settings.Warnings, followed
-// by rules on tools that do not exist and rules that have no effect because of other
-// rules or of the Config.
+// Warnings returns warnings about rules that depend on the Config: rules on tools or
+// servers that do not exist, and rules that begin at an unknown folder. Rules.Warnings
+// returns those that do not.
 func (p *Policy) Warnings() []string { return append([]string(nil), p.warnings...) }

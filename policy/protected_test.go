@@ -36,11 +36,7 @@ func TestProtectedByRule(t *testing.T) {
 		"Edit(.vscode/settings.json)": {Ask, []string{".vscode"}},
 		"Read(.vscode/**)":            {Ask, nil},
 	} {
-		set, err := ParseSettings([]byte(`{"permissions":{"allow":["`+rule+`"]}}`), "/cfg/settings.json", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := New(Config{Settings: set, Roots: []string{"/ws"}})
+		p := New(Config{Rules: fileRules("/cfg/settings.json", "", entry{"allow", rule}), Roots: []string{"/ws"}})
 		const path = "/ws/.cargo/config.toml"
 		if d := p.CheckPath("Write", nil, Target{path, path, Edit}, "/ws", nil); d.Behavior != want.write {
 			t.Errorf("%s: %v, want %v", rule, d.Behavior, want.write)

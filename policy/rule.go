@@ -8,7 +8,7 @@ import (
 
 // rule is one entry of permissions.deny, ask or allow.
 type rule struct {
-	origin
+	Origin
 	text  string // as written
 	order int    // position in its list
 	tool  string // tool name; if prefix is true, the beginning of tool names
@@ -21,9 +21,6 @@ type rule struct {
 	folded  *commandPattern // command in lower case
 	broken  error           // what is wrong with the rule, as a clause; nil if it is valid
 }
-
-// upstreamMark is the beginning of the names of upstream tools: mcp__server__tool.
-const upstreamMark = "mcp__"
 
 // wholeTool is the pattern that is equivalent to no pattern.
 const wholeTool = "*"
@@ -57,14 +54,14 @@ func (r *rule) onFiles() bool {
 // of such a pattern is unknown here, so a deny or ask rule covers all calls of the
 // tool.
 func (r *rule) onForeign() bool {
-	return !r.whole && !r.prefix && strings.HasPrefix(r.tool, upstreamMark)
+	return !r.whole && !r.prefix && strings.HasPrefix(r.tool, UpstreamMark)
 }
 
 // spelling returns the name by which an upstream tool is called here. A rule may write
 // a dot where the name has an underscore, because names of upstream tools contain no
 // dots.
 func spelling(tool string) string {
-	if !strings.HasPrefix(tool, upstreamMark) {
+	if !strings.HasPrefix(tool, UpstreamMark) {
 		return tool
 	}
 	return strings.ReplaceAll(tool, ".", "_")
@@ -81,8 +78,8 @@ func (r *rule) names(tool string) bool {
 // parseRule parses the text of a rule. root is the folder at which patterns with a
 // leading / begin. If the rule is malformed, broken is set, and tool is set if the
 // name could be read.
-func parseRule(text string, order int, from origin, root string) rule {
-	r := rule{origin: from, text: text, order: order}
+func parseRule(text string, order int, from Origin, root string) rule {
+	r := rule{Origin: from, text: text, order: order}
 	name, rest := strings.TrimSpace(text), ""
 	if i := strings.IndexByte(name, '('); i >= 0 {
 		name, rest = name[:i], name[i:]
@@ -119,7 +116,7 @@ func (r *rule) parseName(name string) error {
 		}
 	}
 	star := base != name
-	server, upstream := strings.CutPrefix(base, upstreamMark)
+	server, upstream := strings.CutPrefix(base, UpstreamMark)
 	switch {
 	case star && (!upstream || len(name)-len(base) > 1):
 		r.tool, r.prefix = base, true // the tools that a malformed deny rule covers
@@ -129,11 +126,11 @@ func (r *rule) parseName(name string) error {
 		return errors.New("it names no server")
 	case star:
 		r.tool, r.prefix = base, true
-	case upstream && strings.HasSuffix(server, upstreamGap) && !strings.Contains(strings.TrimSuffix(server, upstreamGap), upstreamGap):
+	case upstream && strings.HasSuffix(server, UpstreamGap) && !strings.Contains(strings.TrimSuffix(server, UpstreamGap), UpstreamGap):
 		r.tool, r.prefix = base, true
 		return errors.New("it names no tool of the server")
-	case upstream && !strings.Contains(server, upstreamGap):
-		r.tool, r.prefix = base+upstreamGap, true
+	case upstream && !strings.Contains(server, UpstreamGap):
+		r.tool, r.prefix = base+UpstreamGap, true
 	default:
 		r.tool = base
 	}
@@ -143,14 +140,14 @@ func (r *rule) parseName(name string) error {
 // onMeant sets the tools of a malformed rule to those of the server whose name was
 // written as in mcpServers, not as in the names of its tools.
 func (r *rule) onMeant(name string, star bool) {
-	server, upstream := strings.CutPrefix(name, upstreamMark)
+	server, upstream := strings.CutPrefix(name, UpstreamMark)
 	if !upstream {
 		return
 	}
-	server = serverName(server)
-	r.tool, r.prefix = upstreamMark+server, star
-	if !star && !strings.Contains(server, upstreamGap) {
-		r.tool, r.prefix = toolsOf(server), true
+	server = ServerPrefix(server)
+	r.tool, r.prefix = UpstreamMark+server, star
+	if !star && !strings.Contains(server, UpstreamGap) {
+		r.tool, r.prefix = ToolsPrefix(server), true
 	}
 }
 

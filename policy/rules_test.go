@@ -20,9 +20,10 @@ func TestRuleTable(t *testing.T) {
 		}
 		cols := strings.Split(strings.TrimRight(line, "\n"), "\t")
 		rule := strings.ReplaceAll(cols[1], `\u200b`, "\u200b")
-		cfg := world(settings(t, entry{cols[0], rule}))
+		cfg := world(ruleset(entry{cols[0], rule}))
 		cfg.Roots = []string{"/cwd"}
 		p := New(cfg)
+		warnings := slices.Concat(cfg.Rules.Warnings(), p.Warnings())
 		call := strings.ReplaceAll(strings.ReplaceAll(cols[2], "<cwd>", "/cwd"), "->", " -> ")
 		if from, to, ok := strings.Cut(call, " -> "); ok && !strings.HasPrefix(to, "/") {
 			call = from + " -> /cwd/" + to
@@ -33,16 +34,16 @@ func TestRuleTable(t *testing.T) {
 		case "ask":
 			ok = got.Behavior != Allow
 		case "warn":
-			ok = len(p.Warnings()) > 0
+			ok = len(warnings) > 0
 		}
 		if !ok {
-			t.Errorf("%s %s, %s: %v, want %s (%s); warnings %q", cols[0], cols[1], cols[2], got.Behavior, cols[3], got.Reason, p.Warnings())
+			t.Errorf("%s %s, %s: %v, want %s (%s); warnings %q", cols[0], cols[1], cols[2], got.Behavior, cols[3], got.Reason, warnings)
 		}
 	}
 }
 
 func TestDeniedTool(t *testing.T) {
-	p := New(world(settings(t,
+	p := New(world(ruleset(
 		entry{"deny", "Bash(rm *)"}, entry{"deny", "Shell"}, entry{"deny", "Read(*)"}, entry{"deny", "mcp__gh"},
 		entry{"deny", "Web*"}, entry{"deny", "Find("}, entry{"deny", "Move(a)"}, entry{"ask", "Copy"}, entry{"allow", "Bash"})))
 	for _, c := range []struct{ tool, alias, rule string }{
@@ -60,17 +61,17 @@ func TestDeniedTool(t *testing.T) {
 			t.Errorf("DeniedTool(%s, %q) = %q, %q, %v, want rule %q", c.tool, c.alias, rule, where, denied, c.rule)
 		}
 	}
-	p = New(world(settings(t, entry{"deny", "Bash"})))
+	p = New(world(ruleset(entry{"deny", "Bash"})))
 	for tool, want := range map[string]bool{"Bash": true, "BashReadOnly": true, "TaskStop": false} {
 		if _, _, denied := p.DeniedTool(tool, nil); denied != want {
 			t.Errorf("deny Bash: DeniedTool(%s) = %v", tool, denied)
 		}
 	}
-	p = New(world(settings(t, entry{"deny", "BashReadOnly"})))
+	p = New(world(ruleset(entry{"deny", "BashReadOnly"})))
 	if _, _, denied := p.DeniedTool("Bash", nil); denied {
 		t.Error("deny BashReadOnly removes Bash")
 	}
-	p = New(world(settings(t, entry{"deny", "Edit"})))
+	p = New(world(ruleset(entry{"deny", "Edit"})))
 	for tool, want := range map[string]bool{"Edit": true, "Write": true, "NotebookEdit": true, "Read": false, "Bash": false} {
 		if _, _, denied := p.DeniedTool(tool, nil); denied != want {
 			t.Errorf("deny Edit: DeniedTool(%s) = %v", tool, denied)
@@ -82,7 +83,7 @@ func TestDeniedTool(t *testing.T) {
 // call of a removed tool.
 func TestDeniedToolDeniesCalls(t *testing.T) {
 	for _, r := range decisions(t) {
-		p, req := New(world(settings(t, r.rules...))), request(r.call)
+		p, req := New(world(ruleset(r.rules...))), request(r.call)
 		if rule, _, denied := p.DeniedTool(req.Tool, req.Aliases); denied {
 			if d := p.Decide(req); d.Behavior != Deny {
 				t.Errorf("decisions.txt:%d: rule %s removes the tool, and the call is %v", r.line, rule, d.Behavior)
@@ -105,8 +106,8 @@ func TestMoreRulesNeverLoosen(t *testing.T) {
 		for _, r := range rows {
 			more := pool[random.IntN(len(pool))]
 			req := request(r.call)
-			before := New(world(settings(t, r.rules...))).Decide(req)
-			after := New(world(settings(t, append(slices.Clone(r.rules), more)...))).Decide(req)
+			before := New(world(ruleset(r.rules...))).Decide(req)
+			after := New(world(ruleset(append(slices.Clone(r.rules), more)...))).Decide(req)
 			bad := false
 			switch more.list {
 			case "deny":
@@ -136,7 +137,7 @@ func TestEveryRuleMatters(t *testing.T) {
 	deleted := 0
 	for _, rows := range blocks {
 		for i, gone := range rows[0].rules {
-			p := New(world(settings(t, slices.Delete(slices.Clone(rows[0].rules), i, i+1)...)))
+			p := New(world(ruleset(slices.Delete(slices.Clone(rows[0].rules), i, i+1)...)))
 			decides, flips := false, false
 			for _, r := range rows {
 				decides = decides || r.rule == gone.rule
@@ -222,8 +223,8 @@ func TestSampleDenyRules(t *testing.T) {
 				rest = append(rest, entry{"deny", other})
 			}
 		}
-		with := New(world(settings(t, append(all, base...)...))).Decide(request(call))
-		without := New(world(settings(t, append(rest, base...)...))).Decide(request(call))
+		with := New(world(ruleset(append(all, base...)...))).Decide(request(call))
+		without := New(world(ruleset(append(rest, base...)...))).Decide(request(call))
 		if with.Behavior != Deny || with.Rule != rule || without.Behavior != Allow {
 			t.Errorf("%s: with %s %v by %q, without it %v (%s)", call, rule, with.Behavior, with.Rule, without.Behavior, without.Reason)
 		}

@@ -58,7 +58,7 @@ func TestSecrets(t *testing.T) {
 		if c.allow != "" {
 			rules = []entry{{"allow", c.allow}}
 		}
-		cfg := world(settings(t, rules...))
+		cfg := world(ruleset(rules...))
 		cfg.Mode, cfg.Secrets = c.mode, someSecrets{}
 		p, req := New(cfg), request(c.call)
 		for _, d := range []Decision{p.Decide(req), p.CheckPath(req.Tool, nil, *req.Target, req.Dir, req.Readable)} {
@@ -74,7 +74,7 @@ func TestSecrets(t *testing.T) {
 
 // TestSecretText checks the text of a question about a secret.
 func TestSecretText(t *testing.T) {
-	cfg := world(nil)
+	cfg := world(Rules{})
 	cfg.Secrets = someSecrets{}
 	p := New(cfg)
 	for call, want := range map[string]string{

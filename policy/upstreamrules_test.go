@@ -52,11 +52,11 @@ func TestForeignRules(t *testing.T) {
 		{always: true, want: "allow approval", doubted: "allow approval"},
 		{always: true, mode: ModeDontAsk, want: "allow approval", doubted: "allow approval"},
 	} {
-		s := (*Settings)(nil)
+		var rules Rules
 		if list, rule, ok := strings.Cut(c.rule, " "); ok {
-			s = settings(t, entry{list, rule})
+			rules = ruleset(entry{list, rule})
 		}
-		cfg := world(s)
+		cfg := world(rules)
 		cfg.Mode = c.mode
 		for own, want := range map[*Decision]string{nil: c.want, doubt: c.doubted} {
 			r := foreign(own)
@@ -78,7 +78,7 @@ func TestForeignDeniedTool(t *testing.T) {
 		"mcp__srv": true, "mcp__srv__*": true, "mcp__*": true, "mcp__s*": true, "mcp__srv__my_tool": true, "mcp__srv__my.tool": true, "mcp__srv__my_tool(*)": true,
 		"mcp__srv__my_tool(x)": false, "mcp__srv(x)": false, "mcp__sr": false, "mcp__srv__my": false, "mcp__srv__": false,
 	} {
-		p, r := New(world(settings(t, entry{"deny", rule}))), foreign(nil)
+		p, r := New(world(ruleset(entry{"deny", rule}))), foreign(nil)
 		if got, _, denied := p.DeniedTool(r.Tool, r.Aliases); denied != want || denied && got != rule {
 			t.Errorf("%s: %v by %q", rule, denied, got)
 		}
@@ -88,10 +88,10 @@ func TestForeignDeniedTool(t *testing.T) {
 // TestServersOfRules checks the warning about a rule on a server that does not exist.
 // There is none if the servers are unknown.
 func TestServersOfRules(t *testing.T) {
-	s := settings(t, entry{"deny", "mcp__github"}, entry{"deny", "mcp__my.srv__x"}, entry{"deny", "mcp__gone__x"}, entry{"deny", "mcp__*"}, entry{"deny", "mcp__x*"},
+	rules := ruleset(entry{"deny", "mcp__github"}, entry{"deny", "mcp__my.srv__x"}, entry{"deny", "mcp__gone__x"}, entry{"deny", "mcp__*"}, entry{"deny", "mcp__x*"},
 		entry{"deny", "mcp__"}, entry{"deny", "Bash"}, entry{"ask", "mcp__gi.thub__*"}, entry{"allow", "mcp__web__get(x)"}, entry{"allow", "mcp__a___b"})
-	cfg := Config{Settings: s, KnownServers: []string{"github", "my_srv", "web"}}
-	got := New(cfg).Warnings()[len(s.Warnings()):]
+	cfg := Config{Rules: rules, KnownServers: []string{"github", "my_srv", "web"}}
+	got := New(cfg).Warnings()
 	want := []string{
 		`deny rule mcp__gone__x in /cfg/settings.json:1 has no effect: there is no server gone`,
 		`ask rule mcp__gi.thub__* in /cfg/settings.json:1 has no effect: there is no server gi_thub; did you mean github?`,
@@ -100,13 +100,13 @@ func TestServersOfRules(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +have):\n%s", diff)
 	}
-	if cfg.KnownServers = nil; len(New(cfg).Warnings()) != len(s.Warnings()) {
+	if cfg.KnownServers = nil; len(New(cfg).Warnings()) != 0 {
 		t.Errorf("nobody knows which servers there are: %q", New(cfg).Warnings())
 	}
-	if cfg.KnownServers = []string{}; len(New(cfg).Warnings()) != len(s.Warnings())+6 {
+	if cfg.KnownServers = []string{}; len(New(cfg).Warnings()) != 6 {
 		t.Errorf("there are no servers: %q", New(cfg).Warnings())
 	}
-	alone := settings(t, entry{"allow", "mcp__web__get(x)"}, entry{"allow", "mcp__web__get(*)"}, entry{"ask", "mcp__web__put(x)"})
+	alone := ruleset(entry{"allow", "mcp__web__get(x)"}, entry{"allow", "mcp__web__get(*)"}, entry{"ask", "mcp__web__put(x)"})
 	want = []string{`allow rule mcp__web__get(x) in /cfg/settings.json:1 has no effect: what a pattern means to a tool of another server is not known here; write mcp__web__get`}
 	if diff := cmp.Diff(want, alone.Warnings()); diff != "" {
 		t.Errorf("(-want +have):\n%s", diff)

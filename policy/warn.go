@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/plain"
 )
 
 var errNoAnchor = errors.New("the folder it begins at is not known")
@@ -19,46 +20,62 @@ func (p *Policy) knows(a anchor) bool {
 
 // in names a rule and its place.
 func (r *rule) in(b Behavior) string {
-	return fmt.Sprintf("%s rule %s in %s", b, show(r.text), r.origin)
+	return fmt.Sprintf("%s rule %s in %s", b, plain.Quote(r.text), r.Origin)
 }
 
-// judgeRules warns about rules of one file that are malformed, that another rule of
-// the file makes ineffective, or that open less than they seem to.
-func (s *Settings) judgeRules() {
-	for b := range s.rules {
-		for i := range s.rules[b] {
-			if r, b := &s.rules[b][i], Behavior(b); r.broken != nil {
-				s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s is malformed (%v): it %s", r.in(b), r.broken, r.effect(b)))
+// Warnings returns warnings about rules of one file that are malformed, that another
+// rule of the file makes ineffective, or that open less than they seem to. Each is one
+// line with its file and line number, safe to show.
+func (r Rules) Warnings() (out []string) {
+	for b := range r.lists {
+		for i := range r.lists[b] {
+			if r, b := &r.lists[b][i], Behavior(b); r.broken != nil {
+				out = append(out, fmt.Sprintf("%s is malformed (%v): it %s", r.in(b), r.broken, r.effect(b)))
 			}
 		}
 	}
 	for b := Ask; b <= Allow; b++ {
-		for i := range s.rules[b] {
-			r := &s.rules[b][i]
-			if before, q := s.before(b, r, anyFile); q != nil {
-				s.ruleWarnings = append(s.ruleWarnings, r.behind(b, before, q))
-			} else if b == Allow && r.broken == nil && r.onForeign() {
-				s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s has no effect: what a pattern means to a tool of another server is not known here; write %s", r.in(b), r.tool))
-			} else if b == Allow && r.broken == nil && r.onFiles() && !r.onPaths() {
-				s.ruleWarnings = append(s.ruleWarnings, fmt.Sprintf("%s opens no path outside the workspace roots; %s rules do", r.in(b), familyOf[r.tool]))
+		for i := range r.lists[b] {
+			if w := r.warning(b, &r.lists[b][i]); w != "" {
+				out = append(out, w)
 			}
 		}
 	}
+	return out
 }
 
-// judgeMerged warns about rules that a rule of another file makes ineffective.
-func (s *Settings) judgeMerged() {
+// warning returns the warning about one rule, or "".
+func (r Rules) warning(b Behavior, rule *rule) string {
+	if before, q := r.before(b, rule, anyFile); q != nil {
+		return rule.behind(b, before, q)
+	}
+	if b != Allow || rule.broken != nil {
+		return ""
+	}
+	switch {
+	case rule.onForeign():
+		return fmt.Sprintf("%s has no effect: what a pattern means to a tool of another server is not known here; write %s", rule.in(b), rule.tool)
+	case rule.onFiles() && !rule.onPaths():
+		return fmt.Sprintf("%s opens no path outside the workspace roots; %s rules do", rule.in(b), familyOf[rule.tool])
+	}
+	return ""
+}
+
+// MergeWarnings returns warnings about rules that a rule of another file makes
+// ineffective, in the form of Warnings.
+func (r Rules) MergeWarnings() (out []string) {
 	for b := Ask; b <= Allow; b++ {
-		for i := range s.rules[b] {
-			r := &s.rules[b][i]
-			if _, q := s.before(b, r, sameFile); q != nil {
+		for i := range r.lists[b] {
+			rule := &r.lists[b][i]
+			if _, q := r.before(b, rule, sameFile); q != nil {
 				continue // a warning of the file itself reports it
 			}
-			if before, q := s.before(b, r, anyFile); q != nil {
-				s.ruleWarnings = append(s.ruleWarnings, r.behind(b, before, q))
+			if before, q := r.before(b, rule, anyFile); q != nil {
+				out = append(out, rule.behind(b, before, q))
 			}
 		}
 	}
+	return out
 }
 
 // behind returns the warning that rule q of an earlier list makes r ineffective.
@@ -68,19 +85,19 @@ func (r *rule) behind(b, before Behavior, q *rule) string {
 
 func anyFile(_, _ *rule) bool { return true }
 
-func sameFile(r, q *rule) bool { return r.source == q.source }
+func sameFile(r, q *rule) bool { return r.Source == q.Source }
 
 // before finds a rule in a list before that of b that covers everything r covers: the
 // same rule, or one on the whole tool. It considers only rules that concern accepts. q
 // is nil if there is none. An Edit allow rule on paths always has an effect, because
 // it also opens the paths to reading.
-func (s *Settings) before(b Behavior, r *rule, concern func(r, q *rule) bool) (before Behavior, q *rule) {
+func (all Rules) before(b Behavior, r *rule, concern func(r, q *rule) bool) (before Behavior, q *rule) {
 	if r.broken != nil || b == Allow && r.onPaths() && r.tool == Edit.String() {
 		return 0, nil
 	}
 	for before = Deny; before < b; before++ {
-		for i := range s.rules[before] {
-			q := &s.rules[before][i]
+		for i := range all.lists[before] {
+			q := &all.lists[before][i]
 			same := q.same(r) || !q.prefix && q.whole && q.tool == r.tool || q.prefix && q.names(r.tool)
 			if q.broken == nil && same && concern(r, q) {
 				return before, q
@@ -98,12 +115,12 @@ func (r *rule) same(q *rule) bool {
 
 // ruleWarnings returns the warnings that depend on the Config: rules on tools or
 // servers that do not exist, and rules that begin at an unknown folder.
-func (p *Policy) ruleWarnings(s *Settings, cfg Config) []string {
+func (p *Policy) ruleWarnings(cfg Config) []string {
 	known := cfg.KnownTools
 	var out []string
 	for b := Deny; b <= Allow; b++ {
-		for i := range s.rules[b] {
-			r := s.rules[b][i]
+		for i := range cfg.Rules.lists[b] {
+			r := cfg.Rules.lists[b][i]
 			if r.broken == nil && r.onFiles() && !p.knows(r.path.anchor) {
 				r.broken = errNoAnchor
 				out = append(out, fmt.Sprintf("%s: %v, so it %s", r.in(b), r.broken, r.effect(b)))
@@ -111,10 +128,10 @@ func (p *Policy) ruleWarnings(s *Settings, cfg Config) []string {
 			if fault := r.fault(b, known); fault != "" {
 				out = append(out, fault)
 			} else if r.unknown(known) {
-				out = append(out, fmt.Sprintf("%s names %s, which is not a tool here", r.in(b), show(r.tool)))
+				out = append(out, fmt.Sprintf("%s names %s, which is not a tool here", r.in(b), plain.Quote(r.tool)))
 			}
 			if server, ok := r.server(); ok && cfg.KnownServers != nil && !slices.Contains(cfg.KnownServers, server) {
-				out = append(out, fmt.Sprintf("%s has no effect: there is no server %s%s", r.in(b), show(server), nearServer(server, cfg.KnownServers)))
+				out = append(out, fmt.Sprintf("%s has no effect: there is no server %s%s", r.in(b), plain.Quote(server), nearServer(server, cfg.KnownServers)))
 			}
 		}
 	}
@@ -124,11 +141,11 @@ func (p *Policy) ruleWarnings(s *Settings, cfg Config) []string {
 // server returns the prefix of the upstream server that the rule is on. ok is false if
 // the rule is not on exactly one.
 func (r *rule) server() (prefix string, ok bool) {
-	name, ok := strings.CutPrefix(spelling(r.tool), upstreamMark)
+	name, ok := strings.CutPrefix(spelling(r.tool), UpstreamMark)
 	if !ok || r.broken != nil {
 		return "", false
 	}
-	prefix, _, ok = strings.Cut(name, upstreamGap)
+	prefix, _, ok = strings.Cut(name, UpstreamGap)
 	return prefix, ok // without a gap it is a pattern such as mcp__db*
 }
 
@@ -150,14 +167,5 @@ func (r *rule) unknown(known []string) bool {
 // that read or change a path.
 func isKnown(tool string, known []string) bool {
 	_, family := familyOf[tool]
-	return slices.Contains(known, tool) || strings.HasPrefix(tool, upstreamMark) || family && (tool == Read.String() || tool == Edit.String())
-}
-
-func didYouMean(tool string, known []string) string {
-	for _, k := range known {
-		if strings.EqualFold(k, tool) {
-			return "; did you mean " + k + "?"
-		}
-	}
-	return ""
+	return slices.Contains(known, tool) || strings.HasPrefix(tool, UpstreamMark) || family && (tool == Read.String() || tool == Edit.String())
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,17 +16,14 @@ func onWindows(t *testing.T) {
 	t.Cleanup(func() { paths = before })
 }
 
-func windowsPolicy(t *testing.T, settings string) *Policy {
+func windowsPolicy(t *testing.T, entries ...entry) *Policy {
 	t.Helper()
-	s, err := ParseSettings([]byte(settings), "settings.json", `C:\Proj`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := fileRules("settings.json", `C:\Proj`, entries...)
 	p := New(Config{
-		Settings: s, AddTo: `C:\Users\me\settings.json`, Roots: []string{`C:\Proj`, `\\srv\share\`},
+		Rules: rules, AddTo: `C:\Users\me\settings.json`, Roots: []string{`C:\Proj`, `\\srv\share\`},
 		Closed: []string{`C:\Users\me\state`}, Guarded: []string{`C:\Users\me\settings.json`}, Home: `C:\Users\me`,
 	})
-	if w := p.Warnings(); len(w) > 0 {
+	if w := slices.Concat(rules.Warnings(), p.Warnings()); len(w) > 0 {
 		t.Fatalf("warnings: %q", w)
 	}
 	return p
@@ -33,9 +31,7 @@ func windowsPolicy(t *testing.T, settings string) *Policy {
 
 func TestWindowsDecisions(t *testing.T) {
 	onWindows(t)
-	p := windowsPolicy(t, `{"permissions": {
-		"deny": ["Read(//c/proj/Secret/**)", "Read(*.PEM)", "Edit(/gen/[A-F]*.go)", "Read(~/Private)", "Read(D:/deny/*)", "Read(//UNC/srv/share/deny)"],
-		"allow": ["Read(//c/Other/**)", "Edit(//d/out/**)"]}}`)
+	p := windowsPolicy(t, entry{"deny", "Read(//c/proj/Secret/**)"}, entry{"deny", "Read(*.PEM)"}, entry{"deny", "Edit(/gen/[A-F]*.go)"}, entry{"deny", "Read(~/Private)"}, entry{"deny", "Read(D:/deny/*)"}, entry{"deny", "Read(//UNC/srv/share/deny)"}, entry{"allow", "Read(//c/Other/**)"}, entry{"allow", "Edit(//d/out/**)"})
 	for path, want := range map[string]Behavior{
 		`C:\Proj`:                         Allow,
 		`C:\Proj\a.txt`:                   Allow,
@@ -109,11 +105,8 @@ func TestWindowsSuggestions(t *testing.T) {
 			t.Errorf("%s: %s does not suggest %s", path, d.Next, want)
 			continue
 		}
-		s, err := ParseSettings([]byte(`{"permissions": {"allow": ["`+strings.ReplaceAll(want, `\`, `\\`)+`"]}}`), "s.json", `C:\`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := New(Config{Roots: []string{`C:\Proj`}, Settings: s}).Decide(request); d.Behavior != Allow {
+		rules := fileRules("s.json", `C:\`, entry{"allow", want})
+		if d := New(Config{Roots: []string{`C:\Proj`}, Rules: rules}).Decide(request); d.Behavior != Allow {
 			t.Errorf("%s: the suggested rule %s leads to %v (%s)", path, want, d.Behavior, d.Reason)
 		}
 	}
@@ -168,7 +161,7 @@ func TestWindowsPatterns(t *testing.T) {
 // TestWindowsKept checks which files rules hide from commands, for paths of Windows.
 func TestWindowsKept(t *testing.T) {
 	onWindows(t)
-	p := windowsPolicy(t, `{"permissions": {"deny": ["Read(//c/Proj/Secret)", "Read(~/Priv/*.key)", "Read(//**/x)"]}}`)
+	p := windowsPolicy(t, entry{"deny", "Read(//c/Proj/Secret)"}, entry{"deny", "Read(~/Priv/*.key)"}, entry{"deny", "Read(//**/x)"})
 	k := p.Kept(`C:\Proj`, false)
 	if got := k.Named(Read); len(got) != 1 || got[0] != `C:\Proj\Secret` {
 		t.Errorf("named: %q", got)

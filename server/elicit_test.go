@@ -13,6 +13,7 @@ import (
 
 	"mcp-toolset/internal/audit"
 	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -63,14 +64,14 @@ func newEliciting(t *testing.T, rules string) (s *Server, notes func() string) {
 		Render: func(o formOut) []tools.Content { return []tools.Content{tools.Text{Text: o.Said}} },
 	})
 	s, root := newServer(t, deadline, tool)
-	set, err := policy.ParseSettings([]byte(rules), "/etc/test.json", "/etc")
+	set, err := settings.Parse([]byte(rules), "/etc/test.json", "/etc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := make(chan string, 100)
-	s.Pipeline.Policy = policy.New(policy.Config{Settings: set, Roots: []string{root}})
+	s.Pipeline.Policy = policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: []string{root}})
 	s.Pipeline.Hooks = set.Hooks()
-	s.Pipeline.RunHooks = func(_ context.Context, event policy.Event, _ []policy.Hook, _ hook.Input) hook.Verdict {
+	s.Pipeline.RunHooks = func(_ context.Context, event hook.Event, _ []hook.Hook, _ hook.Input) hook.Verdict {
 		lines <- string(event)
 		return hook.Verdict{}
 	}

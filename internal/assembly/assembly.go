@@ -4,6 +4,7 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"mcp-toolset/internal/audit"
 	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/snapshot"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/pipeline"
@@ -32,20 +34,20 @@ import (
 type Config struct {
 	Version    string
 	Tools      []*tools.Tool
-	Settings   *policy.Settings // nil means no rules
-	Mode       policy.Mode      // "" means the mode of Settings
-	Features   map[string]bool  // features switched on or off
-	Deferral   tools.Deferral   // how tools that are not always loaded are offered; "" means DeferHints
-	Defers     bool             // clients defer tools by themselves, whatever the client's name is
-	Upstream   Upstream         // upstream servers; may be nil
-	Roots      []string         // workspace folders, absolute; Settings may add more
-	State      string           // state folder, absolute; it need not exist
-	Closed     []string         // additional files and folders that no tool may access, absolute
-	Guarded    []string         // files and folders that no tool may change or replace, absolute
-	AddTo      string           // settings file to which texts ask the user to add a rule; "" means that of Settings, if there is one
-	Home       string           // the user's home folder; "" if there is none
-	Notice     string           // text added to the first result of each session; may be ""
-	Secrets    policy.Secrets   // files that may hold credentials; may be nil
+	Settings   *settings.Settings // nil means no rules
+	Mode       policy.Mode        // "" means the mode of Settings
+	Features   map[string]bool    // features switched on or off
+	Deferral   tools.Deferral     // how tools that are not always loaded are offered; "" means DeferHints
+	Defers     bool               // clients defer tools by themselves, whatever the client's name is
+	Upstream   Upstream           // upstream servers; may be nil
+	Roots      []string           // workspace folders, absolute; Settings may add more
+	State      string             // state folder, absolute; it need not exist
+	Closed     []string           // additional files and folders that no tool may access, absolute
+	Guarded    []string           // files and folders that no tool may change or replace, absolute
+	AddTo      string             // settings file to which texts ask the user to add a rule; "" means that of Settings, if there is one
+	Home       string             // the user's home folder; "" if there is none
+	Notice     string             // text added to the first result of each session; may be ""
+	Secrets    policy.Secrets     // files that may hold credentials; may be nil
 	Scheduler  concurrency.Config
 	Cascade    pipeline.Cascade // what the failure of a command cancels
 	Ordered    bool             // answer over stdio in the order of calls
@@ -125,10 +127,10 @@ func (a *Assembly) assemble(c Config) error {
 		mode = policy.Mode(c.Settings.Mode())
 	}
 	rules := policy.New(policy.Config{
-		Mode: mode, Settings: c.Settings, AddTo: c.AddTo, Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
+		Mode: mode, Rules: c.Settings.Rules(), AddTo: cmp.Or(c.AddTo, c.Settings.Source()), Guarded: c.Guarded, Roots: roots.Paths(), Closed: closed, Home: c.Home, Secrets: c.Secrets, KnownTools: names(c.Tools), KnownServers: c.Settings.UpstreamPrefixes(),
 	})
 	a.Mode = rules.Mode()
-	for _, w := range rules.Warnings() {
+	for _, w := range slices.Concat(c.Settings.Warnings(), rules.Warnings()) {
 		c.Log.Warn(w)
 	}
 	a.Registry, err = tools.NewRegistry(c.Tools, tools.Gates{Features: c.Features, Deferral: c.Deferral, Denied: func(t *tools.Tool) (string, bool) {

@@ -23,7 +23,7 @@ func (a *Assembly) judges(c Config, roots []string, to *pipeline.Config) {
 	}
 	if to.Hooks = c.Settings.Hooks(); to.Hooks != nil {
 		runner := hook.New(hook.Config{
-			Environ: c.HookEnv, ProjectDir: project, FailClosed: to.Hooks.FailClosed(), Log: c.Log,
+			Environ: c.HookEnv, ProjectDir: project, FailClosed: c.Settings.HooksFailClosed(), Log: c.Log,
 		})
 		to.RunHooks = runner.Run
 		a.closers = append(a.closers, runner)

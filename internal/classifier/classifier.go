@@ -30,14 +30,14 @@ var errLong = fmt.Errorf("it answered more than %d bytes", mostAnswer)
 
 // Config holds the settings of a Classifier.
 type Config struct {
-	Stages []policy.Stage // classifiers in the order of asking; none means no opinion
-	Log    *slog.Logger   // receives reasons for a missing opinion; nil discards them
+	Stages []Stage      // classifiers in the order of asking; none means no opinion
+	Log    *slog.Logger // receives reasons for a missing opinion; nil discards them
 }
 
 // Classifier asks for opinions. It stores nothing between questions and is safe
 // for concurrent use.
 type Classifier struct {
-	stages []policy.Stage
+	stages []Stage
 	log    *slog.Logger
 	client *http.Client
 }
@@ -109,7 +109,7 @@ func encode(q Question) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (c *Classifier) ask(ctx context.Context, stage policy.Stage, line []byte) (Answer, error) {
+func (c *Classifier) ask(ctx context.Context, stage Stage, line []byte) (Answer, error) {
 	limit := fmt.Errorf("it took longer than %v", stage.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, stage.Timeout, limit)
 	defer cancel()

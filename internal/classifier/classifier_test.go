@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var question = Question{Tool: "Bash", Summary: "Run <ls>", Input: "ls && cat <x>\n", Mode: "default", Dir: "/w"}
 
 // ask asks stages. It also returns the text of the log.
-func ask(t *testing.T, stages ...policy.Stage) (Answer, bool, string) {
+func ask(t *testing.T, stages ...Stage) (Answer, bool, string) {
 	t.Helper()
 	var out bytes.Buffer
 	c := New(Config{Stages: stages, Log: slog.New(slog.NewTextHandler(&out, nil))})
@@ -38,11 +38,11 @@ func ask(t *testing.T, stages ...policy.Stage) (Answer, bool, string) {
 }
 
 // server returns a stage that is answered by a handler.
-func server(t *testing.T, h http.HandlerFunc) policy.Stage {
+func server(t *testing.T, h http.HandlerFunc) Stage {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	return policy.Stage{URL: s.URL, Timeout: patience}
+	return Stage{URL: s.URL, Timeout: patience}
 }
 
 // untilGone waits until the client has disconnected. The server notices that
@@ -77,7 +77,7 @@ func TestStages(t *testing.T) {
 		{"-", "allow", "allow 2"}, {"-", "deny", "deny 2"}, {"-", "-", "-"},
 	} {
 		var asked atomic.Int32
-		stage := func(decision string) policy.Stage {
+		stage := func(decision string) Stage {
 			return server(t, func(w http.ResponseWriter, _ *http.Request) {
 				asked.Add(1)
 				if decision != "-" {
@@ -85,7 +85,7 @@ func TestStages(t *testing.T) {
 				}
 			})
 		}
-		stages := []policy.Stage{stage(c.first)}
+		stages := []Stage{stage(c.first)}
 		want := int32(1)
 		if c.second != "" {
 			stages = append(stages, stage(c.second))
@@ -292,12 +292,12 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 	for _, host := range hosts {
-		_, ok, out := ask(t, policy.Stage{URL: "http://" + net.JoinHostPort(host, port), Timeout: patience})
+		_, ok, out := ask(t, Stage{URL: "http://" + net.JoinHostPort(host, port), Timeout: patience})
 		if ok || asked.Load() || !strings.Contains(out, host+":"+port+" is not this machine") {
 			t.Errorf("%s: opinion %v, asked %v, logged %s", host, ok, asked.Load(), out)
 		}
 	}
-	if _, ok, out := ask(t, policy.Stage{URL: "http://localhost:" + port, Timeout: patience}); !ok {
+	if _, ok, out := ask(t, Stage{URL: "http://localhost:" + port, Timeout: patience}); !ok {
 		t.Errorf("localhost: %s", out)
 	}
 }
@@ -311,7 +311,7 @@ func TestCancelled(t *testing.T) {
 		cancel()
 		untilGone(r)
 	})
-	c := New(Config{Stages: []policy.Stage{stage, server(t, says(`{"decision":"allow"}`))}, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	c := New(Config{Stages: []Stage{stage, server(t, says(`{"decision":"allow"}`))}, Log: slog.New(slog.NewTextHandler(&out, nil))})
 	if a, ok := c.Ask(ctx, question); ok || out.Len() > 0 {
 		t.Errorf("%+v, logged %s", a, out.String())
 	}

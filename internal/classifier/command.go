@@ -10,7 +10,6 @@ import (
 
 	"mcp-toolset/internal/launch"
 	"mcp-toolset/internal/plain"
-	"mcp-toolset/policy"
 )
 
 const (
@@ -26,7 +25,7 @@ const (
 // returns an error if the command fails. It kills the command's process group
 // at the timeout, if the output is too long, or if a descendant holds the
 // output open.
-func run(ctx context.Context, stage policy.Stage, question []byte) ([]byte, error) {
+func run(ctx context.Context, stage Stage, question []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, stage.Command[0], stage.Command[1:]...)

@@ -17,8 +17,8 @@ import (
 	"mcp-toolset/policy"
 )
 
-func sh(script string) policy.Stage {
-	return policy.Stage{Command: []string{"sh", "-c", script}, Timeout: patience}
+func sh(script string) Stage {
+	return Stage{Command: []string{"sh", "-c", script}, Timeout: patience}
 }
 
 func TestCommand(t *testing.T) {
@@ -57,7 +57,7 @@ func TestCommandFails(t *testing.T) {
 			t.Errorf("%s: opinion %v, logged %s", script, ok, out)
 		}
 	}
-	stage := policy.Stage{Command: []string{"/no/such/program"}, Timeout: patience}
+	stage := Stage{Command: []string{"/no/such/program"}, Timeout: patience}
 	if _, ok, out := ask(t, stage); ok || !strings.Contains(out, "running /no/such/program: ") || !strings.Contains(out, "no such file") {
 		t.Errorf("opinion %v, logged %s", ok, out)
 	}
@@ -76,7 +76,7 @@ func TestCommandLong(t *testing.T) {
 		`printf '{"decision":"ask","reason":"%d"}' $(wc -c)`: fmt.Sprint(1<<20 + len(`{"tool":"","summary":"","input":"","mode":"","cwd":""}`) + 1),
 		`echo '{"decision":"ask","reason":"blind"}'`:         "blind",
 	} {
-		a, ok := New(Config{Stages: []policy.Stage{sh(script)}}).Ask(t.Context(), long)
+		a, ok := New(Config{Stages: []Stage{sh(script)}}).Ask(t.Context(), long)
 		if !ok || a.Reason != want {
 			t.Errorf("%s: %+v, %v", script, a, ok)
 		}
@@ -132,7 +132,7 @@ func TestCommandGroup(t *testing.T) {
 		pid <- child()
 		cancel()
 	}()
-	if a, ok := New(Config{Stages: []policy.Stage{sh(script + "wait")}}).Ask(ctx, question); ok {
+	if a, ok := New(Config{Stages: []Stage{sh(script + "wait")}}).Ask(ctx, question); ok {
 		t.Errorf("%+v", a)
 	}
 	waitGone(t, <-pid)

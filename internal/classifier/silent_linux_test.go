@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mcp-toolset/internal/silentfs"
-	"mcp-toolset/policy"
 )
 
 // TestCommandHangsAsItStarts checks that a command whose start hangs is waited
@@ -20,7 +19,7 @@ func TestCommandHangsAsItStarts(t *testing.T) {
 	defer cancel()
 	got := make(chan error, 1)
 	go func() {
-		_, err := run(ctx, policy.Stage{Command: []string{filepath.Join(dir, "judge")}}, nil)
+		_, err := run(ctx, Stage{Command: []string{filepath.Join(dir, "judge")}}, nil)
 		got <- err
 	}()
 	select {

@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/audit"
 	"mcp-toolset/internal/workspace"
 )
@@ -30,25 +26,15 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 	in.number(&f.keep, "audit-keep", audit.DefaultKeep, 1, "keep `N` older audit files")
 }
 
-// open opens the audit log and denies tools access to its files.
-func (f *auditFlags) open(host *Host, config *assembly.Config) error {
+// config returns the configuration of the audit log, without a path if there is none.
+func (f *auditFlags) config(host *Host) (audit.Config, error) {
 	switch {
 	case f.file == "" && f.required:
-		return usagef("--audit-required needs --audit FILE")
+		return audit.Config{}, usagef("--audit-required needs --audit FILE")
 	case f.file == "":
-		return nil
+		return audit.Config{}, nil
 	}
-	path := workspace.Expand(f.file, host.Dir, host.Home)
-	log, err := audit.Open(audit.Config{
-		Path: path, MaxSize: int64(f.size) << 20, Keep: f.keep, Sync: audit.Sync(f.sync), Required: f.required, Log: config.Log, Now: time.Now,
-	})
-	if err != nil {
-		return err
-	}
-	config.Audit = log
-	config.Closed = append(config.Closed, path, path+".lock")
-	for i := range f.keep {
-		config.Closed = append(config.Closed, fmt.Sprintf("%s.%d", path, i+1))
-	}
-	return nil
+	return audit.Config{
+		Path: workspace.Expand(f.file, host.Dir, host.Home), MaxSize: int64(f.size) << 20, Keep: f.keep, Sync: audit.Sync(f.sync), Required: f.required,
+	}, nil
 }

@@ -81,7 +81,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("the default of --max-concurrency is %s", got)
 	}
 	c.maxConcurrency, c.structured, c.readDedup, c.searchIndex, c.searchWatch = 3, true, "on", "on", "off"
-	config, err := c.config(h, nil, slog.New(slog.DiscardHandler))
+	config, err := c.plan(h, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,21 +93,18 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestFeatureSwitches(t *testing.T) {
+func TestParseFeatures(t *testing.T) {
 	known := tools.Features([]*tools.Tool{gated("A", "alpha"), gated("B", "beta")})
-	settings := parseSettings(t, `{"features":{"alpha":true,"beta":true,"gamma":true}}`)
-	var log bytes.Buffer
-	c := common{features: []string{"beta=off"}}
-	got, err := c.featureSwitches(settings, known, slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil || !got["alpha"] || got["beta"] {
+	if got, err := parseFeatures([]string{"beta=off", "alpha=on"}, known); err != nil || !got["alpha"] || got["beta"] || len(got) != 2 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if !strings.Contains(log.String(), "there is no feature") {
-		t.Errorf("an unknown feature in the settings: %s", &log)
-	}
-	c.features = []string{"alhpa=on"}
-	if _, err := c.featureSwitches(nil, known, slog.New(slog.DiscardHandler)); err == nil || err.Error() != `there is no feature "alhpa"; did you mean alpha?` {
-		t.Errorf("a mistyped feature: %v", err)
+	for flag, want := range map[string]string{
+		"alhpa=on": `there is no feature "alhpa"; did you mean alpha?`,
+		"alpha":    `--feature is "alpha"; use NAME=on or NAME=off`,
+	} {
+		if _, err := parseFeatures([]string{flag}, known); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", flag, err, want)
+		}
 	}
 }
 

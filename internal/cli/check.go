@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/workspace"
@@ -62,15 +63,15 @@ func (k *checker) print(format string, args ...any) {
 
 // all checks the settings that a server would use.
 func (k *checker) all(c *common, host *Host) error {
-	config, err := c.place(host, nil, slog.New(slog.DiscardHandler))
+	plan, err := c.plan(host, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return usageError{err}
 	}
-	for _, l := range c.found.Layers {
+	for _, l := range plan.Found.Layers {
 		k.print("%-13s %s  (%s)\n", l.Name, plain.Text(l.Path), standing(l))
 	}
-	k.servers = config.Settings.UpstreamPrefixes()
-	k.judge(config.Settings, canonicalRoots(config.Roots), c.found.Warnings, nil)
+	k.servers = plan.Settings.UpstreamPrefixes()
+	k.judge(plan.Settings, plan.CanonicalRoots(), plan.Found.Warnings, nil)
 	return k.result(false)
 }
 
@@ -101,7 +102,7 @@ func (k *checker) files(paths []string, host *Host) error {
 			complain(host.Err, err.Error())
 			continue
 		}
-		faults := s.Faults(toolNames())
+		faults := s.Faults(assembly.ToolNames())
 		complain(host.Err, faults...)
 		broken = broken || len(faults) > 0
 		if warns := k.warns; k.judge(s, nil, nil, faults) == warns && len(faults) == 0 {
@@ -112,21 +113,23 @@ func (k *checker) files(paths []string, host *Host) error {
 }
 
 // fine prints the number of rules of a file without problems.
-func (k *checker) fine(s *policy.Settings, path string, named bool) {
+func (k *checker) fine(s *settings.Settings, path string, named bool) {
 	if named {
 		k.print("%s: ", plain.Text(path))
 	}
-	k.print("ok: %d deny, %d ask, %d allow\n", s.Count(policy.Deny), s.Count(policy.Ask), s.Count(policy.Allow))
+	rules := s.Rules()
+	k.print("ok: %d deny, %d ask, %d allow\n", rules.Count(policy.Deny), rules.Count(policy.Ask), rules.Count(policy.Allow))
 }
 
 // judge prints the warnings about settings, except those in said. It returns the number of warnings
 // so far.
-func (k *checker) judge(s *policy.Settings, roots, more, said []string) int {
-	all := append(slices.Clone(more), policy.New(policy.Config{Settings: s, Roots: roots, Home: k.home, KnownTools: toolNames(), KnownServers: k.servers}).Warnings()...)
+func (k *checker) judge(s *settings.Settings, roots, more, said []string) int {
+	rules := policy.New(policy.Config{Rules: s.Rules(), Roots: roots, Home: k.home, KnownTools: assembly.ToolNames(), KnownServers: k.servers})
+	all := slices.Concat(more, s.Warnings(), rules.Warnings())
 	all = slices.DeleteFunc(all, func(w string) bool { return slices.Contains(said, w) })
 	known := tools.Features(k.tools)
 	for _, name := range slices.Sorted(maps.Keys(s.Features())) {
-		if err := checkFeature(name, known); err != nil {
+		if err := assembly.CheckFeature(name, known); err != nil {
 			all = append(all, fmt.Sprintf("%s: %v", s.FeatureAt(name), err))
 		}
 	}

@@ -39,10 +39,10 @@ type check struct {
 // checkup checks what a server with these flags needs.
 type checkup struct {
 	*common
-	audit      auditFlags // separate from that of common, whose log place opens
+	audit      auditFlags // separate from that of common, whose log a plan opens
 	host       *Host
 	positional []string
-	config     assembly.Config
+	plan       *assembly.Plan
 	checks     []check
 }
 
@@ -70,6 +70,11 @@ func (k *checkup) failed() bool {
 // upstream servers.
 func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 	k.add(checkOK, "version", "", "mcp-toolset %s", about())
+	options, err := k.options(k.host, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	k.plan = assembly.NewPlan(options)
 	if err := k.roots(); err != nil {
 		return nil, err
 	}
@@ -91,7 +96,7 @@ func (k *checkup) run(ctx context.Context) (*diagnosis, error) {
 			k.containment(d)
 		}
 	}
-	if k.config.Settings != nil || !k.failed() {
+	if k.plan.Settings != nil || !k.failed() {
 		k.upstreamServers()
 	}
 	k.token()
@@ -128,7 +133,7 @@ func (k *checkup) roots() error {
 			wide = tooWide(dirs[i], k.host.Home)
 		}
 	}
-	k.config.Roots = dirs
+	k.plan.Roots = dirs
 	if wide != "" {
 		k.add(checkWarn, "roots", "name the folder of a project, as in mcp-toolset stdio DIR", "%s is served, with all that is in it", wide)
 		return nil
@@ -144,7 +149,7 @@ func (k *checkup) state() {
 		k.fail("state folder", err, "")
 		return
 	}
-	k.config.State = dir
+	k.plan.State = dir
 	exists, err := tryFolder(dir)
 	switch next := "make it writable for this user, or set MCP_TOOLSET_STATE_DIR"; {
 	case err != nil:
@@ -178,8 +183,7 @@ func tryFolder(dir string) (exists bool, err error) {
 
 // settings checks the settings files in use.
 func (k *checkup) settings() {
-	k.config.Log = slog.New(slog.DiscardHandler)
-	if err := k.findSettings(k.host, &k.config); err != nil {
+	if err := k.plan.FindSettings(); err != nil {
 		fact, more, _ := strings.Cut(err.Error(), "\n")
 		if more != "" {
 			fact += fmt.Sprintf(" (and %d more)", 1+strings.Count(more, "\n"))
@@ -188,7 +192,7 @@ func (k *checkup) settings() {
 		return
 	}
 	var files []string
-	for _, l := range k.found.Layers {
+	for _, l := range k.plan.Found.Layers {
 		if l.Settings != nil || l.Broken {
 			files = append(files, fmt.Sprintf("%s (%s)", l.Path, l.Name))
 		}
@@ -197,8 +201,8 @@ func (k *checkup) settings() {
 	if len(files) == 0 {
 		text = "no file; the defaults hold"
 	}
-	c := checker{out: io.Discard, tools: builtin.List(builtin.Options{}), home: k.host.Home, servers: k.config.Settings.UpstreamPrefixes()}
-	if n := c.judge(k.config.Settings, canonicalRoots(k.config.Roots), k.found.Warnings, nil); n > 0 {
+	c := checker{out: io.Discard, tools: builtin.List(builtin.Options{}), home: k.host.Home, servers: k.plan.Settings.UpstreamPrefixes()}
+	if n := c.judge(k.plan.Settings, k.plan.CanonicalRoots(), k.plan.Found.Warnings, nil); n > 0 {
 		k.add(checkWarn, "settings", "mcp-toolset policy check shows what is wrong", "%s: %s", text, count(n, "warning"))
 		return
 	}
@@ -224,14 +228,14 @@ func (k *checkup) containment(d *diagnosis) {
 
 // upstreamServers checks the upstream servers of the settings without starting any.
 func (k *checkup) upstreamServers() {
-	o, err := k.upstreams(k.host, k.config, func(*upstream.Server) bool { return true })
+	o, err := k.plan.Upstreams(func(*upstream.Server) bool { return true })
 	if err != nil {
 		k.fail("upstream", err, "")
 		return
 	}
 	defer o.Close()
 	var names, broken []string
-	for _, s := range o.servers {
+	for _, s := range o.All() {
 		names = append(names, s.Name)
 		if s.Broken != "" {
 			broken = append(broken, s.Name+": "+s.Broken)
@@ -258,10 +262,10 @@ func (k *checkup) token() {
 		k.add(checkOK, name, "", "MCP_TOOLSET_TOKEN is set")
 		return
 	}
-	if k.config.State == "" {
+	if k.plan.State == "" {
 		return // the check of the state folder has failed
 	}
-	file := filepath.Join(k.config.State, "token")
+	file := filepath.Join(k.plan.State, "token")
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:

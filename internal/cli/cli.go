@@ -1,5 +1,5 @@
-// Package cli implements the command line: commands, flags and exit codes. The file build.go
-// assembles a server from the other packages.
+// Package cli implements the command line: commands, flags and exit codes. Package
+// assembly makes the servers.
 package cli
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/document"
 	_ "mcp-toolset/internal/helper" // runs before most packages are initialized
 	"mcp-toolset/internal/lossy"
@@ -49,6 +50,10 @@ func OS() *Host {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ,
 		Unsetenv: func(k string) { _ = os.Unsetenv(k) }, Home: home, Dir: dir,
 	}
+}
+
+func (h *Host) environment() assembly.Environment {
+	return assembly.Environment{Getenv: h.Getenv, Environ: h.Environ, Home: h.Home, Dir: h.Dir}
 }
 
 // usageError is a mistake on the command line.

@@ -120,16 +120,21 @@ func (c *common) examine(ctx context.Context, host *Host, positional []string) (
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, logFile.Close()) }()
-	config, err := c.place(host, positional, log)
+	shell, err := c.findShell()
 	if err != nil {
 		return nil, err
 	}
-	roots, err := workspace.OpenRoots(slices.Concat(config.Roots, config.Settings.AdditionalDirectories())) // a server would not start without them
+	plan, err := c.plan(host, positional, log)
+	if err != nil {
+		return nil, err
+	}
+	plan.Shell = shell
+	roots, err := workspace.OpenRoots(slices.Concat(plan.Roots, plan.Settings.AdditionalDirectories())) // a server would not start without them
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, roots.Close()) }()
-	commands, err := c.newCommands(host, config)
+	commands, err := plan.Commands()
 	if err != nil {
 		return nil, err
 	}

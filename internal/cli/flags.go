@@ -9,15 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
@@ -46,10 +43,8 @@ type common struct {
 	remote         bool // whether clients reach the server over HTTP
 	trace          string
 	audit          auditFlags
-	approvals      bool          // whether the server lives long enough to ask the user
-	repeats        atomic.Uint64 // number of repeated reads answered with one line
-	closed         []string      // files of the server that no tool may access; "" is ignored
-	found          *settings.Found
+	approvals      bool            // whether the server lives long enough to ask the user
+	closed         []string        // files of the server that no tool may access; "" is ignored
 	ctx            context.Context // of the command; nil before it begins
 }
 
@@ -121,12 +116,7 @@ func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 }
 
 // envInt returns a positive number from the environment, or def.
-func envInt(host *Host, name string, def int) int {
-	if n, err := strconv.Atoi(host.Getenv(name)); err == nil && n > 0 {
-		return n
-	}
-	return def
-}
+func envInt(host *Host, name string, def int) int { return host.environment().Int(name, def) }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 

@@ -20,15 +20,20 @@ func TestKeptFromCommands(t *testing.T) {
 	conf, state := filepath.Join(h.Dir, ".config/mcp-toolset"), filepath.Join(h.Dir, ".local/state/mcp-toolset")
 	look := func() (closed, protected []string) {
 		t.Helper()
-		c := common{settings: "given.json"}
-		config := assembly.Config{Roots: []string{h.Dir}, State: state, Log: slog.New(slog.DiscardHandler), Closed: []string{"/token"}}
-		if err := c.findSettings(h, &config); err != nil {
+		c := common{settings: "given.json", closed: []string{"/token"}}
+		options, err := c.options(h, slog.New(slog.DiscardHandler))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(config.Closed, conf) || !slices.Contains(config.Closed, state) || !slices.Contains(config.Guarded, filepath.Join(h.Dir, "given.json")) {
-			t.Errorf("closed to tools %q, guarded %q", config.Closed, config.Guarded)
+		plan := assembly.NewPlan(options)
+		plan.Roots, plan.State = []string{h.Dir}, state
+		if err := plan.FindSettings(); err != nil {
+			t.Fatal(err)
 		}
-		return c.keptFromCommands(config)
+		if !slices.Contains(plan.Closed, conf) || !slices.Contains(plan.Closed, state) || !slices.Contains(plan.Guarded, filepath.Join(h.Dir, "given.json")) {
+			t.Errorf("closed to tools %q, guarded %q", plan.Closed, plan.Guarded)
+		}
+		return plan.Found.FromCommands(plan.Closed, plan.State)
 	}
 	if err := os.WriteFile(filepath.Join(h.Dir, "given.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
@@ -76,15 +81,15 @@ func TestServersInSettings(t *testing.T) {
 	}
 	kept := func() bool {
 		t.Helper()
-		c := common{}
-		config := assembly.Config{Roots: []string{dir}, State: env["MCP_TOOLSET_STATE_DIR"], Log: slog.New(slog.DiscardHandler)}
-		if err := c.findSettings(h, &config); err != nil {
+		plan := assembly.NewPlan(assembly.Options{Environment: h.environment(), Log: slog.New(slog.DiscardHandler)})
+		plan.Roots, plan.State = []string{dir}, env["MCP_TOOLSET_STATE_DIR"]
+		if err := plan.FindSettings(); err != nil {
 			t.Fatal(err)
 		}
-		_, protected := c.keptFromCommands(config)
+		_, protected := plan.Found.FromCommands(plan.Closed, plan.State)
 		script := filepath.Join(dir, "server.sh")
-		if slices.Contains(config.Guarded, script) != slices.Contains(protected, script) {
-			t.Errorf("guarded %q, protected %q", config.Guarded, protected)
+		if slices.Contains(plan.Guarded, script) != slices.Contains(protected, script) {
+			t.Errorf("guarded %q, protected %q", plan.Guarded, protected)
 		}
 		return slices.Contains(protected, script)
 	}

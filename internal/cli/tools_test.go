@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/assembly"
-	"mcp-toolset/policy"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/tools"
 )
 
@@ -49,9 +49,9 @@ func gated(name, feature string) *tools.Tool {
 		Call: func(context.Context, *tools.Env, word) (tools.Result[word], error) { return tools.Result[word]{}, nil }})
 }
 
-func parseSettings(t *testing.T, text string) *policy.Settings {
+func parseSettings(t *testing.T, text string) *settings.Settings {
 	t.Helper()
-	s, err := policy.ParseSettings([]byte(text), "/etc/test.json", "/etc")
+	s, err := settings.Parse([]byte(text), "/etc/test.json", "/etc")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/process"
 	"mcp-toolset/internal/settings"
@@ -111,7 +112,7 @@ func addTrust(ctx context.Context, host *Host, trust *settings.Trust, folder str
 	case p == nil:
 		return fmt.Errorf("%s has no settings: there is no .mcp-toolset/settings.json in it", plain.Line(dir))
 	}
-	if faults := p.Settings.Faults(toolNames()); len(faults) > 0 { // once trusted, they would stop the server
+	if faults := p.Settings.Faults(assembly.ToolNames()); len(faults) > 0 { // once trusted, they would stop the server
 		return errors.New(strings.Join(faults, "\n"))
 	}
 	if len(p.Settings.Loosens()) == 0 {

@@ -4,25 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/assembly"
 	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/filelock"
 	"mcp-toolset/internal/nearest"
 	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/state"
 	"mcp-toolset/tools"
 	"mcp-toolset/upstream/pin"
 )
-
-// connectTimeout is the timeout for connecting. MCP_TIMEOUT overrides it, in milliseconds, as in
-// clients.
-const connectTimeout = 30 * time.Second
 
 // upstreams holds the upstream servers that the settings name.
 type upstreams struct {
@@ -55,7 +50,7 @@ func pinStore(host *Host) (*pin.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pin.New(filepath.Join(dir, "upstream"), filelock.New(filepath.Join(dir, "locks")), time.Now), nil
+	return assembly.Pins(dir), nil
 }
 
 func upstreamCommand(host *Host, open upstreamOpener) *cobra.Command {
@@ -212,7 +207,7 @@ func (c *common) quiet(cmd *cobra.Command) *common {
 }
 
 func upstreamTimeout(host *Host) time.Duration {
-	return milliseconds(envInt(host, "MCP_TIMEOUT", int(connectTimeout/time.Millisecond)))
+	return host.environment().ConnectTimeout()
 }
 
 func (u *upstreams) has(name string) bool { return slices.Contains(u.names(), name) }

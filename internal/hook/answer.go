@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"mcp-toolset/internal/plain"
-	"mcp-toolset/policy"
 )
 
 // blocks is the exit code with which a hook objects. Its standard error is then
@@ -19,14 +18,14 @@ const maxSaid = 4 << 10
 
 // answer is the outcome of one hook: its output, or the reason why it has none.
 type answer struct {
-	hook      policy.Hook
+	hook      Hook
 	output    output
 	failure   string // a phrase that follows the command; "" if the hook did not fail
 	cancelled bool   // the call ended before the hook, which is no failure
 }
 
 // ask runs one hook and reads its answer.
-func (r *Runner) ask(ctx context.Context, event policy.Event, h policy.Hook, dir string, line []byte) answer {
+func (r *Runner) ask(ctx context.Context, event Event, h Hook, dir string, line []byte) answer {
 	a := answer{hook: h}
 	e := r.execute(ctx, h, dir, line)
 	switch {
@@ -51,7 +50,7 @@ func (r *Runner) ask(ctx context.Context, event policy.Event, h policy.Hook, dir
 
 // read parses the standard output of a hook that succeeded. The string it
 // returns is the failure, or "".
-func (r *Runner) read(event policy.Event, h policy.Hook, stdout *capture) (output, string) {
+func (r *Runner) read(event Event, h Hook, stdout *capture) (output, string) {
 	text := bytes.TrimSpace(stdout.bytes())
 	if !bytes.HasPrefix(text, []byte("{")) {
 		if len(text) > 0 {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mcp-toolset/internal/launch"
-	"mcp-toolset/policy"
 )
 
 // Limits and timeouts of a run.
@@ -39,7 +38,7 @@ type ended struct {
 }
 
 // execute runs one hook. It returns when the hook has ended or was killed.
-func (r *Runner) execute(ctx context.Context, h policy.Hook, dir string, input []byte) ended {
+func (r *Runner) execute(ctx context.Context, h Hook, dir string, input []byte) ended {
 	switch {
 	case ctx.Err() != nil:
 		return ended{cancelled: true}

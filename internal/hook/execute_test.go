@@ -141,7 +141,7 @@ func TestTime(t *testing.T) {
 // TestCancel checks that the end of a call ends its hooks, and that the allow
 // of one hook does not count for the others.
 func TestCancel(t *testing.T) {
-	for _, event := range []policy.Event{pre, post} {
+	for _, event := range []Event{pre, post} {
 		mark := newMark(t)
 		w := newWorld(t, mark.add)
 		fifo(t, w.dir, "pid")

@@ -98,12 +98,12 @@ type Input struct {
 }
 
 // line returns the input as one line of JSON for an event.
-func (in Input) line(event policy.Event) ([]byte, error) {
+func (in Input) line(event Event) ([]byte, error) {
 	msg := struct {
 		SessionID      string          `json:"session_id"`
 		Dir            string          `json:"cwd"`
 		PermissionMode string          `json:"permission_mode"`
-		Event          policy.Event    `json:"hook_event_name"`
+		Event          Event           `json:"hook_event_name"`
 		Tool           string          `json:"tool_name"`
 		ToolInput      json.RawMessage `json:"tool_input"`
 		ToolUseID      string          `json:"tool_use_id"`
@@ -117,11 +117,11 @@ func (in Input) line(event policy.Event) ([]byte, error) {
 	if len(in.ToolInput) == 0 {
 		msg.ToolInput = json.RawMessage("{}")
 	}
-	if event != policy.PreToolUse {
+	if event != PreToolUse {
 		ms := in.Duration.Milliseconds()
 		msg.Response, msg.Duration = in.Response, &ms
 	}
-	if event == policy.PostToolUseFailure {
+	if event == PostToolUseFailure {
 		msg.Error = in.Error
 	}
 	var b bytes.Buffer
@@ -179,7 +179,7 @@ type Failure struct {
 //
 // If ctx ends before all PreToolUse hooks have answered, the call is denied,
 // because one of the missing hooks might have refused it.
-func (r *Runner) Run(ctx context.Context, event policy.Event, hooks []policy.Hook, in Input) Verdict {
+func (r *Runner) Run(ctx context.Context, event Event, hooks []Hook, in Input) Verdict {
 	if len(hooks) == 0 {
 		return Verdict{}
 	}

@@ -26,7 +26,7 @@ func TestInput(t *testing.T) {
 		Response:  json.RawMessage(`{"out" : ["x"]}`), Duration: 1500*time.Millisecond + 900*time.Microsecond, Error: "it \"broke\"\n",
 	}
 	const head = `{"session_id":"s","cwd":"DIR","permission_mode":"default","hook_event_name":"EVENT","tool_name":"Bash","tool_input":{"command":"a <b> && \u00e9\n"},"tool_use_id":"u"`
-	for event, rest := range map[policy.Event]string{
+	for event, rest := range map[Event]string{
 		pre:    "}\n",
 		post:   `,"tool_response":{"out":["x"]},"duration_ms":1500}` + "\n",
 		failed: `,"tool_response":{"out":["x"]},"error":"it \"broke\"\n","duration_ms":1500}` + "\n",
@@ -57,7 +57,7 @@ func TestNothingToRun(t *testing.T) {
 }
 
 // specific returns a command that prints hookSpecificOutput.
-func specific(event policy.Event, rest string) string {
+func specific(event Event, rest string) string {
 	return prints(`{"hookSpecificOutput":{"hookEventName":"` + string(event) + `",` + rest + `}}`)
 }
 
@@ -124,7 +124,7 @@ func TestBefore(t *testing.T) {
 func TestBehind(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		event    policy.Event
+		event    Event
 		commands []string
 		want     Verdict
 	}{

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"mcp-toolset/policy"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,15 +50,15 @@ func (w world) input() Input {
 }
 
 // run runs commands with a timeout of a minute, which none of them reaches.
-func (w world) run(t *testing.T, event policy.Event, commands ...string) Verdict {
+func (w world) run(t *testing.T, event Event, commands ...string) Verdict {
 	t.Helper()
 	return w.Run(t.Context(), event, hooks(time.Minute, commands...), w.input())
 }
 
-func hooks(timeout time.Duration, commands ...string) []policy.Hook {
-	var list []policy.Hook
+func hooks(timeout time.Duration, commands ...string) []Hook {
+	var list []Hook
 	for _, c := range commands {
-		list = append(list, policy.Hook{Command: c, Timeout: timeout, Source: "/s.json"})
+		list = append(list, Hook{Command: c, Timeout: timeout, Source: "/s.json"})
 	}
 	return list
 }

@@ -27,7 +27,7 @@ type output struct {
 // parseOutput decodes a JSON object that a hook printed. If it returns an
 // error, no part of the object has an effect. Unknown keys are not an error,
 // because hooks are also written for other programs.
-func parseOutput(event policy.Event, text []byte) (output, error) {
+func parseOutput(event Event, text []byte) (output, error) {
 	var o output
 	top, err := readFields(text)
 	if err != nil {
@@ -59,7 +59,7 @@ func parseOutput(event policy.Event, text []byte) (output, error) {
 }
 
 // specific decodes hookSpecificOutput.
-func (o *output) specific(event policy.Event, raw json.RawMessage) error {
+func (o *output) specific(event Event, raw json.RawMessage) error {
 	f, err := readFields(raw)
 	if err != nil {
 		return fmt.Errorf("hookSpecificOutput: %w", err)
@@ -68,10 +68,10 @@ func (o *output) specific(event policy.Event, raw json.RawMessage) error {
 	o.context = f.text("additionalContext")
 	var decision, reason string
 	switch event {
-	case policy.PreToolUse:
+	case PreToolUse:
 		decision, reason = f.text("permissionDecision"), f.text("permissionDecisionReason")
 		o.input = f.take("updatedInput")
-	case policy.PostToolUse:
+	case PostToolUse:
 		o.replace = f.take("updatedToolOutput")
 	}
 	switch {
@@ -98,8 +98,8 @@ func (o *output) specific(event policy.Event, raw json.RawMessage) error {
 }
 
 // object makes the hook deny the call, or block its result.
-func (o *output) object(event policy.Event, reason string) {
-	if event == policy.PreToolUse {
+func (o *output) object(event Event, reason string) {
+	if event == PreToolUse {
 		o.decide(event, policy.Deny, reason)
 		return
 	}
@@ -110,8 +110,8 @@ func (o *output) object(event policy.Event, reason string) {
 
 // decide records a decision before the call. Of several decisions in one
 // output, the most severe counts.
-func (o *output) decide(event policy.Event, b policy.Behavior, reason string) {
-	if event != policy.PreToolUse {
+func (o *output) decide(event Event, b policy.Behavior, reason string) {
+	if event != PreToolUse {
 		return
 	}
 	if !o.decided || b < o.behavior || b == o.behavior && o.reason == "" {

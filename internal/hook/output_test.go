@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	pre    = policy.PreToolUse
-	post   = policy.PostToolUse
-	failed = policy.PostToolUseFailure
+	pre    = PreToolUse
+	post   = PostToolUse
+	failed = PostToolUseFailure
 )
 
 func TestParseOutput(t *testing.T) {
-	own := func(event policy.Event, rest string) string {
+	own := func(event Event, rest string) string {
 		return `{"hookSpecificOutput":{"hookEventName":"` + string(event) + `"` + rest + `}}`
 	}
 	for _, c := range []struct {
-		event policy.Event
+		event Event
 		text  string
 		want  output
 	}{
@@ -114,7 +114,7 @@ func FuzzParseOutput(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, event := range []policy.Event{pre, post, failed} {
+		for _, event := range []Event{pre, post, failed} {
 			o, err := parseOutput(event, []byte(text))
 			if err != nil {
 				if diff := cmp.Diff(output{}, o, cmp.AllowUnexported(output{})); diff != "" {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mcp-toolset/internal/silentfs"
-	"mcp-toolset/policy"
 )
 
 // TestHookHangsAsItStarts checks that a hook whose start hangs delays its call
@@ -20,7 +19,7 @@ func TestHookHangsAsItStarts(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	got := make(chan ended, 1)
-	go func() { got <- w.execute(ctx, policy.Hook{Command: "true", Timeout: time.Hour}, w.dir, nil) }()
+	go func() { got <- w.execute(ctx, Hook{Command: "true", Timeout: time.Hour}, w.dir, nil) }()
 	select {
 	case e := <-got:
 		if !e.cancelled || e.err != nil {

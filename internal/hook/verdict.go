@@ -13,7 +13,7 @@ import (
 // jury combines the answers of all hooks of one call.
 type jury struct {
 	*Runner
-	event policy.Event
+	event Event
 	spill func(name, text string) (path string, err error) // see Input
 }
 
@@ -45,7 +45,7 @@ func (r *jury) verdict(answers []answer) Verdict {
 }
 
 // first sets have to said unless an earlier hook has set it.
-func (r *jury) first(have *json.RawMessage, said json.RawMessage, h policy.Hook, key string) {
+func (r *jury) first(have *json.RawMessage, said json.RawMessage, h Hook, key string) {
 	switch {
 	case said == nil:
 	case *have == nil:
@@ -91,7 +91,7 @@ func (r *jury) position(i int, a answer) (s say, ok bool) {
 // decide sets the most severe decision, with the reasons of all hooks that made
 // it.
 func (r *jury) decide(v *Verdict, answers []answer) {
-	if r.event != policy.PreToolUse {
+	if r.event != PreToolUse {
 		return
 	}
 	var reasons []string
@@ -129,7 +129,7 @@ func (r *jury) block(v *Verdict, answers []answer) {
 	v.Block = strings.Join(reasons, "\n")
 }
 
-func settingsFile(h policy.Hook) string {
+func settingsFile(h Hook) string {
 	if h.Source == "" {
 		return "the settings file"
 	}

@@ -35,8 +35,8 @@ func TestFaults(t *testing.T) {
 		if !slices.Contains(f.Warnings, key) || len(f.Warnings) != 1 || f.Notice != notice {
 			t.Errorf("%s: %q %s", more, f.Warnings, f.Notice)
 		}
-		if f.Merged.Count(0) != 1 || f.Merged.Count(1) != 1 || f.Merged.Count(2) > 0 && f.Layers[1].Trusted == (more != "") {
-			t.Errorf("%s: of the file hold %d, %d, %d rules", more, f.Merged.Count(0), f.Merged.Count(1), f.Merged.Count(2))
+		if f.Merged.Rules().Count(0) != 1 || f.Merged.Rules().Count(1) != 1 || f.Merged.Rules().Count(2) > 0 && f.Layers[1].Trusted == (more != "") {
+			t.Errorf("%s: of the file hold %d, %d, %d rules", more, f.Merged.Rules().Count(0), f.Merged.Rules().Count(1), f.Merged.Rules().Count(2))
 		}
 	}
 	// The present file is trusted, so its faults stop the start.

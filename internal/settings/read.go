@@ -141,8 +141,8 @@ func cause(err error) error {
 type ProjectSettings struct {
 	Dir      string // folder of the project, canonical
 	Path     string
-	Hash     string           // SHA-256 of the file, in hexadecimal
-	Settings *policy.Settings // nil if the file is malformed
+	Hash     string    // SHA-256 of the file, in hexadecimal
+	Settings *Settings // nil if the file is malformed
 }
 
 func projectFile(root string) string {
@@ -178,14 +178,14 @@ func ReadProject(dir string) (*ProjectSettings, error) {
 	}
 	sum := sha256.Sum256(data)
 	p := &ProjectSettings{Dir: dir, Path: path, Hash: hex.EncodeToString(sum[:])}
-	p.Settings, err = policy.ParseSettings(data, path, dir)
+	p.Settings, err = Parse(data, path, dir)
 	return p, err
 }
 
 // Load reads one settings file as the option --settings does, or as a project's file
 // if it is in a folder with the name of project settings folders. The result is
 // complete, regardless of trust. A missing file is an error.
-func Load(path string) (*policy.Settings, error) {
+func Load(path string) (*Settings, error) {
 	by := named
 	if filepath.Base(filepath.Dir(path)) == policy.ProjectFolder {
 		by = anyone
@@ -194,5 +194,5 @@ func Load(path string) (*policy.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.ParseSettings(data, path, rootOf(path))
+	return Parse(data, path, rootOf(path))
 }

@@ -1,203 +1,216 @@
-// Package settings finds the settings files of the machine, the command line, the
-// project and the user, reads each with checks that depend on its place, and merges
-// them. Entries of a project's file that could make decisions less strict apply only
-// if the user trusts the project (see trust.go). The package writes no settings files.
+// Package settings parses, merges, explains and trusts settings. It finds the settings
+// files of the machine, the command line, the project and the user, reads each with
+// checks that depend on its place, and merges them. Entries of a project's file that
+// could make decisions less strict apply only if the user trusts the project (see
+// trust.go). The package makes the rules, hooks and classifier stages that other
+// packages receive; it decides nothing about calls and writes no settings files.
 package settings
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/classifier"
+	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/plain"
 	"mcp-toolset/policy"
 )
 
-// The names of layers, the most authoritative first.
-const (
-	Managed     = "managed"
-	CommandLine = "command line"
-	Project     = "project"
-	User        = "user"
-)
-
-// Options determines where Find looks for settings. Paths are absolute.
-type Options struct {
-	Explicit string // the file named on the command line; "" if there is none
-	Home     string // home folder; "" if there is none
-	Getenv   func(string) string
-	Roots    []string // workspace roots, canonical
-	State    string   // the state folder, which may not exist
-	Tools    []string // names of the tools that rules may be on; nil disables this check
-	Managed  string   // the administrator's file, for tests; "" means managedFile()
+// Settings holds the content of one or more settings files. Parse and Merge
+// make it. It is immutable.
+type Settings struct {
+	source       string // settings file; "" if there are several
+	root         string // folder of relative paths; "" if there are several files
+	rules        policy.Rules
+	directories  []string // absolute, or relative to ~ or an unknown root
+	mode         scalar[string]
+	features     map[string]feature
+	reminder     scalar[bool]
+	editGuard    scalar[string]
+	exempt       []string // patterns of models that get no reminder
+	sandbox      sandbox
+	scrub, pass  []string // names or patterns of environment variables
+	hooks        hook.Hooks
+	failClosed   bool // see HooksFailClosed
+	classifier   []classifier.Stage
+	upstreams    []Upstream // no two have the same prefix
+	denied       []serverEntry
+	allowed      scalar[allowedServers]
+	pin          scalar[bool]
+	loose        []Loose  // the entries that Tightened leaves out
+	warnings     []string // about keys
+	ruleWarnings []string
+	faults       []string // about keys; see Faults
 }
 
-// Found is the result of Find.
-type Found struct {
-	Merged   *policy.Settings // all settings that apply; nil if no file was found
-	Layers   []Layer          // all places that were searched, the most authoritative first
-	Warnings []string         // in addition to those of Merged: one line each, safe to show
-	AddTo    string           // the file to which the user can add rules; "" if unknown
-
-	// Notice is a text for the model of a client about faults in the files of projects that
-	// are not trusted. It is "" if there are none.
-	Notice string
-
-	faults []string // of files that apply in full; see policy.Settings.Faults
-
-	// Files lists the server's own files and folders that no tool may write. They may not
-	// exist. It includes each path as written and its canonical path. Closed lists the folders
-	// that no tool and no command may access.
-	Files, Closed []string
+// Parse parses the text of a settings file. source is the name of the file in
+// decisions and errors. root is the folder at which /p patterns and relative
+// directories begin. The text is one JSON object:
+//
+//	{
+//	  "permissions": {
+//	    "allow": [rule...], "ask": [rule...], "deny": [rule...],
+//	    "additionalDirectories": [folder...],
+//	    "defaultMode": "default", "acceptEdits", "manual", "plan", "dontAsk" or "bypassPermissions"
+//	  },
+//	  "features": {name: true, false, "on" or "off"},
+//	  "editGuard": "strict", "default" or "off",
+//	  "reminder": true, false, "on", "off" or {"exempt": [model...]},
+//	  "sandbox": {
+//	    "allowRead": [path...],
+//	    "allowWrite": [folder...],
+//	    "caches": true or false,
+//	    "network": "allow" or "deny"
+//	  },
+//	  "env": {"scrub": [variable...], "pass": [variable...]},
+//	  "hooks": {event: [{"matcher": tools, "hooks": [
+//	    {"type": "command", "command": command, "timeout": seconds}
+//	  ]}]},
+//	  "hooksFailClosed": true or false,
+//	  "classifier": {
+//	    "command": [program, argument...] or text for sh, or
+//	    "url": of this machine,
+//	    "timeout": seconds,
+//	    "second": {the same but second}
+//	  },
+//	  "mcpServers": {name: {
+//	    "command": program, "args": [argument...], "env": {variable: value}, "cwd": folder, or
+//	    "url": of any machine, "headers": {header: value},
+//	    "type": "stdio", "http" or "streamable-http", may be missing,
+//	    "eager": true or false, "disabled": true or false,
+//	    "loading": "deferred" or "always",
+//	    "timeout": milliseconds
+//	  }},
+//	  "deniedMcpServers": [server...], "allowedMcpServers": [server...],
+//	  "upstream": {"pin": true or false}
+//	}
+//
+// A folder begins with / or ~, or is relative to the root of the settings. In the name
+// of a model or variable, * matches any text. hook.Event and hook.Hooks.Matching
+// describe events and matchers. In the settings that start a server, ${NAME} and ${NAME:-default} are
+// replaced by variables (see Upstream.Expand). A server in a list is a name,
+// {"serverName": name}, {"serverUrl": URL}, both with * for any text, or
+// {"serverCommand": [program, argument...]}.
+//
+// All keys are optional. A duplicate key or a value of a wrong type is an error with
+// its line and path. Faults reports keys that are probably misspelled. Warnings
+// reports other unknown keys and rules that are malformed or have no effect.
+func Parse(data []byte, source, root string) (*Settings, error) {
+	s := &Settings{source: source, root: root, features: map[string]feature{}}
+	n, err := readJSON(data)
+	if err == nil {
+		err = s.read(n)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parsing settings %s: %w", plain.Quote(source), err)
+	}
+	s.ruleWarnings = s.rules.Warnings()
+	return s, nil
 }
 
-// Layer is one place of settings.
-type Layer struct {
-	Name     string
-	Path     string
-	Settings *policy.Settings // the settings of the file that apply; nil if there is no file
-	Trusted  bool             // whether all of the file applies; if not, only its stricter entries do
-	Changed  bool             // whether the file of a project differs from the one the user trusted
-	Broken   bool             // whether the file of an untrusted project is unusable and has no effect
-}
-
-// Find finds and merges all settings. It returns an error that names the file and a
-// remedy if a file is malformed, is writable by others or has faults: without the
-// file, the server would be less strict. The exception is the file of a project that
-// is not trusted, for which Find only adds a warning, so that no repository can stop
-// the server. Only the file of the command line must exist.
-func Find(o Options) (*Found, error) {
-	if o.Managed == "" {
-		o.Managed = managedFile()
-	}
-	f := &Found{}
-	config := ConfigFolder(o.Getenv, o.Home)
-	if _, err := workspace.Canonical(config); errors.Is(err, syscall.ENOTDIR) {
-		config = "" // no file can exist below a home folder such as /dev/null
-	}
-	user := ""
-	if config != "" {
-		user = filepath.Join(config, policy.ProjectFile)
-	}
-	trust := NewTrust(o.State)
-	seen := map[string]bool{}
-	if err := f.file(Managed, o.Managed, managers, o.Tools, seen); err != nil {
-		return nil, err
-	}
-	if err := f.file(CommandLine, o.Explicit, named, o.Tools, seen); err != nil {
-		return nil, err
-	}
-	for _, root := range o.Roots {
-		if err := f.project(root, trust, o.Tools, seen); err != nil {
-			return nil, err
-		}
-	}
-	if err := f.file(User, user, users, o.Tools, seen); err != nil {
-		return nil, err
-	}
-	if len(f.faults) > 0 {
-		return nil, errors.New(strings.Join(f.faults, "\n"))
-	}
-	var layers []*policy.Settings
-	for _, l := range f.Layers {
-		layers = append(layers, l.Settings)
-	}
-	f.Merged = policy.Merge(layers)
-	f.AddTo = user
-	if o.Explicit != "" {
-		f.AddTo = o.Explicit
-	}
-	f.Files = f.places(trust.file, config)
-	f.Closed = both(o.State, config)
-	return f, nil
-}
-
-// ConfigFolder returns the folder of the user's settings: mcp-toolset in the XDG
-// configuration folder, which is ~/.config by default. It returns "" if there is none.
-func ConfigFolder(getenv func(string) string, home string) string {
-	// The XDG Base Directory Specification says to ignore relative paths in the variable.
-	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "mcp-toolset")
-	}
-	if !filepath.IsAbs(home) {
-		return ""
-	}
-	return filepath.Join(home, ".config", "mcp-toolset")
-}
-
-// file adds the settings of a place outside of projects, whose content is trusted.
-func (f *Found) file(name, path string, by owners, tools []string, seen map[string]bool) error {
-	if path == "" {
+// Warnings describes entries of the settings that are ignored or do something other
+// than they seem to: unknown keys, malformed rules, rules without effect. Each warning
+// is one line with its file and line number, safe to show.
+func (s *Settings) Warnings() []string {
+	if s == nil {
 		return nil
 	}
-	layer := Layer{Name: name, Path: path, Trusted: true}
-	data, canonical, err := read(path, by)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && by != named:
-	case err != nil:
-		return err
-	case seen[canonical]:
-		return nil // it was read in a more authoritative place
-	default:
-		seen[canonical] = true
-		if layer.Settings, err = policy.ParseSettings(data, path, rootOf(path)); err != nil {
-			return err
-		}
-		f.faults = append(f.faults, layer.Settings.Faults(tools)...)
-	}
-	f.Layers = append(f.Layers, layer)
-	return nil
+	return slices.Concat(s.warnings, s.ruleWarnings)
 }
 
-// rootOf returns the folder at which /p patterns and relative folders of a settings
-// file begin. It is the file's folder, or the parent of that if the name of the folder
-// begins with a dot: /app for /app/.config/settings.json.
-func rootOf(path string) string {
-	root := filepath.Dir(path)
-	if strings.HasPrefix(filepath.Base(root), ".") {
-		root = filepath.Dir(root)
-	}
-	return root
+// at returns the origin of a line.
+func (s *Settings) at(line int) policy.Origin { return policy.Origin{Source: s.source, Line: line} }
+
+// warn adds a warning about a line.
+func (s *Settings) warn(line int, format string, args ...any) {
+	s.warnings = append(s.warnings, s.at(line).String()+": "+fmt.Sprintf(format, args...))
 }
 
-func (f *Found) warn(format string, args ...any) {
-	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
+// Rules returns the rules of the settings.
+func (s *Settings) Rules() policy.Rules {
+	if s == nil {
+		return policy.Rules{}
+	}
+	return s.rules
 }
 
-// places returns the paths that are or could be settings files of this server, and the
-// paths in more.
-func (f *Found) places(more ...string) []string {
-	var paths []string
-	for _, l := range f.Layers {
-		paths = append(paths, l.Path)
+// Hooks returns the hooks of the settings, or nil if s is nil.
+func (s *Settings) Hooks() *hook.Hooks {
+	if s == nil {
+		return nil
 	}
-	for _, dir := range f.Merged.AdditionalDirectories() {
-		paths = append(paths, projectFile(dir)) // these folders are roots as well
-	}
-	return both(append(paths, more...)...)
+	return &s.hooks
 }
 
-// both returns each path as written, followed by its canonical path. It leaves out ""
-// and duplicates.
-func both(paths ...string) []string {
+// HooksFailClosed returns the value of hooksFailClosed: whether a PreToolUse hook that
+// fails or times out denies the call. It is true if one of several files sets it.
+func (s *Settings) HooksFailClosed() bool { return s != nil && s.failClosed }
+
+// Source returns the settings file, or "" if there is none or several.
+func (s *Settings) Source() string {
+	if s == nil {
+		return ""
+	}
+	return s.source
+}
+
+// Features returns the switches of features by name.
+func (s *Settings) Features() map[string]bool {
+	if s == nil {
+		return nil
+	}
+	out := map[string]bool{}
+	for name, f := range s.features {
+		out[name] = f.on
+	}
+	return out
+}
+
+// FeatureAt returns the place of a switch of Features as FILE:LINE, safe to show.
+func (s *Settings) FeatureAt(name string) string { return s.features[name].Origin.String() }
+
+// feature is a switch and its place in the settings.
+type feature struct {
+	policy.Origin
+	on bool
+}
+
+// AdditionalDirectories returns the folders of permissions.additionalDirectories. They
+// are absolute and clean: ~ is replaced by the home folder ($HOME), and relative ones
+// are joined with the root of their settings. They are not canonical and may not
+// exist. A folder relative to an unknown home folder or root is left out.
+func (s *Settings) AdditionalDirectories() []string {
+	if s == nil {
+		return nil
+	}
+	return expand(s.directories)
+}
+
+// expand makes folders absolute and clean. It leaves out those it cannot make
+// absolute.
+func expand(dirs []string) []string {
 	var out []string
-	add := func(path string) {
-		if path != "" && !slices.Contains(out, path) {
-			out = append(out, path)
+	for _, dir := range dirs {
+		if rest, ok := homeRelative(dir); ok {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				continue
+			}
+			dir = filepath.Join(home, rest)
 		}
-	}
-	for _, path := range paths {
-		add(path)
-		if path == "" {
-			continue
-		}
-		if canonical, err := workspace.Canonical(path); err == nil {
-			add(canonical)
+		if filepath.IsAbs(dir) {
+			out = append(out, filepath.Clean(dir))
 		}
 	}
 	return out
+}
+
+func homeRelative(dir string) (rest string, ok bool) {
+	if dir == "~" {
+		return "", true
+	}
+	return strings.CutPrefix(dir, "~/")
 }

@@ -1,285 +1,201 @@
 package settings
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mcp-toolset/policy"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// place is a simulated machine: a home folder, a project and a state folder.
-type place struct {
-	t    *testing.T
-	base string
-	env  map[string]string
-	o    Options
-}
-
-func newPlace(t *testing.T) *place {
-	t.Helper()
-	base, err := filepath.EvalSymlinks(t.TempDir())
+func TestParseSettings(t *testing.T) {
+	t.Setenv("HOME", "/home/u")
+	s, err := Parse([]byte("\ufeff"+`{
+		"$schema": "x",
+		"permissions": {
+			"allow": ["Read(a)"], "ask": [], "deny": ["Bash"],
+			"additionalDirectories": ["/a/../b/", "~", "~/x", "../lib", "."],
+			"defaultMode": "default"
+		},
+		"features": {"web": true, "notebooks": "off", "jobs": "on", "x": false}
+	}`), "/cfg/s.json", "/cfg")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{t: t, base: base, env: map[string]string{}}
-	p.o = Options{
-		Home: p.at("home"), Getenv: func(k string) string { return p.env[k] }, Roots: []string{p.at("work")},
-		State: p.at("state"), Managed: p.at("etc/managed.json"),
+	if diff := cmp.Diff([]string{"/b", "/home/u", "/home/u/x", "/lib", "/cfg"}, s.AdditionalDirectories()); diff != "" {
+		t.Errorf("additional directories (-want +have):\n%s", diff)
 	}
-	p.folder("home", 0o755)
-	p.folder("work", 0o755)
-	return p
-}
-
-func (p *place) at(name string) string { return filepath.Join(p.base, filepath.FromSlash(name)) }
-
-func (p *place) folder(name string, mode os.FileMode) {
-	p.t.Helper()
-	if err := os.MkdirAll(p.at(name), 0o755); err != nil {
-		p.t.Fatal(err)
+	if diff := cmp.Diff(map[string]bool{"web": true, "notebooks": false, "jobs": true, "x": false}, s.Features()); diff != "" {
+		t.Errorf("features (-want +have):\n%s", diff)
 	}
-	if err := os.Chmod(p.at(name), mode); err != nil {
-		p.t.Fatal(err)
+	if w := s.Warnings(); len(w) != 0 {
+		t.Errorf("warnings %q", w)
+	}
+	s.Features()["web"] = false
+	if !s.Features()["web"] {
+		t.Error("the features can be changed from outside")
+	}
+	t.Setenv("HOME", "")
+	if diff := cmp.Diff([]string{"/b", "/lib", "/cfg"}, s.AdditionalDirectories()); diff != "" {
+		t.Errorf("additional directories without a home (-want +have):\n%s", diff)
 	}
 }
 
-func (p *place) file(name, text string) string {
-	p.t.Helper()
-	p.folder(filepath.Dir(name), 0o755)
-	if err := os.WriteFile(p.at(name), []byte(text), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.Chmod(p.at(name), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
-	return p.at(name)
-}
+const wantMode = `"default", "acceptEdits", "manual", "plan", "dontAsk" or "bypassPermissions"`
 
-func (p *place) find() *Found {
-	p.t.Helper()
-	f, err := Find(p.o)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return f
-}
-
-// layers returns a short form of a Found: "name file", followed by ! if the file is
-// not trusted and by - if it is absent.
-func (p *place) layers(f *Found) string {
-	var out []string
-	for _, l := range f.Layers {
-		rel, err := filepath.Rel(p.base, l.Path)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		switch {
-		case l.Settings == nil:
-			rel += "-"
-		case !l.Trusted:
-			rel += "!"
-		}
-		out = append(out, l.Name+" "+filepath.ToSlash(rel))
-	}
-	return strings.Join(out, ", ")
-}
-
-const (
-	userFile = "home/.config/mcp-toolset/settings.json"
-	workFile = "work/.mcp-toolset/settings.json"
-)
-
-// TestNothing checks that without any file there are no settings and no error, and
-// that no file is created.
-func TestNothing(t *testing.T) {
-	p := newPlace(t)
-	f := p.find()
-	if f.Merged != nil || len(f.Warnings) > 0 || f.AddTo != p.at(userFile) {
-		t.Errorf("%+v", f)
-	}
-	if have := p.layers(f); have != "managed etc/managed.json-, project "+workFile+"-, user "+userFile+"-" {
-		t.Error(have)
-	}
-	if entries, err := os.ReadDir(p.base); err != nil || len(entries) != 2 {
-		t.Errorf("there is %v, %v", entries, err)
-	}
-	for _, path := range []string{workFile, userFile, "etc/managed.json", "state/trust.json", "home/.config/mcp-toolset"} {
-		if !slices.Contains(f.Files, p.at(path)) {
-			t.Errorf("%s may be written: %q", path, f.Files)
-		}
-	}
-	if diff := cmp.Diff([]string{p.at("state"), p.at("home/.config/mcp-toolset")}, f.Closed); diff != "" {
-		t.Errorf("closed (-want +have):\n%s", diff)
-	}
-	// A home folder that is not one.
-	p.o.Home = ""
-	if f := p.find(); f.AddTo != "" || len(f.Closed) != 1 {
-		t.Errorf("no home: %+v", f)
-	}
-	p.o.Home = p.file("nothing", "")
-	if f := p.find(); len(f.Closed) != 1 {
-		t.Errorf("a home that is a file: %+v", f)
-	}
-}
-
-// manages reports whether a file of the user running the tests can be the
-// administrator's file.
-func manages() bool { return !hasOwners || os.Geteuid() == 0 }
-
-// TestAuthority checks that the most authoritative file sets a value, that each root
-// has its own file, and that each file is read once.
-func TestAuthority(t *testing.T) {
-	p := newPlace(t)
-	p.folder("lib", 0o755)
-	p.o.Roots = append(p.o.Roots, p.at("lib"))
-	guard := func(s string) string {
-		return fmt.Sprintf(`{"editGuard":%q,"permissions":{"deny":["Read(/%s)"]}}`, s, s)
-	}
-	p.file(userFile, guard("off"))
-	if f := p.find(); f.Merged.EditGuard() != "off" {
-		t.Errorf("user: %s", f.Merged.EditGuard())
-	}
-	p.file("lib/.mcp-toolset/settings.json", `{"permissions":{"deny":["Read(/x)"]}}`)
-	p.o.Explicit = p.file("given/.conf/s.json", guard("strict"))
-	if f := p.find(); f.Merged.EditGuard() != "strict" || f.AddTo != p.o.Explicit {
-		t.Errorf("command line: %+v", f)
-	}
-	given := p.o.Explicit
-	p.o.Explicit = p.at(userFile)
-	if have := p.layers(p.find()); strings.Count(have, userFile) != 1 || !strings.Contains(have, "command line "+userFile) {
-		t.Errorf("twice: %s", have)
-	}
-	p.o.Explicit = p.at("lib/.mcp-toolset/settings.json")
-	if have := p.layers(p.find()); strings.Count(have, "lib/") != 1 {
-		t.Errorf("twice: %s", have)
-	}
-	p.o.Explicit = p.at("none.json")
-	if _, err := Find(p.o); err == nil || err.Error() != "reading settings: "+p.at("none.json")+": no such file or directory" {
-		t.Errorf("none: %v", err)
-	}
-	p.o.Explicit = given
-	if !manages() {
-		return // only root could have written the next file
-	}
-	p.file("etc/managed.json", guard("default"))
-	f := p.find()
-	if f.Merged.EditGuard() != "default" {
-		t.Errorf("managed: %s", f.Merged.EditGuard())
-	}
-	if have := p.layers(f); have != "managed etc/managed.json, command line given/.conf/s.json, project "+workFile+"-, project lib/.mcp-toolset/settings.json, user "+userFile {
-		t.Error(have)
-	}
-	// Patterns begin at the folder of their own file, at the parent of a dot folder, and at
-	// the project.
-	rules := policy.New(policy.Config{Settings: f.Merged, Roots: []string{p.base}})
-	for _, path := range []string{"etc/default", "given/strict", "lib/x", "home/.config/mcp-toolset/off"} {
-		if d := rules.CheckPath("Read", nil, policy.Target{Literal: p.at(path), Canonical: p.at(path)}, p.base, nil); d.Behavior != policy.Deny {
-			t.Errorf("%s: %s", path, d.Behavior)
-		}
-	}
-}
-
-// TestConfigFolder checks that the XDG folder is used if it is absolute.
-func TestConfigFolder(t *testing.T) {
-	for _, c := range []struct{ xdg, home, want string }{
-		{"", "/h", "/h/.config/mcp-toolset"}, {"/x", "/h", "/x/mcp-toolset"}, {"x", "/h", "/h/.config/mcp-toolset"}, {"", "", ""}, {"", "h", ""},
+func TestParseSettingsErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                             `the file is empty; the least is {}`,
+		" \n":                          `the file is empty; the least is {}`,
+		"\"\xff":                       `the file is not UTF-8`,
+		`[]`:                           `line 1: the file: want an object, have an array`,
+		`null`:                         `line 1: the file: want an object, have null`,
+		"{\n\n,":                       `line 3, column 1: expected a quoted key, found ","`,
+		`{} {}`:                        `line 1, column 4: expected the end of the file, found "{"`,
+		`{"permissions":{"deny":[1]}}`: `line 1: permissions.deny[0]: want a string, have a number`,
+		"{\"permissions\":{\"deny\":[\n\"a\",\nnull]}}":     `line 3: permissions.deny[1]: want a string, have null`,
+		`{"permissions":{"allow":"Read"}}`:                  `line 1: permissions.allow: want an array of strings, have the string Read`,
+		`{"permissions":{"ask":{}}}`:                        `line 1: permissions.ask: want an array of strings, have an object`,
+		`{"permissions":[]}`:                                `line 1: permissions: want an object, have an array`,
+		`{"permissions":{"additionalDirectories":[true]}}`:  `line 1: permissions.additionalDirectories[0]: want a string, have a boolean`,
+		`{"permissions":{"defaultMode":3}}`:                 `line 1: permissions.defaultMode: want ` + wantMode + `, have a number`,
+		`{"permissions":{"defaultMode":"Plan"}}`:            `line 1: permissions.defaultMode: want ` + wantMode + `, have the string Plan; did you mean plan?`,
+		`{"permissions":{"defaultMode":"accept"}}`:          `line 1: permissions.defaultMode: want ` + wantMode + `, have the string accept; did you mean acceptEdits?`,
+		`{"permissions":{"defaultMode":""}}`:                `line 1: permissions.defaultMode: want ` + wantMode + `, have the string ""`,
+		`{"permissions":{"defaultMode":"yolo"}}`:            `line 1: permissions.defaultMode: want ` + wantMode + `, have the string yolo`,
+		`{"features":[]}`:                                   `line 1: features: want an object, have an array`,
+		`{"editGuard":true}`:                                `line 1: editGuard: want "strict", "default" or "off", have a boolean`,
+		`{"editGuard":"On"}`:                                `line 1: editGuard: want "strict", "default" or "off", have the string On`,
+		`{"reminder":1}`:                                    `line 1: reminder: want true, false, "on", "off" or {"exempt": [model...]}, have a number`,
+		`{"reminder":{"exempt":"m"}}`:                       `line 1: reminder.exempt: want an array of strings, have the string m`,
+		`{"features":{"a":1}}`:                              `line 1: features.a: want true, false, "on" or "off", have a number`,
+		`{"features":{"a":"On"}}`:                           `line 1: features.a: want true, false, "on" or "off", have the string On`,
+		"{\"permissions\":{\"deny\":[],\n\"deny\":[]}}":     `line 2: permissions.deny: the key stands twice`,
+		`{"permissions":{},"permission\u0073":{}}`:          `line 1: permissions: the key stands twice`,
+		`{"x":[{"a":1,"a":2}]}`:                             `line 1: x[0].a: the key stands twice`,
+		`{"\u001b[1m":1,"\u001b[1m":2}`:                     `line 1: "\x1b[1m": the key stands twice`,
+		strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200): `line 1: nested more than 100 deep`,
 	} {
-		if have := ConfigFolder(func(string) string { return c.xdg }, c.home); have != c.want {
-			t.Errorf("%+v: %s", c, have)
+		_, err := Parse([]byte(text), "/cfg/s.json", "/cfg")
+		if want = "parsing settings /cfg/s.json: " + want; err == nil || err.Error() != want {
+			t.Errorf("%s\nwant %s\nhave %v", text, want, err)
 		}
 	}
 }
 
-// TestBroken checks that a file that cannot be read as settings stops the start with
-// an error that names it. The file of an untrusted project causes only a warning.
-func TestBroken(t *testing.T) {
-	for _, name := range []string{"etc/managed.json", userFile, workFile, "given.json"} {
-		if strings.HasPrefix(name, "etc/") && !manages() {
-			continue
+func TestSettingsWarnings(t *testing.T) {
+	s, err := Parse([]byte(`{
+		"Permissions": {}, "deny": [], "hook": {}, "a\nb": 1,
+		"permissions": {
+			"Deny": [], "other": 1, "defaultMode": "plan",
+			"additionalDirectories": ["", "~bob/x"],
+			"deny": ["Bash(", "Bash()", "Read(!a)", "Read([)", "(x)", "Edit(a\u200b)", "Web*", "mcp__gh(x)", "mcp__gh__", "mcp__my srv", "mcp__", "", "*", "Shell", "Fetch(x)", "mcp__db"],
+			"ask": ["Edit(../a)", "Shell(ls)", "Raed"],
+			"allow": ["Read(", "Fetch(x)", "Write(a)", "Edit(x)", "Read(~/x)", "mcp__db__query", "Bаsh"]
 		}
-		for text, want := range map[string]string{
-			"{":                                "parsing settings FILE: line 1, column 2: the file ends too early; a quote or bracket is not closed",
-			"{\n\"editGuard\": 1}":             `parsing settings FILE: line 2: editGuard: want "strict", "default" or "off", have a number`,
-			strings.Repeat(" ", maxSettings+1): "reading settings: FILE is larger than 1048576 bytes",
-		} {
-			p := newPlace(t)
-			path := p.file(name, text)
-			if name == "given.json" {
-				p.o.Explicit = path
-			}
-			f, err := Find(p.o)
-			if want = strings.ReplaceAll(want, "FILE", path); name == workFile {
-				want += "; nothing of the file holds, since the project is not trusted"
-				if err != nil || !slices.Equal(f.Warnings, []string{want}) || !f.Layers[1].Broken || !strings.HasPrefix(f.Notice, "["+path+" cannot be read as settings. ") {
-					t.Errorf("%+v, %v\nwant %s", f, err, want)
-				}
-			} else if err == nil || err.Error() != want {
-				t.Errorf("%s: %v\nwant %s", name, err, want)
-			}
-		}
-	}
-}
-
-// TestProjectTightens checks that only deny and ask rules of an untrusted file apply,
-// and that a file with nothing else needs no trust.
-func TestProjectTightens(t *testing.T) {
-	p := newPlace(t)
-	path := p.file(workFile, `{"permissions":{"deny":["Bash(rm)"]}}`)
-	f := p.find()
-	if !f.Layers[1].Trusted || len(f.Merged.Warnings()) > 0 {
-		t.Errorf("it only denies: %+v", f.Layers[1])
-	}
-	p.file(workFile, `{"permissions":{"deny":["Bash(rm)"],"allow":["Bash"]},"editGuard":"off"}`)
-	f = p.find()
-	if f.Layers[1].Trusted || f.Merged.EditGuard() != "default" || len(f.Merged.Warnings()) != 1 || !strings.HasPrefix(f.Merged.Warnings()[0], path+" is not trusted") {
-		t.Errorf("%+v %q", f.Layers[1], f.Merged.Warnings())
-	}
-}
-
-// TestServers checks the effect of each layer on other servers.
-func TestServers(t *testing.T) {
-	p := newPlace(t)
-	state := func(want string) {
-		t.Helper()
-		f := p.find()
-		var have []string
-		for _, u := range f.Merged.Upstreams() {
-			if _, refused := f.Merged.UpstreamRefused(u); refused {
-				u.Name += "!"
-			}
-			have = append(have, u.Name+" "+u.Command)
-		}
-		if strings.Join(have, ", ") != want {
-			t.Errorf("%q, want %s", have, want)
-		}
-	}
-	p.file(userFile, `{"mcpServers":{"a":{"command":"user"},"b":{"command":"user"},"c":{"command":"user"}}}`)
-	state("a user, b user, c user")
-	p.file(workFile, `{"mcpServers":{"a":{"command":"work"},"d":{"command":"work"}},"allowedMcpServers":[],"deniedMcpServers":["C"]}`)
-	state("a user, b user, c! user")
-	project, err := ReadProject(p.at("work"))
+	}`), "/cfg/s.json", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := NewTrust(p.o.State).Add(t.Context(), project); err != nil {
-		t.Fatal(err)
+	want := []string{
+		`/cfg/s.json:2: "a\nb": unknown key, ignored`,
+		`/cfg/s.json:5: permissions.additionalDirectories: "" is not a folder that can be found, ignored`,
+		`/cfg/s.json:5: permissions.additionalDirectories: ~bob/x is not a folder that can be found, ignored`,
+		`deny rule Bash( in /cfg/s.json:6 is malformed (it opens "(" and does not end in ")"): it covers every Bash call`,
+		`deny rule Bash() in /cfg/s.json:6 is malformed (the pattern is empty): it covers every Bash call`,
+		`deny rule Read(!a) in /cfg/s.json:6 is malformed (a pattern cannot begin with "!"): it covers every path that Read rules can cover`,
+		`deny rule Read([) in /cfg/s.json:6 is malformed (a [ in it is not closed): it covers every path that Read rules can cover`,
+		`deny rule (x) in /cfg/s.json:6 is malformed (it names no tool): it has no effect`,
+		`deny rule "Edit(a\u200b)" in /cfg/s.json:6 is malformed (it holds '\u200b', a character that does not show): it covers every path that Edit rules can cover`,
+		`deny rule Web* in /cfg/s.json:6 is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call of a tool whose name begins with Web`,
+		`deny rule mcp__gh(x) in /cfg/s.json:6 is malformed (a rule on a whole server cannot have a pattern): it covers every call of a tool whose name begins with mcp__gh__`,
+		`deny rule mcp__gh__ in /cfg/s.json:6 is malformed (it names no tool of the server): it covers every call of a tool whose name begins with mcp__gh__`,
+		`deny rule mcp__my srv in /cfg/s.json:6 is malformed (' ' cannot be in the name of a tool): it covers every call of a tool whose name begins with mcp__my_srv__`,
+		`deny rule mcp__ in /cfg/s.json:6 is malformed (it names no server): it covers every call of a tool whose name begins with mcp__`,
+		`deny rule "" in /cfg/s.json:6 is malformed (it names no tool): it has no effect`,
+		`deny rule * in /cfg/s.json:6 is malformed ("*" can stand only at the end of a name such as mcp__server__*): it covers every call`,
+		`ask rule Edit(../a) in /cfg/s.json:7 is malformed (".." is not supported; write the folder from the file-system root, with //): it covers every path that Edit rules can cover`,
+		`allow rule Read( in /cfg/s.json:8 is malformed (it opens "(" and does not end in ")"): it has no effect`,
+		`allow rule Bаsh in /cfg/s.json:8 is malformed ('\u0430' cannot be in the name of a tool): it has no effect`,
+		`ask rule Shell(ls) in /cfg/s.json:7 has no effect: the deny rule Shell in /cfg/s.json:6 comes first`,
+		`allow rule Fetch(x) in /cfg/s.json:8 has no effect: the deny rule Fetch(x) in /cfg/s.json:6 comes first`,
+		`allow rule Write(a) in /cfg/s.json:8 opens no path outside the workspace roots; Edit rules do`,
+		`allow rule mcp__db__query in /cfg/s.json:8 has no effect: the deny rule mcp__db in /cfg/s.json:6 comes first`,
 	}
-	state("a! work, b! user, c! user, d! work")
-	p.o.Explicit = p.file("given.json", `{"mcpServers":{"a":{"disabled":true},"b":{"command":"given"}},"allowedMcpServers":["d","b"]}`)
-	state("b given, c! user, d work")
-	if manages() {
-		p.file("etc/managed.json", `{"deniedMcpServers":[{"serverCommand":["given"]}],"allowedMcpServers":["*"]}`)
-		state("b! given, c! user, d work")
+	if diff := cmp.Diff(want, s.Warnings()); diff != "" {
+		t.Errorf("settings warnings (-want +have):\n%s", diff)
 	}
-	// A malformed denied list stops the start.
-	p.file("given.json", `{"deniedMcpServers":[{"name":"x"}]}`)
-	if _, err := Find(p.o); err == nil || !strings.Contains(err.Error(), "deniedMcpServers[0]: want a name") {
-		t.Errorf("%v", err)
+	p := policy.New(policy.Config{Rules: s.Rules(), KnownTools: []string{"Bash", "Write", "Shell", "Fetch", "READ"}})
+	want = []string{
+		`/cfg/s.json:7: the ask rule names Raed, which is not a tool here; did you mean READ?`,
+		`allow rule Read(~/x) in /cfg/s.json:8: the folder it begins at is not known, so it has no effect`,
+		"/cfg/s.json:8: the allow rule \"B\u0430sh\" is malformed; did you mean Bash(PATTERN)?",
 	}
+	if diff := cmp.Diff(want, p.Warnings()); diff != "" {
+		t.Errorf("policy warnings (-want +have):\n%s", diff)
+	}
+}
+
+func FuzzSettings(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"permissions":{"allow":["Read(a)"],"deny":["Bash(","*"],"defaultMode":"x"},"features":{"a":"on"}}`,
+		`{"a":1,"a":2}`, `[[[[`, `{"permissions":{"deny":["Read([a-]b/**)","mcp__x__*"],"additionalDirectories":["~/x",""]}}`,
+		`{"mcpServers":{"a b":{"command":"${X:-./y}","args":["${Z}"],"env":{"A":"${B"},"cwd":"~","timeout":5},"w":{"url":"https://x.com:443/a/../b","headers":{"A":"b"},"type":"http"}}}`,
+		`{"deniedMcpServers":["a*",{"serverUrl":"https://*.x.com:*/*"}],"allowedMcpServers":[{"serverCommand":["./y"]},{"serverUrl":"*"},1],"upstream":{"pin":true}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Parse(data, "/cfg/s.json", "/cfg")
+		if err != nil {
+			if s != nil || plainLine(err.Error()) != nil {
+				t.Errorf("error %q: %v", err, plainLine(err.Error()))
+			}
+			return
+		}
+		again, err := Parse(data, "/cfg/s.json", "/cfg")
+		if err != nil || !reflect.DeepEqual(s, again) {
+			t.Errorf("parsed twice, it differs: %v", err)
+		}
+		p := policy.New(world(s))
+		for _, w := range p.Warnings() {
+			if err := plainLine(w); err != nil {
+				t.Errorf("warning %q: %v", w, err)
+			}
+		}
+		probe := []Upstream{{Name: "a b", Command: "/cfg/y"}, {Name: "w", URL: "https://X.com./b?c"}}
+		for _, u := range s.Upstreams() {
+			if unusable(u.Name) != "" || (u.Command == "") == (u.URL == "") {
+				t.Errorf("server %+v", u)
+			}
+			u, err := u.Expand(func(string) string { return "v" }, "/home/u")
+			if err != nil && plainLine(err.Error()) != nil {
+				t.Errorf("error %q: %v", err, plainLine(err.Error()))
+			}
+			if err == nil {
+				probe = append(probe, u)
+			}
+		}
+		for _, u := range probe {
+			if why, refused := s.UpstreamRefused(u); refused != (why != "") || plainLine(why) != nil {
+				t.Errorf("%+v: %q, %v", u, why, refused)
+			}
+			if _, refused := s.Tightened().UpstreamRefused(u); refused && len(s.denied) == 0 {
+				t.Errorf("%+v: refused by what nobody trusts", u)
+			}
+		}
+		for _, l := range s.Loosens() {
+			if err := plainLine(l.Key); err != nil {
+				t.Errorf("loose %+v: %v", l, err)
+			}
+		}
+		for _, call := range []string{"Read /ws/a", "Write /etc/a", "Bash: x", "Read /ws/a -> /proc/1"} {
+			d := p.Decide(request(call))
+			if err := plainLine(d.Reason + d.Next); err != nil {
+				t.Errorf("%s: %+v: %v", call, d, err)
+			}
+		}
+	})
 }

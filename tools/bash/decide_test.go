@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
@@ -87,12 +88,12 @@ func (s *scene) set(t testing.TB, rules ...entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := policy.ParseSettings(data, "/cfg/settings.json", s.ws)
+	set, err := settings.Parse(data, "/cfg/settings.json", s.ws)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.rules = rules
-	s.policy = policy.New(policy.Config{Settings: settings, Roots: []string{s.ws}, Home: s.home, Mode: s.mode, Closed: s.closed, Guarded: s.guarded})
+	s.policy = policy.New(policy.Config{Rules: set.Rules(), AddTo: set.Source(), Roots: []string{s.ws}, Home: s.home, Mode: s.mode, Closed: s.closed, Guarded: s.guarded})
 }
 
 // expand replaces <ws>, <out> and <home> by the folders of the scene.

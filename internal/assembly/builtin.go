@@ -1,0 +1,148 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/document"
+	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/task"
+	"mcp-toolset/policy"
+	"mcp-toolset/session"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/bash"
+	"mcp-toolset/tools/builtin"
+	"mcp-toolset/tools/file"
+	"mcp-toolset/tools/glob"
+	"mcp-toolset/tools/grep"
+	"mcp-toolset/tools/read"
+	tasktools "mcp-toolset/tools/task"
+	"mcp-toolset/upstream"
+)
+
+// Build makes the built-in tools with the services that they use, and puts the server
+// together. Prepare must have succeeded. The context limits the attempts of the
+// sandbox.
+func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
+	if err := p.addTools(ctx); err != nil {
+		return nil, err
+	}
+	return New(p.Config)
+}
+
+func (p *Plan) addTools(ctx context.Context) error {
+	searcher := p.searcher()
+	p.Closers = append(p.Closers, searcher)
+	commands, err := p.startCommands(ctx)
+	if err != nil {
+		return err
+	}
+	p.Closers = append(p.Closers, commands)
+	p.Later = commands.OnTried
+	run := p.bash(ctx, commands)
+	p.Gone = func(v session.View) { bash.Gone(run, v) }
+	p.Changing = commands.Changing
+	others, err := p.Upstreams(func(*upstream.Server) bool { return true })
+	if err != nil {
+		return err
+	}
+	if len(others.servers) > 0 {
+		p.Upstream = others
+	}
+	p.Tools = p.tools(searcher, run, others)
+	p.Features = p.switches(tools.Features(p.Tools))
+	return nil
+}
+
+// tools makes the tools according to the options and the environment.
+func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstreams) []*tools.Tool {
+	return builtin.List(builtin.Options{
+		Resources: servers, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
+		EditGuard: file.Guard(p.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
+			MaxTokens: p.options.Int("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
+			OnShort:   func() { p.repeats.Add(1) },
+			Repeat:    p.options.RepeatReads,
+			Reminder:  p.Settings.Reminder(p.options.Model),
+			Documents: document.NewReader(document.Config{Cache: filepath.Join(p.State, "cache"), Log: p.Log}),
+		}})
+}
+
+// bash returns the options with which Bash runs commands.
+func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Options {
+	return bash.Options{
+		Commands: commands, Tasks: task.New(time.Now), Foreground: p.options.Foreground,
+		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0),
+		Default:   milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
+		ReadOnly: func() error { return commands.ReadOnlyKnown(ctx) },
+	}
+}
+
+// startCommands makes the runner for the commands of Bash. It fails if the sandbox is
+// required and not complete.
+func (p *Plan) startCommands(ctx context.Context) (*command.Commands, error) {
+	commands, err := p.Commands()
+	if err != nil {
+		return nil, err
+	}
+	commands.Begin()
+	if err := commands.Required(ctx); err != nil {
+		return nil, errors.Join(err, commands.Close())
+	}
+	return commands, nil
+}
+
+// Commands makes the runner for the commands of Bash and starts nothing.
+func (p *Plan) Commands() (*command.Commands, error) {
+	box := p.Settings.Sandbox()
+	scrub, pass := p.Settings.Env()
+	closed, protected := p.Found.FromCommands(p.Closed, p.State)
+	return command.New(command.Config{
+		Shell: p.Shell, Sandbox: p.options.Sandbox, AllowRead: box.AllowRead, AllowWrite: box.AllowWrite, NoCaches: !box.Caches, Offline: !box.Network,
+		Roots: p.allRoots(), Closed: closed, Protected: protected, Names: policy.Protected(), Home: p.Home, State: p.State, Environ: p.options.Environ(), Scrub: scrub, Pass: pass, Log: p.Log,
+	})
+}
+
+// searcher makes the searcher for Grep and Glob.
+func (p *Plan) searcher() *search.Searcher {
+	o := search.Options{Home: p.Home, Getenv: p.options.Getenv, Watch: p.options.Watch}
+	if p.options.NoIndex {
+		o.Index = -1
+	}
+	return search.New(o)
+}
+
+// switches returns the features of the settings, overridden by those of the options. It
+// warns about a feature of the settings that no tool has.
+func (p *Plan) switches(known []string) map[string]bool {
+	out := map[string]bool{}
+	for name, on := range p.Settings.Features() {
+		if err := CheckFeature(name, known); err != nil {
+			p.Log.Warn(err.Error())
+		}
+		out[name] = on
+	}
+	maps.Copy(out, p.Switches)
+	return out
+}
+
+// CheckFeature returns an error if a feature is not among the known ones.
+func CheckFeature(name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if near := nearest.Names(name, known, 1); len(near) == 1 {
+		return fmt.Errorf("there is no feature %q; did you mean %s?", name, near[0])
+	}
+	if len(known) == 0 {
+		return fmt.Errorf("there is no feature %q; no tool has one", name)
+	}
+	return fmt.Errorf("there is no feature %q; there are %s", name, strings.Join(known, ", "))
+}

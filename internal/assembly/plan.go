@@ -1,0 +1,208 @@
+package assembly
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"mcp-toolset/concurrency"
+	"mcp-toolset/internal/audit"
+	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/sandbox"
+	"mcp-toolset/internal/settings"
+	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/trace"
+	"mcp-toolset/internal/workspace"
+	"mcp-toolset/pipeline"
+	"mcp-toolset/policy"
+	"mcp-toolset/tools"
+	"mcp-toolset/tools/builtin"
+)
+
+// Environment holds what a server gets from its process.
+type Environment struct {
+	Getenv  func(string) string
+	Environ func() []string
+	Home    string // home folder; "" if there is none
+	Dir     string // working directory; "" if unknown
+}
+
+// Int returns a positive number from the environment, or def.
+func (e Environment) Int(name string, def int) int {
+	if n, err := strconv.Atoi(e.Getenv(name)); err == nil && n > 0 {
+		return n
+	}
+	return def
+}
+
+// connectTimeout is the timeout for connecting to an upstream server. MCP_TIMEOUT
+// overrides it, in milliseconds, as in Claude Code.
+const connectTimeout = 30 * time.Second
+
+// ConnectTimeout returns the timeout for connecting to an upstream server.
+func (e Environment) ConnectTimeout() time.Duration {
+	return milliseconds(e.Int("MCP_TIMEOUT", int(connectTimeout/time.Millisecond)))
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// Options holds what the command line decides about a server with the built-in tools.
+// Paths are absolute.
+type Options struct {
+	Environment
+	Version  string
+	Log      *slog.Logger
+	Roots    []string    // workspace folders
+	Settings string      // settings file; "" if none is named
+	Mode     policy.Mode // "" means that of the settings
+	Model    string      // name of the model that is served; may be ""
+	Closed   []string    // files that no tool may access
+
+	MaxConcurrency int // of the calls of one client
+	Cascade        pipeline.Cascade
+	Deferral       tools.Deferral
+	Ordered        bool // answer over stdio in the order of calls
+	Structured     bool
+	Remote         bool // clients reach the server over HTTP
+	Approvals      bool // the server lives long enough to ask the user
+
+	Sandbox     command.Mode
+	Foreground  time.Duration // time after which commands move to the background
+	RepeatReads bool          // return the whole content for a repeated Read of an unchanged file
+	NoIndex     bool          // keep no index of searched files in memory
+	Watch       bool          // rely on change notifications in searches
+	Trace       string        // file for the stages of each call; "" means none
+	Audit       audit.Config  // no audit log if its Path is ""; Log and Now are set by Prepare
+}
+
+// Plan is a server with the built-in tools before it is put together: folders, settings
+// and limits. NewPlan makes it, Prepare finds its settings, and Build makes the server.
+type Plan struct {
+	Config                   // without tools
+	Found    *settings.Found // set by FindSettings
+	Shell    string          // shell of commands, absolute; "" means the default
+	Switches map[string]bool // features switched on or off, overriding the settings
+	options  Options
+	repeats  atomic.Uint64
+}
+
+// NewPlan returns a plan. It has no side effects.
+func NewPlan(o Options) *Plan {
+	return &Plan{options: o, Config: Config{
+		Version: o.Version, Home: o.Home, Structured: o.Structured, Log: o.Log, Roots: o.Roots, Closed: slices.Clone(o.Closed),
+		Scheduler: concurrency.Config{PerLane: o.MaxConcurrency, Now: time.Now}, Ordered: o.Ordered,
+		Sandbox: o.Sandbox != command.Off, Defers: o.Getenv("CLAUDE_CODE_SESSION_ID") != "",
+		Cascade: o.Cascade, Mode: o.Mode, Deferral: o.Deferral, Approvals: o.Approvals,
+	}}
+}
+
+// Prepare finds the state folder and the settings, and opens the trace and the audit
+// log.
+func (p *Plan) Prepare() (err error) {
+	if p.State, err = state.Dir(p.options.Getenv, p.Home); err != nil {
+		return err
+	}
+	p.HookEnv = hookEnvironment(p.options.Environ())
+	if err := p.FindSettings(); err != nil {
+		return err
+	}
+	p.Secrets = secrets{sandbox.NewHome(p.Home, p.allRoots())}
+	if err := p.openTrace(); err != nil {
+		return err
+	}
+	return p.openAudit()
+}
+
+// hookEnvironment returns an environment without the variables of the server itself.
+func hookEnvironment(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "MCP_TOOLSET_") })
+}
+
+// FindSettings finds the settings that apply to the roots. The plan must have its roots
+// and the state folder.
+func (p *Plan) FindSettings() error {
+	found, err := settings.Find(settings.Options{
+		Explicit: p.options.Settings, Home: p.Home, Dir: p.options.Dir, Getenv: p.options.Getenv,
+		Roots: p.CanonicalRoots(), State: p.State, Tools: ToolNames(),
+	})
+	if err != nil {
+		return err
+	}
+	for _, w := range found.Warnings {
+		p.Log.Warn(w)
+	}
+	p.Found = found
+	p.Settings, p.AddTo, p.Notice = found.Merged, found.AddTo, found.Notice
+	p.Guarded = append(p.Guarded, found.Files...)
+	p.Closed = append(p.Closed, found.Closed...)
+	return nil
+}
+
+// openTrace opens the trace and connects it to the scheduler.
+func (p *Plan) openTrace() error {
+	path := p.options.Trace
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening the trace: %w", err)
+	}
+	w := trace.New(f, time.Now(), func(err error) { p.Log.Warn("the trace ends here", "error", err.Error()) })
+	p.Scheduler.Observe = w.Observe
+	p.Closers = append(p.Closers, w)
+	p.Closed = append(p.Closed, path)
+	return nil
+}
+
+// openAudit opens the audit log and denies tools access to its files.
+func (p *Plan) openAudit() error {
+	c := p.options.Audit
+	if c.Path == "" {
+		return nil
+	}
+	c.Log, c.Now = p.Log, time.Now
+	log, err := audit.Open(c)
+	if err != nil {
+		return err
+	}
+	p.Audit = log
+	p.Closed = append(p.Closed, c.Path, c.Path+".lock")
+	for i := range c.Keep {
+		p.Closed = append(p.Closed, fmt.Sprintf("%s.%d", c.Path, i+1))
+	}
+	return nil
+}
+
+// Repeats returns the number of repeated reads that were answered in short.
+func (p *Plan) Repeats() uint64 { return p.repeats.Load() }
+
+// CanonicalRoots returns the canonical paths of the roots, without those of the
+// settings.
+func (p *Plan) CanonicalRoots() []string { return canonicalRoots(p.Roots) }
+
+// allRoots returns the canonical paths of the roots, including those of the settings.
+func (p *Plan) allRoots() []string {
+	return canonicalRoots(slices.Concat(p.Roots, p.Settings.AdditionalDirectories()))
+}
+
+// canonicalRoots returns the canonical paths of folders, without duplicates. It omits a
+// folder that cannot be resolved; opening the roots rejects that.
+func canonicalRoots(dirs []string) []string {
+	var out []string
+	for _, dir := range dirs {
+		if canonical, err := workspace.Canonical(dir); err == nil && !slices.Contains(out, canonical) {
+			out = append(out, canonical)
+		}
+	}
+	return out
+}
+
+// ToolNames returns the names of all built-in tools that rules may use, including former
+// names.
+func ToolNames() []string { return names(builtin.List(builtin.Options{})) }

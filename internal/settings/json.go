@@ -1,0 +1,201 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"mcp-toolset/internal/jsontext"
+	"mcp-toolset/internal/plain"
+)
+
+// A JSON reader that is stricter than encoding/json, which accepts duplicate keys (the
+// last one counts), keys in any case, and invalid UTF-8. Such settings could mean
+// something other than their author intended.
+
+// maxDepth is the limit of nesting. The settings need three levels.
+const maxDepth = 100
+
+type nodeKind string
+
+// The kinds of node, with their names in errors.
+const (
+	isObject nodeKind = "an object"
+	isArray  nodeKind = "an array"
+	isString nodeKind = "a string"
+	isNumber nodeKind = "a number"
+	isBool   nodeKind = "a boolean"
+	isNull   nodeKind = "null"
+)
+
+// node is a JSON value.
+type node struct {
+	kind   nodeKind
+	line   int    // first line of the value, 1-based
+	text   string // of a string; of a number as written
+	truth  bool
+	fields []field
+	items  []*node
+}
+
+type field struct {
+	key   string
+	line  int // line of the key, 1-based
+	value *node
+}
+
+// want returns the error for a value of a wrong type.
+func (n *node) want(path, want string) error {
+	if path == "" {
+		path = "the file"
+	}
+	have := string(n.kind)
+	if n.kind == isString {
+		have = fmt.Sprintf("the string %s", plain.Quote(n.text))
+	}
+	return fmt.Errorf("line %d: %s: want %s, have %s", n.line, path, want, have)
+}
+
+// strings returns the items of an array of strings.
+func (n *node) strings(path string) ([]string, error) {
+	if n.kind != isArray {
+		return nil, n.want(path, "an array of strings")
+	}
+	var out []string
+	for i, item := range n.items {
+		if item.kind != isString {
+			return nil, item.want(fmt.Sprintf("%s[%d]", path, i), "a string")
+		}
+		out = append(out, item.text)
+	}
+	return out, nil
+}
+
+// string returns the value of a string.
+func (n *node) string(path string) (string, error) {
+	if n.kind != isString {
+		return "", n.want(path, "a string")
+	}
+	return n.text, nil
+}
+
+// bool returns the value of a boolean.
+func (n *node) bool(path string) (bool, error) {
+	if n.kind != isBool {
+		return false, n.want(path, "true or false")
+	}
+	return n.truth, nil
+}
+
+// joinKey returns the path of a key for messages.
+func joinKey(parent, key string) string {
+	if parent == "" {
+		return plain.Quote(key)
+	}
+	return parent + "." + plain.Quote(key)
+}
+
+// readJSON parses data, which must hold exactly one JSON value.
+func readJSON(data []byte) (*node, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // byte order mark: some editors write one
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("the file is empty; the least is {}")
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.New("the file is not UTF-8")
+	}
+	var raw json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			line, column, fact := jsontext.Fault(data, syntax, "file")
+			return nil, fmt.Errorf("line %d, column %d: %s", line, column, fact)
+		}
+		return nil, err
+	}
+	r := reader{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
+	r.dec.UseNumber()
+	return r.value("", 0)
+}
+
+// reader turns tokens into nodes. Its data must be valid JSON.
+type reader struct {
+	data   []byte
+	dec    *json.Decoder
+	offset int64 // newlines before it are counted in lines
+	lines  int
+}
+
+// line returns the line of the last token, 1-based.
+func (r *reader) line() int {
+	at := r.dec.InputOffset()
+	r.lines += bytes.Count(r.data[r.offset:at], []byte("\n"))
+	r.offset = at
+	return 1 + r.lines
+}
+
+func (r *reader) value(path string, depth int) (*node, error) {
+	token, err := r.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("line %d: nested more than %d deep", r.line(), maxDepth)
+	}
+	n := &node{line: r.line()}
+	switch t := token.(type) {
+	case json.Delim:
+		if t == '{' {
+			return n, r.object(n, path, depth)
+		}
+		return n, r.array(n, path, depth)
+	case string:
+		n.kind, n.text = isString, t
+	case bool:
+		n.kind, n.truth = isBool, t
+	case json.Number:
+		n.kind, n.text = isNumber, t.String()
+	default:
+		n.kind = isNull
+	}
+	return n, nil
+}
+
+func (r *reader) object(n *node, path string, depth int) error {
+	n.kind = isObject
+	seen := map[string]bool{}
+	for r.dec.More() {
+		token, err := r.dec.Token()
+		if err != nil {
+			return err
+		}
+		key, _ := token.(string) // all keys are strings in valid JSON
+		at, line := joinKey(path, key), r.line()
+		if seen[key] {
+			return fmt.Errorf("line %d: %s: the key stands twice", line, at)
+		}
+		seen[key] = true
+		value, err := r.value(at, depth+1)
+		if err != nil {
+			return err
+		}
+		n.fields = append(n.fields, field{key, line, value})
+	}
+	_, err := r.dec.Token()
+	return err
+}
+
+func (r *reader) array(n *node, path string, depth int) error {
+	n.kind = isArray
+	for i := 0; r.dec.More(); i++ {
+		item, err := r.value(fmt.Sprintf("%s[%d]", path, i), depth+1)
+		if err != nil {
+			return err
+		}
+		n.items = append(n.items, item)
+	}
+	_, err := r.dec.Token()
+	return err
+}
