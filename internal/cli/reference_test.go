@@ -21,8 +21,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcp-toolset/internal/settings"
 	"mcp-toolset/internal/spool"
-	"mcp-toolset/policy"
 )
 
 // module is the folder of the module.
@@ -41,7 +41,7 @@ func TestReference(t *testing.T) {
 	}
 	b.WriteString("\n## Settings\n\n[permissions.md](permissions.md#share-settings-and-trust-a-projects) has the files and their order.\n\n" +
 		"| key | value | meaning |\n|---|---|---|\n")
-	for _, key := range policy.Keys() {
+	for _, key := range settings.Keys() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", key.Name, inTable(key.Value), inTable(key.Meaning))
 	}
 	b.WriteString("\n## Limits\n\n| limit | value |\n|---|---|\n")

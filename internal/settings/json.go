@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
-	"mcp-toolset/internal/jsontext"
 	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/strictjson"
 )
 
-// A JSON reader that is stricter than encoding/json, which accepts duplicate keys (the
-// last one counts), keys in any case, and invalid UTF-8. Such settings could mean
-// something other than their author intended.
+// The reader of settings keeps the line of each value, for messages. strictjson
+// rejects what could mean something other than the author intended.
 
 // maxDepth is the limit of nesting. The settings need three levels.
 const maxDepth = 100
@@ -103,21 +101,20 @@ func readJSON(data []byte) (*node, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("the file is empty; the least is {}")
 	}
-	if !utf8.Valid(data) {
-		return nil, errors.New("the file is not UTF-8")
-	}
-	var raw json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			line, column, fact := jsontext.Fault(data, syntax, "file")
-			return nil, fmt.Errorf("line %d, column %d: %s", line, column, fact)
+	if e, bad := errors.AsType[*strictjson.Error](strictjson.Check(data, maxDepth)); bad {
+		switch e.Kind {
+		case strictjson.Syntax, strictjson.Trailing:
+			return nil, fmt.Errorf("line %d, column %d: %s", e.Line, e.Column, e.Fact("the file"))
+		case strictjson.Duplicate:
+			return nil, fmt.Errorf("line %d: %s: the key stands twice", e.Line, plain.Quote(e.Path))
+		case strictjson.TooDeep:
+			return nil, fmt.Errorf("line %d: nested more than %d deep", e.Line, maxDepth)
 		}
-		return nil, err
+		return nil, errors.New(e.Of("the file"))
 	}
 	r := reader{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	r.dec.UseNumber()
-	return r.value("", 0)
+	return r.value("")
 }
 
 // reader turns tokens into nodes. Its data must be valid JSON.
@@ -136,21 +133,18 @@ func (r *reader) line() int {
 	return 1 + r.lines
 }
 
-func (r *reader) value(path string, depth int) (*node, error) {
+func (r *reader) value(path string) (*node, error) {
 	token, err := r.dec.Token()
 	if err != nil {
 		return nil, err
-	}
-	if depth > maxDepth {
-		return nil, fmt.Errorf("line %d: nested more than %d deep", r.line(), maxDepth)
 	}
 	n := &node{line: r.line()}
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '{' {
-			return n, r.object(n, path, depth)
+			return n, r.object(n, path)
 		}
-		return n, r.array(n, path, depth)
+		return n, r.array(n, path)
 	case string:
 		n.kind, n.text = isString, t
 	case bool:
@@ -163,9 +157,8 @@ func (r *reader) value(path string, depth int) (*node, error) {
 	return n, nil
 }
 
-func (r *reader) object(n *node, path string, depth int) error {
+func (r *reader) object(n *node, path string) error {
 	n.kind = isObject
-	seen := map[string]bool{}
 	for r.dec.More() {
 		token, err := r.dec.Token()
 		if err != nil {
@@ -173,11 +166,7 @@ func (r *reader) object(n *node, path string, depth int) error {
 		}
 		key, _ := token.(string) // all keys are strings in valid JSON
 		at, line := joinKey(path, key), r.line()
-		if seen[key] {
-			return fmt.Errorf("line %d: %s: the key stands twice", line, at)
-		}
-		seen[key] = true
-		value, err := r.value(at, depth+1)
+		value, err := r.value(at)
 		if err != nil {
 			return err
 		}
@@ -187,10 +176,10 @@ func (r *reader) object(n *node, path string, depth int) error {
 	return err
 }
 
-func (r *reader) array(n *node, path string, depth int) error {
+func (r *reader) array(n *node, path string) error {
 	n.kind = isArray
 	for i := 0; r.dec.More(); i++ {
-		item, err := r.value(fmt.Sprintf("%s[%d]", path, i), depth+1)
+		item, err := r.value(fmt.Sprintf("%s[%d]", path, i))
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package policy
+package settings
 
 // Key describes a key of the settings.
 type Key struct {
