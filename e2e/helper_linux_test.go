@@ -14,7 +14,7 @@ func TestHelpersStartEarly(t *testing.T) {
 		cmd := exec.Command(binary(t), arg)
 		cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 		out, _ := cmd.CombinedOutput() // it reports that it is not for use by hand
-		if !strings.Contains(string(out), "init mcp-toolset/internal/command ") || !strings.Contains(string(out), "not for use by hand") {
+		if !strings.Contains(string(out), "init mcp-toolset/internal/exec/command ") || !strings.Contains(string(out), "not for use by hand") {
 			t.Fatalf("%s: %s", arg, out)
 		}
 		for _, late := range []string{"github.com/santhosh-tekuri/jsonschema", "mcp-toolset/tools ", "net/http "} {

@@ -56,10 +56,10 @@ func searchIn(path, want string) []attempt {
 // to omit them.
 var notHere = map[string]string{
 	"p030": "there is no such device everywhere, and p024 and p025 are of its kind",
-	"p071": "internal/workspace swaps while it opens", "p072": "internal/search/walk swaps while it lists",
-	"p079": "it is about starting: roots.txtar", "p082": "internal/workspace has folders that cannot be written to",
+	"p071": "internal/file/workspace swaps while it opens", "p072": "internal/search/walk swaps while it lists",
+	"p079": "it is about starting: roots.txtar", "p082": "internal/file/workspace has folders that cannot be written to",
 	"p086": "tools/edit changes files behind a read", "p088": "tools/read reads files that grow",
-	"p090": "internal/workspace forces the other way", "p091": "it takes a minute to set up; internal/search bounds folders",
+	"p090": "internal/file/workspace forces the other way", "p091": "it takes a minute to set up; internal/search bounds folders",
 	"p095": "it is a decision, not an attack", "p100": "it is about the code, which does not call it",
 }
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"mcp-toolset/internal/silentfs"
+	"mcp-toolset/internal/file/silentfs"
 )
 
 // TestSilentFileSystem serves a root that contains a file system that does not respond. A

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"mcp-toolset/internal/approval"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/tools"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"mcp-toolset/internal/audit"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"

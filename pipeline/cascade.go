@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

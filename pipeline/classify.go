@@ -3,7 +3,7 @@ package pipeline
 import (
 	"context"
 
-	"mcp-toolset/internal/classifier"
+	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

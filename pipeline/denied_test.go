@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/settings"
-	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/concurrency"
-	"mcp-toolset/internal/approval"
-	"mcp-toolset/internal/audit"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"

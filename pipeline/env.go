@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"mcp-toolset/internal/hook"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-toolset/internal/classifier"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 )

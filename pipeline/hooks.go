@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"mcp-toolset/internal/hook"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"

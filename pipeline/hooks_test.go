@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/policy"
 )

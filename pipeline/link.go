@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/policy"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/record/results"
 	"mcp-toolset/tools"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/record/results"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )

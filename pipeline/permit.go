@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"strings"
 
-	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"mcp-toolset/concurrency"
-	"mcp-toolset/internal/approval"
-	"mcp-toolset/internal/classifier"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/policy"
 )
 

@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/concurrency"
-	"mcp-toolset/internal/results"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/results"
 	"mcp-toolset/internal/settings"
-	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/approval"
-	"mcp-toolset/internal/classifier"
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/consent/classifier"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

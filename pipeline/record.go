@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"mcp-toolset/internal/audit"
+	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

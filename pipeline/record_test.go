@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/audit"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/record/audit"
 )
 
 // audited has every entry noted.

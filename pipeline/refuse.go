@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	faults "mcp-toolset/internal/fault"
+	faults "mcp-toolset/internal/text/fault"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

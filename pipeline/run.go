@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/consent/approval"
 	"mcp-toolset/internal/memory"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"

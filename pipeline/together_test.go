@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-toolset/concurrency"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )

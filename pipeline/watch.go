@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"io"
 
-	"mcp-toolset/internal/snapshot"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )

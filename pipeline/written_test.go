@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/filelock"
-	"mcp-toolset/internal/hook"
-	"mcp-toolset/internal/snapshot"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/edit"
 	"mcp-toolset/tools/read"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Concerns: the reasons to ask about a call that no rule decides, and their texts.

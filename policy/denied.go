@@ -3,7 +3,7 @@ package policy
 import (
 	"path"
 
-	"mcp-toolset/internal/ospath"
+	"mcp-toolset/internal/file/ospath"
 )
 
 // Files that other packages must hide from commands. This package cannot do it alone,

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Texts of decisions. A Reason states one fact and Next one next step. Both have no

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"mcp-toolset/internal/ospath"
+	"mcp-toolset/internal/file/ospath"
 )
 
 // paths is the style of paths. Tests set it to the style of another system.

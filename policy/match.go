@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Base holds the folders at which path patterns begin. They are absolute, or "" if

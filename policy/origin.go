@@ -3,7 +3,7 @@ package policy
 import (
 	"strconv"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Origin is the place of something in a settings file. Rules may come from several

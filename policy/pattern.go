@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"mcp-toolset/internal/ospath"
+	"mcp-toolset/internal/file/ospath"
 )
 
 // Compilation of path patterns. match.go matches paths with them.

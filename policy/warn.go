@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/plain"
 )
 
 var errNoAnchor = errors.New("the folder it begins at is not known")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/ospath"
+	"mcp-toolset/internal/file/ospath"
 )
 
 // onWindows makes the package interpret paths as Windows does for the rest of a test.

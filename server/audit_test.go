@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mcp-toolset/internal/audit"
+	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/tools"
 )
 

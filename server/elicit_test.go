@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcp-toolset/internal/audit"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/record/audit"
 	"mcp-toolset/internal/settings"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/strictjson"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/internal/text/strictjson"
 	"mcp-toolset/pipeline"
 )
 

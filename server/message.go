@@ -11,7 +11,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"mcp-toolset/internal/strictjson"
+	"mcp-toolset/internal/text/strictjson"
 )
 
 // message holds what a transport needs to know of a JSON-RPC message before the

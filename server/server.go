@@ -74,8 +74,8 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"mcp-toolset/concurrency"
-	"mcp-toolset/internal/results"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/results"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"

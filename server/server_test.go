@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"mcp-toolset/concurrency"
-	"mcp-toolset/internal/results"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/results"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"

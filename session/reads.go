@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
 )
 
 // Limits of the read records of one session. Beyond them the oldest records are

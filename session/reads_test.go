@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
 )
 
 func TestRangesOfOneFile(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/strictjson"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/strictjson"
 )
 
 // decodeArguments decodes the arguments of a call into in. It is strict, since the

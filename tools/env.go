@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/snapshot"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 )
 
 // The errors for arguments of an upstream tool are worded like those of our own tools. The

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 )
 
 // The schema of an upstream server is not trusted. The JSON Schema library follows endless

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/session"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/text/nearest"
 )
 
 // UnknownTool is the error for a call of a name that no offered tool has.

@@ -9,9 +9,9 @@ import (
 	"maps"
 	"slices"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/bash"
 	"mcp-toolset/tools/builtin"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/tools"
 )
 

@@ -16,8 +16,8 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Text from a server is untrusted: before it appears in an error, it is reduced

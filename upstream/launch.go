@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"mcp-toolset/internal/process"
+	"mcp-toolset/internal/exec/process"
 )
 
 // Command describes a stdio server to start.

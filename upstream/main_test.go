@@ -18,7 +18,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"go.uber.org/goleak"
 
-	"mcp-toolset/internal/process"
+	"mcp-toolset/internal/exec/process"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )

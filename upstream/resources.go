@@ -11,8 +11,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
 	"mcp-toolset/tools"
 )
 

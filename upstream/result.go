@@ -7,7 +7,7 @@ import (
 	"maps"
 	"strings"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/tools"
 )
 

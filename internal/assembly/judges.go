@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/approval"
-	"mcp-toolset/internal/classifier"
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/consent/hook"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"

@@ -1,7 +1,7 @@
 package assembly
 
 import (
-	"mcp-toolset/internal/sandbox"
+	"mcp-toolset/internal/exec/sandbox"
 	"mcp-toolset/policy"
 )
 

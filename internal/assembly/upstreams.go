@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"mcp-toolset/internal/filelock"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/settings"
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/resources"

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-toolset/internal/approval"
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/state"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/state"
+	"mcp-toolset/internal/text/plain"
 )
 
 // approvalsFolder returns the state folder for the commands that handle approvals. It fails if this

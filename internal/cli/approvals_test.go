@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-toolset/internal/approval"
+	"mcp-toolset/internal/consent/approval"
 )
 
 // desk is a user's terminal next to a server.

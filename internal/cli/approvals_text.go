@@ -12,8 +12,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 
-	"mcp-toolset/internal/approval"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/consent/approval"
+	"mcp-toolset/internal/text/plain"
 )
 
 const (

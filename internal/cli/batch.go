@@ -11,7 +11,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/strictjson"
+	"mcp-toolset/internal/text/strictjson"
 	"mcp-toolset/pipeline"
 )
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"mcp-toolset/internal/assembly"
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/metrics"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/metrics"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/internal/assembly"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/settings"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"mcp-toolset/internal/assembly"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/state"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/state"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools/builtin"
 	"mcp-toolset/upstream"
 )

@@ -18,10 +18,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcp-toolset/internal/assembly"
-	"mcp-toolset/internal/document"
-	_ "mcp-toolset/internal/helper" // runs before most packages are initialized
-	"mcp-toolset/internal/lossy"
-	"mcp-toolset/internal/nearest"
+	_ "mcp-toolset/internal/exec/helper" // runs before most packages are initialized
+	"mcp-toolset/internal/file/document"
+	"mcp-toolset/internal/record/lossy"
+	"mcp-toolset/internal/text/nearest"
 )
 
 // Exit codes.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/sandbox"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/file/workspace"
 )
 
 func doctorCommand(host *Host) *cobra.Command {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/process"
-	"mcp-toolset/internal/sandbox"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/exec/sandbox"
 )
 
 // whole returns the report of a system on which every promise holds.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/exec/command"
 )
 
 // show prints the summary. If verbose is set and the sandbox was tried, it also prints the findings

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

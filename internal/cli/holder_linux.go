@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // holder returns the name and id of the process that listens on a TCP port. It returns "" if the

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // The numbers of these errors on Windows. No other system uses them.

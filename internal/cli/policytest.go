@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/pipeline"
 )
 

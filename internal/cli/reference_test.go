@@ -21,8 +21,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/internal/settings"
-	"mcp-toolset/internal/spool"
 )
 
 // module is the folder of the module.
@@ -191,20 +191,20 @@ var limits = []limit{
 	{what: "the body of an HTTP request", dir: "server", name: "maxBody", bytes: true},
 	{what: "open HTTP connections; more wait", dir: "server", name: "maxConns"},
 	{what: "HTTP sessions", dir: "server", name: "maxSessions"},
-	{what: "running background tasks of a session", dir: "internal/task", name: "maxRunning"},
+	{what: "running background tasks of a session", dir: "internal/exec/task", name: "maxRunning"},
 	{what: "timeout of a background task", dir: "tools/bash", name: "mostBackground"},
 	{what: "stored output of one command", given: spool.DefaultQuota.Task, bytes: true},
 	{what: "stored output of all commands", given: spool.DefaultQuota.All, bytes: true},
-	{what: "files of stored output", dir: "internal/spool", name: "maxFiles"},
-	{what: "age of stored output and results", dir: "internal/store", name: "MaxAge"},
-	{what: "stored results", dir: "internal/results", name: "Quota", bytes: true},
-	{what: "age of an unused layer of caches", dir: "internal/command", name: "layerAge"},
-	{what: "a notebook", dir: "internal/document", name: "maxNotebook", bytes: true},
-	{what: "a PDF file", dir: "internal/document", name: "maxPDF", bytes: true},
-	{what: "an image file", dir: "internal/document/picture", name: "maxFile", bytes: true},
-	{what: "pixels of an image", dir: "internal/document/picture", name: "maxPixels"},
-	{what: "memory of the process that reads them", dir: "internal/document", name: "maxMemory", bytes: true},
-	{what: "time of that process", dir: "internal/document", name: "maxTime"},
+	{what: "files of stored output", dir: "internal/exec/spool", name: "maxFiles"},
+	{what: "age of stored output and results", dir: "internal/record/store", name: "MaxAge"},
+	{what: "stored results", dir: "internal/record/results", name: "Quota", bytes: true},
+	{what: "age of an unused layer of caches", dir: "internal/exec/command", name: "layerAge"},
+	{what: "a notebook", dir: "internal/file/document", name: "maxNotebook", bytes: true},
+	{what: "a PDF file", dir: "internal/file/document", name: "maxPDF", bytes: true},
+	{what: "an image file", dir: "internal/file/document/picture", name: "maxFile", bytes: true},
+	{what: "pixels of an image", dir: "internal/file/document/picture", name: "maxPixels"},
+	{what: "memory of the process that reads them", dir: "internal/file/document", name: "maxMemory", bytes: true},
+	{what: "time of that process", dir: "internal/file/document", name: "maxTime"},
 	{what: "timeout of connecting to an upstream server", dir: "upstream", name: "connectTimeout"},
 	{what: "timeout of a call of an upstream tool", dir: "upstream", name: "callTimeout"},
 	{what: "the answer of an upstream server", dir: "upstream", name: "maxAnswer", bytes: true},

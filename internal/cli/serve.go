@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/internal/memory"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/server"
 )

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/pipeline"
 	"mcp-toolset/policy"
 )

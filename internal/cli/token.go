@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"strings"
 
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/record/state"
+	"mcp-toolset/internal/text/plain"
 )
 
 // token is the bearer token of an HTTP server.

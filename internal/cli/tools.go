@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/internal/assembly"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/process"
+	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/state"
 	"mcp-toolset/internal/settings"
-	"mcp-toolset/internal/state"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/text/plain"
 )
 
 func trustCommand(host *Host) *cobra.Command {

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-toolset/internal/assembly"
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/record/state"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/upstream/pin"
 )

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/upstream/pin"

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"mcp-toolset/internal/file/silentfs"
 	"mcp-toolset/internal/search/walk"
-	"mcp-toolset/internal/silentfs"
 )
 
 // silentTree returns a tree with a folder that does not answer, and a searcher that

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/classifier"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Settings of the classifier: a program, or a server on this machine, that judges

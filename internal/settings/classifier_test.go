@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mcp-toolset/internal/classifier"
+	"mcp-toolset/internal/consent/classifier"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -4,7 +4,7 @@ import (
 	"os"
 	"slices"
 
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
 )
 
 // FromCommands returns the paths that no command may access (closed) and the paths that

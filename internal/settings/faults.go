@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Faults returns descriptions of probable misspellings in the settings, which would

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/policy"
 )
 

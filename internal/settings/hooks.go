@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/hook"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Known keys below an event, and of a hook.

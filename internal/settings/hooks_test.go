@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"mcp-toolset/internal/hook"
+	"mcp-toolset/internal/consent/hook"
 
 	"github.com/google/go-cmp/cmp"
 )

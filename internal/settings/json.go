@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/strictjson"
+	"mcp-toolset/internal/text/plain"
+	"mcp-toolset/internal/text/strictjson"
 )
 
 // The reader of settings keeps the line of each value, for messages. strictjson

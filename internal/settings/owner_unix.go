@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/record/state"
 )
 
 // hasOwners is true because the mode bits show who can write a file.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
 )
 
 // programs returns the files in the roots that the commands of hooks, of the classifier

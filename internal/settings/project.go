@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // project adds the settings of the project in a workspace root.

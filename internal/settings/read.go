@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Settings of commands: the files and network they may use, and their environment.

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/classifier"
-	"mcp-toolset/internal/hook"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/consent/classifier"
+	"mcp-toolset/internal/consent/hook"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Settings of projects that are not trusted yet: which of them apply, and what the

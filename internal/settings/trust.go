@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mcp-toolset/internal/filelock"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/record/state"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Trust stores in the state folder which projects the user trusts: for each, the hash

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // references matches variables in a text: ${NAME} or ${NAME:-default}.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // Matching of server URLs with patterns in which * matches any text. One URL can be

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )

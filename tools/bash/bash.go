@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/spool"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/spool"
 	"mcp-toolset/tools/toolstest"
 )
 

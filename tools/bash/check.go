@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/settings"
-	"mcp-toolset/internal/workspace"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/spool"
-	"mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/tools/toolstest"
 )
 

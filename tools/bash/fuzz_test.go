@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/internal/testscale"
 	"mcp-toolset/policy"
 )

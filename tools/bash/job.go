@@ -8,11 +8,11 @@ import (
 	"syscall"
 	"time"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/shellsafe"
-	"mcp-toolset/internal/spool"
-	"mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/shellsafe"
+	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/plain"
 )
 
 // job adapts a running command to a task.

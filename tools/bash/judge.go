@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/powershell"
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/powershell"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/tools"
 )
 

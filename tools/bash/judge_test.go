@@ -13,8 +13,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/policy"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
@@ -22,7 +22,7 @@ import (
 )
 
 // corpora lists the corpora of package shellsafe.
-const corpora = "../../internal/shellsafe/testdata/"
+const corpora = "../../internal/exec/shellsafe/testdata/"
 
 // environment holds the folders that the corpora assume.
 func environment() *tools.Env {

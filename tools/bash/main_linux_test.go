@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/process"
-	"mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )

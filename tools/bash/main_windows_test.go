@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/task"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )

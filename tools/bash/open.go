@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/process"
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/exec/shellsafe"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/shellsafe"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/command"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/powershell"
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/command"
+	"mcp-toolset/internal/exec/powershell"
+	"mcp-toolset/internal/exec/shellsafe"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/command"
+	"mcp-toolset/internal/exec/command"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 )
 
 // screen describes a program that takes over the terminal.

@@ -3,7 +3,7 @@ package bash
 import (
 	"testing"
 
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/shellsafe"
 )
 
 // TestFullScreen checks that a program that would wait for keys is rejected, with an

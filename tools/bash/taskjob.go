@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"mcp-toolset/internal/spool"
-	"mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/internal/exec/task"
 )
 
 // taskJob is a command in the task registry. After the command has ended, it holds only

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"strings"
 
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/shellsafe"
 )
 
 // windowsPath returns a path in a command for Git Bash as Windows spells it: /c/x

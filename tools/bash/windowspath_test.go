@@ -3,7 +3,7 @@ package bash
 import (
 	"testing"
 
-	"mcp-toolset/internal/shellsafe"
+	"mcp-toolset/internal/exec/shellsafe"
 )
 
 func TestWindowsPath(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/textfile"
+	"mcp-toolset/internal/file/textfile"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )

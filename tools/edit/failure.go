@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/textfile"
+	"mcp-toolset/internal/file/textfile"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"

@@ -24,11 +24,11 @@ import (
 	"io/fs"
 	"syscall"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/filelock"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/snapshot"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"mcp-toolset/internal/bounded"
-	"mcp-toolset/internal/filelock"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/file/workspace"
 )
 
 // TestWriteErrors checks the errors for files that cannot be written.

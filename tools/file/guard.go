@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/textfile"
+	"mcp-toolset/internal/file/textfile"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 )
 

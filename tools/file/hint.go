@@ -10,10 +10,10 @@ import (
 	"strings"
 	"syscall"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

@@ -1,7 +1,7 @@
 package file
 
 import (
-	"mcp-toolset/internal/textfile"
+	"mcp-toolset/internal/file/textfile"
 	"mcp-toolset/tools"
 )
 

@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

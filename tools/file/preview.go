@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"mcp-toolset/internal/bounded"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/textfile"
+	"mcp-toolset/internal/file/textfile"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

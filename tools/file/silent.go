@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"mcp-toolset/internal/bounded"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"mcp-toolset/internal/bounded"
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/search/walk"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search/ignore"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )

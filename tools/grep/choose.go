@@ -4,10 +4,10 @@ import (
 	"path"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search/filetype"
 	"mcp-toolset/internal/search/ignore"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools/file"
 )
 

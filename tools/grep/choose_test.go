@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/internal/search"
 	"mcp-toolset/internal/search/match"
-	"mcp-toolset/internal/workspace"
 	"mcp-toolset/tools/toolstest"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search"
+	"mcp-toolset/internal/text/plain"
 )
 
 const (

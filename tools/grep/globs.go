@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
 	"mcp-toolset/internal/search/ignore"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 )
 
 // split splits a list of globs at blanks, and at commas outside of braces. It does not

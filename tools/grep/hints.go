@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 )
 
 // mostHints is the limit of hints in an answer.

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/notebook"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/file/notebook"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-toolset/internal/document"
+	"mcp-toolset/internal/file/document"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"

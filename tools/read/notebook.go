@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-toolset/internal/notebook"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/file/notebook"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-toolset/internal/document/picture"
-	"mcp-toolset/internal/notebook"
+	"mcp-toolset/internal/file/document/picture"
+	"mcp-toolset/internal/file/notebook"
 	"mcp-toolset/tools"
 )
 

@@ -10,8 +10,8 @@ import (
 	"io"
 	"strings"
 
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )

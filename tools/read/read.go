@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"mcp-toolset/internal/bounded"
-	"mcp-toolset/internal/document"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/file/document"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"

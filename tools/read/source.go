@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"mcp-toolset/internal/snapshot"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
-	"mcp-toolset/internal/snapshot"
+	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"mcp-toolset/internal/document"
+	"mcp-toolset/internal/file/document"
 	"mcp-toolset/session"
 	"mcp-toolset/tools/toolstest"
 )

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-toolset/internal/document/pdf"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/file/document/pdf"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )

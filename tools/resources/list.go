@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

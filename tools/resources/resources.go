@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/nearest"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"

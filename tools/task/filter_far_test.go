@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	tasks "mcp-toolset/internal/task"
+	tasks "mcp-toolset/internal/exec/task"
 	"mcp-toolset/internal/testscale"
 	"mcp-toolset/tools/toolstest"
 )

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/plain"
-	tasks "mcp-toolset/internal/task"
+	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/spool"
-	tasks "mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/spool"
+	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

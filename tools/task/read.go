@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"mcp-toolset/internal/spool"
-	tasks "mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/spool"
+	tasks "mcp-toolset/internal/exec/task"
 )
 
 const (

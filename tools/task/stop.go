@@ -5,8 +5,8 @@ import (
 	_ "embed"
 	"fmt"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/policy"
 	"mcp-toolset/tools"
 )

@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"mcp-toolset/internal/spool"
-	tasks "mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/spool"
+	tasks "mcp-toolset/internal/exec/task"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/plain"
-	tasks "mcp-toolset/internal/task"
+	tasks "mcp-toolset/internal/exec/task"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 )
 

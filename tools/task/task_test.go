@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	tasks "mcp-toolset/internal/task"
+	tasks "mcp-toolset/internal/exec/task"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )

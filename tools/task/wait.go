@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	tasks "mcp-toolset/internal/task"
+	tasks "mcp-toolset/internal/exec/task"
 	"mcp-toolset/tools"
 )
 

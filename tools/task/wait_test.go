@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-toolset/internal/spool"
-	tasks "mcp-toolset/internal/task"
+	"mcp-toolset/internal/exec/spool"
+	tasks "mcp-toolset/internal/exec/task"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/toolstest"
 )

@@ -37,10 +37,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"mcp-toolset/internal/filelock"
-	"mcp-toolset/internal/results"
-	"mcp-toolset/internal/snapshot"
-	"mcp-toolset/internal/workspace"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/file/snapshot"
+	"mcp-toolset/internal/file/workspace"
+	"mcp-toolset/internal/record/results"
 	"mcp-toolset/session"
 	"mcp-toolset/tools"
 )

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"mcp-toolset/internal/plain"
-	"mcp-toolset/internal/textfile"
+	"mcp-toolset/internal/file/textfile"
+	"mcp-toolset/internal/text/plain"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 )

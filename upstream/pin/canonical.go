@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/strictjson"
+	"mcp-toolset/internal/text/strictjson"
 )
 
 // The canonical form is the form in which definitions are compared. Two texts

@@ -24,8 +24,8 @@ import (
 	"strings"
 	"time"
 
-	"mcp-toolset/internal/filelock"
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/file/filelock"
+	"mcp-toolset/internal/record/state"
 )
 
 const (

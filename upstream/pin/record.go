@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"mcp-toolset/internal/state"
+	"mcp-toolset/internal/record/state"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 )
 
 var update = flag.Bool("update", false, "write types.txt anew from rg --type-list")

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/fault"
-	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/nearest"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/text/nearest"
 )
 
 // posix holds the classes [:name:], which are ASCII as in the Rust crate.

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 )
 
 // Error describes an error in a pattern and its position.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-toolset/internal/fault"
+	"mcp-toolset/internal/text/fault"
 )
 
 var update = flag.Bool("update", false, "rewrite the wanted errors")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mcp-toolset/internal/nearest"
+	"mcp-toolset/internal/text/nearest"
 )
 
 // scripts maps the four-letter names of the most used scripts (ISO 15924).

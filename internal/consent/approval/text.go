@@ -1,0 +1,23 @@
+package approval
+
+import (
+	"fmt"
+
+	"mcp-toolset/internal/text/fault"
+	"mcp-toolset/internal/text/plain"
+)
+
+// PendingText returns the fault for a call that the user must decide on.
+func PendingText(number int) *fault.Fault {
+	return fault.New(
+		fmt.Sprintf("approval %d is pending", number),
+		fmt.Sprintf("Ask the user to run `mcp-toolset approve %d` (or `mcp-toolset deny %d`) on this machine, then send exactly this call again.", number, number))
+}
+
+// UnavailableText returns the fault for a call that the user cannot be asked
+// about, with the error of Pend.
+func UnavailableText(err error) *fault.Fault {
+	return fault.New(
+		"the user has to approve it and cannot be asked: "+plain.Line(err.Error()),
+		"Continue without it, or ask the user to allow it in the settings.")
+}

@@ -1,0 +1,337 @@
+// Package command starts shell commands for the tools. Each command gets a small
+// environment, a private folder for temporary files, an output log, and a sandbox
+// (package sandbox) that limits what it can touch. A trial before the first command
+// tests what the sandbox enforces here; the package relies on nothing that the trial
+// did not confirm.
+//
+// The server uses Commands. A supervisor process (package process) applies the sandbox:
+// it runs Supervise. A process that tests the sandbox runs Try.
+//
+// # Details
+//
+//   - The policy is made anew for each command (a child of the home folder made since
+//     is readable, a denied file made since is masked). The supervisor gets what was in
+//     force in the trial; with less, nothing starts.
+//   - The trial runs before the first command and where the list of tools depends on it
+//     (attempt.go): in the background, read-only first; the list waits at most 5 s for
+//     that part. A server that is only asked for its tools reads the stored result of
+//     an earlier trial under the same circumstances (ReadOnlyKnown). If it fails for
+//     the moment, BashReadOnly is absent (tools.ErrLater) and listChanged is announced;
+//     the next command repeats the trial, and if it passes the tool joins the list of
+//     all connections at once (Registry.Refresh).
+//   - Where a command ended is written by a trap of its shell into a file in its
+//     temporary folder, read by the descriptor that made it; it is believed only if it
+//     is the canonical path of a folder, since the command could write it too.
+//   - Writable folders are found once, at start, none within another (grants.go): what
+//     lies in one can be replaced by a link. A read-only command with cd is not
+//     concurrency-safe: later calls are resolved where it leaves the session.
+//   - When output cannot be stored, storing stops and the command goes on; only the
+//     quota of one command ends it.
+//   - Git guard: what exists under a protected name is mounted over; an absent folder
+//     of hooks is made first; a file with further hard links becomes a copy, as git
+//     makes one when it writes. What a command makes where nothing was, or nothing can
+//     be mounted (links, linked worktrees, which git could not remove again), is judged
+//     by its content at its end and every 5 s until then: results of git init, clone
+//     and worktree add stay, all else is quarantined, from a descriptor of the root and
+//     behind no link. Links that were there are made again. A journal in the state
+//     folder has what was there before, so the next server looks at what a killed one
+//     left.
+//   - Windows: the shell gets its script from a private file, since Git's bash and
+//     PowerShell split command lines differently. -EncodedCommand is limited to 32,767
+//     characters and prints errors as CLIXML.
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/exec/launch"
+	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/internal/record/state"
+)
+
+// Mode selects whether commands are confined.
+type Mode string
+
+// The modes.
+const (
+	Auto Mode = "auto" // as far as this system supports
+	On   Mode = "on"   // completely; otherwise no command runs
+	Off  Mode = "off"
+)
+
+// Config configures Commands. Paths are absolute.
+type Config struct {
+	Shell      string   // bash, or another shell that supports -c, trap and eval; "": FindShell
+	Sandbox    Mode     // "": Auto
+	AllowRead  []string // further files and folders that commands may read, even if they hold secrets
+	AllowWrite []string
+	NoCaches   bool     // toolchain caches are not writable
+	Offline    bool     // commands have no network
+	Roots      []string // canonical; commands may change them
+	Closed     []string // paths that no command may read or change, such as tokens
+	Protected  []string // paths that no command may change, such as settings
+	Names      []string // all names that Spec.Names may contain
+	Home       string   // "": none
+	State      string   // the server's state folder; commands neither read nor change it
+	Environ    []string // the server's environment; env.go defines which variables commands inherit
+	Scrub      []string // patterns of variables that commands do not inherit; * matches any text
+	Pass       []string // patterns of further variables that commands inherit
+	Quota      spool.Quota
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Commands starts commands. It is safe for concurrent use.
+type Commands struct {
+	config  Config
+	program string // this program
+	shell   string // "": none
+	runner  *process.Runner
+	free    *process.Runner // for commands that must see all processes
+	output  *spool.Store
+	temp    *tempFolders
+	// writable lists the folders that commands may write to, except for caches.
+	writable []string
+	path     trustedPath
+	guard    guard
+	sweep    sync.Once
+
+	trying  sync.Mutex
+	report  *Report  // nil: not tried
+	attempt *attempt // nil: none is running
+	onTried func()   // nil: none
+
+	mu     sync.Mutex
+	closed bool
+	active sync.WaitGroup // commands that start, run or are examined after their end
+	ending sync.Once
+	ended  error // result of Close
+}
+
+// New returns Commands for a configuration. It starts nothing and touches no file.
+func New(c Config) (*Commands, error) {
+	switch c.Sandbox {
+	case "":
+		c.Sandbox = Auto
+	case Auto, On, Off:
+	default:
+		return nil, fmt.Errorf("the sandbox is %q; use auto, on or off", c.Sandbox)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Quota == (spool.Quota{}) {
+		c.Quota = spool.DefaultQuota
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, which supervises commands: %w", err)
+	}
+	cs := &Commands{
+		config: c, program: program, shell: c.Shell,
+		runner: process.NewRunner(process.Config{Spares: 1, MostSpares: 4, Log: c.Log}),
+		free:   process.NewRunner(process.Config{Tiers: process.Together(), Log: c.Log}),
+		output: spool.NewStore(filepath.Join(c.State, "output"), c.Quota, c.Now),
+	}
+	cs.writable = writable(c)
+	cs.temp = &tempFolders{parents: tempParents(cs.inWritable)}
+	if cs.shell == "" {
+		folders := slices.DeleteFunc(cs.programs(), cs.inWritable)
+		cs.shell = cs.findShell(folders)
+	}
+	cs.path = newTrustedPath(cs)
+	cs.guard = guard{
+		roots: c.Roots, files: slices.Clone(c.Protected), log: c.Log, every: guardEvery, settle: guardSettle,
+		journal: filepath.Join(c.State, "guarded"),
+		away:    cs.taken, takenTo: cs.takenTo(), tracked: cs.tracked,
+		scanner: newScanner(c.Names),
+	}
+	for _, root := range c.Roots {
+		cs.guard.files = append(cs.guard.files, filepath.Join(root, settingsName))
+	}
+	return cs, nil
+}
+
+func (c *Commands) takenTo() string { return filepath.Join(c.config.State, "guarded", "taken") }
+
+// taken returns the folder for quarantined files, where the user can find them. It
+// makes the folder if it is absent.
+func (c *Commands) taken() (string, error) {
+	folder := c.takenTo()
+	for _, dir := range []string{c.config.State, filepath.Dir(folder), folder} {
+		if err := state.EnsurePrivate(dir); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}
+
+// FindShell returns the path of bash, or else of sh, or "" if both are absent. It
+// searches the folders of path, then /bin, /usr/bin and /usr/local/bin.
+func FindShell(path string) string {
+	folders := append(filepath.SplitList(path), "/bin", "/usr/bin", "/usr/local/bin")
+	for _, name := range []string{"bash", "sh"} {
+		for _, folder := range folders {
+			if !filepath.IsAbs(folder) {
+				continue
+			}
+			if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// Shell returns the path of the shell that runs commands; "" if there is none.
+func (c *Commands) Shell() string { return c.shell }
+
+func (c *Commands) isBash() bool { return c.Language() == Bash }
+
+// syntaxTime is the timeout for the shell to check the syntax of a command.
+const syntaxTime = 2 * time.Second
+
+// Malformed reports whether the shell finds a syntax error in a script. It runs the
+// shell with -n, so that it executes nothing, and without startup files or an
+// environment. It returns false if the shell cannot be asked.
+func (c *Commands) Malformed(script string) bool {
+	if c.shell == "" || c.Language() == PowerShell {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), syntaxTime)
+	defer cancel()
+	args := []string{"-n"}
+	if c.isBash() {
+		args = []string{"--norc", "--noprofile", "-n"}
+	}
+	cmd := exec.CommandContext(ctx, c.shell, args...)
+	cmd.Env, cmd.Dir, cmd.Stdin = []string{}, string(filepath.Separator), strings.NewReader(script+"\n")
+	cmd.WaitDelay = syntaxTime
+	if launch.Start(ctx, cmd, nil) != nil {
+		return false
+	}
+	var exit *exec.ExitError
+	return errors.As(cmd.Wait(), &exit) && exit.Exited()
+}
+
+// closeGrace is the time that commands have to end when the server does: its client
+// kills the server after half a second.
+const closeGrace = 150 * time.Millisecond
+
+// Close ends all commands, including those in the background, and removes their
+// temporary folders. It returns when the work after their end is done. After a call of
+// Close, Start fails.
+func (c *Commands) Close() error {
+	c.ending.Do(func() {
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
+		err := errors.Join(c.runner.Close(closeGrace), c.free.Close(closeGrace))
+		if err == nil { // otherwise some commands do not end
+			c.active.Wait()
+		}
+		c.guard.close()
+		c.trying.Lock()
+		if r := c.report; r != nil && !exists(c.knownFile()) {
+			c.remember(r.ReadOnly) // the state folder was made in the meantime
+		}
+		c.trying.Unlock()
+		c.ended = errors.Join(err, c.output.Close(), c.temp.close())
+	})
+	return c.ended
+}
+
+// enter counts a command that Close has to wait for. It fails after a call of Close.
+func (c *Commands) enter() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return process.ErrClosed
+	}
+	c.active.Add(1)
+	return nil
+}
+
+func (c *Commands) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// policy returns the sandbox policy of a command, without caches. temp is its folder
+// for temporary files. Secrets below the granted paths are hidden, too.
+func (c *Commands) policy(readOnly bool, temp string, granted ...string) sandbox.Policy {
+	hidden := append([]string{c.config.State, c.temp.base()}, c.config.Closed...)
+	links := sandbox.NewResolver()
+	programs := slices.Concat(c.programs(), c.programFolders(links))
+	read, hide := sandbox.Readable(c.config.Home, slices.Concat(c.writable, programs, c.config.AllowRead, granted), hidden...)
+	p := sandbox.Policy{
+		ReadOnly: readOnly, Read: read, Hide: without(hide, c.temp.base()), TempDir: temp,
+		Network: !c.config.Offline && !readOnly, FileRights: os.Geteuid() == 0, Outside: sandbox.Here(),
+	}
+	p.Read = append(p.Read, c.config.AllowRead...)
+	for _, path := range slices.Concat(c.config.AllowRead, c.config.AllowWrite) {
+		if holding(resolved(path), hidden) == "" {
+			p.Hide = uncover(p.Hide, resolved(path))
+		}
+	}
+	p.Write = append(p.Write, c.writable...)
+	for _, folder := range programs {
+		if real := cmp.Or(links.Real(folder), folder); real != "/" && !c.writes(folder, real) && !holdsAny(real, hide) {
+			p.Read = append(p.Read, folder)
+		}
+	}
+	return p
+}
+
+// holdsAny reports whether one of some paths is folder or below it.
+func holdsAny(folder string, paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { return inside(p, folder) })
+}
+
+// inside reports whether a clean path is folder or below it.
+func inside(path, folder string) bool {
+	if onWindows {
+		rel, err := filepath.Rel(folder, path) // ignores case
+		return err == nil && rel != ".." && !strings.HasPrefix(rel, `..\`)
+	}
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+func without(list []string, one string) []string {
+	var out []string
+	for _, s := range list {
+		if s != one {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// programs returns the absolute folders of PATH, except /. Commands may run the
+// programs that the user may.
+func (c *Commands) programs() []string {
+	var out []string
+	for _, folder := range filepath.SplitList(c.variable("PATH")) {
+		if filepath.IsAbs(folder) && filepath.Clean(folder) != "/" {
+			out = append(out, filepath.Clean(folder))
+		}
+	}
+	return out
+}

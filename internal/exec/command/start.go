@@ -1,0 +1,438 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/exec/process"
+	"mcp-toolset/internal/exec/sandbox"
+	"mcp-toolset/internal/exec/spool"
+)
+
+// Spec describes a command to start.
+type Spec struct {
+	Script string // the text that the shell runs
+	Dir    string // absolute; it must exist
+	Owner  string // owner of its folder for temporary files
+	Name   string // part of the name of its output log
+	// ReadOnly confines the command so that it changes nothing except for files in its
+	// temporary folder. Start fails if that is not possible, unless Judged is set.
+	ReadOnly bool
+	// Judged is for a script that the analysis found to only read. It gets a clean
+	// environment with Env added, and starts even where ReadOnly is not possible.
+	Judged bool
+	Env    []string
+	// Hide lists further paths that the command must not read. Keep lists paths that it
+	// must not change; they exist and are no links.
+	Hide, Keep []string
+	// Names lists protected names, of Config.Names, that the command must not make in a
+	// root or the top folder of a repository.
+	Names []string
+	// Grants lists accesses for a confined command; they override hidden and protected
+	// paths.
+	Grants []Grant
+	// Uncontained starts the command outside the sandbox, where it sees the processes
+	// of others.
+	Uncontained bool
+	// Grace is the time between the request to end and the kill of what the command
+	// leaves running.
+	Grace time.Duration
+}
+
+// Running is a command that was started.
+type Running struct {
+	Output  *spool.Log
+	Started time.Time
+
+	commands *Commands
+	process  *process.Process
+	policy   *sandbox.Policy // nil: not confined
+	dir      string
+	script   string
+	marker   *os.File  // file in which the shell stores its last folder
+	guarded  *watched  // its protected names; nil: none are watched
+	layer    io.Closer // lock of its layer over caches; nil: it has none
+	undo     func()    // removes files that were made for it and not used; nil: none were
+
+	why    chan Why // the first reason to end it
+	once   sync.Once
+	ended  chan struct{}
+	result Result
+}
+
+// Why is the reason for which a command was ended.
+type Why string
+
+// The reasons.
+const (
+	ByItself  Why = ""
+	Timeout   Why = "timeout"
+	Cancelled Why = "cancelled"
+	Stopped   Why = "stopped"
+	Quota     Why = "quota"
+	Closing   Why = "closing"
+)
+
+// Result describes how a command ended.
+type Result struct {
+	process.Exit
+	Why     Why
+	Dir     string   // last folder of the shell; "" if unknown
+	Blocked []string // facts on what the sandbox blocked
+	Removed []string // protected names that appeared meanwhile and were quarantined
+	TakenTo string   // the quarantine folder; on another file system they are renamed in place
+	// Appeared lists protected names that appeared meanwhile and stay, since a commit
+	// has them.
+	Appeared []string
+	Cut      bool // whether another process still had the output open when it ended
+	Ended    time.Time
+}
+
+// outputWait is the timeout for the end of the output after the process tree has ended.
+// Only a process outside the tree can still have the pipe open then.
+const outputWait = 500 * time.Millisecond
+
+// Start starts a command. The context applies only to the start. It returns ErrNoShell
+// if there is no shell, and process.ErrClosed after a call of Close.
+func (c *Commands) Start(ctx context.Context, s Spec) (*Running, error) {
+	if c.shell == "" {
+		return nil, ErrNoShell
+	}
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	r, err := c.begin(ctx, s)
+	if err != nil {
+		c.active.Done()
+		return nil, err
+	}
+	go func() {
+		defer c.active.Done()
+		r.watch()
+	}()
+	return r, nil
+}
+
+func (c *Commands) begin(ctx context.Context, s Spec) (*Running, error) {
+	confined, err := c.confines(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.standing(); err != nil {
+		return nil, err
+	}
+	temp, err := c.temp.of(s.Owner)
+	if err != nil {
+		return nil, err
+	}
+	r := &Running{commands: c, dir: s.Dir, script: s.Script, why: make(chan Why, 1), ended: make(chan struct{}), Started: c.config.Now()}
+	// The marker is read through this descriptor, so a replacement by the command is
+	// ignored.
+	if r.marker, err = os.CreateTemp(temp, ".dir-"); err != nil {
+		return nil, fmt.Errorf("making a file for temporary use: %w", err)
+	}
+	args, variable, err := c.launch(s.Script, r.marker.Name())
+	if err != nil {
+		r.release()
+		return nil, err
+	}
+	spec := process.Spec{Args: args, Dir: s.Dir, Grace: s.Grace, Env: c.environment(s.Dir, temp)}
+	if s.Judged {
+		spec.Env = c.clean(s.Dir, temp, s.Env)
+	}
+	if variable != "" {
+		spec.Env = append(spec.Env, variable)
+	}
+	if confined {
+		spec.Env = c.withGitSettings(spec.Env, temp)
+		if spec.Confine, err = r.confine(s, temp, c.Report(ctx)); err != nil {
+			r.release()
+			return nil, err
+		}
+	}
+	runner := c.runner
+	if s.Uncontained {
+		runner = c.free
+	}
+	if err := r.start(ctx, runner, s.Name, spec); err != nil {
+		if r.guarded != nil {
+			c.guard.end(r.guarded)
+		}
+		r.release()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Running) start(ctx context.Context, runner *process.Runner, name string, spec process.Spec) error {
+	in, out, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("making a pipe: %w", err)
+	}
+	// Go's pipes do not block, and the command would inherit that mode: most programs
+	// treat a full pipe as an error then. Fd makes this end block.
+	_ = out.Fd()
+	log, err := r.commands.output.New(name)
+	if err != nil {
+		return errors.Join(err, in.Close(), out.Close())
+	}
+	r.Output = log
+	pumped := make(chan error, 1)
+	go func() { pumped <- log.Pump(in) }()
+	spec.Output = out
+	if r.process, err = runner.Start(ctx, spec); err != nil {
+		<-pumped
+		_ = log.Remove()
+		return err
+	}
+	return nil
+}
+
+// shellOptions prevents bash from reading startup files and inherited functions.
+var shellOptions = []string{"--norc", "--noprofile", "-p"}
+
+// arguments returns the arguments of the shell. The script is an argument of its own
+// rather than text after the trap, so that syntax errors show the script alone.
+func (c *Commands) arguments(script, marker string) []string {
+	args := []string{c.shell}
+	if c.isBash() {
+		args = append(args, shellOptions...)
+	}
+	run := "trap " + quote("pwd -P >|"+quote(marker)+" 2>/dev/null") + ` EXIT; __=$1; shift; eval "$__"`
+	return append(args, "-c", run, filepath.Base(c.shell), script)
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// watch waits for the end of a command, whatever the cause, and stores its result.
+func (r *Running) watch() {
+	defer close(r.ended)
+	why := ByItself
+	full := r.Output.Full()
+	for running := true; running; {
+		select {
+		case <-r.process.Done():
+			running = false
+		case w := <-r.why:
+			why = w
+		case <-full:
+			full = nil
+			go r.End(Quota, 0)
+		}
+	}
+	// Do this first: a server that is ending may not have the time to wait for output.
+	var removed, appeared []string
+	if r.guarded != nil {
+		removed = r.commands.guard.end(r.guarded)
+		appeared = r.guarded.appeared
+	}
+	cut := false
+	select {
+	case <-r.Output.Done():
+	case <-time.After(outputWait):
+		cut = true
+	}
+	r.Output.Finish(0)
+	x := r.process.Wait()
+	if why == ByItself && x.Ended {
+		select {
+		case why = <-r.why:
+		default:
+			why = Closing
+		}
+	}
+	if !x.Ended {
+		why = ByItself // it ended before the request
+	}
+	r.result = Result{Exit: x, Why: why, Cut: cut, Dir: r.standing(), Removed: removed, Appeared: appeared, TakenTo: r.commands.guard.takenTo, Ended: r.commands.config.Now()}
+	r.release()
+	if r.policy != nil {
+		if v, err := r.Output.View(blockedView); err == nil {
+			text := v.Head + v.Tail
+			if x.Code == 0 {
+				text = unmistakable(text)
+			}
+			r.result.Blocked = sandbox.Blocked(*r.policy, r.dir, r.script, text)
+		}
+	}
+}
+
+// standing returns the last folder of the shell, or "" if it is unknown. The command
+// can write anything into the marker and replace the file. So it is read through the
+// original descriptor and accepted only if it is the canonical path of a folder.
+func (r *Running) standing() string {
+	text := make([]byte, maxDir+1)
+	n, _ := r.marker.ReadAt(text, 0) // a truncated path names no folder
+	dir := strings.TrimSuffix(string(text[:n]), "\n")
+	if onWindows {
+		dir = filepath.FromSlash(strings.TrimSuffix(dir, "\r"))
+	}
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || !samePath(real, dir) {
+		return ""
+	}
+	dir = real
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return dir
+}
+
+// maxDir is the kernel's limit of the path of a folder, in bytes.
+const maxDir = 4096
+
+// release removes the marker and the files that were made for the command and not used,
+// and unlocks the layer.
+func (r *Running) release() {
+	if r.undo != nil {
+		r.undo()
+	}
+	if r.layer != nil {
+		_ = r.layer.Close()
+	}
+	_ = r.marker.Close()
+	_ = os.Remove(r.marker.Name())
+	if onWindows || r.commands.Language() == PowerShell {
+		_ = os.Remove(r.marker.Name() + scriptExt)
+	}
+}
+
+// unmistakable returns the lines of a successful command's output, perhaps of a
+// pipeline, that nearly always come from the sandbox.
+func unmistakable(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if lower := strings.ToLower(line); strings.Contains(lower, "read-only file system") || strings.Contains(lower, "device or resource busy") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// blockedView is the limit of output that is searched for blocked accesses, in
+// characters.
+const blockedView = 8000
+
+// Done returns a channel that is closed when the process tree of the command has ended
+// and its result is known.
+func (r *Running) Done() <-chan struct{} { return r.ended }
+
+// Result waits for the end of the command and returns its result.
+func (r *Running) Result() Result {
+	<-r.ended
+	return r.result
+}
+
+// From returns the folder in which the command started.
+func (r *Running) From() string { return r.dir }
+
+// Contained reports whether the command is confined.
+func (r *Running) Contained() bool { return r.policy != nil }
+
+// Hidden returns the existing paths below a canonical folder that were hidden from the
+// command, relative to the folder. It omits paths that are closed to all tools, such as
+// those of the server.
+func (r *Running) Hidden(folder string) (names []string) {
+	if r.policy == nil {
+		return nil
+	}
+	for _, path := range r.policy.Hide {
+		if r.commands.closedToAll(path) {
+			continue
+		}
+		if path = resolved(path); path != folder && inside(path, folder) && exists(path) {
+			names = append(names, strings.TrimPrefix(path, strings.TrimSuffix(folder, "/")+"/"))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// End ends the process tree of the command: it asks the processes to end and kills them
+// after grace. It returns when none is left. Only the first reason counts.
+func (r *Running) End(why Why, grace time.Duration) error {
+	r.once.Do(func() { r.why <- why })
+	err := r.process.End(grace)
+	if err == nil {
+		<-r.ended
+	}
+	return err
+}
+
+// confinement is the message to a supervisor: the policy of the command, and the
+// parts of the sandbox that must be in force because they were in the trial.
+type confinement struct {
+	Policy          sandbox.Policy
+	Landlock        int
+	Seccomp, Mounts bool
+	Say             string // file to which the supervisor writes the Coverage; "": none
+}
+
+// confine builds the policy of a command, including its grants, and starts to watch its
+// protected names.
+func (r *Running) confine(s Spec, temp string, report *Report) (_ json.RawMessage, err error) {
+	c := r.commands
+	p := c.policy(s.ReadOnly, temp, paths(s.Grants)...)
+	p.Hide = append(p.Hide, s.Hide...)
+	tried := report.ReadOnly.Coverage
+	r.layer = c.grantCaches(&p, report.Write.Coverage.Layers)
+	if !s.ReadOnly {
+		r.guarded, p.Protect = c.guard.begin(append(slices.Clone(p.Write), temp), s.Names...)
+		p.Protect = append(c.guard.grant(r.guarded, p.Protect, s.Grants), s.Keep...)
+		tried = report.Write.Coverage
+	}
+	if r.undo, err = open(&p, s.Grants, tried.Mounts); err != nil {
+		if r.guarded != nil {
+			c.guard.end(r.guarded)
+		}
+		return nil, err
+	}
+	r.policy = &p
+	return encode(confinement{Policy: p, Landlock: tried.Landlock, Seccomp: tried.Seccomp, Mounts: tried.Mounts}), nil
+}
+
+func encode(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return data
+}
+
+// Supervise runs a supervisor of a command, in a process whose only argument is
+// process.Arg. It returns the exit code.
+func Supervise() int {
+	return process.Serve(func(spec json.RawMessage, start func() error) error {
+		var c confinement
+		if err := json.Unmarshal(spec, &c); err != nil {
+			return err
+		}
+		return sandbox.Within(c.Policy, func(has sandbox.Coverage) error {
+			if has.Landlock < c.Landlock || c.Seccomp && !has.Seccomp || c.Mounts && !has.Mounts {
+				return fmt.Errorf("less is in force than when it was tried: %s", strings.Join(has.Missing, "; "))
+			}
+			if c.Say != "" {
+				if err := os.WriteFile(c.Say, encode(has), 0o600); err != nil {
+					return err
+				}
+			}
+			return start()
+		})
+	})
+}
+
+// Forget removes the temporary folder of an owner that is gone. No command of the owner
+// may run any more.
+func (c *Commands) Forget(owner string) { c.temp.forget(owner) }

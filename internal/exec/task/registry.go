@@ -1,0 +1,168 @@
+package task
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-toolset/internal/text/fault"
+)
+
+const (
+	// maxRunning is the limit of running tasks of one owner.
+	maxRunning = 100
+	// keptFor is the time for which an ended task is retained.
+	keptFor = time.Hour
+	// maxEnded is the limit of ended tasks retained, of all owners.
+	maxEnded = 1000
+	// idLength is the length of an id in characters. Only the owner of a task can use its id, so it
+	// need not be hard to guess.
+	idLength = 6
+)
+
+// Registry holds the tasks of all sessions. It is safe for concurrent use.
+type Registry struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	tasks []*Task // in the order of Add
+}
+
+// New returns a registry that uses now as its clock.
+func New(now func() time.Time) *Registry { return &Registry{now: now} }
+
+// Add registers a job that was started. It fails with a *fault.Fault if the owner has too many
+// running tasks. The caller must then end the job itself.
+func (r *Registry) Add(owner Owner, j Job) (*Task, error) {
+	r.mu.Lock()
+	defer r.unlock(r.sweep()) // swept now; forgotten tasks are released when Add returns
+	running := 0
+	for _, t := range r.tasks {
+		if t.owner == owner && t.ended.IsZero() {
+			running++
+		}
+	}
+	if running >= maxRunning {
+		return nil, fault.New(fmt.Sprintf("%d tasks are running in the background, and no more may", running), "Stop one with TaskStop; TaskList lists them.")
+	}
+	t := &Task{ID: r.newID(), Job: j, owner: owner, started: j.Status().Started}
+	r.tasks = append(r.tasks, t)
+	return t, nil
+}
+
+// newID returns an unused id. It begins with a letter, so that it cannot be taken for a number.
+func (r *Registry) newID() string {
+	for {
+		id := strings.ToLower(rand.Text()[:idLength])
+		taken := slices.ContainsFunc(r.tasks, func(t *Task) bool { return t.ID == id })
+		if id[0] >= 'a' && !taken {
+			return id
+		}
+	}
+}
+
+// Get returns a task of the owner. A task of another owner is reported like one that does not
+// exist.
+func (r *Registry) Get(owner Owner, id string) (*Task, bool) {
+	r.mu.Lock()
+	defer r.unlock(r.sweep())
+	for _, t := range r.tasks {
+		if t.ID == id && t.owner == owner {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// List returns the owner's tasks in order of their start.
+func (r *Registry) List(owner Owner) []*Task {
+	r.mu.Lock()
+	defer r.unlock(r.sweep())
+	var list []*Task
+	for _, t := range r.tasks {
+		if t.owner == owner {
+			list = append(list, t)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Task) int { return a.started.Compare(b.started) })
+	return list
+}
+
+// Forget ends and forgets all tasks of an owner that has ended, and waits for their end. A task
+// that cannot be ended is released when it ends. why names who ends them.
+func (r *Registry) Forget(owner Owner, why string) {
+	r.mu.Lock()
+	var mine []*Task
+	r.tasks = slices.DeleteFunc(r.tasks, func(t *Task) bool {
+		if t.owner == owner {
+			mine = append(mine, t)
+		}
+		return t.owner == owner
+	})
+	r.mu.Unlock()
+	var all sync.WaitGroup
+	for _, t := range mine {
+		all.Go(func() {
+			if t.Stop(why) == nil {
+				<-t.Done()
+				t.Release()
+				return
+			}
+			go func() {
+				<-t.Done()
+				t.Release()
+			}()
+		})
+	}
+	all.Wait()
+}
+
+// sweep records which tasks have ended, and removes and returns those that need not be retained.
+func (r *Registry) sweep() (forgotten []*Task) {
+	now := r.now()
+	var ended []*Task
+	old := 0
+	for _, t := range r.tasks {
+		if t.hasEnded(now) {
+			ended = append(ended, t)
+			if now.Sub(t.ended) >= keptFor {
+				old++
+			}
+		}
+	}
+	n := max(old, len(ended)-maxEnded)
+	if n <= 0 {
+		return nil
+	}
+	slices.SortStableFunc(ended, func(a, b *Task) int { return a.ended.Compare(b.ended) })
+	forgotten = ended[:n]
+	r.tasks = slices.DeleteFunc(r.tasks, func(t *Task) bool { return slices.Contains(forgotten, t) })
+	return forgotten
+}
+
+// unlock unlocks the registry before it releases jobs, which may take a while.
+func (r *Registry) unlock(forgotten []*Task) {
+	r.mu.Unlock()
+	for _, t := range forgotten {
+		t.Release()
+	}
+}
+
+// hasEnded reports whether the task has ended, and records when.
+func (t *Task) hasEnded(now time.Time) bool {
+	if !t.ended.IsZero() {
+		return true
+	}
+	select {
+	case <-t.Done():
+	default:
+		return false
+	}
+	if t.ended = t.Status().Ended; t.ended.IsZero() {
+		t.ended = now
+	}
+	return true
+}

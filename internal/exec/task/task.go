@@ -1,0 +1,83 @@
+// Package task is the registry of background tasks: their owners, ids and retention.
+//
+// Tasks to forget are found when tasks are queried or added, and when their owner ends.
+package task
+
+import (
+	"time"
+
+	"mcp-toolset/internal/exec/spool"
+	"mcp-toolset/session"
+)
+
+// Job is a running job, made by the tool of its kind. It must be safe for concurrent use and must
+// not call the registry.
+type Job interface {
+	// Kind returns the kind of the job, such as "shell".
+	Kind() string
+	// Title returns one line for a list, such as the command.
+	Title() string
+	// Done returns a channel that is closed once the job has ended, nothing of it is left, and its
+	// log is done.
+	Done() <-chan struct{}
+	// Status returns the present status: Running until Done is closed, then the final one.
+	Status() Status
+	// Stop ends all of the job and waits for its end. why names who ends it, such as "TaskStop".
+	// Stop has no effect on a job that has ended.
+	Stop(why string) error
+	// Output returns the output log of the job. It is never nil.
+	Output() *spool.Log
+	// Release is called once, when the job has ended and is forgotten. The job may then remove what
+	// it stores. A reader may still be reading the output.
+	Release()
+}
+
+// State is the state of a job.
+type State string
+
+// The states of a job. All but Running are final.
+const (
+	Running   State = "running"
+	Completed State = "completed" // ended by itself, with success
+	Failed    State = "failed"    // ended by itself, without success
+	Stopped   State = "stopped"   // ended by a client or the server
+	TimedOut  State = "timed out" // ended by its timeout
+)
+
+// Status describes the state of a job.
+type Status struct {
+	State  State
+	Code   int  // the exit code, if Exited
+	Exited bool // whether it ended with an exit code
+	// Detail is one line for a model, such as "exit code 3" or "stopped by TaskStop".
+	Detail string
+	Notes  []string // further facts known at the end, one line each
+
+	Started time.Time
+	Ended   time.Time // zero while it runs
+}
+
+// Owner identifies the owner of a task. No other client sees the task.
+type Owner struct {
+	Principal string
+	Session   string // "" for all conversations of the principal without a session
+}
+
+// OwnerOf returns the owner of what a call of a session starts. A stateless request has no session
+// to which a later request could belong, so its tasks belong to the principal.
+func OwnerOf(v session.View) Owner {
+	if v.Stateless {
+		return Owner{Principal: v.Principal}
+	}
+	return Owner{Principal: v.Principal, Session: v.ID}
+}
+
+// Task is a job with its id.
+type Task struct {
+	ID string // six characters; only the owner can use it
+	Job
+
+	owner   Owner
+	started time.Time
+	ended   time.Time // time of the end; zero until the registry has seen it
+}

@@ -1,0 +1,68 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mcp-toolset/internal/file/filelock"
+)
+
+const (
+	// holdOne is the timeout for one holder of a file's lock: many times what an Update
+	// takes. A process that holds the lock for longer may be stopped, or no writer of
+	// ours, and must not block the file for others.
+	holdOne = 2 * time.Second
+
+	// holdAll is the timeout of an Update in total, while others replace the file.
+	holdAll = 30 * time.Second
+)
+
+// hold opens the file and locks it, so that Updates of one file take turns even if
+// nothing else serializes them: servers without a common state folder, a file reached
+// by two paths. It returns nil if there is no file. The lock is on the file itself, not
+// on its name. If the file was replaced while hold waited, it opens the one that has
+// the name by then.
+//
+// If the file cannot be locked, or another process does not release the lock in time,
+// hold returns the file unlocked. Errors name the file as the caller did.
+func (p *place) hold(ctx context.Context, literal string, patience time.Time) (*Old, error) {
+	for {
+		old, err := p.old(literal)
+		if old == nil || err != nil {
+			return nil, err
+		}
+		waited := false
+		if err = mayWrite(p, old.Info); err == nil {
+			waited, err = old.lock(ctx, patience)
+		}
+		if err == nil {
+			err = p.still(old)
+		}
+		if err == nil {
+			return old, nil
+		}
+		old.File.Close()
+		// Waiting for other Updates does not count as an attempt.
+		if !waited || !errors.Is(err, errMoved) || time.Now().After(patience) {
+			return nil, err
+		}
+	}
+}
+
+// lock locks the file if it can in time, and reports whether it had to wait. It fails
+// only if ctx ends.
+func (o *Old) lock(ctx context.Context, patience time.Time) (waited bool, err error) {
+	ok, err := filelock.TryLock(o.File)
+	if ok || err != nil {
+		return false, nil
+	}
+	limit := time.Now().Add(holdOne)
+	if limit.After(patience) {
+		limit = patience
+	}
+	limited, cancel := context.WithDeadline(ctx, limit)
+	defer cancel()
+	_ = filelock.Lock(limited, o.File)
+	return true, ctx.Err()
+}
