@@ -77,12 +77,15 @@ func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstr
 
 // bash returns the options with which Bash runs commands.
 func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Options {
-	return bash.Options{
+	o := bash.Options{
 		Commands: commands, Tasks: task.New(time.Now), Foreground: p.options.Foreground,
 		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0),
 		Default:   milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
-		ReadOnly: func() error { return commands.ReadOnlyKnown(ctx) },
 	}
+	if !p.options.Once || p.options.Sandbox == command.Off {
+		o.ReadOnly = func() error { return commands.ReadOnlyKnown(ctx) }
+	}
+	return o
 }
 
 // startCommands makes the runner for the commands of Bash. It fails if the sandbox is
@@ -92,7 +95,9 @@ func (p *Plan) startCommands(ctx context.Context) (*command.Commands, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands.Begin()
+	if !p.options.Once {
+		commands.Begin()
+	}
 	if err := commands.Required(ctx); err != nil {
 		return nil, errors.Join(err, commands.Close())
 	}

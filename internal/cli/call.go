@@ -42,6 +42,7 @@ func callCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			c.once = true
 			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err
