@@ -87,19 +87,19 @@ func anyFile(_, _ *rule) bool { return true }
 
 func sameFile(r, q *rule) bool { return r.Source == q.Source }
 
-// before finds a rule in a list before that of b that covers everything r covers: the
+// before finds a rule in a list before that of b that covers everything other covers: the
 // same rule, or one on the whole tool. It considers only rules that concern accepts. q
 // is nil if there is none. An Edit allow rule on paths always has an effect, because
 // it also opens the paths to reading.
-func (all Rules) before(b Behavior, r *rule, concern func(r, q *rule) bool) (before Behavior, q *rule) {
-	if r.broken != nil || b == Allow && r.onPaths() && r.tool == Edit.String() {
+func (r Rules) before(b Behavior, other *rule, concern func(r, q *rule) bool) (before Behavior, q *rule) {
+	if other.broken != nil || b == Allow && other.onPaths() && other.tool == Edit.String() {
 		return 0, nil
 	}
 	for before = Deny; before < b; before++ {
-		for i := range all.lists[before] {
-			q := &all.lists[before][i]
-			same := q.same(r) || !q.prefix && q.whole && q.tool == r.tool || q.prefix && q.names(r.tool)
-			if q.broken == nil && same && concern(r, q) {
+		for i := range r.lists[before] {
+			q := &r.lists[before][i]
+			same := q.same(other) || !q.prefix && q.whole && q.tool == other.tool || q.prefix && q.names(other.tool)
+			if q.broken == nil && same && concern(other, q) {
 				return before, q
 			}
 		}

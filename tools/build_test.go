@@ -372,7 +372,7 @@ func TestPreparedType(t *testing.T) {
 		in
 		Loud string
 	}
-	type other struct{ loud string }
+	type other struct{ _ string }
 	refuse(t, `tool "Bad": Prepare is required, since Prepared is not In`, buildPrepared[good](nil))
 	refuse(t, `tool "Bad": field Loud of tools_test.more is not unexported: rules and hooks would take it for a part of the input`, buildPrepared(func(*tools.Env, in) (more, error) { return more{}, nil }))
 	refuse(t, `tool "Bad": tools_test.other does not embed tools_test.in`, buildPrepared(func(*tools.Env, in) (other, error) { return other{}, nil }))
