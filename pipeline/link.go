@@ -9,11 +9,8 @@ import (
 	"mcp-toolset/policy"
 )
 
-// protectedLink returns the protected name of a link that leads to canonical or
-// to a folder above it, or "" if there is none. For example, if .git is a link
-// to another folder, programs use that folder as .git, so it needs the same
-// protection. protectedLink examines the folders from the file's own up to its
-// root.
+// protectedLinks returns the protected names of links that lead to the targets
+// that a call edits, by canonical path. It is nil if there are none.
 func (p *Pipeline) protectedLinks(targets ...policy.Target) map[string]string {
 	var links map[string]string
 	for _, t := range targets {
@@ -30,10 +27,11 @@ func (p *Pipeline) protectedLinks(targets ...policy.Target) map[string]string {
 	return links
 }
 
-// protectedLink is the protected name of a link that leads to a file or to a
-// folder above it, "" if there is none: what programs find at .git is theirs,
-// also where that is a link to another folder. Links are looked for in the
-// folders from that of the file up to its root.
+// protectedLink returns the protected name of a link that leads to canonical or
+// to a folder above it, or "" if there is none. For example, if .git is a link
+// to another folder, programs use that folder as .git, so it needs the same
+// protection. protectedLink examines the folders from the file's own up to its
+// root.
 func (p *Pipeline) protectedLink(canonical string) string {
 	root, ok := p.Roots.Containing(canonical)
 	if !ok {

@@ -20,6 +20,43 @@
 //
 // Tools describe, policy decides, and the scheduler orders. Only this package
 // turns an error into an answer, and each refusal names its stage.
+//
+// # Nested calls
+//
+// A call made by a running call (Env.Call) is parsed, decided, limited and
+// recorded by itself. It does not wait for a place or a slot, so it can neither
+// deadlock nor count twice. A call makes such calls one at a time. Their effects
+// on the session apply at once if the outer call is unsafe, which runs alone.
+// Otherwise they apply in order of arrival.
+//
+// # Parts and grants
+//
+// The parts of a call are the simple commands of a shell text and the files
+// they name. The tool lists them, this package follows links and expands shell
+// patterns, and the policy judges them.
+//
+// A decision names the files that the sandbox would block (Decision.Opens). The
+// tool turns them into grants, or refuses the call before the user is asked.
+// The question shows the grants, and a stored approval or decline holds only
+// for the same grants.
+//
+// A sandbox knows no patterns. If there are rules on paths, the roots are
+// searched before each command for the files that the rules close: files that
+// must not be read are hidden, others are protected from changes. Deny rules
+// close files, and so do ask rules unless the user or a hook has approved the
+// call.
+//
+// # Deduplication
+//
+// Sessions share a running read-only call only if Def.Shared allows it. A result
+// that is private to a session, such as one stored for it, is not shared; the
+// other call then runs by itself. Calls that must not be interrupted, and calls
+// with hooks after them, are not shared.
+//
+// # Memory
+//
+// Calls with large inputs wait in order for a budget. A long result is stored
+// while it is written (Env.Long); only its two ends are in memory.
 package pipeline
 
 import (

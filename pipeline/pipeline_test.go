@@ -272,7 +272,7 @@ func TestCheck(t *testing.T) {
 }
 
 // TestDecidedOnWhatEarlierCallsLeft checks that a call sent after one that
-// changes the working directory is resolved in the new one.
+// changes the working directory is prepared in the new one.
 func TestDecidedOnWhatEarlierCallsLeft(t *testing.T) {
 	b := newBench(t, "")
 	if err := os.Mkdir(filepath.Join(b.root, "sub"), 0o755); err != nil {

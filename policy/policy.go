@@ -15,6 +15,15 @@
 //     Only an allow rule that covers both the path as written and the canonical path
 //     lifts this; a rule on a whole tool never does. No rule opens a closed folder;
 //     Request.Readable may open folders in it for reading.
+//   - Protected names (protected.go) are files and folders by which programs run
+//     something or decide whom to trust. Of the rules, only an allow rule on paths
+//     that names one lifts the question about a change. The files in Config.Guarded,
+//     such as the programs of hooks, are closed to changes: a model could otherwise run
+//     its own text outside of the sandbox.
+//   - A call may consist of parts (Parts). A deny or ask rule applies if it covers any
+//     part, at any depth. Allow rules must cover each part.
+//   - A rule that allows commands grants no files: Decision.Opens lists the files outside
+//     of the workspace that the call may use in its sandbox (opens.go).
 //   - Every text that a model may see states one fact and one next step. It contains
 //     nothing that could control a terminal or hide from a reader.
 package policy

@@ -182,7 +182,7 @@ func TestSchemaTags(t *testing.T) {
 	}
 }
 
-// TestResolveWorksOnACopy checks that a call can be resolved again after the session has
+// TestResolveWorksOnACopy checks that a call can be prepared again after the session has
 // changed.
 func TestResolveWorksOnACopy(t *testing.T) {
 	d := minimal()

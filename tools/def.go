@@ -10,6 +10,17 @@
 //
 // A tool asks for no permission, takes no locks, does not truncate results for the
 // protocol, and does not know which protocol serves it.
+//
+// Build checks only what is cheap. The schemas are made on first use: they are inferred from
+// the types, completed by the tags, and rejected if some client could not read them.
+//
+// Registry holds the server's own tools, which are fixed at the start, and those of upstream
+// servers, which come and go. Each change makes a new Catalogue, which is immutable. While no
+// tool changes, the slice of tools remains the same, so that lists and the search index can be
+// cached by it.
+//
+// Catalogue.Resolve decides which tools a client gets listed and which it has to search for.
+// Package server calls it once per connection, so that the list of a connection is stable.
 package tools
 
 import (

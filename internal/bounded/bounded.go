@@ -1,8 +1,10 @@
 // Package bounded limits the time for operations that cannot be cancelled.
 //
 // A system call on a file system that does not answer can block without a
-// limit. Do abandons it at its timeout. The number of abandoned operations is
-// limited, because each occupies a thread.
+// limit. So reads and searches have a timeout, and so has following the links of
+// a path before the policy decides. Do abandons the operation at its timeout.
+// The number of abandoned operations is limited, because each occupies a thread;
+// beyond the limit, Do starts none.
 package bounded
 
 import (

@@ -4,6 +4,10 @@
 // could make decisions less strict apply only if the user trusts the project (see
 // trust.go). The package makes the rules, hooks and classifier stages that other
 // packages receive; it decides nothing about calls and writes no settings files.
+//
+// Files in the roots that the commands of hooks, of the classifier and of upstream
+// servers name are closed to changes (programs.go), because these programs run outside
+// of the sandbox.
 package settings
 
 import (

@@ -110,7 +110,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// resolve returns a resolved call and its Env.
+// resolve returns a prepared call and its Env.
 func resolve(t *testing.T, s Source, tool, args string) (*tools.Prepared, *tools.Env) {
 	t.Helper()
 	for _, candidate := range New(s) {

@@ -3,6 +3,10 @@
 // An entry of the store is the folder of a holder: a session, or a principal for
 // calls without a session. It is retained until released. It contains files and
 // folders of parts.
+//
+// Package store removes what no running server retains, after store.MaxAge or
+// when the quota needs room. Cleaning never runs at start, and the first result
+// does not wait for it: it takes longer the more servers have left results.
 package results
 
 import (

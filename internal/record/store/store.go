@@ -118,6 +118,9 @@ func (s *Store) Add() error {
 
 // Reserve makes room for n bytes, and for slack bytes more if it has to sweep.
 // The caller must call Settle. Periodic sweeps begin only after Clean.
+//
+// A reservation counts through a sweep, so that concurrent writers cannot exceed
+// the quota. A sweep may count its bytes twice until the next sweep.
 func (s *Store) Reserve(n, slack int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,6 +4,9 @@
 // their effect, and movements to other lines are ignored. Tabs are the only control characters that
 // remain within a line. Characters that reorder or hide text become escapes, and invalid UTF-8
 // becomes U+FFFD.
+//
+// The package splits sequences itself: one without an end must hide nothing from a model, and a log
+// that is still written must know whether more input could complete it.
 package terminal
 
 import (
