@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"mcp-toolset/internal/bounded"
@@ -70,17 +69,21 @@ func (c *call) byPolicy(ctx context.Context) (policy.Decision, error) {
 	if broken != nil && d.Behavior == policy.Allow {
 		return d, invalid(&tools.Fault{Fact: "the path cannot be followed: " + plain.Line(broken.Error()), Next: "Use another path."})
 	}
-	c.target = &target{*req.Target, sync.OnceValue(func() policy.Decision {
-		return c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, *req.Target, req.Dir, req.Readable)
-	})}
+	if d.Behavior == policy.Allow && (d.Layer == policy.LayerReadOnly || d.Layer == policy.LayerDefault) {
+		return d, nil // nothing asks about the path
+	}
+	// Decided now, not when the path is opened: what is found out about it in
+	// the meantime was not in the question.
+	if asks := c.p.Policy.CheckPath(c.tool.Name, c.tool.Aliases, *req.Target, req.Dir, req.Readable); asks.Behavior == policy.Ask {
+		c.target = &target{canonical, asks}
+	}
 	return d, nil
 }
 
-// target is the path of a call. asks returns the decision on the path alone. It
-// is needed only if opening the path, or one below it, is a matter of asking.
+// target is the path of a call, with the decision to ask about the path alone.
 type target struct {
-	policy.Target
-	asks func() policy.Decision
+	canonical string
+	asks      policy.Decision
 }
 
 // decideOn asks the policy, after adding the user's earlier answers about the

@@ -81,11 +81,9 @@ func (c *call) newEnv() *tools.Env {
 // d about a path. The path must be the call's target or below it, and the same
 // rule or layer must have decided on both.
 func (c *call) granted(canonical string, d policy.Decision) bool {
-	if c.target == nil || !workspace.Within(c.target.Canonical, canonical) {
-		return false
-	}
-	asks := c.target.asks()
-	return asks.Behavior == policy.Ask && d.Secret == asks.Secret && d.Layer == asks.Layer && d.Rule == asks.Rule && d.Source == asks.Source && d.Line == asks.Line
+	t := c.target
+	return t != nil && workspace.Within(t.canonical, canonical) && d.Secret == t.asks.Secret &&
+		d.Layer == t.asks.Layer && d.Rule == t.asks.Rule && d.Source == t.asks.Source && d.Line == t.asks.Line
 }
 
 // readable returns the paths outside of the roots that a session may read.

@@ -101,7 +101,7 @@ type call struct {
 
 	// What decide finds out.
 	access  policy.Access
-	target  *target // the path of the call; nil: none
+	target  *target // the path of the call if the policy would ask about it; nil: none
 	subject approval.Subject
 	grants  []tools.Grant  // files beyond the workspace that the allowed call may use
 	asked   policy.Request // the last request to the policy

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"mcp-toolset/policy"
@@ -43,6 +44,47 @@ func TestGrantedIsNoSecret(t *testing.T) {
 		}
 		if got := b.ask(t, "Do", string(args), yes); !strings.Contains(got, c.want) {
 			t.Errorf("%s of %s: %s", c.file, c.path, got)
+		}
+	}
+}
+
+// later reports that every file holds credentials, once it is set.
+type later struct{ set *atomic.Bool }
+
+func (l later) Secret(path string) (policy.Secret, bool) {
+	return policy.Secret{Path: path, Why: "a token", Known: true}, l.set.Load()
+}
+
+func (l later) Below(string) bool { return true }
+
+// TestSecretSinceDecision checks that an approval does not open a file that was found to hold
+// credentials only after the decision, and that neither does a decision without a question.
+func TestSecretSinceDecision(t *testing.T) {
+	out := t.TempDir()
+	b := newBench(t, asks)
+	var set atomic.Bool
+	b.Policy = policy.New(policy.Config{Roots: []string{b.root}, Closed: []string{b.state}, Secrets: later{&set}})
+	registry, err := tools.NewRegistry([]*tools.Tool{doer("Put", func(d *tools.Def[doIn, doIn, doOut]) {
+		call := d.Call
+		d.Call = func(ctx context.Context, env *tools.Env, in doIn) (tools.Result[doOut], error) {
+			set.Store(true)
+			return call(ctx, env, in)
+		}
+	})}, tools.Gates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Registry = registry
+	yes := func(context.Context, Question) (Reply, error) { return Reply{Allow: true, How: Accepted}, nil }
+	for _, dir := range []string{out, b.root} {
+		set.Store(false)
+		path := filepath.Join(dir, "file")
+		args, err := json.Marshal(map[string]string{"do": "open", "arg": path, "path": path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.ask(t, "Put", string(args), yes); !strings.Contains(got, "may hold credentials (a token)") {
+			t.Errorf("%s: %s", path, got)
 		}
 	}
 }
