@@ -82,7 +82,7 @@ func (p *Plan) bash(ctx context.Context, commands *command.Commands) bash.Option
 		MaxOutput: p.options.Int("BASH_MAX_OUTPUT_LENGTH", 0),
 		Default:   milliseconds(p.options.Int("BASH_DEFAULT_TIMEOUT_MS", 0)), Most: milliseconds(p.options.Int("BASH_MAX_TIMEOUT_MS", 0)),
 	}
-	if !p.options.Once || p.options.Sandbox == command.Off {
+	if !p.options.Untried {
 		o.ReadOnly = func() error { return commands.ReadOnlyKnown(ctx) }
 	}
 	return o
@@ -95,7 +95,7 @@ func (p *Plan) startCommands(ctx context.Context) (*command.Commands, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.options.Once {
+	if !p.options.Untried {
 		commands.Begin()
 	}
 	if err := commands.Required(ctx); err != nil {

@@ -70,9 +70,9 @@ type Options struct {
 	Structured     bool
 	Remote         bool // clients reach the server over HTTP
 	Approvals      bool // the server lives long enough to ask the user
-	// Once means that calls are made or explained, and tools are not listed. Then the
-	// sandbox is not tried in advance: a command that needs it tries it.
-	Once bool
+	// Untried means that the sandbox is not tried in advance, so that BashReadOnly is
+	// offered whether or not it works. A command tries the sandbox in any case.
+	Untried bool
 
 	Sandbox     command.Mode
 	Foreground  time.Duration // time after which commands move to the background

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"mcp-toolset/internal/assembly"
 	"mcp-toolset/tools"
 	"mcp-toolset/tools/builtin"
 )
@@ -42,7 +44,7 @@ func callCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c.once = true
+			c.untried = !needsTrial(args[0])
 			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err
@@ -86,6 +88,12 @@ func callCommand(host *Host) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole result as JSON")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say on standard error what is decided on the call and why, then run it")
 	return cmd
+}
+
+// needsTrial reports whether the answer to a call depends on whether BashReadOnly is offered,
+// which a trial of the sandbox decides.
+func needsTrial(tool string) bool {
+	return !slices.Contains(assembly.ToolNames(), tool) || slices.Contains([]string{"BashReadOnly", "CallTool", "ToolSearch"}, tool)
 }
 
 // explainFirst explains the call that runs next.

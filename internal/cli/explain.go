@@ -49,7 +49,6 @@ func explainCommand(host *Host) *cobra.Command {
 					return err
 				}
 			}
-			c.once = true
 			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err

@@ -44,7 +44,7 @@ type common struct {
 	trace          string
 	audit          auditFlags
 	approvals      bool            // whether the server lives long enough to ask the user
-	once           bool            // calls are made or explained, and tools are not listed
+	untried        bool            // whether the sandbox is not tried in advance
 	closed         []string        // files of the server that no tool may access; "" is ignored
 	ctx            context.Context // of the command; nil before it begins
 }

@@ -37,7 +37,6 @@ func testCommand(host *Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c.once = true
 			a, err := c.quiet(cmd).build(host, nil, callDrain)
 			if err != nil {
 				return err
