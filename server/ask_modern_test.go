@@ -243,7 +243,7 @@ func TestModernParams(t *testing.T) {
 		`"requestState":"a","RequestState":"b"`:            `params: the key "RequestState" differs from "requestState" only by case`,
 		`"inputResponses":[]`:                              `params: inputResponses: it is not an object`,
 		`"InputResponses":{}`:                              `params: the key "InputResponses" differs from "inputResponses" only by case`,
-		`"inputResponses":{"permission":1,"permission":2}`: `params: inputResponses: the key "permission" stands twice`,
+		`"inputResponses":{"permission":1,"permission":2}`: `params: inputResponses: the key "permission" is given twice`,
 	} {
 		c.call("Ask", `{"text":"it"}`, ","+params)
 		if got := c.next(); got.Error == nil || got.Error.Code != -32600 || got.Error.Message != want {

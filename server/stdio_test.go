@@ -32,7 +32,7 @@ func TestProtocolErrors(t *testing.T) {
 		`{"jsonrpc":"2.0","id":[1],"method":"ping"}`:                                            `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a number"}}`,
 		`{"jsonrpc":"2.0","id":2,"method":5}`:                                                   `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"\"method\" must be a string"}}`,
 		`{"jsonrpc":"2.0","id":3}`:                                                              `{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message has neither a method nor a result"}}`,
-		`{"jsonrpc":"2.0","id":4,"method":"ping","id":5}`:                                       `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the key \"id\" stands twice"}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"ping","id":5}`:                                       `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the key \"id\" is given twice"}}`,
 		`{"jsonrpc":"2.0","id":6,"Method":"ping"}`:                                              `{"jsonrpc":"2.0","id":6,"error":{"code":-32600,"message":"the key \"Method\" differs from \"method\" only by case"}}`,
 		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"Read","Name":"X"}}`:    `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"params: the key \"Name\" differs from \"name\" only by case"}}`,
 		`{"jsonrpc":"2.0","id":8,"method":"ping"} {}`:                                           `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not JSON: column 42: expected the end of the message, found \"{\""}}`,

@@ -96,7 +96,7 @@ func readKeys(text []byte, keys ...string) (values map[string]json.RawMessage, o
 		case !slices.Contains(keys, m.Key):
 			others = append(others, m.Key)
 		case values[m.Key] != nil:
-			return nil, nil, fmt.Errorf("the key %q stands twice", m.Key)
+			return nil, nil, fmt.Errorf("the key %q is given twice", m.Key)
 		default:
 			values[m.Key] = text[m.From:m.To]
 		}

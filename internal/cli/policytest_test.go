@@ -44,7 +44,7 @@ func TestReadRow(t *testing.T) {
 		`{"tool":"A","expect":"deny","expct":"x"}`:                  `! there is no key "expct"; did you mean expect?`,
 		`{"tool":"A","expect":"deny","Tool":"B"}`:                   `! there is no key "Tool"; did you mean tool?`,
 		`{"tool":"A","expect":"deny","something":"x"}`:              `! there is no key "something"; there are tool, input, expect, layer, rule, why`,
-		`{"tool":"A","expect":"deny","expect":"deny"}`:              `! the key "expect" stands twice`,
+		`{"tool":"A","expect":"deny","expect":"deny"}`:              `! the key "expect" is given twice`,
 		`{"tool":"A","expect":"deny"} {}`:                           `! the line is not JSON: column 30: expected the end of the line, found "{"`,
 		`["A"]`:                                                     `! the line is not an object; write {"tool": NAME, "input": {...}}`,
 		"{\"tool\":\"A\xff\"}":                                      `! the line is not UTF-8`,

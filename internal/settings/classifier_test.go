@@ -90,7 +90,7 @@ func TestClassifierErrors(t *testing.T) {
 		`{"command":"a","timeout":60.1}`:           `classifier.timeout: ` + seconds + `a number 60.1`,
 		`{"command":"a","timeout":1e-30}`:          `classifier.timeout: ` + seconds + `a number 1e-30`,
 		`{"command":"a","timeout":1e999}`:          `classifier.timeout: ` + seconds + `a number 1e999`,
-		`{"command":"a","command":"b"}`:            `classifier.command: the key stands twice`,
+		`{"command":"a","command":"b"}`:            `classifier.command: the key is given twice`,
 	} {
 		_, err := Parse([]byte(`{"classifier":`+text+`}`), "/cfg/s.json", "/cfg")
 		if want = "parsing settings /cfg/s.json: line 1: " + want; err == nil || err.Error() != want {

@@ -128,7 +128,7 @@ func TestHooksErrors(t *testing.T) {
 		`{"hooks":{"PreToolUse":[{"hooks":[{"type":1}]}]}}`:      `line 1: hooks.PreToolUse[0].hooks[0].type: want a string, have a number`,
 		`{"hooks":{"PreToolUse":[{"hooks":[{"command":[]}]}]}}`:  `line 1: hooks.PreToolUse[0].hooks[0].command: want a string, have an array`,
 		`{"hooks":{"PreToolUse":[{"hooks":[{"timeout":"5"}]}]}}`: `line 1: hooks.PreToolUse[0].hooks[0].timeout: want a number of seconds, have the string 5`,
-		`{"hooks":{"PreToolUse":[{"hooks":[],"hooks":[]}]}}`:     `line 1: hooks.PreToolUse[0].hooks: the key stands twice`,
+		`{"hooks":{"PreToolUse":[{"hooks":[],"hooks":[]}]}}`:     `line 1: hooks.PreToolUse[0].hooks: the key is given twice`,
 		`{"hooksFailClosed":"true"}`:                             `line 1: hooksFailClosed: want true or false, have the string true`,
 	} {
 		_, err := Parse([]byte(text), "/cfg/s.json", "/cfg")

@@ -106,7 +106,7 @@ func readJSON(data []byte) (*node, error) {
 		case strictjson.Syntax, strictjson.Trailing:
 			return nil, fmt.Errorf("line %d, column %d: %s", e.Line, e.Column, e.Fact("the file"))
 		case strictjson.Duplicate:
-			return nil, fmt.Errorf("line %d: %s: the key stands twice", e.Line, plain.Quote(e.Path))
+			return nil, fmt.Errorf("line %d: %s: the key is given twice", e.Line, plain.Quote(e.Path))
 		case strictjson.TooDeep:
 			return nil, fmt.Errorf("line %d: nested more than %d deep", e.Line, maxDepth)
 		}

@@ -84,7 +84,7 @@ func TestCommandSettingsErrors(t *testing.T) {
 		`{"sandbox":{"network":"ask"}}`:          `line 1: sandbox.network: want "allow" or "deny", have the string ask`,
 		`{"sandbox":{"allowWrite":"/a"}}`:        `line 1: sandbox.allowWrite: want an array of strings, have the string /a`,
 		`{"sandbox":{"allowWrite":["/a",1]}}`:    `line 1: sandbox.allowWrite[1]: want a string, have a number`,
-		`{"sandbox":{"caches":true,"caches":1}}`: `line 1: sandbox.caches: the key stands twice`,
+		`{"sandbox":{"caches":true,"caches":1}}`: `line 1: sandbox.caches: the key is given twice`,
 		`{"env":[]}`:                             `line 1: env: want an object, have an array`,
 		"{\"env\":{\"scrub\":[\n\"A\",\nnull]}}": `line 3: env.scrub[1]: want a string, have null`,
 		`{"env":{"pass":{}}}`:                    `line 1: env.pass: want an array of strings, have an object`,

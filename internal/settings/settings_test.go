@@ -72,10 +72,10 @@ func TestParseSettingsErrors(t *testing.T) {
 		`{"reminder":{"exempt":"m"}}`:                       `line 1: reminder.exempt: want an array of strings, have the string m`,
 		`{"features":{"a":1}}`:                              `line 1: features.a: want true, false, "on" or "off", have a number`,
 		`{"features":{"a":"On"}}`:                           `line 1: features.a: want true, false, "on" or "off", have the string On`,
-		"{\"permissions\":{\"deny\":[],\n\"deny\":[]}}":     `line 2: permissions.deny: the key stands twice`,
-		`{"permissions":{},"permission\u0073":{}}`:          `line 1: permissions: the key stands twice`,
-		`{"x":[{"a":1,"a":2}]}`:                             `line 1: x[0].a: the key stands twice`,
-		`{"\u001b[1m":1,"\u001b[1m":2}`:                     `line 1: "\x1b[1m": the key stands twice`,
+		"{\"permissions\":{\"deny\":[],\n\"deny\":[]}}":     `line 2: permissions.deny: the key is given twice`,
+		`{"permissions":{},"permission\u0073":{}}`:          `line 1: permissions: the key is given twice`,
+		`{"x":[{"a":1,"a":2}]}`:                             `line 1: x[0].a: the key is given twice`,
+		`{"\u001b[1m":1,"\u001b[1m":2}`:                     `line 1: "\x1b[1m": the key is given twice`,
 		strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200): `line 1: nested more than 100 deep`,
 	} {
 		_, err := Parse([]byte(text), "/cfg/s.json", "/cfg")

@@ -195,7 +195,7 @@ func onceEach(path string, n *node) error {
 	for _, f := range n.fields {
 		key := strings.ToLower(f.key)
 		if seen[key] {
-			return fmt.Errorf("line %d: %s: the header stands twice", f.line, joinKey(path, f.key))
+			return fmt.Errorf("line %d: %s: the header is given twice", f.line, joinKey(path, f.key))
 		}
 		seen[key] = true
 	}

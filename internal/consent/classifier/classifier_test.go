@@ -161,7 +161,7 @@ func TestNoAnswers(t *testing.T) {
 		`{"decision":"allow","reason":null}`:     "its reason is not a string",
 		`{"Decision":"allow"}`:                   "it has the key Decision; only decision and reason may be there",
 		`{"decision":"allow","a\n":1}`:           `it has the key a\n; only decision and reason may be there`,
-		`{"decision":"deny","decision":"allow"}`: `the key "decision" stands twice`,
+		`{"decision":"deny","decision":"allow"}`: `the key "decision" is given twice`,
 		`{"decision":"allow"} {"decision":"deny"}`:     `it is not JSON: column 22: expected the end of it, found "{"`,
 		`{"decision":"allow"`:                          "it is not JSON: column 20: it ends too early; a quote or bracket is not closed",
 		"{\"decision\":\"allow\",\"reason\":\"\xff\"}": "it is not UTF-8",

@@ -16,6 +16,10 @@ const (
 
 	// holdAll is the timeout of an Update in total, while others replace the file.
 	holdAll = 30 * time.Second
+
+	// maxReplaced is the number of attempts to lock a file that is replaced each time
+	// before it is locked. Eight attempts were too few for 16 writers.
+	maxReplaced = 100
 )
 
 // hold opens the file and locks it, so that Updates of one file take turns even if
@@ -27,27 +31,33 @@ const (
 // If the file cannot be locked, or another process does not release the lock in time,
 // hold returns the file unlocked. Errors name the file as the caller did.
 func (p *place) hold(ctx context.Context, literal string, patience time.Time) (*Old, error) {
-	for {
-		old, err := p.old(literal)
-		if old == nil || err != nil {
-			return nil, err
-		}
-		waited := false
-		if err = mayWrite(p, old.Info); err == nil {
-			waited, err = old.lock(ctx, patience)
-		}
-		if err == nil {
-			err = p.still(old)
-		}
-		if err == nil {
-			return old, nil
-		}
-		old.File.Close()
+	for tries := 1; ; tries++ {
+		old, waited, err := p.lockOld(ctx, literal, patience)
 		// Waiting for other Updates does not count as an attempt.
-		if !waited || !errors.Is(err, errMoved) || time.Now().After(patience) {
-			return nil, err
+		if !errors.Is(err, errMoved) || !waited && tries >= maxReplaced || time.Now().After(patience) {
+			return old, err
 		}
 	}
+}
+
+// lockOld is one attempt of hold. Its error is errMoved if the file was replaced meanwhile.
+// waited reports whether it waited for another holder of the lock.
+func (p *place) lockOld(ctx context.Context, literal string, patience time.Time) (old *Old, waited bool, err error) {
+	old, err = p.old(literal)
+	if old == nil || err != nil {
+		return nil, false, err
+	}
+	if err = mayWrite(p, old.Info); err == nil {
+		waited, err = old.lock(ctx, patience)
+	}
+	if err == nil {
+		err = p.still(old)
+	}
+	if err != nil {
+		old.File.Close()
+		return nil, waited, err
+	}
+	return old, waited, nil
 }
 
 // lock locks the file if it can in time, and reports whether it had to wait. It fails

@@ -346,7 +346,11 @@ func TestUpdateTurnsMounted(t *testing.T) {
 		t.Skip("mounting is not allowed here:", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(other, unix.MNT_DETACH) })
-	takesTurns(t, path, filepath.Join(other, "f"), path, filepath.Join(other, "f"))
+	var paths []string
+	for range 8 { // so many that a file is often replaced before it is locked
+		paths = append(paths, path, filepath.Join(other, "f"))
+	}
+	takesTurns(t, paths...)
 }
 
 // Folders that may be passed but not listed are no obstacle.

@@ -69,7 +69,7 @@ func (e *Error) Of(whole string) string {
 	case Surrogate:
 		return whole + " holds half of a surrogate pair, " + e.Found
 	case Duplicate:
-		return fmt.Sprintf("the key %.60q stands twice", e.Key)
+		return fmt.Sprintf("the key %.60q is given twice", e.Key)
 	case OtherCase:
 		return fmt.Sprintf("the key %.60q differs from %.60q only by case", e.Key, e.expected)
 	case TooDeep:

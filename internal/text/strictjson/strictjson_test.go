@@ -64,8 +64,8 @@ func TestErrors(t *testing.T) {
 		`["\ud800x\u0041"]`:                   `the file holds half of a surrogate pair, \ud800`,
 		`["\uDC00\ud800"]`:                    `the file holds half of a surrogate pair, \uDC00`,
 		`{"\ud800\ud800":1}`:                  `the file holds half of a surrogate pair, \ud800`,
-		`{"a":1,"b":2,"\u0061":3}`:            `the key "a" stands twice`,
-		`[[],{"b":{"c":[{},{"a":1,"a":2}]}}]`: `the key "a" stands twice`,
+		`{"a":1,"b":2,"\u0061":3}`:            `the key "a" is given twice`,
+		`[[],{"b":{"c":[{},{"a":1,"a":2}]}}]`: `the key "a" is given twice`,
 		nested(MaxDepth + 1):                  `the file is nested more than 10000 deep`,
 	} {
 		err := Check([]byte(text), MaxDepth)
