@@ -45,7 +45,7 @@ var rules = []rule{
 	{"upstream/pin", []string{"internal/file/filelock", "internal/record/state", "internal/text/strictjson"}, nil, "a leaf: what other servers list, and what a person saw of it"},
 	{"upstream", []string{"tools", "policy", "internal/text/fault", "internal/text/nearest", "internal/text/plain", "internal/exec/process"},
 		[]string{"github.com/mark3labs/mcp-go"}, "other MCP servers' tools; knows the library's client"},
-	{"toolsearch", []string{"tools", "session", "internal/text/fault", "internal/text/nearest", "internal/text/plain"}, nil, "the ToolSearch and CallTool tools: finds and calls what is not listed"},
+	{"toolsearch", []string{"tools", "session", "internal/text/fault", "internal/text/nearest", "internal/text/plain"}, nil, "the ToolSearch and CallTool tools, which find and call unlisted tools"},
 	{"concurrency", nil, nil, "decides when, knows nothing of what"},
 	{"internal/file/ospath", nil, nil, "a leaf: paths by the rules of any system"},
 	{"policy", []string{"internal/text/nearest", "internal/file/ospath", "internal/text/plain"}, []string{"github.com/bmatcuk/doublestar/v4", "golang.org/x/text"}, "decides whether, does nothing"},

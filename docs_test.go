@@ -172,7 +172,8 @@ func TestDocumentExamples(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}
-	contained := strings.Contains(newPage(t, bin).output("mcp-toolset doctor --json"), `"holds": true`)
+	report := newPage(t, bin).output("mcp-toolset doctor --json")
+	contained := strings.Contains(report, `"holds": true`) && !strings.Contains(report, `"holds": false`)
 	for name, text := range documents(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,7 +211,7 @@ func newPage(t *testing.T, bin string) *page {
 
 func (p *page) dir() string { return filepath.Join(p.home, "app") }
 
-// output runs a command and returns what it printed, with the paths of the documents.
+// output runs a command and returns its output, with the paths of the documents.
 func (p *page) output(command string) string {
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Dir, cmd.Env = p.dir(), p.env

@@ -20,7 +20,7 @@
 // applied in order of arrival.
 //
 // The file model_test.go has the rules as a slow simulation. TestModel plays random
-// programs in both and compares when each call started and ended, what was shared, and
+// programs in both and compares the start and end of each call, the shared executions, and
 // the order of effects.
 //
 // # Shared executions

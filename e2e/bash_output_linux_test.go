@@ -8,8 +8,8 @@ import (
 )
 
 // TestMuchOutput checks commands with much output. The server holds little of it in
-// memory. The answer has both ends and states correctly what is left out. The whole
-// output can be read.
+// memory. The answer has both ends and the size of the omitted part. The whole output can
+// be read.
 func TestMuchOutput(t *testing.T) {
 	const line = "0123456789012345678901234567890123456789012345678\n" // 50 bytes
 	for _, c := range []struct {

@@ -51,8 +51,8 @@ func (e Environment) ConnectTimeout() time.Duration {
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// Options holds what the command line decides about a server with the built-in tools.
-// Paths are absolute.
+// Options holds the options of a server with the built-in tools that the command line
+// sets. Paths are absolute.
 type Options struct {
 	Environment
 	Version  string

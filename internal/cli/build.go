@@ -85,7 +85,7 @@ func (c *common) plan(host *Host, positional []string, log *slog.Logger) (*assem
 	return plan, plan.Prepare()
 }
 
-// options returns what the flags decide, except the roots.
+// options returns the options that the flags set, except the roots.
 func (c *common) options(host *Host, log *slog.Logger) (assembly.Options, error) {
 	expand := func(path string) string { return workspace.Expand(path, host.Dir, host.Home) }
 	o := assembly.Options{

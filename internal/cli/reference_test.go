@@ -210,7 +210,7 @@ var limits = []limit{
 	{what: "the answer of an upstream server", dir: "upstream", name: "maxAnswer", bytes: true},
 	{what: "the tool list of an upstream server", dir: "upstream", name: "maxList", bytes: true},
 	{what: "tools of an upstream server", dir: "upstream", name: "maxItems"},
-	{what: "files of which a session remembers what it read", dir: "session", name: "maxReads"},
+	{what: "files whose reads a session remembers", dir: "session", name: "maxReads"},
 	{what: "bytes of a search pattern", dir: "internal/search/pattern", name: "maxPattern"},
 }
 
