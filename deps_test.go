@@ -61,6 +61,7 @@ var rules = []rule{
 	{"internal/memory", nil, nil, "a leaf: the soft limit on memory, and giving it back"},
 	{"internal/style", nil, nil, "a command for maintainers: comments to rewrite"},
 	{"internal/testscale", nil, nil, "a leaf, for tests: how many cases they run"},
+	{"internal/exec/mounttest", nil, nil, "a leaf, for tests: a mount namespace for one test"},
 	{"internal/file/silentfs", nil, []string{"golang.org/x/sys"}, "a leaf, for tests: a file system that does not answer"},
 	{"internal/bounded", nil, nil, "a leaf: waiting for what cannot be broken off"},
 	{"internal/exec/launch", nil, nil, "a leaf: starting a program that may hang before it runs"},

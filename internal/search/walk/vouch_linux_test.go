@@ -1,11 +1,9 @@
 package walk
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,13 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"mcp-toolset/internal/exec/mounttest"
 	"mcp-toolset/internal/search/watch"
 )
 
@@ -657,46 +655,9 @@ func TestNotReported(t *testing.T) {
 	}
 }
 
-// ownMounts runs the test in a process with mounts of its own, because the mounts of
-// one test end the vouching in others. It returns true in that process.
-func ownMounts(t *testing.T) bool {
-	t.Helper()
-	const inside = "TEST_OWN_MOUNTS"
-	if os.Getenv(inside) != "" {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), inside+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	out, err := cmd.CombinedOutput()
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		t.Skip("may not mount:", err)
-	case err != nil:
-		t.Fatalf("%v\n%s", err, out)
-	case bytes.Contains(out, []byte("--- SKIP")):
-		t.Skipf("%s", out)
-	}
-	return false
-}
-
-// startAgain is start, repeated once if changes were lost. When a folder of the system is
-// removed, the kernel detaches what was mounted on it in every mount namespace. This
-// happens when other tests end beside this one, and a watcher then gives up.
-func startAgain(t testing.TB, tree *Tree) {
-	t.Helper()
-	if err := tree.StartWatching(t.Context()); !errors.Is(err, watch.ErrLost) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	start(t, tree)
-}
-
 // TestVouchedMounts mounts over a folder and on a folder below, and unmounts again.
 func TestVouchedMounts(t *testing.T) {
-	if !ownMounts(t) {
+	if !mounttest.Own(t) {
 		return
 	}
 	dir, other := reporting(t, t.TempDir()), t.TempDir()
@@ -709,24 +670,24 @@ func TestVouchedMounts(t *testing.T) {
 	}
 	defer unix.Unmount(a, unix.MNT_DETACH)
 	compare(t, tree, dir, nil)
-	startAgain(t, tree)
+	start(t, tree)
 	build(t, other, "i", "f: changed")
 	compare(t, tree, dir, nil)
 	if err := unix.Unmount(a, 0); err != nil {
 		t.Fatal(err)
 	}
 	compare(t, tree, dir, nil)
-	startAgain(t, tree)
+	start(t, tree)
 
 	if err := unix.Mount(filepath.Join(dir, "b"), a, "", unix.MS_BIND, ""); err != nil { // one folder, two paths
 		t.Fatal(err)
 	}
 	refresh(t, tree) // loses track
-	startAgain(t, tree)
+	start(t, tree)
 	for i := range 4 {
 		build(t, dir, fmt.Sprint("b/g: ", strings.Repeat("x", i)), fmt.Sprint("b/", i))
 		compare(t, tree, dir, nil)
-		startAgain(t, tree)
+		start(t, tree)
 	}
 	if err := unix.Unmount(a, 0); err != nil {
 		t.Fatal(err)
@@ -744,7 +705,7 @@ func TestVouchedMounts(t *testing.T) {
 
 // TestVouchedFileMount mounts a file on another: one inode, two names, one link.
 func TestVouchedFileMount(t *testing.T) {
-	if !ownMounts(t) {
+	if !mounttest.Own(t) {
 		return
 	}
 	dir := reporting(t, t.TempDir())
@@ -759,7 +720,7 @@ func TestVouchedFileMount(t *testing.T) {
 		build(t, dir, fmt.Sprint([]string{"a/f: ", "b/g: "}[i%2], strings.Repeat("x", i)))
 		compare(t, tree, dir, nil)
 		if i%3 == 0 {
-			startAgain(t, tree)
+			start(t, tree)
 		}
 	}
 }

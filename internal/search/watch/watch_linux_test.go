@@ -1,15 +1,12 @@
 package watch
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"mcp-toolset/internal/exec/mounttest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -195,31 +192,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// ownMounts runs the test in a process with mounts of its own, because the mounts of
-// one test end the vouching in others. It returns true in that process.
-func ownMounts(t *testing.T) bool {
-	t.Helper()
-	const inside = "TEST_OWN_MOUNTS"
-	if os.Getenv(inside) != "" {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), inside+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	out, err := cmd.CombinedOutput()
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		t.Skip("may not mount:", err)
-	case err != nil:
-		t.Fatalf("%v\n%s", err, out)
-	case bytes.Contains(out, []byte("--- SKIP")):
-		t.Skipf("%s", out)
-	}
-	return false
-}
-
 func TestMount(t *testing.T) {
-	if !ownMounts(t) {
+	if !mounttest.Own(t) {
 		return
 	}
 	s := newScene(t, 0)
