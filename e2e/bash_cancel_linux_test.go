@@ -16,6 +16,7 @@ import (
 
 // TestCancel checks that cancelling a call ends its command and all descendants.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"Bash", "BashReadOnly"} {
 		s, mark := startShell(t, shellOptions{}), newMark()
 		call := s.begin(tool, map[string]any{"command": tree(mark)})
@@ -117,6 +118,7 @@ func (s *shellHTTP) post(ctx context.Context, method string, params map[string]a
 // TestDisconnect checks that a client that disconnects ends the command of its call, but
 // no background task.
 func TestDisconnect(t *testing.T) {
+	t.Parallel()
 	s := startShellHTTP(t)
 	for _, opened := range []bool{false, true} {
 		if opened {

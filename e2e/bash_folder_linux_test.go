@@ -111,6 +111,7 @@ func TestBurst(t *testing.T) {
 
 // TestBeside checks that read-only commands run concurrently and others alone.
 func TestBeside(t *testing.T) {
+	t.Parallel()
 	s := startShell(t, shellOptions{})
 	s.file("file", "content")
 	s.works("true")

@@ -11,6 +11,7 @@ import (
 // TestClientDies checks that when its client dies, a server ends the running command and
 // does not start the next one.
 func TestClientDies(t *testing.T) {
+	t.Parallel()
 	s, mark := startShell(t, shellOptions{bare: true}), newMark()
 	s.begin("Bash", map[string]any{"command": tree(mark)})
 	s.begin("Bash", map[string]any{"command": "touch started"})
@@ -30,6 +31,7 @@ func TestClientDies(t *testing.T) {
 // TestSessionDeleted checks that deleting a session ends its running command and those
 // waiting after it.
 func TestSessionDeleted(t *testing.T) {
+	t.Parallel()
 	s, mark := startShellHTTP(t), newMark()
 	s.open(t)
 	started := filepath.Join(s.root, "started")

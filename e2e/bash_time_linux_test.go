@@ -10,6 +10,7 @@ import (
 // TestTimeout checks that a command continues as a task when the timeout of its call
 // expires, and that the task can be followed to its end.
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	s := startShell(t, shellOptions{})
 	a := s.call("Bash", map[string]any{"command": "echo first; sleep 2; echo last; exit 7", "timeout": 300})
 	if a.failed || a.status() != "running" || a.task() == "" ||
@@ -43,6 +44,7 @@ func TestTimeout(t *testing.T) {
 // TestForegroundLimit checks that each call is answered before clients give up, whatever
 // timeout it requests.
 func TestForegroundLimit(t *testing.T) {
+	t.Parallel()
 	s := startShell(t, shellOptions{args: []string{"--foreground-limit", "1s"}})
 	for _, command := range []string{"echo first; sleep 300", "sleep 300"} {
 		for _, tool := range []string{"Bash", "BashReadOnly"} {
@@ -61,6 +63,7 @@ func TestForegroundLimit(t *testing.T) {
 // TestLimitsOfEnvironment checks that the server obeys the usual variables for bash
 // tools.
 func TestLimitsOfEnvironment(t *testing.T) {
+	t.Parallel()
 	s := startShell(t, shellOptions{env: []string{"BASH_DEFAULT_TIMEOUT_MS=700", "BASH_MAX_TIMEOUT_MS=20000", "BASH_MAX_OUTPUT_LENGTH=2000"}})
 	if a := s.bash("echo first; sleep 300"); a.task() == "" || !regexp.MustCompile(`^Still running after (0\.[7-9]|[1-4](\.\d)?) s: moved`).MatchString(a.text) {
 		t.Errorf("the default: %s", a.text)
@@ -83,6 +86,7 @@ func TestLimitsOfEnvironment(t *testing.T) {
 // TestProgress checks that a client that asks for progress is notified at most once a
 // second, and that other clients are not notified.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	s := startShell(t, shellOptions{})
 	const command = `for i in {1..35}; do echo "line $i"; echo -n "in $i"; sleep 0.1; echo; done`
 	s.bash("for i in {1..12}; do echo $i; sleep 0.1; done")

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -49,6 +50,14 @@ func run(m *testing.M) int {
 	if err := os.Setenv("XDG_CONFIG_HOME", "/nowhere/config"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	// Most parallel tests wait for a server, so more of them run at once than there are cores.
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set("8"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	return m.Run()
 }

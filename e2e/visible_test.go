@@ -163,6 +163,7 @@ func TestTrace(t *testing.T) {
 // TestTraceOfARunningCall checks that the trace of a killed server has a running call and
 // one that waits for it.
 func TestTraceOfARunningCall(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "trace.json")
 	cmd, in, _, stderr := stdioProcess(t, "--trace", file, "--settings", freely(t), "--sandbox", "off")
 	line := `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}` + "\n"
