@@ -96,7 +96,7 @@ func (p *Plan) startCommands(ctx context.Context) (*command.Commands, error) {
 		return nil, err
 	}
 	if !p.options.Untried {
-		commands.Begin()
+		commands.Begin(p.options.Approvals)
 	}
 	if err := commands.Required(ctx); err != nil {
 		return nil, errors.Join(err, commands.Close())

@@ -69,7 +69,7 @@ type Options struct {
 	Ordered        bool // answer over stdio in the order of calls
 	Structured     bool
 	Remote         bool // clients reach the server over HTTP
-	Approvals      bool // the server lives long enough to ask the user
+	Approvals      bool // this serves clients: the user can be asked, and trials are stored
 	// Untried means that the sandbox is not tried in advance, so that BashReadOnly is
 	// offered whether or not it works. A command tries the sandbox in any case.
 	Untried bool

@@ -51,8 +51,10 @@ func (c *Commands) attempted() (*Report, *attempt) {
 }
 
 // Begin starts a trial of the sandbox in the background, unless this server or an
-// earlier one has made it.
-func (c *Commands) Begin() {
+// earlier one has made it. If store is set, the result is stored for later servers even
+// if there is no state folder yet.
+func (c *Commands) Begin(store bool) {
+	c.store.Store(store)
 	if _, ok := c.knownReadOnly(); !ok {
 		c.attempted()
 	}

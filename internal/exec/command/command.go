@@ -53,6 +53,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-toolset/internal/exec/launch"
@@ -110,9 +111,10 @@ type Commands struct {
 	sweep    sync.Once
 
 	trying  sync.Mutex
-	report  *Report  // nil: not tried
-	attempt *attempt // nil: none is running
-	onTried func()   // nil: none
+	report  *Report     // nil: not tried
+	attempt *attempt    // nil: none is running
+	store   atomic.Bool // see Begin
+	onTried func()      // nil: none
 
 	mu     sync.Mutex
 	closed bool

@@ -31,8 +31,8 @@ const maxKnown = 64 << 10
 // makes its own trial. Without a stored trial it waits for a new one, for startTime at
 // most. The error wraps ErrLater if the answer may change later.
 //
-// The trial is stored only if the state folder exists: a server that only lists its
-// tools leaves no files.
+// The trial is stored if the state folder exists or Begin asks for it: a server makes the
+// folder, a command such as doctor leaves no files.
 func (c *Commands) ReadOnlyKnown(ctx context.Context) error {
 	if c.config.Sandbox == Off {
 		return errOff
@@ -83,7 +83,7 @@ func (c *Commands) knownReadOnly() (broken []string, ok bool) {
 
 // remember stores a trial, unless it failed, since it may work the next time.
 func (c *Commands) remember(t Trial) {
-	if t.Err != nil || len(t.Canaries) == 0 || !exists(c.config.State) {
+	if t.Err != nil || len(t.Canaries) == 0 || !c.store.Load() && !exists(c.config.State) {
 		return
 	}
 	if err := writeKnown(c.knownFile(), known{c.circumstances(), t.lacks()}); err != nil {

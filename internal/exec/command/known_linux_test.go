@@ -268,7 +268,8 @@ func TestKnownNothing(t *testing.T) {
 	}
 }
 
-// TestKnownNoState checks that the state folder is not made for a stored trial.
+// TestKnownNoState checks that the state folder is made for a stored trial by a server
+// only.
 func TestKnownNoState(t *testing.T) {
 	c, _ := untriedCommands(t, nil)
 	for range 2 {
@@ -278,5 +279,11 @@ func TestKnownNoState(t *testing.T) {
 	}
 	if exists(c.config.State) {
 		t.Error("a state folder was made")
+	}
+	c, _ = untriedCommands(t, nil)
+	c.Begin(true)
+	want := c.Report(t.Context()).ReadOnly.Err == nil
+	if _, err := readKnown(c.knownFile()); (err == nil) != want {
+		t.Errorf("the trial was not stored: %v", err)
 	}
 }
