@@ -68,6 +68,7 @@ git -c user.name=A -c user.email=a@b.c commit -qam two && git merge-base main ot
 // TestProtected checks that no command can change or create the files that git obeys, and
 // that git still works.
 func TestProtected(t *testing.T) {
+	t.Parallel()
 	const commit = "git -c user.name=A -c user.email=a@b.c commit -q --allow-empty -m x"
 	for _, user := range users(t) {
 		t.Run(user.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 // TestContained checks that a command writes only in the root and the permitted folders.
 // When it fails, the answer states why and how the user can permit it.
 func TestContained(t *testing.T) {
+	t.Parallel()
 	for _, user := range users(t) {
 		t.Run(user.name, func(t *testing.T) {
 			s := startShell(t, shellOptions{user: user.id})
@@ -48,6 +49,7 @@ func TestContained(t *testing.T) {
 // TestReadOnlyContained checks that BashReadOnly writes nowhere, reaches no network and
 // signals no process.
 func TestReadOnlyContained(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer listener.Close()

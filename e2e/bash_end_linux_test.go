@@ -13,6 +13,7 @@ import (
 
 // TestStopMany checks that stopping a task ends everything it started.
 func TestStopMany(t *testing.T) {
+	t.Parallel()
 	s, mark := startShell(t, shellOptions{}), newMark()
 	var ids []string
 	for range manyTasks {
@@ -37,6 +38,7 @@ func TestStopMany(t *testing.T) {
 
 // TestServerEnds checks that all commands end with the server, however it ends.
 func TestServerEnds(t *testing.T) {
+	t.Parallel()
 	signal := func(which os.Signal) func(*shellServer) {
 		return func(s *shellServer) { _ = s.cmd.Process.Signal(which) }
 	}

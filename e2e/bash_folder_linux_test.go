@@ -87,6 +87,7 @@ func must(t *testing.T, err error) {
 
 // TestBurst checks that a call sent after a change of the working directory sees it.
 func TestBurst(t *testing.T) {
+	t.Parallel()
 	s := startShell(t, shellOptions{args: []string{"--read-dedup", "off"}})
 	var calls, reads []sent
 	const pairs = 50

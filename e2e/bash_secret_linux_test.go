@@ -11,6 +11,7 @@ import (
 // TestSecretsOfServer checks that no command can find the server's own variables or those
 // that the settings scrub.
 func TestSecretsOfServer(t *testing.T) {
+	t.Parallel()
 	env := []string{
 		"MCP_TOOLSET_TOKEN=secret-of-server", "GOSECRETIVE=secret-by-setting", "LC_COMPANY=secret-by-star", "NPM_TOKEN=secret-by-name",
 		"AWS_SECRET_ACCESS_KEY=secret-unknown", "LC_HARMLESS=shown", "COMPANY_PASSED=passed", "BASH_ENV=/secret-of-bash",
@@ -63,6 +64,7 @@ func TestTokenOfServer(t *testing.T) {
 // TestSecretsOfUser checks that commands cannot read credentials in the home folder or
 // the state of the server.
 func TestSecretsOfUser(t *testing.T) {
+	t.Parallel()
 	for _, user := range users(t) {
 		t.Run(user.name, func(t *testing.T) {
 			s := startShell(t, shellOptions{user: user.id})

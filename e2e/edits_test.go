@@ -69,6 +69,7 @@ type answer struct {
 // at the same time, half of them through a link, with a shared state folder or separate
 // ones.
 func TestEditsOfManyServers(t *testing.T) {
+	t.Parallel()
 	shared := filepath.Join(t.TempDir(), "state")
 	t.Run("one state folder", func(t *testing.T) { editsOfManyServers(t, func() string { return shared }) })
 	t.Run("each its own", func(t *testing.T) { editsOfManyServers(t, t.TempDir) })

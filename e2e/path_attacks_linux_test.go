@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-toolset/internal/testscale"
 )
 
 // The attacks of testdata/path_attacks.tsv, made by calls.
@@ -79,7 +81,7 @@ var setups = map[string]string{
 }
 
 // farmSize is the number of links to one folder in p093.
-const farmSize = 10_000
+var farmSize = testscale.N(1000, 10_000)
 
 // attempts returns the calls of a row: those of its tool and path, or a replacement.
 func (a *attack) attempts() []attempt {
@@ -159,6 +161,7 @@ func (want attempt) judge(a shellAnswer) string {
 // change forbidden files, or to make the server hang. One server handles all of them and
 // continues.
 func TestPathAttacks(t *testing.T) {
+	t.Parallel()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	attacks := readAttacks(t, base)

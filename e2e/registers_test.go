@@ -110,6 +110,7 @@ func raced(history []operation) (n int) {
 // in every way. Each read must be explained by an order of the edits that is consistent
 // with the times at which calls were sent and answered.
 func TestReadsAreExplained(t *testing.T) {
+	t.Parallel()
 	root, settings := t.TempDir(), freely(t)
 	var files []string
 	for i := range 2 {

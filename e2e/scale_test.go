@@ -9,5 +9,5 @@ var (
 	// muchOutput is the least output of the commands of TestMuchOutput, in bytes.
 	muchOutput = testscale.N(30_000_000, 300_000_000)
 	// sharedCalls is the number of calls of each client of TestReadsAreExplained.
-	sharedCalls = testscale.N(40, 500)
+	sharedCalls = testscale.N(20, 500)
 )
