@@ -11,6 +11,7 @@ import (
 // TestMalformedHangs checks that a shell that hangs at its start reports no syntax
 // error, and that the wait for it ends.
 func TestMalformedHangs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	end := silentfs.Mount(t, dir)
 	c := &Commands{shell: filepath.Join(dir, "bash")}

@@ -398,6 +398,7 @@ func TestSpareKilled(t *testing.T) {
 // TestSupervisorStopped checks that a supervisor that is stopped, and stopped
 // again, delays neither the end of its command nor the next command.
 func TestSupervisorStopped(t *testing.T) {
+	t.Parallel()
 	inTiers(t, func(t *testing.T, r *Runner) {
 		mark := newMark()
 		p, ready := startReady(t, r, "sleep 1000 & setsid sleep 1001 & echo; wait", string(mark))
@@ -530,6 +531,7 @@ func TestSupervisorCatches(t *testing.T) {
 // TestUnprivileged checks that another user than root has the same guarantees,
 // because of a user namespace.
 func TestUnprivileged(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("this is no root")
 	}

@@ -119,6 +119,7 @@ func startProcess(t *testing.T, what, dir string) (cmd *exec.Cmd, end func()) {
 }
 
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	number := filepath.Join(dir, "number")
 	if err := os.WriteFile(number, []byte("0"), 0o600); err != nil {
