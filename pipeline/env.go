@@ -55,19 +55,21 @@ func (c *call) newEnv() *tools.Env {
 			c.Ticket.Yield()
 		}
 	}
-	env.Outside = func() func() {
-		if c.p.Shared == nil {
-			return func() {}
-		}
-		return c.p.Shared.Outside()
-	}
 	if c.Elicit != nil && c.depth == 0 { // the client cannot be asked during a nested call
 		env.Elicit = c.elicit
 	}
 	kept := c.p.Policy.Kept(env.Session.Dir, false)
-	env.ReadDenied, env.ReadRule = kept.Any(policy.Read), kept.InRoots(policy.Read)
-	env.Kept = func(ctx context.Context) (tools.Kept, error) {
-		return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
+	env.Commands = tools.CommandAccess{
+		ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read),
+		Kept: func(ctx context.Context) (tools.Kept, error) {
+			return c.p.kept(ctx, env.Session.Dir, c.agreed, c.grants)
+		},
+		Outside: func() func() {
+			if c.p.Shared == nil {
+				return func() {}
+			}
+			return c.p.Shared.Outside()
+		},
 	}
 	env.Long = func() tools.Long { return c.newLong(env.Session.Results) }
 	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {

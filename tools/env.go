@@ -9,8 +9,6 @@ import (
 
 	"mcp-toolset/internal/file/snapshot"
 	"mcp-toolset/internal/file/workspace"
-	"mcp-toolset/internal/text/plain"
-	"mcp-toolset/policy"
 	"mcp-toolset/session"
 )
 
@@ -20,12 +18,6 @@ type Env struct {
 	Session session.View
 	Files   *workspace.Files // opens the files that the policy allows
 	Home    string           // the user's home folder, "" if there is none
-	// ReadDenied reports whether rules deny reading some file in the roots. Kept lists the
-	// existing files that commands must not access, as far as they can be found.
-	ReadDenied bool
-	ReadRule   string // one of these rules, if it may cover a file in the roots; otherwise ""
-	Kept       func(context.Context) (Kept, error)
-
 	// Secrets returns a function for the files in a folder. The function reports whether a
 	// search must skip a file because it may hold credentials. It is nil if no file is to
 	// be skipped. Paths are canonical.
@@ -49,9 +41,8 @@ type Env struct {
 	// Waiting releases the call's slot. It is for a call that only waits from now on.
 	Waiting func()
 
-	// Outside reports that the call leaves something running that may change files until
-	// done is called. The caller calls done once.
-	Outside func() (done func())
+	// Commands holds what a tool that runs commands needs to confine them.
+	Commands CommandAccess
 
 	// Snapshots caches the contents of files as they were read or written.
 	Snapshots *snapshot.Cache
@@ -90,36 +81,6 @@ type Long interface {
 	Text() string
 	// Discard ends the text and drops it. After Text it has no effect.
 	Discard()
-}
-
-// Kept lists the paths with special access for commands. A folder includes everything below
-// it.
-type Kept struct {
-	Hidden    []string // must not be read; need not exist
-	Unchanged []string // may be read, not changed
-	Names     []string // protected names that must not be created
-	Grants    []Grant  // may be used although they are outside of the workspace
-}
-
-// Grant is the access to a file, or to a folder and everything below it, that an approval
-// or a setting adds for a command.
-type Grant struct {
-	Path   string // canonical
-	Access policy.Access
-	Create bool // the file does not exist and must be created, empty, before the command starts
-	List   bool // only listing names is allowed, at any depth
-	Guess  bool // the call may not change it at all: it was only given the path
-}
-
-// String returns a description of the grant for users and models.
-func (g Grant) String() string {
-	if g.List {
-		return "listing the names below " + plain.Line(g.Path)
-	}
-	if g.Access == policy.Edit {
-		return "changing " + plain.Line(g.Path)
-	}
-	return "reading " + plain.Line(g.Path)
 }
 
 // Abs makes a path of a call absolute: "~" is the home folder, and a relative path is

@@ -271,7 +271,7 @@ func (c *call) add(j *job) (id string, err error) {
 	done := func() {}
 	if !c.readOnly && !c.judged.readOnly() {
 		// Calls that run at the same time must not have missed its changes.
-		done = c.env.Outside()
+		done = c.env.Commands.Outside()
 	}
 	go func() {
 		e.settle()

@@ -42,7 +42,7 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 			Next:     "use TaskStop for a background task, send kill with the process number as a command of its own, or set dangerouslyDisableSandbox to true, which asks the user",
 		}
 	}
-	open := c.Open(ctx, env.ReadDenied)
+	open := c.Open(ctx, env.Commands.ReadDenied)
 	if len(open) == 0 {
 		return unnamed(env, c, j, harmless)
 	}
@@ -59,13 +59,13 @@ func check(env *tools.Env, c containment, j *judged, harmless bool) *policy.Deci
 // that cannot hide such files from commands, files that the command finds. It returns
 // nil if there is nothing to ask.
 func unnamed(env *tools.Env, c containment, j *judged, harmless bool) *policy.Decision {
-	if env.ReadRule == "" || j == nil {
+	if env.Commands.ReadRule == "" || j == nil {
 		return nil
 	}
 	if text := j.GitContents(); text != "" {
 		return &policy.Decision{
 			Behavior: policy.Ask,
-			Reason:   fmt.Sprintf("%s may print versions of files that the rule %s covers", plain.Line(text), plain.Line(env.ReadRule)),
+			Reason:   fmt.Sprintf("%s may print versions of files that the rule %s covers", plain.Line(text), plain.Line(env.Commands.ReadRule)),
 			Next:     "name one file as REV:PATH, or ask the user to add an allow rule such as Bash(git show *) to the settings",
 		}
 	}
@@ -81,7 +81,7 @@ func unnamed(env *tools.Env, c containment, j *judged, harmless bool) *policy.De
 	}
 	return &policy.Decision{
 		Behavior: policy.Ask,
-		Reason:   fmt.Sprintf("this system cannot keep commands from files that the rule %s covers, and %s may read one", plain.Line(env.ReadRule), plain.Line(text)),
+		Reason:   fmt.Sprintf("this system cannot keep commands from files that the rule %s covers, and %s may read one", plain.Line(env.Commands.ReadRule), plain.Line(text)),
 		Next:     "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings",
 	}
 }

@@ -103,7 +103,8 @@ func (s *scene) expand(text string) string {
 
 func (s *scene) env() *tools.Env {
 	kept := s.policy.Kept(s.ws, false)
-	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home, ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read)}
+	return &tools.Env{Session: session.View{Dir: s.ws, Roots: []string{s.ws}}, Home: s.home,
+		Commands: tools.CommandAccess{ReadDenied: kept.Any(policy.Read), ReadRule: kept.InRoots(policy.Read)}}
 }
 
 // decide runs the steps of the pipeline on a command up to the decision.
@@ -126,7 +127,7 @@ func (s *scene) request(t testing.TB, tool int, cmd string) policy.Request {
 	if s.uncontained {
 		containment.uncontained = errUncontained
 	}
-	if s.exposed && s.env().ReadDenied {
+	if s.exposed && s.env().Commands.ReadDenied {
 		containment.open = []string{"reading files that are denied or secret"}
 	}
 	r.Own = check(env, containment, j, harmless)

@@ -265,7 +265,7 @@ func TestUnnamedTexts(t *testing.T) {
 		{"python3 x.py", true, "this system cannot keep commands from files that the rule Read(**/.env) covers, and this command may read one", "use Grep or Read, name each file that the command reads, or ask the user to add an allow rule such as Bash(grep *) to the settings"},
 	} {
 		env := environment()
-		env.ReadRule = "Read(**/.env)"
+		env.Commands.ReadRule = "Read(**/.env)"
 		d := check(env, stub{exposed: true, denied: &denied}, judge(env, commands(t, "/usr/bin:/bin", "/ws"), one.command), one.harmless)
 		if d == nil || d.Behavior != policy.Ask || d.Reason != one.reason || d.Next != one.next {
 			t.Errorf("%s: %+v", one.command, d)
@@ -280,7 +280,7 @@ func TestUnnamedIsAsked(t *testing.T) {
 		if d := resolve(t, tool, "git log -p").Check(env); d != nil {
 			t.Errorf("%s, without rules: %+v", tool.Name, d)
 		}
-		env.ReadRule = "Read(.env)"
+		env.Commands.ReadRule = "Read(.env)"
 		if d := resolve(t, tool, "git log -p").Check(env); d == nil || d.Behavior != policy.Ask {
 			t.Errorf("%s: %+v", tool.Name, d)
 		}
@@ -328,7 +328,7 @@ func TestCheck(t *testing.T) {
 	} {
 		for _, denied := range []bool{true, false} {
 			env := environment()
-			env.ReadDenied = denied
+			env.Commands.ReadDenied = denied
 			asked := denied // Open overwrites this if it is called
 			one.s.denied = &asked
 			d := check(env, one.s, one.j, false)

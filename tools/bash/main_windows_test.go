@@ -95,8 +95,11 @@ func windowsFixture(t *testing.T, shell string) (Options, string) {
 func windowsEnv(dir, root string) *tools.Env {
 	return &tools.Env{
 		Session:  session.View{Dir: dir, Roots: []string{root}},
-		Kept:     func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
-		Progress: func(tools.Progress) {}, Outside: func() func() { return func() {} },
+		Progress: func(tools.Progress) {},
+		Commands: tools.CommandAccess{
+			Kept:    func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
+			Outside: func() func() { return func() {} },
+		},
 	}
 }
 

@@ -138,13 +138,15 @@ func (w *Workspace) Env() *tools.Env {
 			}
 			return nil
 		}),
-		Home:      w.Root,
-		Log:       slog.New(slog.DiscardHandler),
-		Progress:  func(tools.Progress) {},
-		Now:       w.Now,
-		Waiting:   func() {},
-		Outside:   func() func() { return func() {} },
-		Kept:      func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
+		Home:     w.Root,
+		Log:      slog.New(slog.DiscardHandler),
+		Progress: func(tools.Progress) {},
+		Now:      w.Now,
+		Waiting:  func() {},
+		Commands: tools.CommandAccess{
+			Kept:    func(context.Context) (tools.Kept, error) { return tools.Kept{}, nil },
+			Outside: func() func() { return func() {} },
+		},
 		Snapshots: w.texts,
 		Catalogue: w.Catalogue,
 		Wake:      w.Wake,
