@@ -71,11 +71,7 @@ func (c *call) newEnv() *tools.Env {
 			return c.p.Shared.Outside()
 		},
 	}
-	env.Long = func() tools.Long { return c.newLong(env.Session.Results) }
-	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
-		c.private.Store(true)
-		return c.p.Results.SaveParts(env.Session.Results, family, name, next)
-	}
+	env.Results = texts{c, env.Session.Results}
 	return env
 }
 

@@ -36,17 +36,29 @@ type longState struct {
 	err           error
 }
 
-// newLong returns an empty text for a result of the call. The result
-// is private once text is stored in dir.
-func (c *call) newLong(dir string) *long {
-	limit := c.tool.MaxResultSize
+// texts implements tools.Results. The result of the call is private once text is
+// stored.
+type texts struct {
+	c   *call
+	dir string // the session's folder of results
+}
+
+// Long returns an empty text for a result of the call.
+func (t texts) Long() tools.Long {
+	limit := t.c.tool.MaxResultSize
 	if limit == tools.Unlimited {
 		limit = tools.DefaultResultSize
 	}
-	return &long{limit: limit, keep: c.tool.Keep, create: func() (*results.File, error) {
-		c.private.Store(true)
-		return c.p.Results.Create(dir, c.tool.Name)
+	return &long{limit: limit, keep: t.c.tool.Keep, create: func() (*results.File, error) {
+		t.c.private.Store(true)
+		return t.c.p.Results.Create(t.dir, t.c.tool.Name)
 	}}
+}
+
+// SaveParts stores a long text in pieces.
+func (t texts) SaveParts(family, name string, next func() (string, error)) (folder string, count int, err error) {
+	t.c.private.Store(true)
+	return t.c.p.Results.SaveParts(t.dir, family, name, next)
 }
 
 // Write appends p and breaks lines that are too long for Read. It never fails:

@@ -56,7 +56,7 @@
 // # Memory
 //
 // Calls with large inputs wait in order for a budget. A long result is stored
-// while it is written (Env.Long); only its two ends are in memory.
+// while it is written (Env.Results); only its two ends are in memory.
 package pipeline
 
 import (

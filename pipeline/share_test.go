@@ -63,7 +63,7 @@ func newCrowd(t *testing.T, config concurrency.Config) *crowd {
 						part, parts = parts[0], nil
 						return part, nil
 					}
-					if _, _, err := env.SaveParts("f", "n", next); err != nil {
+					if _, _, err := env.Results.SaveParts("f", "n", next); err != nil {
 						return r, err
 					}
 				}

@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"time"
 
@@ -27,16 +26,8 @@ type Env struct {
 	Progress func(Progress) // reports progress to a client that asked for it
 	Now      func() time.Time
 
-	// SaveParts stores a long text in pieces that Read can show. It calls next for each
-	// piece until next returns io.EOF, and returns the folder and the number of files in
-	// it. If a call of this session has already saved a text under name, it is not saved
-	// again. Saved texts whose names differ but begin with family and a hyphen are removed
-	// to make room.
-	SaveParts func(family, name string, next func() (string, error)) (folder string, count int, err error)
-
-	// Long begins a text that may exceed the limit of an answer. The text is stored while
-	// it is written, so that it need not fit in memory. A call writes at most one.
-	Long func() Long
+	// Results stores texts that are too long for an answer.
+	Results Results
 
 	// Waiting releases the call's slot. It is for a call that only waits from now on.
 	Waiting func()
@@ -68,19 +59,6 @@ type Env struct {
 	// hooked and recorded separately, uses the place of this call in the schedule, and runs
 	// alone. A concurrency-safe call may only make concurrency-safe calls.
 	Call func(ctx context.Context, tool string, args json.RawMessage) (*Response, error)
-}
-
-// Long is a text that is written in pieces, each of whole characters. It is not safe for
-// concurrent use.
-type Long interface {
-	io.Writer // Write never fails
-	// Mark returns a function that removes everything written after Mark.
-	Mark() (undo func())
-	// Text ends the text and returns it in the form for the model: the whole text, or its
-	// ends and the place where the whole is stored.
-	Text() string
-	// Discard ends the text and drops it. After Text it has no effect.
-	Discard()
 }
 
 // Abs makes a path of a call absolute: "~" is the home folder, and a relative path is

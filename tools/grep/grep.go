@@ -144,7 +144,7 @@ func run(ctx context.Context, env *tools.Env, in prepared, o Options) (tools.Res
 	q.Deadline = time.Now().Add(o.Deadline)
 	r := &searching{in: in, env: env, q: q}
 	if q.Mode == search.Lines && q.Limit == 0 {
-		r.long = env.Long()
+		r.long = env.Results.Long()
 		q.Out = ungapped{r.long}
 	}
 	dir, err := env.Files.Folder(in.Path)

@@ -130,13 +130,21 @@ type discarding struct {
 	done bool
 }
 
+// storage stores one text.
+type storage struct {
+	tools.Results
+	text tools.Long
+}
+
+func (s storage) Long() tools.Long { return s.text }
+
 func (d *discarding) Discard() { d.done = true }
 
 // TestDiscard checks that a failed search discards the text that it began.
 func TestDiscard(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
 	env, text := w.Env(), new(discarding)
-	env.Long = func() tools.Long { return text }
+	env.Results = storage{text: text}
 	call, err := New(Options{}).Parse(json.RawMessage(`{"pattern":"x","path":"none","output_mode":"content","head_limit":0}`))
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func (r *reading) parts(ctx context.Context, p page) (Output, error) {
 	}
 	began := false
 	family, name := r.partsName(s.size)
-	folder, count, err := r.env.SaveParts(family, name, func() (string, error) {
+	folder, count, err := r.env.Results.SaveParts(family, name, func() (string, error) {
 		if !began {
 			began = true
 			return first, nil

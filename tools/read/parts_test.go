@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-toolset/tools"
 	"mcp-toolset/tools/file"
 	"mcp-toolset/tools/toolstest"
 	"mcp-toolset/tools/write"
@@ -148,13 +149,13 @@ func TestPartsOfAChangingFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := w.Env()
-	save := env.SaveParts
-	env.SaveParts = func(family, name string, next func() (string, error)) (string, int, error) {
+	store := env.Results
+	env.Results = saver{store, func(family, name string, next func() (string, error)) (string, int, error) {
 		if err := os.WriteFile(path, []byte("b"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return save(family, name, next)
-	}
+		return store.SaveParts(family, name, next)
+	}}
 	_, err = toolstest.Prepare(t, call, env).Run(t.Context(), env)
 	if want := path + " changed while it was read. Read it again."; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
@@ -162,6 +163,16 @@ func TestPartsOfAChangingFile(t *testing.T) {
 	if dirs, _ := filepath.Glob(filepath.Join(w.Session.View().Results, "*")); len(dirs) != 0 {
 		t.Errorf("left behind: %v", dirs)
 	}
+}
+
+// saver stores texts, and parts with a function of the test.
+type saver struct {
+	tools.Results
+	save func(family, name string, next func() (string, error)) (string, int, error)
+}
+
+func (s saver) SaveParts(family, name string, next func() (string, error)) (string, int, error) {
+	return s.save(family, name, next)
 }
 
 // TestPartsWithoutRoom checks that the beginning of a line is shown even if the line cannot
@@ -176,9 +187,9 @@ func TestPartsWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := w.Env()
-	env.SaveParts = func(string, string, func() (string, error)) (string, int, error) {
+	env.Results = saver{env.Results, func(string, string, func() (string, error)) (string, int, error) {
 		return "", 0, errors.New("the disk is full")
-	}
+	}}
 	resp, err := toolstest.Prepare(t, call, env).Run(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,23 @@
 package toolstest
 
-import "bytes"
+import (
+	"bytes"
+
+	"mcp-toolset/internal/record/results"
+	"mcp-toolset/tools"
+)
+
+// stored is a tools.Results that stores parts in a folder. Other texts stay in memory.
+type stored struct {
+	store *results.Store
+	dir   string
+}
+
+func (s stored) Long() tools.Long { return new(whole) }
+
+func (s stored) SaveParts(family, name string, next func() (string, error)) (folder string, count int, err error) {
+	return s.store.SaveParts(s.dir, family, name, next)
+}
 
 // whole is a tools.Long that stores nothing.
 type whole struct{ bytes.Buffer }

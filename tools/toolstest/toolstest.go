@@ -151,10 +151,7 @@ func (w *Workspace) Env() *tools.Env {
 		Catalogue: w.Catalogue,
 		Wake:      w.Wake,
 		Lock:      w.locks.Take,
-		Long:      func() tools.Long { return new(whole) },
-		SaveParts: func(family, name string, next func() (string, error)) (string, int, error) {
-			return w.results.SaveParts(view.Results, family, name, next)
-		},
+		Results:   stored{w.results, view.Results},
 		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {
 			return nil, fmt.Errorf("no nested calls in a tool's own test")
 		},
