@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"time"
 
 	"mcp-toolset/internal/file/workspace"
 	"mcp-toolset/policy"
@@ -19,7 +18,6 @@ func (c *call) newEnv() *tools.Env {
 	env := &tools.Env{
 		Session: c.Session.View(), Home: c.p.Home, Log: c.Log.With("tool", c.tool.Name),
 		Progress: progress, Now: c.p.Now, Snapshots: c.p.Snapshots, Lock: c.p.Locks.Take,
-		Catalogue: c.p.Registry.Catalogue, Wake: c.p.Wake,
 	}
 	// The policy checks each path right before it is opened, and every other
 	// path the call opens. So the file that is opened is the one that was
@@ -46,9 +44,6 @@ func (c *call) newEnv() *tools.Env {
 			d, secret := c.p.Policy.SecretPath(c.tool.Name, c.tool.Aliases, path, env.Session.Dir, more)
 			return secret && !c.granted(path, d)
 		}
-	}
-	if env.Wake == nil {
-		env.Wake = func(context.Context, time.Duration) {}
 	}
 	env.Waiting = func() {
 		if c.Ticket != nil && c.depth == 0 {

@@ -97,10 +97,8 @@ type Config struct {
 	Snapshots *snapshot.Cache
 
 	// Await connects the upstream server that an unknown tool name may belong
-	// to. Wake connects upstream servers that are not connected; see tools.Env.
-	// Both are nil without upstream servers.
+	// to. It is nil without upstream servers.
 	Await func(ctx context.Context, tool string)
-	Wake  func(ctx context.Context, most time.Duration)
 
 	// Shared deduplicates identical calls. If nil, each call runs.
 	Shared *concurrency.Group

@@ -42,13 +42,6 @@ type Env struct {
 	// user, and waits until it has the lock. The caller calls release.
 	Lock func(ctx context.Context, canonical string) (release func(), err error)
 
-	// Catalogue returns the current tools.
-	Catalogue func() *Catalogue
-
-	// Wake starts connecting the upstream servers that are not connected, in the
-	// background. It waits at most the given time for the servers that are being connected.
-	Wake func(ctx context.Context, most time.Duration)
-
 	// Elicit shows a form of an upstream server to the client's user and waits for the
 	// reply. If ctx ends first, it fails with the cause. Where the reply can only come with
 	// another request, it fails with an error that the caller must return unchanged. nil:

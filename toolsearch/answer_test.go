@@ -33,27 +33,23 @@ func yard(t testing.TB) tools.Server {
 }
 
 func TestCases(t *testing.T) {
-	toolstest.RunIn(t, toolsearch.New(), "testdata", func(w *toolstest.Workspace) {
-		w.Catalogue = registryOf(t, count(), yard(t)).Catalogue
+	toolstest.Run(t, searching(registryOf(t, count(), yard(t))), "testdata")
+	cached := foreign(t, "cached", "gate_log", tools.Foreign{Prompt: "Lists who went through."})
+	servers := []tools.Server{
+		yard(t),
+		{Name: "cached", Tools: []*tools.Tool{cached}},
+		{Name: "idle"},
+		{Name: "slow", State: tools.Pending},
+		{Name: "dead", State: tools.Failed, Note: "it exited with code 1: no such file\x1b[2J; it is tried again in 4 s"},
+		{Name: "no", State: tools.Refused, Note: "deniedMcpServers of /etc/x.json"},
+	}
+	for i := range 8 {
+		servers = append(servers, tools.Server{Name: fmt.Sprint("more", i), State: tools.Failed})
+	}
+	servers = append(servers, tools.Server{
+		Name: "ended", State: tools.Failed, Note: "it ended", Tools: []*tools.Tool{foreign(t, "ended", "gate_count", tools.Foreign{Prompt: "Counts gates."})},
 	})
-	toolstest.RunIn(t, toolsearch.New(), "testdata/states", func(w *toolstest.Workspace) {
-		cached := foreign(t, "cached", "gate_log", tools.Foreign{Prompt: "Lists who went through."})
-		servers := []tools.Server{
-			yard(t),
-			{Name: "cached", Tools: []*tools.Tool{cached}},
-			{Name: "idle"},
-			{Name: "slow", State: tools.Pending},
-			{Name: "dead", State: tools.Failed, Note: "it exited with code 1: no such file\x1b[2J; it is tried again in 4 s"},
-			{Name: "no", State: tools.Refused, Note: "deniedMcpServers of /etc/x.json"},
-		}
-		for i := range 8 {
-			servers = append(servers, tools.Server{Name: fmt.Sprint("more", i), State: tools.Failed})
-		}
-		servers = append(servers, tools.Server{
-			Name: "ended", State: tools.Failed, Note: "it ended", Tools: []*tools.Tool{foreign(t, "ended", "gate_count", tools.Foreign{Prompt: "Counts gates."})},
-		})
-		w.Catalogue = registryOf(t, count(), servers...).Catalogue
-	})
+	toolstest.Run(t, searching(registryOf(t, count(), servers...)), "testdata/states")
 }
 
 // TestWake checks that servers are connected in the background, and that a search waits for
@@ -83,19 +79,17 @@ func TestWake(t *testing.T) {
 				moon.Tools = []*tools.Tool{foreign(t, "moon", "dig", tools.Foreign{Prompt: "Digs."})}
 			}
 			r := registry(t, yard(t), moon)
-			w := toolstest.NewWorkspace(t)
-			w.Catalogue = r.Catalogue
 			var did []string
-			w.Wake = func(_ context.Context, most time.Duration) {
+			tool := toolsearch.New(toolsearch.Options{Catalogue: r.Catalogue, Wake: func(_ context.Context, most time.Duration) {
 				did = append(did, "wake "+most.String())
 				if most > 0 {
 					moon.State, moon.Tools = tools.Ready, []*tools.Tool{foreign(t, "moon", "rocket", tools.Foreign{Prompt: "Starts."})}
 					r.SetServers([]tools.Server{yard(t), moon})
 				}
-			}
-			env := w.Env()
+			}})
+			env := toolstest.NewWorkspace(t).Env()
 			env.Waiting = func() { did = append(did, "gives back its place") }
-			resp, err := run(t, env, tc.query)
+			resp, err := run(t, tool, env, tc.query)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,23 +109,22 @@ func TestWake(t *testing.T) {
 		})
 	}
 	t.Run("cancelled", func(t *testing.T) {
-		w := toolstest.NewWorkspace(t)
-		w.Catalogue = registry(t, tools.Server{Name: "moon", State: tools.Pending}).Catalogue
+		r := registry(t, tools.Server{Name: "moon", State: tools.Pending})
 		ctx, cancel := context.WithCancel(t.Context())
-		w.Wake = func(_ context.Context, most time.Duration) {
+		tool := toolsearch.New(toolsearch.Options{Catalogue: r.Catalogue, Wake: func(_ context.Context, most time.Duration) {
 			if most > 0 {
 				cancel()
 			}
-		}
-		if _, err := w.Call(ctx, toolsearch.New(), args("rocket", 5)); err != context.Canceled {
+		}})
+		if _, err := toolstest.NewWorkspace(t).Call(ctx, tool, args("rocket", 5)); err != context.Canceled {
 			t.Errorf("a search that was cancelled: %v", err)
 		}
 	})
 }
 
 // run runs a search in an environment.
-func run(t *testing.T, env *tools.Env, query string) (*tools.Response, error) {
-	call, err := toolsearch.New().Parse(json.RawMessage(args(query, 5)))
+func run(t *testing.T, tool *tools.Tool, env *tools.Env, query string) (*tools.Response, error) {
+	call, err := tool.Parse(json.RawMessage(args(query, 5)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,15 +134,14 @@ func run(t *testing.T, env *tools.Env, query string) (*tools.Response, error) {
 // TestLoaded checks that tools shown with their schema are loaded, except those that a
 // model has from the start.
 func TestLoaded(t *testing.T) {
-	w := toolstest.NewWorkspace(t)
 	huge := foreign(t, "yard", "huge", tools.Foreign{Prompt: "Huge.", InputSchema: json.RawMessage(`{"type":"object","x":"` + strings.Repeat("x", 70_000) + `"}`)})
 	y := yard(t)
 	y.Tools = append(y.Tools, huge)
-	w.Catalogue = registry(t, y).Catalogue
-	start := w.Catalogue().FromStart()
+	r := registry(t, y)
+	start := r.Catalogue().FromStart()
 	want := []string{"mcp__yard__open_gate"}
 	for _, name := range []string{"TaskStop", "NotebookEdit"} { // LoadAuto: depends on the total size
-		tool, err := w.Catalogue().Lookup(name)
+		tool, err := r.Catalogue().Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +149,7 @@ func TestLoaded(t *testing.T) {
 			want = append(want, name)
 		}
 	}
-	resp, err := w.Call(t.Context(), toolsearch.New(), args("select:mcp__yard__open_gate,Read,KillShell,NotebookEdit,mcp__yard__huge,nonesuch", 5))
+	resp, err := toolstest.NewWorkspace(t).Call(t.Context(), searching(r), args("select:mcp__yard__open_gate,Read,KillShell,NotebookEdit,mcp__yard__huge,nonesuch", 5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,12 +172,11 @@ func TestRoom(t *testing.T) {
 		s.Tools = append(s.Tools, foreign(t, "s", name, tools.Foreign{Prompt: "Does a thing.", InputSchema: json.RawMessage(`{"type":"object","description":"` + strings.Repeat("é", 1000) + `"}`)}))
 	}
 	w := toolstest.NewWorkspace(t)
-	w.Catalogue = registry(t, s).Catalogue
 	var missing []string
 	for i := range 1000 {
 		missing = append(missing, fmt.Sprint("nonesuch_", i))
 	}
-	tool := toolsearch.New()
+	tool := searching(registry(t, s))
 	resp, err := w.Call(t.Context(), tool, args("select:"+strings.Join(all, ",")+","+strings.Join(missing, ","), 1))
 	if err != nil {
 		t.Fatal(err)

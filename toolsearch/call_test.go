@@ -82,7 +82,7 @@ func TestCallToolItself(t *testing.T) {
 
 // TestCheap checks the size of both definitions, which are always in a model's context.
 func TestCheap(t *testing.T) {
-	search := toolsearch.New()
+	search := toolsearch.New(toolsearch.Options{})
 	if n := search.Tokens(); n > 170 {
 		t.Errorf("ToolSearch has %d tokens", n)
 	}

@@ -68,7 +68,7 @@ func registry(t testing.TB, servers ...tools.Server) *tools.Registry {
 func registryOf(t testing.TB, own []*tools.Tool, servers ...tools.Server) *tools.Registry {
 	t.Helper()
 	own = slices.DeleteFunc(own, func(t *tools.Tool) bool { return t.Finder })
-	r, err := tools.NewRegistry(append(own, toolsearch.New(), toolsearch.CallTool()), tools.Gates{Deferral: tools.DeferDispatch})
+	r, err := tools.NewRegistry(append(own, toolsearch.New(toolsearch.Options{}), toolsearch.CallTool()), tools.Gates{Deferral: tools.DeferDispatch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +76,11 @@ func registryOf(t testing.TB, own []*tools.Tool, servers ...tools.Server) *tools
 		t.Error(err)
 	}
 	return r
+}
+
+// searching returns ToolSearch for the tools of a registry.
+func searching(r *tools.Registry) *tools.Tool {
+	return toolsearch.New(toolsearch.Options{Catalogue: r.Catalogue})
 }
 
 // count returns a tool of our own whose definition is fixed.

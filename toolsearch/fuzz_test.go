@@ -23,14 +23,15 @@ func FuzzQuery(f *testing.F) {
 		f.Add(q, 5)
 	}
 	all := registry(f, upstream(f)...).Catalogue()
-	tool, other := toolsearch.New(), toolsearch.New()
+	o := toolsearch.Options{Catalogue: func() *tools.Catalogue { return all }}
+	tool, other := toolsearch.New(o), toolsearch.New(o)
 	f.Fuzz(func(t *testing.T, query string, most int) {
 		if !utf8.ValidString(query) {
 			return // refused before
 		}
 		most = 1 + max(most, -most, 0)%50
-		resp, err := ask(t, tool, all, args(query, most))
-		again, err2 := ask(t, other, all, args(query, most))
+		resp, err := ask(t, tool, args(query, most))
+		again, err2 := ask(t, other, args(query, most))
 		if err != nil || err2 != nil {
 			if err == nil || err2 == nil || err.Error() != err2.Error() {
 				t.Fatalf("%q: %v, then %v", query, err, err2)
@@ -64,7 +65,7 @@ func FuzzQuery(f *testing.F) {
 		}
 		i := max(most, len(query)) % len(all.Tools())
 		if want := all.Tools()[i]; !want.Finder {
-			resp, err := ask(t, tool, all, args("select:"+want.Name, 1))
+			resp, err := ask(t, tool, args("select:"+want.Name, 1))
 			if err != nil || !strings.HasPrefix(toolstest.Text(resp), want.Name) {
 				t.Fatalf("select:%s: %v, %v", want.Name, resp, err)
 			}
@@ -72,13 +73,13 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// ask runs a search in an environment with only a catalogue.
-func ask(t *testing.T, tool *tools.Tool, c *tools.Catalogue, args string) (*tools.Response, error) {
+// ask runs a search in an empty environment.
+func ask(t *testing.T, tool *tools.Tool, args string) (*tools.Response, error) {
 	call, err := tool.Parse(json.RawMessage(args))
 	if err != nil {
 		return nil, err
 	}
-	env := &tools.Env{Catalogue: func() *tools.Catalogue { return c }}
+	env := &tools.Env{}
 	prepared, err := call.Prepare(env)
 	if err != nil {
 		return nil, err

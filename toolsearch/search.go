@@ -50,11 +50,22 @@ const (
 	glance = time.Second
 )
 
+// Options holds the services of ToolSearch. A call requires Catalogue.
+type Options struct {
+	// Catalogue returns the current tools.
+	Catalogue func() *tools.Catalogue
+
+	// Wake starts connecting the upstream servers that are not connected, in the
+	// background. It waits at most the given time for the servers that are being connected.
+	// nil: there are no upstream servers.
+	Wake func(ctx context.Context, most time.Duration)
+}
+
 //go:embed prompt.md
 var prompt string
 
 // New returns the tool ToolSearch.
-func New() *tools.Tool {
+func New(o Options) *tools.Tool {
 	var indexes cache
 	return tools.MustBuild(tools.Def[Input, prepared, Output]{
 		Name:              "ToolSearch",
@@ -69,7 +80,7 @@ func New() *tools.Tool {
 		IsIdempotent:      tools.Always[prepared](),
 		Prepare:           prepare,
 		Call: func(ctx context.Context, env *tools.Env, in prepared) (tools.Result[Output], error) {
-			return run(ctx, env, in, &indexes)
+			return run(ctx, env, in, o, &indexes)
 		},
 		Render: func(o Output) []tools.Content { return []tools.Content{tools.Text{Text: o.text}} },
 	})
@@ -100,22 +111,22 @@ type found struct {
 	missing   []string // requested names that were not found
 }
 
-func run(ctx context.Context, env *tools.Env, in prepared, indexes *cache) (tools.Result[Output], error) {
-	if env.Wake != nil {
-		env.Wake(ctx, 0)
+func run(ctx context.Context, env *tools.Env, in prepared, o Options, indexes *cache) (tools.Result[Output], error) {
+	if o.Wake != nil {
+		o.Wake(ctx, 0)
 	}
-	f := find(env.Catalogue(), in, indexes)
-	if env.Wake != nil && (f.nothing() || !f.query.selects) && slices.ContainsFunc(f.catalogue.Servers(), mayHaveMore) {
+	f := find(o.Catalogue(), in, indexes)
+	if o.Wake != nil && (f.nothing() || !f.query.selects) && slices.ContainsFunc(f.catalogue.Servers(), mayHaveMore) {
 		wait := glance
 		if f.nothing() {
 			wait = patience
 		}
 		env.Waiting()
-		env.Wake(ctx, wait)
+		o.Wake(ctx, wait)
 		if err := ctx.Err(); err != nil {
 			return tools.Result[Output]{}, err
 		}
-		f = find(env.Catalogue(), in, indexes)
+		f = find(o.Catalogue(), in, indexes)
 	}
 	return f.answer(), nil
 }

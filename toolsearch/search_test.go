@@ -33,8 +33,7 @@ func TestQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := toolstest.NewWorkspace(t)
-	w.Catalogue = registry(t, upstream(t)...).Catalogue
-	tool := toolsearch.New()
+	tool := searching(registry(t, upstream(t)...))
 	n := 0
 	for line := range strings.Lines(string(data)) {
 		query, want, ok := strings.Cut(strings.TrimSpace(line), " => ")
@@ -55,9 +54,9 @@ func TestQueries(t *testing.T) {
 // TestNegligible checks that a tool that matches very little of a query is not a hit.
 func TestNegligible(t *testing.T) {
 	w := toolstest.NewWorkspace(t)
-	w.Catalogue = registry(t, upstream(t)...).Catalogue
+	tool := searching(registry(t, upstream(t)...))
 	for _, query := range []string{"pizza toppings sorted by taste", "quantum chromodynamics simulator", "book a flight to paris"} {
-		if got := names(t, w, toolsearch.New(), args(query, 5)); len(got) > 0 {
+		if got := names(t, w, tool, args(query, 5)); len(got) > 0 {
 			t.Errorf("%s: %v", query, got)
 		}
 	}

@@ -155,7 +155,7 @@ func (a *Assembly) assemble(c Config) error {
 	var wakeListed func(bool)
 	if c.Upstream != nil {
 		a.wake, wakeListed = c.Upstream.Wake, c.Upstream.WakeListed
-		config.Await, config.Wake = c.Upstream.Await, c.Upstream.Wake
+		config.Await = c.Upstream.Await
 		c.Upstream.Begin(a.setServers)
 	}
 	a.pipeline = pipeline.New(config)

@@ -25,6 +25,7 @@ import (
 	"mcp-toolset/tools/grep"
 	"mcp-toolset/tools/read"
 	tasktools "mcp-toolset/tools/task"
+	"mcp-toolset/toolsearch"
 	"mcp-toolset/upstream"
 )
 
@@ -32,13 +33,19 @@ import (
 // together. Prepare must have succeeded. The context limits the attempts of the
 // sandbox.
 func (p *Plan) Build(ctx context.Context) (*Assembly, error) {
-	if err := p.addTools(ctx); err != nil {
+	var a *Assembly // set before the first call of a tool
+	catalogue := func() *tools.Catalogue { return a.Registry.Catalogue() }
+	if err := p.addTools(ctx, catalogue); err != nil {
 		return nil, err
 	}
-	return New(p.Config)
+	var err error
+	a, err = New(p.Config)
+	return a, err
 }
 
-func (p *Plan) addTools(ctx context.Context) error {
+// addTools makes the tools and their services. catalogue returns the tools of the server,
+// which are known once it is put together.
+func (p *Plan) addTools(ctx context.Context, catalogue func() *tools.Catalogue) error {
 	searcher := p.searcher()
 	p.Closers = append(p.Closers, searcher)
 	commands, err := p.startCommands(ctx)
@@ -54,18 +61,19 @@ func (p *Plan) addTools(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	find := toolsearch.Options{Catalogue: catalogue}
 	if len(others.servers) > 0 {
-		p.Upstream = others
+		p.Upstream, find.Wake = others, others.Wake
 	}
-	p.Tools = p.tools(searcher, run, others)
+	p.Tools = p.tools(searcher, run, others, find)
 	p.Features = p.switches(tools.Features(p.Tools))
 	return nil
 }
 
 // tools makes the tools according to the options and the environment.
-func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstreams) []*tools.Tool {
+func (p *Plan) tools(searcher *search.Searcher, run bash.Options, servers *Upstreams, find toolsearch.Options) []*tools.Tool {
 	return builtin.List(builtin.Options{
-		Resources: servers, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
+		Resources: servers, Search: find, Bash: run, Tasks: tasktools.Options{Tasks: run.Tasks, MaxOutput: run.MaxOutput},
 		EditGuard: file.Guard(p.Settings.EditGuard()), Glob: glob.Options{Searcher: searcher}, Grep: grep.Options{Searcher: searcher}, Read: read.Options{
 			MaxTokens: p.options.Int("CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS", 0),
 			OnShort:   func() { p.repeats.Add(1) },

@@ -28,6 +28,7 @@ type Options struct {
 	Bash      bash.Options
 	Tasks     task.Options
 	Resources resources.Source // nil: there are no upstream servers
+	Search    toolsearch.Options
 }
 
 // List returns the built-in tools, sorted by name.
@@ -43,7 +44,7 @@ func List(o Options) []*tools.Tool {
 	list = append(list, bash.New(o.Bash)...)
 	list = append(list, task.New(o.Tasks)...)
 	list = append(list, resources.New(o.Resources)...)
-	list = append(list, toolsearch.New(), toolsearch.CallTool())
+	list = append(list, toolsearch.New(o.Search), toolsearch.CallTool())
 	slices.SortFunc(list, func(a, b *tools.Tool) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

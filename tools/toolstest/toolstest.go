@@ -54,11 +54,11 @@ var update = flag.Bool("update", false, "rewrite the wanted results of txtar cas
 // answers that vary between runs.
 func Run(t *testing.T, tool *tools.Tool, dir string, same ...func(string) string) {
 	t.Helper()
-	RunIn(t, tool, dir, func(*Workspace) {}, same...)
+	RunIn(t, func(*Workspace) *tools.Tool { return tool }, dir, same...)
 }
 
-// RunIn is like Run, and calls prepare first for the workspace of each case.
-func RunIn(t *testing.T, tool *tools.Tool, dir string, prepare func(*Workspace), same ...func(string) string) {
+// RunIn is like Run, and makes a tool for the workspace of each case.
+func RunIn(t *testing.T, build func(*Workspace) *tools.Tool, dir string, same ...func(string) string) {
 	t.Helper()
 	cases, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(cases) == 0 {
@@ -74,7 +74,7 @@ func RunIn(t *testing.T, tool *tools.Tool, dir string, prepare func(*Workspace),
 				t.Fatal(err)
 			}
 			archive := txtar.Parse(data)
-			runCase(t, tool, archive, prepare, same)
+			runCase(t, build, archive, same)
 			if *update {
 				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
@@ -89,9 +89,6 @@ type Workspace struct {
 	Root    string
 	Session *session.Session
 	Now     func() time.Time
-	// Catalogue and Wake are copied to the Env of a call. Both may be nil.
-	Catalogue func() *tools.Catalogue
-	Wake      func(context.Context, time.Duration)
 
 	roots   *workspace.Roots
 	results *results.Store
@@ -148,8 +145,6 @@ func (w *Workspace) Env() *tools.Env {
 			Outside: func() func() { return func() {} },
 		},
 		Snapshots: w.texts,
-		Catalogue: w.Catalogue,
-		Wake:      w.Wake,
 		Lock:      w.locks.Take,
 		Results:   stored{w.results, view.Results},
 		Call: func(context.Context, string, json.RawMessage) (*tools.Response, error) {
@@ -224,12 +219,12 @@ func Text(r *tools.Response) string {
 	return strings.Join(parts, "\n")
 }
 
-func runCase(t *testing.T, tool *tools.Tool, archive *txtar.Archive, prepare func(*Workspace), same []func(string) string) {
+func runCase(t *testing.T, build func(*Workspace) *tools.Tool, archive *txtar.Archive, same []func(string) string) {
 	if len(strings.TrimSpace(string(archive.Comment))) == 0 {
 		t.Error("the case does not say why it is there")
 	}
 	w := NewWorkspace(t)
-	prepare(w)
+	tool := build(w)
 	written := time.Now().Add(-time.Hour)
 	var resp *tools.Response
 	var err error
